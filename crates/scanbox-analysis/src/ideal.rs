@@ -1,0 +1,95 @@
+//! The ideal configuration set, A1 (thesis 5.1): the best config for each size.
+//!
+//! Of two configs the better one has the higher throughput; where those are equal the lower relative spread; then the
+//! kernel that the set needs at more of the other sizes; then the fixed order of the parameters.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::table::{Catalog, Cell, DeviceTable, KernelIndex};
+
+/// The best config at one size.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct IdealPoint {
+    /// Input size in elements.
+    pub n: u64,
+    /// The best config and its time.
+    pub best: Cell,
+    /// The second-best config; `None` where only one is `ok`.
+    pub runner_up: Option<Cell>,
+    /// By how much the best is faster than the runner-up, in percent of the runner-up.
+    pub margin_pct: Option<f64>,
+    /// Other configs that cannot be told from the best (see [`crate::stats`]).
+    pub ties: usize,
+    /// Configs that are `ok` at this size.
+    pub configs: usize,
+    /// Measured copy at this size, in GB/s.
+    pub copy_gbps: Option<f64>,
+}
+
+impl IdealPoint {
+    /// The best in percent of the measured copy (A20).
+    #[must_use]
+    pub fn copy_pct(&self) -> Option<f64> {
+        self.copy_gbps.map(|copy| 100.0 * self.best.gbps / copy)
+    }
+}
+
+/// The best config for each size.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct IdealSet {
+    /// By size, ascending; as [`DeviceTable::sizes`].
+    pub points: Vec<IdealPoint>,
+    /// At how many sizes the set uses each kernel: its length is how many kernels have to be shipped.
+    pub uses: BTreeMap<KernelIndex, usize>,
+}
+
+/// Better first: throughput, then spread. Equal where only the tie-breaks that look at other sizes or at the
+/// parameters can decide.
+pub(crate) fn by_measurement(a: &Cell, b: &Cell) -> Ordering {
+    b.gbps.total_cmp(&a.gbps).then_with(|| a.relative_spread().total_cmp(&b.relative_spread()))
+}
+
+/// Finds the ideal configuration set of one run of one device.
+#[must_use]
+pub fn ideal_set(catalog: &Catalog, table: &DeviceTable) -> IdealSet {
+    let undisputed = undisputed_uses(catalog, table);
+    let uses = |cell: &Cell| undisputed.get(&catalog.kernel_of(cell.config)).copied().unwrap_or(0);
+    let better = |a: &Cell, b: &Cell| {
+        by_measurement(a, b).then_with(|| uses(b).cmp(&uses(a))).then_with(|| a.config.cmp(&b.config))
+    };
+    let mut set = IdealSet::default();
+    for (index, &n) in table.sizes.iter().enumerate() {
+        let cells = table.cells_at(index);
+        let Some(best) = cells.iter().min_by(|a, b| better(a, b)) else { continue };
+        let others = || cells.iter().filter(|cell| cell.config != best.config);
+        let runner_up = others().min_by(|a, b| better(a, b)).copied();
+        let interval = best.interval();
+        *set.uses.entry(catalog.kernel_of(best.config)).or_insert(0) += 1;
+        set.points.push(IdealPoint {
+            n,
+            best: *best,
+            runner_up,
+            margin_pct: runner_up.map(|second| 100.0 * (best.gbps / second.gbps - 1.0)),
+            ties: others().filter(|cell| cell.interval().overlaps(&interval)).count(),
+            configs: cells.len(),
+            copy_gbps: table.copy_gbps.get(&n).copied().filter(|&copy| copy > 0.0),
+        });
+    }
+    set
+}
+
+/// At how many sizes each kernel is best by measurement alone, no other kernel being equal.
+fn undisputed_uses(catalog: &Catalog, table: &DeviceTable) -> BTreeMap<KernelIndex, usize> {
+    let mut uses = BTreeMap::new();
+    for index in 0..table.sizes.len() {
+        let cells = table.cells_at(index);
+        let Some(best) = cells.iter().min_by(|a, b| by_measurement(a, b)) else { continue };
+        let equal = cells.iter().filter(|cell| by_measurement(cell, best) == Ordering::Equal);
+        let kernels: BTreeSet<KernelIndex> = equal.map(|cell| catalog.kernel_of(cell.config)).collect();
+        if let (1, Some(&kernel)) = (kernels.len(), kernels.first()) {
+            *uses.entry(kernel).or_insert(0) += 1;
+        }
+    }
+    uses
+}

@@ -1,0 +1,57 @@
+//! Pruning, A2 (thesis 5.5, "Pruning the configuration space"): the best config of each kernel at each size.
+
+use std::collections::BTreeSet;
+
+use crate::ideal::{IdealSet, by_measurement, ideal_set};
+use crate::table::{Catalog, Cell, DeviceTable, KernelIndex};
+
+/// One run of one device with its ideal line and the line of each kernel.
+#[derive(Debug, Clone)]
+pub struct Lines<'a> {
+    /// The rows behind it.
+    pub table: &'a DeviceTable,
+    /// The ideal configuration set.
+    pub ideal: IdealSet,
+    /// Kernels of the space and of the rows, ascending.
+    pub kernels: Vec<KernelIndex>,
+    /// Best config by kernel, then by size as in [`DeviceTable::sizes`].
+    best: Vec<Option<Cell>>,
+}
+
+impl<'a> Lines<'a> {
+    /// Finds the ideal line and all kernel lines.
+    #[must_use]
+    pub fn new(catalog: &Catalog, table: &'a DeviceTable) -> Self {
+        let mut kernels = table.space_kernels();
+        for index in 0..table.sizes.len() {
+            kernels.extend(table.cells_at(index).iter().map(|cell| catalog.kernel_of(cell.config)));
+        }
+        let kernels: Vec<KernelIndex> = BTreeSet::into_iter(kernels).collect();
+        let mut best: Vec<Option<Cell>> = vec![None; kernels.len() * table.sizes.len()];
+        for index in 0..table.sizes.len() {
+            for cell in table.cells_at(index) {
+                let kernel = catalog.kernel_of(cell.config);
+                let row = kernels.partition_point(|&other| other < kernel);
+                let slot = &mut best[row * table.sizes.len() + index];
+                // Cells come by config, so of equal ones the first by parameters stays.
+                if slot.is_none_or(|best| by_measurement(cell, &best).is_lt()) {
+                    *slot = Some(*cell);
+                }
+            }
+        }
+        Self { table, ideal: ideal_set(catalog, table), kernels, best }
+    }
+
+    /// The best config of a kernel at a size; `None` where none is `ok`.
+    #[must_use]
+    pub fn best(&self, kernel: KernelIndex, n: u64) -> Option<&Cell> {
+        let row = self.kernels.binary_search(&kernel).ok()?;
+        self.best[row * self.table.sizes.len() + self.table.size_index(n)?].as_ref()
+    }
+
+    /// The ideal throughput at a size in GB/s; `None` where no row is `ok`.
+    #[must_use]
+    pub fn ideal_gbps(&self, n: u64) -> Option<f64> {
+        Some(self.ideal.points[self.table.size_index(n)?].best.gbps)
+    }
+}

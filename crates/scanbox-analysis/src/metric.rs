@@ -1,0 +1,128 @@
+//! Metrics: how far a kernel line is from the ideal line, as one number (A4 to A9; thesis 5.5 and 5.6).
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::AnalysisError;
+
+/// How a kernel is judged. `I` is the ideal line, `L` the kernel's, both over the sizes of the comparison.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Metric {
+    /// A4: the sum of L; the highest wins.
+    Sum,
+    /// A5: the sum of I - L; the lowest wins. Names the same kernel as `Sum`, by algebra.
+    Absolute,
+    /// A6: the sum of (I - L)^2; the lowest wins.
+    Squared,
+    /// A7: the largest I - L; the lowest wins.
+    Chebyshev,
+    /// A8: 1 - I.L / (|I| |L|); the lowest wins. Blind to scale: a kernel at half the ideal everywhere has 0.
+    Cosine,
+    /// A9: the sum of (I - L)^P; the lowest wins. 1 is `Absolute`, 2 is `Squared`.
+    Power(Exponent),
+}
+
+/// The exponent of [`Metric::Power`]: above zero and finite.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Exponent(f64);
+
+impl Exponent {
+    /// The exponent that the thesis settles on (5.6, figure 5.19).
+    pub const THESIS: Self = Self(1.25);
+
+    /// `None` unless the exponent is above zero and finite.
+    #[must_use]
+    pub fn new(exponent: f64) -> Option<Self> {
+        (exponent > 0.0 && exponent.is_finite()).then_some(Self(exponent))
+    }
+
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl Metric {
+    /// The metrics of the thesis, in its order.
+    pub const THESIS: [Self; 6] = [
+        Self::Sum,
+        Self::Absolute,
+        Self::Squared,
+        Self::Chebyshev,
+        Self::Cosine,
+        Self::Power(Exponent::THESIS),
+    ];
+
+    /// The score of a line; `ideal` and `line` are equally long and `line` is nowhere above `ideal`.
+    #[must_use]
+    pub fn score(self, ideal: &[f64], line: &[f64]) -> f64 {
+        // Rounding in a normalisation can put a line a last digit above the ideal.
+        let gaps = ideal.iter().zip(line).map(|(i, l)| (i - l).max(0.0));
+        match self {
+            Self::Sum => line.iter().sum(),
+            Self::Absolute => gaps.sum(),
+            Self::Squared => gaps.map(|gap| gap * gap).sum(),
+            Self::Chebyshev => gaps.fold(0.0, f64::max),
+            Self::Cosine => {
+                let norm = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>().sqrt();
+                let dot: f64 = ideal.iter().zip(line).map(|(i, l)| i * l).sum();
+                let norms = norm(ideal) * norm(line);
+                // Only `minmax` can make a line of zeros: it has no direction and ranks last.
+                if norms > 0.0 { (1.0 - dot / norms).max(0.0) } else { 1.0 }
+            }
+            Self::Power(Exponent(exponent)) => gaps.map(|gap| gap.powf(exponent)).sum(),
+        }
+    }
+
+    /// The magnitude against which two scores are compared: about the score of a line of zeros.
+    pub(crate) fn magnitude(self, ideal: &[f64]) -> f64 {
+        match self {
+            Self::Sum => Self::Absolute.magnitude(ideal),
+            Self::Cosine => 1.0,
+            _ => self.score(ideal, &vec![0.0; ideal.len()]),
+        }
+    }
+
+    /// Whether the highest score wins.
+    #[must_use]
+    pub fn highest_wins(self) -> bool {
+        self == Self::Sum
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sum => f.write_str("sum"),
+            Self::Absolute => f.write_str("absolute"),
+            Self::Squared => f.write_str("squared"),
+            Self::Chebyshev => f.write_str("chebyshev"),
+            Self::Cosine => f.write_str("cosine"),
+            Self::Power(Exponent(exponent)) => write!(f, "power:{exponent}"),
+        }
+    }
+}
+
+impl FromStr for Metric {
+    type Err = AnalysisError;
+
+    fn from_str(text: &str) -> Result<Self, AnalysisError> {
+        let error = |reason| AnalysisError::Metric { text: text.chars().take(40).collect(), reason };
+        match text {
+            "sum" => Ok(Self::Sum),
+            "absolute" => Ok(Self::Absolute),
+            "squared" => Ok(Self::Squared),
+            "chebyshev" => Ok(Self::Chebyshev),
+            "cosine" => Ok(Self::Cosine),
+            _ => {
+                let exponent =
+                    text.strip_prefix("power:").ok_or_else(|| error("there is none of this name"))?;
+                let exponent = exponent.parse().map_err(|_| error("the exponent is no number"))?;
+                Exponent::new(exponent)
+                    .map(Self::Power)
+                    .ok_or_else(|| error("the exponent has to be above 0 and finite"))
+            }
+        }
+    }
+}

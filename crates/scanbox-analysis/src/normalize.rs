@@ -1,0 +1,83 @@
+//! Normalisation: throughput of different sizes or devices made comparable before a metric adds it up.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::AnalysisError;
+use crate::lines::Lines;
+
+/// What a throughput is divided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Normalization {
+    /// The best of its device and size: every size of every device counts alike.
+    SizeBest,
+    /// The best of its device at any size: the shape of the device's ideal line is kept.
+    DevicePeak,
+    /// The slowest `ok` config of its device and size is 0, the best is 1. All are 1 where they are equal.
+    MinMax,
+    /// Nothing: GB/s.
+    None,
+}
+
+impl Normalization {
+    /// Every normalisation.
+    pub const ALL: [Self; 4] = [Self::SizeBest, Self::DevicePeak, Self::MinMax, Self::None];
+
+    /// The word on the command line.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::SizeBest => "size-best",
+            Self::DevicePeak => "device-peak",
+            Self::MinMax => "minmax",
+            Self::None => "none",
+        }
+    }
+
+    /// How throughput of one device at one size is scaled; `None` where the device has no `ok` row at `n`.
+    pub(crate) fn scale(self, lines: &Lines<'_>, n: u64) -> Option<Scale> {
+        let best = lines.ideal_gbps(n)?;
+        let linear = |zero, one| Scale { zero, one };
+        Some(match self {
+            Self::SizeBest => linear(0.0, best),
+            Self::DevicePeak => {
+                linear(0.0, lines.ideal.points.iter().map(|point| point.best.gbps).fold(0.0, f64::max))
+            }
+            Self::MinMax => {
+                let cells = lines.table.cells_at(lines.table.size_index(n)?);
+                linear(cells.iter().map(|cell| cell.gbps).fold(best, f64::min), best)
+            }
+            Self::None => linear(0.0, 1.0),
+        })
+    }
+}
+
+/// A linear scale.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scale {
+    zero: f64,
+    one: f64,
+}
+
+impl Scale {
+    pub(crate) fn apply(self, gbps: f64) -> f64 {
+        if self.one > self.zero { (gbps - self.zero) / (self.one - self.zero) } else { 1.0 }
+    }
+}
+
+impl fmt::Display for Normalization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+impl FromStr for Normalization {
+    type Err = AnalysisError;
+
+    fn from_str(text: &str) -> Result<Self, AnalysisError> {
+        Self::ALL
+            .into_iter()
+            .find(|normalization| normalization.word() == text)
+            .ok_or_else(|| AnalysisError::Normalization { text: text.chars().take(40).collect() })
+    }
+}

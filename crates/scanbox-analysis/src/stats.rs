@@ -1,0 +1,51 @@
+//! Statistics of single rows: what five numbers per config can and cannot say.
+//!
+//! A row keeps the median, the quartiles and the number of samples, not the samples. Two configs tie when the
+//! intervals of their medians overlap. The interval is the notch of McGill, Tukey and Larsen ("Variations of box
+//! plots", The American Statistician 32, 1978): `median ± 1.57 * (q3 - q1) / sqrt(samples)`. The factor is made so
+//! that two notches of similar spread just touch where a test of their medians at the 5 % level just rejects.
+//! Quartiles, not the standard deviation, because a few interrupted samples must not widen it.
+//!
+//! It covers the noise between the samples of one run only. Drift during the run is not in it, and the best of many
+//! noisy medians stays optimistic.
+
+/// The factor of the notch (McGill, Tukey and Larsen 1978, section 7).
+const NOTCH: f64 = 1.57;
+
+/// A closed interval of times in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// The lower end.
+    pub low_ns: f64,
+    /// The upper end.
+    pub high_ns: f64,
+}
+
+impl Interval {
+    /// Whether the two have a time in common.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.low_ns <= other.high_ns && other.low_ns <= self.high_ns
+    }
+}
+
+/// The 95 % interval of a median, for comparison with another one (see the module). Without samples or without a
+/// spread it is the median alone.
+#[must_use]
+pub fn median_interval(median_ns: u64, q1_ns: u64, q3_ns: u64, samples: u32) -> Interval {
+    let median = median_ns as f64;
+    let half = NOTCH * q3_ns.saturating_sub(q1_ns) as f64 / f64::from(samples.max(1)).sqrt();
+    Interval { low_ns: median - half, high_ns: median + half }
+}
+
+/// The interquartile range over the median: 0.02 says that half the samples lie within 2 % of each other.
+#[must_use]
+pub fn relative_spread(median_ns: u64, q1_ns: u64, q3_ns: u64) -> f64 {
+    q3_ns.saturating_sub(q1_ns) as f64 / median_ns.max(1) as f64
+}
+
+/// The arithmetic mean; `None` of nothing.
+#[must_use]
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}

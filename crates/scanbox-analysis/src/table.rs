@@ -1,0 +1,213 @@
+//! Dense tables: the usable rows of one run of one device, by size and config. [`crate::grouping`] fills them.
+//!
+//! Configs and kernels are numbers here; the [`Catalog`] of all tables knows what they stand for. Numbers are given in
+//! the fixed order of the parameter tuple, so comparing two numbers is the last tie-break of every answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use scanbox_model::config::{Config, Kernel};
+use scanbox_model::device::DeviceKind;
+use scanbox_model::record::Status;
+
+use crate::stats::{self, Interval};
+
+/// The number of a config in the [`Catalog`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConfigIndex(pub(crate) u32);
+
+/// The number of a kernel in the [`Catalog`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KernelIndex(pub(crate) u32);
+
+/// Every config and kernel of all tables, in the fixed order of their parameters.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Catalog {
+    pub(crate) configs: Vec<(Config, KernelIndex)>,
+    pub(crate) kernels: Vec<Kernel>,
+}
+
+impl Catalog {
+    /// The config with this number.
+    #[must_use]
+    pub fn config(&self, index: ConfigIndex) -> &Config {
+        &self.configs[index.0 as usize].0
+    }
+
+    /// The kernel of the config with this number.
+    #[must_use]
+    pub fn kernel_of(&self, index: ConfigIndex) -> KernelIndex {
+        self.configs[index.0 as usize].1
+    }
+
+    /// The kernel with this number.
+    #[must_use]
+    pub fn kernel(&self, index: KernelIndex) -> &Kernel {
+        &self.kernels[index.0 as usize]
+    }
+}
+
+/// Which device: two rows are of one device when both agree.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DeviceIdentity {
+    /// The name that the driver gives.
+    pub name: String,
+    /// The device UUID.
+    pub uuid: String,
+}
+
+/// How rows came about: rows that differ here are of different runs and are never merged silently.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Provenance {
+    /// Driver name and version.
+    pub driver: String,
+    /// scanbox's version, without what follows a `+` (a resume by another build of one version is one run).
+    pub version: String,
+    /// Hash of all kernel sources.
+    pub kernel_hash: String,
+}
+
+/// One `ok` row that has a time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cell {
+    /// The config.
+    pub config: ConfigIndex,
+    /// Throughput by the median time, in GB/s; above zero.
+    pub gbps: f64,
+    /// Median time of one call.
+    pub median_ns: u64,
+    /// First quartile.
+    pub q1_ns: u64,
+    /// Third quartile.
+    pub q3_ns: u64,
+    /// Samples behind them.
+    pub samples: u32,
+}
+
+impl Cell {
+    /// Interquartile range over median.
+    #[must_use]
+    pub fn relative_spread(&self) -> f64 {
+        stats::relative_spread(self.median_ns, self.q1_ns, self.q3_ns)
+    }
+
+    /// The interval by which ties are found.
+    #[must_use]
+    pub fn interval(&self) -> Interval {
+        stats::median_interval(self.median_ns, self.q1_ns, self.q3_ns, self.samples)
+    }
+}
+
+/// One attempted point that did not end `ok`, or has no time of the chosen clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Failure {
+    /// Input size in elements.
+    pub n: u64,
+    /// The config.
+    pub config: ConfigIndex,
+    /// How it ended.
+    pub status: Status,
+}
+
+/// Where the space of a table comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpaceOrigin {
+    /// The legal points of the space in the metadata.
+    Planned,
+    /// What the rows show.
+    Rows,
+}
+
+/// What the rows of a table were.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Summary {
+    /// Rows, whatever they say.
+    pub rows: u64,
+    /// Rows by status.
+    pub by_status: BTreeMap<Status, u64>,
+    /// `ok` rows that a later `ok` row of the same point replaced.
+    pub replaced: u64,
+    /// `ok` rows that have no time of the chosen clock.
+    pub without_time: u64,
+    /// Points of the space, where metadata says so.
+    pub planned_points: Option<u64>,
+    /// Planned points that have a row; 0 without metadata.
+    pub planned_with_row: u64,
+}
+
+/// The usable rows of one run of one device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeviceTable {
+    /// The device.
+    pub device: DeviceIdentity,
+    /// Chip or program; `None` without metadata.
+    pub kind: Option<DeviceKind>,
+    /// Driver, version and kernel sources.
+    pub provenance: Provenance,
+    /// The time of the newest row, UTC.
+    pub newest_utc: String,
+    /// Whether no other run of this device is newer.
+    pub newest_run: bool,
+    /// Counts.
+    pub summary: Summary,
+    /// Sizes with at least one `ok` row, ascending.
+    pub sizes: Vec<u64>,
+    /// Measured copy in GB/s by size, where metadata has it.
+    pub copy_gbps: BTreeMap<u64, f64>,
+    /// Where [`Self::space`] comes from.
+    pub space_origin: SpaceOrigin,
+    /// Which kernels have a legal config at which size: pairs, ascending.
+    pub space: Vec<(u64, KernelIndex)>,
+    /// Cells by size, then config; one per point.
+    pub(crate) cells: Vec<Cell>,
+    /// Where the cells of each size start, and the end.
+    pub(crate) starts: Vec<usize>,
+    /// By size, then config.
+    pub(crate) failures: Vec<Failure>,
+}
+
+impl DeviceTable {
+    /// The cells of the size with this position in [`Self::sizes`], by config; at least one.
+    #[must_use]
+    pub fn cells_at(&self, size: usize) -> &[Cell] {
+        &self.cells[self.starts[size]..self.starts[size + 1]]
+    }
+
+    /// The position of a size in [`Self::sizes`].
+    #[must_use]
+    pub fn size_index(&self, n: u64) -> Option<usize> {
+        self.sizes.binary_search(&n).ok()
+    }
+
+    /// Attempts at this size that did not end with a usable row.
+    #[must_use]
+    pub fn failures_at(&self, n: u64) -> &[Failure] {
+        let start = self.failures.partition_point(|failure| failure.n < n);
+        let end = self.failures.partition_point(|failure| failure.n <= n);
+        &self.failures[start..end]
+    }
+
+    /// The kernels of the space.
+    #[must_use]
+    pub fn space_kernels(&self) -> BTreeSet<KernelIndex> {
+        self.space.iter().map(|&(_, kernel)| kernel).collect()
+    }
+
+    /// The sizes where every kernel of the space has a legal config (A3).
+    #[must_use]
+    pub fn complete_sizes(&self) -> BTreeSet<u64> {
+        let kernels = self.space_kernels().len();
+        let groups = self.space.chunk_by(|a, b| a.0 == b.0);
+        groups.filter(|group| group.len() == kernels).map(|group| group[0].0).collect()
+    }
+}
+
+/// All tables, ordered by device and provenance.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Tables {
+    /// What the numbers of configs and kernels stand for.
+    pub catalog: Catalog,
+    /// One table per device and run.
+    pub devices: Vec<DeviceTable>,
+    /// Rows of implementations other than scanbox, by subject: they enter no answer here.
+    pub other_subjects: BTreeMap<String, u64>,
+}

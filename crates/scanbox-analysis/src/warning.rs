@@ -1,0 +1,170 @@
+//! What an answer leaves out or takes for granted, for the user to know.
+
+use std::fmt;
+
+use scanbox_model::units::size_label;
+
+use crate::table::Provenance;
+
+/// Something that a user has to know to trust an answer. `Display` is one line without the word "warning".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Warning {
+    /// There is no metadata beside a file.
+    NoMetadata {
+        /// The file.
+        source_name: String,
+    },
+    /// A file has rows of other implementations.
+    OtherSubjects {
+        /// The file.
+        source_name: String,
+        /// How many rows.
+        rows: u64,
+        /// Their subjects.
+        subjects: Vec<String>,
+    },
+    /// A device has rows of several runs and only the newest is taken.
+    OlderRuns {
+        /// The device.
+        device: String,
+        /// What is taken.
+        kept: Provenance,
+        /// What is left out, with the number of rows.
+        left_out: Vec<(Provenance, u64)>,
+    },
+    /// A device has several `ok` rows of one point; the last one is taken.
+    Replaced {
+        /// The device.
+        device: String,
+        /// Rows that were replaced.
+        rows: u64,
+    },
+    /// Rows are `ok` but have no time of the chosen clock.
+    WithoutTime {
+        /// The device.
+        device: String,
+        /// How many rows.
+        rows: u64,
+    },
+    /// Points of the space have no row.
+    Incomplete {
+        /// The device.
+        device: String,
+        /// Points without a row.
+        missing: u64,
+        /// Points of the space.
+        planned: u64,
+    },
+    /// A device has no usable row.
+    NothingUsable {
+        /// The device.
+        device: String,
+    },
+    /// Sizes at which every kernel has a legal config but no row is `ok`.
+    SizesWithoutRow {
+        /// The devices.
+        devices: Vec<String>,
+        /// The sizes.
+        sizes: Vec<u64>,
+    },
+    /// No size has a legal config of every kernel: there is nothing to compare kernels by.
+    NoCommonSize {
+        /// The devices.
+        devices: Vec<String>,
+    },
+    /// No kernel has an `ok` row at every size of the comparison.
+    NoEligibleKernel {
+        /// The devices.
+        devices: Vec<String>,
+    },
+    /// Software devices stay out of the answers across devices.
+    SoftwareLeftOut {
+        /// The devices.
+        devices: Vec<String>,
+    },
+    /// A device has several runs; answers across devices take the newest.
+    NewestRunOnly {
+        /// The device.
+        device: String,
+    },
+}
+
+impl fmt::Display for Provenance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hash: String = self.kernel_hash.chars().take(12).collect();
+        write!(f, "driver {}, scanbox {}, kernels {hash}", self.driver, self.version)
+    }
+}
+
+/// Sizes as text, shortened where there are many.
+pub(crate) fn size_list(sizes: &[u64]) -> String {
+    const SHOWN: usize = 4;
+    let mut words: Vec<String> = sizes.iter().take(SHOWN).map(|&n| size_label(n)).collect();
+    if sizes.len() > SHOWN {
+        words.push(format!("{} more", sizes.len() - SHOWN));
+    }
+    words.join(", ")
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoMetadata { source_name } => {
+                write!(f, "{source_name}: no metadata beside it; the space is taken from what the rows show")
+            }
+            Self::OtherSubjects { source_name, rows, subjects } => {
+                write!(f, "{source_name}: {rows} rows of {} do not enter these answers", subjects.join(", "))
+            }
+            Self::OlderRuns { device, kept, left_out } => {
+                write!(f, "{device}: several runs; taken is the newest ({kept}), left out:")?;
+                for (index, (provenance, rows)) in left_out.iter().enumerate() {
+                    let separator = if index == 0 { "" } else { ";" };
+                    write!(f, "{separator} {rows} rows ({provenance})")?;
+                }
+                write!(f, "; --runs all shows each")
+            }
+            Self::Replaced { device, rows } => {
+                write!(
+                    f,
+                    "{device}: {rows} ok rows are replaced by a later ok row of the same config and size"
+                )
+            }
+            Self::WithoutTime { device, rows } => {
+                write!(
+                    f,
+                    "{device}: {rows} ok rows have no time of the chosen clock; --time chooses the other"
+                )
+            }
+            Self::Incomplete { device, missing, planned } => {
+                write!(f, "{device}: the sweep is not complete: {missing} of {planned} points have no row")
+            }
+            Self::NothingUsable { device } => {
+                write!(f, "{device}: no row is ok and has a time; there is no answer for it")
+            }
+            Self::SizesWithoutRow { devices, sizes } => write!(
+                f,
+                "{}: no ok row at {}; the choice of the kernel leaves that out",
+                devices.join(", "),
+                size_list(sizes)
+            ),
+            Self::NoCommonSize { devices } => write!(
+                f,
+                "{}: at no measured size does every kernel have a config; no best kernel can be chosen",
+                devices.join(", ")
+            ),
+            Self::NoEligibleKernel { devices } => write!(
+                f,
+                "{}: no kernel has an ok row at every size of the comparison; no best kernel can be chosen",
+                devices.join(", ")
+            ),
+            Self::SoftwareLeftOut { devices } => write!(
+                f,
+                "{}: a software device stays out of the answers across devices; --include-software takes it in",
+                devices.join(", ")
+            ),
+            Self::NewestRunOnly { device } => {
+                write!(f, "{device}: several runs; answers across devices take the newest one")
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! GLSL to SPIR-V at run time, from sources embedded in the binary or a folder, with a cache on disk.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use include_dir::{Dir, include_dir};
+use rayon::prelude::*;
+
+use crate::plan::{Module, Shader};
+
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../kernels/glsl");
+
+/// The first word of every SPIR-V module.
+const SPIRV_MAGIC: u32 = 0x0723_0203;
+/// Goes into the key of the cache: change it when the options below change.
+const OPTIONS: &str = "vulkan1.3, optimize for performance, warnings are errors";
+
+/// Why there is no SPIR-V.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// A folder of kernel sources cannot be read.
+    #[error("kernel sources {path}: {source}")]
+    Sources {
+        /// The folder or file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// shaderc could not be started.
+    #[error("shaderc: {0}")]
+    Compiler(String),
+    /// The source does not compile.
+    #[error("{shader}: {log}")]
+    Shader {
+        /// Root file and defines.
+        shader: String,
+        /// What the compiler says.
+        log: String,
+    },
+}
+
+/// Compiles shaders.
+#[derive(Debug)]
+pub struct Compiler {
+    sources: BTreeMap<String, Cow<'static, str>>,
+    cache: Option<PathBuf>,
+}
+
+impl Compiler {
+    /// A compiler of the embedded sources, or of those in a folder; SPIR-V is kept in the folder `cache`, if given.
+    ///
+    /// # Errors
+    /// When the folder of sources cannot be read.
+    pub fn new(sources: Option<&Path>, cache: Option<PathBuf>) -> Result<Self, CompileError> {
+        let mut all = BTreeMap::new();
+        match sources {
+            Some(folder) => read_folder(folder, folder, &mut all)?,
+            None => read_embedded(&EMBEDDED, &mut all),
+        }
+        Ok(Self { sources: all, cache })
+    }
+
+    /// Hash of all kernel sources: the `kernel_hash` of records.
+    #[must_use]
+    pub fn kernel_hash(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for (path, text) in &self.sources {
+            hash_text(&mut hasher, path);
+            hash_text(&mut hasher, text);
+        }
+        hasher.finalize().to_hex()[..16].to_owned()
+    }
+
+    /// Compiles many shaders on all cores; one outcome per shader, in order.
+    pub fn compile_all(&self, shaders: &[Shader]) -> Vec<Result<Module, CompileError>> {
+        shaders.par_iter().map(|shader| self.compile(shader)).collect()
+    }
+
+    /// Compiles one shader, or takes it from the cache.
+    ///
+    /// # Errors
+    /// When the source does not compile.
+    pub fn compile(&self, shader: &Shader) -> Result<Module, CompileError> {
+        let cached = self.cache.as_ref().map(|folder| folder.join(format!("{}.spv", self.key(shader))));
+        if let Some(words) = cached.as_deref().and_then(read_cached) {
+            return Ok(Module { shader: shader.clone(), spirv: words.into(), compile_ms: 0 });
+        }
+        let start = Instant::now();
+        let spirv = self.compile_uncached(shader)?;
+        let compile_ms = start.elapsed().as_millis().max(1) as u64;
+        if let Some(path) = cached {
+            // A cache that cannot be written costs time in the next run, nothing else.
+            let _ = write_cached(&path, &spirv);
+        }
+        Ok(Module { shader: shader.clone(), spirv: spirv.into(), compile_ms })
+    }
+
+    fn compile_uncached(&self, shader: &Shader) -> Result<Vec<u32>, CompileError> {
+        let compiler = shaderc::Compiler::new().map_err(|error| CompileError::Compiler(error.to_string()))?;
+        let mut options =
+            shaderc::CompileOptions::new().map_err(|error| CompileError::Compiler(error.to_string()))?;
+        options.set_target_env(shaderc::TargetEnv::Vulkan, shaderc::EnvVersion::Vulkan1_3 as u32);
+        options.set_optimization_level(shaderc::OptimizationLevel::Performance);
+        options.set_warnings_as_errors();
+        for (name, value) in &shader.defines {
+            options.add_macro_definition(name, Some(&value.to_string()));
+        }
+        options.set_include_callback(|requested, _, includer, _| {
+            let path = include_path(includer, requested);
+            let text = self.sources.get(&path).ok_or_else(|| format!("there is no kernel source {path}"))?;
+            Ok(shaderc::ResolvedInclude { resolved_name: path, content: text.to_string() })
+        });
+        let failed = |log: String| CompileError::Shader { shader: shader.to_string(), log: log.trim().to_owned() };
+        let source =
+            self.sources.get(shader.root).ok_or_else(|| failed("there is no such kernel source".to_owned()))?;
+        compiler
+            .compile_into_spirv(source, shaderc::ShaderKind::Compute, shader.root, "main", Some(&options))
+            .map(|artifact| artifact.as_binary().to_vec())
+            .map_err(|error| failed(error.to_string()))
+    }
+
+    /// The key of a shader in the cache: everything that decides its SPIR-V.
+    fn key(&self, shader: &Shader) -> String {
+        let mut hasher = blake3::Hasher::new();
+        hash_text(&mut hasher, OPTIONS);
+        hash_text(&mut hasher, env!("CARGO_PKG_VERSION"));
+        hash_text(&mut hasher, &shader.to_string());
+        let mut closure = BTreeMap::new();
+        self.collect(shader.root, &mut closure);
+        for (path, text) in closure {
+            hash_text(&mut hasher, path);
+            hash_text(&mut hasher, text);
+        }
+        hasher.finalize().to_hex()[..32].to_owned()
+    }
+
+    /// All sources that a source may include, whatever its conditions say.
+    fn collect<'a>(&'a self, path: &str, closure: &mut BTreeMap<&'a str, &'a str>) {
+        let Some((path, text)) = self.sources.get_key_value(path) else { return };
+        if closure.insert(path, text).is_some() {
+            return;
+        }
+        for line in text.lines() {
+            if let Some(name) = line.trim().strip_prefix("#include \"").and_then(|rest| rest.split('"').next()) {
+                self.collect(&include_path(path, name), closure);
+            }
+        }
+    }
+}
+
+/// The path of an include, relative to the file that includes it.
+fn include_path(includer: &str, requested: &str) -> String {
+    match includer.rsplit_once('/') {
+        Some((folder, _)) => format!("{folder}/{requested}"),
+        None => requested.to_owned(),
+    }
+}
+
+/// Hashes a text with its length, so that no two sequences of texts look alike.
+fn hash_text(hasher: &mut blake3::Hasher, text: &str) {
+    hasher.update(&(text.len() as u64).to_le_bytes());
+    hasher.update(text.as_bytes());
+}
+
+fn read_embedded(folder: &'static Dir<'static>, all: &mut BTreeMap<String, Cow<'static, str>>) {
+    for file in folder.files() {
+        let text = file.contents_utf8().expect("kernel sources are UTF-8");
+        all.insert(file.path().to_string_lossy().into_owned(), Cow::Borrowed(text));
+    }
+    folder.dirs().for_each(|folder| read_embedded(folder, all));
+}
+
+fn read_folder(
+    root: &Path,
+    folder: &Path,
+    all: &mut BTreeMap<String, Cow<'static, str>>,
+) -> Result<(), CompileError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| CompileError::Sources { path, source }
+    };
+    for entry in fs::read_dir(folder).map_err(failed(folder))? {
+        let path = entry.map_err(failed(folder))?.path();
+        if path.is_dir() {
+            read_folder(root, &path, all)?;
+        } else if path.extension().is_some_and(|extension| extension == "glsl" || extension == "comp") {
+            let text = fs::read_to_string(&path).map_err(failed(&path))?;
+            let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
+            all.insert(name, Cow::Owned(text));
+        }
+    }
+    Ok(())
+}
+
+/// The words of a cached module: a hash of the words, then the words. `None` for anything else.
+fn read_cached(path: &Path) -> Option<Vec<u32>> {
+    let bytes = fs::read(path).ok()?;
+    let (hash, body) = bytes.split_at_checked(blake3::OUT_LEN)?;
+    if blake3::hash(body).as_bytes() != hash {
+        return None;
+    }
+    let words: Vec<u32> =
+        body.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect();
+    (words.first() == Some(&SPIRV_MAGIC)).then_some(words)
+}
+
+fn write_cached(path: &Path, words: &[u32]) -> std::io::Result<()> {
+    let body: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    // Written beside its place and renamed: another process sees all of it or nothing.
+    let partial = path.with_extension(format!("partial-{}-{:?}", std::process::id(), std::thread::current().id()));
+    let mut file = fs::File::create(&partial)?;
+    file.write_all(blake3::hash(&body).as_bytes())?;
+    file.write_all(&body)?;
+    drop(file);
+    fs::rename(&partial, path)
+}

@@ -1,0 +1,131 @@
+//! Plans: what has to run on a device for one call, as data. A plan names no driver and no API.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Words behind the last output element that every plan leaves alone: they show writes past the end.
+pub const GUARD_WORDS: u64 = 256;
+
+/// Bytes at the start of the scratch memory that hold the ticket, on a cache line of its own.
+pub const TICKET_BYTES: u64 = 256;
+
+/// What one call of a kernel, or of one of the helpers around it, consists of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// What the plan runs, for messages: the label of a config, or the name of a helper kernel.
+    pub label: String,
+    /// Elements that it works on.
+    pub n: u64,
+    /// Bytes that it moves at least (reads and writes).
+    pub bytes_moved: u64,
+    /// What the output holds afterwards.
+    pub result: Expected,
+    /// The scratch memory it needs, and what it expects there.
+    pub scratch: Scratch,
+    /// The passes, in order; each depends on the one before.
+    pub passes: Vec<Pass>,
+}
+
+/// What the output of a plan is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// The scan of the input: the reference.
+    Scan,
+    /// The input itself: a copy.
+    Copy,
+}
+
+/// Scratch memory that a plan shares with all other plans of a session: the ticket, then the tile states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scratch {
+    /// Bytes in use, ticket included; 0: none.
+    pub bytes: u64,
+    /// What the words mean. Words of another format are never read: the memory is filled when it changes.
+    pub format: ScratchFormat,
+    /// Whether the memory has to be filled with zeros before each call, as a part of the call.
+    pub fill_each_call: bool,
+}
+
+/// The meaning of the words of the scratch memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScratchFormat {
+    /// No scratch memory.
+    None,
+    /// 64-bit tile states with epoch tags.
+    Word64,
+    /// 32-bit packed tile states without tags.
+    Packed,
+}
+
+/// One dispatch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pass {
+    /// The shader.
+    pub shader: Shader,
+    /// Memory whose addresses the shader gets, in this order, at the start of its push constants (8 bytes each).
+    pub bindings: Vec<Binding>,
+    /// Words behind the addresses (4 bytes each).
+    pub words: Vec<Word>,
+    /// Workgroups that have to start; a backend spreads them over dimensions and may start more.
+    pub workgroups: u64,
+}
+
+/// Memory of the session that a pass works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Binding {
+    /// The input.
+    Input,
+    /// The output, with [`GUARD_WORDS`] behind its last element.
+    Output,
+    /// The scan of the input, made on the CPU.
+    Reference,
+    /// What the output must equal: the reference or the input, by [`Plan::result`].
+    Expected,
+    /// The scratch memory from this offset in bytes.
+    Scratch(u64),
+    /// The words that the comparison reports in.
+    Report,
+}
+
+/// A word of push constants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// This value.
+    Value(u32),
+    /// The epoch of the call (see [`ScratchFormat::Word64`]): different from all that the scratch memory has seen.
+    Epoch,
+    /// The value of the ticket before the call.
+    TicketBase,
+}
+
+/// A shader before compilation: its root file and its defines, which are all that may decide its code.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Shader {
+    /// Root file below `kernels/glsl/`.
+    pub root: &'static str,
+    /// Defines in the order of `params.glsl`.
+    pub defines: Vec<(&'static str, u32)>,
+    /// Invocations per workgroup.
+    pub workgroup_size: u32,
+    /// The subgroup size it is compiled for.
+    pub subgroup_size: u32,
+}
+
+impl fmt::Display for Shader {
+    /// `chained_scan.comp BATCH_SIZE=4 LANES=4 ...`: enough to compile it by hand.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.root)?;
+        self.defines.iter().try_for_each(|(name, value)| write!(f, " {name}={value}"))
+    }
+}
+
+/// A compiled shader.
+#[derive(Debug, Clone)]
+pub struct Module {
+    /// What it was compiled from.
+    pub shader: Shader,
+    /// SPIR-V words.
+    pub spirv: Arc<[u32]>,
+    /// Time it took to compile, in milliseconds; 0 when it came from the cache.
+    pub compile_ms: u64,
+}

@@ -1,0 +1,402 @@
+//! Kernels and configs: the parameters, their values, and the label grammar.
+//!
+//! A label is made of tags joined by dots, in this order; parameters at their default are left out:
+//!
+//! ```text
+//! label     = kernel "." "wg" SIZE [ "." "g" COUNT ]
+//! kernel    = "b" BATCH "." vector "." lookback "." block [ "." layout ] [ "." state ] [ "." reset ]
+//! vector    = "scalar" | "vec2" | "vec4"
+//! lookback  = "seq" | "par"
+//! block     = "rake" | "blelloch"
+//! layout    = "direct"                     (default: transposed)
+//! state     = "word64" | "packed"          (default: auto)
+//! reset     = "fill" | "epoch"             (default: auto)
+//! ```
+//!
+//! `b4.vec4.par.rake.wg256.g1024` is a complete label. Printing and parsing are inverse: a label in another order
+//! is refused.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A parameter whose values have one word in space files and CSV, and one tag in labels.
+pub trait Parameter: Copy + PartialEq + Sized + 'static {
+    /// The name of the parameter as it stands in space files and CSV headers.
+    const NAME: &'static str;
+    /// Every value, in the order in which they are enumerated.
+    const VALUES: &'static [Self];
+    /// The word in space files and CSV.
+    fn word(self) -> &'static str;
+    /// The tag in labels.
+    fn tag(self) -> &'static str;
+
+    /// The value with this word, or a message that lists the words there are.
+    ///
+    /// # Errors
+    /// When no value has this word.
+    fn from_word(word: &str) -> Result<Self, String> {
+        Self::VALUES.iter().copied().find(|value| value.word() == word).ok_or_else(|| {
+            let words: Vec<_> = Self::VALUES.iter().map(|value| value.word()).collect();
+            format!("`{word}` is no {}; it is one of {}", Self::NAME, words.join(", "))
+        })
+    }
+}
+
+/// Declares an enum of parameter values with its word and tag per value.
+macro_rules! parameter {
+    ($(#[$doc:meta])* $type:ident, $name:literal, { $($(#[$value_doc:meta])* $value:ident = $word:literal / $tag:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum $type {
+            $($(#[$value_doc])* #[serde(rename = $word)] $value,)+
+        }
+
+        impl Parameter for $type {
+            const NAME: &'static str = $name;
+            const VALUES: &'static [Self] = &[$(Self::$value),+];
+            fn word(self) -> &'static str {
+                match self { $(Self::$value => $word),+ }
+            }
+            fn tag(self) -> &'static str {
+                match self { $(Self::$value => $tag),+ }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.word())
+            }
+        }
+    };
+}
+
+parameter! {
+    /// How the device-wide scan is organised: which root shader runs.
+    Family, "family", {
+        /// One pass over tiles that pass their running total along (thesis 3.1).
+        ChainedScan = "chained-scan" / "",
+    }
+}
+parameter! {
+    /// How many elements one load or store moves (thesis 3.6, "data type").
+    VectorWidth, "vector_width", {
+        /// One element.
+        Scalar = "scalar" / "scalar",
+        /// Two elements.
+        Vec2 = "vec2" / "vec2",
+        /// Four elements.
+        Vec4 = "vec4" / "vec4",
+    }
+}
+parameter! {
+    /// How a workgroup finds the total of all tiles before its own (thesis 3.3 and 3.4).
+    Lookback, "lookback", {
+        /// One invocation looks at one tile at a time.
+        Sequential = "sequential" / "seq",
+        /// One subgroup looks at a window of tiles at a time.
+        Parallel = "parallel" / "par",
+    }
+}
+parameter! {
+    /// How the totals of the invocations of a workgroup are scanned (thesis 3.5).
+    BlockScan, "block_scan", {
+        /// One subgroup, each invocation serially over its share.
+        Raking = "raking" / "rake",
+        /// Work-efficient up-sweep and down-sweep by all invocations (Blelloch 1990).
+        Blelloch = "blelloch" / "blelloch",
+    }
+}
+parameter! {
+    /// How an invocation gets the successive vectors that it owns.
+    LoadLayout, "load_layout", {
+        /// Each subgroup loads rows of successive vectors and transposes them through shared memory.
+        Transposed = "transposed" / "",
+        /// Each invocation loads its own vectors.
+        Direct = "direct" / "direct",
+    }
+}
+parameter! {
+    /// How a tile's state and value are published.
+    TileState, "tile_state", {
+        /// The 64-bit word where the device has 64-bit buffer atomics, else the packed word.
+        Auto = "auto" / "",
+        /// One 64-bit atomic word: 32-bit value, 30-bit epoch, 2-bit state. Exact modulo 2^32.
+        Word64 = "word64" / "word64",
+        /// One 32-bit atomic word: 30-bit value, 2-bit state (thesis 4.6). Legal only where the total fits.
+        Packed = "packed" / "packed",
+    }
+}
+parameter! {
+    /// How the tile states of an earlier call are kept from being read in this one.
+    Reset, "reset", {
+        /// Epoch tags where the tile state has room for them, else a fill.
+        Auto = "auto" / "",
+        /// Tile states and ticket are filled with zeros before each call, inside the measured time.
+        Fill = "fill" / "fill",
+        /// The state word carries the number of the call; the ticket counts on. Nothing is cleared.
+        Epoch = "epoch" / "epoch",
+    }
+}
+parameter! {
+    /// Which prefixes are written.
+    Mode, "mode", {
+        /// Element i of the output combines elements 0 to i of the input.
+        Inclusive = "inclusive" / "",
+    }
+}
+parameter! {
+    /// The type of an element.
+    Element, "element", {
+        /// 32-bit unsigned integer, arithmetic modulo 2^32.
+        U32 = "u32" / "",
+    }
+}
+parameter! {
+    /// The associative operator.
+    Operator, "op", {
+        /// Addition.
+        Add = "add" / "",
+    }
+}
+
+impl VectorWidth {
+    /// Elements per vector.
+    #[must_use]
+    pub fn lanes(self) -> u32 {
+        match self {
+            Self::Scalar => 1,
+            Self::Vec2 => 2,
+            Self::Vec4 => 4,
+        }
+    }
+}
+
+impl Element {
+    /// Bytes of one element.
+    #[must_use]
+    pub fn bytes(self) -> u32 {
+        match self {
+            Self::U32 => 4,
+        }
+    }
+}
+
+/// What is compiled in, apart from the workgroup size: the unit that one application would ship.
+///
+/// Family, mode, element and operator have one value so far and are not stored; they join as they gain values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Kernel {
+    /// Vectors that one invocation loads per tile.
+    pub batch_size: u32,
+    /// Elements per vector.
+    pub vector_width: VectorWidth,
+    /// How the exclusive prefix of a tile is found.
+    pub lookback: Lookback,
+    /// How a workgroup scans its tile.
+    pub block_scan: BlockScan,
+    /// How vectors reach their invocations.
+    pub load_layout: LoadLayout,
+    /// How tiles publish.
+    pub tile_state: TileState,
+    /// How stale tile states are told apart.
+    pub reset: Reset,
+}
+
+/// A kernel plus its launch shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Config {
+    /// What is compiled in.
+    pub kernel: Kernel,
+    /// Invocations per workgroup.
+    pub workgroup_size: u32,
+    /// Workgroups per call, where the config fixes them; otherwise they follow from the input size.
+    pub workgroups: Option<u32>,
+}
+
+impl Kernel {
+    /// The family of the kernel.
+    #[must_use]
+    pub fn family(&self) -> Family {
+        Family::ChainedScan
+    }
+
+    /// Which prefixes it writes.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        Mode::Inclusive
+    }
+
+    /// The type of its elements.
+    #[must_use]
+    pub fn element(&self) -> Element {
+        Element::U32
+    }
+
+    /// Its operator.
+    #[must_use]
+    pub fn operator(&self) -> Operator {
+        Operator::Add
+    }
+
+    /// Elements that one invocation owns per tile.
+    #[must_use]
+    pub fn items_per_invocation(&self) -> u32 {
+        self.batch_size * self.vector_width.lanes()
+    }
+
+    /// Bytes that a call has to move at least for `n` elements: each read once, each written once (thesis 3.7).
+    #[must_use]
+    pub fn bytes_moved(&self, n: u64) -> u64 {
+        2 * n * u64::from(self.element().bytes())
+    }
+}
+
+impl Config {
+    /// Elements per tile: what one workgroup processes at a time.
+    #[must_use]
+    pub fn tile_elements(&self) -> u64 {
+        u64::from(self.kernel.items_per_invocation()) * u64::from(self.workgroup_size)
+    }
+
+    /// Tiles for `n` elements.
+    #[must_use]
+    pub fn tiles(&self, n: u64) -> u64 {
+        n.div_ceil(self.tile_elements())
+    }
+
+    /// The input size that a config with fixed workgroups stands for; `None` where it takes any size.
+    #[must_use]
+    pub fn fixed_elements(&self) -> Option<u64> {
+        self.workgroups.map(|workgroups| u64::from(workgroups) * self.tile_elements())
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "b{}.{}.{}.{}",
+            self.batch_size,
+            self.vector_width.tag(),
+            self.lookback.tag(),
+            self.block_scan.tag()
+        )?;
+        let optional = [self.load_layout.tag(), self.tile_state.tag(), self.reset.tag()];
+        for tag in optional.into_iter().filter(|tag| !tag.is_empty()) {
+            write!(f, ".{tag}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.wg{}", self.kernel, self.workgroup_size)?;
+        if let Some(workgroups) = self.workgroups {
+            write!(f, ".g{workgroups}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a text is no label.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{label}` is no label: {reason} (a complete one is b4.vec4.par.rake.wg256.g1024)")]
+pub struct LabelError {
+    /// The text.
+    pub label: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// Tags of a label, taken one by one in grammar order.
+struct Tags<'a> {
+    label: &'a str,
+    rest: std::iter::Peekable<std::str::Split<'a, char>>,
+}
+
+impl<'a> Tags<'a> {
+    fn new(label: &'a str) -> Self {
+        Self { label, rest: label.split('.').peekable() }
+    }
+
+    fn error(&self, reason: String) -> LabelError {
+        // A label from a file can be anything: show its beginning only.
+        LabelError { label: self.label.chars().take(80).collect(), reason }
+    }
+
+    /// Takes the next tag if it is `prefix` followed by a positive number without leading zeros.
+    fn number(&mut self, prefix: &str) -> Option<u32> {
+        let digits = self.rest.peek()?.strip_prefix(prefix)?;
+        let canonical = digits.bytes().all(|b| b.is_ascii_digit()) && !digits.starts_with('0');
+        let number = digits.parse().ok().filter(|_| canonical)?;
+        self.rest.next();
+        Some(number)
+    }
+
+    /// Takes the next tag if it is the tag of a value of `P`.
+    fn value<P: Parameter>(&mut self) -> Option<P> {
+        let tag = *self.rest.peek()?;
+        let value = P::VALUES.iter().copied().find(|value| !tag.is_empty() && value.tag() == tag)?;
+        self.rest.next();
+        Some(value)
+    }
+
+    fn required<P: Parameter>(&mut self) -> Result<P, LabelError> {
+        self.value().ok_or_else(|| {
+            let tags: Vec<_> = P::VALUES.iter().map(|value| value.tag()).collect();
+            self.expected(&format!("the {} ({})", P::NAME, tags.join(", ")))
+        })
+    }
+
+    fn expected(&mut self, what: &str) -> LabelError {
+        let found = self.rest.peek().map_or("the end".to_owned(), |tag| {
+            format!("`{}`", tag.chars().take(20).collect::<String>())
+        });
+        self.error(format!("expected {what}, found {found}"))
+    }
+
+    fn kernel(&mut self) -> Result<Kernel, LabelError> {
+        let batch_size = self.number("b").ok_or_else(|| self.expected("the batch size (b1, b4)"))?;
+        Ok(Kernel {
+            batch_size,
+            vector_width: self.required()?,
+            lookback: self.required()?,
+            block_scan: self.required()?,
+            load_layout: self.value().unwrap_or(LoadLayout::Transposed),
+            tile_state: self.value().unwrap_or(TileState::Auto),
+            reset: self.value().unwrap_or(Reset::Auto),
+        })
+    }
+
+    fn end(&mut self) -> Result<(), LabelError> {
+        if self.rest.peek().is_none() { Ok(()) } else { Err(self.expected("the end")) }
+    }
+}
+
+impl FromStr for Kernel {
+    type Err = LabelError;
+
+    fn from_str(label: &str) -> Result<Self, LabelError> {
+        let mut tags = Tags::new(label);
+        let kernel = tags.kernel()?;
+        tags.end()?;
+        Ok(kernel)
+    }
+}
+
+impl FromStr for Config {
+    type Err = LabelError;
+
+    fn from_str(label: &str) -> Result<Self, LabelError> {
+        let mut tags = Tags::new(label);
+        let kernel = tags.kernel()?;
+        let workgroup_size =
+            tags.number("wg").ok_or_else(|| tags.expected("the workgroup size (wg64, wg256)"))?;
+        let workgroups = tags.number("g");
+        tags.end()?;
+        Ok(Self { kernel, workgroup_size, workgroups })
+    }
+}

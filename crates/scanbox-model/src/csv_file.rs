@@ -1,0 +1,241 @@
+//! Files of records: strict reading with line and column in every message, and appending row by row.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::record::{COLUMNS, Record, SCHEMA};
+
+/// Why a file of records cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum CsvError {
+    /// The file system says no.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is nothing in the file.
+    #[error("{path}: the file is empty; it needs at least the header line")]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The header misses a column.
+    #[error("{path}: line 1: column `{column}` is missing")]
+    MissingColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: &'static str,
+    },
+    /// The header has a column that this version does not know, or one twice.
+    #[error("{path}: line 1: column `{column}` is unknown or stands twice")]
+    UnknownColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+    },
+    /// A cell cannot be read.
+    #[error("{path}: line {line}: column `{column}`: {reason}")]
+    Cell {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// The column.
+        column: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A line has the wrong shape.
+    #[error("{path}: line {line}: {reason}")]
+    Row {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+fn io_error(path: &Path) -> impl Fn(io::Error) -> CsvError + '_ {
+    move |source| CsvError::Io { path: path.to_owned(), source }
+}
+
+/// The records of a file, and what had to be left out.
+#[derive(Debug, Default)]
+pub struct Records {
+    /// The rows in file order.
+    pub records: Vec<Record>,
+    /// Bytes from the start of the file to the end of the last complete line.
+    pub complete_bytes: u64,
+    /// The number of the torn last line, if there is one: a run that was cut off left it.
+    pub torn_line: Option<u64>,
+}
+
+/// Reads a file of records. A torn last line (no line break at its end) is left out and reported; any other
+/// malformed line is an error.
+///
+/// # Errors
+/// With file, line and column.
+pub fn read(path: &Path) -> Result<Records, CsvError> {
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(io_error(path))?;
+    read_bytes(&bytes, path)
+}
+
+/// Reads the bytes of a file of records; `path` is for messages.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_bytes(bytes: &[u8], path: &Path) -> Result<Records, CsvError> {
+    if bytes.is_empty() {
+        return Err(CsvError::Empty { path: path.to_owned() });
+    }
+    let complete = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    // A header without its line break was cut off before any row: nothing is lost with it.
+    let mut result = Records { complete_bytes: complete as u64, ..Records::default() };
+    if complete < bytes.len() {
+        result.torn_line = Some(1 + bytes[..complete].iter().filter(|&&byte| byte == b'\n').count() as u64);
+    }
+    if complete == 0 {
+        return Ok(result);
+    }
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(&bytes[..complete]);
+    let row_error = |line, reason: String| CsvError::Row { path: path.to_owned(), line, reason };
+    let header = reader.headers().map_err(|error| row_error(1, error.to_string()))?;
+    let order = column_order(header, path)?;
+    let mut row = csv::StringRecord::new();
+    loop {
+        let line = reader.position().line();
+        match reader.read_record(&mut row) {
+            Ok(false) => return Ok(result),
+            Ok(true) => {}
+            Err(error) => {
+                let line = error.position().map_or(line, csv::Position::line);
+                return Err(row_error(line, "the line is no UTF-8 text".to_owned()));
+            }
+        }
+        let line = row.position().map_or(line, csv::Position::line);
+        if row.len() != order.len() {
+            return Err(row_error(line, format!("{} cells where the header has {}", row.len(), order.len())));
+        }
+        let mut record = Record::default();
+        for (cell, &index) in row.iter().zip(&order) {
+            let column = &COLUMNS[index];
+            (column.read)(&mut record, cell).map_err(|reason| CsvError::Cell {
+                path: path.to_owned(),
+                line,
+                column: column.name,
+                reason,
+            })?;
+        }
+        if record.schema != SCHEMA {
+            return Err(CsvError::Cell {
+                path: path.to_owned(),
+                line,
+                column: "schema",
+                reason: format!("this version reads schema {SCHEMA}, the row has {}", record.schema),
+            });
+        }
+        result.records.push(record);
+    }
+}
+
+/// For each column of the file, its index in [`COLUMNS`].
+fn column_order(header: &csv::StringRecord, path: &Path) -> Result<Vec<usize>, CsvError> {
+    let mut order = Vec::with_capacity(header.len());
+    for name in header {
+        match COLUMNS.iter().position(|column| column.name == name) {
+            Some(index) if !order.contains(&index) => order.push(index),
+            _ => {
+                let column = name.chars().take(40).collect();
+                return Err(CsvError::UnknownColumn { path: path.to_owned(), column });
+            }
+        }
+    }
+    match (0..COLUMNS.len()).find(|index| !order.contains(index)) {
+        Some(index) => Err(CsvError::MissingColumn { path: path.to_owned(), column: COLUMNS[index].name }),
+        None => Ok(order),
+    }
+}
+
+/// The header line and one line per record, as they stand in a file.
+///
+/// # Errors
+/// When the writer fails.
+pub fn write<'a>(
+    writer: impl Write,
+    header: bool,
+    records: impl IntoIterator<Item = &'a Record>,
+) -> io::Result<()> {
+    let mut csv = csv::WriterBuilder::new().from_writer(writer);
+    if header {
+        csv.write_record(COLUMNS.iter().map(|column| column.name))?;
+    }
+    for record in records {
+        csv.write_record(COLUMNS.iter().map(|column| (column.write)(record)))?;
+    }
+    csv.flush()
+}
+
+/// A file of records that grows row by row; each row is in the file when [`Appender::append`] returns.
+#[derive(Debug)]
+pub struct Appender {
+    path: PathBuf,
+    file: File,
+}
+
+impl Appender {
+    /// Opens a file for appending and returns what it holds already. A new file gets its header; a torn last line
+    /// is cut at the last line break before it (a torn number still parses, so it cannot be kept).
+    ///
+    /// # Errors
+    /// When the file cannot be opened, or what it holds cannot be read: then it is left as it is.
+    pub fn open(path: &Path) -> Result<(Self, Records), CsvError> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let mut file = options.open(path).map_err(io_error(path))?;
+        let mut bytes = Vec::new();
+        BufReader::new(&mut file).read_to_end(&mut bytes).map_err(io_error(path))?;
+        let mut records = if bytes.is_empty() { Records::default() } else { read_bytes(&bytes, path)? };
+        file.set_len(records.complete_bytes).map_err(io_error(path))?;
+        file.seek(SeekFrom::End(0)).map_err(io_error(path))?;
+        let mut appender = Self { path: path.to_owned(), file };
+        if records.complete_bytes == 0 {
+            appender.write(true, None)?;
+            records.complete_bytes = appender.file.stream_position().map_err(io_error(path))?;
+        }
+        Ok((appender, records))
+    }
+
+    /// Appends one row and hands it to the operating system.
+    ///
+    /// # Errors
+    /// When the file cannot be written (disk full, removed medium).
+    pub fn append(&mut self, record: &Record) -> Result<(), CsvError> {
+        self.write(false, Some(record))
+    }
+
+    fn write(&mut self, header: bool, record: Option<&Record>) -> Result<(), CsvError> {
+        // One system call per row: a killed process leaves at most one torn line.
+        let mut line = Vec::new();
+        write(&mut line, header, record).map_err(io_error(&self.path))?;
+        self.file.write_all(&line).map_err(io_error(&self.path))
+    }
+}
+
+/// The first line of a file, without reading the rest.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn header(path: &Path) -> Result<String, CsvError> {
+    let mut line = String::new();
+    File::open(path).and_then(|file| BufReader::new(file).read_line(&mut line)).map_err(io_error(path))?;
+    Ok(line.trim_end().to_owned())
+}

@@ -1,0 +1,69 @@
+//! What one device is and can do, in plain numbers: the part of the answer that needs no driver to read.
+
+use serde::{Deserialize, Serialize};
+
+/// Whether a device is a chip or a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceKind {
+    /// A GPU or another accelerator.
+    Hardware,
+    /// A driver that runs shaders on the CPU: right for correctness, meaningless for speed.
+    Software,
+}
+
+/// Identity, driver and limits of one device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeviceProfile {
+    /// The name that the driver gives.
+    pub name: String,
+    /// The device UUID, in the usual hexadecimal form.
+    pub uuid: String,
+    /// PCI vendor id.
+    pub vendor_id: u32,
+    /// PCI device id.
+    pub device_id: u32,
+    /// Chip or program.
+    pub kind: DeviceKind,
+    /// The driver and its version, as it names them.
+    pub driver: String,
+    /// The Vulkan version that the device offers, `major.minor.patch`.
+    pub api_version: String,
+    /// The subgroup size that kernels are compiled for and pinned to.
+    pub subgroup_size: u32,
+    /// The smallest subgroup size that the device offers.
+    pub min_subgroup_size: u32,
+    /// The largest subgroup size that the device offers.
+    pub max_subgroup_size: u32,
+    /// Invocations per workgroup at most, in the first dimension.
+    pub max_workgroup_size: u32,
+    /// Workgroups per dispatch at most, per dimension.
+    pub max_workgroup_count: [u32; 3],
+    /// Shared memory per workgroup at most, in bytes.
+    pub max_shared_bytes: u32,
+    /// The range of one storage buffer binding at most, in bytes.
+    pub max_storage_buffer_bytes: u64,
+    /// One memory allocation at most, in bytes (a soft limit on some drivers).
+    pub max_allocation_bytes: u64,
+    /// The largest device-local heap, in bytes.
+    pub memory_bytes: u64,
+    /// Whether buffers can be addressed directly (no limit of the binding range then).
+    pub buffer_addresses: bool,
+    /// Whether shaders have 64-bit integers and 64-bit atomics on buffers.
+    pub int64_atomics: bool,
+    /// Nanoseconds per timestamp tick.
+    pub timestamp_period_ns: f32,
+    /// Meaningful bits of a timestamp; 0: the device has none.
+    pub timestamp_valid_bits: u32,
+}
+
+impl DeviceProfile {
+    /// The name for messages: the device's own, with a word where its times mean nothing for GPUs.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match self.kind {
+            DeviceKind::Hardware => self.name.clone(),
+            DeviceKind::Software => format!("{} (software)", self.name),
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The vocabulary of scanbox, and the only code that reads and writes it.
+//!
+//! Everything else speaks in these terms: a [`config::Config`] says which kernel runs in which launch shape,
+//! a [`space::Space`] is a set of them, a [`device::DeviceProfile`] is what one device can do, and a
+//! [`record::Record`] is one measured row. [`metadata::Metadata`] says how a file of records was made.
+//! Neighbours: `scanbox-kernels` turns a config into an executable plan, `scanbox-runner` turns a plan into a
+//! record, `scanbox-analysis` turns records into answers.
+
+pub mod config;
+pub mod sizes;
+pub mod space;
+pub mod filter;
+pub mod device;
+pub mod record;
+pub mod csv_file;
+pub mod metadata;
+pub mod units;

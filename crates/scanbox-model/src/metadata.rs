@@ -1,0 +1,118 @@
+//! How a file of records was made: the JSON beside the CSV.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::device::DeviceProfile;
+use crate::record::Status;
+use crate::space::{RejectionCount, Space};
+
+/// Provenance, settings and totals of one sweep file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Metadata {
+    /// Version of the columns of the CSV.
+    pub schema: u32,
+    /// scanbox's version.
+    pub tool_version: String,
+    /// The commit it was built from, where known.
+    pub tool_commit: String,
+    /// The device and its driver.
+    pub device: DeviceProfile,
+    /// Hash of all kernel sources.
+    pub kernel_hash: String,
+    /// The space that was swept.
+    pub space: Space,
+    /// Points of the space on this device.
+    pub points: u64,
+    /// Points that the rules of the space exclude, by rule.
+    pub rejections: Vec<RejectionCount>,
+    /// Rows in the file by status.
+    pub counts: BTreeMap<Status, u64>,
+    /// Measured copy per size: the throughput of a kernel that reads and writes every element once, in GB/s.
+    pub copy_gbps: BTreeMap<u64, f64>,
+    /// Each run that wrote to the file, the first one first.
+    pub runs: Vec<Run>,
+}
+
+/// One run of the sweep command.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The identity that rows carry.
+    pub run_id: String,
+    /// The command line.
+    pub arguments: Vec<String>,
+    /// Seed of the order and the input.
+    pub seed: u64,
+    /// Effective settings of the measurement.
+    pub settings: serde_json::Value,
+    /// Start, UTC.
+    pub started_utc: String,
+    /// End, UTC; missing while it runs or when it was killed.
+    pub ended_utc: Option<String>,
+    /// Rows that this run wrote.
+    pub rows: u64,
+    /// Where the time went, in seconds.
+    pub seconds: BTreeMap<String, f64>,
+}
+
+/// Why metadata cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum MetadataError {
+    /// The file system says no.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The JSON is not metadata of this schema.
+    #[error("{path}: {reason}")]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl Metadata {
+    /// The metadata file that belongs to a CSV file: `x.csv` has `x.meta.json`.
+    #[must_use]
+    pub fn path_beside(csv: &Path) -> PathBuf {
+        csv.with_extension("meta.json")
+    }
+
+    /// Reads a metadata file.
+    ///
+    /// # Errors
+    /// When it cannot be read or is of another schema.
+    pub fn read(path: &Path) -> Result<Self, MetadataError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| MetadataError::Io { path: path.to_owned(), source })?;
+        let malformed = |reason: String| MetadataError::Malformed { path: path.to_owned(), reason };
+        let metadata: Self = serde_json::from_str(&text).map_err(|error| malformed(error.to_string()))?;
+        if metadata.schema != crate::record::SCHEMA {
+            let reason = format!("schema {} where this version reads {}", metadata.schema, crate::record::SCHEMA);
+            return Err(malformed(reason));
+        }
+        Ok(metadata)
+    }
+
+    /// Writes the file beside its place and renames it, so that a reader sees the old or the new one.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), MetadataError> {
+        let io = |source| MetadataError::Io { path: path.to_owned(), source };
+        let mut text = serde_json::to_string_pretty(self).map_err(|error| io(error.into()))?;
+        text.push('\n');
+        let partial = path.with_extension("json.partial");
+        let mut file = std::fs::File::create(&partial).map_err(io)?;
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(io)?;
+        std::fs::rename(&partial, path).map_err(io)
+    }
+}

@@ -1,0 +1,392 @@
+//! One measured row, and the table of its columns: the only place where a column has a name.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::{
+    BlockScan, Config, Element, Family, LoadLayout, Lookback, Mode, Operator, Parameter, Reset, TileState, VectorWidth,
+};
+use crate::units::throughput_gbps;
+
+/// The version of the columns. Within a version columns are only appended.
+pub const SCHEMA: u32 = 1;
+
+/// How the attempt to run a config ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Every element is right and the time was taken.
+    Ok,
+    /// At least one element is wrong.
+    WrongResult,
+    /// The source does not compile.
+    CompileError,
+    /// The driver does not make a pipeline of it.
+    PipelineError,
+    /// It ran longer than the limit.
+    Timeout,
+    /// The device was lost.
+    DeviceLost,
+    /// The buffers do not fit.
+    OutOfMemory,
+    /// The device cannot run it, found out on the attempt.
+    Unsupported,
+    /// Anything else that went wrong while it ran.
+    #[default]
+    RuntimeError,
+    /// It ended two workers before.
+    Quarantined,
+}
+
+impl Status {
+    /// Every status, the good one first.
+    pub const ALL: [Self; 10] = [
+        Self::Ok,
+        Self::WrongResult,
+        Self::CompileError,
+        Self::PipelineError,
+        Self::Timeout,
+        Self::DeviceLost,
+        Self::OutOfMemory,
+        Self::Unsupported,
+        Self::RuntimeError,
+        Self::Quarantined,
+    ];
+
+    /// The word in CSV.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::WrongResult => "wrong_result",
+            Self::CompileError => "compile_error",
+            Self::PipelineError => "pipeline_error",
+            Self::Timeout => "timeout",
+            Self::DeviceLost => "device_lost",
+            Self::OutOfMemory => "out_of_memory",
+            Self::Unsupported => "unsupported",
+            Self::RuntimeError => "runtime_error",
+            Self::Quarantined => "quarantined",
+        }
+    }
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// The distribution of the time of one call, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TimeStats {
+    /// The median: the time that decides.
+    pub median_ns: u64,
+    /// The fastest sample.
+    pub min_ns: u64,
+    /// The arithmetic mean.
+    pub mean_ns: u64,
+    /// The first quartile.
+    pub q1_ns: u64,
+    /// The third quartile.
+    pub q3_ns: u64,
+    /// The standard deviation of the samples.
+    pub stddev_ns: u64,
+}
+
+/// One row: one subject at one input size on one device. Fields are in column order.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Record {
+    /// Version of the columns.
+    pub schema: u32,
+    /// The run that wrote the row: start time and a random part.
+    pub run_id: String,
+    /// Device name.
+    pub device: String,
+    /// Device UUID.
+    pub device_uuid: String,
+    /// Driver name and version.
+    pub driver: String,
+    /// Hash of all kernel sources.
+    pub kernel_hash: String,
+    /// `scanbox`, or the implementation that was measured.
+    pub subject: String,
+    /// Its version.
+    pub subject_version: String,
+    /// Label of the config; for another implementation, its own label.
+    pub config_id: String,
+    /// Label of the kernel; for another implementation, its own label.
+    pub kernel_id: String,
+    /// Input size in elements.
+    pub n_elements: u64,
+    /// Which prefixes are written.
+    pub mode: Option<Mode>,
+    /// Element type.
+    pub element: Option<Element>,
+    /// Operator.
+    pub op: Option<Operator>,
+    /// Bytes of one element.
+    pub element_bytes: u32,
+    /// Bytes that a call moves at least (reads and writes).
+    pub bytes_moved: u64,
+    /// Which input it ran on: `random` (full range) or `bounded` (the total fits 30 bits).
+    pub input: String,
+    /// Family; empty, as all parameters, for another implementation.
+    pub family: Option<Family>,
+    /// Vectors per invocation and tile.
+    pub batch_size: Option<u32>,
+    /// Elements per vector.
+    pub vector_width: Option<VectorWidth>,
+    /// Invocations per workgroup.
+    pub workgroup_size: Option<u32>,
+    /// Workgroups that worked on the call.
+    pub workgroups: Option<u32>,
+    /// Lookback.
+    pub lookback: Option<Lookback>,
+    /// Block scan.
+    pub block_scan: Option<BlockScan>,
+    /// How vectors reached their invocations.
+    pub load_layout: Option<LoadLayout>,
+    /// The tile state that ran (never `auto`).
+    pub tile_state: Option<TileState>,
+    /// The reset that ran (never `auto`).
+    pub reset: Option<Reset>,
+    /// How the attempt ended.
+    pub status: Status,
+    /// Why, where it is not `ok`.
+    pub reason: String,
+    /// Wrong elements, where the result was compared.
+    pub mismatches: Option<u64>,
+    /// The first wrong element.
+    pub first_mismatch: Option<u64>,
+    /// Samples behind the `steady` statistics.
+    pub samples: u32,
+    /// Time of one of many dependent calls back to back.
+    pub steady: Option<TimeStats>,
+    /// Time between timestamps around one call.
+    pub span: Option<TimeStats>,
+    /// Subgroup size that ran.
+    pub subgroup_size: Option<u32>,
+    /// Registers per invocation, where the driver tells.
+    pub registers: Option<u32>,
+    /// Time to compile GLSL to SPIR-V, in milliseconds; 0 from the cache.
+    pub compile_ms: Option<u64>,
+    /// Position in the shuffled order of the run.
+    pub order_index: u64,
+    /// How much slower the canary was at its last measurement than at its first, in percent.
+    pub drift_pct: Option<f64>,
+    /// When the row was finished, UTC.
+    pub timestamp_utc: String,
+}
+
+/// Which of the two times an answer is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Clock {
+    /// Many dependent calls back to back.
+    #[default]
+    Steady,
+    /// One call between timestamps.
+    Span,
+}
+
+impl Record {
+    /// The statistics of one clock.
+    #[must_use]
+    pub fn time(&self, clock: Clock) -> Option<&TimeStats> {
+        match clock {
+            Clock::Steady => self.steady.as_ref(),
+            Clock::Span => self.span.as_ref(),
+        }
+    }
+
+    /// Throughput by the median of one clock, in GB/s; `None` unless the row is `ok` and has that time.
+    #[must_use]
+    pub fn throughput_gbps(&self, clock: Clock) -> Option<f64> {
+        if self.status != Status::Ok {
+            return None;
+        }
+        throughput_gbps(self.bytes_moved, self.time(clock)?.median_ns)
+    }
+
+    /// The config of a row of scanbox's own.
+    #[must_use]
+    pub fn config(&self) -> Option<Config> {
+        self.config_id.parse().ok()
+    }
+}
+
+/// A value of one column, as text and back.
+trait Cell: Sized {
+    fn write(&self) -> String;
+    fn read(text: &str) -> Result<Self, String>;
+}
+
+macro_rules! number_cell {
+    ($($type:ty),+) => {$(
+        impl Cell for $type {
+            fn write(&self) -> String {
+                self.to_string()
+            }
+            fn read(text: &str) -> Result<Self, String> {
+                text.parse().map_err(|_| format!("`{}` is no number", excerpt(text)))
+            }
+        }
+    )+};
+}
+number_cell!(u32, u64);
+
+/// The beginning of a text from a file, for a message.
+fn excerpt(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+impl Cell for f64 {
+    fn write(&self) -> String {
+        format!("{self:.2}")
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse::<f64>()
+            .ok()
+            .filter(|value| value.is_finite())
+            .ok_or_else(|| format!("`{}` is no number", excerpt(text)))
+    }
+}
+
+impl Cell for String {
+    fn write(&self) -> String {
+        self.clone()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        Ok(text.to_owned())
+    }
+}
+
+impl Cell for Status {
+    fn write(&self) -> String {
+        self.word().to_owned()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|status| status.word() == text)
+            .ok_or_else(|| format!("`{}` is no status", excerpt(text)))
+    }
+}
+
+macro_rules! parameter_cell {
+    ($($type:ty),+) => {$(
+        impl Cell for $type {
+            fn write(&self) -> String {
+                self.word().to_owned()
+            }
+            fn read(text: &str) -> Result<Self, String> {
+                Self::from_word(text)
+            }
+        }
+    )+};
+}
+parameter_cell!(Mode, Element, Operator, Family, VectorWidth, Lookback, BlockScan, LoadLayout, TileState, Reset);
+
+impl<T: Cell> Cell for Option<T> {
+    fn write(&self) -> String {
+        self.as_ref().map_or_else(String::new, Cell::write)
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        if text.is_empty() { Ok(None) } else { T::read(text).map(Some) }
+    }
+}
+
+/// One column: its name, and how a record fills it and is filled from it.
+pub struct Column {
+    /// The name in the header.
+    pub name: &'static str,
+    /// The text of the column.
+    pub write: fn(&Record) -> String,
+    /// Reads the text into the record; the message says what is wrong with it.
+    pub read: fn(&mut Record, &str) -> Result<(), String>,
+}
+
+macro_rules! column {
+    ($field:ident) => {
+        Column {
+            name: stringify!($field),
+            write: |record| record.$field.write(),
+            read: |record, text| Cell::read(text).map(|value| record.$field = value),
+        }
+    };
+    // A statistic of a time: present in all six columns or in none.
+    ($name:literal, $time:ident . $field:ident) => {
+        Column {
+            name: $name,
+            write: |record| record.$time.map_or_else(String::new, |stats| stats.$field.write()),
+            read: |record, text| {
+                if !text.is_empty() {
+                    record.$time.get_or_insert_default().$field = Cell::read(text)?;
+                }
+                Ok(())
+            },
+        }
+    };
+}
+
+/// The name of the column that is computed from others when it is written and ignored when it is read.
+const THROUGHPUT: &str = "throughput_gbps";
+
+/// Every column, in file order.
+pub const COLUMNS: &[Column] = &[
+    column!(schema),
+    column!(run_id),
+    column!(device),
+    column!(device_uuid),
+    column!(driver),
+    column!(kernel_hash),
+    column!(subject),
+    column!(subject_version),
+    column!(config_id),
+    column!(kernel_id),
+    column!(n_elements),
+    column!(mode),
+    column!(element),
+    column!(op),
+    column!(element_bytes),
+    column!(bytes_moved),
+    column!(input),
+    column!(family),
+    column!(batch_size),
+    column!(vector_width),
+    column!(workgroup_size),
+    column!(workgroups),
+    column!(lookback),
+    column!(block_scan),
+    column!(load_layout),
+    column!(tile_state),
+    column!(reset),
+    column!(status),
+    column!(reason),
+    column!(mismatches),
+    column!(first_mismatch),
+    column!(samples),
+    column!("steady_ns_median", steady.median_ns),
+    column!("steady_ns_min", steady.min_ns),
+    column!("steady_ns_mean", steady.mean_ns),
+    column!("steady_ns_q1", steady.q1_ns),
+    column!("steady_ns_q3", steady.q3_ns),
+    column!("steady_ns_stddev", steady.stddev_ns),
+    column!("span_ns_median", span.median_ns),
+    column!("span_ns_min", span.min_ns),
+    column!("span_ns_mean", span.mean_ns),
+    column!("span_ns_q1", span.q1_ns),
+    column!("span_ns_q3", span.q3_ns),
+    column!("span_ns_stddev", span.stddev_ns),
+    Column {
+        name: THROUGHPUT,
+        write: |record| record.throughput_gbps(Clock::Steady).write(),
+        // Derived: the integers in the row decide, so that the two can never disagree.
+        read: |_, text| Option::<f64>::read(text).map(|_| ()),
+    },
+    column!(subgroup_size),
+    column!(registers),
+    column!(compile_ms),
+    column!(order_index),
+    column!(drift_pct),
+    column!(timestamp_utc),
+];

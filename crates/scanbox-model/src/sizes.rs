@@ -1,0 +1,135 @@
+//! Sets of input sizes, as `--sizes` and space files write them.
+//!
+//! ```text
+//! sizes = item { "," item }
+//! item  = number | number ".." number      (a range holds the powers of two from the first to the second)
+//! number = digits | "2^" exponent
+//! ```
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::size_label;
+
+/// A set of input sizes in elements, each from 1 to 2^40.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Sizes(BTreeSet<u64>);
+
+/// Why a text is no set of sizes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no set of sizes: {reason} (for example 2^10..2^29, or 1000,2^20)")]
+pub struct SizesError {
+    text: String,
+    reason: String,
+}
+
+/// The largest exponent that is read: 2^40 elements are more than any device of today holds.
+const MAX_EXPONENT: u32 = 40;
+/// The most sizes in one set, so that no text makes an unbounded one.
+const MAX_SIZES: usize = 100_000;
+
+impl Sizes {
+    /// The sizes in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// Whether `n` is one of them.
+    #[must_use]
+    pub fn contains(&self, n: u64) -> bool {
+        self.0.contains(&n)
+    }
+
+    /// The largest size.
+    #[must_use]
+    pub fn largest(&self) -> u64 {
+        self.0.last().copied().unwrap_or(0)
+    }
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let n = match text.strip_prefix("2^") {
+        Some(exponent) => {
+            let exponent: u32 = exponent.parse().map_err(|_| format!("`{text}` has no exponent"))?;
+            if exponent > MAX_EXPONENT {
+                return Err(format!("`{text}` is above 2^{MAX_EXPONENT}"));
+            }
+            1 << exponent
+        }
+        None => text.parse().map_err(|_| format!("`{text}` is no number"))?,
+    };
+    match n {
+        0 => Err("a scan has at least one element".to_owned()),
+        n if n > 1 << MAX_EXPONENT => Err(format!("`{text}` is above 2^{MAX_EXPONENT}")),
+        n => Ok(n),
+    }
+}
+
+fn sizes(text: &str) -> Result<BTreeSet<u64>, String> {
+    let mut set = BTreeSet::new();
+    for item in text.split(',') {
+        if let Some((from, to)) = item.split_once("..") {
+            let (from, to) = (number(from)?, number(to)?);
+            let powers: Vec<u64> = (0..=MAX_EXPONENT).map(|e| 1 << e).filter(|n| (from..=to).contains(n)).collect();
+            if powers.is_empty() {
+                return Err(format!("no power of two from {from} to {to}"));
+            }
+            set.extend(powers);
+        } else {
+            set.insert(number(item)?);
+        }
+        if set.len() > MAX_SIZES {
+            return Err(format!("more than {MAX_SIZES} sizes"));
+        }
+    }
+    Ok(set)
+}
+
+impl FromStr for Sizes {
+    type Err = SizesError;
+
+    fn from_str(text: &str) -> Result<Self, SizesError> {
+        sizes(text).map(Self).map_err(|reason| SizesError { text: text.chars().take(60).collect(), reason })
+    }
+}
+
+impl TryFrom<String> for Sizes {
+    type Error = SizesError;
+
+    fn try_from(text: String) -> Result<Self, SizesError> {
+        text.parse()
+    }
+}
+
+impl From<Sizes> for String {
+    fn from(sizes: Sizes) -> Self {
+        sizes.to_string()
+    }
+}
+
+impl fmt::Display for Sizes {
+    /// Runs of successive powers of two as a range, everything else one by one.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all: Vec<u64> = self.iter().collect();
+        let mut start = 0;
+        while start < all.len() {
+            let mut end = start;
+            while end + 1 < all.len() && all[end].is_power_of_two() && all[end + 1] == 2 * all[end] {
+                end += 1;
+            }
+            let separator = if start == 0 { "" } else { "," };
+            if end > start {
+                write!(f, "{separator}{}..{}", size_label(all[start]), size_label(all[end]))?;
+            } else {
+                write!(f, "{separator}{}", size_label(all[start]))?;
+            }
+            start = end + 1;
+        }
+        Ok(())
+    }
+}

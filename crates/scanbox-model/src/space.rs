@@ -1,0 +1,361 @@
+//! Spaces: sets of configs and input sizes, read from TOML and enumerated for one device.
+//!
+//! A space is a union of blocks; a block is the full product of its lists. Where a block fixes `workgroups`, the
+//! input size follows from it (thesis 3.8): `n = batch size * vector width * workgroup size * workgroups`. Where it
+//! does not, every config runs at every size.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::{
+    BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Reset, TileState, VectorWidth,
+};
+use crate::device::DeviceProfile;
+use crate::sizes::Sizes;
+
+/// A set of configs and input sizes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Space {
+    /// A word for file names: `thesis`, `quick`.
+    pub name: String,
+    /// What the space is for.
+    #[serde(default)]
+    pub description: String,
+    /// The input sizes in elements.
+    pub sizes: Sizes,
+    /// The blocks whose union the space is.
+    #[serde(rename = "block")]
+    pub blocks: Vec<Block>,
+}
+
+/// The product of lists of parameter values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Block {
+    /// The families.
+    pub family: Vec<Family>,
+    /// Vectors per invocation and tile.
+    pub batch_size: Vec<u32>,
+    /// Elements per vector.
+    pub vector_width: Vec<VectorWidth>,
+    /// Invocations per workgroup.
+    pub workgroup_size: Numbers,
+    /// Workgroups per call; left out, they follow from the size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workgroups: Option<Numbers>,
+    /// Lookbacks.
+    pub lookback: Vec<Lookback>,
+    /// Block scans.
+    pub block_scan: Vec<BlockScan>,
+    /// Load layouts.
+    #[serde(default = "default_load_layout")]
+    pub load_layout: Vec<LoadLayout>,
+    /// Tile states.
+    #[serde(default = "auto_tile_state")]
+    pub tile_state: Vec<TileState>,
+    /// Resets.
+    #[serde(default = "auto_reset")]
+    pub reset: Vec<Reset>,
+}
+
+fn default_load_layout() -> Vec<LoadLayout> {
+    vec![LoadLayout::Transposed]
+}
+
+fn auto_tile_state() -> Vec<TileState> {
+    vec![TileState::Auto]
+}
+
+fn auto_reset() -> Vec<Reset> {
+    vec![Reset::Auto]
+}
+
+/// Numbers of a launch shape: a list, or the powers of two of a range whose ends may be named after the device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Numbers {
+    /// These numbers.
+    List(Vec<u32>),
+    /// `"FROM..TO"`: FROM is a number or `subgroup`, TO a number or `device` (the limit of the device).
+    Range(String),
+}
+
+impl Numbers {
+    /// The numbers for a device with this subgroup size, where the limit of the device is `limit`.
+    fn resolve(&self, subgroup_size: u32, limit: u32) -> Result<Vec<u32>, String> {
+        match self {
+            Self::List(numbers) => Ok(numbers.clone()),
+            Self::Range(text) => {
+                let usage = || format!("`{text}` is no range: write FROM..TO with FROM a number or `subgroup`, TO a number or `device`");
+                let (from, to) = text.split_once("..").ok_or_else(usage)?;
+                let from = if from == "subgroup" { subgroup_size } else { from.parse().map_err(|_| usage())? };
+                let to = if to == "device" { limit } else { to.parse().map_err(|_| usage())? };
+                Ok((0..32).map(|e| 1u32 << e).filter(|n| (from..=to).contains(n)).collect())
+            }
+        }
+    }
+}
+
+/// Why a space file cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SpaceError {
+    /// The text is not the TOML of a space.
+    #[error("{path}: {reason}")]
+    Syntax {
+        /// The file.
+        path: String,
+        /// What the TOML reader says, with line and column.
+        reason: String,
+    },
+    /// A value makes no sense on any device.
+    #[error("{path}: block {block}: `{key}`: {reason}")]
+    Value {
+        /// The file.
+        path: String,
+        /// The number of the block, from 1.
+        block: usize,
+        /// The key.
+        key: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// A reason not to run a config, found before trying: the rule, and the numbers behind it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{detail} [{rule}]")]
+pub struct Rejection {
+    /// The name of the rule: what rejections are counted by.
+    pub rule: &'static str,
+    /// What it says about this config.
+    pub detail: String,
+}
+
+/// One config at one input size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Point {
+    /// Input size in elements.
+    pub n: u64,
+    /// The config.
+    pub config: Config,
+}
+
+/// How often one rule rejected, with the first case as an example.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RejectionCount {
+    /// The rule.
+    pub rule: String,
+    /// Points rejected by it.
+    pub points: u64,
+    /// What the rule said about the first of them.
+    pub example: String,
+}
+
+/// A space on one device: what runs, and what does not and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Enumeration {
+    /// The legal points, by size and label.
+    pub points: Vec<Point>,
+    /// The rejected points of the raw product, by rule.
+    pub rejections: Vec<RejectionCount>,
+}
+
+impl Enumeration {
+    /// Points of the raw product.
+    #[must_use]
+    pub fn raw_points(&self) -> u64 {
+        self.points.len() as u64 + self.rejections.iter().map(|rejection| rejection.points).sum::<u64>()
+    }
+
+    /// The different kernels among the legal points.
+    #[must_use]
+    pub fn kernels(&self) -> BTreeSet<Kernel> {
+        self.points.iter().map(|point| point.config.kernel).collect()
+    }
+
+    /// The different pipelines among the legal points: a kernel and a workgroup size are compiled in.
+    #[must_use]
+    pub fn pipelines(&self) -> BTreeSet<(Kernel, u32)> {
+        self.points.iter().map(|point| (point.config.kernel, point.config.workgroup_size)).collect()
+    }
+
+    /// Legal points per size.
+    #[must_use]
+    pub fn points_per_size(&self) -> BTreeMap<u64, usize> {
+        let mut counts = BTreeMap::new();
+        for point in &self.points {
+            *counts.entry(point.n).or_insert(0) += 1;
+        }
+        counts
+    }
+}
+
+impl Space {
+    /// Reads a space from TOML; `path` is for messages.
+    ///
+    /// # Errors
+    /// When the text is not a space, or a value makes no sense on any device.
+    pub fn from_toml(text: &str, path: &str) -> Result<Self, SpaceError> {
+        let space: Self = toml::from_str(text)
+            .map_err(|error| SpaceError::Syntax { path: path.to_owned(), reason: error.to_string().trim_end().to_owned() })?;
+        if space.name.is_empty() || space.name != crate::units::slug(&space.name) {
+            let reason = format!("`name`: `{}` is no word of lower-case letters, digits and dashes", space.name);
+            return Err(SpaceError::Syntax { path: path.to_owned(), reason });
+        }
+        for (index, block) in space.blocks.iter().enumerate() {
+            block.check().map_err(|(key, reason)| SpaceError::Value {
+                path: path.to_owned(),
+                block: index + 1,
+                key,
+                reason,
+            })?;
+        }
+        if space.blocks.is_empty() {
+            return Err(SpaceError::Syntax { path: path.to_owned(), reason: "a space has at least one [[block]]".into() });
+        }
+        Ok(space)
+    }
+
+    /// The same space at other sizes.
+    #[must_use]
+    pub fn with_sizes(mut self, sizes: Sizes) -> Self {
+        self.sizes = sizes;
+        self
+    }
+
+    /// Every point of the space on this device. `legal` holds the rules of the kernels.
+    #[must_use]
+    pub fn enumerate(
+        &self,
+        device: &DeviceProfile,
+        legal: impl Fn(&Config, u64, &DeviceProfile) -> Result<(), Rejection>,
+    ) -> Enumeration {
+        let mut points = BTreeSet::new();
+        let mut seen = BTreeSet::new();
+        let mut rejections: BTreeMap<&'static str, RejectionCount> = BTreeMap::new();
+        for point in self.blocks.iter().flat_map(|block| block.points(&self.sizes, device)) {
+            if !seen.insert(point) {
+                continue;
+            }
+            let verdict = if self.sizes.contains(point.n) {
+                legal(&point.config, point.n, device)
+            } else {
+                Err(Rejection {
+                    rule: "size-outside-space",
+                    detail: format!("{} stands for {} elements, which is not among the sizes {}", point.config, point.n, self.sizes),
+                })
+            };
+            match verdict {
+                Ok(()) => {
+                    points.insert(point);
+                }
+                Err(rejection) => {
+                    let entry = rejections.entry(rejection.rule).or_insert_with(|| RejectionCount {
+                        rule: rejection.rule.to_owned(),
+                        points: 0,
+                        example: rejection.detail,
+                    });
+                    entry.points += 1;
+                }
+            }
+        }
+        Enumeration { points: points.into_iter().collect(), rejections: rejections.into_values().collect() }
+    }
+}
+
+impl Block {
+    /// Checks what holds on every device: no empty list, no number that none can do.
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        fn filled<T>(key: &'static str, values: &[T]) -> Result<(), (&'static str, String)> {
+            if values.is_empty() { Err((key, "the list is empty".to_owned())) } else { Ok(()) }
+        }
+        fn powers(key: &'static str, values: &[u32], most: u32) -> Result<(), (&'static str, String)> {
+            filled(key, values)?;
+            match values.iter().find(|&&value| !value.is_power_of_two() || value > most) {
+                Some(value) => Err((key, format!("{value} is no power of two from 1 to {most}, so no device can do it"))),
+                None => Ok(()),
+            }
+        }
+        fn numbers(key: &'static str, values: &Numbers, most: u32) -> Result<(), (&'static str, String)> {
+            match values {
+                Numbers::List(list) => powers(key, list, most),
+                // Any subgroup size and limit do: this is about the grammar.
+                Numbers::Range(_) => values.resolve(1, most).map_err(|reason| (key, reason)).and_then(|list| powers(key, &list, most)),
+            }
+        }
+        filled(Family::NAME, &self.family)?;
+        powers("batch_size", &self.batch_size, MAX_BATCH_SIZE)?;
+        filled(VectorWidth::NAME, &self.vector_width)?;
+        numbers("workgroup_size", &self.workgroup_size, MAX_WORKGROUP_SIZE)?;
+        if let Some(workgroups) = &self.workgroups {
+            numbers("workgroups", workgroups, MAX_WORKGROUPS)?;
+        }
+        filled(Lookback::NAME, &self.lookback)?;
+        filled(BlockScan::NAME, &self.block_scan)?;
+        filled(LoadLayout::NAME, &self.load_layout)?;
+        filled(TileState::NAME, &self.tile_state)?;
+        filled(Reset::NAME, &self.reset)
+    }
+
+    /// Every point of the block before any rule: the raw product.
+    fn points(&self, sizes: &Sizes, device: &DeviceProfile) -> Vec<Point> {
+        // `check` has read both ranges before.
+        let workgroup_sizes =
+            self.workgroup_size.resolve(device.subgroup_size, device.max_workgroup_size).unwrap_or_default();
+        let workgroup_limit = device.max_workgroup_count.iter().take(2).map(|&count| u64::from(count)).product::<u64>();
+        let workgroups = self.workgroups.as_ref().map(|numbers| {
+            numbers
+                .resolve(device.subgroup_size, u32::try_from(workgroup_limit).unwrap_or(MAX_WORKGROUPS).min(MAX_WORKGROUPS))
+                .unwrap_or_default()
+        });
+        let mut points = Vec::new();
+        for kernel in self.kernels() {
+            for &workgroup_size in &workgroup_sizes {
+                let config = Config { kernel, workgroup_size, workgroups: None };
+                match &workgroups {
+                    Some(counts) => points.extend(counts.iter().map(|&count| Point {
+                        n: config.tile_elements() * u64::from(count),
+                        config: Config { workgroups: Some(count), ..config },
+                    })),
+                    None => points.extend(sizes.iter().map(|n| Point { n, config })),
+                }
+            }
+        }
+        points
+    }
+
+    fn kernels(&self) -> Vec<Kernel> {
+        let mut kernels = Vec::new();
+        for &batch_size in &self.batch_size {
+            for &vector_width in &self.vector_width {
+                for &lookback in &self.lookback {
+                    for &block_scan in &self.block_scan {
+                        for &load_layout in &self.load_layout {
+                            for &tile_state in &self.tile_state {
+                                kernels.extend(self.reset.iter().map(|&reset| Kernel {
+                                    batch_size,
+                                    vector_width,
+                                    lookback,
+                                    block_scan,
+                                    load_layout,
+                                    tile_state,
+                                    reset,
+                                }));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        kernels
+    }
+}
+
+/// More vectors per invocation than this do not fit any register file (256 registers at most).
+pub const MAX_BATCH_SIZE: u32 = 64;
+/// The largest maxComputeWorkGroupInvocations that any device reports so far.
+pub const MAX_WORKGROUP_SIZE: u32 = 4096;
+/// Workgroup counts are counted in 31 bits, as on NVIDIA's first dimension.
+pub const MAX_WORKGROUPS: u32 = 1 << 30;

@@ -1,0 +1,108 @@
+//! What the sweep needs from a device. Two implementations: Vulkan and replay.
+
+use scanbox_kernels::plan::{Module, Plan};
+use scanbox_kernels::reference::Input;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::record::Status;
+
+/// One device, driven by one process.
+///
+/// A backend holds the memory of the session (input, output, reference, scratch) and the pipelines. All calls are
+/// synchronous: when one returns, the device is idle.
+pub trait Backend {
+    /// What the device is and can do.
+    fn profile(&self) -> &DeviceProfile;
+
+    /// Creates the pipelines of all modules, in parallel where the device allows it. One outcome per module, in
+    /// order. Plans may then name these shaders.
+    fn create_pipelines(&mut self, modules: &[Module]) -> Vec<Result<PipelineInfo, Failure>>;
+
+    /// Fills input and reference memory with the first `n` elements of `input` and of its scan. What is already
+    /// there is kept: a shorter input is the beginning of a longer one.
+    ///
+    /// # Errors
+    /// When the memory does not fit.
+    fn load(&mut self, input: &Input, n: u64) -> Result<(), Failure>;
+
+    /// Elements of input and reference that are loaded.
+    fn loaded_elements(&self) -> u64;
+
+    /// How long the device has worked for this session, in nanoseconds: submissions only, without what they wait for.
+    fn busy_ns(&self) -> f64;
+
+    /// Poisons the output, runs the plan once and compares every element, on the device.
+    ///
+    /// # Errors
+    /// When the plan does not run to its end. A wrong result is no error here.
+    fn verify(&mut self, plan: &Plan) -> Result<Comparison, Failure>;
+
+    /// Takes `samples` samples of `calls` dependent calls back to back, each sample between two timestamps. What the
+    /// plan's reset costs is inside.
+    ///
+    /// # Errors
+    /// When the plan does not run to its end.
+    fn time(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure>;
+}
+
+/// What the driver tells about a pipeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PipelineInfo {
+    /// Registers per invocation.
+    pub registers: Option<u32>,
+}
+
+/// The outcome of the comparison of every element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Comparison {
+    /// Elements compared, the guard behind the last one included.
+    pub compared: u64,
+    /// Wrong elements.
+    pub mismatches: u64,
+    /// The wrong element with the smallest index.
+    pub first: Option<Mismatch>,
+    /// The one call that was compared, between timestamps.
+    pub call: Interval,
+}
+
+/// A wrong element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Its index; at or above the input size, it was written past the end of the output.
+    pub index: u64,
+    /// What belongs there.
+    pub expected: u32,
+    /// What was there.
+    pub got: u32,
+}
+
+/// Two raw timestamps: ticks of `timestamp_period_ns`, of which `timestamp_valid_bits` count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Interval {
+    /// Before.
+    pub begin: u64,
+    /// After.
+    pub end: u64,
+}
+
+/// Why a config has no time: the status and reason of its row.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{status}: {reason}")]
+pub struct Failure {
+    /// The status.
+    pub status: Status,
+    /// The reason, with the driver's words.
+    pub reason: String,
+}
+
+impl Failure {
+    /// A failure with this status.
+    pub fn new(status: Status, reason: impl Into<String>) -> Self {
+        Self { status, reason: reason.into() }
+    }
+
+    /// Whether the device cannot be used after it: only a new process can.
+    #[must_use]
+    pub fn is_fatal(&self) -> bool {
+        matches!(self.status, Status::Timeout | Status::DeviceLost)
+    }
+}

@@ -1,0 +1,13 @@
+//! Plan and device in, measured record out.
+//!
+//! [`sweep`] is the whole pipeline of a run. [`verify`] and [`measure`] are its two steps per config, [`backend`] is
+//! what they need from a device, and [`replay`] and [`vulkan`] are the two devices there are.
+
+pub mod backend;
+pub mod ledger;
+pub mod measure;
+pub mod verify;
+pub mod sweep;
+pub mod replay;
+#[allow(unsafe_code, reason = "Vulkan is a C API: the only module that may call it")]
+pub mod vulkan;

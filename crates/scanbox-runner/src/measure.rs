@@ -1,0 +1,221 @@
+//! How long one call takes: warm-up until the clocks have settled, then samples until the spread is small.
+//!
+//! Two times, both per call, both with everything that the plan's reset costs: `steady` is one of many dependent calls
+//! back to back, `span` is one call between two timestamps.
+
+use scanbox_kernels::plan::Plan;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::record::{Status, TimeStats};
+use serde::Serialize;
+
+use crate::backend::{Backend, Failure, Interval};
+
+/// Settings of the measurement. All times are device time, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Protocol {
+    /// Work of the same kernel right before the first sample, at least. Clocks fall as soon as a device idles.
+    pub warm_up_ns_min: u64,
+    /// The same, at most: then sampling starts, settled or not.
+    pub warm_up_ns_max: u64,
+    /// Two successive batches that differ by less than this share count as settled.
+    pub settled_ratio: f64,
+    /// A sample holds so many calls that it takes about this long: timestamps cost as much as a small kernel.
+    pub sample_ns: u64,
+    /// Samples at least.
+    pub samples_min: u32,
+    /// Samples at most.
+    pub samples_max: u32,
+    /// Sampling ends when the uncertainty of the median (interquartile range over median, over the square root of the
+    /// number of samples) is below this share.
+    pub spread_ratio: f64,
+    /// Sampling ends after this time in any case, but not before `samples_min`.
+    pub sampling_ns_max: u64,
+    /// Samples of a single call at most.
+    pub span_samples: u32,
+    /// Time for them.
+    pub span_ns_max: u64,
+}
+
+impl Default for Protocol {
+    fn default() -> Self {
+        Self {
+            warm_up_ns_min: 8_000_000,
+            warm_up_ns_max: 30_000_000,
+            settled_ratio: 0.01,
+            sample_ns: 1_000_000,
+            samples_min: 7,
+            samples_max: 40,
+            spread_ratio: 0.002,
+            sampling_ns_max: 20_000_000,
+            span_samples: 15,
+            span_ns_max: 3_000_000,
+        }
+    }
+}
+
+/// Calls in one sample at most: recording them must not take longer than running them.
+const CALLS_MAX: u64 = 1000;
+/// Samples in one request to the device.
+const BATCH_SAMPLES: u32 = 5;
+/// How often a sample with impossible timestamps is taken again.
+const RETRIES: u32 = 3;
+
+/// Both times of one plan.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Measurement {
+    /// Samples behind `steady`.
+    pub samples: u32,
+    /// One of many dependent calls.
+    pub steady: TimeStats,
+    /// One call on its own.
+    pub span: TimeStats,
+}
+
+/// Measures a plan that has just been verified; `first_call` is the time of that run, if the device knows it.
+///
+/// # Errors
+/// When the plan stops working, or the timestamps stay impossible.
+pub fn measure(
+    backend: &mut dyn Backend,
+    plan: &Plan,
+    first_call: Interval,
+    protocol: &Protocol,
+) -> Result<Measurement, Failure> {
+    let estimate = match duration_ns(first_call, backend.profile()) {
+        Some(ns) => ns,
+        None => median(&mut sample(backend, plan, 1, 1)?),
+    };
+    let calls = calls_per_sample(estimate, protocol);
+    let (calls, sample_ns) = warm_up(backend, plan, calls, protocol)?;
+    let steady = sample_until_narrow(backend, plan, calls, sample_ns, protocol)?;
+    let per_call = median(&mut steady.clone());
+    let span_samples = (protocol.span_ns_max as f64 / per_call).clamp(3.0, f64::from(protocol.span_samples)) as u32;
+    let span = sample(backend, plan, 1, span_samples)?;
+    Ok(Measurement { samples: steady.len() as u32, steady: statistics(&steady), span: statistics(&span) })
+}
+
+fn calls_per_sample(call_ns: f64, protocol: &Protocol) -> u32 {
+    (protocol.sample_ns as f64 / call_ns).ceil().clamp(1.0, CALLS_MAX as f64) as u32
+}
+
+/// Runs batches until two successive ones agree. Returns the calls per sample for the settled speed, and the time of a
+/// sample.
+fn warm_up(
+    backend: &mut dyn Backend,
+    plan: &Plan,
+    mut calls: u32,
+    protocol: &Protocol,
+) -> Result<(u32, f64), Failure> {
+    let mut spent = 0.0;
+    let mut previous: Option<f64> = None;
+    loop {
+        let mut batch = sample(backend, plan, calls, BATCH_SAMPLES.min(protocol.samples_min))?;
+        spent += batch.iter().sum::<f64>() * f64::from(calls);
+        let now = median(&mut batch);
+        let settled = previous.is_some_and(|before| (now - before).abs() <= protocol.settled_ratio * before);
+        // The first call is slower than the rest: what it promised may be far off.
+        calls = calls_per_sample(now, protocol);
+        if (settled && spent >= protocol.warm_up_ns_min as f64) || spent >= protocol.warm_up_ns_max as f64 {
+            return Ok((calls, now * f64::from(calls)));
+        }
+        previous = Some(now);
+    }
+}
+
+fn sample_until_narrow(
+    backend: &mut dyn Backend,
+    plan: &Plan,
+    calls: u32,
+    sample_ns: f64,
+    protocol: &Protocol,
+) -> Result<Vec<f64>, Failure> {
+    let mut samples = Vec::new();
+    let mut batch = protocol.samples_min;
+    loop {
+        samples.extend(sample(backend, plan, calls, batch)?);
+        let stats = Quartiles::of(&mut samples.clone());
+        let uncertainty = (stats.q3 - stats.q1) / stats.median / (samples.len() as f64).sqrt();
+        let spent = samples.len() as f64 * sample_ns;
+        if uncertainty <= protocol.spread_ratio
+            || spent >= protocol.sampling_ns_max as f64
+            || samples.len() >= protocol.samples_max as usize
+        {
+            return Ok(samples);
+        }
+        batch = BATCH_SAMPLES;
+    }
+}
+
+/// Samples in nanoseconds per call. Impossible ones are taken again.
+fn sample(backend: &mut dyn Backend, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<f64>, Failure> {
+    let mut times = Vec::with_capacity(samples as usize);
+    for _ in 0..=RETRIES {
+        let missing = samples - times.len() as u32;
+        let intervals = backend.time(plan, calls, missing)?;
+        let profile = backend.profile();
+        times.extend(
+            intervals.into_iter().filter_map(|interval| duration_ns(interval, profile)).map(|ns| ns / f64::from(calls)),
+        );
+        if times.len() >= samples as usize {
+            return Ok(times);
+        }
+    }
+    let reason = format!(
+        "the device's timestamps were zero or negative {} times; its clock cannot be used",
+        RETRIES + 1
+    );
+    Err(Failure::new(Status::RuntimeError, reason))
+}
+
+/// The length of an interval in nanoseconds. Timestamps count modulo 2^valid_bits; `None` where the second is not after
+/// the first (a difference of more than half the range is a negative one).
+#[must_use]
+pub fn duration_ns(interval: Interval, profile: &DeviceProfile) -> Option<f64> {
+    let bits = profile.timestamp_valid_bits;
+    if bits == 0 {
+        return None;
+    }
+    let mask = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
+    let ticks = interval.end.wrapping_sub(interval.begin) & mask;
+    (ticks != 0 && ticks <= mask / 2).then(|| ticks as f64 * f64::from(profile.timestamp_period_ns))
+}
+
+/// Quartiles by linear interpolation between order statistics (type 7 of Hyndman and Fan 1996).
+struct Quartiles {
+    q1: f64,
+    median: f64,
+    q3: f64,
+}
+
+impl Quartiles {
+    fn of(samples: &mut [f64]) -> Self {
+        samples.sort_by(f64::total_cmp);
+        let at = |share: f64| {
+            let position = share * (samples.len() - 1) as f64;
+            let (below, above) = (samples[position.floor() as usize], samples[position.ceil() as usize]);
+            below + (above - below) * position.fract()
+        };
+        Self { q1: at(0.25), median: at(0.5), q3: at(0.75) }
+    }
+}
+
+fn median(samples: &mut [f64]) -> f64 {
+    Quartiles::of(samples).median
+}
+
+/// The statistics of a row, rounded to whole nanoseconds and never to zero.
+fn statistics(samples: &[f64]) -> TimeStats {
+    let quartiles = Quartiles::of(&mut samples.to_vec());
+    let count = samples.len() as f64;
+    let mean = samples.iter().sum::<f64>() / count;
+    let variance = samples.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+    let round = |ns: f64| (ns.round() as u64).max(1);
+    TimeStats {
+        median_ns: round(quartiles.median),
+        min_ns: round(samples.iter().copied().fold(f64::INFINITY, f64::min)),
+        mean_ns: round(mean),
+        q1_ns: round(quartiles.q1),
+        q3_ns: round(quartiles.q3),
+        stddev_ns: variance.sqrt().round() as u64,
+    }
+}

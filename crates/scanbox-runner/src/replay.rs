@@ -1,0 +1,353 @@
+//! A scriptable device without hardware: answers from a model, and fails on demand. Every sweep, resume and gate test
+//! runs on it.
+//!
+//! A script is TOML: the device, its speed, its noise, and a list of faults.
+//!
+//! ```toml
+//! launch_ns = 2000.0
+//! bandwidth_gbps = 1000.0
+//! noise_ratio = 0.015
+//!
+//! [[fault]]
+//! kind = "wrong_element"
+//! config = "b4.vec4"        # the beginning of a label; left out: every config
+//! n = 4096                  # left out: every size
+//! share = 0.1               # of the points that match; left out: all
+//! times = 1                 # how often in the life of this device; left out: always
+//! ```
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use scanbox_kernels::plan::{GUARD_WORDS, Module, Plan};
+use scanbox_kernels::reference::Input;
+use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::record::Status;
+use serde::Deserialize;
+
+use crate::backend::{Backend, Comparison, Failure, Interval, Mismatch, PipelineInfo};
+
+/// What a replay device does.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Script {
+    /// The name of the device.
+    pub name: String,
+    /// Its UUID.
+    pub uuid: String,
+    /// Its driver.
+    pub driver: String,
+    /// Its subgroup size.
+    pub subgroup_size: u32,
+    /// Invocations per workgroup at most.
+    pub max_workgroup_size: u32,
+    /// Device memory in bytes.
+    pub memory_bytes: u64,
+    /// Whether it has 64-bit atomics.
+    pub int64_atomics: bool,
+    /// What every call costs.
+    pub launch_ns: f64,
+    /// What a copy reaches.
+    pub bandwidth_gbps: f64,
+    /// Standard deviation of a sample, as a share of it.
+    pub noise_ratio: f64,
+    /// Share of samples that take twice as long.
+    pub outlier_share: f64,
+    /// All times of this device are longer by this share: drift between runs.
+    pub slowdown_ratio: f64,
+    /// Seed of the noise and of the speed of each config.
+    pub seed: u64,
+    /// What each verification takes in wall-clock time, so that a sweep can be hit in the middle.
+    pub wall_ms_per_config: u64,
+    /// What goes wrong.
+    #[serde(rename = "fault")]
+    pub faults: Vec<Fault>,
+}
+
+impl Default for Script {
+    fn default() -> Self {
+        Self {
+            name: "Replay".to_owned(),
+            uuid: "00000000-0000-0000-0000-00000000feed".to_owned(),
+            driver: "replay 1".to_owned(),
+            subgroup_size: 32,
+            max_workgroup_size: 1024,
+            memory_bytes: 16 << 30,
+            int64_atomics: true,
+            launch_ns: 2000.0,
+            bandwidth_gbps: 1000.0,
+            noise_ratio: 0.0,
+            outlier_share: 0.0,
+            slowdown_ratio: 0.0,
+            seed: 0,
+            wall_ms_per_config: 0,
+            faults: Vec::new(),
+        }
+    }
+}
+
+/// One thing that goes wrong, and for which points.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// What happens.
+    pub kind: FaultKind,
+    /// The beginning of the labels that it hits; all where left out.
+    #[serde(default)]
+    pub config: String,
+    /// The size that it hits; all where left out.
+    #[serde(default)]
+    pub n: Option<u64>,
+    /// The share of the matching points that it hits, chosen by label and size.
+    #[serde(default = "always")]
+    pub share: f64,
+    /// How often it happens at most.
+    #[serde(default)]
+    pub times: Option<u32>,
+}
+
+fn always() -> f64 {
+    1.0
+}
+
+/// What can go wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultKind {
+    /// The first element is wrong.
+    WrongElement,
+    /// The last element is wrong.
+    WrongLast,
+    /// A word behind the output is written.
+    WriteBehind,
+    /// The device is lost.
+    DeviceLost,
+    /// The call never returns.
+    Hang,
+    /// The process ends.
+    Crash,
+    /// There is no memory for the call.
+    OutOfMemory,
+    /// The driver refuses the pipeline.
+    PipelineError,
+    /// All timestamps are zero.
+    ZeroTimestamps,
+    /// The second timestamp is before the first.
+    BackwardTimestamps,
+    /// The first sample of a request has zero timestamps.
+    ZeroTimestampOnce,
+    /// From here on everything takes twice as long.
+    Throttle,
+}
+
+/// Why a script cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("replay script {path}: {reason}")]
+pub struct ScriptError {
+    path: PathBuf,
+    reason: String,
+}
+
+impl Script {
+    /// Reads a script.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no script.
+    pub fn read(path: &Path) -> Result<Self, ScriptError> {
+        let failed = |reason: String| ScriptError { path: path.to_owned(), reason };
+        let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+        toml::from_str(&text).map_err(|error| failed(error.to_string()))
+    }
+}
+
+/// The device that a script describes.
+#[derive(Debug)]
+pub struct Replay {
+    script: Script,
+    profile: DeviceProfile,
+    noise: ChaCha8Rng,
+    happened: Vec<u32>,
+    loaded: u64,
+    clock_ticks: u64,
+    busy_ns: f64,
+    throttle: f64,
+    lost: bool,
+}
+
+impl Replay {
+    /// A device that follows the script.
+    #[must_use]
+    pub fn new(script: Script) -> Self {
+        let profile = DeviceProfile {
+            name: script.name.clone(),
+            uuid: script.uuid.clone(),
+            vendor_id: 0,
+            device_id: 0,
+            kind: DeviceKind::Software,
+            driver: script.driver.clone(),
+            api_version: "1.3.0".to_owned(),
+            subgroup_size: script.subgroup_size,
+            min_subgroup_size: script.subgroup_size,
+            max_subgroup_size: script.subgroup_size,
+            max_workgroup_size: script.max_workgroup_size,
+            max_workgroup_count: [i32::MAX as u32, 65_535, 65_535],
+            max_shared_bytes: 48 << 10,
+            max_storage_buffer_bytes: u64::from(u32::MAX),
+            max_allocation_bytes: u64::from(u32::MAX),
+            memory_bytes: script.memory_bytes,
+            buffer_addresses: true,
+            int64_atomics: script.int64_atomics,
+            timestamp_period_ns: 1.0,
+            timestamp_valid_bits: 48,
+        };
+        Self {
+            noise: ChaCha8Rng::seed_from_u64(script.seed),
+            happened: vec![0; script.faults.len()],
+            profile,
+            loaded: 0,
+            // Close to the end of 48 bits, so that every session sees timestamps wrap.
+            clock_ticks: (1 << 48) - 1_000_000,
+            busy_ns: 0.0,
+            throttle: 1.0,
+            lost: false,
+            script,
+        }
+    }
+
+    /// The first fault of one of these kinds that hits this plan now.
+    fn fault(&mut self, plan: &Plan, kinds: &[FaultKind]) -> Option<FaultKind> {
+        let draw = unit_interval(&format!("{} {} {}", self.script.seed, plan.label, plan.n));
+        let hit = self.script.faults.iter().zip(&self.happened).position(|(fault, &happened)| {
+            kinds.contains(&fault.kind)
+                && plan.label.starts_with(&fault.config)
+                && fault.n.is_none_or(|n| n == plan.n)
+                && fault.times.is_none_or(|times| happened < times)
+                && draw < fault.share
+        })?;
+        self.happened[hit] += 1;
+        Some(self.script.faults[hit].kind)
+    }
+
+    /// How long a call of this plan takes on the device without noise.
+    fn model_ns(&self, plan: &Plan) -> f64 {
+        let efficiency = if plan.label.starts_with("copy") {
+            1.0
+        } else {
+            0.5 + 0.45 * unit_interval(&format!("speed {} {}", self.script.seed, plan.label))
+        };
+        let transfer_ns = plan.bytes_moved as f64 / self.script.bandwidth_gbps / efficiency;
+        (self.script.launch_ns + transfer_ns) * self.throttle * (1.0 + self.script.slowdown_ratio)
+    }
+
+    /// A sample around the model: normal noise by the sum of twelve uniform draws, and outliers.
+    fn sample_ns(&mut self, plan: &Plan) -> f64 {
+        let normal: f64 = (0..12).map(|_| self.noise.random::<f64>()).sum::<f64>() - 6.0;
+        let outlier = if self.noise.random::<f64>() < self.script.outlier_share { 2.0 } else { 1.0 };
+        self.model_ns(plan) * (1.0 + self.script.noise_ratio * normal).max(0.1) * outlier
+    }
+
+    fn interval(&mut self, ns: f64) -> Interval {
+        let mask = (1 << 48) - 1;
+        let begin = self.clock_ticks;
+        self.clock_ticks = self.clock_ticks.wrapping_add(ns.round().max(1.0) as u64) & mask;
+        self.busy_ns += ns;
+        Interval { begin, end: self.clock_ticks }
+    }
+
+    fn alive(&self) -> Result<(), Failure> {
+        if self.lost { Err(Failure::new(Status::DeviceLost, "the device was lost before")) } else { Ok(()) }
+    }
+}
+
+/// A number from 0 to 1 that depends on the text alone.
+fn unit_interval(text: &str) -> f64 {
+    // FNV-1a, then a generator to spread it.
+    let hash = text.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+    });
+    ChaCha8Rng::seed_from_u64(hash).random()
+}
+
+impl Backend for Replay {
+    fn profile(&self) -> &DeviceProfile {
+        &self.profile
+    }
+
+    fn create_pipelines(&mut self, modules: &[Module]) -> Vec<Result<PipelineInfo, Failure>> {
+        modules.iter().map(|_| Ok(PipelineInfo { registers: Some(32) })).collect()
+    }
+
+    fn load(&mut self, _input: &Input, n: u64) -> Result<(), Failure> {
+        if n * 12 > self.profile.memory_bytes {
+            let reason = format!("{} bytes, where the device has {}", n * 12, self.profile.memory_bytes);
+            return Err(Failure::new(Status::OutOfMemory, reason));
+        }
+        self.loaded = n;
+        Ok(())
+    }
+
+    fn loaded_elements(&self) -> u64 {
+        self.loaded
+    }
+
+    fn busy_ns(&self) -> f64 {
+        self.busy_ns
+    }
+
+    fn verify(&mut self, plan: &Plan) -> Result<Comparison, Failure> {
+        use FaultKind as F;
+        self.alive()?;
+        std::thread::sleep(Duration::from_millis(self.script.wall_ms_per_config));
+        let ns = self.sample_ns(plan);
+        let good = Comparison { compared: plan.n + GUARD_WORDS, mismatches: 0, first: None, call: self.interval(ns) };
+        let wrong = |index| Comparison { mismatches: 1, first: Some(Mismatch { index, expected: 1, got: 2 }), ..good };
+        let kinds = [
+            F::WrongElement, F::WrongLast, F::WriteBehind, F::DeviceLost, F::Hang, F::Crash, F::OutOfMemory,
+            F::PipelineError, F::Throttle,
+        ];
+        match self.fault(plan, &kinds) {
+            Some(F::WrongElement) => Ok(wrong(0)),
+            Some(F::WrongLast) => Ok(wrong(plan.n - 1)),
+            Some(F::WriteBehind) => Ok(wrong(plan.n)),
+            Some(F::OutOfMemory) => Err(Failure::new(Status::OutOfMemory, "scripted")),
+            Some(F::PipelineError) => Err(Failure::new(Status::PipelineError, "scripted")),
+            Some(F::DeviceLost) => {
+                self.lost = true;
+                Err(Failure::new(Status::DeviceLost, "scripted"))
+            }
+            Some(F::Crash) => std::process::abort(),
+            Some(F::Hang) => loop {
+                std::thread::sleep(Duration::from_secs(3600));
+            },
+            Some(F::Throttle) => {
+                self.throttle = 2.0;
+                Ok(good)
+            }
+            _ => Ok(good),
+        }
+    }
+
+    fn time(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {
+        use FaultKind as F;
+        self.alive()?;
+        let mut intervals: Vec<Interval> = (0..samples)
+            .map(|_| {
+                let ns = self.sample_ns(plan) * f64::from(calls);
+                self.interval(ns)
+            })
+            .collect();
+        match self.fault(plan, &[F::ZeroTimestamps, F::BackwardTimestamps, F::ZeroTimestampOnce]) {
+            Some(F::ZeroTimestamps) => intervals.fill(Interval::default()),
+            Some(F::BackwardTimestamps) => {
+                for interval in &mut intervals {
+                    std::mem::swap(&mut interval.begin, &mut interval.end);
+                }
+            }
+            Some(F::ZeroTimestampOnce) => intervals[0] = Interval::default(),
+            _ => {}
+        }
+        Ok(intervals)
+    }
+}

@@ -1,0 +1,431 @@
+//! The sweep: every point of a space on one device, each verified, then timed, then handed out as a record.
+//!
+//! [`run`] is the whole pipeline. It names no backend and no kernel family, and it writes no file: records leave
+//! through an observer, row by row.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use scanbox_kernels::catalog;
+use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::plan::{Plan, Shader};
+use scanbox_kernels::reference::Input;
+use scanbox_model::record::{Record, SCHEMA, Status};
+use scanbox_model::space::Point;
+use scanbox_model::units::throughput_gbps;
+
+use crate::backend::{Backend, Failure, PipelineInfo};
+use crate::measure::{Measurement, Protocol, measure};
+use crate::verify::{describe, verify};
+
+/// Rows between two measurements of the canary.
+const CANARY_INTERVAL: u64 = 100;
+/// The canary is a copy of at most this many elements: large enough to show throttling, small enough to be quick.
+const CANARY_ELEMENTS: u64 = 1 << 26;
+
+/// What one run has to do.
+#[derive(Debug)]
+pub struct Job {
+    /// Points to measure.
+    pub points: Vec<Point>,
+    /// The largest size of the whole sweep, whether or not it is still to do: it decides the input.
+    pub largest_n: u64,
+    /// Sizes whose copy is still to be measured.
+    pub copy_sizes: BTreeSet<u64>,
+    /// Seed of the order and of the input.
+    pub seed: u64,
+    /// How times are taken.
+    pub protocol: Protocol,
+    /// The run stops before the next row when this time is over.
+    pub budget: Option<Duration>,
+    /// What every row of the run says about its origin.
+    pub origin: Origin,
+}
+
+/// The part of a record that is the same for all rows of a run, beside the device.
+#[derive(Debug, Clone, Default)]
+pub struct Origin {
+    /// Identity of the run.
+    pub run_id: String,
+    /// Version of scanbox.
+    pub version: String,
+    /// Hash of all kernel sources.
+    pub kernel_hash: String,
+}
+
+/// What happens during a run.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Shaders are about to be compiled.
+    Compiling {
+        /// How many.
+        shaders: usize,
+    },
+    /// Input and reference are about to be made and uploaded.
+    Loading {
+        /// Elements.
+        n: u64,
+    },
+    /// The copy of one size was measured: the fastest of its shapes.
+    Copied {
+        /// Elements.
+        n: u64,
+        /// Throughput in GB/s.
+        gbps: f64,
+    },
+    /// A config is about to run.
+    Started {
+        /// Which, and at what size.
+        point: &'a Point,
+    },
+    /// A row is finished.
+    Finished {
+        /// The row.
+        record: &'a Record,
+    },
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Every point has a row.
+    Complete,
+    /// The budget is spent.
+    Budget,
+    /// Somebody asked to stop.
+    Interrupted,
+    /// The device cannot be used any more: only a new process can go on.
+    DeviceUnusable,
+}
+
+/// What a run has to say at its end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// How it ended.
+    pub end: End,
+    /// Where the time went, in seconds, by phase.
+    pub seconds: BTreeMap<&'static str, f64>,
+}
+
+/// Runs a job. The observer gets each event and may fail (a full disk): that ends the run.
+///
+/// # Errors
+/// What the observer returns; or a failure of the device before any config could be tried.
+pub fn run<E: From<Failure>>(
+    backend: &mut dyn Backend,
+    compiler: &Compiler,
+    job: &Job,
+    stop: &AtomicBool,
+    observer: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
+) -> Result<Outcome, E> {
+    let mut sweep = Sweep {
+        backend,
+        job,
+        stop,
+        observer,
+        started: Instant::now(),
+        seconds: BTreeMap::new(),
+        pipelines: HashMap::new(),
+        canary: None,
+        order_index: 0,
+    };
+    let end = sweep.run(compiler)?;
+    let mut seconds = sweep.seconds;
+    seconds.insert("total", sweep.started.elapsed().as_secs_f64());
+    seconds.insert("device_busy", sweep.backend.busy_ns() / 1e9);
+    Ok(Outcome { end, seconds })
+}
+
+/// A pipeline, or why there is none; and how long its shader took to compile.
+type Prepared = Result<(PipelineInfo, u64), Failure>;
+
+struct Sweep<'a, E> {
+    backend: &'a mut dyn Backend,
+    job: &'a Job,
+    stop: &'a AtomicBool,
+    observer: &'a mut dyn FnMut(Event<'_>) -> Result<(), E>,
+    started: Instant,
+    seconds: BTreeMap<&'static str, f64>,
+    pipelines: HashMap<Shader, Prepared>,
+    canary: Option<Canary>,
+    order_index: u64,
+}
+
+/// A copy that is timed again and again, to see whether the device changes its speed.
+struct Canary {
+    plan: Plan,
+    first_ns: u64,
+    last_ns: u64,
+}
+
+impl<E: From<Failure>> Sweep<'_, E> {
+    fn run(&mut self, compiler: &Compiler) -> Result<End, E> {
+        self.prepare(compiler)?;
+        for (input, points) in self.points_by_input() {
+            let points = self.load(input, points)?;
+            self.measure_copies()?;
+            for point in self.shuffled(points) {
+                if let Some(end) = self.should_stop() {
+                    return Ok(end);
+                }
+                self.time_canary()?;
+                (self.observer)(Event::Started { point: &point })?;
+                let (record, fatal) = self.attempt(&point, input);
+                (self.observer)(Event::Finished { record: &record })?;
+                if fatal {
+                    return Ok(End::DeviceUnusable);
+                }
+            }
+        }
+        Ok(End::Complete)
+    }
+
+    fn should_stop(&self) -> Option<End> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Some(End::Interrupted);
+        }
+        self.job.budget.is_some_and(|budget| self.started.elapsed() >= budget).then_some(End::Budget)
+    }
+
+    /// Compiles every shader and creates every pipeline of the job, before anything is timed.
+    fn prepare(&mut self, compiler: &Compiler) -> Result<(), E> {
+        let start = Instant::now();
+        let device = self.backend.profile().clone();
+        let mut shaders: BTreeSet<Shader> = catalog::helper_shaders(&device).into_iter().collect();
+        for point in &self.job.points {
+            if let Ok(plan) = catalog::plan(&point.config, point.n, &device) {
+                shaders.extend(plan.passes.into_iter().map(|pass| pass.shader));
+            }
+        }
+        let shaders: Vec<Shader> = shaders.into_iter().collect();
+        (self.observer)(Event::Compiling { shaders: shaders.len() })?;
+        let mut modules = Vec::new();
+        for (shader, outcome) in shaders.iter().zip(compiler.compile_all(&shaders)) {
+            match outcome {
+                Ok(module) => modules.push(module),
+                Err(error) => {
+                    let failure = Failure::new(Status::CompileError, error.to_string());
+                    self.pipelines.insert(shader.clone(), Err(failure));
+                }
+            }
+        }
+        self.spend("compile", start);
+        let start = Instant::now();
+        let outcomes = self.backend.create_pipelines(&modules);
+        for (module, outcome) in modules.into_iter().zip(outcomes) {
+            let prepared = outcome.map(|info| (info, module.compile_ms));
+            self.pipelines.insert(module.shader, prepared);
+        }
+        self.spend("pipelines", start);
+        Ok(())
+    }
+
+    fn spend(&mut self, phase: &'static str, since: Instant) {
+        *self.seconds.entry(phase).or_default() += since.elapsed().as_secs_f64();
+    }
+
+    /// The points by the input that they run on: the largest group first.
+    fn points_by_input(&self) -> Vec<(Input, Vec<Point>)> {
+        let device = self.backend.profile();
+        let mut groups: Vec<(Input, Vec<Point>)> = Vec::new();
+        for &point in &self.job.points {
+            let kind = catalog::input_kind(&point.config.kernel, device, self.job.largest_n);
+            let input = Input { kind, seed: self.job.seed };
+            match groups.iter_mut().find(|(other, _)| *other == input) {
+                Some((_, points)) => points.push(point),
+                None => groups.push((input, vec![point])),
+            }
+        }
+        groups.sort_by_key(|(_, points)| std::cmp::Reverse(points.len()));
+        groups
+    }
+
+    /// Loads the input for the largest size that fits; points above it get their row at once.
+    fn load(&mut self, input: Input, mut points: Vec<Point>) -> Result<Vec<Point>, E> {
+        let start = Instant::now();
+        while let Some(n) = points.iter().map(|point| point.n).max() {
+            (self.observer)(Event::Loading { n })?;
+            let failure = match self.backend.load(&input, n) {
+                Ok(()) => break,
+                Err(failure) if failure.status == Status::OutOfMemory => failure,
+                Err(failure) => return Err(failure.into()),
+            };
+            let (too_large, rest): (Vec<Point>, Vec<Point>) = points.into_iter().partition(|point| point.n == n);
+            for point in too_large {
+                let record = self.failed(self.blank_record(&point, input), &failure);
+                (self.observer)(Event::Finished { record: &record })?;
+            }
+            points = rest;
+        }
+        self.spend("load", start);
+        Ok(points)
+    }
+
+    /// The points in an order that favours no kernel and no size. It depends on the seed and the points alone.
+    fn shuffled(&self, mut points: Vec<Point>) -> Vec<Point> {
+        points.sort();
+        points.shuffle(&mut ChaCha8Rng::seed_from_u64(self.job.seed));
+        points
+    }
+
+    /// Measures the copy of each size of the job that has none yet.
+    fn measure_copies(&mut self) -> Result<(), E> {
+        let start = Instant::now();
+        let sizes: BTreeSet<u64> = self.job.copy_sizes.clone();
+        let loaded = self.backend.loaded_elements();
+        for n in sizes.into_iter().filter(|&n| n <= loaded) {
+            if self.should_stop().is_some() {
+                break;
+            }
+            let device = self.backend.profile().clone();
+            let plans = catalog::COPY_SHAPES.iter().map(|&shape| catalog::copy(n, shape, &device));
+            let times: Vec<u64> = plans.filter_map(|plan| self.time_copy(&plan)).collect();
+            if let Some(gbps) = times.into_iter().min().and_then(|ns| throughput_gbps(8 * n, ns)) {
+                (self.observer)(Event::Copied { n, gbps })?;
+            }
+        }
+        self.spend("copies", start);
+        Ok(())
+    }
+
+    /// The time of a copy, if it copies; a device that cannot copy shows that in the rows of its configs.
+    fn time_copy(&mut self, plan: &Plan) -> Option<u64> {
+        let comparison = verify(self.backend, plan).ok().filter(|comparison| comparison.mismatches == 0)?;
+        let measured = measure(self.backend, plan, comparison.call, &self.job.protocol).ok()?;
+        Some(measured.steady.median_ns)
+    }
+
+    /// Times the canary at the start and after every [`CANARY_INTERVAL`] rows.
+    fn time_canary(&mut self) -> Result<(), E> {
+        if self.order_index % CANARY_INTERVAL != 0 {
+            return Ok(());
+        }
+        let start = Instant::now();
+        let device = self.backend.profile().clone();
+        let n = self.backend.loaded_elements().min(CANARY_ELEMENTS);
+        let plan = match self.canary.take() {
+            Some(canary) if canary.plan.n == n => {
+                let last_ns = self.time_copy(&canary.plan).unwrap_or(canary.last_ns);
+                self.canary = Some(Canary { last_ns, ..canary });
+                self.spend("canary", start);
+                return Ok(());
+            }
+            _ => catalog::copy(n, catalog::COPY_SHAPES[0], &device),
+        };
+        self.canary = self.time_copy(&plan).map(|ns| Canary { plan, first_ns: ns, last_ns: ns });
+        self.spend("canary", start);
+        Ok(())
+    }
+
+    fn drift_pct(&self) -> Option<f64> {
+        self.canary.as_ref().map(|canary| 100.0 * (canary.last_ns as f64 / canary.first_ns as f64 - 1.0))
+    }
+
+    /// One point: plan, verify, measure, record. The second value says that the device cannot be used any more.
+    fn attempt(&mut self, point: &Point, input: Input) -> (Record, bool) {
+        let mut record = self.blank_record(point, input);
+        let failure = match self.try_point(point, &mut record) {
+            Ok(measured) => {
+                record.status = Status::Ok;
+                record.samples = measured.samples;
+                record.steady = Some(measured.steady);
+                record.span = Some(measured.span);
+                return (self.finished(record), false);
+            }
+            Err(failure) => failure,
+        };
+        let fatal = failure.is_fatal();
+        (self.failed(record, &failure), fatal)
+    }
+
+    fn try_point(&mut self, point: &Point, record: &mut Record) -> Result<Measurement, Failure> {
+        let device = self.backend.profile().clone();
+        let plan = catalog::plan(&point.config, point.n, &device)
+            .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
+        for pass in &plan.passes {
+            let (info, compile_ms) = match self.pipelines.get(&pass.shader) {
+                Some(prepared) => prepared.clone()?,
+                None => return Err(Failure::new(Status::PipelineError, format!("no pipeline for {}", pass.shader))),
+            };
+            record.registers = info.registers;
+            record.compile_ms = Some(compile_ms);
+        }
+        let start = Instant::now();
+        let comparison = verify(self.backend, &plan);
+        self.spend("verify", start);
+        let comparison = comparison?;
+        record.mismatches = Some(comparison.mismatches);
+        record.first_mismatch = comparison.first.map(|first| first.index);
+        if let Some(reason) = describe(&comparison, point.n) {
+            return Err(Failure::new(Status::WrongResult, reason));
+        }
+        let start = Instant::now();
+        let measured = measure(self.backend, &plan, comparison.call, &self.job.protocol);
+        self.spend("measure", start);
+        measured
+    }
+
+    fn failed(&mut self, mut record: Record, failure: &Failure) -> Record {
+        record.status = failure.status;
+        record.reason = failure.reason.replace(['\n', '\r'], " ");
+        self.finished(record)
+    }
+
+    fn finished(&mut self, mut record: Record) -> Record {
+        record.order_index = self.order_index;
+        self.order_index += 1;
+        record.drift_pct = self.drift_pct();
+        record.timestamp_utc = now_utc();
+        record
+    }
+
+    /// The record of a point before it ran.
+    fn blank_record(&self, point: &Point, input: Input) -> Record {
+        let device = self.backend.profile();
+        let config = &point.config;
+        let kernel = &config.kernel;
+        let resolved = catalog::resolve(kernel, device);
+        Record {
+            schema: SCHEMA,
+            run_id: self.job.origin.run_id.clone(),
+            device: device.name.clone(),
+            device_uuid: device.uuid.clone(),
+            driver: device.driver.clone(),
+            kernel_hash: self.job.origin.kernel_hash.clone(),
+            subject: "scanbox".to_owned(),
+            subject_version: self.job.origin.version.clone(),
+            config_id: config.to_string(),
+            kernel_id: kernel.to_string(),
+            n_elements: point.n,
+            mode: Some(kernel.mode()),
+            element: Some(kernel.element()),
+            op: Some(kernel.operator()),
+            element_bytes: kernel.element().bytes(),
+            bytes_moved: kernel.bytes_moved(point.n),
+            input: input.to_string(),
+            family: Some(kernel.family()),
+            batch_size: Some(kernel.batch_size),
+            vector_width: Some(kernel.vector_width),
+            workgroup_size: Some(config.workgroup_size),
+            workgroups: u32::try_from(config.tiles(point.n)).ok(),
+            lookback: Some(kernel.lookback),
+            block_scan: Some(kernel.block_scan),
+            load_layout: Some(kernel.load_layout),
+            tile_state: Some(resolved.tile_state),
+            reset: Some(resolved.reset),
+            subgroup_size: Some(device.subgroup_size),
+            ..Record::default()
+        }
+    }
+}
+
+/// Now, in UTC, to the second.
+#[must_use]
+pub fn now_utc() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+

@@ -1,0 +1,195 @@
+//! One call of a plan: its dispatches with everything resolved that stays the same from call to call.
+
+use ash::vk;
+use scanbox_kernels::plan::{Pass, Plan, Scratch, Word};
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::record::Status;
+
+use super::commands::{Access, Recorder};
+use super::memory::Memory;
+use super::pipeline::Pipelines;
+use crate::backend::Failure;
+use crate::ledger::{Ledger, Turn};
+
+/// Push constants in bytes: what every device has (Vulkan 1.3, table 54, maxPushConstantsSize).
+pub(super) const PUSH_BYTES: usize = 128;
+
+/// Push constants: addresses, then words, some of which change from call to call.
+pub(super) struct Push {
+    bytes: [u8; PUSH_BYTES],
+    length: usize,
+    /// Where the epoch is, in bytes.
+    epochs: Vec<usize>,
+    /// Where the ticket base is, in bytes.
+    ticket_bases: Vec<usize>,
+}
+
+impl Push {
+    fn new(pass: &Pass, plan: &Plan, memory: &Memory) -> Result<Self, Failure> {
+        let mut push =
+            Self { bytes: [0; PUSH_BYTES], length: 0, epochs: Vec::new(), ticket_bases: Vec::new() };
+        for binding in &pass.bindings {
+            push.append(&memory.address(*binding, plan.result)?.to_ne_bytes(), plan)?;
+        }
+        for word in &pass.words {
+            let value = match word {
+                Word::Value(value) => *value,
+                Word::Epoch => {
+                    push.epochs.push(push.length);
+                    0
+                }
+                Word::TicketBase => {
+                    push.ticket_bases.push(push.length);
+                    0
+                }
+            };
+            push.append(&value.to_ne_bytes(), plan)?;
+        }
+        Ok(push)
+    }
+
+    fn append(&mut self, bytes: &[u8], plan: &Plan) -> Result<(), Failure> {
+        let place = self.bytes.get_mut(self.length..self.length + bytes.len()).ok_or_else(|| {
+            let reason = format!("{} has more than {PUSH_BYTES} bytes of push constants", plan.label);
+            Failure::new(Status::Unsupported, reason)
+        })?;
+        place.copy_from_slice(bytes);
+        self.length += bytes.len();
+        Ok(())
+    }
+
+    fn take(&mut self, turn: &Turn) {
+        let words = self.epochs.iter().map(|place| (*place, turn.epoch));
+        for (place, word) in words.chain(self.ticket_bases.iter().map(|place| (*place, turn.ticket_base))) {
+            self.bytes[place..place + size_of::<u32>()].copy_from_slice(&word.to_ne_bytes());
+        }
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+/// A call that can be recorded any number of times.
+pub(super) struct Call {
+    dispatches: Vec<Dispatch>,
+    layout: vk::PipelineLayout,
+    scratch: Scratch,
+    /// Workgroups that take tickets.
+    tickets: u32,
+}
+
+struct Dispatch {
+    pipeline: vk::Pipeline,
+    push: Push,
+    groups: [u32; 3],
+}
+
+impl Call {
+    /// Resolves the passes of `plans`, which make up one call together. The memory they need is there already.
+    pub fn prepare<'a>(
+        plans: impl IntoIterator<Item = &'a Plan>,
+        scratch: Scratch,
+        memory: &Memory,
+        pipelines: &Pipelines,
+        profile: &DeviceProfile,
+    ) -> Result<Self, Failure> {
+        let mut call = Self { dispatches: Vec::new(), layout: pipelines.layout(), scratch, tickets: 0 };
+        for plan in plans {
+            for pass in &plan.passes {
+                let groups = spread(pass.workgroups, profile.max_workgroup_count);
+                let too_many = || {
+                    let (label, count) = (&plan.label, pass.workgroups);
+                    Failure::new(Status::Unsupported, format!("{label} needs {count} workgroups per dispatch"))
+                };
+                let (groups, started) = groups.ok_or_else(too_many)?;
+                if pass.words.contains(&Word::TicketBase) {
+                    call.tickets = call.tickets.checked_add(started).ok_or_else(too_many)?;
+                }
+                let pipeline = pipelines.get(&pass.shader)?;
+                call.dispatches.push(Dispatch { pipeline, push: Push::new(pass, plan, memory)?, groups });
+            }
+        }
+        Ok(call)
+    }
+
+    /// Dispatches of one call.
+    pub fn dispatches(&self) -> usize {
+        self.dispatches.len()
+    }
+
+    /// The turns of `count` calls in a row. At most the first of them asks for cleared memory, so that it can be
+    /// cleared outside of the measured time.
+    pub fn turns(&self, count: u32, ledger: &mut Ledger) -> Vec<Turn> {
+        let take = |ledger: &mut Ledger| -> Vec<Turn> {
+            (0..count).map(|_| ledger.turn(&self.scratch, self.tickets)).collect()
+        };
+        let turns = take(ledger);
+        if turns.iter().skip(1).any(|turn| turn.adopt) {
+            // The epochs ended amid the calls: start with new ones. Turns that are not used do no harm.
+            ledger.forget();
+            return take(ledger);
+        }
+        turns
+    }
+
+    /// Records one call: its dispatches, each after the one before.
+    pub fn record(&mut self, recorder: &mut Recorder<'_>, turn: &Turn) {
+        let mut first = true;
+        for Dispatch { pipeline, push, groups } in &mut self.dispatches {
+            if !std::mem::take(&mut first) {
+                recorder.barrier(Access::COMPUTE, Access::COMPUTE);
+            }
+            push.take(turn);
+            recorder.dispatch(*pipeline, self.layout, push, *groups);
+        }
+    }
+}
+
+/// Workgroups per dimension, and how many start: at least `workgroups`, and less than one per row more.
+/// `None` where that many do not fit the dimensions or 32 bits.
+fn spread(workgroups: u64, max: [u32; 3]) -> Option<([u32; 3], u32)> {
+    let max = max.map(u64::from);
+    // The fewest planes, then the fewest rows, then evenly: 65,536 are 2 rows of 32,768, not of 65,535.
+    let planes = workgroups.div_ceil(max[0] * max[1]).max(1);
+    let rows = workgroups.div_ceil(max[0] * planes).max(1);
+    let row = workgroups.div_ceil(rows * planes).max(1);
+    if row > max[0] || rows > max[1] || planes > max[2] {
+        return None;
+    }
+    let started = u32::try_from(row * rows * planes).ok()?;
+    Some(([row as u32, rows as u32, planes as u32], started))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workgroups_are_spread_over_dimensions() {
+        const LONG: [u32; 3] = [(1 << 31) - 1, 65_535, 65_535];
+        const SHORT: [u32; 3] = [65_535; 3];
+        let check = |workgroups: u64, max, expected| {
+            assert_eq!(spread(workgroups, max), expected, "{workgroups} over {max:?}");
+        };
+        check(1, SHORT, Some(([1, 1, 1], 1)));
+        check(65_535, SHORT, Some(([65_535, 1, 1], 65_535)));
+        check(65_536, SHORT, Some(([32_768, 2, 1], 65_536)));
+        check(65_537, SHORT, Some(([32_769, 2, 1], 65_538)));
+        check(1 << 23, SHORT, Some(([65_028, 129, 1], 8_388_612)));
+        check(1 << 23, LONG, Some(([1 << 23, 1, 1], 1 << 23)));
+        check(100, [4, 5, 5], Some(([4, 5, 5], 100)));
+        check(101, [4, 5, 5], None);
+        check(1 << 33, LONG, None);
+    }
+
+    #[test]
+    fn spreading_starts_enough_and_hardly_more() {
+        for workgroups in (1..200_000).step_by(77) {
+            let ([x, y, z], started) = spread(workgroups, [255, 255, 255]).unwrap();
+            assert!(x <= 255 && y <= 255 && z <= 255);
+            assert_eq!(u64::from(x) * u64::from(y) * u64::from(z), u64::from(started));
+            assert!((workgroups..workgroups + u64::from(y * z)).contains(&u64::from(started)));
+        }
+    }
+}

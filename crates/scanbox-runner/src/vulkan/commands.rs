@@ -1,0 +1,244 @@
+//! Recording and submission: one primary command buffer that is recorded anew for each submission.
+//!
+//! A [`Recorder`] only knows commands; what a call consists of is in `timing`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ash::vk;
+use scanbox_model::record::Status;
+
+use super::device::Gpu;
+use super::memory::Buffer;
+use super::call::Push;
+use super::failed;
+use crate::backend::Failure;
+
+/// A command buffer with the pool it lives in and the fence that tells when it is done.
+pub(super) struct Commands {
+    gpu: Arc<Gpu>,
+    pool: vk::CommandPool,
+    buffer: vk::CommandBuffer,
+    fence: vk::Fence,
+}
+
+impl Commands {
+    pub fn new(gpu: &Arc<Gpu>) -> Result<Self, vk::Result> {
+        let pool_info = vk::CommandPoolCreateInfo::default()
+            .flags(vk::CommandPoolCreateFlags::TRANSIENT)
+            .queue_family_index(gpu.queue_family);
+        // SAFETY: the queue family is the one that the device was created with.
+        let pool = unsafe { gpu.raw.create_command_pool(&pool_info, None) }?;
+        // An owner from here on: null handles are ignored when they are destroyed.
+        let mut commands =
+            Self { gpu: Arc::clone(gpu), pool, buffer: vk::CommandBuffer::null(), fence: vk::Fence::null() };
+        let buffer_info = vk::CommandBufferAllocateInfo::default()
+            .command_pool(pool)
+            .level(vk::CommandBufferLevel::PRIMARY)
+            .command_buffer_count(1);
+        // SAFETY: the pool is valid and used by nothing else.
+        commands.buffer = unsafe { gpu.raw.allocate_command_buffers(&buffer_info) }?[0];
+        // SAFETY: the device is valid.
+        commands.fence = unsafe { gpu.raw.create_fence(&vk::FenceCreateInfo::default(), None) }?;
+        Ok(commands)
+    }
+
+    /// Starts a new recording. What was submitted before has to be done.
+    ///
+    /// Everything recorded sees what earlier submissions and the host wrote.
+    pub fn begin(&mut self) -> Result<Recorder<'_>, Failure> {
+        let begin = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        // SAFETY: the buffer is not pending: every submission was waited for, or the session ended.
+        unsafe {
+            self.gpu
+                .raw
+                .reset_command_pool(self.pool, vk::CommandPoolResetFlags::empty())
+                .and_then(|()| self.gpu.raw.begin_command_buffer(self.buffer, &begin))
+        }
+        .map_err(|result| failed("vkBeginCommandBuffer", result))?;
+        let mut recorder = Recorder { commands: self, bound: vk::Pipeline::null() };
+        recorder.barrier(Access::ANYTHING, Access::ANYTHING);
+        Ok(recorder)
+    }
+
+    /// Waits until the submitted work is done. After a time-out the work still runs, and nothing that it uses may be
+    /// destroyed.
+    pub fn wait(&mut self, limit: Duration) -> Result<(), Failure> {
+        let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        // SAFETY: the fence is valid; it was submitted by `Recorder::submit`.
+        match unsafe { self.gpu.raw.wait_for_fences(&[self.fence], true, limit_ns) } {
+            Ok(()) => Ok(()),
+            Err(vk::Result::TIMEOUT) => Err(Failure::new(
+                Status::Timeout,
+                format!("the device did not finish within {} s", limit.as_secs_f64()),
+            )),
+            Err(result) => Err(failed("vkWaitForFences", result)),
+        }
+    }
+}
+
+impl Drop for Commands {
+    fn drop(&mut self) {
+        // SAFETY: nothing submitted is pending (see `begin`); the command buffer goes with its pool.
+        unsafe {
+            self.gpu.raw.destroy_fence(self.fence, None);
+            self.gpu.raw.destroy_command_pool(self.pool, None);
+        }
+    }
+}
+
+/// One side of a barrier: which work, and what it does with memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Access {
+    stages: vk::PipelineStageFlags2,
+    memory: vk::AccessFlags2,
+}
+
+impl Access {
+    /// Dispatches. Nothing else between dependent calls: a barrier on all commands costs two more microseconds on
+    /// an NVIDIA H200.
+    pub const COMPUTE: Self = Self {
+        stages: vk::PipelineStageFlags2::COMPUTE_SHADER,
+        memory: vk::AccessFlags2::from_raw(
+            vk::AccessFlags2::SHADER_STORAGE_READ.as_raw() | vk::AccessFlags2::SHADER_STORAGE_WRITE.as_raw(),
+        ),
+    };
+    /// Copies and fills.
+    pub const TRANSFER: Self = Self {
+        stages: vk::PipelineStageFlags2::ALL_TRANSFER,
+        memory: vk::AccessFlags2::from_raw(
+            vk::AccessFlags2::TRANSFER_READ.as_raw() | vk::AccessFlags2::TRANSFER_WRITE.as_raw(),
+        ),
+    };
+    /// Reads of mapped memory after the submission.
+    pub const HOST: Self =
+        Self { stages: vk::PipelineStageFlags2::HOST, memory: vk::AccessFlags2::HOST_READ };
+    /// All of it.
+    pub const ANYTHING: Self = Self {
+        stages: vk::PipelineStageFlags2::ALL_COMMANDS,
+        memory: vk::AccessFlags2::from_raw(
+            vk::AccessFlags2::MEMORY_READ.as_raw() | vk::AccessFlags2::MEMORY_WRITE.as_raw(),
+        ),
+    };
+}
+
+/// A recording in progress.
+pub(super) struct Recorder<'a> {
+    commands: &'a mut Commands,
+    bound: vk::Pipeline,
+}
+
+impl Recorder<'_> {
+    fn gpu(&self) -> &Gpu {
+        &self.commands.gpu
+    }
+
+    /// What follows and matches `to` waits for what came before and matches `from`, and sees its writes.
+    pub fn barrier(&mut self, from: Access, to: Access) {
+        let barriers = [vk::MemoryBarrier2::default()
+            .src_stage_mask(from.stages)
+            .src_access_mask(from.memory)
+            .dst_stage_mask(to.stages)
+            .dst_access_mask(to.memory)];
+        let dependency = vk::DependencyInfo::default().memory_barriers(&barriers);
+        // SAFETY: the buffer is recording; synchronization2 is enabled.
+        unsafe { self.gpu().raw.cmd_pipeline_barrier2(self.commands.buffer, &dependency) };
+    }
+
+    /// Starts `groups` workgroups of `pipeline`.
+    pub fn dispatch(
+        &mut self,
+        pipeline: vk::Pipeline,
+        layout: vk::PipelineLayout,
+        push: &Push,
+        groups: [u32; 3],
+    ) {
+        let (gpu, buffer) = (&self.commands.gpu.raw, self.commands.buffer);
+        // SAFETY: the buffer is recording; pipeline and layout live as long as the session, and the layout's only
+        // range covers the push constants. The addresses in them are those of live buffers that are as large as the
+        // plan says, and `groups` is within the limits of the device (both by `Call::prepare`).
+        unsafe {
+            if self.bound != pipeline {
+                gpu.cmd_bind_pipeline(buffer, vk::PipelineBindPoint::COMPUTE, pipeline);
+                self.bound = pipeline;
+            }
+            if !push.bytes().is_empty() {
+                gpu.cmd_push_constants(buffer, layout, vk::ShaderStageFlags::COMPUTE, 0, push.bytes());
+            }
+            gpu.cmd_dispatch(buffer, groups[0], groups[1], groups[2]);
+        }
+    }
+
+    /// Sets every word of `buffer`.
+    pub fn fill(&mut self, buffer: &Buffer, word: u32) {
+        // SAFETY: the command buffer is recording; the buffer is a transfer destination whose size is a multiple of
+        // four, and outlives the submission.
+        unsafe {
+            self.gpu().raw.cmd_fill_buffer(self.commands.buffer, buffer.raw(), 0, buffer.bytes(), word);
+        }
+    }
+
+    /// Writes a few words at byte `offset` of `buffer`.
+    pub fn update(&mut self, buffer: &Buffer, offset: u64, words: &[u32]) {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        assert!(offset + bytes.len() as u64 <= buffer.bytes(), "the update ends inside the buffer");
+        // SAFETY: the command buffer is recording; the range is inside the buffer, a multiple of four, and far
+        // below the limit of 65,536 bytes.
+        unsafe { self.gpu().raw.cmd_update_buffer(self.commands.buffer, buffer.raw(), offset, &bytes) };
+    }
+
+    /// Copies `bytes` bytes.
+    pub fn copy(&mut self, (from, from_offset): (&Buffer, u64), (to, to_offset): (&Buffer, u64), bytes: u64) {
+        assert!(
+            from_offset + bytes <= from.bytes() && to_offset + bytes <= to.bytes(),
+            "the copy ends inside both buffers"
+        );
+        let region =
+            vk::BufferCopy::default().src_offset(from_offset).dst_offset(to_offset).size(bytes);
+        // SAFETY: the command buffer is recording; both ranges are inside their buffers, which outlive the
+        // submission.
+        unsafe { self.gpu().raw.cmd_copy_buffer(self.commands.buffer, from.raw(), to.raw(), &[region]) };
+    }
+
+    /// Makes queries available for new timestamps.
+    pub fn reset_queries(&mut self, pool: vk::QueryPool, count: u32) {
+        // SAFETY: the buffer is recording; the pool has at least `count` queries, none of them in use.
+        unsafe { self.gpu().raw.cmd_reset_query_pool(self.commands.buffer, pool, 0, count) };
+    }
+
+    /// Takes a timestamp between the dispatches before and those after.
+    ///
+    /// At the compute stage, between barriers: at the top of the pipe it would be taken while earlier dispatches
+    /// still run, and without the second barrier later ones could start before it.
+    pub fn timestamp(&mut self, pool: vk::QueryPool, query: u32) {
+        self.barrier(Access::COMPUTE, Access::COMPUTE);
+        // SAFETY: the buffer is recording; the query was reset, and the queue family has timestamps.
+        unsafe {
+            self.gpu().raw.cmd_write_timestamp2(
+                self.commands.buffer,
+                vk::PipelineStageFlags2::COMPUTE_SHADER,
+                pool,
+                query,
+            );
+        }
+        self.barrier(Access::COMPUTE, Access::COMPUTE);
+    }
+
+    /// Ends the recording and hands it to the device, which starts at once.
+    pub fn submit(self) -> Result<(), Failure> {
+        let Commands { gpu, buffer, fence, .. } = &*self.commands;
+        // SAFETY: the buffer is recording.
+        unsafe { gpu.raw.end_command_buffer(*buffer) }
+            .map_err(|result| failed("vkEndCommandBuffer", result))?;
+        let buffers = [vk::CommandBufferSubmitInfo::default().command_buffer(*buffer)];
+        let submits = [vk::SubmitInfo2::default().command_buffer_infos(&buffers)];
+        // SAFETY: the fence belongs to this buffer alone and is not pending; the queue is used by one thread only,
+        // because everything that submits needs `&mut` of the session.
+        unsafe {
+            gpu.raw
+                .reset_fences(&[*fence])
+                .and_then(|()| gpu.raw.queue_submit2(gpu.queue, &submits, *fence))
+        }
+        .map_err(|result| failed("vkQueueSubmit2", result))
+    }
+}

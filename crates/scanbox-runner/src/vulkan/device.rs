@@ -1,0 +1,385 @@
+//! Physical devices (what they are, and whether they can be used) and the logical device.
+
+use std::ffi::CStr;
+use std::mem::ManuallyDrop;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ash::{khr, vk};
+use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
+use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
+use scanbox_model::device::{DeviceKind, DeviceProfile};
+
+use super::instance::Instance;
+use super::{Listed, VulkanError};
+
+/// What kernels use, in compute shaders.
+const SUBGROUP_OPERATIONS: [(vk::SubgroupFeatureFlags, &str); 6] = [
+    (vk::SubgroupFeatureFlags::BASIC, "basic"),
+    (vk::SubgroupFeatureFlags::VOTE, "vote"),
+    (vk::SubgroupFeatureFlags::ARITHMETIC, "arithmetic"),
+    (vk::SubgroupFeatureFlags::BALLOT, "ballot"),
+    (vk::SubgroupFeatureFlags::SHUFFLE, "shuffle"),
+    (vk::SubgroupFeatureFlags::SHUFFLE_RELATIVE, "shuffle relative"),
+];
+
+/// Kernels are written for these subgroup sizes.
+const SUBGROUP_SIZES: std::ops::RangeInclusive<u32> = 4..=128;
+
+/// A physical device: what the outside may know, and what opening it needs.
+pub(super) struct Candidate {
+    pub raw: vk::PhysicalDevice,
+    pub listed: Listed,
+    /// The queue family to use; meaningful when there are no problems.
+    queue_family: u32,
+    pub limits: Limits,
+}
+
+/// Facts that only this module needs.
+#[derive(Debug, Clone)]
+pub(super) struct Limits {
+    /// Whether the subgroup size of a compute pipeline can be chosen, and has to be: the device has several.
+    pub pins_subgroup_size: bool,
+    /// Subgroups per workgroup at most, where the size is pinned.
+    pub max_workgroup_subgroups: u32,
+    /// Buffers in bytes at most.
+    pub max_buffer_bytes: u64,
+    /// What a pipeline cache is only good for.
+    pub pipeline_cache_uuid: [u8; vk::UUID_SIZE],
+    /// The driver's version, as a plain number.
+    pub driver_version: u32,
+    /// Whether the driver tells statistics of pipelines.
+    executable_statistics: bool,
+}
+
+/// Every physical device, hardware first, then software, each in the loader's order.
+pub(super) fn candidates(instance: &Instance) -> Result<Vec<Candidate>, VulkanError> {
+    // SAFETY: the instance is valid.
+    let physical = unsafe { instance.raw.enumerate_physical_devices() }.map_err(|result| match result {
+        // What the loader returns when drivers are installed but none of them works.
+        vk::Result::ERROR_INITIALIZATION_FAILED | vk::Result::ERROR_INCOMPATIBLE_DRIVER => VulkanError::NoDevice,
+        result => VulkanError::call("vkEnumeratePhysicalDevices", result),
+    })?;
+    let mut candidates: Vec<_> =
+        physical.into_iter().map(|raw| candidate(instance, raw)).collect::<Result<_, _>>()?;
+    if candidates.is_empty() {
+        return Err(VulkanError::NoDevice);
+    }
+    // Stable: within each kind the loader's order stays.
+    candidates.sort_by_key(|candidate| candidate.listed.profile.kind == DeviceKind::Software);
+    Ok(candidates)
+}
+
+/// Asks a physical device everything at once.
+fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, VulkanError> {
+    let mut ids = vk::PhysicalDeviceIDProperties::default();
+    let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
+    let mut maintenance3 = vk::PhysicalDeviceMaintenance3Properties::default();
+    let mut driver = vk::PhysicalDeviceDriverProperties::default();
+    let mut properties13 = vk::PhysicalDeviceVulkan13Properties::default();
+    let mut features = Features::default();
+
+    // SAFETY: `raw` comes from this instance.
+    let base = unsafe { instance.raw.get_physical_device_properties(raw) };
+    let version = base.api_version;
+    let has = |minimum| version >= minimum;
+    // Structures may only be in the chain of a device that knows them.
+    if has(vk::API_VERSION_1_1) {
+        let mut properties = vk::PhysicalDeviceProperties2::default()
+            .push_next(&mut ids)
+            .push_next(&mut subgroup)
+            .push_next(&mut maintenance3);
+        if has(vk::API_VERSION_1_2) {
+            properties = properties.push_next(&mut driver);
+        }
+        if has(vk::API_VERSION_1_3) {
+            properties = properties.push_next(&mut properties13);
+        }
+        // SAFETY: `raw` comes from this instance, and the device knows every structure in the chain.
+        unsafe { instance.raw.get_physical_device_properties2(raw, &mut properties) };
+    }
+    if has(vk::API_VERSION_1_3) {
+        let mut chain = vk::PhysicalDeviceFeatures2::default()
+            .push_next(&mut features.v12)
+            .push_next(&mut features.v13);
+        // SAFETY: `raw` comes from this instance, and the device knows every structure in the chain.
+        unsafe { instance.raw.get_physical_device_features2(raw, &mut chain) };
+        features.v10 = chain.features;
+    }
+    // SAFETY: `raw` comes from this instance.
+    let families = unsafe { instance.raw.get_physical_device_queue_family_properties(raw) };
+    // SAFETY: `raw` comes from this instance.
+    let memory = unsafe { instance.raw.get_physical_device_memory_properties(raw) };
+    // SAFETY: `raw` comes from this instance.
+    let extensions = unsafe { instance.raw.enumerate_device_extension_properties(raw) }
+        .map_err(|result| VulkanError::call("vkEnumerateDeviceExtensionProperties", result))?;
+
+    let limits = &base.limits;
+    let queue_family = queue_family(&families);
+    // The default, which every driver has tuned its compiler for. A device before Vulkan 1.3 has one size only.
+    let (min, max) = match properties13.max_subgroup_size {
+        0 => (subgroup.subgroup_size, subgroup.subgroup_size),
+        max => (properties13.min_subgroup_size, max),
+    };
+    let subgroup_size = subgroup.subgroup_size.clamp(min, max);
+    // A device with one size needs no pinning, and is then not bound by the number of subgroups that a pinned
+    // workgroup may have: lavapipe allows 32 of them, but 1,024 invocations in subgroups of 8.
+    let pins_subgroup_size = min != max
+        && properties13.required_subgroup_size_stages.contains(vk::ShaderStageFlags::COMPUTE);
+    let mut max_workgroup_size =
+        limits.max_compute_work_group_invocations.min(limits.max_compute_work_group_size[0]);
+    if pins_subgroup_size {
+        max_workgroup_size = max_workgroup_size
+            .min(subgroup_size.saturating_mul(properties13.max_compute_workgroup_subgroups));
+    }
+
+    let profile = DeviceProfile {
+        name: text(base.device_name_as_c_str()),
+        uuid: uuid_text(ids.device_uuid),
+        vendor_id: base.vendor_id,
+        device_id: base.device_id,
+        kind: if base.device_type == vk::PhysicalDeviceType::CPU {
+            DeviceKind::Software
+        } else {
+            DeviceKind::Hardware
+        },
+        driver: format!("{} {}", text(driver.driver_name_as_c_str()), text(driver.driver_info_as_c_str()))
+            .trim()
+            .to_owned(),
+        api_version: version_text(version),
+        subgroup_size,
+        min_subgroup_size: min,
+        max_subgroup_size: max,
+        max_workgroup_size,
+        max_workgroup_count: limits.max_compute_work_group_count,
+        max_shared_bytes: limits.max_compute_shared_memory_size,
+        max_storage_buffer_bytes: u64::from(limits.max_storage_buffer_range),
+        max_allocation_bytes: maintenance3.max_memory_allocation_size,
+        memory_bytes: memory
+            .memory_heaps_as_slice()
+            .iter()
+            .filter(|heap| heap.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL))
+            .map(|heap| heap.size)
+            .max()
+            .unwrap_or(0),
+        buffer_addresses: features.v12.buffer_device_address == vk::TRUE,
+        int64_atomics: features.int64_atomics(),
+        timestamp_period_ns: limits.timestamp_period,
+        timestamp_valid_bits: queue_family.map_or(0, |family| families[family].timestamp_valid_bits),
+    };
+
+    let mut problems = Vec::new();
+    if !has(vk::API_VERSION_1_3) {
+        problems.push(format!("offers Vulkan {}, and 1.3 is needed", profile.api_version));
+    } else {
+        problems.extend(features.missing().map(|name| format!("lacks the feature {name}")));
+        problems.extend(subgroup_problems(&subgroup, &profile));
+    }
+    if queue_family.is_none() {
+        problems.push("has no queue family with compute and timestamps".to_owned());
+    }
+
+    let limits = Limits {
+        pins_subgroup_size,
+        max_workgroup_subgroups: properties13.max_compute_workgroup_subgroups,
+        max_buffer_bytes: properties13.max_buffer_size,
+        pipeline_cache_uuid: base.pipeline_cache_uuid,
+        driver_version: base.driver_version,
+        executable_statistics: extensions.iter().any(|extension| {
+            extension.extension_name_as_c_str() == Ok(khr::pipeline_executable_properties::NAME)
+        }),
+    };
+    let queue_family = queue_family.unwrap_or(0) as u32;
+    Ok(Candidate { raw, listed: Listed { profile, problems }, queue_family, limits })
+}
+
+/// The first family with compute and timestamps, one with graphics before others: that is the main queue of a
+/// device. The additional compute queues share its execution units, and some drivers give them less of the chip or
+/// a lower priority.
+fn queue_family(families: &[vk::QueueFamilyProperties]) -> Option<usize> {
+    let usable = |flags| {
+        families
+            .iter()
+            .position(|family| family.queue_flags.contains(flags) && family.timestamp_valid_bits > 0)
+    };
+    usable(vk::QueueFlags::COMPUTE | vk::QueueFlags::GRAPHICS).or_else(|| usable(vk::QueueFlags::COMPUTE))
+}
+
+fn subgroup_problems(
+    subgroup: &vk::PhysicalDeviceSubgroupProperties<'_>,
+    profile: &DeviceProfile,
+) -> impl Iterator<Item = String> {
+    let compute = subgroup.supported_stages.contains(vk::ShaderStageFlags::COMPUTE);
+    let operations = subgroup.supported_operations;
+    let no_compute = (!compute).then(|| "has no subgroup operations in compute shaders".to_owned());
+    let size = profile.subgroup_size;
+    let wrong_size = (!SUBGROUP_SIZES.contains(&size)).then(|| {
+        let (low, high) = (SUBGROUP_SIZES.start(), SUBGROUP_SIZES.end());
+        format!("has subgroups of {size} invocations, and {low} to {high} are needed")
+    });
+    let missing = SUBGROUP_OPERATIONS
+        .into_iter()
+        .filter(move |(flag, _)| compute && !operations.contains(*flag))
+        .map(|(_, name)| format!("lacks {name} subgroup operations"));
+    no_compute.into_iter().chain(wrong_size).chain(missing)
+}
+
+/// The features of a device, and the list of those that are needed: the same for the question and the answer.
+#[derive(Default)]
+struct Features {
+    v10: vk::PhysicalDeviceFeatures,
+    v12: vk::PhysicalDeviceVulkan12Features<'static>,
+    v13: vk::PhysicalDeviceVulkan13Features<'static>,
+}
+
+impl Features {
+    /// What cannot be done without.
+    fn required(&mut self) -> [(&mut vk::Bool32, &'static str); 7] {
+        [
+            (&mut self.v12.buffer_device_address, "bufferDeviceAddress"),
+            (&mut self.v12.vulkan_memory_model, "vulkanMemoryModel"),
+            (&mut self.v12.vulkan_memory_model_device_scope, "vulkanMemoryModelDeviceScope"),
+            (&mut self.v13.subgroup_size_control, "subgroupSizeControl"),
+            (&mut self.v13.compute_full_subgroups, "computeFullSubgroups"),
+            (&mut self.v13.synchronization2, "synchronization2"),
+            (&mut self.v13.maintenance4, "maintenance4"),
+        ]
+    }
+
+    fn missing(&mut self) -> impl Iterator<Item = &'static str> {
+        self.required().into_iter().filter(|(feature, _)| **feature == vk::FALSE).map(|(_, name)| name)
+    }
+
+    fn int64_atomics(&self) -> bool {
+        self.v10.shader_int64 == vk::TRUE && self.v12.shader_buffer_int64_atomics == vk::TRUE
+    }
+
+    /// What is enabled on a device that misses nothing.
+    fn to_enable(int64_atomics: bool) -> Self {
+        let mut features = Self::default();
+        features.required().into_iter().for_each(|(feature, _)| *feature = vk::TRUE);
+        features.v10.shader_int64 = vk::Bool32::from(int64_atomics);
+        features.v12.shader_buffer_int64_atomics = vk::Bool32::from(int64_atomics);
+        features
+    }
+}
+
+fn text(name: Result<&CStr, std::ffi::FromBytesUntilNulError>) -> String {
+    name.unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// `8-4-4-4-12` hexadecimal digits, as RFC 9562 writes it.
+fn uuid_text(uuid: [u8; vk::UUID_SIZE]) -> String {
+    let mut text = String::with_capacity(36);
+    for (index, byte) in uuid.iter().enumerate() {
+        if matches!(index, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
+}
+
+fn version_text(version: u32) -> String {
+    let (major, minor) = (vk::api_version_major(version), vk::api_version_minor(version));
+    format!("{major}.{minor}.{}", vk::api_version_patch(version))
+}
+
+/// The logical device, its only queue and its memory. Everything that is made from it holds it in an [`Arc`].
+pub(super) struct Gpu {
+    pub raw: ash::Device,
+    pub queue: vk::Queue,
+    pub queue_family: u32,
+    pub limits: Limits,
+    /// Reads statistics of pipelines, where the driver tells them.
+    pub statistics: Option<khr::pipeline_executable_properties::Device>,
+    /// Names objects for the validation layer, where it is on.
+    names: Option<ash::ext::debug_utils::Device>,
+    /// Dropped by hand: its memory has to be gone before the device.
+    allocator: ManuallyDrop<Mutex<Allocator>>,
+    /// Dropped last.
+    pub instance: Instance,
+}
+
+impl Gpu {
+    /// Creates the logical device of a candidate without problems.
+    pub fn new(instance: Instance, candidate: &Candidate) -> Result<Arc<Self>, VulkanError> {
+        let Candidate { raw: physical, queue_family, limits, listed } = candidate;
+        let mut features = Features::to_enable(listed.profile.int64_atomics);
+        let mut statistics_feature =
+            vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default().pipeline_executable_info(true);
+        let queues = [vk::DeviceQueueCreateInfo::default()
+            .queue_family_index(*queue_family)
+            .queue_priorities(&[1.0])];
+        let statistics_extension = [khr::pipeline_executable_properties::NAME.as_ptr()];
+        let mut info = vk::DeviceCreateInfo::default()
+            .queue_create_infos(&queues)
+            .enabled_features(&features.v10)
+            .push_next(&mut features.v12)
+            .push_next(&mut features.v13);
+        if limits.executable_statistics {
+            info = info.enabled_extension_names(&statistics_extension).push_next(&mut statistics_feature);
+        }
+        // SAFETY: the physical device comes from this instance; it offers what is enabled, as `candidate` found out.
+        let raw = unsafe { instance.raw.create_device(*physical, &info, None) }
+            .map_err(|result| VulkanError::call("vkCreateDevice", result))?;
+
+        let allocator = Allocator::new(&AllocatorCreateDesc {
+            instance: instance.raw.clone(),
+            device: raw.clone(),
+            physical_device: *physical,
+            debug_settings: AllocatorDebugSettings::default(),
+            buffer_device_address: true,
+            // All that is large is allocated on its own; the smallest blocks are enough for the rest.
+            allocation_sizes: AllocationSizes::new(4 << 20, 4 << 20),
+        });
+        let allocator = match allocator {
+            Ok(allocator) => ManuallyDrop::new(Mutex::new(allocator)),
+            Err(error) => {
+                // SAFETY: nothing was made from the device.
+                unsafe { raw.destroy_device(None) };
+                return Err(VulkanError::Allocator(error));
+            }
+        };
+        // SAFETY: the family and the one queue in it are those that the device was created with.
+        let queue = unsafe { raw.get_device_queue(*queue_family, 0) };
+        Ok(Arc::new(Self {
+            queue,
+            queue_family: *queue_family,
+            statistics: limits
+                .executable_statistics
+                .then(|| khr::pipeline_executable_properties::Device::new(&instance.raw, &raw)),
+            limits: limits.clone(),
+            names: instance.validates().then(|| ash::ext::debug_utils::Device::new(&instance.raw, &raw)),
+            allocator,
+            raw,
+            instance,
+        }))
+    }
+
+    /// The allocator. Its users leave it consistent or do not come back from Vulkan at all.
+    pub fn allocator(&self) -> MutexGuard<'_, Allocator> {
+        self.allocator.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives an object a name in messages of the validation layer.
+    pub fn name<T: vk::Handle>(&self, handle: T, name: &str) {
+        let Some(names) = &self.names else { return };
+        let Ok(name) = std::ffi::CString::new(name) else { return };
+        let info = vk::DebugUtilsObjectNameInfoEXT::default().object_handle(handle).object_name(&name);
+        // SAFETY: the extension is enabled, and the object was made from this device. A name that is not taken is
+        // no loss.
+        let _ = unsafe { names.set_debug_utils_object_name(&info) };
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        // SAFETY: everything made from the device holds it, so all of it is gone, and each call waited for its own
+        // work. The allocator is not used again; its memory goes before the device, and the instance goes after
+        // this body.
+        unsafe {
+            ManuallyDrop::drop(&mut self.allocator);
+            self.raw.destroy_device(None);
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! The memory of a session: input, output and reference, which grow with n, scratch, and small change.
+//!
+//! Shaders reach all of it by address. The host holds a fixed amount: chunks on their way to the device.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ash::vk;
+use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme};
+use gpu_allocator::{AllocationError, MemoryLocation};
+use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS};
+use scanbox_kernels::reference::{Input, scan_in_place};
+use scanbox_model::record::Status;
+
+use super::commands::{Access, Commands};
+use super::device::Gpu;
+use super::failed;
+use crate::backend::Failure;
+
+const WORD_BYTES: u64 = 4;
+/// The widest access of a kernel is one vector of four words; buffers end on such a boundary.
+const VECTOR_BYTES: u64 = 16;
+/// Elements that are made and sent at a time: enough to hide what a submission costs, and far below any n that is
+/// large.
+const CHUNK: usize = 1 << 22;
+/// Chunks on their way: one is made while the other one is sent.
+const SLOTS: usize = 2;
+
+/// A buffer with memory of its own.
+pub(super) struct Buffer {
+    gpu: Arc<Gpu>,
+    raw: vk::Buffer,
+    /// Taken when the buffer is dropped.
+    allocation: Option<Allocation>,
+    address: vk::DeviceAddress,
+    bytes: u64,
+}
+
+impl Buffer {
+    /// A buffer of at least `bytes` bytes.
+    pub fn new(gpu: &Arc<Gpu>, name: &str, bytes: u64, location: MemoryLocation) -> Result<Self, Failure> {
+        let bytes = bytes.next_multiple_of(VECTOR_BYTES);
+        let too_large = |reason: String| {
+            Failure::new(Status::OutOfMemory, format!("{name} buffer of {bytes} bytes: {reason}"))
+        };
+        let max_bytes = gpu.limits.max_buffer_bytes;
+        if bytes > max_bytes {
+            return Err(too_large(format!("the device allows {max_bytes} bytes per buffer")));
+        }
+        let info = vk::BufferCreateInfo::default()
+            .size(bytes)
+            .usage(
+                vk::BufferUsageFlags::STORAGE_BUFFER
+                    | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS
+                    | vk::BufferUsageFlags::TRANSFER_SRC
+                    | vk::BufferUsageFlags::TRANSFER_DST,
+            )
+            .sharing_mode(vk::SharingMode::EXCLUSIVE);
+        // SAFETY: the size is not zero (see `reserve`) and within the limit; bufferDeviceAddress is enabled.
+        let raw = unsafe { gpu.raw.create_buffer(&info, None) }
+            .map_err(|result| too_large(failed("vkCreateBuffer", result).reason))?;
+        // An owner from here on.
+        let mut buffer = Self { gpu: Arc::clone(gpu), raw, allocation: None, address: 0, bytes };
+
+        // SAFETY: the buffer is valid.
+        let requirements = unsafe { gpu.raw.get_buffer_memory_requirements(raw) };
+        // An allocation above maxMemoryAllocationSize is tried too: that limit is a promise downwards, and NVIDIA
+        // grants more.
+        let allocation = gpu.allocator().allocate(&AllocationCreateDesc {
+            name,
+            requirements,
+            location,
+            linear: true,
+            allocation_scheme: AllocationScheme::DedicatedBuffer(raw),
+        });
+        let allocation = allocation.map_err(|error| match error {
+            AllocationError::OutOfMemory => {
+                too_large(format!("the driver has no {} bytes for it", requirements.size))
+            }
+            error => Failure::new(Status::RuntimeError, format!("{name} buffer of {bytes} bytes: {error}")),
+        })?;
+        // SAFETY: the memory was allocated for this buffer alone and is not bound to another.
+        let bound =
+            unsafe { gpu.raw.bind_buffer_memory(raw, allocation.memory(), allocation.offset()) };
+        buffer.allocation = Some(allocation);
+        bound.map_err(|result| failed("vkBindBufferMemory", result))?;
+        let address_info = vk::BufferDeviceAddressInfo::default().buffer(raw);
+        // SAFETY: the buffer has the usage for it and is bound to memory that was allocated for addresses.
+        buffer.address = unsafe { gpu.raw.get_buffer_device_address(&address_info) };
+        gpu.name(raw, name);
+        Ok(buffer)
+    }
+
+    pub fn raw(&self) -> vk::Buffer {
+        self.raw
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub fn address(&self) -> vk::DeviceAddress {
+        self.address
+    }
+
+    /// The words of a buffer in host memory.
+    fn words(&mut self) -> &mut [u32] {
+        let words = (self.bytes / WORD_BYTES) as usize;
+        let allocation = self.allocation.as_ref().expect("a buffer has its memory until it is dropped");
+        let pointer = allocation.mapped_ptr().expect("the memory was asked for in host memory").cast::<u32>();
+        assert!(pointer.is_aligned(), "mapped memory is aligned to at least 64 bytes (minMemoryMapAlignment)");
+        // SAFETY: the memory is mapped, at least `bytes` long, aligned, used by this buffer alone, and any bits are
+        // a valid u32. `&mut self` keeps other host accesses out; the device is not using the buffer, because its
+        // submissions are waited for before this is called.
+        unsafe { std::slice::from_raw_parts_mut(pointer.as_ptr(), words) }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: no submitted work uses the buffer: every submission is waited for, and a session that gave up
+        // waiting never drops its buffers.
+        unsafe { self.gpu.raw.destroy_buffer(self.raw, None) };
+        if let Some(allocation) = self.allocation.take() {
+            // It fails only for memory of another allocator.
+            let _ = self.gpu.allocator().free(allocation);
+        }
+    }
+}
+
+/// Everything that shaders work on.
+pub(super) struct Memory {
+    gpu: Arc<Gpu>,
+    large: Option<Large>,
+    scratch: Option<Buffer>,
+    /// What the comparison reports in.
+    report: Buffer,
+    /// Where the host reads reports and single words.
+    readback: Buffer,
+    staging: Vec<Slot>,
+}
+
+/// The buffers that grow with n, and what is in them.
+struct Large {
+    n: u64,
+    input: Buffer,
+    output: Buffer,
+    reference: Buffer,
+    loaded: Option<Loaded>,
+}
+
+/// What input and reference hold.
+#[derive(Debug, Clone, Copy)]
+struct Loaded {
+    input: Input,
+    n: u64,
+    /// The last element of the reference: the sum of all.
+    total: u32,
+}
+
+/// Room for one chunk of the input and of the reference.
+struct Slot {
+    buffer: Buffer,
+    commands: Commands,
+    pending: bool,
+}
+
+/// Words of the report: mismatches, first mismatching index.
+pub(super) const REPORT_WORDS: u64 = 2;
+/// Words of the readback: the report, then an expected word and the one that was there.
+const READBACK_WORDS: u64 = REPORT_WORDS + 2;
+
+impl Memory {
+    pub fn new(gpu: &Arc<Gpu>) -> Result<Self, Failure> {
+        let report = Buffer::new(gpu, "report", REPORT_WORDS * WORD_BYTES, MemoryLocation::GpuOnly)?;
+        let readback = Buffer::new(gpu, "readback", READBACK_WORDS * WORD_BYTES, MemoryLocation::GpuToCpu)?;
+        Ok(Self { gpu: Arc::clone(gpu), large: None, scratch: None, report, readback, staging: Vec::new() })
+    }
+
+    /// The largest n that is loaded.
+    pub fn loaded(&self) -> u64 {
+        self.large.as_ref().and_then(|large| large.loaded).map_or(0, |loaded| loaded.n)
+    }
+
+    /// The buffer that a binding names, and the offset in it.
+    fn resolve(&self, binding: Binding, result: Expected) -> Result<(&Buffer, u64), Failure> {
+        let missing = |what| Failure::new(Status::RuntimeError, format!("the plan needs {what}"));
+        let large = || self.large.as_ref().ok_or_else(|| missing("an input, and none is loaded"));
+        Ok(match (binding, result) {
+            (Binding::Input, _) | (Binding::Expected, Expected::Copy) => (&large()?.input, 0),
+            (Binding::Reference, _) | (Binding::Expected, Expected::Scan) => (&large()?.reference, 0),
+            (Binding::Output, _) => (&large()?.output, 0),
+            (Binding::Report, _) => (&self.report, 0),
+            (Binding::Scratch(offset), _) => {
+                let scratch = self.scratch.as_ref().filter(|scratch| offset < scratch.bytes());
+                (scratch.ok_or_else(|| missing("scratch memory that it does not declare"))?, offset)
+            }
+        })
+    }
+
+    /// The address of what a binding names.
+    pub fn address(&self, binding: Binding, result: Expected) -> Result<vk::DeviceAddress, Failure> {
+        self.resolve(binding, result).map(|(buffer, offset)| buffer.address() + offset)
+    }
+
+    /// Sees to `bytes` of scratch memory. Returns whether the memory is new, so that its content is unknown.
+    pub fn reserve_scratch(&mut self, bytes: u64) -> Result<bool, Failure> {
+        if bytes == 0 || self.scratch.as_ref().is_some_and(|scratch| scratch.bytes() >= bytes) {
+            return Ok(false);
+        }
+        self.scratch = None;
+        self.scratch = Some(Buffer::new(&self.gpu, "scratch", bytes, MemoryLocation::GpuOnly)?);
+        Ok(true)
+    }
+
+    pub fn scratch(&self) -> Option<&Buffer> {
+        self.scratch.as_ref()
+    }
+
+    pub fn output(&self) -> Option<&Buffer> {
+        self.large.as_ref().map(|large| &large.output)
+    }
+
+    pub fn report(&self) -> &Buffer {
+        &self.report
+    }
+
+    pub fn readback(&self) -> &Buffer {
+        &self.readback
+    }
+
+    /// What was copied to the readback buffer.
+    pub fn read_back(&mut self) -> [u32; READBACK_WORDS as usize] {
+        self.readback.words().try_into().expect("the readback buffer has exactly these words")
+    }
+
+    /// The buffers that a wrong element is looked up in: what belongs there, and the output.
+    pub fn expected_and_output(&self, result: Expected) -> Result<(&Buffer, &Buffer), Failure> {
+        let (expected, _) = self.resolve(Binding::Expected, result)?;
+        let (output, _) = self.resolve(Binding::Output, result)?;
+        Ok((expected, output))
+    }
+
+    /// Fills input and reference with the first `n` elements, as far as they are not there yet.
+    pub fn load(&mut self, input: &Input, n: u64, limit: Duration) -> Result<(), Failure> {
+        // Chunks may be on their way still, if an earlier load failed.
+        self.staging.iter_mut().try_for_each(|slot| slot.wait(limit))?;
+        if self.large.as_ref().is_none_or(|large| large.n < n) {
+            // The old ones go first: both together may not fit.
+            self.large = None;
+            self.large = Some(Large::new(&self.gpu, n)?);
+        }
+        while self.staging.len() < SLOTS {
+            self.staging.push(Slot::new(&self.gpu)?);
+        }
+        let Self { large: Some(large), staging, .. } = self else { unreachable!("it was just made") };
+        large.fill(input, n, staging, limit)
+    }
+}
+
+impl Large {
+    fn new(gpu: &Arc<Gpu>, n: u64) -> Result<Self, Failure> {
+        let new = |name, words: u64| {
+            let bytes = words.max(1).checked_mul(WORD_BYTES).ok_or_else(|| {
+                Failure::new(Status::OutOfMemory, format!("{name} buffer of {words} words: not addressable"))
+            })?;
+            Buffer::new(gpu, name, bytes, MemoryLocation::GpuOnly)
+        };
+        Ok(Self {
+            n,
+            input: new("input", n)?,
+            output: new("output", n.saturating_add(GUARD_WORDS))?,
+            reference: new("reference", n)?,
+            loaded: None,
+        })
+    }
+
+    fn fill(
+        &mut self,
+        input: &Input,
+        n: u64,
+        staging: &mut [Slot],
+        limit: Duration,
+    ) -> Result<(), Failure> {
+        let (start, mut total) = match self.loaded.take() {
+            Some(loaded) if loaded.input == *input => {
+                if n <= loaded.n {
+                    self.loaded = Some(loaded);
+                    return Ok(());
+                }
+                (loaded.n, loaded.total)
+            }
+            _ => (0, 0),
+        };
+        for (slot, first) in (0..staging.len()).cycle().zip((start..n).step_by(CHUNK)) {
+            let slot = &mut staging[slot];
+            slot.wait(limit)?;
+            let length = (n - first).min(CHUNK as u64);
+            total = slot.make(input, first, length as usize, total);
+            slot.send(first, length, &self.input, &self.reference)?;
+        }
+        staging.iter_mut().try_for_each(|slot| slot.wait(limit))?;
+        self.loaded = Some(Loaded { input: *input, n, total });
+        Ok(())
+    }
+}
+
+impl Slot {
+    fn new(gpu: &Arc<Gpu>) -> Result<Self, Failure> {
+        let bytes = 2 * CHUNK as u64 * WORD_BYTES;
+        // Cached memory (what `GpuToCpu` asks for), because the scan reads what the fill wrote: reads of
+        // write-combined memory are slower by orders of magnitude.
+        let buffer = Buffer::new(gpu, "staging", bytes, MemoryLocation::GpuToCpu)?;
+        let commands = Commands::new(gpu).map_err(|result| failed("creating a command buffer", result))?;
+        Ok(Self { buffer, commands, pending: false })
+    }
+
+    fn wait(&mut self, limit: Duration) -> Result<(), Failure> {
+        if std::mem::take(&mut self.pending) { self.commands.wait(limit) } else { Ok(()) }
+    }
+
+    /// Makes `length` elements of the input and of its scan, from element `first`, before which the sum is `carry`.
+    /// Returns the sum after them.
+    fn make(&mut self, input: &Input, first: u64, length: usize, carry: u32) -> u32 {
+        let (elements, scan) = self.buffer.words().split_at_mut(CHUNK);
+        let (elements, scan) = (&mut elements[..length], &mut scan[..length]);
+        input.fill(first, elements);
+        scan.copy_from_slice(elements);
+        scan_in_place(scan, carry)
+    }
+
+    /// Starts to copy them to their places.
+    fn send(&mut self, first: u64, length: u64, input: &Buffer, reference: &Buffer) -> Result<(), Failure> {
+        let mut recorder = self.commands.begin()?;
+        for (half, target) in [(0, input), (1, reference)] {
+            let from = half * CHUNK as u64 * WORD_BYTES;
+            recorder.copy((&self.buffer, from), (target, first * WORD_BYTES), length * WORD_BYTES);
+        }
+        recorder.barrier(Access::TRANSFER, Access::COMPUTE);
+        recorder.submit()?;
+        self.pending = true;
+        Ok(())
+    }
+}

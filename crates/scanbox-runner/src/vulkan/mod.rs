@@ -1,0 +1,452 @@
+//! The Vulkan backend: devices, memory, pipelines, calls and their times.
+//!
+//! The only module that names `ash` and contains `unsafe`. Every object is owned by a type that destroys it and holds
+//! the device ([`device::Gpu`]), so that the order of destruction follows from ownership. All submissions are
+//! synchronous, which is what makes those destructors right: whoever waits for a submission in vain ends the session,
+//! and its objects are leaked instead ([`Vulkan`]'s `Drop`).
+//!
+//! Shaders reach memory by address, which they get in push constants: no descriptors, no limit of a binding's range.
+
+mod call;
+mod commands;
+mod device;
+mod instance;
+mod memory;
+mod pipeline;
+mod timing;
+
+use std::mem::ManuallyDrop;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use ash::vk;
+use scanbox_kernels::catalog;
+use scanbox_kernels::glsl::{CompileError, Compiler};
+use scanbox_kernels::plan::{Module, Plan};
+use scanbox_kernels::reference::Input;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::record::Status;
+
+use self::commands::Commands;
+use self::device::{Candidate, Gpu};
+use self::instance::{Instance, ValidationLog};
+use self::memory::Memory;
+use self::pipeline::Pipelines;
+#[doc(hidden)]
+pub use self::timing::Tamper;
+use self::timing::{Session, Timestamps};
+use crate::backend::{Backend, Comparison, Failure, Interval, PipelineInfo};
+use crate::ledger::Ledger;
+
+/// Timestamps to start with; more are made when a submission needs them.
+const TIMESTAMPS: u32 = 64;
+
+/// How to open devices.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How long one submission may take before the device counts as hung.
+    pub timeout: Duration,
+    /// The folder where pipelines are cached between sessions.
+    pub pipeline_cache: Option<PathBuf>,
+    /// Whether the validation layer checks every call, synchronisation included.
+    pub validation: bool,
+    /// The library file of the Vulkan loader, instead of the system's.
+    pub loader: Option<PathBuf>,
+}
+
+impl Default for Options {
+    /// 30 seconds, no cache, no validation, the system's loader.
+    fn default() -> Self {
+        Self { timeout: Duration::from_secs(30), pipeline_cache: None, validation: false, loader: None }
+    }
+}
+
+/// Why there is no session with a device.
+#[derive(Debug, thiserror::Error)]
+pub enum VulkanError {
+    /// No loader: Vulkan is not installed.
+    #[error(
+        "there is no Vulkan loader ({reason}): install it (Debian, Ubuntu: libvulkan1) and a driver \
+         (the GPU vendor's, or mesa-vulkan-drivers, which has a software device too)"
+    )]
+    NoLoader {
+        /// What the system says.
+        reason: String,
+    },
+    /// A loader, but nothing behind it.
+    #[error(
+        "there is no Vulkan device: install a driver (the GPU vendor's; Debian, Ubuntu: mesa-vulkan-drivers, which has \
+         a software device too), and see that VK_DRIVER_FILES, if it is set, names one"
+    )]
+    NoDevice,
+    /// The validation layer was asked for.
+    #[error("the Vulkan validation layer is not installed (Debian, Ubuntu: vulkan-validationlayers)")]
+    NoValidationLayer,
+    /// No device has this index, name or UUID.
+    #[error("there is no device `{selector}`; there is {devices}")]
+    NotFound {
+        /// What was asked for.
+        selector: String,
+        /// Index, name and UUID of every device.
+        devices: String,
+    },
+    /// Several devices have it.
+    #[error("`{selector}` is the name of several devices: use the index; there is {devices}")]
+    Ambiguous {
+        /// What was asked for.
+        selector: String,
+        /// Index, name and UUID of those that match.
+        devices: String,
+    },
+    /// The device misses what kernels need.
+    #[error("{device} cannot be used: it {}", problems.join("; it "))]
+    Unusable {
+        /// Its name.
+        device: String,
+        /// See [`Listed::problems`].
+        problems: Vec<String>,
+    },
+    /// A call failed that has no reason to.
+    #[error("{function}: {result:?}")]
+    Call {
+        /// The Vulkan function.
+        function: &'static str,
+        /// What it returned.
+        result: vk::Result,
+    },
+    /// The memory allocator could not be made.
+    #[error("the memory allocator: {0}")]
+    Allocator(gpu_allocator::AllocationError),
+    /// A helper kernel does not compile.
+    #[error("a kernel that every session needs does not compile: {0}")]
+    Compile(#[from] CompileError),
+    /// The device did not do what every session needs.
+    #[error("{device} cannot be set up: {failure}")]
+    Setup {
+        /// Its name.
+        device: String,
+        /// What failed.
+        failure: Failure,
+    },
+}
+
+impl VulkanError {
+    fn call(function: &'static str, result: vk::Result) -> Self {
+        Self::Call { function, result }
+    }
+
+    /// Whether the machine has no device that could be used, as opposed to a wrong question.
+    #[must_use]
+    pub fn is_no_device(&self) -> bool {
+        matches!(self, Self::NoLoader { .. } | Self::NoDevice | Self::Unusable { .. })
+    }
+}
+
+/// A failed call as the failure of a config.
+fn failed(what: &str, result: vk::Result) -> Failure {
+    let status = match result {
+        vk::Result::ERROR_DEVICE_LOST => Status::DeviceLost,
+        vk::Result::ERROR_OUT_OF_DEVICE_MEMORY | vk::Result::ERROR_OUT_OF_HOST_MEMORY => Status::OutOfMemory,
+        _ => Status::RuntimeError,
+    };
+    Failure::new(status, format!("{what}: {result:?}"))
+}
+
+/// A device that is there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// What it is and can do; numbers are 0 where a device is too old to tell.
+    pub profile: DeviceProfile,
+    /// Why it cannot be used, one sentence without subject each; empty: it can be.
+    pub problems: Vec<String>,
+}
+
+impl Listed {
+    /// Whether [`open`] takes it.
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
+        self.problems.is_empty()
+    }
+}
+
+/// Every device, hardware first, then software, each in the loader's order: the index of a device is its place here.
+///
+/// # Errors
+/// When there is no loader or no device.
+pub fn devices() -> Result<Vec<Listed>, VulkanError> {
+    devices_with(&Options::default())
+}
+
+/// [`devices`] with another loader or with validation.
+///
+/// # Errors
+/// When there is no loader or no device.
+pub fn devices_with(options: &Options) -> Result<Vec<Listed>, VulkanError> {
+    let instance = Instance::new(options.loader.as_deref(), options.validation)?;
+    Ok(device::candidates(&instance)?.into_iter().map(|candidate| candidate.listed).collect())
+}
+
+/// Opens the device that `selector` names: its index in [`devices`], its UUID, its name, or a part of its name that
+/// no other device has.
+///
+/// # Errors
+/// When there is no such device, when there are several, and when it cannot be used.
+pub fn open(selector: &str, compiler: &Compiler, options: &Options) -> Result<Vulkan, VulkanError> {
+    let instance = Instance::new(options.loader.as_deref(), options.validation)?;
+    let candidates = device::candidates(&instance)?;
+    let listed: Vec<&Listed> = candidates.iter().map(|candidate| &candidate.listed).collect();
+    let candidate = &candidates[select(&listed, selector)?];
+    let Candidate { listed: Listed { profile, problems }, .. } = candidate;
+    if !problems.is_empty() {
+        return Err(VulkanError::Unusable { device: profile.name.clone(), problems: problems.clone() });
+    }
+    let log = instance.validation_log();
+    let session = Session::new(Gpu::new(instance, candidate)?, profile, options);
+    let session = session.map_err(|failure| VulkanError::Setup { device: profile.name.clone(), failure })?;
+    let mut vulkan = Vulkan { session: ManuallyDrop::new(session), gone: None, log };
+    let modules: Vec<Module> =
+        compiler.compile_all(&catalog::helper_shaders(profile)).into_iter().collect::<Result<_, _>>()?;
+    let created: Result<Vec<_>, _> = vulkan.create_pipelines(&modules).into_iter().collect();
+    created.map_err(|failure| VulkanError::Setup { device: profile.name.clone(), failure })?;
+    Ok(vulkan)
+}
+
+/// The place of the device that `selector` names.
+fn select(devices: &[&Listed], selector: &str) -> Result<usize, VulkanError> {
+    let selector = selector.trim();
+    let wanted = selector.to_lowercase();
+    if let Some(index) = selector.parse().ok().filter(|index| *index < devices.len()) {
+        return Ok(index);
+    }
+    let matching = |matches: &dyn Fn(&DeviceProfile) -> bool| -> Vec<usize> {
+        (0..devices.len()).filter(|index| !wanted.is_empty() && matches(&devices[*index].profile)).collect()
+    };
+    let describe = |indices: &mut dyn Iterator<Item = usize>| {
+        let one = |index: usize| {
+            let profile = &devices[index].profile;
+            format!("{index}: {} ({})", profile.title(), profile.uuid)
+        };
+        indices.map(one).collect::<Vec<_>>().join(", ")
+    };
+    let attempts = [
+        matching(&|profile| profile.uuid.eq_ignore_ascii_case(&wanted)),
+        matching(&|profile| profile.name.to_lowercase() == wanted),
+        matching(&|profile| profile.name.to_lowercase().contains(&wanted)),
+    ];
+    match attempts.iter().find(|found| !found.is_empty()).map(Vec::as_slice) {
+        Some([index]) => Ok(*index),
+        Some(several) => Err(VulkanError::Ambiguous {
+            selector: selector.to_owned(),
+            devices: describe(&mut several.iter().copied()),
+        }),
+        None => Err(VulkanError::NotFound {
+            selector: selector.to_owned(),
+            devices: describe(&mut (0..devices.len())),
+        }),
+    }
+}
+
+impl Session {
+    fn new(gpu: Arc<Gpu>, profile: &DeviceProfile, options: &Options) -> Result<Self, Failure> {
+        Ok(Self {
+            profile: profile.clone(),
+            memory: Memory::new(&gpu)?,
+            pipelines: Pipelines::new(&gpu, options.pipeline_cache.as_deref())
+                .map_err(|result| failed("creating the pipeline layout and cache", result))?,
+            commands: Commands::new(&gpu).map_err(|result| failed("creating a command buffer", result))?,
+            timestamps: Timestamps::new(&gpu, TIMESTAMPS)?,
+            ledger: Ledger::default(),
+            limit: options.timeout,
+            gpu,
+        })
+    }
+}
+
+/// A session with one device.
+///
+/// After a time-out or the loss of the device, every call returns that failure: only another process can go on.
+pub struct Vulkan {
+    session: ManuallyDrop<Session>,
+    /// The failure that ended the session.
+    gone: Option<Failure>,
+    log: ValidationLog,
+}
+
+impl Vulkan {
+    /// Does something with the device, unless the session has ended, and keeps account of how that went.
+    fn with<T>(&mut self, act: impl FnOnce(&mut Session) -> Result<T, Failure>) -> Result<T, Failure> {
+        if let Some(gone) = &self.gone {
+            return Err(gone.clone());
+        }
+        act(&mut self.session).inspect_err(|failure| {
+            if failure.is_fatal() {
+                self.gone = Some(failure.clone());
+            }
+            // What was recorded may have run or not: epochs and tickets start anew, on cleared memory.
+            self.session.ledger.forget();
+        })
+    }
+
+    /// What the validation layer complained about so far; empty without it.
+    #[must_use]
+    pub fn validation_messages(&self) -> Vec<String> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The list behind [`Vulkan::validation_messages`], which outlives the session: for complaints about its end.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn validation_log(&self) -> Arc<Mutex<Vec<String>>> {
+        Arc::clone(&self.log)
+    }
+
+    /// [`Backend::verify`] with something amiss, for tests of the comparison.
+    ///
+    /// # Errors
+    /// As [`Backend::verify`].
+    #[doc(hidden)]
+    pub fn verify_tampered(&mut self, plan: &Plan, tamper: Tamper) -> Result<Comparison, Failure> {
+        self.with(|session| session.verify(plan, tamper))
+    }
+
+    /// Sets every word of the scratch memory behind the back of the ledger: what a plan reads that is not cleared
+    /// for it. With [`Ledger::forget`] after it, it is what fresh memory may hold.
+    ///
+    /// # Errors
+    /// When the device fails.
+    #[doc(hidden)]
+    pub fn fill_scratch_unnoticed(&mut self, word: u32) -> Result<(), Failure> {
+        self.with(|session| session.fill_scratch(word))
+    }
+
+    /// Sets every word of the scratch memory, as if it were fresh memory that holds them.
+    ///
+    /// # Errors
+    /// When the device fails.
+    #[doc(hidden)]
+    pub fn fill_scratch(&mut self, word: u32) -> Result<(), Failure> {
+        self.fill_scratch_unnoticed(word)?;
+        self.session.ledger.forget();
+        Ok(())
+    }
+
+    /// The account of epochs and tickets, for tests of their wrap.
+    #[doc(hidden)]
+    pub fn ledger_mut(&mut self) -> &mut Ledger {
+        &mut self.session.ledger
+    }
+}
+
+impl Backend for Vulkan {
+    fn profile(&self) -> &DeviceProfile {
+        &self.session.profile
+    }
+
+    fn create_pipelines(&mut self, modules: &[Module]) -> Vec<Result<PipelineInfo, Failure>> {
+        if let Some(gone) = &self.gone {
+            return modules.iter().map(|_| Err(gone.clone())).collect();
+        }
+        let Session { pipelines, profile, .. } = &mut *self.session;
+        let created = pipelines.create(modules, profile);
+        self.gone = created.iter().filter_map(|one| one.as_ref().err()).find(|one| one.is_fatal()).cloned();
+        created
+    }
+
+    fn load(&mut self, input: &Input, n: u64) -> Result<(), Failure> {
+        self.with(|session| session.memory.load(input, n, session.limit))
+    }
+
+    fn verify(&mut self, plan: &Plan) -> Result<Comparison, Failure> {
+        self.with(|session| session.verify(plan, Tamper::Nothing))
+    }
+
+    fn time(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {
+        self.with(|session| session.time(plan, calls, samples))
+    }
+}
+
+impl Drop for Vulkan {
+    fn drop(&mut self) {
+        if self.gone.as_ref().is_some_and(|gone| gone.status == Status::Timeout) {
+            // The device may still work with all of it, perhaps for ever: waiting would hang, and destroying what is
+            // in use is not allowed. The end of the process frees it.
+            return;
+        }
+        // SAFETY: nothing else submits now. It fails for a lost device, which has nothing left to wait for.
+        let _ = unsafe { self.session.gpu.raw.device_wait_idle() };
+        // SAFETY: the session is not used again.
+        unsafe { ManuallyDrop::drop(&mut self.session) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scanbox_model::device::DeviceKind;
+
+    use super::*;
+
+    fn listed(name: &str, uuid: &str) -> Listed {
+        let profile = DeviceProfile {
+            name: name.to_owned(),
+            uuid: uuid.to_owned(),
+            vendor_id: 0,
+            device_id: 0,
+            kind: DeviceKind::Hardware,
+            driver: String::new(),
+            api_version: String::new(),
+            subgroup_size: 32,
+            min_subgroup_size: 32,
+            max_subgroup_size: 32,
+            max_workgroup_size: 1024,
+            max_workgroup_count: [65_535; 3],
+            max_shared_bytes: 49_152,
+            max_storage_buffer_bytes: 1 << 32,
+            max_allocation_bytes: 1 << 32,
+            memory_bytes: 1 << 36,
+            buffer_addresses: true,
+            int64_atomics: true,
+            timestamp_period_ns: 1.0,
+            timestamp_valid_bits: 64,
+        };
+        Listed { profile, problems: Vec::new() }
+    }
+
+    #[test]
+    fn devices_are_found_by_index_uuid_and_name() {
+        let all = [
+            listed("NVIDIA H200", "aaaaaaaa-0000"),
+            listed("NVIDIA H200", "bbbbbbbb-0000"),
+            listed("llvmpipe (LLVM 15)", "cccccccc-0000"),
+        ];
+        let all: Vec<_> = all.iter().collect();
+        let check = |selector: &str, expected: Result<usize, &str>| {
+            let found = select(&all, selector).map_err(|error| error.to_string());
+            match (&found, expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(*found, expected, "{selector}"),
+                (Err(message), Err(part)) => assert!(message.contains(part), "{message}"),
+                _ => panic!("{selector}: {found:?}"),
+            }
+        };
+        check("0", Ok(0));
+        check(" 2 ", Ok(2));
+        check("BBBBBBBB-0000", Ok(1));
+        check("LLVMpipe", Ok(2));
+        check("llvmpipe (llvm 15)", Ok(2));
+        check("nvidia h200", Err("use the index; there is 0: NVIDIA H200 (aaaaaaaa-0000), 1: NVIDIA H200"));
+        check("H200", Err("use the index"));
+        check("3", Err("there is no device `3`; there is 0: NVIDIA H200 (aaaaaaaa-0000), 1: "));
+        check("-1", Err("there is no device `-1`"));
+        check("aaaaaaaa", Err("2: llvmpipe (LLVM 15) (cccccccc-0000)"));
+        check("", Err("there is no device ``"));
+    }
+
+    #[test]
+    fn a_missing_loader_says_what_to_install() {
+        let options = Options { loader: Some("/nonexistent/libvulkan.so.1".into()), ..Options::default() };
+        let error = devices_with(&options).unwrap_err();
+        assert!(error.is_no_device());
+        let message = error.to_string();
+        assert!(message.contains("libvulkan1") && message.contains("mesa-vulkan-drivers"), "{message}");
+    }
+}

@@ -1,0 +1,299 @@
+//! Pipelines: created in parallel, kept for the session, and cached on disk between sessions.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ash::vk;
+use rayon::prelude::*;
+use scanbox_kernels::plan::{Module, Shader};
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::record::Status;
+
+use super::device::Gpu;
+use super::call::PUSH_BYTES;
+use crate::backend::{Failure, PipelineInfo};
+
+/// All pipelines of a session. They share one layout: no descriptors, and all push constants there may be.
+pub(super) struct Pipelines {
+    gpu: Arc<Gpu>,
+    layout: vk::PipelineLayout,
+    cache: vk::PipelineCache,
+    file: Option<PathBuf>,
+    by_shader: HashMap<Shader, Pipeline>,
+}
+
+/// A pipeline, and what the driver tells about it.
+struct Pipeline {
+    gpu: Arc<Gpu>,
+    raw: vk::Pipeline,
+    info: PipelineInfo,
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        // SAFETY: no submitted work uses the pipeline: every submission is waited for, and a session that gave up
+        // waiting never drops its pipelines.
+        unsafe { self.gpu.raw.destroy_pipeline(self.raw, None) };
+    }
+}
+
+impl Pipelines {
+    /// No pipelines yet. `folder` is where the cache is kept between sessions.
+    pub fn new(gpu: &Arc<Gpu>, folder: Option<&Path>) -> Result<Self, vk::Result> {
+        let range = [vk::PushConstantRange::default()
+            .stage_flags(vk::ShaderStageFlags::COMPUTE)
+            .size(PUSH_BYTES as u32)];
+        let layout_info = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&range);
+        // SAFETY: the range is within the limit.
+        let layout = unsafe { gpu.raw.create_pipeline_layout(&layout_info, None) }?;
+        // An owner from here on.
+        let mut pipelines = Self {
+            gpu: Arc::clone(gpu),
+            layout,
+            cache: vk::PipelineCache::null(),
+            file: folder.map(|folder| folder.join(cache_file_name(gpu))),
+            by_shader: HashMap::new(),
+        };
+        let stored = pipelines.file.as_deref().and_then(read_cache).unwrap_or_default();
+        let create = |data: &[u8]| {
+            let info = vk::PipelineCacheCreateInfo::default().initial_data(data);
+            // SAFETY: the data is empty or what this driver gave for this device: name and checksum say so. The
+            // driver checks its own header too.
+            unsafe { gpu.raw.create_pipeline_cache(&info, None) }
+        };
+        pipelines.cache = create(&stored).or_else(|_| create(&[]))?;
+        Ok(pipelines)
+    }
+
+    pub fn layout(&self) -> vk::PipelineLayout {
+        self.layout
+    }
+
+    /// The pipeline of a shader.
+    pub fn get(&self, shader: &Shader) -> Result<vk::Pipeline, Failure> {
+        self.by_shader
+            .get(shader)
+            .map(|pipeline| pipeline.raw)
+            .ok_or_else(|| Failure::new(Status::RuntimeError, format!("no pipeline was created of {shader}")))
+    }
+
+    /// Creates the pipelines that are not there yet, on all cores.
+    pub fn create(
+        &mut self,
+        modules: &[Module],
+        profile: &DeviceProfile,
+    ) -> Vec<Result<PipelineInfo, Failure>> {
+        let created: Vec<_> = modules
+            .par_iter()
+            .map(|module| match self.by_shader.get(&module.shader) {
+                Some(_) => None,
+                None => Some(self.create_one(module, profile)),
+            })
+            .collect();
+        let mut any = false;
+        let infos = modules
+            .iter()
+            .zip(created)
+            .map(|(module, created)| {
+                let entry = self.by_shader.entry(module.shader.clone());
+                Ok(match (entry, created) {
+                    (Entry::Vacant(entry), Some(pipeline)) => {
+                        let pipeline = pipeline?;
+                        any = true;
+                        entry.insert(pipeline).info
+                    }
+                    // It was there, or the same shader is twice in the list.
+                    (Entry::Occupied(entry), _) => entry.get().info,
+                    (Entry::Vacant(_), None) => unreachable!("nothing is ever removed"),
+                })
+            })
+            .collect();
+        if any {
+            // Now and not at the end: the process may not come to an orderly end. A cache that cannot be written
+            // costs time in the next session and nothing else.
+            let _ = self.save();
+        }
+        infos
+    }
+
+    fn create_one(&self, module: &Module, profile: &DeviceProfile) -> Result<Pipeline, Failure> {
+        let gpu = &self.gpu;
+        let shader = &module.shader;
+        check_shape(shader, profile, gpu)?;
+        let refused = |result: vk::Result| {
+            let status = match result {
+                vk::Result::ERROR_DEVICE_LOST => Status::DeviceLost,
+                _ => Status::PipelineError,
+            };
+            Failure::new(status, format!("the driver makes no pipeline of it: {result}"))
+        };
+
+        let module_info = vk::ShaderModuleCreateInfo::default().code(&module.spirv);
+        // SAFETY: the words come from the compiler, for this version of Vulkan and the features that are enabled.
+        let raw_module =
+            unsafe { gpu.raw.create_shader_module(&module_info, None) }.map_err(refused)?;
+        let mut pinned = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default()
+            .required_subgroup_size(shader.subgroup_size);
+        let mut stage = vk::PipelineShaderStageCreateInfo::default()
+            .flags(vk::PipelineShaderStageCreateFlags::REQUIRE_FULL_SUBGROUPS)
+            .stage(vk::ShaderStageFlags::COMPUTE)
+            .module(raw_module)
+            .name(c"main");
+        if gpu.limits.pins_subgroup_size {
+            stage = stage.push_next(&mut pinned);
+        }
+        let mut flags = vk::PipelineCreateFlags::empty();
+        if gpu.statistics.is_some() {
+            flags |= vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR;
+        }
+        let info = [vk::ComputePipelineCreateInfo::default().flags(flags).stage(stage).layout(self.layout)];
+        // SAFETY: module and layout are valid; the shape was checked; the cache is synchronised by the driver.
+        let created = unsafe { gpu.raw.create_compute_pipelines(self.cache, &info, None) };
+        // SAFETY: a pipeline does not need the module it was made of.
+        unsafe { gpu.raw.destroy_shader_module(raw_module, None) };
+        let raw = created.map_err(|(_, result)| refused(result))?[0];
+        // An owner from here on.
+        let mut pipeline = Pipeline { gpu: Arc::clone(gpu), raw, info: PipelineInfo::default() };
+        pipeline.info.registers = registers(gpu, raw);
+        gpu.name(raw, shader.root);
+        Ok(pipeline)
+    }
+
+    /// Writes the cache beside its place and moves it there, so that no reader ever sees a part of it.
+    fn save(&self) -> io::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        // SAFETY: the cache is valid; nothing else uses it now.
+        let data = unsafe { self.gpu.raw.get_pipeline_cache_data(self.cache) }
+            .map_err(|result| io::Error::other(result.to_string()))?;
+        if let Some(folder) = file.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let fresh = file.with_extension(format!("{}.tmp", std::process::id()));
+        let sealed = [&checksum(&data).to_le_bytes()[..], &data].concat();
+        fs::write(&fresh, sealed).and_then(|()| fs::rename(&fresh, file)).inspect_err(|_| {
+            let _ = fs::remove_file(&fresh);
+        })
+    }
+}
+
+impl Drop for Pipelines {
+    fn drop(&mut self) {
+        // SAFETY: nothing is recorded or created with them any more; pipelines do not need their layout or cache.
+        unsafe {
+            self.gpu.raw.destroy_pipeline_cache(self.cache, None);
+            self.gpu.raw.destroy_pipeline_layout(self.layout, None);
+        }
+    }
+}
+
+/// Whether the device can start workgroups of this shape. Mostly the rules of the space have seen to it before.
+fn check_shape(shader: &Shader, profile: &DeviceProfile, gpu: &Gpu) -> Result<(), Failure> {
+    let unsupported = |reason: String| Err(Failure::new(Status::Unsupported, reason));
+    let (size, subgroup) = (shader.workgroup_size, shader.subgroup_size);
+    if size > profile.max_workgroup_size {
+        let limit = profile.max_workgroup_size;
+        return unsupported(format!("{size} invocations per workgroup, and the device allows {limit}"));
+    }
+    if gpu.limits.pins_subgroup_size {
+        let limit = gpu.limits.max_workgroup_subgroups;
+        if !(profile.min_subgroup_size..=profile.max_subgroup_size).contains(&subgroup) {
+            return unsupported(format!("the device has no subgroups of {subgroup} invocations"));
+        }
+        if size.div_ceil(subgroup) > limit {
+            return unsupported(format!(
+                "{} subgroups per workgroup, and the device allows {limit}",
+                size.div_ceil(subgroup)
+            ));
+        }
+    } else if subgroup != profile.subgroup_size {
+        return unsupported(format!("the device only has subgroups of {} invocations", profile.subgroup_size));
+    }
+    // Full subgroups (VUID-VkPipelineShaderStageCreateInfo-flags-02758 and 02759).
+    let multiple = if gpu.limits.pins_subgroup_size { subgroup } else { profile.max_subgroup_size };
+    if !size.is_multiple_of(multiple) {
+        return unsupported(format!("{size} invocations per workgroup are no multiple of {multiple}"));
+    }
+    Ok(())
+}
+
+/// Registers per invocation, from whatever the driver calls them.
+fn registers(gpu: &Gpu, pipeline: vk::Pipeline) -> Option<u32> {
+    /// NVIDIA; RADV and AMDVLK; ANV; Turnip.
+    const NAMES: [&str; 5] = ["Register Count", "VGPRs", "numUsedVgprs", "GRF registers", "Max Regs"];
+    let functions = gpu.statistics.as_ref()?;
+    let info = vk::PipelineExecutableInfoKHR::default().pipeline(pipeline).executable_index(0);
+    // SAFETY: the extension and its feature are enabled, and the pipeline was created with CAPTURE_STATISTICS. A
+    // compute pipeline has one executable; where a driver has none, it answers with an error or an empty list.
+    let statistics = unsafe { functions.get_pipeline_executable_statistics(&info) }.ok()?;
+    statistics.iter().find_map(|statistic| {
+        let name = statistic.name_as_c_str().ok()?.to_str().ok()?;
+        NAMES.contains(&name).then_some(())?;
+        // SAFETY: the format says which member of the union was written.
+        unsafe {
+            match statistic.format {
+                vk::PipelineExecutableStatisticFormatKHR::UINT64 => u32::try_from(statistic.value.u64).ok(),
+                vk::PipelineExecutableStatisticFormatKHR::INT64 => u32::try_from(statistic.value.i64).ok(),
+                _ => None,
+            }
+        }
+    })
+}
+
+/// A cache is only good for one build of one driver.
+fn cache_file_name(gpu: &Gpu) -> String {
+    let uuid: String = gpu.limits.pipeline_cache_uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("pipelines-{uuid}-{:08x}.bin", gpu.limits.driver_version)
+}
+
+/// What [`Pipelines::save`] wrote, or nothing where it is missing or damaged.
+///
+/// Drivers check the header of the data (Vulkan 1.3, 10.7.3) and trust the rest: hence the checksum.
+fn read_cache(file: &Path) -> Option<Vec<u8>> {
+    let mut stored = fs::read(file).ok()?;
+    let data = stored.split_off(stored.len().min(size_of::<u64>()));
+    let sum = u64::from_le_bytes(stored.try_into().ok()?);
+    (sum == checksum(&data)).then_some(data)
+}
+
+/// FNV-1a, 64 bits (Fowler, Noll and Vo; draft-eastlake-fnv).
+fn checksum(data: &[u8]) -> u64 {
+    data.iter().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damaged_cache_files_are_ignored() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("cache.bin");
+        let data = b"whatever a driver writes".to_vec();
+        let sealed = [&checksum(&data).to_le_bytes()[..], &data].concat();
+        let check = |content: &[u8], expected: Option<&[u8]>| {
+            fs::write(&file, content).unwrap();
+            assert_eq!(read_cache(&file).as_deref(), expected);
+        };
+        check(&sealed, Some(&data));
+        check(&sealed[..sealed.len() - 1], None);
+        check(&sealed[..5], None);
+        check(b"", None);
+        let mut flipped = sealed.clone();
+        flipped[12] ^= 1;
+        check(&flipped, None);
+        assert_eq!(read_cache(&folder.path().join("missing")), None);
+    }
+
+    #[test]
+    fn checksum_is_fnv_1a() {
+        // From the reference vectors of the draft.
+        assert_eq!(checksum(b""), 0xCBF2_9CE4_8422_2325);
+        assert_eq!(checksum(b"foobar"), 0x8594_4171_F739_67E8);
+    }
+}

@@ -1,0 +1,43 @@
+//! What the user may type.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::commands;
+
+/// Finds the fastest prefix scan for a GPU at every input size, proves it right, and hands it over.
+///
+/// A first look: `scanbox devices`, then `scanbox sweep --device 0`, then
+/// `scanbox analyze results/*.csv --metric squared`.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// Compile kernels from the sources in this folder instead of the built-in ones
+    #[arg(long, global = true, value_name = "DIR", env = "SCANBOX_KERNELS")]
+    pub kernels: Option<PathBuf>,
+
+    /// Keep compiled kernels in this folder [default: the user's cache folder]
+    #[arg(long, global = true, value_name = "DIR", env = "SCANBOX_CACHE")]
+    pub cache: Option<PathBuf>,
+
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 operational error; 2 usage; 3 no usable device; 4 incomplete, \
+run again to go on; 5 a wrong result was found; 130 interrupted twice";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the Vulkan devices, what each can do, and why one cannot be used
+    Devices(commands::devices::DevicesArgs),
+    /// Count a space on a device: configs, kernels and pipelines per size, and every rejection with its rule
+    Space(commands::space::SpaceArgs),
+    /// Measure and verify every config of a space; goes on where the last run ended
+    Sweep(commands::sweep::SweepArgs),
+    /// Answer from sweeps: the best config per size, the best kernel, the portable kernel
+    Analyze(commands::analyze::AnalyzeArgs),
+}

@@ -1,0 +1,147 @@
+//! One module per command, and what they share: devices by selector, spaces by name, exit codes.
+
+pub mod analyze;
+pub mod devices;
+pub mod progress;
+pub mod space;
+pub mod sweep;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use scanbox_kernels::glsl::Compiler;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::space::Space;
+use scanbox_runner::backend::Backend;
+use scanbox_runner::replay::{Replay, Script};
+use scanbox_runner::vulkan::{self, VulkanError};
+
+use crate::cli::{Cli, Command};
+
+/// How the process ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Done,
+    /// Something outside failed: a file, a device that stopped working.
+    Operational,
+    /// The command line makes no sense.
+    Usage,
+    /// There is no device that could be used.
+    NoDevice,
+    /// Not everything is done; the same command goes on.
+    Incomplete,
+    /// A config gave a wrong result.
+    WrongResult,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::Operational => 1,
+            Exit::Usage => 2,
+            Exit::NoDevice => 3,
+            Exit::Incomplete => 4,
+            Exit::WrongResult => 5,
+        })
+    }
+}
+
+/// The command line asks for something that there is not.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct UsageError(pub String);
+
+/// Runs the command.
+pub fn run(cli: &Cli) -> anyhow::Result<Exit> {
+    match &cli.command {
+        Command::Devices(args) => devices::run(args),
+        Command::Space(args) => space::run(args),
+        Command::Sweep(args) => sweep::run(args, cli),
+        Command::Analyze(args) => analyze::run(args),
+    }
+}
+
+/// The exit code of an error.
+pub fn exit_of(error: &anyhow::Error) -> Exit {
+    if error.downcast_ref::<UsageError>().is_some() {
+        return Exit::Usage;
+    }
+    match error.downcast_ref::<VulkanError>() {
+        Some(vulkan) if vulkan.is_no_device() => Exit::NoDevice,
+        _ => Exit::Operational,
+    }
+}
+
+/// Whether whoever read our output went away: no error, there is just nobody to talk to.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+/// A line on stderr. A closed stderr is nobody's problem.
+pub fn complain(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// The prefix of a device selector that names a script of the replay device.
+const REPLAY: &str = "replay:";
+
+/// The profile of the selected device, without using the device.
+fn device_profile(selector: &str) -> anyhow::Result<DeviceProfile> {
+    match selector.strip_prefix(REPLAY) {
+        Some(path) => Ok(Replay::new(Script::read(Path::new(path))?).profile().clone()),
+        None => Ok(vulkan::select(selector)?.profile),
+    }
+}
+
+/// The selected device, ready for work.
+fn open_device(
+    selector: &str,
+    compiler: &Compiler,
+    options: vulkan::Options,
+) -> anyhow::Result<Box<dyn Backend>> {
+    match selector.strip_prefix(REPLAY) {
+        Some(path) => Ok(Box::new(Replay::new(Script::read(Path::new(path))?))),
+        None => Ok(Box::new(vulkan::open(selector, compiler, options)?)),
+    }
+}
+
+/// The spaces that need no file.
+const BUILT_IN_SPACES: &[(&str, &str)] = &[
+    ("thesis", include_str!("../../../../configs/thesis.toml")),
+    ("quick", include_str!("../../../../configs/quick.toml")),
+];
+
+/// A space by name, or from a file: anything with a slash or the ending `.toml`.
+fn load_space(name: &str) -> anyhow::Result<Space> {
+    if name.ends_with(".toml") || name.contains('/') {
+        let text = std::fs::read_to_string(name).with_context(|| format!("space file {name}"))?;
+        return Ok(Space::from_toml(&text, name)?);
+    }
+    match BUILT_IN_SPACES.iter().find(|(built_in, _)| *built_in == name) {
+        Some((_, text)) => Ok(Space::from_toml(text, name)?),
+        None => {
+            let names: Vec<_> = BUILT_IN_SPACES.iter().map(|(name, _)| *name).collect();
+            let message = format!("there is no space `{name}`: give one of {}, or the path of a .toml file", names.join(", "));
+            Err(UsageError(message).into())
+        }
+    }
+}
+
+/// The folder for what can be made again: SPIR-V, pipelines. `None` where the system names none.
+fn cache_folder(cli: &Cli) -> Option<PathBuf> {
+    cli.cache.clone().or_else(|| {
+        directories::ProjectDirs::from("", "", "scanbox").map(|folders| folders.cache_dir().to_owned())
+    })
+}
+
+/// The compiler that the command line asks for.
+fn compiler(cli: &Cli) -> anyhow::Result<Compiler> {
+    Ok(Compiler::new(cli.kernels.as_deref(), cache_folder(cli).map(|folder| folder.join("spirv")))?)
+}

@@ -1,0 +1,139 @@
+//! Progress of a sweep on stderr: a bar on a terminal, else a plain line every half minute.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use scanbox_model::record::{Clock, Record, Status};
+use scanbox_model::space::Point;
+
+use super::complain;
+
+/// Between two plain lines.
+const PLAIN_INTERVAL: Duration = Duration::from_secs(30);
+
+/// What a sweep shows while it runs.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    eta: Eta,
+    total: u64,
+    done: u64,
+    not_ok: u64,
+    best: Option<(f64, String)>,
+    last_plain: Instant,
+    last_row: Instant,
+}
+
+impl Progress {
+    /// Progress over the points that are still to do.
+    pub fn new(points: &[Point]) -> Self {
+        let total = points.len() as u64;
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
+            ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style)
+        });
+        let now = Instant::now();
+        Self { bar, eta: Eta::new(points), total, done: 0, not_ok: 0, best: None, last_plain: now, last_row: now }
+    }
+
+    /// Says what happens before the first row.
+    pub fn phase(&mut self, what: &str) {
+        match &self.bar {
+            Some(bar) => bar.set_message(what.to_owned()),
+            None => complain(what),
+        }
+        self.last_row = Instant::now();
+    }
+
+    /// Counts a finished row.
+    pub fn finished(&mut self, record: &Record) {
+        self.done += 1;
+        self.eta.finished(record.n_elements, self.last_row.elapsed());
+        self.last_row = Instant::now();
+        if record.status != Status::Ok {
+            self.not_ok += 1;
+        }
+        if let Some(gbps) = record.throughput_gbps(Clock::Steady)
+            && self.best.as_ref().is_none_or(|(best, _)| gbps > *best)
+        {
+            self.best = Some((gbps, record.config_id.clone()));
+        }
+        let message = self.message();
+        match &self.bar {
+            Some(bar) => {
+                bar.set_position(self.done);
+                bar.set_message(message);
+            }
+            None if self.last_plain.elapsed() >= PLAIN_INTERVAL => {
+                complain(&format!("{}/{} {message}", self.done, self.total));
+                self.last_plain = Instant::now();
+            }
+            None => {}
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn message(&self) -> String {
+        let left = match self.eta.left() {
+            Some(left) => format!("{} left", HumanDuration(left)),
+            None => "estimating".to_owned(),
+        };
+        let not_ok = if self.not_ok == 0 { String::new() } else { format!(", {} not ok", self.not_ok) };
+        let best = match &self.best {
+            Some((gbps, config)) => format!(", best {gbps:.0} GB/s {config}"),
+            None => String::new(),
+        };
+        format!("{left}{not_ok}{best}")
+    }
+}
+
+/// An estimate of the time left. A row costs more at a larger size, so each size has its own mean; a size that has
+/// not been seen yet gets the mean of the nearest one that has.
+struct Eta {
+    sizes: BTreeMap<u64, SizeTimes>,
+}
+
+#[derive(Default)]
+struct SizeTimes {
+    left: u32,
+    seen: u32,
+    time: Duration,
+}
+
+impl Eta {
+    fn new(points: &[Point]) -> Self {
+        let mut sizes: BTreeMap<u64, SizeTimes> = BTreeMap::new();
+        for point in points {
+            sizes.entry(point.n).or_default().left += 1;
+        }
+        Self { sizes }
+    }
+
+    fn finished(&mut self, n: u64, time: Duration) {
+        if let Some(size) = self.sizes.get_mut(&n) {
+            size.left = size.left.saturating_sub(1);
+            size.seen += 1;
+            size.time += time;
+        }
+    }
+
+    fn left(&self) -> Option<Duration> {
+        let mean_at = |n: u64| {
+            let seen = self.sizes.iter().filter(|(_, size)| size.seen > 0);
+            let distance = |other: u64| (other as f64 / n as f64).ln().abs();
+            seen.min_by(|a, b| distance(*a.0).total_cmp(&distance(*b.0))).map(|(_, size)| size.time / size.seen)
+        };
+        self.sizes
+            .iter()
+            .filter(|(_, size)| size.left > 0)
+            .map(|(&n, size)| mean_at(n).map(|mean| mean * size.left))
+            .sum()
+    }
+}

@@ -1,0 +1,23 @@
+//! `scanbox`: finds the fastest prefix scan for a GPU at every input size, proves it right, and hands it over.
+//!
+//! [`cli`] is what the user may type, [`commands`] is what happens then, [`report`] is what analyses look like.
+
+mod cli;
+mod commands;
+mod report;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match commands::run(&cli) {
+        Ok(exit) => exit.into(),
+        Err(error) if commands::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            commands::complain(&format!("error: {error:#}"));
+            commands::exit_of(&error).into()
+        }
+    }
+}

@@ -1,0 +1,87 @@
+// Every define that a shader of scanbox may be compiled with. There are no defaults: a shader states what it uses by
+// REQUIRE_<NAME> before it includes this file, and does not compile when a value is missing or not one of these.
+//
+// define             values                     set from
+// WORKGROUP_SIZE     multiple of SUBGROUP_SIZE  config
+// SUBGROUP_SIZE      4 to 128, power of two     device
+// BATCH_SIZE         1 to 64, power of two      config: vectors per invocation and tile
+// LANES              1, 2, 4                    config: elements per vector
+// ELEMENT            ELEMENT_*                  config
+// OPERATOR           OPERATOR_*                 config
+// LOAD_LAYOUT        LOAD_LAYOUT_*              config
+// TRANSPOSE_ROUNDS   1 to BATCH_SIZE            shared memory of the device (stages/load_store.glsl)
+// BLOCK_SCAN         BLOCK_SCAN_*               config
+// TILE_STATE         TILE_STATE_*               config, device where it is auto
+// LOOKBACK           LOOKBACK_*                 config
+
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_buffer_reference_uvec2 : require
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#extension GL_KHR_shader_subgroup_vote : require
+
+#define ELEMENT_U32 0
+#define OPERATOR_ADD 0
+#define LOAD_LAYOUT_TRANSPOSED 0
+#define LOAD_LAYOUT_DIRECT 1
+#define BLOCK_SCAN_RAKING 0
+#define BLOCK_SCAN_BLELLOCH 1
+#define TILE_STATE_WORD64 0
+#define TILE_STATE_PACKED 1
+#define LOOKBACK_SEQUENTIAL 0
+#define LOOKBACK_PARALLEL 1
+
+#if !defined(WORKGROUP_SIZE) || !defined(SUBGROUP_SIZE)
+#error "WORKGROUP_SIZE and SUBGROUP_SIZE must be defined"
+#elif WORKGROUP_SIZE % SUBGROUP_SIZE != 0 || SUBGROUP_SIZE < 4 || SUBGROUP_SIZE > 128
+#error "WORKGROUP_SIZE must be a multiple of SUBGROUP_SIZE, and that from 4 to 128"
+#endif
+
+#if !defined(BATCH_SIZE) || !defined(LANES)
+#error "BATCH_SIZE and LANES must be defined"
+#elif LANES != 1 && LANES != 2 && LANES != 4
+#error "LANES must be 1, 2 or 4"
+#endif
+
+#ifdef REQUIRE_SCAN
+#if !defined(ELEMENT) || ELEMENT != ELEMENT_U32
+#error "ELEMENT must be one of ELEMENT_*"
+#endif
+#if !defined(OPERATOR) || OPERATOR != OPERATOR_ADD
+#error "OPERATOR must be one of OPERATOR_*"
+#endif
+#if !defined(LOAD_LAYOUT) || LOAD_LAYOUT < LOAD_LAYOUT_TRANSPOSED || LOAD_LAYOUT > LOAD_LAYOUT_DIRECT
+#error "LOAD_LAYOUT must be one of LOAD_LAYOUT_*"
+#endif
+#if !defined(TRANSPOSE_ROUNDS) || BATCH_SIZE % TRANSPOSE_ROUNDS != 0
+#error "TRANSPOSE_ROUNDS must divide BATCH_SIZE"
+#endif
+#if !defined(BLOCK_SCAN) || BLOCK_SCAN < BLOCK_SCAN_RAKING || BLOCK_SCAN > BLOCK_SCAN_BLELLOCH
+#error "BLOCK_SCAN must be one of BLOCK_SCAN_*"
+#endif
+#if !defined(TILE_STATE) || TILE_STATE < TILE_STATE_WORD64 || TILE_STATE > TILE_STATE_PACKED
+#error "TILE_STATE must be one of TILE_STATE_*"
+#endif
+#if !defined(LOOKBACK) || LOOKBACK < LOOKBACK_SEQUENTIAL || LOOKBACK > LOOKBACK_PARALLEL
+#error "LOOKBACK must be one of LOOKBACK_*"
+#endif
+#endif
+
+layout(local_size_x = WORKGROUP_SIZE) in;
+
+const uint SUBGROUPS = WORKGROUP_SIZE / SUBGROUP_SIZE;
+
+// Position of the invocation in the workgroup. Not gl_LocalInvocationIndex: Vulkan does not say how local invocations
+// map to subgroups, and the stages need subgroup s to own the s-th part of the tile.
+uint invocation_rank() {
+    return gl_SubgroupID * SUBGROUP_SIZE + gl_SubgroupInvocationID;
+}
+
+// Position of the workgroup in a dispatch that is spread over several dimensions.
+uint workgroup_rank() {
+    return (gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x;
+}

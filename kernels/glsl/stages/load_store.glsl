@@ -1,0 +1,142 @@
+// Stage: tile load and store. The only stage that knows where the input ends.
+//
+// Reads: input. Writes: output. Result valid in: each invocation has its own items: invocation r owns the r-th run of
+// BATCH_SIZE successive vectors of the tile. Lanes behind the last element get the identity and are never stored.
+//
+// LOAD_LAYOUT_DIRECT: each invocation loads its own run. Neighbouring invocations touch memory BATCH_SIZE vectors
+//   apart, so caches have to gather. Shared bytes: 0.
+// LOAD_LAYOUT_TRANSPOSED: a subgroup loads rows of SUBGROUP_SIZE successive vectors, which is what memory likes best,
+//   and exchanges them through shared memory, in TRANSPOSE_ROUNDS rounds where all at once does not fit.
+//   Shared bytes: ELEMENT_BYTES * LANES * SUBGROUPS * (v + v / PAD_PERIOD), v = ROUND_VECTORS. Subgroup barriers: 2 per
+//   round. Nothing is exchanged for BATCH_SIZE 1, where the two are the same.
+//   Source: CUB's BLOCK_LOAD_WARP_TRANSPOSE.
+
+const uint TILE_VECTORS = WORKGROUP_SIZE * BATCH_SIZE;
+
+bool is_full(const uint tile) {
+    return tile < params.n / TILE_ELEMENTS;
+}
+
+void load_partial_tile(const uint tile, out Vector items[BATCH_SIZE]) {
+    InputElements source = InputElements(params.source);
+    const uint first = tile * TILE_ELEMENTS + invocation_rank() * (BATCH_SIZE * LANES);
+    [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
+        [[unroll]] for (uint i = 0u; i < LANES; ++i) {
+            const uint index = first + k * LANES + i;
+            LANE(items[k], i) = identity();
+            if (index < params.n) {
+                LANE(items[k], i) = source.at[index];
+            }
+        }
+    }
+}
+
+void store_partial_tile(const uint tile, const Vector items[BATCH_SIZE]) {
+    OutputElements target = OutputElements(params.target);
+    const uint first = tile * TILE_ELEMENTS + invocation_rank() * (BATCH_SIZE * LANES);
+    [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
+        [[unroll]] for (uint i = 0u; i < LANES; ++i) {
+            const uint index = first + k * LANES + i;
+            if (index < params.n) {
+                target.at[index] = LANE(items[k], i);
+            }
+        }
+    }
+}
+
+#if LOAD_LAYOUT == LOAD_LAYOUT_TRANSPOSED && BATCH_SIZE > 1
+
+const uint ROUND_ROWS = BATCH_SIZE / TRANSPOSE_ROUNDS;
+const uint ROUND_VECTORS = ROUND_ROWS * SUBGROUP_SIZE;
+// One vector of padding per row of shared memory banks (32 words on all known hardware; only speed depends on it), or
+// per run where a run is longer: rows and runs are then both free of bank conflicts.
+const uint PAD_PERIOD = max(32 / LANES, BATCH_SIZE);
+const uint EXCHANGE_VECTORS = ROUND_VECTORS + ROUND_VECTORS / PAD_PERIOD;
+
+shared Vector shared_exchange[SUBGROUPS * EXCHANGE_VECTORS];
+
+// Where vector v of a round stands.
+uint exchange_index(const uint v) {
+    return gl_SubgroupID * EXCHANGE_VECTORS + v + v / PAD_PERIOD;
+}
+
+void load_full_tile(const uint tile, out Vector items[BATCH_SIZE]) {
+    const uint lane = gl_SubgroupInvocationID;
+    const uint first = tile * TILE_VECTORS + gl_SubgroupID * (SUBGROUP_SIZE * BATCH_SIZE) + lane;
+    Vector rows[BATCH_SIZE];
+    [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
+        rows[k] = params.source.at[first + k * SUBGROUP_SIZE];
+    }
+    [[unroll]] for (uint round = 0u; round < TRANSPOSE_ROUNDS; ++round) {
+        [[unroll]] for (uint row = 0u; row < ROUND_ROWS; ++row) {
+            shared_exchange[exchange_index(row * SUBGROUP_SIZE + lane)] = rows[round * ROUND_ROWS + row];
+        }
+        subgroupBarrier();
+        [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
+            const uint v = lane * BATCH_SIZE + k;
+            if (v / ROUND_VECTORS == round) {
+                items[k] = shared_exchange[exchange_index(v - round * ROUND_VECTORS)];
+            }
+        }
+        subgroupBarrier();
+    }
+}
+
+void store_full_tile(const uint tile, const Vector items[BATCH_SIZE]) {
+    const uint lane = gl_SubgroupInvocationID;
+    const uint first = tile * TILE_VECTORS + gl_SubgroupID * (SUBGROUP_SIZE * BATCH_SIZE) + lane;
+    [[unroll]] for (uint round = 0u; round < TRANSPOSE_ROUNDS; ++round) {
+        [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
+            const uint v = lane * BATCH_SIZE + k;
+            if (v / ROUND_VECTORS == round) {
+                shared_exchange[exchange_index(v - round * ROUND_VECTORS)] = items[k];
+            }
+        }
+        subgroupBarrier();
+        [[unroll]] for (uint row = 0u; row < ROUND_ROWS; ++row) {
+            params.target.at[first + (round * ROUND_ROWS + row) * SUBGROUP_SIZE] =
+                shared_exchange[exchange_index(row * SUBGROUP_SIZE + lane)];
+        }
+        subgroupBarrier();
+    }
+}
+
+#else
+
+void load_full_tile(const uint tile, out Vector items[BATCH_SIZE]) {
+    const uint first = tile * TILE_VECTORS + invocation_rank() * BATCH_SIZE;
+    [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
+        items[k] = params.source.at[first + k];
+    }
+}
+
+void store_full_tile(const uint tile, const Vector items[BATCH_SIZE]) {
+    const uint first = tile * TILE_VECTORS + invocation_rank() * BATCH_SIZE;
+    [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
+        params.target.at[first + k] = items[k];
+    }
+}
+
+#endif
+
+void load_tile(const uint tile, out Vector items[BATCH_SIZE]) {
+    if (is_full(tile)) {
+        load_full_tile(tile, items);
+    } else {
+        load_partial_tile(tile, items);
+    }
+}
+
+// Stores prefix combined with each of the items.
+void store_tile(const uint tile, inout Vector items[BATCH_SIZE], const Element prefix) {
+    [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
+        [[unroll]] for (uint i = 0u; i < LANES; ++i) {
+            LANE(items[k], i) = combine(prefix, LANE(items[k], i));
+        }
+    }
+    if (is_full(tile)) {
+        store_full_tile(tile, items);
+    } else {
+        store_partial_tile(tile, items);
+    }
+}

@@ -1,0 +1,30 @@
+// Lookback: parallel (thesis 3.4). A subgroup looks at a window of as many tiles as it has invocations; the later tile
+// is in the later lane. Lanes before the last inclusive prefix of the window do not matter, so only a lane behind it
+// that has seen nothing yet makes the subgroup look again.
+// Result valid in: all invocations of the subgroup.
+
+Element find_prefix(const uint tile) {
+    const uint lane = gl_SubgroupInvocationID;
+    Element prefix = identity();
+    uint window_end = tile;
+    bool found = false;
+    while (!found) {
+        // Lanes that would stand before tile 0 hold the identity and block nobody.
+        const bool exists = window_end + lane >= SUBGROUP_SIZE;
+        uint state = AGGREGATE;
+        Element value = identity();
+        if (exists) {
+            state = read_state(window_end + lane - SUBGROUP_SIZE, value);
+        }
+        // Lane numbers from 1, so that 0 means none.
+        const uint last_inclusive = subgroupMax(state == INCLUSIVE ? lane + 1u : 0u);
+        const uint last_invalid = subgroupMax(state == INVALID ? lane + 1u : 0u);
+        if (last_invalid <= last_inclusive) {
+            const bool counts = lane + 1u >= last_inclusive;
+            prefix = combine(subgroup_reduce(counts ? value : identity()), prefix);
+            found = last_inclusive != 0u;
+            window_end -= SUBGROUP_SIZE;
+        }
+    }
+    return prefix;
+}

@@ -1,0 +1,21 @@
+// Lookback: sequential (thesis 3.3). One invocation walks back tile by tile until it meets an inclusive prefix.
+// Result valid in: invocation 0 of the subgroup.
+
+Element find_prefix(const uint tile) {
+    Element prefix = identity();
+    if (gl_SubgroupInvocationID == 0) {
+        uint predecessor = tile - 1u;
+        bool found = false;
+        while (!found) {
+            Element value;
+            const uint state = read_state(predecessor, value);
+            if (state != INVALID) {
+                prefix = combine(value, prefix);
+                found = state == INCLUSIVE;
+                // Tile 0 publishes nothing but its inclusive prefix, so this never goes below it.
+                predecessor -= 1u;
+            }
+        }
+    }
+    return prefix;
+}

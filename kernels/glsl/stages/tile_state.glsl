@@ -1,0 +1,18 @@
+// Stage: tile state. How a workgroup tells the others about its tile. With the ticket, the only stage with atomics.
+//
+// publish(tile, state, value): one invocation publishes.
+// read_state(tile, value): the state of a tile and, unless it is INVALID, its value.
+//
+// State and value share one word, so relaxed atomics are enough: whoever sees the state sees the value (thesis 4.6,
+// one-field descriptor). No fence is needed on the lookback path, because nothing else is passed between workgroups.
+// Loads are atomic: a plain load could be hoisted out of a polling loop.
+
+const uint INVALID = 0u;    // nothing published in this call
+const uint AGGREGATE = 1u;  // the value is the total of the tile
+const uint INCLUSIVE = 2u;  // the value is the total of the tile and of all before it
+
+#if TILE_STATE == TILE_STATE_WORD64
+#include "tile_state_word64.glsl"
+#elif TILE_STATE == TILE_STATE_PACKED
+#include "tile_state_packed.glsl"
+#endif
