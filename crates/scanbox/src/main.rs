@@ -13,7 +13,7 @@ use clap::Parser;
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
     match commands::run(&cli) {
-        Ok(exit) => exit.into(),
+        Ok(exit) => exit,
         Err(error) if commands::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             commands::complain(&format!("error: {error:#}"));

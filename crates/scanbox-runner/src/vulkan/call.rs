@@ -2,7 +2,6 @@
 
 use ash::vk;
 use scanbox_kernels::plan::{Pass, Plan, Scratch, Word};
-use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::Status;
 
 use super::commands::{Access, Recorder};
@@ -92,12 +91,12 @@ impl Call {
         scratch: Scratch,
         memory: &Memory,
         pipelines: &Pipelines,
-        profile: &DeviceProfile,
+        max_workgroup_count: [u32; 3],
     ) -> Result<Self, Failure> {
         let mut call = Self { dispatches: Vec::new(), layout: pipelines.layout(), scratch, tickets: 0 };
         for plan in plans {
             for pass in &plan.passes {
-                let groups = spread(pass.workgroups, profile.max_workgroup_count);
+                let groups = spread(pass.workgroups, max_workgroup_count);
                 let too_many = || {
                     let (label, count) = (&plan.label, pass.workgroups);
                     Failure::new(Status::Unsupported, format!("{label} needs {count} workgroups per dispatch"))

@@ -10,9 +10,11 @@ use scanbox_model::record::Status;
 
 use super::device::Gpu;
 use super::memory::Buffer;
+use super::timestamps::Timestamps;
 use super::call::Push;
 use super::failed;
 use crate::backend::Failure;
+use crate::measure::duration_ns;
 
 /// A command buffer with the pool it lives in and the fence that tells when it is done.
 pub(super) struct Commands {
@@ -20,26 +22,39 @@ pub(super) struct Commands {
     pool: vk::CommandPool,
     buffer: vk::CommandBuffer,
     fence: vk::Fence,
+    /// When the device began and ended the last submission.
+    clock: Timestamps,
+    busy_ns: f64,
 }
 
 impl Commands {
-    pub fn new(gpu: &Arc<Gpu>) -> Result<Self, vk::Result> {
+    pub fn new(gpu: &Arc<Gpu>) -> Result<Self, Failure> {
+        let clock = Timestamps::new(gpu, 2)?;
         let pool_info = vk::CommandPoolCreateInfo::default()
             .flags(vk::CommandPoolCreateFlags::TRANSIENT)
             .queue_family_index(gpu.queue_family);
         // SAFETY: the queue family is the one that the device was created with.
-        let pool = unsafe { gpu.raw.create_command_pool(&pool_info, None) }?;
+        let pool = unsafe { gpu.raw.create_command_pool(&pool_info, None) }
+            .map_err(|result| failed("vkCreateCommandPool", result))?;
         // An owner from here on: null handles are ignored when they are destroyed.
-        let mut commands =
-            Self { gpu: Arc::clone(gpu), pool, buffer: vk::CommandBuffer::null(), fence: vk::Fence::null() };
+        let mut commands = Self {
+            gpu: Arc::clone(gpu),
+            pool,
+            buffer: vk::CommandBuffer::null(),
+            fence: vk::Fence::null(),
+            clock,
+            busy_ns: 0.0,
+        };
         let buffer_info = vk::CommandBufferAllocateInfo::default()
             .command_pool(pool)
             .level(vk::CommandBufferLevel::PRIMARY)
             .command_buffer_count(1);
         // SAFETY: the pool is valid and used by nothing else.
-        commands.buffer = unsafe { gpu.raw.allocate_command_buffers(&buffer_info) }?[0];
+        commands.buffer = unsafe { gpu.raw.allocate_command_buffers(&buffer_info) }
+            .map_err(|result| failed("vkAllocateCommandBuffers", result))?[0];
         // SAFETY: the device is valid.
-        commands.fence = unsafe { gpu.raw.create_fence(&vk::FenceCreateInfo::default(), None) }?;
+        commands.fence = unsafe { gpu.raw.create_fence(&vk::FenceCreateInfo::default(), None) }
+            .map_err(|result| failed("vkCreateFence", result))?;
         Ok(commands)
     }
 
@@ -57,6 +72,7 @@ impl Commands {
         }
         .map_err(|result| failed("vkBeginCommandBuffer", result))?;
         let mut recorder = Recorder { commands: self, bound: vk::Pipeline::null() };
+        recorder.own_timestamp(0);
         recorder.barrier(Access::ANYTHING, Access::ANYTHING);
         Ok(recorder)
     }
@@ -67,13 +83,22 @@ impl Commands {
         let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
         // SAFETY: the fence is valid; it was submitted by `Recorder::submit`.
         match unsafe { self.gpu.raw.wait_for_fences(&[self.fence], true, limit_ns) } {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                let worked = duration_ns(self.clock.intervals(2)?[0], &self.gpu.profile);
+                self.busy_ns += worked.unwrap_or(0.0);
+                Ok(())
+            }
             Err(vk::Result::TIMEOUT) => Err(Failure::new(
                 Status::Timeout,
                 format!("the device did not finish within {} s", limit.as_secs_f64()),
             )),
             Err(result) => Err(failed("vkWaitForFences", result)),
         }
+    }
+
+    /// How long the device has worked on all submissions together.
+    pub fn busy_ns(&self) -> f64 {
+        self.busy_ns
     }
 }
 
@@ -200,32 +225,40 @@ impl Recorder<'_> {
         unsafe { self.gpu().raw.cmd_copy_buffer(self.commands.buffer, from.raw(), to.raw(), &[region]) };
     }
 
-    /// Makes queries available for new timestamps.
-    pub fn reset_queries(&mut self, pool: vk::QueryPool, count: u32) {
-        // SAFETY: the buffer is recording; the pool has at least `count` queries, none of them in use.
-        unsafe { self.gpu().raw.cmd_reset_query_pool(self.commands.buffer, pool, 0, count) };
+    /// Makes the first `count` queries available for new timestamps.
+    pub fn reset_queries(&mut self, timestamps: &Timestamps, count: u32) {
+        // SAFETY: the buffer is recording; there are `count` queries (`Timestamps::reserve`), none of them in use.
+        unsafe { self.gpu().raw.cmd_reset_query_pool(self.commands.buffer, timestamps.pool(), 0, count) };
     }
 
     /// Takes a timestamp between the dispatches before and those after.
     ///
     /// At the compute stage, between barriers: at the top of the pipe it would be taken while earlier dispatches
     /// still run, and without the second barrier later ones could start before it.
-    pub fn timestamp(&mut self, pool: vk::QueryPool, query: u32) {
+    pub fn timestamp(&mut self, timestamps: &Timestamps, query: u32) {
         self.barrier(Access::COMPUTE, Access::COMPUTE);
-        // SAFETY: the buffer is recording; the query was reset, and the queue family has timestamps.
-        unsafe {
-            self.gpu().raw.cmd_write_timestamp2(
-                self.commands.buffer,
-                vk::PipelineStageFlags2::COMPUTE_SHADER,
-                pool,
-                query,
-            );
-        }
+        self.write_timestamp(vk::PipelineStageFlags2::COMPUTE_SHADER, timestamps.pool(), query);
         self.barrier(Access::COMPUTE, Access::COMPUTE);
     }
 
+    /// Takes the first or the second timestamp of the submission.
+    fn own_timestamp(&mut self, query: u32) {
+        let pool = self.commands.clock.pool();
+        if query == 0 {
+            // SAFETY: the buffer is recording; the pool has two queries, none of them in use.
+            unsafe { self.gpu().raw.cmd_reset_query_pool(self.commands.buffer, pool, 0, 2) };
+        }
+        self.write_timestamp(vk::PipelineStageFlags2::ALL_COMMANDS, pool, query);
+    }
+
+    fn write_timestamp(&mut self, stage: vk::PipelineStageFlags2, pool: vk::QueryPool, query: u32) {
+        // SAFETY: the buffer is recording; the query was reset, and the queue family has timestamps.
+        unsafe { self.gpu().raw.cmd_write_timestamp2(self.commands.buffer, stage, pool, query) };
+    }
+
     /// Ends the recording and hands it to the device, which starts at once.
-    pub fn submit(self) -> Result<(), Failure> {
+    pub fn submit(mut self) -> Result<(), Failure> {
+        self.own_timestamp(1);
         let Commands { gpu, buffer, fence, .. } = &*self.commands;
         // SAFETY: the buffer is recording.
         unsafe { gpu.raw.end_command_buffer(*buffer) }

@@ -286,6 +286,7 @@ fn version_text(version: u32) -> String {
 
 /// The logical device, its only queue and its memory. Everything that is made from it holds it in an [`Arc`].
 pub(super) struct Gpu {
+    pub profile: DeviceProfile,
     pub raw: ash::Device,
     pub queue: vk::Queue,
     pub queue_family: u32,
@@ -297,7 +298,7 @@ pub(super) struct Gpu {
     /// Dropped by hand: its memory has to be gone before the device.
     allocator: ManuallyDrop<Mutex<Allocator>>,
     /// Dropped last.
-    pub instance: Instance,
+    _instance: Instance,
 }
 
 impl Gpu {
@@ -343,6 +344,7 @@ impl Gpu {
         // SAFETY: the family and the one queue in it are those that the device was created with.
         let queue = unsafe { raw.get_device_queue(*queue_family, 0) };
         Ok(Arc::new(Self {
+            profile: listed.profile.clone(),
             queue,
             queue_family: *queue_family,
             statistics: limits
@@ -352,7 +354,7 @@ impl Gpu {
             names: instance.validates().then(|| ash::ext::debug_utils::Device::new(&instance.raw, &raw)),
             allocator,
             raw,
-            instance,
+            _instance: instance,
         }))
     }
 

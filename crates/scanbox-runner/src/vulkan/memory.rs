@@ -311,8 +311,7 @@ impl Slot {
         // Cached memory (what `GpuToCpu` asks for), because the scan reads what the fill wrote: reads of
         // write-combined memory are slower by orders of magnitude.
         let buffer = Buffer::new(gpu, "staging", bytes, MemoryLocation::GpuToCpu)?;
-        let commands = Commands::new(gpu).map_err(|result| failed("creating a command buffer", result))?;
-        Ok(Self { buffer, commands, pending: false })
+        Ok(Self { buffer, commands: Commands::new(gpu)?, pending: false })
     }
 
     fn wait(&mut self, limit: Duration) -> Result<(), Failure> {

@@ -13,6 +13,7 @@ mod device;
 mod instance;
 mod memory;
 mod pipeline;
+mod timestamps;
 mod timing;
 
 use std::mem::ManuallyDrop;
@@ -35,7 +36,8 @@ use self::memory::Memory;
 use self::pipeline::Pipelines;
 #[doc(hidden)]
 pub use self::timing::Tamper;
-use self::timing::{Session, Timestamps};
+use self::timestamps::Timestamps;
+use self::timing::Session;
 use crate::backend::{Backend, Comparison, Failure, Interval, PipelineInfo};
 use crate::ledger::Ledger;
 
@@ -187,22 +189,32 @@ pub fn devices_with(options: &Options) -> Result<Vec<Listed>, VulkanError> {
     Ok(device::candidates(&instance)?.into_iter().map(|candidate| candidate.listed).collect())
 }
 
-/// Opens the device that `selector` names: its index in [`devices`], its UUID, its name, or a part of its name that
-/// no other device has.
+/// The device that `selector` names: its index in [`devices`], its UUID, its name, or a part of its name that no other
+/// device has.
+///
+/// # Errors
+/// When there is no such device, and when there are several.
+pub fn select(selector: &str) -> Result<Listed, VulkanError> {
+    let mut devices = devices()?;
+    let index = find(&devices.iter().collect::<Vec<_>>(), selector)?;
+    Ok(devices.swap_remove(index))
+}
+
+/// Opens the device that `selector` names, as in [`select`].
 ///
 /// # Errors
 /// When there is no such device, when there are several, and when it cannot be used.
-pub fn open(selector: &str, compiler: &Compiler, options: &Options) -> Result<Vulkan, VulkanError> {
+pub fn open(selector: &str, compiler: &Compiler, options: Options) -> Result<Vulkan, VulkanError> {
     let instance = Instance::new(options.loader.as_deref(), options.validation)?;
     let candidates = device::candidates(&instance)?;
     let listed: Vec<&Listed> = candidates.iter().map(|candidate| &candidate.listed).collect();
-    let candidate = &candidates[select(&listed, selector)?];
+    let candidate = &candidates[find(&listed, selector)?];
     let Candidate { listed: Listed { profile, problems }, .. } = candidate;
     if !problems.is_empty() {
         return Err(VulkanError::Unusable { device: profile.name.clone(), problems: problems.clone() });
     }
     let log = instance.validation_log();
-    let session = Session::new(Gpu::new(instance, candidate)?, profile, options);
+    let session = Session::new(Gpu::new(instance, candidate)?, &options);
     let session = session.map_err(|failure| VulkanError::Setup { device: profile.name.clone(), failure })?;
     let mut vulkan = Vulkan { session: ManuallyDrop::new(session), gone: None, log };
     let modules: Vec<Module> =
@@ -213,7 +225,7 @@ pub fn open(selector: &str, compiler: &Compiler, options: &Options) -> Result<Vu
 }
 
 /// The place of the device that `selector` names.
-fn select(devices: &[&Listed], selector: &str) -> Result<usize, VulkanError> {
+fn find(devices: &[&Listed], selector: &str) -> Result<usize, VulkanError> {
     let selector = selector.trim();
     let wanted = selector.to_lowercase();
     if let Some(index) = selector.parse().ok().filter(|index| *index < devices.len()) {
@@ -248,13 +260,12 @@ fn select(devices: &[&Listed], selector: &str) -> Result<usize, VulkanError> {
 }
 
 impl Session {
-    fn new(gpu: Arc<Gpu>, profile: &DeviceProfile, options: &Options) -> Result<Self, Failure> {
+    fn new(gpu: Arc<Gpu>, options: &Options) -> Result<Self, Failure> {
         Ok(Self {
-            profile: profile.clone(),
             memory: Memory::new(&gpu)?,
             pipelines: Pipelines::new(&gpu, options.pipeline_cache.as_deref())
                 .map_err(|result| failed("creating the pipeline layout and cache", result))?,
-            commands: Commands::new(&gpu).map_err(|result| failed("creating a command buffer", result))?,
+            commands: Commands::new(&gpu)?,
             timestamps: Timestamps::new(&gpu, TIMESTAMPS)?,
             ledger: Ledger::default(),
             limit: options.timeout,
@@ -340,21 +351,29 @@ impl Vulkan {
 
 impl Backend for Vulkan {
     fn profile(&self) -> &DeviceProfile {
-        &self.session.profile
+        &self.session.gpu.profile
     }
 
     fn create_pipelines(&mut self, modules: &[Module]) -> Vec<Result<PipelineInfo, Failure>> {
         if let Some(gone) = &self.gone {
             return modules.iter().map(|_| Err(gone.clone())).collect();
         }
-        let Session { pipelines, profile, .. } = &mut *self.session;
-        let created = pipelines.create(modules, profile);
+        let created = self.session.pipelines.create(modules);
         self.gone = created.iter().filter_map(|one| one.as_ref().err()).find(|one| one.is_fatal()).cloned();
         created
     }
 
     fn load(&mut self, input: &Input, n: u64) -> Result<(), Failure> {
         self.with(|session| session.memory.load(input, n, session.limit))
+    }
+
+    fn loaded_elements(&self) -> u64 {
+        self.session.memory.loaded()
+    }
+
+    /// Of poisoning, calls and comparisons; not of uploads, which overlap with the generation of what they carry.
+    fn busy_ns(&self) -> f64 {
+        self.session.commands.busy_ns()
     }
 
     fn verify(&mut self, plan: &Plan) -> Result<Comparison, Failure> {
@@ -421,7 +440,7 @@ mod tests {
         ];
         let all: Vec<_> = all.iter().collect();
         let check = |selector: &str, expected: Result<usize, &str>| {
-            let found = select(&all, selector).map_err(|error| error.to_string());
+            let found = find(&all, selector).map_err(|error| error.to_string());
             match (&found, expected) {
                 (Ok(found), Ok(expected)) => assert_eq!(*found, expected, "{selector}"),
                 (Err(message), Err(part)) => assert!(message.contains(part), "{message}"),

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use ash::vk;
 use rayon::prelude::*;
 use scanbox_kernels::plan::{Module, Shader};
-use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::Status;
 
 use super::device::Gpu;
@@ -82,16 +81,12 @@ impl Pipelines {
     }
 
     /// Creates the pipelines that are not there yet, on all cores.
-    pub fn create(
-        &mut self,
-        modules: &[Module],
-        profile: &DeviceProfile,
-    ) -> Vec<Result<PipelineInfo, Failure>> {
+    pub fn create(&mut self, modules: &[Module]) -> Vec<Result<PipelineInfo, Failure>> {
         let created: Vec<_> = modules
             .par_iter()
             .map(|module| match self.by_shader.get(&module.shader) {
                 Some(_) => None,
-                None => Some(self.create_one(module, profile)),
+                None => Some(self.create_one(module)),
             })
             .collect();
         let mut any = false;
@@ -120,10 +115,10 @@ impl Pipelines {
         infos
     }
 
-    fn create_one(&self, module: &Module, profile: &DeviceProfile) -> Result<Pipeline, Failure> {
+    fn create_one(&self, module: &Module) -> Result<Pipeline, Failure> {
         let gpu = &self.gpu;
         let shader = &module.shader;
-        check_shape(shader, profile, gpu)?;
+        check_shape(shader, gpu)?;
         let refused = |result: vk::Result| {
             let status = match result {
                 vk::Result::ERROR_DEVICE_LOST => Status::DeviceLost,
@@ -191,7 +186,8 @@ impl Drop for Pipelines {
 }
 
 /// Whether the device can start workgroups of this shape. Mostly the rules of the space have seen to it before.
-fn check_shape(shader: &Shader, profile: &DeviceProfile, gpu: &Gpu) -> Result<(), Failure> {
+fn check_shape(shader: &Shader, gpu: &Gpu) -> Result<(), Failure> {
+    let profile = &gpu.profile;
     let unsupported = |reason: String| Err(Failure::new(Status::Unsupported, reason));
     let (size, subgroup) = (shader.workgroup_size, shader.subgroup_size);
     if size > profile.max_workgroup_size {

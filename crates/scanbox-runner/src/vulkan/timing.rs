@@ -3,18 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ash::vk;
 use scanbox_kernels::catalog::{self, GUARD_WORD};
 use scanbox_kernels::plan::{GUARD_WORDS, Plan};
-use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::Status;
 
 use super::call::Call;
 use super::commands::{Access, Commands, Recorder};
 use super::device::Gpu;
-use super::failed;
 use super::memory::{Memory, REPORT_WORDS};
 use super::pipeline::Pipelines;
+use super::timestamps::Timestamps;
 use crate::backend::{Comparison, Failure, Interval, Mismatch};
 use crate::ledger::{Ledger, Turn};
 
@@ -43,7 +41,6 @@ pub enum Tamper {
 /// What a session works with. Its submissions are synchronous.
 pub(super) struct Session {
     pub gpu: Arc<Gpu>,
-    pub profile: DeviceProfile,
     pub memory: Memory,
     pub pipelines: Pipelines,
     pub commands: Commands,
@@ -53,72 +50,29 @@ pub(super) struct Session {
     pub limit: Duration,
 }
 
-/// Timestamp queries, as many as one submission needs.
-pub(super) struct Timestamps {
-    gpu: Arc<Gpu>,
-    pool: vk::QueryPool,
-    count: u32,
-}
-
-impl Timestamps {
-    pub fn new(gpu: &Arc<Gpu>, count: u32) -> Result<Self, Failure> {
-        let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(count);
-        // SAFETY: the device is valid, and the count is not zero.
-        let pool = unsafe { gpu.raw.create_query_pool(&info, None) }
-            .map_err(|result| failed("vkCreateQueryPool", result))?;
-        Ok(Self { gpu: Arc::clone(gpu), pool, count })
-    }
-
-    /// Sees to `count` queries.
-    fn reserve(&mut self, count: u32) -> Result<(), Failure> {
-        if self.count < count {
-            *self = Self::new(&self.gpu, count.next_power_of_two())?;
-        }
-        Ok(())
-    }
-
-    /// The first `count` results as pairs, exactly as the device wrote them.
-    fn intervals(&self, count: u32) -> Result<Vec<Interval>, Failure> {
-        let mut ticks = vec![0_u64; count as usize];
-        let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
-        // SAFETY: the queries were written by a submission that is done; one 64-bit word is asked for each.
-        unsafe { self.gpu.raw.get_query_pool_results(self.pool, 0, &mut ticks, flags) }
-            .map_err(|result| failed("vkGetQueryPoolResults", result))?;
-        Ok(ticks.chunks_exact(2).map(|pair| Interval { begin: pair[0], end: pair[1] }).collect())
-    }
-}
-
-impl Drop for Timestamps {
-    fn drop(&mut self) {
-        // SAFETY: no submitted work uses the queries: every submission is waited for, and a session that gave up
-        // waiting never drops them.
-        unsafe { self.gpu.raw.destroy_query_pool(self.pool, None) };
-    }
-}
-
 impl Session {
     /// Poisons the output, runs `plan` once and compares every element.
     pub fn verify(&mut self, plan: &Plan, tamper: Tamper) -> Result<Comparison, Failure> {
         let mut call = self.prepare(plan)?;
-        let mut poison = self.helper(&catalog::poison(plan.n, plan.result, &self.profile))?;
-        let mut compare = self.helper(&catalog::compare(plan.n, plan.result, &self.profile))?;
+        let mut poison = self.helper(&catalog::poison(plan.n, plan.result, &self.gpu.profile))?;
+        let mut compare = self.helper(&catalog::compare(plan.n, plan.result, &self.gpu.profile))?;
         let turn = call.turns(1, &mut self.ledger)[0];
 
         let Self { commands, memory, timestamps, .. } = self;
         let mut recorder = commands.begin()?;
-        recorder.reset_queries(timestamps.pool, 2);
+        recorder.reset_queries(timestamps, 2);
         recorder.update(memory.report(), 0, &[0, u32::MAX]);
         adopt(&mut recorder, memory, &turn);
         recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         poison.record(&mut recorder, &Turn::NONE);
-        recorder.timestamp(timestamps.pool, 0);
+        recorder.timestamp(timestamps, 0);
         if tamper == Tamper::SkipCall {
             // The turn that was taken is for nothing: the tickets of the call stay where they are.
             self.ledger.forget();
         } else {
             call.record(&mut recorder, &turn);
         }
-        recorder.timestamp(timestamps.pool, 1);
+        recorder.timestamp(timestamps, 1);
         if let (Tamper::Overwrite { index, word }, Some(output)) = (tamper, memory.output()) {
             recorder.barrier(Access::COMPUTE, Access::TRANSFER);
             recorder.update(output, index * WORD_BYTES, &[word]);
@@ -163,7 +117,7 @@ impl Session {
             .ok_or_else(|| Failure::new(Status::Unsupported, format!("{samples} samples per submission")))?;
         timestamps.reserve(queries)?;
         let mut recorder = commands.begin()?;
-        recorder.reset_queries(timestamps.pool, queries);
+        recorder.reset_queries(timestamps, queries);
         for sample in 0..samples {
             let turns = call.turns(calls, ledger);
             if let Some(turn) = turns.first().filter(|turn| turn.adopt) {
@@ -171,14 +125,14 @@ impl Session {
                 adopt(&mut recorder, memory, turn);
                 recorder.barrier(Access::TRANSFER, Access::COMPUTE);
             }
-            recorder.timestamp(timestamps.pool, 2 * sample);
+            recorder.timestamp(timestamps, 2 * sample);
             for (index, turn) in turns.iter().enumerate() {
                 if index > 0 {
                     recorder.barrier(Access::COMPUTE, Access::COMPUTE);
                 }
                 call.record(&mut recorder, turn);
             }
-            recorder.timestamp(timestamps.pool, 2 * sample + 1);
+            recorder.timestamp(timestamps, 2 * sample + 1);
         }
         recorder.submit()?;
         commands.wait(*limit)?;
@@ -195,13 +149,13 @@ impl Session {
         if self.memory.reserve_scratch(plan.scratch.bytes)? {
             self.ledger.forget();
         }
-        let fill = plan.scratch.fill_each_call.then(|| catalog::fill(plan.scratch.bytes, &self.profile));
+        let fill = plan.scratch.fill_each_call.then(|| catalog::fill(plan.scratch.bytes, &self.gpu.profile));
         let plans = fill.iter().chain([plan]);
-        Call::prepare(plans, plan.scratch, &self.memory, &self.pipelines, &self.profile)
+        Call::prepare(plans, plan.scratch, &self.memory, &self.pipelines, self.gpu.profile.max_workgroup_count)
     }
 
     fn helper(&self, plan: &Plan) -> Result<Call, Failure> {
-        Call::prepare([plan], plan.scratch, &self.memory, &self.pipelines, &self.profile)
+        Call::prepare([plan], plan.scratch, &self.memory, &self.pipelines, self.gpu.profile.max_workgroup_count)
     }
 
     /// Reads what belongs at `index`, and what is there.

@@ -56,11 +56,11 @@ impl From<Exit> for ExitCode {
 pub struct UsageError(pub String);
 
 /// Runs the command.
-pub fn run(cli: &Cli) -> anyhow::Result<Exit> {
+pub fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {
-        Command::Devices(args) => devices::run(args),
-        Command::Space(args) => space::run(args),
-        Command::Sweep(args) => sweep::run(args, cli),
+        Command::Devices(args) => Ok(devices::run(args)?.into()),
+        Command::Space(args) => Ok(space::run(args)?.into()),
+        Command::Sweep(args) => Ok(sweep::run(args, cli)?.into()),
         Command::Analyze(args) => analyze::run(args),
     }
 }

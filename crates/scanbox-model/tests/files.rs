@@ -1,0 +1,133 @@
+//! Files of records: what is written reads back, and what cannot be read says file, line and column.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use scanbox_model::config::{BlockScan, Family, Lookback, VectorWidth};
+use scanbox_model::csv_file::{self, Appender};
+use scanbox_model::record::{COLUMNS, Clock, Record, SCHEMA, Status, TimeStats};
+
+fn record(reason: &str, n: u64) -> Record {
+    Record {
+        schema: SCHEMA,
+        run_id: "run".into(),
+        device: "Device, with a comma".into(),
+        config_id: "b4.vec4.par.rake.wg256.g1024".into(),
+        kernel_id: "b4.vec4.par.rake".into(),
+        n_elements: n,
+        bytes_moved: 8 * n,
+        family: Some(Family::ChainedScan),
+        batch_size: Some(4),
+        vector_width: Some(VectorWidth::Vec4),
+        lookback: Some(Lookback::Parallel),
+        block_scan: Some(BlockScan::Raking),
+        status: Status::Ok,
+        reason: reason.into(),
+        samples: 7,
+        steady: Some(TimeStats { median_ns: 2000, min_ns: 1900, mean_ns: 2010, q1_ns: 1990, q3_ns: 2020, stddev_ns: 12 }),
+        drift_pct: Some(-0.25),
+        ..Record::default()
+    }
+}
+
+fn text(records: &[Record]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    csv_file::write(&mut bytes, true, records).unwrap();
+    bytes
+}
+
+fn read(bytes: &[u8]) -> Result<csv_file::Records, String> {
+    csv_file::read_bytes(bytes, Path::new("x.csv")).map_err(|error| error.to_string())
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_reads_back(reason in "[ -~]{0,40}", n in 1u64..1 << 40) {
+        let records = vec![record(&reason, n), Record { status: Status::Timeout, steady: None, ..record("", 1) }];
+        prop_assert_eq!(read(&text(&records)).unwrap().records, records);
+    }
+
+    #[test]
+    fn no_bytes_break_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..400), cut in 0usize..2000) {
+        let _ = read(&bytes);
+        let mut good = text(&[record("a", 1), record("b", 2)]);
+        good.truncate(cut);
+        good.extend(&bytes);
+        let _ = read(&good);
+    }
+}
+
+#[test]
+fn throughput_is_computed_from_the_integers_of_the_row() {
+    let row = record("", 1000);
+    assert_eq!(row.throughput_gbps(Clock::Steady), Some(4.0));
+    assert_eq!(row.throughput_gbps(Clock::Span), None);
+    assert_eq!(Record { status: Status::WrongResult, ..row.clone() }.throughput_gbps(Clock::Steady), None);
+    let mut bytes = String::from_utf8(text(&[row])).unwrap();
+    bytes = bytes.replace(",4.00,", ",999.00,");
+    assert_eq!(read(bytes.as_bytes()).unwrap().records[0].throughput_gbps(Clock::Steady), Some(4.0));
+}
+
+#[test]
+fn a_file_cut_anywhere_loses_at_most_its_last_line() {
+    let records: Vec<Record> = (1..=3).map(|n| record("quoted, \"cell\"", n)).collect();
+    let whole = text(&records);
+    for cut in 1..whole.len() {
+        let found = read(&whole[..cut]).unwrap();
+        let lines = whole[..cut].iter().filter(|&&byte| byte == b'\n').count();
+        assert_eq!(found.records, records[..lines.saturating_sub(1)], "cut at {cut}");
+        assert_eq!(found.torn_line.is_some(), whole[cut - 1] != b'\n', "cut at {cut}");
+    }
+}
+
+#[test]
+fn an_appender_cuts_a_torn_line_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.csv");
+    let rows: Vec<Record> = (1..=3).map(|n| record("", n)).collect();
+    for cut in [0, 5, text(&rows[..1]).len() - 3, text(&rows[..1]).len()] {
+        std::fs::write(&path, &text(&rows[..1])[..cut]).unwrap();
+        let (mut appender, found) = Appender::open(&path).unwrap();
+        for row in &rows[found.records.len()..] {
+            appender.append(row).unwrap();
+        }
+        assert_eq!(csv_file::read(&path).unwrap().records, rows, "cut at {cut}");
+    }
+}
+
+#[test]
+fn an_appender_leaves_a_foreign_file_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.csv");
+    std::fs::write(&path, "name,value\na,1\n").unwrap();
+    assert!(Appender::open(&path).is_err());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "name,value\na,1\n");
+}
+
+#[test]
+fn bad_files_say_file_line_and_column() {
+    fn check(change: impl Fn(String) -> String, parts: &[&str]) {
+        let good = String::from_utf8(text(&[record("", 1), record("", 2)])).unwrap();
+        let error = read(change(good).as_bytes()).unwrap_err();
+        for part in parts.iter().chain(&["x.csv"]) {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+    check(|_| String::new(), &["empty"]);
+    check(|file| file.replacen("n_elements,", "", 1), &["line 1", "`n_elements` is missing"]);
+    check(|file| file.replacen("n_elements", "colour", 1), &["line 1", "`colour`"]);
+    check(|file| file.replacen("n_elements", "status", 1), &["line 1", "`status`", "twice"]);
+    check(|file| file.replacen(",2000,", ",two,", 1), &["line 2", "`steady_ns_median`", "`two` is no number"]);
+    check(|file| file.replacen(",ok,", ",fine,", 1), &["line 2", "`status`", "`fine`"]);
+    check(|file| file.replacen("\n1,", "\n7,", 1), &["line 2", "`schema`", "7"]);
+    check(|file| file.replacen("raking", "combing", 1), &["line 2", "`block_scan`", "blelloch"]);
+    check(|file| file.replace("-0.25", "NaN"), &["line 2", "`drift_pct`"]);
+    check(|file| file + "1,2,3\n", &["line 4", "3 cells"]);
+}
+
+#[test]
+fn columns_have_their_names_once() {
+    let names: Vec<_> = COLUMNS.iter().map(|column| column.name).collect();
+    let unique: std::collections::BTreeSet<_> = names.iter().collect();
+    assert_eq!(unique.len(), names.len());
+}

@@ -1,0 +1,171 @@
+//! Labels, sizes, filters and spaces: parse and print are inverse, and bad text gets an answer.
+
+use proptest::prelude::*;
+use scanbox_model::config::{
+    BlockScan, Config, Kernel, LoadLayout, Lookback, Parameter, Reset, TileState, VectorWidth,
+};
+use scanbox_model::filter::Filter;
+use scanbox_model::sizes::Sizes;
+use scanbox_model::space::Space;
+use scanbox_model::units::slug;
+
+fn any_value<P: Parameter + std::fmt::Debug>() -> impl Strategy<Value = P> {
+    prop::sample::select(P::VALUES)
+}
+
+prop_compose! {
+    fn any_config()(
+        batch_size in 1u32..=64,
+        vector_width in any_value::<VectorWidth>(),
+        lookback in any_value::<Lookback>(),
+        block_scan in any_value::<BlockScan>(),
+        load_layout in any_value::<LoadLayout>(),
+        tile_state in any_value::<TileState>(),
+        reset in any_value::<Reset>(),
+        workgroup_size in 1u32..=4096,
+        workgroups in prop::option::of(1u32..),
+    ) -> Config {
+        let kernel = Kernel { batch_size, vector_width, lookback, block_scan, load_layout, tile_state, reset };
+        Config { kernel, workgroup_size, workgroups }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_printed_label_reads_as_the_same_config(config in any_config()) {
+        prop_assert_eq!(config.to_string().parse::<Config>().unwrap(), config);
+        prop_assert_eq!(config.kernel.to_string().parse::<Kernel>().unwrap(), config.kernel);
+    }
+
+    #[test]
+    fn a_label_that_reads_prints_as_it_was(text in "[a-z0-9.]{0,40}") {
+        if let Ok(config) = text.parse::<Config>() {
+            prop_assert_eq!(config.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn printed_sizes_read_as_the_same_set(numbers in prop::collection::btree_set(1u64..=1 << 40, 1..20), exponents in prop::collection::vec(0u32..=40, 0..20)) {
+        let all = numbers.into_iter().chain(exponents.into_iter().map(|e| 1 << e));
+        let text = all.map(|n| n.to_string()).collect::<Vec<_>>().join(",");
+        let sizes: Sizes = text.parse().unwrap();
+        prop_assert_eq!(sizes.to_string().parse::<Sizes>().unwrap(), sizes);
+    }
+
+    #[test]
+    fn no_text_breaks_a_parser(text in "\\PC{0,60}") {
+        let _ = text.parse::<Config>();
+        let _ = text.parse::<Sizes>();
+        let _ = text.parse::<Filter>();
+        let _ = Space::from_toml(&text, "text");
+    }
+}
+
+#[test]
+fn labels() {
+    fn check(label: &str, wrong: Option<&str>) {
+        match (label.parse::<Config>(), wrong) {
+            (Ok(config), None) => assert_eq!(config.to_string(), label),
+            (Err(error), Some(part)) => assert!(error.to_string().contains(part), "{error}"),
+            (other, _) => panic!("{label}: {other:?}"),
+        }
+    }
+    check("b4.vec4.par.rake.wg256.g1024", None);
+    check("b16.scalar.seq.blelloch.direct.packed.fill.wg64", None);
+    check("b1.vec2.par.rake.word64.epoch.wg32", None);
+    check("", Some("batch size"));
+    check("b4.vec4.rake.par.wg256", Some("lookback"));
+    check("b4.vec4.par.rake", Some("workgroup size"));
+    check("b4.vec4.par.rake.wg256.g1024.extra", Some("expected the end, found `extra`"));
+    check("b04.vec4.par.rake.wg256", Some("batch size"));
+    check("b4.vec4.par.rake.fill.packed.wg256", Some("workgroup size"));
+    check("b99999999999.vec4.par.rake.wg256", Some("batch size"));
+}
+
+#[test]
+fn sizes() {
+    fn check(text: &str, expected: Result<&[u64], &str>) {
+        match (text.parse::<Sizes>(), expected) {
+            (Ok(sizes), Ok(expected)) => assert_eq!(sizes.iter().collect::<Vec<_>>(), expected, "{text}"),
+            (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{error}"),
+            (other, _) => panic!("{text}: {other:?}"),
+        }
+    }
+    check("2^10", Ok(&[1024]));
+    check("2^3..2^5", Ok(&[8, 16, 32]));
+    check("3..20,7", Ok(&[4, 7, 8, 16]));
+    check("1", Ok(&[1]));
+    check("0", Err("at least one element"));
+    check("2^41", Err("above 2^40"));
+    check("9999999999999999", Err("above 2^40"));
+    check("", Err("no number"));
+    check("2^5..2^3", Err("no power of two"));
+    check("5..7", Err("no power of two"));
+    check("ten", Err("`ten` is no number"));
+}
+
+#[test]
+fn filters() {
+    fn check(filter: &str, label: &str, expected: bool) {
+        let config: Config = label.parse().unwrap();
+        assert_eq!(filter.parse::<Filter>().unwrap().accepts(&config), expected, "{filter} on {label}");
+    }
+    let label = "b4.vec4.par.rake.wg256.g1024";
+    check("lookback=parallel", label, true);
+    check("lookback=sequential", label, false);
+    check("lookback=sequential|parallel,workgroup_size=256", label, true);
+    check("workgroup_size=25", label, false);
+    check("config=b4.vec4", label, true);
+    check("config=b4.vec2|b8", label, false);
+    check("workgroups=1024,tile_state=auto,reset=auto,load_layout=transposed,family=chained-scan", label, true);
+    for (bad, part) in [("", "has no `=`"), ("colour=red", "there is no parameter `colour`"), ("reset=", "empty value")] {
+        let error = bad.parse::<Filter>().unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+const SPACE: &str = r#"
+name = "small"
+sizes = "2^10..2^12"
+[[block]]
+family = ["chained-scan"]
+batch_size = [1]
+vector_width = ["vec4"]
+workgroup_size = [64]
+lookback = ["parallel"]
+block_scan = ["raking"]
+"#;
+
+#[test]
+fn bad_spaces_say_where_and_why() {
+    fn check(from: &str, to: &str, parts: &[&str]) {
+        assert!(SPACE.contains(from), "{from}");
+        let error = Space::from_toml(&SPACE.replace(from, to), "my.toml").unwrap_err().to_string();
+        for part in parts.iter().chain(&["my.toml"]) {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+    Space::from_toml(SPACE, "my.toml").unwrap();
+    check("lookback", "lookbak", &["line 9", "unknown field `lookbak`"]);
+    check("[\"parallel\"]", "[\"diagonal\"]", &["line 9", "diagonal", "sequential"]);
+    check("[1]", "[]", &["block 1", "`batch_size`", "the list is empty"]);
+    check("[1]", "[3]", &["`batch_size`", "3 is no power of two"]);
+    check("[64]", "[65536]", &["`workgroup_size`", "65536", "no device can do it"]);
+    check("[64]", "\"subgroup\"", &["`workgroup_size`", "FROM..TO"]);
+    check("[64]", "\"64..32\"", &["`workgroup_size`", "the list is empty"]);
+    check("2^12", "2^99", &["line 3", "above 2^40"]);
+    check("small", "no word", &["`name`", "no word"]);
+    check("[[block]]", "[block]", &["line 4"]);
+}
+
+#[test]
+fn device_names_become_file_names() {
+    for (name, expected) in [
+        ("NVIDIA H200", "nvidia-h200"),
+        ("llvmpipe (LLVM 15.0.6, 256 bits)", "llvmpipe"),
+        ("../../etc", "etc"),
+        ("(", "device"),
+    ] {
+        assert_eq!(slug(name), expected);
+    }
+}

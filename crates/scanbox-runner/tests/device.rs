@@ -1,0 +1,388 @@
+//! Kernels and backend on a real device: the first one that the loader lists (`VK_DRIVER_FILES` chooses the driver).
+//!
+//! Needs `SCANBOX_TEST_DEVICE=1`; without it every test says that it is skipped. `SCANBOX_VALIDATION=1` turns on the
+//! validation layer, and then every test also asserts that it has nothing to say.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use scanbox_kernels::catalog::{self, GUARD_WORD};
+use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::plan::{GUARD_WORDS, Plan};
+use scanbox_kernels::reference::{Input, InputKind};
+use scanbox_model::config::Config;
+use scanbox_model::device::DeviceKind;
+use scanbox_model::record::Status;
+use scanbox_runner::backend::{Backend, Comparison, Mismatch};
+use scanbox_runner::ledger::Ledger;
+use scanbox_runner::measure::duration_ns;
+use scanbox_runner::vulkan::{self, Options, Tamper, Vulkan, VulkanError};
+
+/// One test at a time: lavapipe ends the loops of workgroups that wait for one which the system has descheduled.
+static DEVICE: Mutex<()> = Mutex::new(());
+
+const RANDOM: Input = Input { kind: InputKind::Random, seed: 7 };
+const ONES: Input = Input { kind: InputKind::Ones, seed: 0 };
+
+/// A device for the time of one test.
+struct Bench {
+    /// Dropped by hand, so that complaints about the end of the session count too.
+    device: Option<Vulkan>,
+    compiler: Compiler,
+    _turn: MutexGuard<'static, ()>,
+}
+
+#[allow(clippy::print_stderr, reason = "a test that did not run has to say so")]
+fn is_skipped() -> bool {
+    let skipped = std::env::var_os("SCANBOX_TEST_DEVICE").is_none();
+    if skipped {
+        eprintln!("skipped: set SCANBOX_TEST_DEVICE=1");
+    }
+    skipped
+}
+
+fn options() -> Options {
+    Options { validation: std::env::var_os("SCANBOX_VALIDATION").is_some_and(|on| on == "1"), ..Options::default() }
+}
+
+impl Bench {
+    /// The device, or nothing where tests on a device are not asked for.
+    fn new() -> Option<Self> {
+        Self::with(options())
+    }
+
+    fn with(options: Options) -> Option<Self> {
+        if is_skipped() {
+            return None;
+        }
+        let turn = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
+        let compiler = Compiler::new(None, None).unwrap();
+        let device = vulkan::open("0", &compiler, options).unwrap_or_else(|error| panic!("{error}"));
+        Some(Self { device: Some(device), compiler, _turn: turn })
+    }
+
+    fn device(&mut self) -> &mut Vulkan {
+        self.device.as_mut().unwrap()
+    }
+
+    /// Sees to the pipelines of a plan.
+    fn prepare(&mut self, plan: &Plan) {
+        for pass in &plan.passes {
+            let module = self.compiler.compile(&pass.shader).unwrap_or_else(|error| panic!("{error}"));
+            for created in self.device().create_pipelines(&[module]) {
+                created.unwrap_or_else(|failure| panic!("{}: {failure}", plan.label));
+            }
+        }
+    }
+
+    /// The plan that copies `n` loaded elements.
+    fn copy(&mut self, n: u64) -> Plan {
+        let plan = catalog::copy(n, catalog::COPY_SHAPES[0], self.device().profile());
+        self.prepare(&plan);
+        plan
+    }
+
+    /// Runs a plan twice in a row; each time every element has to be right.
+    fn check_plan(&mut self, plan: &Plan, input: &Input) {
+        let device = self.device();
+        device.load(input, plan.n).unwrap_or_else(|failure| panic!("{}: {failure}", plan.label));
+        for run in ["first", "second"] {
+            let comparison = device.verify(plan).unwrap_or_else(|failure| panic!("{}: {failure}", plan.label));
+            let Comparison { compared, mismatches, first, .. } = comparison;
+            assert_eq!((mismatches, first), (0, None), "{} n={} {input}, {run} run", plan.label, plan.n);
+            assert!(compared >= plan.n, "{compared} of {} elements compared", plan.n);
+        }
+    }
+
+    /// Checks a config at a size on an input. A config that the rules reject on this device is no failure, and said.
+    #[allow(clippy::print_stderr, reason = "what was not tested has to be said")]
+    fn check(&mut self, label: &str, n: u64, input: &Input) {
+        let config: Config = label.parse().unwrap();
+        match catalog::plan(&config, n, self.device().profile()) {
+            Ok(plan) => {
+                self.prepare(&plan);
+                self.check_plan(&plan, input);
+            }
+            Err(rejection) => eprintln!("not tested: {label} at {n}: {rejection}"),
+        }
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let log = self.device.as_ref().map(Vulkan::validation_log);
+        self.device = None;
+        if let Some(log) = log.filter(|_| !std::thread::panicking()) {
+            assert_eq!(*log.lock().unwrap(), Vec::<String>::new(), "the validation layer complains");
+        }
+    }
+}
+
+#[test]
+fn copies_are_right_at_every_tail() {
+    let Some(mut bench) = Bench::new() else { return };
+    for shape in catalog::COPY_SHAPES {
+        for n in [1, 2, 3, 4, 5, 1023, 1024, 1025, 4095, 65_537, 1_000_003] {
+            let plan = catalog::copy(n, *shape, bench.device().profile());
+            bench.prepare(&plan);
+            bench.check_plan(&plan, &RANDOM);
+        }
+    }
+}
+
+#[test]
+fn a_scan_is_right() {
+    let Some(mut bench) = Bench::new() else { return };
+    for n in [1, 255, 4096, 100_001] {
+        bench.check("b4.vec4.par.rake.wg64", n, &RANDOM);
+        bench.check("b2.vec2.seq.blelloch.packed.fill.wg32", n, &ONES);
+    }
+}
+
+#[test]
+fn plans_of_different_formats_can_alternate() {
+    let Some(mut bench) = Bench::new() else { return };
+    // Sizes change too: scratch memory grows, and words of larger calls stay behind.
+    for n in [1000, 300_000, 5000, 299_999] {
+        bench.check("b1.vec4.par.rake.wg64", n, &ONES);
+        bench.check("b1.vec4.par.rake.packed.wg64", n, &ONES);
+        bench.check("b1.vec4.par.rake.fill.wg64", n, &ONES);
+    }
+}
+
+#[test]
+fn garbage_in_scratch_memory_does_no_harm() {
+    let Some(mut bench) = Bench::new() else { return };
+    for label in ["b1.vec4.par.rake.wg64", "b1.vec4.par.rake.packed.wg64"] {
+        bench.check(label, 50_000, &ONES);
+        for word in [u32::MAX, 0x8000_0001, 2, 1] {
+            bench.device().fill_scratch(word).unwrap();
+            bench.check(label, 50_000, &ONES);
+            bench.device().fill_scratch(word).unwrap();
+            bench.check(label, 7_000, &ONES);
+        }
+    }
+    // A plan with a fill needs nobody to clear anything for it.
+    bench.device().fill_scratch_unnoticed(0xDEAD_BEEF).unwrap();
+    bench.check("b1.vec4.par.rake.packed.wg64", 50_000, &ONES);
+}
+
+#[test]
+fn epochs_and_tickets_wrap() {
+    let Some(mut bench) = Bench::new() else { return };
+    const LABEL: &str = "b1.vec4.par.rake.wg64";
+    let config: Config = LABEL.parse().unwrap();
+    let Ok(plan) = catalog::plan(&config, 50_000, bench.device().profile()) else { return };
+    bench.check(LABEL, 50_000, &RANDOM);
+    bench.device().ledger_mut().forget();
+    bench.check(LABEL, 50_000, &RANDOM);
+    // The last two epochs before they begin again; the ticket in memory is what the account says.
+    let calls = 6;
+    let ledger = bench.device().ledger_mut();
+    let before = ledger.clone();
+    let ticket = ledger.turn(&plan.scratch, 0).ticket_base;
+    *ledger = before;
+    ledger.advance_to((1 << 30) - 3, ticket);
+    let intervals = bench.device().time(&plan, calls, 3).unwrap();
+    assert_eq!(intervals.len(), 3);
+    bench.check(LABEL, 50_000, &RANDOM);
+}
+
+#[test]
+fn nothing_computed_is_all_wrong() {
+    let Some(mut bench) = Bench::new() else { return };
+    let plan = bench.copy(10_000);
+    bench.check_plan(&plan, &RANDOM);
+    let comparison = bench.device().verify_tampered(&plan, Tamper::SkipCall).unwrap();
+    let expected = RANDOM.element(0);
+    assert_eq!(comparison.mismatches, 10_000);
+    assert_eq!(comparison.first, Some(Mismatch { index: 0, expected, got: !expected }));
+}
+
+#[test]
+fn one_wrong_word_is_found() {
+    let Some(mut bench) = Bench::new() else { return };
+    const N: u64 = 10_001;
+    let plan = bench.copy(N);
+    bench.check_plan(&plan, &RANDOM);
+    for index in [0, 1, 255, 5000, N - 1, N, N + GUARD_WORDS - 1] {
+        let expected = if index < N { RANDOM.element(index) } else { GUARD_WORD };
+        let got = expected ^ (1 << (index % 32));
+        let tamper = Tamper::Overwrite { index, word: got };
+        let comparison = bench.device().verify_tampered(&plan, tamper).unwrap();
+        assert_eq!(comparison.compared, N + GUARD_WORDS);
+        assert_eq!(comparison.mismatches, 1, "index {index}");
+        assert_eq!(comparison.first, Some(Mismatch { index, expected, got }));
+    }
+}
+
+#[test]
+fn a_write_past_the_end_is_found() {
+    let Some(mut bench) = Bench::new() else { return };
+    let plan = bench.copy(10_000);
+    bench.check_plan(&plan, &RANDOM);
+    // It thinks that there are ten more elements than are compared.
+    let mut longer = bench.copy(10_010);
+    bench.device().load(&RANDOM, 10_010).unwrap();
+    longer.n = 10_000;
+    let comparison = bench.device().verify(&longer).unwrap();
+    assert_eq!(comparison.mismatches, 10);
+    let first = comparison.first.unwrap();
+    assert_eq!((first.index, first.expected, first.got), (10_000, GUARD_WORD, RANDOM.element(10_000)));
+}
+
+#[test]
+fn samples_are_intervals_in_order() {
+    let Some(mut bench) = Bench::new() else { return };
+    let plan = bench.copy(4096);
+    bench.device().load(&RANDOM, 4096).unwrap();
+    let busy_ns = bench.device().busy_ns();
+    for (calls, samples) in [(1, 1), (1, 50), (10, 7), (300, 100)] {
+        let intervals = bench.device().time(&plan, calls, samples).unwrap();
+        assert_eq!(intervals.len(), samples as usize);
+        let profile = bench.device().profile().clone();
+        assert!(intervals.iter().all(|interval| duration_ns(*interval, &profile).is_some()), "{intervals:?}");
+        assert!(intervals.windows(2).all(|pair| pair[0].end <= pair[1].begin), "{intervals:?}");
+    }
+    assert!(bench.device().busy_ns() > busy_ns);
+    assert_eq!(bench.device().time(&plan, 1, 0).unwrap(), []);
+    bench.check_plan(&plan, &RANDOM);
+}
+
+#[test]
+fn times_of_scans_leave_right_results_possible() {
+    let Some(mut bench) = Bench::new() else { return };
+    for label in ["b1.vec4.par.rake.wg64", "b1.vec4.seq.rake.packed.wg64"] {
+        let config: Config = label.parse().unwrap();
+        bench.check(label, 20_000, &ONES);
+        let Ok(plan) = catalog::plan(&config, 20_000, bench.device().profile()) else { continue };
+        assert_eq!(bench.device().time(&plan, 20, 3).unwrap().len(), 3);
+        bench.check(label, 20_000, &ONES);
+    }
+}
+
+#[test]
+fn inputs_grow_shrink_and_change() {
+    let Some(mut bench) = Bench::new() else { return };
+    // The middle ones are longer than one chunk of the upload, the third continues where the second ended.
+    for (n, input) in [
+        (100, RANDOM),
+        (5_000_000, RANDOM),
+        (9_000_001, RANDOM),
+        (100, RANDOM),
+        (100, ONES),
+        (4_200_000, ONES),
+        (9_000_001, RANDOM),
+    ] {
+        let plan = bench.copy(n);
+        bench.check_plan(&plan, &input);
+        assert!(bench.device().loaded_elements() >= n);
+        bench.check("b4.vec4.par.rake.wg64", n, &input);
+    }
+}
+
+#[test]
+fn plans_without_input_or_pipeline_fail_and_do_no_harm() {
+    let Some(mut bench) = Bench::new() else { return };
+    let plan = bench.copy(1000);
+    let failure = bench.device().verify(&plan).unwrap_err();
+    assert_eq!(failure.status, Status::RuntimeError);
+    assert!(failure.reason.contains("0 are loaded"), "{failure}");
+
+    bench.device().load(&RANDOM, 1000).unwrap();
+    let mut unknown = plan.clone();
+    unknown.passes[0].shader.defines.push(("NOBODY_COMPILED_THIS", 1));
+    let failure = bench.device().verify(&unknown).unwrap_err();
+    assert!(failure.reason.contains("NOBODY_COMPILED_THIS=1"), "{failure}");
+    bench.check_plan(&plan, &RANDOM);
+}
+
+#[test]
+fn too_much_memory_is_a_failure_and_no_end() {
+    let Some(mut bench) = Bench::new() else { return };
+    let failure = bench.device().load(&RANDOM, 1 << 46).unwrap_err();
+    assert_eq!(failure.status, Status::OutOfMemory);
+    assert!(failure.reason.contains("input buffer of 281474976710656 bytes"), "{failure}");
+    assert!(!failure.is_fatal());
+    let plan = bench.copy(1000);
+    bench.check_plan(&plan, &RANDOM);
+}
+
+#[test]
+fn impossible_workgroups_are_unsupported() {
+    let Some(mut bench) = Bench::new() else { return };
+    let max = bench.device().profile().max_workgroup_size;
+    let mut plan = bench.copy(1000);
+    let mut module = bench.compiler.compile(&plan.passes.remove(0).shader).unwrap();
+    module.shader.workgroup_size = 2 * max;
+    let outcome = bench.device().create_pipelines(&[module]).remove(0);
+    assert_eq!(outcome.unwrap_err().status, Status::Unsupported);
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "what was not tested has to be said")]
+fn a_submission_that_takes_too_long_ends_the_session() {
+    let Some(mut bench) = Bench::with(Options { timeout: std::time::Duration::ZERO, ..options() }) else {
+        return;
+    };
+    let Err(failure) = bench.device().load(&RANDOM, 1 << 24) else {
+        // Lavapipe does it all before the submission returns.
+        eprintln!("not tested: this driver has nothing left to do when it is waited for");
+        return;
+    };
+    assert_eq!(failure.status, Status::Timeout, "{failure}");
+    assert!(failure.is_fatal());
+    let plan = catalog::copy(1000, catalog::COPY_SHAPES[0], bench.device().profile());
+    assert_eq!(bench.device().verify(&plan).unwrap_err(), failure);
+    assert_eq!(bench.device().time(&plan, 1, 1).unwrap_err(), failure);
+    // Dropping it neither waits nor crashes.
+}
+
+#[test]
+fn pipelines_are_cached_on_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let cached = Options { pipeline_cache: Some(folder.path().join("pipelines")), ..options() };
+    for damage in [false, false, true, false] {
+        let Some(mut bench) = Bench::with(cached.clone()) else { return };
+        let plan = bench.copy(1000);
+        bench.check_plan(&plan, &RANDOM);
+        let files: Vec<_> = std::fs::read_dir(folder.path().join("pipelines")).unwrap().collect();
+        assert_eq!(files.len(), 1, "one file, and nothing left beside it");
+        if damage {
+            std::fs::write(files[0].as_ref().unwrap().path(), b"no cache at all").unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_list_shows_what_can_be_opened() {
+    if is_skipped() {
+        return;
+    }
+    let _turn = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
+    let compiler = Compiler::new(None, None).unwrap();
+    let devices = vulkan::devices_with(&options()).unwrap();
+    let first = &devices[0];
+    assert!(first.is_usable(), "{:?}", first.problems);
+    assert!(first.profile.subgroup_size.is_power_of_two());
+    assert!(first.profile.memory_bytes > 0 && first.profile.max_workgroup_size >= 128);
+    let kinds: Vec<_> = devices.iter().map(|device| device.profile.kind == DeviceKind::Software).collect();
+    assert!(kinds.is_sorted(), "hardware first");
+
+    for selector in ["0", &first.profile.uuid, &first.profile.uuid.to_uppercase(), &first.profile.name] {
+        match vulkan::open(selector, &compiler, options()) {
+            Ok(device) => assert_eq!(*device.profile(), first.profile),
+            Err(error) => assert!(matches!(error, VulkanError::Ambiguous { .. }), "{selector}: {error}"),
+        }
+    }
+    for selector in ["99", "no such name", "00000000-0000-0000-0000-000000000001", ""] {
+        let error = vulkan::open(selector, &compiler, options()).err().unwrap();
+        assert!(matches!(error, VulkanError::NotFound { .. }) && !error.is_no_device());
+        assert!(error.to_string().contains(&first.profile.uuid), "{error}");
+    }
+}
+
+#[test]
+fn the_account_of_a_new_session_is_empty() {
+    let Some(mut bench) = Bench::new() else { return };
+    assert_eq!(*bench.device().ledger_mut(), Ledger::default());
+}

@@ -1,0 +1,89 @@
+//! The answers as flat CSV: one row per device, run and size.
+//!
+//! Columns: the ideal configuration set (`ideal_*`, `runner_up_*`, `margin_pct`, `ties`, `copy_*`), the best kernel of
+//! the device (`kernel_*`, empty where it has no config) and the portable kernel (`portable_*`, empty with one device).
+
+use std::io::{self, Write};
+
+use scanbox_analysis::best_kernel::LinePoint;
+use scanbox_analysis::portable::Choice;
+use scanbox_analysis::table::{Cell, KernelIndex};
+
+use super::{Report, clock_word};
+
+const HEADER: &str = "device,device_uuid,driver,scanbox_version,kernel_hash,clock,metric,normalization,n_elements,\
+ideal_gbps,ideal_config,ideal_kernel,ideal_spread_pct,configs,ties,runner_up_config,runner_up_gbps,margin_pct,\
+copy_gbps,copy_pct,in_choice,kernel,kernel_config,kernel_gbps,kernel_loss_pct,\
+portable_kernel,portable_config,portable_gbps,portable_loss_pct";
+
+/// Writes header and rows.
+///
+/// # Errors
+/// When the writer fails.
+pub fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{HEADER}")?;
+    let catalog = &report.tables.catalog;
+    let config = |cell: &Cell| catalog.config(cell.config).to_string();
+    let kernel = |kernel: KernelIndex| catalog.kernel(kernel).to_string();
+    // Kernel, config, throughput and loss; all empty where the kernel has no config at the size.
+    let line = |name: Option<KernelIndex>, point: Option<&LinePoint>| -> [String; 4] {
+        match (name, point) {
+            (Some(name), Some(point)) => {
+                [kernel(name), config(&point.best), number(point.best.gbps), number(point.loss_pct)]
+            }
+            _ => Default::default(),
+        }
+    };
+    for (index, device) in report.answers.devices.iter().enumerate() {
+        let across = report.answers.across.as_ref();
+        let portable = across.and_then(|across| {
+            let position = across.devices.iter().position(|&device| device == index)?;
+            across.portable.choice.as_ref()?.lines.get(position)
+        });
+        let best = device.choice.as_ref().and_then(|choice: &Choice| choice.lines.first());
+        for point in &device.ideal.points {
+            let table = device.table;
+            let mut cells = vec![
+                quoted(&table.device.name),
+                quoted(&table.device.uuid),
+                quoted(&table.provenance.driver),
+                quoted(&table.provenance.version),
+                quoted(&table.provenance.kernel_hash),
+                clock_word(report.clock).to_owned(),
+                report.question.metric.to_string(),
+                report.question.normalization_alone().to_string(),
+                point.n.to_string(),
+                number(point.best.gbps),
+                config(&point.best),
+                kernel(catalog.kernel_of(point.best.config)),
+                number(100.0 * point.best.relative_spread()),
+                point.configs.to_string(),
+                point.ties.to_string(),
+                point.runner_up.as_ref().map(config).unwrap_or_default(),
+                optional(point.runner_up.map(|cell| cell.gbps)),
+                optional(point.margin_pct),
+                optional(point.copy_gbps),
+                optional(point.copy_pct()),
+                device.eligibility.sizes.binary_search(&point.n).is_ok().to_string(),
+            ];
+            for chosen in [best, portable] {
+                cells.extend(line(chosen.map(|line| line.kernel), chosen.and_then(|line| line.at(point.n))));
+            }
+            writeln!(out, "{}", cells.join(","))?;
+        }
+    }
+    Ok(())
+}
+
+fn number(value: f64) -> String {
+    format!("{value:.4}")
+}
+
+fn optional(value: Option<f64>) -> String {
+    value.map_or_else(String::new, number)
+}
+
+/// A cell in quotes where it needs them (RFC 4180).
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}

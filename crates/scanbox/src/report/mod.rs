@@ -1,0 +1,45 @@
+//! Answers as text for people, and as JSON and CSV for machines. Everything here writes to a given writer; nothing
+//! computes an answer.
+
+pub mod csv;
+pub mod grid;
+pub mod json;
+pub mod text;
+
+use scanbox_analysis::answers::{Answers, DeviceAnswer, Question};
+use scanbox_analysis::table::Tables;
+use scanbox_model::device::DeviceKind;
+use scanbox_model::record::Clock;
+
+/// What a report is about.
+#[derive(Debug, Clone, Copy)]
+pub struct Report<'a> {
+    /// The rows, and what configs and kernels are called.
+    pub tables: &'a Tables,
+    /// The answers to show.
+    pub answers: &'a Answers<'a>,
+    /// What was asked.
+    pub question: &'a Question,
+    /// The time that throughput was computed from.
+    pub clock: Clock,
+    /// What has to be known to trust the answers.
+    pub warnings: &'a [String],
+}
+
+/// The word for a clock on the command line and in reports.
+pub fn clock_word(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Steady => "steady",
+        Clock::Span => "span",
+    }
+}
+
+/// The name of a device, with a word where its times mean nothing for GPUs.
+fn title(device: &DeviceAnswer<'_>) -> String {
+    let name = &device.table.device.name;
+    let named = if name.is_empty() { "unnamed device" } else { name };
+    match device.table.kind {
+        Some(DeviceKind::Software) => format!("{named} (software)"),
+        _ => named.to_owned(),
+    }
+}
