@@ -1,49 +1,97 @@
-//! Completes the static link of shaderc.
+//! Completes the static link of shaderc, and rebuilds this crate when a kernel source changes.
 //!
 //! Debian's `libshaderc_combined.a` is not as combined as its name says: it leaves out glslang and SPIRV-Tools, which
-//! Debian ships as archives of their own. Where those stand beside it, they are linked too. With a shaderc from
-//! elsewhere (the Vulkan SDK, the crate's `build-from-source`) nothing is added.
+//! Debian ships as archives of their own. Where the archive that the `shaderc` crate links is such a one, the missing
+//! archives are taken from beside it. A complete one (Vulkan SDK, own build, `shaderc-from-source`) gets nothing.
 
 use std::env;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-/// In the order of their dependencies, for linkers that read archives once.
-const ARCHIVES: [&str; 9] = [
-    "glslang",
-    "MachineIndependent",
-    "GenericCodeGen",
-    "OSDependent",
-    "OGLCompiler",
-    "SPIRV",
-    "HLSL",
-    "SPIRV-Tools-opt",
-    "SPIRV-Tools",
-];
+/// Without these no glslang links.
+const REQUIRED: [&str; 3] = ["glslang", "SPIRV-Tools-opt", "SPIRV-Tools"];
+
+/// Parts of glslang that its releases up to 15 keep in archives of their own, or as empty stand-ins.
+const OPTIONAL: [&str; 6] =
+    ["MachineIndependent", "GenericCodeGen", "OSDependent", "OGLCompiler", "SPIRV", "HLSL"];
 
 fn main() {
-    println!("cargo::rerun-if-env-changed=SHADERC_LIB_DIR");
-    println!("cargo::rerun-if-env-changed=VULKAN_SDK");
-    println!("cargo::rerun-if-changed=build.rs");
+    // The sources are embedded by a macro, whose inputs cargo does not see.
     println!("cargo::rerun-if-changed=../../kernels/glsl");
-    let Some(folder) = debian_folder() else { return };
-    println!("cargo::rustc-link-search=native={}", folder.display());
-    for archive in ARCHIVES.iter().filter(|archive| folder.join(format!("lib{archive}.a")).exists()) {
-        println!("cargo::rustc-link-lib=static:-bundle={archive}");
+    println!("cargo::rerun-if-changed=build.rs");
+    for name in ["SHADERC_LIB_DIR", "VULKAN_SDK", "SHADERC_NO_PKG_CONFIG", "PKG_CONFIG_PATH"] {
+        println!("cargo::rerun-if-env-changed={name}");
     }
-    println!("cargo::rustc-link-lib=dylib=stdc++");
+    if env::var_os("CARGO_FEATURE_SHADERC_FROM_SOURCE").is_some() {
+        return;
+    }
+    let Some(folder) = shaderc_folder() else { return };
+    let combined = folder.join("libshaderc_combined.a");
+    let Some(complete) = defines_glslang(&combined) else { return };
+    println!("cargo::rerun-if-changed={}", combined.display());
+    if complete {
+        return;
+    }
+    println!("cargo::rustc-link-search=native={}", folder.display());
+    let exists = |archive: &str| folder.join(format!("lib{archive}.a")).exists();
+    if let Some(missing) = REQUIRED.into_iter().find(|archive| !exists(archive)) {
+        println!(
+            "cargo::error={} needs lib{missing}.a beside it: run scripts/setup, or install glslang-dev and \
+             spirv-tools, or build with --features scanbox-kernels/shaderc-from-source",
+            combined.display()
+        );
+    }
+    for archive in REQUIRED.into_iter().chain(OPTIONAL).filter(|archive| exists(archive)) {
+        // Whole, because this crate comes before shaderc on the linker's command line and GNU ld reads an archive
+        // once: it would take nothing from it. The binary grows by about 1 %.
+        println!("cargo::rustc-link-lib=static:+whole-archive,-bundle={archive}");
+    }
 }
 
-/// The folder where Debian keeps the archives, unless shaderc comes from elsewhere.
-fn debian_folder() -> Option<PathBuf> {
-    if env::var_os("VULKAN_SDK").is_some() && env::var_os("SHADERC_LIB_DIR").is_none() {
+/// The folder that the `shaderc` crate searches, in its order.
+fn shaderc_folder() -> Option<PathBuf> {
+    if let Some(folder) = env::var_os("SHADERC_LIB_DIR") {
+        return Some(PathBuf::from(folder));
+    }
+    if let Some(sdk) = env::var_os("VULKAN_SDK") {
+        return Some(Path::new(&sdk).join("lib"));
+    }
+    if env::var("CARGO_CFG_TARGET_OS").ok()? != "linux" {
         return None;
     }
-    let multiarch = match env::var("CARGO_CFG_TARGET_ARCH").ok()?.as_str() {
-        "x86_64" => "x86_64-linux-gnu",
-        "aarch64" => "aarch64-linux-gnu",
-        _ => return None,
-    };
-    let folder = env::var_os("SHADERC_LIB_DIR").map_or(Path::new("/usr/lib").join(multiarch), PathBuf::from);
-    let complete = ["libshaderc_combined.a", "libglslang.a", "libSPIRV-Tools.a"];
-    complete.iter().all(|archive| folder.join(archive).exists()).then_some(folder)
+    pkg_config_folder().or_else(|| {
+        let arch = env::var("CARGO_CFG_TARGET_ARCH").ok()?;
+        Some(PathBuf::from(format!("/usr/lib/{arch}-linux-gnu")))
+    })
+}
+
+fn pkg_config_folder() -> Option<PathBuf> {
+    if env::var_os("SHADERC_NO_PKG_CONFIG").is_some() || env::var("HOST") != env::var("TARGET") {
+        return None;
+    }
+    let output = Command::new("pkg-config").args(["--variable=libdir", "shaderc"]).output().ok()?;
+    let folder = String::from_utf8(output.stdout).ok()?;
+    let folder = folder.trim();
+    (output.status.success() && !folder.is_empty()).then(|| PathBuf::from(folder))
+}
+
+/// Whether the archive's symbol index, its first member, names a class of glslang. None where there is no such index.
+fn defines_glslang(archive: &Path) -> Option<bool> {
+    let mut file = File::open(archive).ok()?;
+    // 8 bytes of magic, then a header of 60: name in bytes 0 to 15, size in decimal in bytes 48 to 57.
+    let mut start = [0; 68];
+    file.read_exact(&mut start).ok()?;
+    let (name, size) = (&start[8..24], &start[56..66]);
+    if name.trim_ascii() != b"/" {
+        return None;
+    }
+    let size: u64 = str::from_utf8(size).ok()?.trim().parse().ok()?;
+    let mut index = Vec::new();
+    file.take(size).read_to_end(&mut index).ok()?;
+    // Only defined symbols are in the index; shaderc's own functions name the class in their parameters, so the prefix
+    // of a member of glslang's class is looked for.
+    let member = b"_ZN7glslang7TShader";
+    Some(index.windows(member.len()).any(|window| window == member))
 }

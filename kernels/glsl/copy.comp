@@ -29,9 +29,8 @@ void main() {
         for (uint k = 0u; k < BATCH_SIZE; ++k) {
             const uint vector = first + k * WORKGROUP_SIZE;
             [[unroll]] for (uint i = 0u; i < LANES; ++i) {
-                const uint index = vector * LANES + i;
-                if (index < params.n) {
-                    OutputElements(params.target).at[index] = InputElements(params.source).at[index];
+                if (vector * LANES + i < params.n) {
+                    LANE(params.target.at[vector], i) = LANE(params.source.at[vector], i);
                 }
             }
         }

@@ -9,33 +9,33 @@
 //! It covers the noise between the samples of one run only. Drift during the run is not in it, and the best of many
 //! noisy medians stays optimistic.
 
-/// The factor of the notch (McGill, Tukey and Larsen 1978, section 7).
+/// The factor of the notch: 1.7 * 1.25 / 1.35 (McGill, Tukey and Larsen 1978).
 const NOTCH: f64 = 1.57;
 
-/// A closed interval of times in nanoseconds.
+/// A closed interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// The lower end.
-    pub low_ns: f64,
+    pub low: f64,
     /// The upper end.
-    pub high_ns: f64,
+    pub high: f64,
 }
 
 impl Interval {
-    /// Whether the two have a time in common.
+    /// Whether the two have a value in common.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
-        self.low_ns <= other.high_ns && other.low_ns <= self.high_ns
+        self.low <= other.high && other.low <= self.high
     }
 }
 
-/// The 95 % interval of a median, for comparison with another one (see the module). Without samples or without a
-/// spread it is the median alone.
+/// The interval of a median time in nanoseconds, for comparison with another one (see the module). Without samples or
+/// without a spread it is the median alone.
 #[must_use]
 pub fn median_interval(median_ns: u64, q1_ns: u64, q3_ns: u64, samples: u32) -> Interval {
     let median = median_ns as f64;
     let half = NOTCH * q3_ns.saturating_sub(q1_ns) as f64 / f64::from(samples.max(1)).sqrt();
-    Interval { low_ns: median - half, high_ns: median + half }
+    Interval { low: median - half, high: median + half }
 }
 
 /// The interquartile range over the median: 0.02 says that half the samples lie within 2 % of each other.

@@ -90,10 +90,13 @@ impl Cell {
         stats::relative_spread(self.median_ns, self.q1_ns, self.q3_ns)
     }
 
-    /// The interval by which ties are found.
+    /// The interval of the throughput in GB/s by which ties are found: what the ends of the interval of the time give.
     #[must_use]
     pub fn interval(&self) -> Interval {
-        stats::median_interval(self.median_ns, self.q1_ns, self.q3_ns, self.samples)
+        let time = stats::median_interval(self.median_ns, self.q1_ns, self.q3_ns, self.samples);
+        let bytes = self.gbps * self.median_ns as f64;
+        let high = if time.low > 0.0 { bytes / time.low } else { f64::INFINITY };
+        Interval { low: bytes / time.high, high }
     }
 }
 

@@ -6,12 +6,12 @@
 use scanbox_kernels::plan::Plan;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Status, TimeStats};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Failure, Interval};
 
 /// Settings of the measurement. All times are device time, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Protocol {
     /// Work of the same kernel right before the first sample, at least. Clocks fall as soon as a device idles.
     pub warm_up_ns_min: u64,

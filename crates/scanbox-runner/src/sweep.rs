@@ -14,9 +14,11 @@ use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::{Plan, Shader};
 use scanbox_kernels::reference::Input;
+use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Record, SCHEMA, Status};
 use scanbox_model::space::Point;
 use scanbox_model::units::throughput_gbps;
+use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Failure, PipelineInfo};
 use crate::measure::{Measurement, Protocol, measure};
@@ -42,12 +44,17 @@ pub struct Job {
     pub protocol: Protocol,
     /// The run stops before the next row when this time is over.
     pub budget: Option<Duration>,
+    /// Position of the first row in the order of the run: not 0 where another process began it.
+    pub order_start: u64,
+    /// Make each pipeline right before its config runs, not all of them first: slower, but a driver that dies of a
+    /// shader dies with a culprit.
+    pub one_by_one: bool,
     /// What every row of the run says about its origin.
     pub origin: Origin,
 }
 
 /// The part of a record that is the same for all rows of a run, beside the device.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Origin {
     /// Identity of the run.
     pub run_id: String,
@@ -90,7 +97,7 @@ pub enum Event<'a> {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
     /// Every point has a row.
     Complete,
@@ -131,7 +138,7 @@ pub fn run<E: From<Failure>>(
         seconds: BTreeMap::new(),
         pipelines: HashMap::new(),
         canary: None,
-        order_index: 0,
+        order_index: job.order_start,
     };
     let end = sweep.run(compiler)?;
     let mut seconds = sweep.seconds;
@@ -174,7 +181,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
                 }
                 self.time_canary()?;
                 (self.observer)(Event::Started { point: &point })?;
-                let (record, fatal) = self.attempt(&point, input);
+                let (record, fatal) = self.attempt(compiler, &point, input);
                 (self.observer)(Event::Finished { record: &record })?;
                 if fatal {
                     return Ok(End::DeviceUnusable);
@@ -191,18 +198,25 @@ impl<E: From<Failure>> Sweep<'_, E> {
         self.job.budget.is_some_and(|budget| self.started.elapsed() >= budget).then_some(End::Budget)
     }
 
-    /// Compiles every shader and creates every pipeline of the job, before anything is timed.
+    /// Compiles the shaders and creates the pipelines of the job, before anything is timed.
     fn prepare(&mut self, compiler: &Compiler) -> Result<(), E> {
-        let start = Instant::now();
-        let device = self.backend.profile().clone();
-        let mut shaders: BTreeSet<Shader> = catalog::helper_shaders(&device).into_iter().collect();
-        for point in &self.job.points {
-            if let Ok(plan) = catalog::plan(&point.config, point.n, &device) {
-                shaders.extend(plan.passes.into_iter().map(|pass| pass.shader));
+        let device = self.backend.profile();
+        let mut shaders: BTreeSet<Shader> = catalog::helper_shaders(device).into_iter().collect();
+        if !self.job.one_by_one {
+            for point in &self.job.points {
+                if let Ok(plan) = catalog::plan(&point.config, point.n, device) {
+                    shaders.extend(plan.passes.into_iter().map(|pass| pass.shader));
+                }
             }
         }
-        let shaders: Vec<Shader> = shaders.into_iter().collect();
         (self.observer)(Event::Compiling { shaders: shaders.len() })?;
+        self.make_pipelines(compiler, shaders.into_iter().collect());
+        Ok(())
+    }
+
+    /// Makes pipelines of shaders; each outcome is kept.
+    fn make_pipelines(&mut self, compiler: &Compiler, shaders: Vec<Shader>) {
+        let start = Instant::now();
         let mut modules = Vec::new();
         for (shader, outcome) in shaders.iter().zip(compiler.compile_all(&shaders)) {
             match outcome {
@@ -221,7 +235,6 @@ impl<E: From<Failure>> Sweep<'_, E> {
             self.pipelines.insert(module.shader, prepared);
         }
         self.spend("pipelines", start);
-        Ok(())
     }
 
     fn spend(&mut self, phase: &'static str, since: Instant) {
@@ -233,8 +246,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let device = self.backend.profile();
         let mut groups: Vec<(Input, Vec<Point>)> = Vec::new();
         for &point in &self.job.points {
-            let kind = catalog::input_kind(&point.config.kernel, device, self.job.largest_n);
-            let input = Input { kind, seed: self.job.seed };
+            let input = input_of(&point, device, self.job.largest_n, self.job.seed);
             match groups.iter_mut().find(|(other, _)| *other == input) {
                 Some((_, points)) => points.push(point),
                 None => groups.push((input, vec![point])),
@@ -326,9 +338,9 @@ impl<E: From<Failure>> Sweep<'_, E> {
     }
 
     /// One point: plan, verify, measure, record. The second value says that the device cannot be used any more.
-    fn attempt(&mut self, point: &Point, input: Input) -> (Record, bool) {
+    fn attempt(&mut self, compiler: &Compiler, point: &Point, input: Input) -> (Record, bool) {
         let mut record = self.blank_record(point, input);
-        let failure = match self.try_point(point, &mut record) {
+        let failure = match self.try_point(compiler, point, &mut record) {
             Ok(measured) => {
                 record.status = Status::Ok;
                 record.samples = measured.samples;
@@ -342,15 +354,15 @@ impl<E: From<Failure>> Sweep<'_, E> {
         (self.failed(record, &failure), fatal)
     }
 
-    fn try_point(&mut self, point: &Point, record: &mut Record) -> Result<Measurement, Failure> {
+    fn try_point(&mut self, compiler: &Compiler, point: &Point, record: &mut Record) -> Result<Measurement, Failure> {
         let device = self.backend.profile().clone();
         let plan = catalog::plan(&point.config, point.n, &device)
             .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
         for pass in &plan.passes {
-            let (info, compile_ms) = match self.pipelines.get(&pass.shader) {
-                Some(prepared) => prepared.clone()?,
-                None => return Err(Failure::new(Status::PipelineError, format!("no pipeline for {}", pass.shader))),
-            };
+            if !self.pipelines.contains_key(&pass.shader) {
+                self.make_pipelines(compiler, vec![pass.shader.clone()]);
+            }
+            let (info, compile_ms) = self.pipelines[&pass.shader].clone()?;
             record.registers = info.registers;
             record.compile_ms = Some(compile_ms);
         }
@@ -383,44 +395,54 @@ impl<E: From<Failure>> Sweep<'_, E> {
         record
     }
 
-    /// The record of a point before it ran.
     fn blank_record(&self, point: &Point, input: Input) -> Record {
-        let device = self.backend.profile();
-        let config = &point.config;
-        let kernel = &config.kernel;
-        let resolved = catalog::resolve(kernel, device);
-        Record {
-            schema: SCHEMA,
-            run_id: self.job.origin.run_id.clone(),
-            device: device.name.clone(),
-            device_uuid: device.uuid.clone(),
-            driver: device.driver.clone(),
-            kernel_hash: self.job.origin.kernel_hash.clone(),
-            subject: "scanbox".to_owned(),
-            subject_version: self.job.origin.version.clone(),
-            config_id: config.to_string(),
-            kernel_id: kernel.to_string(),
-            n_elements: point.n,
-            mode: Some(kernel.mode()),
-            element: Some(kernel.element()),
-            op: Some(kernel.operator()),
-            element_bytes: kernel.element().bytes(),
-            bytes_moved: kernel.bytes_moved(point.n),
-            input: input.to_string(),
-            family: Some(kernel.family()),
-            batch_size: Some(kernel.batch_size),
-            vector_width: Some(kernel.vector_width),
-            workgroup_size: Some(config.workgroup_size),
-            workgroups: u32::try_from(config.tiles(point.n)).ok(),
-            lookback: Some(kernel.lookback),
-            block_scan: Some(kernel.block_scan),
-            load_layout: Some(kernel.load_layout),
-            tile_state: Some(resolved.tile_state),
-            reset: Some(resolved.reset),
-            subgroup_size: Some(device.subgroup_size),
-            ..Record::default()
-        }
+        blank_record(point, &input, self.backend.profile(), &self.job.origin)
     }
+}
+
+/// The record of a point before it ran.
+#[must_use]
+pub fn blank_record(point: &Point, input: &Input, device: &DeviceProfile, origin: &Origin) -> Record {
+    let config = &point.config;
+    let kernel = &config.kernel;
+    let resolved = catalog::resolve(kernel, device);
+    Record {
+        schema: SCHEMA,
+        run_id: origin.run_id.clone(),
+        device: device.name.clone(),
+        device_uuid: device.uuid.clone(),
+        driver: device.driver.clone(),
+        kernel_hash: origin.kernel_hash.clone(),
+        subject: "scanbox".to_owned(),
+        subject_version: origin.version.clone(),
+        config_id: config.to_string(),
+        kernel_id: kernel.to_string(),
+        n_elements: point.n,
+        mode: Some(kernel.mode()),
+        element: Some(kernel.element()),
+        op: Some(kernel.operator()),
+        element_bytes: kernel.element().bytes(),
+        bytes_moved: kernel.bytes_moved(point.n),
+        input: input.to_string(),
+        family: Some(kernel.family()),
+        batch_size: Some(kernel.batch_size),
+        vector_width: Some(kernel.vector_width),
+        workgroup_size: Some(config.workgroup_size),
+        workgroups: u32::try_from(config.tiles(point.n)).ok(),
+        lookback: Some(kernel.lookback),
+        block_scan: Some(kernel.block_scan),
+        load_layout: Some(kernel.load_layout),
+        tile_state: Some(resolved.tile_state),
+        reset: Some(resolved.reset),
+        subgroup_size: Some(device.subgroup_size),
+        ..Record::default()
+    }
+}
+
+/// The input that a point of a sweep runs on.
+#[must_use]
+pub fn input_of(point: &Point, device: &DeviceProfile, largest_n: u64, seed: u64) -> Input {
+    Input { kind: catalog::input_kind(&point.config.kernel, device, largest_n), seed }
 }
 
 /// Now, in UTC, to the second.

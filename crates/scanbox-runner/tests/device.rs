@@ -41,7 +41,10 @@ fn is_skipped() -> bool {
 }
 
 fn options() -> Options {
-    Options { validation: std::env::var_os("SCANBOX_VALIDATION").is_some_and(|on| on == "1"), ..Options::default() }
+    Options {
+        validation: std::env::var_os("SCANBOX_VALIDATION").is_some_and(|on| on == "1"),
+        ..Options::default()
+    }
 }
 
 impl Bench {
@@ -86,7 +89,8 @@ impl Bench {
         let device = self.device();
         device.load(input, plan.n).unwrap_or_else(|failure| panic!("{}: {failure}", plan.label));
         for run in ["first", "second"] {
-            let comparison = device.verify(plan).unwrap_or_else(|failure| panic!("{}: {failure}", plan.label));
+            let comparison =
+                device.verify(plan).unwrap_or_else(|failure| panic!("{}: {failure}", plan.label));
             let Comparison { compared, mismatches, first, .. } = comparison;
             assert_eq!((mismatches, first), (0, None), "{} n={} {input}, {run} run", plan.label, plan.n);
             assert!(compared >= plan.n, "{compared} of {} elements compared", plan.n);
@@ -94,13 +98,19 @@ impl Bench {
     }
 
     /// Checks a config at a size on an input. A config that the rules reject on this device is no failure, and said.
+    /// Random words are bounded where the tile state cannot carry the total of full-range ones.
     #[allow(clippy::print_stderr, reason = "what was not tested has to be said")]
     fn check(&mut self, label: &str, n: u64, input: &Input) {
         let config: Config = label.parse().unwrap();
-        match catalog::plan(&config, n, self.device().profile()) {
+        let profile = self.device().profile();
+        let kind = match input.kind {
+            InputKind::Random => catalog::input_kind(&config.kernel, profile, n),
+            kind => kind,
+        };
+        match catalog::plan(&config, n, profile) {
             Ok(plan) => {
                 self.prepare(&plan);
-                self.check_plan(&plan, input);
+                self.check_plan(&plan, &Input { kind, ..*input });
             }
             Err(rejection) => eprintln!("not tested: {label} at {n}: {rejection}"),
         }
@@ -303,6 +313,8 @@ fn too_much_memory_is_a_failure_and_no_end() {
     assert_eq!(failure.status, Status::OutOfMemory);
     assert!(failure.reason.contains("input buffer of 281474976710656 bytes"), "{failure}");
     assert!(!failure.is_fatal());
+    let failure = bench.device().load(&RANDOM, u64::MAX).unwrap_err();
+    assert_eq!(failure.status, Status::OutOfMemory);
     let plan = bench.copy(1000);
     bench.check_plan(&plan, &RANDOM);
 }

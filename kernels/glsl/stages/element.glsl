@@ -25,9 +25,3 @@ layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES * LANES)
 layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES * LANES) restrict writeonly buffer OutputVectors {
     Vector at[];
 };
-layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) restrict readonly buffer InputElements {
-    Element at[];
-};
-layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) restrict writeonly buffer OutputElements {
-    Element at[];
-};

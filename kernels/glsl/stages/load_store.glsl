@@ -18,27 +18,23 @@ bool is_full(const uint tile) {
 }
 
 void load_partial_tile(const uint tile, out Vector items[BATCH_SIZE]) {
-    InputElements source = InputElements(params.source);
-    const uint first = tile * TILE_ELEMENTS + invocation_rank() * (BATCH_SIZE * LANES);
+    const uint first = tile * TILE_VECTORS + invocation_rank() * BATCH_SIZE;
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
         [[unroll]] for (uint i = 0u; i < LANES; ++i) {
-            const uint index = first + k * LANES + i;
             LANE(items[k], i) = identity();
-            if (index < params.n) {
-                LANE(items[k], i) = source.at[index];
+            if ((first + k) * LANES + i < params.n) {
+                LANE(items[k], i) = LANE(params.source.at[first + k], i);
             }
         }
     }
 }
 
 void store_partial_tile(const uint tile, const Vector items[BATCH_SIZE]) {
-    OutputElements target = OutputElements(params.target);
-    const uint first = tile * TILE_ELEMENTS + invocation_rank() * (BATCH_SIZE * LANES);
+    const uint first = tile * TILE_VECTORS + invocation_rank() * BATCH_SIZE;
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
         [[unroll]] for (uint i = 0u; i < LANES; ++i) {
-            const uint index = first + k * LANES + i;
-            if (index < params.n) {
-                target.at[index] = LANE(items[k], i);
+            if ((first + k) * LANES + i < params.n) {
+                LANE(params.target.at[first + k], i) = LANE(items[k], i);
             }
         }
     }

@@ -99,7 +99,10 @@ impl Call {
                 let groups = spread(pass.workgroups, max_workgroup_count);
                 let too_many = || {
                     let (label, count) = (&plan.label, pass.workgroups);
-                    Failure::new(Status::Unsupported, format!("{label} needs {count} workgroups per dispatch"))
+                    Failure::new(
+                        Status::Unsupported,
+                        format!("{label} needs {count} workgroups per dispatch"),
+                    )
                 };
                 let (groups, started) = groups.ok_or_else(too_many)?;
                 if pass.words.contains(&Word::TicketBase) {

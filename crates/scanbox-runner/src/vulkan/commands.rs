@@ -8,11 +8,11 @@ use std::time::Duration;
 use ash::vk;
 use scanbox_model::record::Status;
 
+use super::call::Push;
 use super::device::Gpu;
+use super::failed;
 use super::memory::Buffer;
 use super::timestamps::Timestamps;
-use super::call::Push;
-use super::failed;
 use crate::backend::Failure;
 use crate::measure::duration_ns;
 
@@ -90,7 +90,10 @@ impl Commands {
             }
             Err(vk::Result::TIMEOUT) => Err(Failure::new(
                 Status::Timeout,
-                format!("the device did not finish within {} s", limit.as_secs_f64()),
+                format!(
+                    "the device did not finish within {} s (--timeout sets the limit)",
+                    limit.as_secs_f64()
+                ),
             )),
             Err(result) => Err(failed("vkWaitForFences", result)),
         }
@@ -218,8 +221,7 @@ impl Recorder<'_> {
             from_offset + bytes <= from.bytes() && to_offset + bytes <= to.bytes(),
             "the copy ends inside both buffers"
         );
-        let region =
-            vk::BufferCopy::default().src_offset(from_offset).dst_offset(to_offset).size(bytes);
+        let region = vk::BufferCopy::default().src_offset(from_offset).dst_offset(to_offset).size(bytes);
         // SAFETY: the command buffer is recording; both ranges are inside their buffers, which outlive the
         // submission.
         unsafe { self.gpu().raw.cmd_copy_buffer(self.commands.buffer, from.raw(), to.raw(), &[region]) };
@@ -268,9 +270,7 @@ impl Recorder<'_> {
         // SAFETY: the fence belongs to this buffer alone and is not pending; the queue is used by one thread only,
         // because everything that submits needs `&mut` of the session.
         unsafe {
-            gpu.raw
-                .reset_fences(&[*fence])
-                .and_then(|()| gpu.raw.queue_submit2(gpu.queue, &submits, *fence))
+            gpu.raw.reset_fences(&[*fence]).and_then(|()| gpu.raw.queue_submit2(gpu.queue, &submits, *fence))
         }
         .map_err(|result| failed("vkQueueSubmit2", result))
     }

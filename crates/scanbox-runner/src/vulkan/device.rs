@@ -56,7 +56,9 @@ pub(super) fn candidates(instance: &Instance) -> Result<Vec<Candidate>, VulkanEr
     // SAFETY: the instance is valid.
     let physical = unsafe { instance.raw.enumerate_physical_devices() }.map_err(|result| match result {
         // What the loader returns when drivers are installed but none of them works.
-        vk::Result::ERROR_INITIALIZATION_FAILED | vk::Result::ERROR_INCOMPATIBLE_DRIVER => VulkanError::NoDevice,
+        vk::Result::ERROR_INITIALIZATION_FAILED | vk::Result::ERROR_INCOMPATIBLE_DRIVER => {
+            VulkanError::NoDevice
+        }
         result => VulkanError::call("vkEnumeratePhysicalDevices", result),
     })?;
     let mut candidates: Vec<_> =
@@ -98,9 +100,8 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
         unsafe { instance.raw.get_physical_device_properties2(raw, &mut properties) };
     }
     if has(vk::API_VERSION_1_3) {
-        let mut chain = vk::PhysicalDeviceFeatures2::default()
-            .push_next(&mut features.v12)
-            .push_next(&mut features.v13);
+        let mut chain =
+            vk::PhysicalDeviceFeatures2::default().push_next(&mut features.v12).push_next(&mut features.v13);
         // SAFETY: `raw` comes from this instance, and the device knows every structure in the chain.
         unsafe { instance.raw.get_physical_device_features2(raw, &mut chain) };
         features.v10 = chain.features;
@@ -123,8 +124,8 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
     let subgroup_size = subgroup.subgroup_size.clamp(min, max);
     // A device with one size needs no pinning, and is then not bound by the number of subgroups that a pinned
     // workgroup may have: lavapipe allows 32 of them, but 1,024 invocations in subgroups of 8.
-    let pins_subgroup_size = min != max
-        && properties13.required_subgroup_size_stages.contains(vk::ShaderStageFlags::COMPUTE);
+    let pins_subgroup_size =
+        min != max && properties13.required_subgroup_size_stages.contains(vk::ShaderStageFlags::COMPUTE);
     let mut max_workgroup_size =
         limits.max_compute_work_group_invocations.min(limits.max_compute_work_group_size[0]);
     if pins_subgroup_size {
@@ -306,11 +307,10 @@ impl Gpu {
     pub fn new(instance: Instance, candidate: &Candidate) -> Result<Arc<Self>, VulkanError> {
         let Candidate { raw: physical, queue_family, limits, listed } = candidate;
         let mut features = Features::to_enable(listed.profile.int64_atomics);
-        let mut statistics_feature =
-            vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default().pipeline_executable_info(true);
-        let queues = [vk::DeviceQueueCreateInfo::default()
-            .queue_family_index(*queue_family)
-            .queue_priorities(&[1.0])];
+        let mut statistics_feature = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default()
+            .pipeline_executable_info(true);
+        let queues =
+            [vk::DeviceQueueCreateInfo::default().queue_family_index(*queue_family).queue_priorities(&[1.0])];
         let statistics_extension = [khr::pipeline_executable_properties::NAME.as_ptr()];
         let mut info = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queues)

@@ -58,12 +58,11 @@ impl Instance {
             .engine_name(c"scanbox")
             .api_version(vk::API_VERSION_1_3);
         let info = vk::InstanceCreateInfo::default().application_info(&application);
-        let raw = if validation {
+        if validation {
             return Self::with_validation(entry, info);
-        } else {
-            // SAFETY: `info` and what it points to live until the call returns.
-            unsafe { entry.create_instance(&info, None) }.map_err(creation_error)?
-        };
+        }
+        // SAFETY: `info` and what it points to live until the call returns.
+        let raw = unsafe { entry.create_instance(&info, None) }.map_err(creation_error)?;
         Ok(Self { raw, messenger: None, _entry: entry })
     }
 

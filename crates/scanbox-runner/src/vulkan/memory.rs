@@ -12,7 +12,7 @@ use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS};
 use scanbox_kernels::reference::{Input, scan_in_place};
 use scanbox_model::record::Status;
 
-use super::commands::{Access, Commands};
+use super::commands::Commands;
 use super::device::Gpu;
 use super::failed;
 use crate::backend::Failure;
@@ -39,14 +39,14 @@ pub(super) struct Buffer {
 impl Buffer {
     /// A buffer of at least `bytes` bytes.
     pub fn new(gpu: &Arc<Gpu>, name: &str, bytes: u64, location: MemoryLocation) -> Result<Self, Failure> {
-        let bytes = bytes.next_multiple_of(VECTOR_BYTES);
         let too_large = |reason: String| {
             Failure::new(Status::OutOfMemory, format!("{name} buffer of {bytes} bytes: {reason}"))
         };
         let max_bytes = gpu.limits.max_buffer_bytes;
-        if bytes > max_bytes {
-            return Err(too_large(format!("the device allows {max_bytes} bytes per buffer")));
-        }
+        let bytes = bytes
+            .checked_next_multiple_of(VECTOR_BYTES)
+            .filter(|bytes| *bytes <= max_bytes)
+            .ok_or_else(|| too_large(format!("the device allows {max_bytes} bytes per buffer")))?;
         let info = vk::BufferCreateInfo::default()
             .size(bytes)
             .usage(
@@ -56,7 +56,7 @@ impl Buffer {
                     | vk::BufferUsageFlags::TRANSFER_DST,
             )
             .sharing_mode(vk::SharingMode::EXCLUSIVE);
-        // SAFETY: the size is not zero (see `reserve`) and within the limit; bufferDeviceAddress is enabled.
+        // SAFETY: the size is not zero (the callers see to it) and within the limit; bufferDeviceAddress is enabled.
         let raw = unsafe { gpu.raw.create_buffer(&info, None) }
             .map_err(|result| too_large(failed("vkCreateBuffer", result).reason))?;
         // An owner from here on.
@@ -80,8 +80,7 @@ impl Buffer {
             error => Failure::new(Status::RuntimeError, format!("{name} buffer of {bytes} bytes: {error}")),
         })?;
         // SAFETY: the memory was allocated for this buffer alone and is not bound to another.
-        let bound =
-            unsafe { gpu.raw.bind_buffer_memory(raw, allocation.memory(), allocation.offset()) };
+        let bound = unsafe { gpu.raw.bind_buffer_memory(raw, allocation.memory(), allocation.offset()) };
         buffer.allocation = Some(allocation);
         bound.map_err(|result| failed("vkBindBufferMemory", result))?;
         let address_info = vk::BufferDeviceAddressInfo::default().buffer(raw);
@@ -108,7 +107,10 @@ impl Buffer {
         let words = (self.bytes / WORD_BYTES) as usize;
         let allocation = self.allocation.as_ref().expect("a buffer has its memory until it is dropped");
         let pointer = allocation.mapped_ptr().expect("the memory was asked for in host memory").cast::<u32>();
-        assert!(pointer.is_aligned(), "mapped memory is aligned to at least 64 bytes (minMemoryMapAlignment)");
+        assert!(
+            pointer.is_aligned(),
+            "mapped memory is aligned to at least 64 bytes (minMemoryMapAlignment)"
+        );
         // SAFETY: the memory is mapped, at least `bytes` long, aligned, used by this buffer alone, and any bits are
         // a valid u32. `&mut self` keeps other host accesses out; the device is not using the buffer, because its
         // submissions are waited for before this is called.
@@ -260,11 +262,9 @@ impl Memory {
 
 impl Large {
     fn new(gpu: &Arc<Gpu>, n: u64) -> Result<Self, Failure> {
+        // A size that overflows is refused like any other that is too large.
         let new = |name, words: u64| {
-            let bytes = words.max(1).checked_mul(WORD_BYTES).ok_or_else(|| {
-                Failure::new(Status::OutOfMemory, format!("{name} buffer of {words} words: not addressable"))
-            })?;
-            Buffer::new(gpu, name, bytes, MemoryLocation::GpuOnly)
+            Buffer::new(gpu, name, words.max(1).saturating_mul(WORD_BYTES), MemoryLocation::GpuOnly)
         };
         Ok(Self {
             n,
@@ -275,13 +275,7 @@ impl Large {
         })
     }
 
-    fn fill(
-        &mut self,
-        input: &Input,
-        n: u64,
-        staging: &mut [Slot],
-        limit: Duration,
-    ) -> Result<(), Failure> {
+    fn fill(&mut self, input: &Input, n: u64, staging: &mut [Slot], limit: Duration) -> Result<(), Failure> {
         let (start, mut total) = match self.loaded.take() {
             Some(loaded) if loaded.input == *input => {
                 if n <= loaded.n {
@@ -335,7 +329,7 @@ impl Slot {
             let from = half * CHUNK as u64 * WORD_BYTES;
             recorder.copy((&self.buffer, from), (target, first * WORD_BYTES), length * WORD_BYTES);
         }
-        recorder.barrier(Access::TRANSFER, Access::COMPUTE);
+        // What is submitted next begins with a barrier that covers these copies.
         recorder.submit()?;
         self.pending = true;
         Ok(())

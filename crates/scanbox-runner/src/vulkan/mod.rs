@@ -34,10 +34,10 @@ use self::device::{Candidate, Gpu};
 use self::instance::{Instance, ValidationLog};
 use self::memory::Memory;
 use self::pipeline::Pipelines;
-#[doc(hidden)]
-pub use self::timing::Tamper;
 use self::timestamps::Timestamps;
 use self::timing::Session;
+#[doc(hidden)]
+pub use self::timing::Tamper;
 use crate::backend::{Backend, Comparison, Failure, Interval, PipelineInfo};
 use crate::ledger::Ledger;
 

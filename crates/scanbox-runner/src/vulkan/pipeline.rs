@@ -12,8 +12,8 @@ use rayon::prelude::*;
 use scanbox_kernels::plan::{Module, Shader};
 use scanbox_model::record::Status;
 
-use super::device::Gpu;
 use super::call::PUSH_BYTES;
+use super::device::Gpu;
 use crate::backend::{Failure, PipelineInfo};
 
 /// All pipelines of a session. They share one layout: no descriptors, and all push constants there may be.
@@ -129,8 +129,7 @@ impl Pipelines {
 
         let module_info = vk::ShaderModuleCreateInfo::default().code(&module.spirv);
         // SAFETY: the words come from the compiler, for this version of Vulkan and the features that are enabled.
-        let raw_module =
-            unsafe { gpu.raw.create_shader_module(&module_info, None) }.map_err(refused)?;
+        let raw_module = unsafe { gpu.raw.create_shader_module(&module_info, None) }.map_err(refused)?;
         let mut pinned = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default()
             .required_subgroup_size(shader.subgroup_size);
         let mut stage = vk::PipelineShaderStageCreateInfo::default()
@@ -206,7 +205,10 @@ fn check_shape(shader: &Shader, gpu: &Gpu) -> Result<(), Failure> {
             ));
         }
     } else if subgroup != profile.subgroup_size {
-        return unsupported(format!("the device only has subgroups of {} invocations", profile.subgroup_size));
+        return unsupported(format!(
+            "the device only has subgroups of {} invocations",
+            profile.subgroup_size
+        ));
     }
     // Full subgroups (VUID-VkPipelineShaderStageCreateInfo-flags-02758 and 02759).
     let multiple = if gpu.limits.pins_subgroup_size { subgroup } else { profile.max_subgroup_size };
@@ -218,8 +220,8 @@ fn check_shape(shader: &Shader, gpu: &Gpu) -> Result<(), Failure> {
 
 /// Registers per invocation, from whatever the driver calls them.
 fn registers(gpu: &Gpu, pipeline: vk::Pipeline) -> Option<u32> {
-    /// NVIDIA; RADV and AMDVLK; ANV; Turnip.
-    const NAMES: [&str; 5] = ["Register Count", "VGPRs", "numUsedVgprs", "GRF registers", "Max Regs"];
+    /// In the words of NVIDIA, RADV, AMDVLK, ANV and Turnip.
+    const NAMES: [&str; 5] = ["Register Count", "VGPRs", "numUsedVgprs", "GRF registers", "Registers used"];
     let functions = gpu.statistics.as_ref()?;
     let info = vk::PipelineExecutableInfoKHR::default().pipeline(pipeline).executable_index(0);
     // SAFETY: the extension and its feature are enabled, and the pipeline was created with CAPTURE_STATISTICS. A

@@ -151,11 +151,23 @@ impl Session {
         }
         let fill = plan.scratch.fill_each_call.then(|| catalog::fill(plan.scratch.bytes, &self.gpu.profile));
         let plans = fill.iter().chain([plan]);
-        Call::prepare(plans, plan.scratch, &self.memory, &self.pipelines, self.gpu.profile.max_workgroup_count)
+        Call::prepare(
+            plans,
+            plan.scratch,
+            &self.memory,
+            &self.pipelines,
+            self.gpu.profile.max_workgroup_count,
+        )
     }
 
     fn helper(&self, plan: &Plan) -> Result<Call, Failure> {
-        Call::prepare([plan], plan.scratch, &self.memory, &self.pipelines, self.gpu.profile.max_workgroup_count)
+        Call::prepare(
+            [plan],
+            plan.scratch,
+            &self.memory,
+            &self.pipelines,
+            self.gpu.profile.max_workgroup_count,
+        )
     }
 
     /// Reads what belongs at `index`, and what is there.

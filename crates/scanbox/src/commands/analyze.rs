@@ -74,17 +74,14 @@ fn runs(word: String) -> Runs {
     if word == "all" { Runs::All } else { Runs::Latest }
 }
 
-/// Runs the command on the real standard streams. A reader that closes the pipe early ends it quietly.
+/// Runs the command on the real standard streams.
 ///
 /// # Errors
-/// When a file cannot be read or holds nothing to analyse: exit code 1.
+/// When a file cannot be read or holds nothing to analyse, or when nobody reads the output.
 pub fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
     let mut out = BufWriter::new(io::stdout().lock());
-    match analyze(args, terminal_width(), &mut out, &mut io::stderr().lock()) {
-        Err(error) if is_broken_pipe(&error) => Ok(ExitCode::SUCCESS),
-        Err(error) => Err(error),
-        Ok(()) => Ok(ExitCode::SUCCESS),
-    }
+    analyze(args, terminal_width(), &mut out, &mut io::stderr().lock())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Writes the answers to `out` and the warnings to `err`. Lines of tables have at most `width` characters.
@@ -106,10 +103,16 @@ fn analyze(
     let (answers, more) = answer(&tables, &question);
     warnings.extend(more.iter().map(ToString::to_string));
     for warning in &warnings {
-        writeln!(err, "warning: {warning}").context("standard error")?;
+        // A closed stderr must not cost the answer.
+        let _ = writeln!(err, "warning: {warning}");
     }
-    let report =
-        Report { tables: &tables, answers: &answers, question: &question, clock: args.time, warnings: &warnings };
+    let report = Report {
+        tables: &tables,
+        answers: &answers,
+        question: &question,
+        clock: args.time,
+        warnings: &warnings,
+    };
     let written = match args.format {
         Format::Table => text::write(&report, Style::Text { width }, out),
         Format::Md => text::write(&report, Style::Markdown, out),
@@ -157,13 +160,18 @@ fn add_file(builder: &mut Builder, path: &Path, warnings: &mut Vec<String>) -> a
 }
 
 /// The metadata beside a file; `None` where there is none, or where it is about a device that is not in the file.
-fn metadata_of(path: &Path, records: &[Record], warnings: &mut Vec<String>) -> anyhow::Result<Option<Metadata>> {
+fn metadata_of(
+    path: &Path,
+    records: &[Record],
+    warnings: &mut Vec<String>,
+) -> anyhow::Result<Option<Metadata>> {
     let beside = Metadata::path_beside(path);
     if !beside.exists() {
         return Ok(None);
     }
     let metadata = Metadata::read(&beside)?;
-    let belongs = |record: &Record| record.device_uuid == metadata.device.uuid && record.device == metadata.device.name;
+    let belongs =
+        |record: &Record| record.device_uuid == metadata.device.uuid && record.device == metadata.device.name;
     if records.is_empty() || records.iter().any(belongs) {
         return Ok(Some(metadata));
     }
@@ -188,19 +196,17 @@ fn nothing_usable(args: &AnalyzeArgs, tables: &Tables) -> String {
     }
     counts.extend(tables.other_subjects.iter().map(|(subject, rows)| format!("{rows} of {subject}")));
     let found = if counts.is_empty() { "no rows".to_owned() } else { counts.join(", ") };
-    format!("{}: no row of scanbox is ok and has a {} time ({found})", files.join(", "), clock_word(args.time))
+    format!(
+        "{}: no row of scanbox is ok and has a {} time ({found})",
+        files.join(", "),
+        clock_word(args.time)
+    )
 }
 
 /// The width of the terminal: COLUMNS where it is set, else what the terminal says; `None` into a file or pipe.
 fn terminal_width() -> Option<usize> {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let terminal = || comfy_table::Table::new().width().filter(|_| io::stdout().is_terminal()).map(usize::from);
+    let terminal =
+        || comfy_table::Table::new().width().filter(|_| io::stdout().is_terminal()).map(usize::from);
     columns.filter(|&columns| columns > 0).or_else(terminal)
-}
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .filter_map(|cause| cause.downcast_ref::<io::Error>())
-        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -111,13 +111,19 @@ impl Grid {
         table.set_header(self.columns.iter().map(|column| column.header));
         for row in &self.rows {
             // In a Markdown table a bar ends the cell.
-            table.add_row(row.iter().map(|cell| if preset == presets::NOTHING { cell.clone() } else { cell.replace('|', "\\|") }));
+            table.add_row(row.iter().map(|cell| {
+                if preset == presets::NOTHING { cell.clone() } else { cell.replace('|', "\\|") }
+            }));
         }
         for (index, column) in self.columns.iter().enumerate() {
             if let Some(setting) = table.column_mut(index) {
                 let last = index + 1 == self.columns.len() && preset == presets::NOTHING;
                 setting.set_padding(if last { (0, 0) } else { padding });
-                setting.set_cell_alignment(if column.numbers { CellAlignment::Right } else { CellAlignment::Left });
+                setting.set_cell_alignment(if column.numbers {
+                    CellAlignment::Right
+                } else {
+                    CellAlignment::Left
+                });
             }
         }
         table.trim_fmt()

@@ -233,7 +233,12 @@ impl Labels<'_> {
             newest_utc: table.newest_utc.clone(),
             rows: Rows {
                 total: table.summary.rows,
-                by_status: table.summary.by_status.iter().map(|(status, &count)| (status.word(), count)).collect(),
+                by_status: table
+                    .summary
+                    .by_status
+                    .iter()
+                    .map(|(status, &count)| (status.word(), count))
+                    .collect(),
                 replaced: table.summary.replaced,
                 without_time: table.summary.without_time,
                 space: match table.space_origin {
@@ -244,7 +249,12 @@ impl Labels<'_> {
                 planned_with_row: table.summary.planned_points.map(|_| table.summary.planned_with_row),
             },
             ideal: Ideal {
-                kernels: device.ideal.uses.iter().map(|(&kernel, &sizes)| (self.kernel(kernel), sizes)).collect(),
+                kernels: device
+                    .ideal
+                    .uses
+                    .iter()
+                    .map(|(&kernel, &sizes)| (self.kernel(kernel), sizes))
+                    .collect(),
                 points: device.ideal.points.iter().map(|point| self.ideal_row(point)).collect(),
             },
             comparison: self.comparison(&device.eligibility),
@@ -289,7 +299,8 @@ impl Labels<'_> {
     }
 
     fn ranked(&self, ranking: &Ranking) -> Ranked {
-        let row = |score: &Score| RankedKernel { kernel: self.kernel(score.kernel), score: Number(score.score) };
+        let row =
+            |score: &Score| RankedKernel { kernel: self.kernel(score.kernel), score: Number(score.score) };
         Ranked {
             metric: ranking.metric.to_string(),
             normalization: ranking.normalization.word(),
@@ -299,7 +310,11 @@ impl Labels<'_> {
     }
 
     fn other_normalizations(&self, choice: &Choice) -> BTreeMap<&'static str, String> {
-        choice.other_normalizations.iter().map(|&(other, kernel)| (other.word(), self.kernel(kernel))).collect()
+        choice
+            .other_normalizations
+            .iter()
+            .map(|&(other, kernel)| (other.word(), self.kernel(kernel)))
+            .collect()
     }
 
     fn best(&self, choice: &Choice) -> Best {

@@ -1,5 +1,6 @@
 //! The report for people: as text for a terminal or a file, and as Markdown with the same tables.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use scanbox_analysis::answers::{AcrossAnswer, DeviceAnswer};
@@ -27,12 +28,12 @@ pub fn write(report: &Report<'_>, style: Style, out: &mut impl Write) -> io::Res
     let page = Page { report, style };
     for (index, device) in report.answers.devices.iter().enumerate() {
         if index > 0 {
-            writeln!(out)?;
+            page.gap(out)?;
         }
         page.device(device, out)?;
     }
     if let Some(across) = &report.answers.across {
-        writeln!(out)?;
+        page.gap(out)?;
         page.across(across, out)?;
     }
     Ok(())
@@ -60,7 +61,19 @@ impl Page<'_> {
     }
 
     fn grid(&self, grid: Grid, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "{}", grid.draw(self.style))
+        writeln!(out, "{}", grid.draw(self.style))?;
+        match self.style {
+            Style::Markdown => writeln!(out),
+            Style::Text { .. } => Ok(()),
+        }
+    }
+
+    /// An empty line between parts; in Markdown each part ends with one already.
+    fn gap(&self, out: &mut impl Write) -> io::Result<()> {
+        match self.style {
+            Style::Markdown => Ok(()),
+            Style::Text { .. } => writeln!(out),
+        }
     }
 
     fn kernel(&self, kernel: KernelIndex) -> String {
@@ -78,7 +91,7 @@ impl Page<'_> {
         if device.ideal.points.is_empty() {
             return Ok(());
         }
-        writeln!(out)?;
+        self.gap(out)?;
         let heading = format!(
             "Ideal configuration set ({} time): {} from {}",
             clock_word(self.report.clock),
@@ -87,7 +100,8 @@ impl Page<'_> {
         );
         self.heading(3, &heading, out)?;
         self.ideal_table(device, out)?;
-        writeln!(out)?;
+        self.say("lead: over the runner-up; ties: configs that cannot be told from the best one", out)?;
+        self.gap(out)?;
         match &device.choice {
             None => self.say("No best kernel: there is nothing that kernels can be compared by.", out)?,
             Some(choice) => self.best_kernel(device, choice, out)?,
@@ -125,11 +139,20 @@ impl Page<'_> {
         self.grid(grid, out)
     }
 
-    fn best_kernel(&self, device: &DeviceAnswer<'_>, choice: &Choice, out: &mut impl Write) -> io::Result<()> {
+    fn best_kernel(
+        &self,
+        device: &DeviceAnswer<'_>,
+        choice: &Choice,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
         let ranking = &choice.ranking;
-        self.heading(3, &format!("Best kernel by {}: {}", named(ranking), self.kernel(ranking.winner.kernel)), out)?;
+        self.heading(
+            3,
+            &format!("Best kernel by {}: {}", named(ranking), self.kernel(ranking.winner.kernel)),
+            out,
+        )?;
         if let Some(line) = choice.lines.first() {
-            self.say(&format!("Its column is `kernel`, in GB/s. {}.", sentence(&losses(line))), out)?;
+            self.say(&format!("{}; its GB/s are in column `kernel`.", sentence(&losses(line))), out)?;
         }
         self.say(&self.compared(&device.eligibility, device.ideal.points.len()), out)?;
         if let Some(text) = self.other_normalizations(choice) {
@@ -139,8 +162,8 @@ impl Page<'_> {
             Column::words("metric"),
             Column::words("best kernel"),
             Column::numbers("score"),
-            Column::words("runner-up"),
-            Column::numbers("its score"),
+            Column::words("runner-up").expendable(1),
+            Column::numbers("its score").expendable(2),
         ]);
         for ranking in &device.by_metric {
             let chosen = ranking.metric == self.report.question.metric;
@@ -160,10 +183,16 @@ impl Page<'_> {
     fn compared(&self, eligibility: &Eligibility, all_sizes: usize) -> String {
         let kernels = eligibility.kernels.len() + eligibility.dropped.len();
         let span = match (eligibility.sizes.first(), eligibility.sizes.last()) {
-            (Some(first), Some(last)) if first != last => format!(" from {} to {}", size_label(*first), size_label(*last)),
+            (Some(first), Some(last)) if first != last => {
+                format!(" from {} to {}", size_label(*first), size_label(*last))
+            }
             _ => String::new(),
         };
-        let note = if eligibility.sizes.len() < all_sizes { "; at sizes with * some kernel has no config" } else { "" };
+        let note = if eligibility.sizes.len() < all_sizes {
+            "; at sizes with * some kernel has no config"
+        } else {
+            ""
+        };
         format!(
             "Compared: {} of {} over {}{span}{note}.",
             eligibility.kernels.len(),
@@ -177,7 +206,8 @@ impl Page<'_> {
             return None;
         }
         let others = choice.other_normalizations.iter();
-        let others: Vec<String> = others.map(|&(other, kernel)| format!("{other}: {}", self.kernel(kernel))).collect();
+        let others: Vec<String> =
+            others.map(|&(other, kernel)| format!("{other}: {}", self.kernel(kernel))).collect();
         Some(format!("Another normalisation would choose another kernel ({}).", others.join(", ")))
     }
 
@@ -185,10 +215,18 @@ impl Page<'_> {
         if eligibility.dropped.is_empty() {
             return Ok(());
         }
-        writeln!(out)?;
-        self.say(&format!("Left out of the comparison: {}", count(eligibility.dropped.len(), "kernel")), out)?;
-        let mut grid = Grid::new([Column::words("kernel"), Column::words("device").expendable(1), Column::words("reason")]);
-        let one_device = eligibility.dropped.iter().all(|dropped| dropped.device == eligibility.dropped[0].device);
+        self.gap(out)?;
+        self.say(
+            &format!("Left out of the comparison: {}", count(eligibility.dropped.len(), "kernel")),
+            out,
+        )?;
+        let mut grid = Grid::new([
+            Column::words("kernel"),
+            Column::words("device").expendable(1),
+            Column::words("reason"),
+        ]);
+        let one_device =
+            eligibility.dropped.iter().all(|dropped| dropped.device == eligibility.dropped[0].device);
         for dropped in eligibility.dropped.iter().take(DROPPED_SHOWN) {
             let device = if one_device { String::new() } else { dropped.device.clone() };
             grid.push([self.kernel(dropped.kernel), device, dropped.to_string()]);
@@ -206,42 +244,53 @@ impl Page<'_> {
             return self.say("No portable kernel: there is nothing that kernels can be compared by.", out);
         };
         let ranking = &choice.ranking;
-        self.heading(3, &format!("Portable kernel by {}: {}", named(ranking), self.kernel(ranking.winner.kernel)), out)?;
+        self.heading(
+            3,
+            &format!("Portable kernel by {}: {}", named(ranking), self.kernel(ranking.winner.kernel)),
+            out,
+        )?;
         let runner_up = ranking.others.first().map_or_else(
             || "no runner-up".to_owned(),
             |runner_up| format!("runner-up {} {}", self.kernel(runner_up.kernel), score(runner_up.score)),
         );
         self.say(&format!("Score {}; {runner_up}.", score(ranking.winner.score)), out)?;
-        // No size is marked in the launch table, so no size is left to explain.
-        self.say(&self.compared(&across.portable.eligibility, 0), out)?;
+        let shown = launch_sizes(choice.lines.iter()).len();
+        self.say(&self.compared(&across.portable.eligibility, shown), out)?;
         if let Some(text) = self.other_normalizations(choice) {
             self.say(&text, out)?;
         }
-        let devices: Vec<(&DeviceAnswer<'_>, &KernelLine)> =
-            across.devices.iter().map(|&index| &self.report.answers.devices[index]).zip(&choice.lines).collect();
+        let devices: Vec<(&DeviceAnswer<'_>, &KernelLine)> = across
+            .devices
+            .iter()
+            .map(|&index| &self.report.answers.devices[index])
+            .zip(&choice.lines)
+            .collect();
         for (first, group) in devices.chunks(DEVICES_PER_TABLE).enumerate() {
-            writeln!(out)?;
+            self.gap(out)?;
             for (offset, (device, line)) in group.iter().enumerate() {
                 let number = DEVICES_PER_TABLE * first + offset + 1;
                 self.say(&format!("Device {number}: {}; {}", title(device), losses(line)), out)?;
             }
-            self.launch_table(group, out)?;
+            self.launch_table(group, &across.portable.eligibility, out)?;
         }
         self.dropped(&across.portable.eligibility, out)
     }
 
     /// How to launch the kernel at each size on each device, and what it loses there.
-    fn launch_table(&self, devices: &[(&DeviceAnswer<'_>, &KernelLine)], out: &mut impl Write) -> io::Result<()> {
+    fn launch_table(
+        &self,
+        devices: &[(&DeviceAnswer<'_>, &KernelLine)],
+        eligibility: &Eligibility,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
         let mut columns = vec![Column::numbers("size")];
         for _ in devices {
             columns.extend([Column::words("launch"), Column::numbers("GB/s"), Column::numbers("loss %")]);
         }
         let mut grid = Grid::new(columns);
-        let mut sizes: Vec<u64> = devices.iter().flat_map(|(_, line)| line.points.iter().map(|point| point.n)).collect();
-        sizes.sort_unstable();
-        sizes.dedup();
-        for n in sizes {
-            let mut cells = vec![size_label(n)];
+        for n in launch_sizes(devices.iter().map(|&(_, line)| line)) {
+            let mark = if eligibility.sizes.binary_search(&n).is_ok() { "" } else { "*" };
+            let mut cells = vec![format!("{}{mark}", size_label(n))];
             for (_, line) in devices {
                 match line.at(n) {
                     Some(point) => cells.extend([
@@ -264,13 +313,22 @@ impl Page<'_> {
     }
 }
 
+/// Every size at which a kernel runs on one of the devices, ascending.
+fn launch_sizes<'a>(lines: impl Iterator<Item = &'a KernelLine>) -> BTreeSet<u64> {
+    lines.flat_map(|line| line.points.iter().map(|point| point.n)).collect()
+}
+
 /// Rows by status, and how much of the space they are.
 fn rows(device: &DeviceAnswer<'_>) -> String {
     let summary = &device.table.summary;
-    let statuses = Status::ALL.iter().filter_map(|status| summary.by_status.get(status).map(|n| format!("{n} {status}")));
+    let statuses = Status::ALL
+        .iter()
+        .filter_map(|status| summary.by_status.get(status).map(|n| format!("{n} {status}")));
     let statuses: Vec<String> = statuses.collect();
     let space = match (device.table.space_origin, summary.planned_points) {
-        (SpaceOrigin::Planned, Some(points)) => format!("; {} of {points} points of the space", summary.planned_with_row),
+        (SpaceOrigin::Planned, Some(points)) => {
+            format!("; {} of {points} points of the space", summary.planned_with_row)
+        }
         _ => String::new(),
     };
     format!("{} rows: {}{space}", summary.rows, statuses.join(", "))

@@ -1,0 +1,250 @@
+//! The sweep on the replay device: every fault becomes its status and reason, and nothing wrong is ever `ok`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::legal;
+use scanbox_model::record::{Clock, Record, Status};
+use scanbox_model::space::{Point, Space};
+use scanbox_runner::backend::{Backend, Failure};
+use scanbox_runner::measure::Protocol;
+use scanbox_runner::replay::{Replay, Script};
+use scanbox_runner::sweep::{self, End, Event, Job, Origin, Outcome};
+
+const SPACE: &str = r#"
+name = "test"
+sizes = "2^10..2^16"
+[[block]]
+family = ["chained-scan"]
+batch_size = [1, 4]
+vector_width = ["vec4"]
+workgroup_size = [64]
+lookback = ["sequential", "parallel"]
+block_scan = ["raking"]
+"#;
+
+struct Ran {
+    outcome: Outcome,
+    records: Vec<Record>,
+    copies: BTreeMap<u64, f64>,
+}
+
+impl Ran {
+    fn row(&self, config: &str, n: u64) -> &Record {
+        self.records.iter().find(|record| record.config_id == config && record.n_elements == n).unwrap()
+    }
+}
+
+fn points(replay: &Replay) -> Vec<Point> {
+    Space::from_toml(SPACE, "test").unwrap().enumerate(replay.profile(), legal).points
+}
+
+fn job(points: Vec<Point>) -> Job {
+    Job {
+        largest_n: 1 << 16,
+        copy_sizes: points.iter().map(|point| point.n).collect(),
+        points,
+        seed: 7,
+        protocol: Protocol::default(),
+        budget: None,
+        order_start: 0,
+        one_by_one: false,
+        origin: Origin { run_id: "run".into(), version: "1".into(), kernel_hash: "hash".into() },
+    }
+}
+
+fn run_with(script: &str, change: impl FnOnce(&mut Job)) -> Ran {
+    let mut replay = Replay::new(toml::from_str::<Script>(script).unwrap());
+    let mut job = job(points(&replay));
+    change(&mut job);
+    let mut records = Vec::new();
+    let mut copies = BTreeMap::new();
+    let compiler = Compiler::new(None, None).unwrap();
+    let outcome = sweep::run(&mut replay, &compiler, &job, &AtomicBool::new(false), &mut |event| {
+        match event {
+            Event::Finished { record } => records.push(record.clone()),
+            Event::Copied { n, gbps } => {
+                copies.insert(n, gbps);
+            }
+            _ => {}
+        }
+        Ok::<(), Failure>(())
+    })
+    .unwrap();
+    Ran { outcome, records, copies }
+}
+
+fn run(script: &str) -> Ran {
+    run_with(script, |_| {})
+}
+
+const FAULTY: &str = "b4.vec4.par.rake.wg64";
+const ALL: usize = 4 * 7;
+
+#[test]
+fn every_point_gets_one_verified_row() {
+    let ran = run("");
+    assert_eq!(ran.outcome.end, End::Complete);
+    assert_eq!(ran.records.len(), ALL);
+    let keys: BTreeSet<_> = ran.records.iter().map(|record| (&record.config_id, record.n_elements)).collect();
+    assert_eq!(keys.len(), ALL);
+    for (index, record) in ran.records.iter().enumerate() {
+        assert_eq!(record.status, Status::Ok);
+        assert_eq!(record.mismatches, Some(0));
+        assert_eq!(record.order_index, index as u64);
+        assert!(record.throughput_gbps(Clock::Steady).unwrap() > 0.0);
+    }
+    assert_eq!(ran.copies.len(), 7);
+}
+
+#[test]
+fn times_are_those_of_the_device() {
+    // 2 us per call and 1000 GB/s at an efficiency from 0.5 to 0.95: 2^16 elements take 2.55 to 3.05 us.
+    let ran = run("");
+    for record in ran.records.iter().filter(|record| record.n_elements == 1 << 16) {
+        let steady = record.steady.unwrap();
+        assert!((2551..=3049).contains(&steady.median_ns), "{steady:?}");
+        assert_eq!(steady.stddev_ns, 0);
+    }
+}
+
+#[test]
+fn the_order_depends_on_the_seed_alone() {
+    let order = |seed| {
+        let ran = run_with("", |job| job.seed = seed);
+        ran.records.iter().map(|record| (record.config_id.clone(), record.n_elements)).collect::<Vec<_>>()
+    };
+    assert_eq!(order(1), order(1));
+    assert_ne!(order(1), order(2));
+}
+
+#[test]
+fn every_fault_has_its_status_and_reason() {
+    fn check(kind: &str, status: Status, reason: &str) {
+        let script = format!("[[fault]]\nkind = \"{kind}\"\nconfig = \"{FAULTY}\"\nn = 4096\n");
+        let ran = run(&script);
+        assert_eq!(ran.outcome.end, End::Complete, "{kind}");
+        assert_eq!(ran.records.len(), ALL, "{kind}");
+        let row = ran.row(FAULTY, 4096);
+        assert_eq!(row.status, status, "{kind}");
+        assert!(row.reason.contains(reason), "{kind}: {}", row.reason);
+        assert_eq!(row.steady, None, "{kind}: a time without a right answer");
+        let ok = ran.records.iter().filter(|record| record.status == Status::Ok).count();
+        assert_eq!(ok, ALL - 1, "{kind}");
+    }
+    check("wrong_element", Status::WrongResult, "first is element 0: expected 1, got 2");
+    check("wrong_last", Status::WrongResult, "first is element 4095");
+    check("write_behind", Status::WrongResult, "behind the output");
+    check("out_of_memory", Status::OutOfMemory, "scripted");
+    check("pipeline_error", Status::PipelineError, "scripted");
+    check("zero_timestamps", Status::RuntimeError, "zero or negative");
+    check("backward_timestamps", Status::RuntimeError, "zero or negative");
+}
+
+#[test]
+fn a_single_bad_timestamp_is_taken_again() {
+    let ran = run(&format!("[[fault]]\nkind = \"zero_timestamp_once\"\nconfig = \"{FAULTY}\"\ntimes = 3\n"));
+    assert!(ran.records.iter().all(|record| record.status == Status::Ok));
+}
+
+#[test]
+fn a_lost_device_ends_the_run_with_its_row() {
+    let ran = run(&format!("[[fault]]\nkind = \"device_lost\"\nconfig = \"{FAULTY}\"\nn = 4096\n"));
+    assert_eq!(ran.outcome.end, End::DeviceUnusable);
+    assert_eq!(ran.records.last().unwrap().status, Status::DeviceLost);
+    assert_eq!(ran.row(FAULTY, 4096).status, Status::DeviceLost);
+    assert!(ran.records.len() < ALL);
+}
+
+#[test]
+fn throttling_shows_as_drift() {
+    let ran = run_with(&format!("[[fault]]\nkind = \"throttle\"\nconfig = \"{FAULTY}\"\ntimes = 1\n"), |job| {
+        // The canary is timed every 100 rows: enough rows to see it twice.
+        let sizes = "1000,2000,3000,4000,5000,6000,7000,8000,9000,10000,11000,12000,13000,14000,15000,16000,17000,18000,19000,20000,21000,22000,23000,24000,25000,26000,27000,28000,29000,30000".parse().unwrap();
+        job.points = Space::from_toml(SPACE, "test").unwrap().with_sizes(sizes).enumerate(Replay::new(Script::default()).profile(), legal).points;
+    });
+    assert_eq!(ran.records[0].drift_pct, Some(0.0));
+    let last = ran.records.last().unwrap().drift_pct.unwrap();
+    assert!((80.0..=101.0).contains(&last), "{last}");
+}
+
+#[test]
+fn sizes_that_do_not_fit_are_out_of_memory() {
+    // Input, output and reference of 2^16 elements take 768 KiB; the rules see the whole memory, the device less.
+    let ran = run_with("memory_bytes = 600000", |job| {
+        job.points = points(&Replay::new(Script::default()));
+    });
+    let too_large: Vec<_> = ran.records.iter().filter(|record| record.status == Status::OutOfMemory).collect();
+    assert_eq!(too_large.len(), 4);
+    assert!(too_large.iter().all(|record| record.n_elements == 1 << 16 && record.reason.contains("600000")));
+    assert_eq!(ran.records.len(), ALL);
+}
+
+#[test]
+fn packed_tile_states_run_on_bounded_input() {
+    let ran = run("int64_atomics = false");
+    assert!(ran.records.iter().all(|record| record.status == Status::Ok && record.input == "bounded"));
+}
+
+#[test]
+fn a_budget_and_a_stop_end_between_rows() {
+    let ran = run_with("", |job| job.budget = Some(Duration::ZERO));
+    assert_eq!(ran.outcome.end, End::Budget);
+    assert!(ran.records.is_empty());
+
+    let mut replay = Replay::new(Script::default());
+    let job = job(points(&replay));
+    let stop = AtomicBool::new(false);
+    let mut rows = 0;
+    let outcome = sweep::run(&mut replay, &Compiler::new(None, None).unwrap(), &job, &stop, &mut |event| {
+        if let Event::Finished { .. } = event {
+            rows += 1;
+            stop.store(rows == 3, std::sync::atomic::Ordering::Relaxed);
+        }
+        Ok::<(), Failure>(())
+    });
+    assert_eq!((outcome.unwrap().end, rows), (End::Interrupted, 3));
+}
+
+#[test]
+fn one_by_one_gives_the_same_rows() {
+    let key = |ran: &Ran| ran.records.iter().map(|record| (record.order_index, record.config_id.clone(), record.steady)).collect::<Vec<_>>();
+    assert_eq!(key(&run_with("", |job| job.one_by_one = true)), key(&run("")));
+}
+
+#[test]
+fn a_compile_error_is_a_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernels = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/glsl");
+    copy_folder(kernels.as_ref(), folder.path());
+    let broken = folder.path().join("stages/lookback_parallel.glsl");
+    std::fs::write(&broken, "this is no GLSL\n").unwrap();
+    let mut replay = Replay::new(Script::default());
+    let job = job(points(&replay));
+    let compiler = Compiler::new(Some(folder.path()), None).unwrap();
+    let mut statuses = BTreeMap::new();
+    sweep::run(&mut replay, &compiler, &job, &AtomicBool::new(false), &mut |event| {
+        if let Event::Finished { record } = event {
+            *statuses.entry((record.lookback.unwrap().to_string(), record.status)).or_insert(0) += 1;
+        }
+        Ok::<(), Failure>(())
+    })
+    .unwrap();
+    let expected = [(("parallel".to_owned(), Status::CompileError), ALL / 2), (("sequential".to_owned(), Status::Ok), ALL / 2)];
+    assert_eq!(statuses, BTreeMap::from(expected));
+}
+
+fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy_folder(&path, &target);
+        } else {
+            std::fs::copy(&path, &target).unwrap();
+        }
+    }
+}
