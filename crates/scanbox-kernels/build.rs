@@ -13,9 +13,16 @@ use std::process::Command;
 /// Without these no glslang links.
 const REQUIRED: [&str; 3] = ["glslang", "SPIRV-Tools-opt", "SPIRV-Tools"];
 
-/// Parts of glslang that its releases up to 15 keep in archives of their own, or as empty stand-ins.
-const OPTIONAL: [&str; 6] =
+/// What glslang kept in archives of its own before release 15. That release leaves stand-ins.
+const PARTS: [&str; 6] =
     ["MachineIndependent", "GenericCodeGen", "OSDependent", "OGLCompiler", "SPIRV", "HLSL"];
+
+/// A member of a class of glslang. The prefix of the class alone would not do: shaderc's own functions name it in the
+/// types of their parameters.
+const GLSLANG: &[u8] = b"_ZN7glslang7TShader";
+
+/// The only symbol of a stand-in, and the same one in each.
+const STAND_IN: &[u8] = b"stub_library_function";
 
 fn main() {
     // The sources are embedded by a macro, whose inputs cargo does not see.
@@ -29,21 +36,23 @@ fn main() {
     }
     let Some(folder) = shaderc_folder() else { return };
     let combined = folder.join("libshaderc_combined.a");
-    let Some(complete) = defines_glslang(&combined) else { return };
+    let Some(complete) = defines(&combined, GLSLANG) else { return };
     println!("cargo::rerun-if-changed={}", combined.display());
     if complete {
         return;
     }
     println!("cargo::rustc-link-search=native={}", folder.display());
-    let exists = |archive: &str| folder.join(format!("lib{archive}.a")).exists();
-    if let Some(missing) = REQUIRED.into_iter().find(|archive| !exists(archive)) {
+    let file = |archive: &str| folder.join(format!("lib{archive}.a"));
+    if let Some(missing) = REQUIRED.into_iter().find(|archive| !file(archive).exists()) {
         println!(
             "cargo::error={} needs lib{missing}.a beside it: run scripts/setup, or install glslang-dev and \
              spirv-tools, or build with --features scanbox-kernels/shaderc-from-source",
             combined.display()
         );
     }
-    for archive in REQUIRED.into_iter().chain(OPTIONAL).filter(|archive| exists(archive)) {
+    let parts =
+        PARTS.into_iter().filter(|part| file(part).exists() && defines(&file(part), STAND_IN) != Some(true));
+    for archive in REQUIRED.into_iter().chain(parts) {
         // Whole, because this crate comes before shaderc on the linker's command line and GNU ld reads an archive
         // once: it would take nothing from it. The binary grows by about 1 %.
         println!("cargo::rustc-link-lib=static:+whole-archive,-bundle={archive}");
@@ -77,8 +86,9 @@ fn pkg_config_folder() -> Option<PathBuf> {
     (output.status.success() && !folder.is_empty()).then(|| PathBuf::from(folder))
 }
 
-/// Whether the archive's symbol index, its first member, names a class of glslang. None where there is no such index.
-fn defines_glslang(archive: &Path) -> Option<bool> {
+/// Whether an archive's symbol index, its first member, has a name with this in it: that is, whether it defines one.
+/// None where there is no such index.
+fn defines(archive: &Path, symbol: &[u8]) -> Option<bool> {
     let mut file = File::open(archive).ok()?;
     // 8 bytes of magic, then a header of 60: name in bytes 0 to 15, size in decimal in bytes 48 to 57.
     let mut start = [0; 68];
@@ -90,8 +100,5 @@ fn defines_glslang(archive: &Path) -> Option<bool> {
     let size: u64 = str::from_utf8(size).ok()?.trim().parse().ok()?;
     let mut index = Vec::new();
     file.take(size).read_to_end(&mut index).ok()?;
-    // Only defined symbols are in the index; shaderc's own functions name the class in their parameters, so the prefix
-    // of a member of glslang's class is looked for.
-    let member = b"_ZN7glslang7TShader";
-    Some(index.windows(member.len()).any(|window| window == member))
+    Some(index.windows(symbol.len()).any(|window| window == symbol))
 }

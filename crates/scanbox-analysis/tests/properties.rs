@@ -1,5 +1,7 @@
 //! What has to hold whatever was measured.
 
+#![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
+
 mod rows;
 
 use proptest::prelude::*;

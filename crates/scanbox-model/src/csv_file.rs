@@ -1,7 +1,7 @@
 //! Files of records: strict reading with line and column in every message, and appending row by row.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::record::{COLUMNS, Record, SCHEMA};
@@ -125,26 +125,35 @@ pub fn read_bytes(bytes: &[u8], path: &Path) -> Result<Records, CsvError> {
         if row.len() != order.len() {
             return Err(row_error(line, format!("{} cells where the header has {}", row.len(), order.len())));
         }
-        let mut record = Record::default();
-        for (cell, &index) in row.iter().zip(&order) {
-            let column = &COLUMNS[index];
-            (column.read)(&mut record, cell).map_err(|reason| CsvError::Cell {
-                path: path.to_owned(),
-                line,
-                column: column.name,
-                reason,
-            })?;
-        }
-        if record.schema != SCHEMA {
-            return Err(CsvError::Cell {
-                path: path.to_owned(),
-                line,
-                column: "schema",
-                reason: format!("this version reads schema {SCHEMA}, the row has {}", record.schema),
-            });
-        }
-        result.records.push(record);
+        result.records.push(read_cells(&row, &order, line, path)?);
     }
+}
+
+/// Reads one line without its header, with the columns in the order of [`COLUMNS`].
+///
+/// # Errors
+/// As [`read`].
+pub fn read_row(line: &str) -> Result<Record, CsvError> {
+    let mut bytes = Vec::new();
+    let path = Path::new("a row");
+    write(&mut bytes, true, []).map_err(io_error(path))?;
+    bytes.extend_from_slice(line.as_bytes());
+    let reason = || "a row is one complete line".to_owned();
+    read_bytes(&bytes, path)?.records.pop().ok_or_else(|| CsvError::Row { path: path.to_owned(), line: 1, reason: reason() })
+}
+
+fn read_cells(row: &csv::StringRecord, order: &[usize], line: u64, path: &Path) -> Result<Record, CsvError> {
+    let failed = |column, reason| CsvError::Cell { path: path.to_owned(), line, column, reason };
+    let mut record = Record::default();
+    for (cell, &index) in row.iter().zip(order) {
+        let column = &COLUMNS[index];
+        (column.read)(&mut record, cell).map_err(|reason| failed(column.name, reason))?;
+    }
+    if record.schema != SCHEMA {
+        let reason = format!("this version reads schema {SCHEMA}, the row has {}", record.schema);
+        return Err(failed("schema", reason));
+    }
+    Ok(record)
 }
 
 /// For each column of the file, its index in [`COLUMNS`].
@@ -222,6 +231,19 @@ impl Appender {
         self.write(false, Some(record))
     }
 
+    /// Waits until everything is on the disk, and checks that the file still has its name.
+    ///
+    /// # Errors
+    /// When the disk says no, or somebody removed or replaced the file: what is written now would be lost.
+    pub fn sync(&self) -> Result<(), CsvError> {
+        self.file.sync_data().map_err(io_error(&self.path))?;
+        if is_same_file(&self.file, &self.path).map_err(io_error(&self.path))? {
+            return Ok(());
+        }
+        let gone = io::Error::other("the file was removed or replaced while it was being written");
+        Err(io_error(&self.path)(gone))
+    }
+
     fn write(&mut self, header: bool, record: Option<&Record>) -> Result<(), CsvError> {
         // One system call per row: a killed process leaves at most one torn line.
         let mut line = Vec::new();
@@ -230,12 +252,20 @@ impl Appender {
     }
 }
 
-/// The first line of a file, without reading the rest.
-///
-/// # Errors
-/// When the file cannot be read.
-pub fn header(path: &Path) -> Result<String, CsvError> {
-    let mut line = String::new();
-    File::open(path).and_then(|file| BufReader::new(file).read_line(&mut line)).map_err(io_error(path))?;
-    Ok(line.trim_end().to_owned())
+/// Whether the open file is the one that the path names.
+#[cfg(unix)]
+fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let open = file.metadata()?;
+    match std::fs::metadata(path) {
+        Ok(named) => Ok((open.dev(), open.ino()) == (named.dev(), named.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the path still names a file; systems without inodes do not let an open file be replaced.
+#[cfg(not(unix))]
+fn is_same_file(_: &File, path: &Path) -> io::Result<bool> {
+    path.try_exists()
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::device::DeviceProfile;
-use crate::record::Status;
+use crate::record::{SCHEMA, Status};
 use crate::space::{RejectionCount, Space};
 
 /// Provenance, settings and totals of one sweep file.
@@ -69,7 +69,7 @@ pub enum MetadataError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// The JSON is not metadata of this schema.
+    /// The JSON is no metadata.
     #[error("{path}: {reason}")]
     Malformed {
         /// The file.
@@ -77,6 +77,20 @@ pub enum MetadataError {
         /// What is wrong.
         reason: String,
     },
+    /// The metadata is of another schema.
+    #[error("{path}: schema {found}, where this version of scanbox has {SCHEMA}")]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: u32,
+    },
+}
+
+/// The part of metadata that says how to read the rest.
+#[derive(Deserialize)]
+struct Version {
+    schema: u32,
 }
 
 impl Metadata {
@@ -93,13 +107,15 @@ impl Metadata {
     pub fn read(path: &Path) -> Result<Self, MetadataError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| MetadataError::Io { path: path.to_owned(), source })?;
-        let malformed = |reason: String| MetadataError::Malformed { path: path.to_owned(), reason };
-        let metadata: Self = serde_json::from_str(&text).map_err(|error| malformed(error.to_string()))?;
-        if metadata.schema != crate::record::SCHEMA {
-            let reason = format!("schema {} where this version reads {}", metadata.schema, crate::record::SCHEMA);
-            return Err(malformed(reason));
+        let malformed = |error: serde_json::Error| MetadataError::Malformed {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        };
+        let version: Version = serde_json::from_str(&text).map_err(malformed)?;
+        if version.schema != SCHEMA {
+            return Err(MetadataError::Schema { path: path.to_owned(), found: version.schema });
         }
-        Ok(metadata)
+        serde_json::from_str(&text).map_err(malformed)
     }
 
     /// Writes the file beside its place and renames it, so that a reader sees the old or the new one.

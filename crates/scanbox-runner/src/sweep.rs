@@ -181,6 +181,10 @@ impl<E: From<Failure>> Sweep<'_, E> {
                 }
                 self.time_canary()?;
                 (self.observer)(Event::Started { point: &point })?;
+                // The observer may have been the one who asked to stop.
+                if let Some(end) = self.should_stop() {
+                    return Ok(end);
+                }
                 let (record, fatal) = self.attempt(compiler, &point, input);
                 (self.observer)(Event::Finished { record: &record })?;
                 if fatal {

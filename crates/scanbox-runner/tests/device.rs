@@ -3,6 +3,11 @@
 //! Needs `SCANBOX_TEST_DEVICE=1`; without it every test says that it is skipped. `SCANBOX_VALIDATION=1` turns on the
 //! validation layer, and then every test also asserts that it has nothing to say.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "these are tests: the lint knows only the functions that are marked as one"
+)]
+
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use scanbox_kernels::catalog::{self, GUARD_WORD};

@@ -40,4 +40,7 @@ pub enum Command {
     Sweep(commands::sweep::SweepArgs),
     /// Answer from sweeps: the best config per size, the best kernel, the portable kernel
     Analyze(commands::analyze::AnalyzeArgs),
+    /// Drive a device for a supervisor (internal)
+    #[command(hide = true)]
+    Worker(crate::worker::WorkerArgs),
 }

@@ -1,10 +1,13 @@
 //! `scanbox`: finds the fastest prefix scan for a GPU at every input size, proves it right, and hands it over.
 //!
-//! [`cli`] is what the user may type, [`commands`] is what happens then, [`report`] is what analyses look like.
+//! [`cli`] is what the user may type, [`commands`] is what happens then, [`report`] is what analyses look like. A sweep
+//! runs in two processes: [`supervise`] owns the files, [`worker`] drives the device.
 
 mod cli;
 mod commands;
 mod report;
+mod supervise;
+mod worker;
 
 use std::process::ExitCode;
 

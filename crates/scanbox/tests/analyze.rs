@@ -1,5 +1,7 @@
 //! `scanbox analyze` as a user runs it: what it prints, what it refuses, and whether another implementation agrees.
 
+#![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

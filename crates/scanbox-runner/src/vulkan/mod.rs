@@ -1,7 +1,7 @@
 //! The Vulkan backend: devices, memory, pipelines, calls and their times.
 //!
 //! The only module that names `ash` and contains `unsafe`. Every object is owned by a type that destroys it and holds
-//! the device ([`device::Gpu`]), so that the order of destruction follows from ownership. All submissions are
+//! the device (`Gpu`), so that the order of destruction follows from ownership. All submissions are
 //! synchronous, which is what makes those destructors right: whoever waits for a submission in vain ends the session,
 //! and its objects are leaked instead ([`Vulkan`]'s `Drop`).
 //!

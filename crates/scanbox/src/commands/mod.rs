@@ -5,6 +5,7 @@ pub mod devices;
 pub mod progress;
 pub mod space;
 pub mod sweep;
+pub mod sweep_file;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,34 +20,28 @@ use scanbox_runner::replay::{Replay, Script};
 use scanbox_runner::vulkan::{self, VulkanError};
 
 use crate::cli::{Cli, Command};
+use crate::worker;
 
 /// How the process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// Done.
-    Done,
+    Done = 0,
     /// Something outside failed: a file, a device that stopped working.
-    Operational,
+    Operational = 1,
     /// The command line makes no sense.
-    Usage,
+    Usage = 2,
     /// There is no device that could be used.
-    NoDevice,
+    NoDevice = 3,
     /// Not everything is done; the same command goes on.
-    Incomplete,
+    Incomplete = 4,
     /// A config gave a wrong result.
-    WrongResult,
+    WrongResult = 5,
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Done => 0,
-            Exit::Operational => 1,
-            Exit::Usage => 2,
-            Exit::NoDevice => 3,
-            Exit::Incomplete => 4,
-            Exit::WrongResult => 5,
-        })
+        Self::from(exit as u8)
     }
 }
 
@@ -55,6 +50,16 @@ impl From<Exit> for ExitCode {
 #[error("{0}")]
 pub struct UsageError(pub String);
 
+/// A worker could not do anything; it has said why, and which exit code that calls for.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct WorkerFailed {
+    /// Why.
+    pub reason: String,
+    /// The exit code.
+    pub exit: u8,
+}
+
 /// Runs the command.
 pub fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {
@@ -62,6 +67,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Space(args) => Ok(space::run(args)?.into()),
         Command::Sweep(args) => Ok(sweep::run(args, cli)?.into()),
         Command::Analyze(args) => analyze::run(args),
+        Command::Worker(args) => worker::run(args, cli).map(|()| ExitCode::SUCCESS),
     }
 }
 
@@ -69,6 +75,9 @@ pub fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
 pub fn exit_of(error: &anyhow::Error) -> Exit {
     if error.downcast_ref::<UsageError>().is_some() {
         return Exit::Usage;
+    }
+    if let Some(failed) = error.downcast_ref::<WorkerFailed>() {
+        return if failed.exit == Exit::NoDevice as u8 { Exit::NoDevice } else { Exit::Operational };
     }
     match error.downcast_ref::<VulkanError>() {
         Some(vulkan) if vulkan.is_no_device() => Exit::NoDevice,
@@ -101,7 +110,7 @@ fn device_profile(selector: &str) -> anyhow::Result<DeviceProfile> {
 }
 
 /// The selected device, ready for work.
-fn open_device(
+pub fn open_device(
     selector: &str,
     compiler: &Compiler,
     options: vulkan::Options,
@@ -110,6 +119,16 @@ fn open_device(
         Some(path) => Ok(Box::new(Replay::new(Script::read(Path::new(path))?))),
         None => Ok(Box::new(vulkan::open(selector, compiler, options)?)),
     }
+}
+
+/// How many devices of the same name come before the selected one.
+pub fn unit_of(selector: &str) -> anyhow::Result<usize> {
+    if selector.starts_with(REPLAY) {
+        return Ok(0);
+    }
+    let selected = vulkan::select(selector)?.profile;
+    let same_name = vulkan::devices()?.into_iter().filter(|listed| listed.profile.name == selected.name);
+    Ok(same_name.take_while(|listed| listed.profile.uuid != selected.uuid).count())
 }
 
 /// The spaces that need no file.
@@ -135,13 +154,13 @@ fn load_space(name: &str) -> anyhow::Result<Space> {
 }
 
 /// The folder for what can be made again: SPIR-V, pipelines. `None` where the system names none.
-fn cache_folder(cli: &Cli) -> Option<PathBuf> {
+pub fn cache_folder(cli: &Cli) -> Option<PathBuf> {
     cli.cache.clone().or_else(|| {
         directories::ProjectDirs::from("", "", "scanbox").map(|folders| folders.cache_dir().to_owned())
     })
 }
 
 /// The compiler that the command line asks for.
-fn compiler(cli: &Cli) -> anyhow::Result<Compiler> {
+pub fn compiler(cli: &Cli) -> anyhow::Result<Compiler> {
     Ok(Compiler::new(cli.kernels.as_deref(), cache_folder(cli).map(|folder| folder.join("spirv")))?)
 }

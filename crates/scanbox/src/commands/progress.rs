@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::space::Point;
+use scanbox_model::units::size_label;
 
 use super::complain;
 
@@ -42,6 +43,14 @@ impl Progress {
         match &self.bar {
             Some(bar) => bar.set_message(what.to_owned()),
             None => complain(what),
+        }
+        self.last_row = Instant::now();
+    }
+
+    /// Says what a copy reached.
+    pub fn copied(&mut self, n: u64, gbps: f64) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!("copy of {} elements: {gbps:.0} GB/s", size_label(n)));
         }
         self.last_row = Instant::now();
     }

@@ -1,32 +1,29 @@
 //! `scanbox sweep`: enumerate, skip what is done, measure the rest, append row by row, sum up.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fs::{self, File, TryLockError};
-use std::io::{Read, Seek, Write, stdout};
+use std::collections::{BTreeMap, HashSet};
+use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
 use clap::Args;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use scanbox_kernels::glsl::Compiler;
-use scanbox_model::csv_file::Appender;
-use scanbox_model::device::DeviceProfile;
-use scanbox_model::metadata::{Metadata, Run};
-use scanbox_model::record::{Clock, Record, SCHEMA, Status};
+use scanbox_model::csv_file;
+use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::metadata::Metadata;
+use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::space::{Enumeration, Point, Space};
 use scanbox_model::units::{size_label, slug};
-use scanbox_runner::backend::Failure;
 use scanbox_runner::measure::Protocol;
-use scanbox_runner::sweep::{self, End, Event, Job, Origin, Outcome, now_utc};
-use scanbox_runner::vulkan;
+use scanbox_runner::sweep::{End, Origin, now_utc};
 
 use super::progress::Progress;
 use super::space::SpaceSelection;
-use super::{Exit, UsageError, cache_folder, compiler, complain, device_profile, open_device};
+use super::sweep_file::{Key, Resume, SweepFile, counts, point_key, row_key};
+use super::{Exit, UsageError, compiler, complain};
 use crate::cli::Cli;
+use crate::supervise::{Supervised, Supervision, Worker, WorkerCommand};
 
 /// Arguments of `scanbox sweep`.
 #[derive(Debug, Args)]
@@ -42,7 +39,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     budget: Option<Duration>,
 
-    /// Give up on a config whose single submission takes longer
+    /// Give up on a config that takes longer: its worker process is killed and replaced
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
     timeout: Duration,
 
@@ -53,6 +50,14 @@ pub struct SweepArgs {
     /// Seed of the order and of the input
     #[arg(long, default_value_t = 1, value_name = "NUMBER")]
     seed: u64,
+
+    /// Go on with another unit of the same model and driver
+    #[arg(long)]
+    accept_device: bool,
+
+    /// Measure again what is in the file but not ok
+    #[arg(long)]
+    retry_failed: bool,
 
     /// Say what would be done, and do nothing
     #[arg(long)]
@@ -67,41 +72,45 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
 /// Sweeps.
 pub fn run(args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let space = args.selection.load()?;
-    let device = device_profile(&args.device)?;
+    let compiler = compiler(cli)?;
+    let command =
+        WorkerCommand { device: args.device.clone(), kernels: cli.kernels.clone(), cache: cli.cache.clone() };
+    let worker = command.start()?;
+    let device = worker.profile.clone();
     let enumeration = args.selection.enumerate(&space, &device);
     if enumeration.points.is_empty() {
         let hint = "`scanbox space` with the same arguments shows which rules reject its configs";
-        return Err(UsageError(format!("no config of space {} is left on {}; {hint}", space.name, device.title())).into());
+        let message = format!("no config of space {} is left on {}; {hint}", space.name, device.title());
+        return Err(UsageError(message).into());
     }
-    let path = output_path(&args.out, &device, &space);
+    let path = output_path(&args.out, &device, worker.unit, &space);
     if args.dry_run {
         return dry_run(&path, &device, &space, &enumeration);
     }
-
-    let compiler = compiler(cli)?;
-    let mut file = SweepFile::open(&path, &device, &space, &enumeration, &compiler.kernel_hash())?;
+    let resume = Resume { accept_device: args.accept_device, retry_failed: args.retry_failed };
+    let kernel_hash = compiler.kernel_hash();
+    let mut file = SweepFile::open(&path, &device, &space, &enumeration, &kernel_hash, resume)?;
     let points = file.points_to_do(&enumeration);
     introduce(&device, &space, &enumeration, &points, &path);
-    let outcome = if points.is_empty() {
-        None
-    } else {
-        Some(measure_points(args, cli, &compiler, &mut file, points, &space)?)
+    let supervised = match points.is_empty() {
+        true => None,
+        false => Some(measure(args, command, worker, points, &mut file, kernel_hash)?),
     };
-    summarise(&file, &path, outcome.as_ref())
+    summarise(&file, supervised.as_ref())
 }
 
-/// `results/<device>.<space>.csv`, or the file that the user names.
-fn output_path(out: &Path, device: &DeviceProfile, space: &Space) -> PathBuf {
+/// `results/<device>.<space>.csv`, or the file that the user names. Another unit of the same model has its number.
+fn output_path(out: &Path, device: &DeviceProfile, unit: usize, space: &Space) -> PathBuf {
     if out.extension().is_some_and(|extension| extension == "csv") {
-        out.to_owned()
-    } else {
-        out.join(format!("{}.{}.csv", slug(&device.name), space.name))
+        return out.to_owned();
     }
+    let unit = if unit == 0 { String::new() } else { format!("-{unit}") };
+    out.join(format!("{}{unit}.{}.csv", slug(&device.name), space.name))
 }
 
 fn dry_run(path: &Path, device: &DeviceProfile, space: &Space, enumeration: &Enumeration) -> anyhow::Result<Exit> {
-    let done: HashSet<(String, u64)> = match path.exists() {
-        true => scanbox_model::csv_file::read(path)?.records.iter().map(row_key).collect(),
+    let done: HashSet<Key> = match path.exists() {
+        true => csv_file::read(path)?.records.iter().map(row_key).collect(),
         false => HashSet::new(),
     };
     let to_do = enumeration.points.iter().filter(|point| !done.contains(&point_key(point))).count();
@@ -115,7 +124,7 @@ fn dry_run(path: &Path, device: &DeviceProfile, space: &Space, enumeration: &Enu
 
 fn introduce(device: &DeviceProfile, space: &Space, enumeration: &Enumeration, to_do: &[Point], path: &Path) {
     complain(&format!("{}, {}", device.title(), device.driver));
-    if device.kind == scanbox_model::device::DeviceKind::Software {
+    if device.kind == DeviceKind::Software {
         complain("a software device: right for correctness, its times mean nothing for GPUs");
     }
     let all = enumeration.points.len();
@@ -124,68 +133,40 @@ fn introduce(device: &DeviceProfile, space: &Space, enumeration: &Enumeration, t
     complain(&format!("space {}: {all} configs{resumed}; rows go to {}", space.name, path.display()));
 }
 
-/// Opens the device, runs the job, keeps file and metadata up to date.
-fn measure_points(
+/// Measures the points, and writes down how the run began and ended.
+fn measure(
     args: &SweepArgs,
-    cli: &Cli,
-    compiler: &Compiler,
-    file: &mut SweepFile,
+    command: WorkerCommand,
+    worker: Worker,
     points: Vec<Point>,
-    space: &Space,
-) -> anyhow::Result<Outcome> {
-    let options = vulkan::Options {
-        timeout: args.timeout,
-        pipeline_cache: cache_folder(cli).map(|folder| folder.join("pipelines")),
-        ..vulkan::Options::default()
-    };
-    let mut backend = open_device(&args.device, compiler, options)?;
+    file: &mut SweepFile,
+    kernel_hash: String,
+) -> anyhow::Result<Supervised> {
     let stop = stop_on_signals()?;
-    let protocol = Protocol::default();
-    let origin = Origin {
-        run_id: run_id(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        kernel_hash: compiler.kernel_hash(),
-    };
-    file.begin_run(&origin.run_id, args.seed, &protocol)?;
-    let mut progress = Progress::new(&points);
-    let job = Job {
-        largest_n: space.sizes.largest(),
-        copy_sizes: file.sizes_without_copy(&points),
-        points,
+    let supervision = Supervision {
+        command,
+        timeout: args.timeout,
+        deadline: args.budget.map(|budget| Instant::now() + budget),
+        stop: &stop,
+        largest_n: file.metadata.space.sizes.largest(),
         seed: args.seed,
-        protocol,
-        budget: args.budget,
-        origin,
+        protocol: Protocol::default(),
+        origin: Origin { run_id: run_id(), version: env!("CARGO_PKG_VERSION").to_owned(), kernel_hash },
     };
-    let result = sweep::run(backend.as_mut(), compiler, &job, &stop, &mut |event| -> Result<(), RunError> {
-        match event {
-            Event::Compiling { shaders } => progress.phase(&format!("compiling {shaders} shaders")),
-            Event::Loading { n } => progress.phase(&format!("loading {n} elements")),
-            Event::Copied { n, gbps } => {
-                progress.phase(&format!("copy of {} elements: {gbps:.0} GB/s", size_label(n)));
-                file.metadata.copy_gbps.insert(n, (gbps * 10.0).round() / 10.0);
-            }
-            Event::Started { .. } => {}
-            Event::Finished { record } => {
-                file.append(record)?;
-                progress.finished(record);
-            }
-        }
-        Ok(())
-    });
+    file.begin_run(&supervision.origin.run_id, args.seed, serde_json::to_value(supervision.protocol)?)?;
+    let mut progress = Progress::new(&points);
+    let result = supervision.run(worker, points, file, &mut progress);
     progress.end();
-    let outcome = result.map_err(anyhow::Error::from).with_context(|| format!("sweep of {}", args.device));
-    file.end_run(outcome.as_ref().ok())?;
-    outcome
-}
-
-/// What ends a run before its end.
-#[derive(Debug, thiserror::Error)]
-enum RunError {
-    #[error("the device failed before any config could run: {0}")]
-    Device(#[from] Failure),
-    #[error(transparent)]
-    File(#[from] anyhow::Error),
+    let empty = BTreeMap::new();
+    let (complete, seconds) = match &result {
+        Ok(supervised) => (supervised.end == End::Complete, &supervised.seconds),
+        Err(_) => (false, &empty),
+    };
+    // What ended the run matters more than that the last line about it could not be written.
+    let written = file.end_run(complete, seconds);
+    let supervised = result?;
+    written?;
+    Ok(supervised)
 }
 
 /// The first Ctrl-C or SIGTERM asks to stop after the row in flight, the second ends the process.
@@ -203,198 +184,33 @@ fn run_id() -> String {
     format!("{}-{}", now_utc().replace([':', '-'], ""), std::process::id())
 }
 
-fn row_key(record: &Record) -> (String, u64) {
-    (record.config_id.clone(), record.n_elements)
-}
-
-fn point_key(point: &Point) -> (String, u64) {
-    (point.config.to_string(), point.n)
-}
-
-/// The CSV of a sweep, its metadata, and the lock on both.
-struct SweepFile {
-    appender: Appender,
-    records: Vec<Record>,
-    metadata: Metadata,
-    metadata_path: PathBuf,
-    /// Held until the end; the system lets go of it when the process ends, however it ends.
-    _lock: File,
-}
-
-impl SweepFile {
-    /// Opens or creates the files. What they hold must be of the same device, driver, kernels and schema.
-    fn open(
-        path: &Path,
-        device: &DeviceProfile,
-        space: &Space,
-        enumeration: &Enumeration,
-        kernel_hash: &str,
-    ) -> anyhow::Result<Self> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::create_dir_all(folder).with_context(|| format!("output folder {}; choose another with --out", folder.display()))?;
-        let lock = lock(path)?;
-        let metadata_path = Metadata::path_beside(path);
-        let known = if metadata_path.exists() { Some(Metadata::read(&metadata_path)?) } else { None };
-        if let Some(known) = &known {
-            check_provenance(path, &known.device, &known.kernel_hash, device, kernel_hash)?;
-        }
-        let (appender, records) = Appender::open(path)?;
-        if let Some(line) = records.torn_line {
-            complain(&format!("{}: line {line} was cut off and is measured again", path.display()));
-        }
-        if let Some(record) = records.records.first() {
-            let before = DeviceProfile {
-                name: record.device.clone(),
-                uuid: record.device_uuid.clone(),
-                driver: record.driver.clone(),
-                ..device.clone()
-            };
-            check_provenance(path, &before, &record.kernel_hash, device, kernel_hash)?;
-        }
-        let runs = known.as_ref().map_or_else(Vec::new, |known| known.runs.clone());
-        let copy_gbps = known.map_or_else(BTreeMap::new, |known| known.copy_gbps);
-        let metadata = Metadata {
-            schema: SCHEMA,
-            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-            tool_commit: env!("SCANBOX_COMMIT").to_owned(),
-            device: device.clone(),
-            kernel_hash: kernel_hash.to_owned(),
-            space: space.clone(),
-            points: enumeration.points.len() as u64,
-            rejections: enumeration.rejections.clone(),
-            counts: BTreeMap::new(),
-            copy_gbps,
-            runs,
-        };
-        Ok(Self { appender, records: records.records, metadata, metadata_path, _lock: lock })
-    }
-
-    fn points_to_do(&self, enumeration: &Enumeration) -> Vec<Point> {
-        let done: HashSet<(String, u64)> = self.records.iter().map(row_key).collect();
-        enumeration.points.iter().filter(|point| !done.contains(&point_key(point))).copied().collect()
-    }
-
-    fn sizes_without_copy(&self, points: &[Point]) -> BTreeSet<u64> {
-        points.iter().map(|point| point.n).filter(|n| !self.metadata.copy_gbps.contains_key(n)).collect()
-    }
-
-    fn begin_run(&mut self, run_id: &str, seed: u64, protocol: &Protocol) -> anyhow::Result<()> {
-        self.metadata.runs.push(Run {
-            run_id: run_id.to_owned(),
-            arguments: std::env::args().skip(1).collect(),
-            seed,
-            settings: serde_json::to_value(protocol)?,
-            started_utc: now_utc(),
-            ended_utc: None,
-            rows: 0,
-            seconds: BTreeMap::new(),
-        });
-        self.write_metadata()
-    }
-
-    fn append(&mut self, record: &Record) -> anyhow::Result<()> {
-        self.appender.append(record)?;
-        self.records.push(record.clone());
-        if let Some(run) = self.metadata.runs.last_mut() {
-            run.rows += 1;
-        }
-        Ok(())
-    }
-
-    fn end_run(&mut self, outcome: Option<&Outcome>) -> anyhow::Result<()> {
-        if let Some(run) = self.metadata.runs.last_mut() {
-            run.ended_utc = Some(now_utc());
-            let seconds = outcome.map(|outcome| outcome.seconds.clone()).unwrap_or_default();
-            run.seconds =
-                seconds.into_iter().map(|(phase, time)| (phase.to_owned(), (time * 100.0).round() / 100.0)).collect();
-        }
-        self.write_metadata()
-    }
-
-    fn write_metadata(&mut self) -> anyhow::Result<()> {
-        self.metadata.counts = counts(&self.records);
-        Ok(self.metadata.write(&self.metadata_path)?)
-    }
-}
-
-fn counts(records: &[Record]) -> BTreeMap<Status, u64> {
-    let mut counts = BTreeMap::new();
-    for record in records {
-        *counts.entry(record.status).or_insert(0) += 1;
-    }
-    counts
-}
-
-/// Takes the lock of a sweep file, or says who holds it.
-fn lock(csv: &Path) -> anyhow::Result<File> {
-    let path = csv.with_extension("lock");
-    let mut file = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .with_context(|| format!("{}; choose another place with --out", path.display()))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            let _ = file.read_to_string(&mut holder);
-            bail!("{} is being written by another sweep ({}); wait for it, or choose another file with --out", csv.display(), holder.trim());
-        }
-        Err(TryLockError::Error(error)) => return Err(error).with_context(|| format!("lock {}", path.display())),
-    }
-    file.set_len(0)?;
-    file.rewind()?;
-    writeln!(file, "process {}, since {}", std::process::id(), now_utc())?;
-    Ok(file)
-}
-
-/// Rows of another device, driver or kernel source do not belong into one file.
-fn check_provenance(
-    path: &Path,
-    before: &DeviceProfile,
-    hash_before: &str,
-    now: &DeviceProfile,
-    hash_now: &str,
-) -> anyhow::Result<()> {
-    let fields = [
-        ("device", before.name.as_str(), now.name.as_str()),
-        ("device_uuid", before.uuid.as_str(), now.uuid.as_str()),
-        ("driver", before.driver.as_str(), now.driver.as_str()),
-        ("kernel_hash", hash_before, hash_now),
-    ];
-    for (field, before, now) in fields {
-        if before != now {
-            bail!("{}: its rows have {field} `{before}`, this run has `{now}`; write to another place with --out", path.display());
-        }
-    }
-    Ok(())
-}
-
 /// The end of a sweep: counts by status, best per size, where the files are, what to do next.
-fn summarise(file: &SweepFile, path: &Path, outcome: Option<&Outcome>) -> anyhow::Result<Exit> {
+fn summarise(file: &SweepFile, supervised: Option<&Supervised>) -> anyhow::Result<Exit> {
     let mut out = stdout().lock();
+    let path = file.path();
     let counts = counts(&file.records);
     let words: Vec<String> = counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
     writeln!(out, "{}\n", best_per_size(&file.records, &file.metadata.copy_gbps))?;
     writeln!(out, "rows       {} of {}: {}", file.records.len(), file.metadata.points, words.join(", "))?;
-    if let Some(outcome) = outcome {
-        let seconds = |phase: &str| outcome.seconds.get(phase).copied().unwrap_or(0.0);
+    if let Some(supervised) = supervised {
+        let seconds = |phase: &str| supervised.seconds.get(phase).copied().unwrap_or(0.0);
         writeln!(
             out,
             "time       {:.1} s, of which the device worked {:.0} %",
             seconds("total"),
             100.0 * seconds("device_busy") / seconds("total").max(1e-9)
         )?;
+        if supervised.replaced > 0 {
+            writeln!(out, "workers    {} replaced", supervised.replaced)?;
+        }
     }
     writeln!(out, "files      {}", path.display())?;
-    writeln!(out, "           {}", file.metadata_path.display())?;
+    writeln!(out, "           {}", Metadata::path_beside(path).display())?;
     let failed: Vec<&Record> = file.records.iter().filter(|record| record.status != Status::Ok).take(5).collect();
     for record in &failed {
-        writeln!(out, "{:<10} {} at {}: {}", record.status, record.config_id, size_label(record.n_elements), record.reason)?;
+        writeln!(out, "{:<10} {} at {}: {}", record.status.word(), record.config_id, size_label(record.n_elements), record.reason)?;
     }
-    let end = outcome.map_or(End::Complete, |outcome| outcome.end);
+    let end = supervised.map_or(End::Complete, |supervised| supervised.end);
     let next = match end {
         End::Complete => format!("scanbox analyze {} --metric squared", path.display()),
         End::Budget => "the budget is spent; the same command goes on".to_owned(),

@@ -1,0 +1,213 @@
+//! The process that drives a device, and the messages between it and its supervisor.
+//!
+//! Vulkan cannot cancel a dispatch, and a driver may take its process with it: only ending a process is certain. So a
+//! sweep runs each device in a worker of its own. Supervisor and worker talk in lines of JSON; the worker waits for a
+//! word before each config, so that the supervisor has written down which one it is before anything can go wrong.
+
+use std::collections::BTreeSet;
+use std::io::{self, BufRead, Write, stdin, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use scanbox_model::csv_file;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::record::Record;
+use scanbox_model::space::Point;
+use scanbox_runner::backend::Failure;
+use scanbox_runner::measure::Protocol;
+use scanbox_runner::sweep::{self, End, Event, Job, Origin};
+use scanbox_runner::vulkan;
+use serde::{Deserialize, Serialize};
+
+use crate::cli::Cli;
+use crate::commands::{cache_folder, compiler, exit_of, open_device, unit_of};
+
+/// What a line of a message begins with: drivers and layers may print to stdout too.
+pub const MARK: &str = "scanbox:";
+
+/// From the supervisor.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Order {
+    /// Do this.
+    Work(Box<Work>),
+    /// Go on with the config that was announced.
+    Go,
+    /// Finish: no more configs.
+    Stop,
+}
+
+/// A job, as it crosses the process boundary.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Work {
+    /// Labels and sizes.
+    pub points: Vec<(String, u64)>,
+    /// See [`Job::largest_n`].
+    pub largest_n: u64,
+    /// See [`Job::copy_sizes`].
+    pub copy_sizes: BTreeSet<u64>,
+    /// See [`Job::seed`].
+    pub seed: u64,
+    /// See [`Job::protocol`].
+    pub protocol: Protocol,
+    /// See [`Job::order_start`].
+    pub order_start: u64,
+    /// See [`Job::one_by_one`].
+    pub one_by_one: bool,
+    /// See [`Job::origin`].
+    pub origin: Origin,
+}
+
+/// From the worker.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Report {
+    /// The device is open.
+    Ready {
+        /// What it is.
+        profile: Box<DeviceProfile>,
+        /// How many devices of the same name come before it.
+        unit: usize,
+    },
+    /// See [`Event::Compiling`].
+    Compiling {
+        /// How many.
+        shaders: usize,
+    },
+    /// See [`Event::Loading`].
+    Loading {
+        /// Elements.
+        n: u64,
+    },
+    /// See [`Event::Copied`].
+    Copied {
+        /// Elements.
+        n: u64,
+        /// Throughput.
+        gbps: f64,
+    },
+    /// Waits for [`Order::Go`] to run this config.
+    Started {
+        /// Its label.
+        config: String,
+        /// Its size.
+        n: u64,
+    },
+    /// A row, as it stands in the file.
+    Finished {
+        /// The line with its line break.
+        row: String,
+    },
+    /// No more rows.
+    Ended {
+        /// Why.
+        end: End,
+        /// Where the time went, by phase, in seconds.
+        seconds: Vec<(String, f64)>,
+    },
+    /// Nothing could be done.
+    Failed {
+        /// Why.
+        reason: String,
+        /// The exit code that it calls for.
+        exit: u8,
+    },
+}
+
+/// Arguments of the internal worker command.
+#[derive(Debug, Args)]
+pub struct WorkerArgs {
+    /// The device
+    #[arg(long)]
+    device: String,
+}
+
+/// Runs the worker until its supervisor has no more work or goes away.
+pub fn run(args: &WorkerArgs, cli: &Cli) -> anyhow::Result<()> {
+    die_with_supervisor();
+    if let Err(error) = work(args, cli) {
+        send(&Report::Failed { reason: format!("{error:#}"), exit: exit_of(&error) as u8 })?;
+    }
+    Ok(())
+}
+
+/// A worker that hangs in a driver cannot see that its supervisor is gone.
+fn die_with_supervisor() {
+    #[cfg(target_os = "linux")]
+    // Where it cannot be asked for, a worker that does not hang still ends at its next message.
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+}
+
+fn work(args: &WorkerArgs, cli: &Cli) -> anyhow::Result<()> {
+    let compiler = compiler(cli)?;
+    let options = vulkan::Options {
+        // The supervisor has the clock, and ends the whole process.
+        timeout: Duration::MAX,
+        pipeline_cache: cache_folder(cli).map(|folder| folder.join("pipelines")),
+        ..vulkan::Options::default()
+    };
+    let mut backend = open_device(&args.device, &compiler, options)?;
+    let profile = Box::new(backend.profile().clone());
+    send(&Report::Ready { profile, unit: unit_of(&args.device)? })?;
+    let Some(Order::Work(work)) = receive()? else { return Ok(()) };
+    let points = work.points.iter().map(|(label, n)| Ok(Point { n: *n, config: label.parse()? }));
+    let job = Job {
+        points: points.collect::<anyhow::Result<_>>()?,
+        largest_n: work.largest_n,
+        copy_sizes: work.copy_sizes,
+        seed: work.seed,
+        protocol: work.protocol,
+        budget: None,
+        order_start: work.order_start,
+        one_by_one: work.one_by_one,
+        origin: work.origin,
+    };
+    let stop = AtomicBool::new(false);
+    let outcome = sweep::run(backend.as_mut(), &compiler, &job, &stop, &mut |event| -> Result<(), WorkerError> {
+        match event {
+            Event::Compiling { shaders } => send(&Report::Compiling { shaders })?,
+            Event::Loading { n } => send(&Report::Loading { n })?,
+            Event::Copied { n, gbps } => send(&Report::Copied { n, gbps })?,
+            Event::Started { point } => {
+                send(&Report::Started { config: point.config.to_string(), n: point.n })?;
+                if !matches!(receive()?, Some(Order::Go)) {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            }
+            Event::Finished { record } => send(&Report::Finished { row: row(record)? })?,
+        }
+        Ok(())
+    })?;
+    let seconds = outcome.seconds.into_iter().map(|(phase, time)| (phase.to_owned(), time)).collect();
+    send(&Report::Ended { end: outcome.end, seconds })?;
+    Ok(())
+}
+
+/// What ends a worker's sweep before its end.
+#[derive(Debug, thiserror::Error)]
+enum WorkerError {
+    #[error("the device failed before any config could run: {0}")]
+    Device(#[from] Failure),
+    #[error("the supervisor went away: {0}")]
+    Supervisor(#[from] io::Error),
+}
+
+fn row(record: &Record) -> io::Result<String> {
+    let mut line = Vec::new();
+    csv_file::write(&mut line, false, [record])?;
+    String::from_utf8(line).map_err(io::Error::other)
+}
+
+fn send(report: &Report) -> io::Result<()> {
+    let mut out = stdout().lock();
+    writeln!(out, "{MARK}{}", serde_json::to_string(report)?)?;
+    out.flush()
+}
+
+/// The next order; `None` when the supervisor has gone.
+fn receive() -> io::Result<Option<Order>> {
+    let mut line = String::new();
+    if stdin().lock().read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    Ok(Some(serde_json::from_str(&line)?))
+}
