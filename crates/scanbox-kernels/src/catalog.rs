@@ -63,35 +63,55 @@ pub fn legal(config: &Config, n: u64, device: &DeviceProfile) -> Result<(), Reje
     let workgroup_size = config.workgroup_size;
 
     if workgroup_size > device.max_workgroup_size {
-        let detail = format!("a workgroup of {workgroup_size}, where the device has {} invocations at most", device.max_workgroup_size);
+        let detail = format!(
+            "a workgroup of {workgroup_size}, where the device has {} invocations at most",
+            device.max_workgroup_size
+        );
         return reject("workgroup-size-limit", detail);
     }
     if workgroup_size == 0 || !workgroup_size.is_multiple_of(device.subgroup_size) {
-        let detail = format!("a workgroup of {workgroup_size} is no multiple of the subgroup size {}", device.subgroup_size);
+        let detail = format!(
+            "a workgroup of {workgroup_size} is no multiple of the subgroup size {}",
+            device.subgroup_size
+        );
         return reject("full-subgroups", detail);
     }
     if kernel.block_scan == BlockScan::Blelloch && !workgroup_size.is_power_of_two() {
-        return reject("blelloch-power-of-two", format!("the Blelloch block scan with a workgroup of {workgroup_size}"));
+        return reject(
+            "blelloch-power-of-two",
+            format!("the Blelloch block scan with a workgroup of {workgroup_size}"),
+        );
     }
     if !kernel.batch_size.is_power_of_two() || kernel.batch_size > scanbox_model::space::MAX_BATCH_SIZE {
         return reject("batch-size-power-of-two", format!("a batch size of {}", kernel.batch_size));
     }
     if resolved.tile_state == TileState::Word64 && !device.int64_atomics {
-        return reject("word64-needs-int64-atomics", "the device has no 64-bit atomics on buffers".to_owned());
+        return reject(
+            "word64-needs-int64-atomics",
+            "the device has no 64-bit atomics on buffers".to_owned(),
+        );
     }
     if resolved.tile_state == TileState::Packed && resolved.reset == Reset::Epoch {
-        return reject("packed-has-no-epoch", "the packed tile state has no bits for an epoch: use reset fill".to_owned());
+        return reject(
+            "packed-has-no-epoch",
+            "the packed tile state has no bits for an epoch: use reset fill".to_owned(),
+        );
     }
     if resolved.tile_state == TileState::Packed && n > PACKED_MAX_TOTAL {
-        let detail = format!("the packed tile state carries totals below 2^30: not even ones over {n} elements");
+        let detail =
+            format!("the packed tile state carries totals below 2^30: not even ones over {n} elements");
         return reject("packed-total", detail);
     }
     let Some(shared_bytes) = shared_bytes(config, device) else {
-        let detail = format!("no way to transpose through {} bytes of shared memory", device.max_shared_bytes);
+        let detail =
+            format!("no way to transpose through {} bytes of shared memory", device.max_shared_bytes);
         return reject("shared-memory", detail);
     };
     if shared_bytes > u64::from(device.max_shared_bytes) {
-        let detail = format!("{shared_bytes} bytes of shared memory, where the device has {}", device.max_shared_bytes);
+        let detail = format!(
+            "{shared_bytes} bytes of shared memory, where the device has {}",
+            device.max_shared_bytes
+        );
         return reject("shared-memory", detail);
     }
     if n == 0 {
@@ -101,16 +121,24 @@ pub fn legal(config: &Config, n: u64, device: &DeviceProfile) -> Result<(), Reje
         return reject("index-32-bit", format!("{n} elements, where kernels index with 32 bits"));
     }
     if config.workgroups.is_some_and(|workgroups| u64::from(workgroups) != config.tiles(n)) {
-        let detail = format!("{config} stands for {} elements, not {n}", config.fixed_elements().unwrap_or(0));
+        let detail =
+            format!("{config} stands for {} elements, not {n}", config.fixed_elements().unwrap_or(0));
         return reject("workgroups-fix-size", detail);
     }
-    let most_workgroups = device.max_workgroup_count.iter().fold(1u64, |all, &count| all.saturating_mul(count.into()));
+    let most_workgroups =
+        device.max_workgroup_count.iter().fold(1u64, |all, &count| all.saturating_mul(count.into()));
     if config.tiles(n) > most_workgroups {
-        return reject("workgroup-count-limit", format!("{} workgroups, where a dispatch has {most_workgroups}", config.tiles(n)));
+        return reject(
+            "workgroup-count-limit",
+            format!("{} workgroups, where a dispatch has {most_workgroups}", config.tiles(n)),
+        );
     }
     let bytes = memory_bytes(config, n, device);
     if bytes > device.memory_bytes {
-        let detail = format!("{bytes} bytes for input, output, reference and scratch, where the device has {}", device.memory_bytes);
+        let detail = format!(
+            "{bytes} bytes for input, output, reference and scratch, where the device has {}",
+            device.memory_bytes
+        );
         return reject("device-memory", detail);
     }
     Ok(())
@@ -140,7 +168,12 @@ pub fn plan(config: &Config, n: u64, device: &DeviceProfile) -> Result<Plan, Rej
         },
         passes: vec![Pass {
             shader: shader(config, device),
-            bindings: vec![Binding::Input, Binding::Output, Binding::Scratch(0), Binding::Scratch(TICKET_BYTES)],
+            bindings: vec![
+                Binding::Input,
+                Binding::Output,
+                Binding::Scratch(0),
+                Binding::Scratch(TICKET_BYTES),
+            ],
             words: vec![word(n), Word::Epoch, Word::TicketBase],
             workgroups: config.tiles(n),
         }],
@@ -329,7 +362,14 @@ pub fn compare(n: u64, result: Expected, device: &DeviceProfile) -> Plan {
 #[must_use]
 pub fn fill(bytes: u64, device: &DeviceProfile) -> Plan {
     let words = bytes.div_ceil(4);
-    helper("fill.comp", words, Expected::Copy, vec![Binding::Scratch(0)], vec![word(words), Word::Value(0)], device)
+    helper(
+        "fill.comp",
+        words,
+        Expected::Copy,
+        vec![Binding::Scratch(0)],
+        vec![word(words), Word::Value(0)],
+        device,
+    )
 }
 
 fn helper(
@@ -370,9 +410,11 @@ fn helper_shader(root: &'static str, batch_size: u32, workgroup_size: u32, devic
 /// The shaders that every session needs beside those of its configs: fill, poison, compare and the copies.
 #[must_use]
 pub fn helper_shaders(device: &DeviceProfile) -> Vec<Shader> {
-    let mut plans = vec![fill(4, device), poison(1, Expected::Scan, device), compare(1, Expected::Scan, device)];
+    let mut plans =
+        vec![fill(4, device), poison(1, Expected::Scan, device), compare(1, Expected::Scan, device)];
     plans.extend(COPY_SHAPES.iter().map(|&shape| copy(1, shape, device)));
-    let mut shaders: Vec<Shader> = plans.into_iter().flat_map(|plan| plan.passes).map(|pass| pass.shader).collect();
+    let mut shaders: Vec<Shader> =
+        plans.into_iter().flat_map(|plan| plan.passes).map(|pass| pass.shader).collect();
     shaders.sort();
     shaders.dedup();
     shaders

@@ -23,7 +23,7 @@ const OPTIONS: &str = "vulkan1.3, optimize for performance, warnings are errors"
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
     /// A folder of kernel sources cannot be read.
-    #[error("kernel sources {path}: {source}")]
+    #[error("kernel sources {path}")]
     Sources {
         /// The folder or file.
         path: PathBuf,
@@ -114,9 +114,12 @@ impl Compiler {
             let text = self.sources.get(&path).ok_or_else(|| format!("there is no kernel source {path}"))?;
             Ok(shaderc::ResolvedInclude { resolved_name: path, content: text.to_string() })
         });
-        let failed = |log: String| CompileError::Shader { shader: shader.to_string(), log: log.trim().to_owned() };
-        let source =
-            self.sources.get(shader.root).ok_or_else(|| failed("there is no such kernel source".to_owned()))?;
+        let failed =
+            |log: String| CompileError::Shader { shader: shader.to_string(), log: log.trim().to_owned() };
+        let source = self
+            .sources
+            .get(shader.root)
+            .ok_or_else(|| failed("there is no such kernel source".to_owned()))?;
         compiler
             .compile_into_spirv(source, shaderc::ShaderKind::Compute, shader.root, "main", Some(&options))
             .map(|artifact| artifact.as_binary().to_vec())
@@ -145,7 +148,9 @@ impl Compiler {
             return;
         }
         for line in text.lines() {
-            if let Some(name) = line.trim().strip_prefix("#include \"").and_then(|rest| rest.split('"').next()) {
+            if let Some(name) =
+                line.trim().strip_prefix("#include \"").and_then(|rest| rest.split('"').next())
+            {
                 self.collect(&include_path(path, name), closure);
             }
         }
@@ -213,7 +218,8 @@ fn write_cached(path: &Path, words: &[u32]) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     // Written beside its place and renamed: another process sees all of it or nothing.
-    let partial = path.with_extension(format!("partial-{}-{:?}", std::process::id(), std::thread::current().id()));
+    let partial =
+        path.with_extension(format!("partial-{}-{:?}", std::process::id(), std::thread::current().id()));
     let mut file = fs::File::create(&partial)?;
     file.write_all(blake3::hash(&body).as_bytes())?;
     file.write_all(&body)?;

@@ -77,7 +77,13 @@ impl Input {
             InputKind::Ones => 1,
             InputKind::Ramp => index as u32,
             InputKind::Maximum => u32::MAX,
-            InputKind::Spike { at } => if index == at { random_word(self.seed, at) | 1 } else { 0 },
+            InputKind::Spike { at } => {
+                if index == at {
+                    random_word(self.seed, at) | 1
+                } else {
+                    0
+                }
+            }
         }
     }
 

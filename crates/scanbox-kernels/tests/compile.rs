@@ -1,4 +1,5 @@
 //! Every kernel compiles, for every subgroup size, without a device.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
 
@@ -47,7 +48,11 @@ fn widened(workgroup_sizes: &str) -> Space {
 fn shaders(space: &Space, device: &DeviceProfile) -> BTreeSet<Shader> {
     let points = space.enumerate(device, legal).points;
     let plans = points.iter().map(|point| catalog::plan(&point.config, point.n, device).unwrap());
-    plans.flat_map(|plan| plan.passes).map(|pass| pass.shader).chain(catalog::helper_shaders(device)).collect()
+    plans
+        .flat_map(|plan| plan.passes)
+        .map(|pass| pass.shader)
+        .chain(catalog::helper_shaders(device))
+        .collect()
 }
 
 fn check(space: &Space, subgroup_size: u32, int64_atomics: bool, pipelines: usize) {
@@ -84,7 +89,10 @@ fn the_thesis_space_has_3600_configs_where_subgroups_have_32_invocations() {
     assert_eq!(enumeration.kernels().len(), 40);
     assert_eq!(enumeration.pipelines().len(), 240);
     assert_eq!(enumeration.points_per_size().values().max(), Some(&240));
-    assert_eq!(enumeration.rejections.iter().map(|rejection| rejection.rule.as_str()).collect::<Vec<_>>(), ["size-outside-space"]);
+    assert_eq!(
+        enumeration.rejections.iter().map(|rejection| rejection.rule.as_str()).collect::<Vec<_>>(),
+        ["size-outside-space"]
+    );
 }
 
 #[test]

@@ -352,9 +352,10 @@ impl<'a> Tags<'a> {
     }
 
     fn expected(&mut self, what: &str) -> LabelError {
-        let found = self.rest.peek().map_or("the end".to_owned(), |tag| {
-            format!("`{}`", tag.chars().take(20).collect::<String>())
-        });
+        let found = self
+            .rest
+            .peek()
+            .map_or("the end".to_owned(), |tag| format!("`{}`", tag.chars().take(20).collect::<String>()));
         self.error(format!("expected {what}, found {found}"))
     }
 

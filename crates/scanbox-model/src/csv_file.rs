@@ -10,7 +10,7 @@ use crate::record::{COLUMNS, Record, SCHEMA};
 #[derive(Debug, thiserror::Error)]
 pub enum CsvError {
     /// The file system says no.
-    #[error("{path}: {source}")]
+    #[error("{path}")]
     Io {
         /// The file.
         path: PathBuf,
@@ -139,7 +139,11 @@ pub fn read_row(line: &str) -> Result<Record, CsvError> {
     write(&mut bytes, true, []).map_err(io_error(path))?;
     bytes.extend_from_slice(line.as_bytes());
     let reason = || "a row is one complete line".to_owned();
-    read_bytes(&bytes, path)?.records.pop().ok_or_else(|| CsvError::Row { path: path.to_owned(), line: 1, reason: reason() })
+    read_bytes(&bytes, path)?.records.pop().ok_or_else(|| CsvError::Row {
+        path: path.to_owned(),
+        line: 1,
+        reason: reason(),
+    })
 }
 
 fn read_cells(row: &csv::StringRecord, order: &[usize], line: u64, path: &Path) -> Result<Record, CsvError> {

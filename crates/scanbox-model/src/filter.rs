@@ -30,8 +30,11 @@ pub struct FilterError {
     reason: String,
 }
 
+/// What a config has for a name.
+type Value = fn(&Config) -> String;
+
 /// The names that a condition may have, with what a config has there.
-const KEYS: &[(&str, fn(&Config) -> String)] = &[
+const KEYS: &[(&str, Value)] = &[
     ("config", |config| config.to_string()),
     ("family", |config| config.kernel.family().word().to_owned()),
     ("batch_size", |config| config.kernel.batch_size.to_string()),
@@ -68,13 +71,14 @@ impl FromStr for Filter {
         let failed = |reason: String| FilterError { text: text.chars().take(80).collect(), reason };
         let mut conditions = Vec::new();
         for condition in text.split(',') {
-            let (key, values) = condition
-                .split_once('=')
-                .ok_or_else(|| failed(format!("`{condition}` has no `=`")))?;
-            let key = KEYS.iter().find(|(name, _)| *name == key.trim()).map(|(name, _)| *name).ok_or_else(|| {
-                let names: Vec<_> = KEYS.iter().map(|(name, _)| *name).collect();
-                failed(format!("there is no parameter `{}`; there are {}", key.trim(), names.join(", ")))
-            })?;
+            let (key, values) =
+                condition.split_once('=').ok_or_else(|| failed(format!("`{condition}` has no `=`")))?;
+            let key = KEYS.iter().find(|(name, _)| *name == key.trim()).map(|(name, _)| *name).ok_or_else(
+                || {
+                    let names: Vec<_> = KEYS.iter().map(|(name, _)| *name).collect();
+                    failed(format!("there is no parameter `{}`; there are {}", key.trim(), names.join(", ")))
+                },
+            )?;
             let values: Vec<String> = values.split('|').map(|value| value.trim().to_owned()).collect();
             if values.iter().any(String::is_empty) {
                 return Err(failed(format!("`{condition}` has an empty value")));

@@ -62,7 +62,7 @@ pub struct Run {
 #[derive(Debug, thiserror::Error)]
 pub enum MetadataError {
     /// The file system says no.
-    #[error("{path}: {source}")]
+    #[error("{path}")]
     Io {
         /// The file.
         path: PathBuf,

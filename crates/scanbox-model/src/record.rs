@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::{
-    BlockScan, Config, Element, Family, LoadLayout, Lookback, Mode, Operator, Parameter, Reset, TileState, VectorWidth,
+    BlockScan, Config, Element, Family, LoadLayout, Lookback, Mode, Operator, Parameter, Reset, TileState,
+    VectorWidth,
 };
 use crate::units::throughput_gbps;
 
@@ -284,7 +285,18 @@ macro_rules! parameter_cell {
         }
     )+};
 }
-parameter_cell!(Mode, Element, Operator, Family, VectorWidth, Lookback, BlockScan, LoadLayout, TileState, Reset);
+parameter_cell!(
+    Mode,
+    Element,
+    Operator,
+    Family,
+    VectorWidth,
+    Lookback,
+    BlockScan,
+    LoadLayout,
+    TileState,
+    Reset
+);
 
 impl<T: Cell> Cell for Option<T> {
     fn write(&self) -> String {

@@ -75,7 +75,8 @@ fn sizes(text: &str) -> Result<BTreeSet<u64>, String> {
     for item in text.split(',') {
         if let Some((from, to)) = item.split_once("..") {
             let (from, to) = (number(from)?, number(to)?);
-            let powers: Vec<u64> = (0..=MAX_EXPONENT).map(|e| 1 << e).filter(|n| (from..=to).contains(n)).collect();
+            let powers: Vec<u64> =
+                (0..=MAX_EXPONENT).map(|e| 1 << e).filter(|n| (from..=to).contains(n)).collect();
             if powers.is_empty() {
                 return Err(format!("no power of two from {from} to {to}"));
             }

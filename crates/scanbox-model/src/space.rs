@@ -88,9 +88,14 @@ impl Numbers {
         match self {
             Self::List(numbers) => Ok(numbers.clone()),
             Self::Range(text) => {
-                let usage = || format!("`{text}` is no range: write FROM..TO with FROM a number or `subgroup`, TO a number or `device`");
+                let usage = || {
+                    format!(
+                        "`{text}` is no range: write FROM..TO with FROM a number or `subgroup`, TO a number or `device`"
+                    )
+                };
                 let (from, to) = text.split_once("..").ok_or_else(usage)?;
-                let from = if from == "subgroup" { subgroup_size } else { from.parse().map_err(|_| usage())? };
+                let from =
+                    if from == "subgroup" { subgroup_size } else { from.parse().map_err(|_| usage())? };
                 let to = if to == "device" { limit } else { to.parse().map_err(|_| usage())? };
                 Ok((0..32).map(|e| 1u32 << e).filter(|n| (from..=to).contains(n)).collect())
             }
@@ -198,10 +203,13 @@ impl Space {
     /// # Errors
     /// When the text is not a space, or a value makes no sense on any device.
     pub fn from_toml(text: &str, path: &str) -> Result<Self, SpaceError> {
-        let space: Self = toml::from_str(text)
-            .map_err(|error| SpaceError::Syntax { path: path.to_owned(), reason: error.to_string().trim_end().to_owned() })?;
+        let space: Self = toml::from_str(text).map_err(|error| SpaceError::Syntax {
+            path: path.to_owned(),
+            reason: error.to_string().trim_end().to_owned(),
+        })?;
         if space.name.is_empty() || space.name != crate::units::slug(&space.name) {
-            let reason = format!("`name`: `{}` is no word of lower-case letters, digits and dashes", space.name);
+            let reason =
+                format!("`name`: `{}` is no word of lower-case letters, digits and dashes", space.name);
             return Err(SpaceError::Syntax { path: path.to_owned(), reason });
         }
         for (index, block) in space.blocks.iter().enumerate() {
@@ -213,7 +221,10 @@ impl Space {
             })?;
         }
         if space.blocks.is_empty() {
-            return Err(SpaceError::Syntax { path: path.to_owned(), reason: "a space has at least one [[block]]".into() });
+            return Err(SpaceError::Syntax {
+                path: path.to_owned(),
+                reason: "a space has at least one [[block]]".into(),
+            });
         }
         Ok(space)
     }
@@ -244,7 +255,10 @@ impl Space {
             } else {
                 Err(Rejection {
                     rule: "size-outside-space",
-                    detail: format!("{} stands for {} elements, which is not among the sizes {}", point.config, point.n, self.sizes),
+                    detail: format!(
+                        "{} stands for {} elements, which is not among the sizes {}",
+                        point.config, point.n, self.sizes
+                    ),
                 })
             };
             match verdict {
@@ -274,7 +288,9 @@ impl Block {
         fn powers(key: &'static str, values: &[u32], most: u32) -> Result<(), (&'static str, String)> {
             filled(key, values)?;
             match values.iter().find(|&&value| !value.is_power_of_two() || value > most) {
-                Some(value) => Err((key, format!("{value} is no power of two from 1 to {most}, so no device can do it"))),
+                Some(value) => {
+                    Err((key, format!("{value} is no power of two from 1 to {most}, so no device can do it")))
+                }
                 None => Ok(()),
             }
         }
@@ -282,7 +298,10 @@ impl Block {
             match values {
                 Numbers::List(list) => powers(key, list, most),
                 // Any subgroup size and limit do: this is about the grammar.
-                Numbers::Range(_) => values.resolve(1, most).map_err(|reason| (key, reason)).and_then(|list| powers(key, &list, most)),
+                Numbers::Range(_) => values
+                    .resolve(1, most)
+                    .map_err(|reason| (key, reason))
+                    .and_then(|list| powers(key, &list, most)),
             }
         }
         filled(Family::NAME, &self.family)?;
@@ -304,10 +323,14 @@ impl Block {
         // `check` has read both ranges before.
         let workgroup_sizes =
             self.workgroup_size.resolve(device.subgroup_size, device.max_workgroup_size).unwrap_or_default();
-        let workgroup_limit = device.max_workgroup_count.iter().take(2).map(|&count| u64::from(count)).product::<u64>();
+        let workgroup_limit =
+            device.max_workgroup_count.iter().take(2).map(|&count| u64::from(count)).product::<u64>();
         let workgroups = self.workgroups.as_ref().map(|numbers| {
             numbers
-                .resolve(device.subgroup_size, u32::try_from(workgroup_limit).unwrap_or(MAX_WORKGROUPS).min(MAX_WORKGROUPS))
+                .resolve(
+                    device.subgroup_size,
+                    u32::try_from(workgroup_limit).unwrap_or(MAX_WORKGROUPS).min(MAX_WORKGROUPS),
+                )
                 .unwrap_or_default()
         });
         let mut points = Vec::new();

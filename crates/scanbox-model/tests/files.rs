@@ -1,4 +1,5 @@
 //! Files of records: what is written reads back, and what cannot be read says file, line and column.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
 
@@ -24,7 +25,14 @@ fn record(reason: &str, n: u64) -> Record {
         status: Status::Ok,
         reason: reason.into(),
         samples: 7,
-        steady: Some(TimeStats { median_ns: 2000, min_ns: 1900, mean_ns: 2010, q1_ns: 1990, q3_ns: 2020, stddev_ns: 12 }),
+        steady: Some(TimeStats {
+            median_ns: 2000,
+            min_ns: 1900,
+            mean_ns: 2010,
+            q1_ns: 1990,
+            q3_ns: 2020,
+            stddev_ns: 12,
+        }),
         drift_pct: Some(-0.25),
         ..Record::default()
     }
@@ -117,7 +125,10 @@ fn bad_files_say_file_line_and_column() {
     check(|file| file.replacen("n_elements,", "", 1), &["line 1", "`n_elements` is missing"]);
     check(|file| file.replacen("n_elements", "colour", 1), &["line 1", "`colour`"]);
     check(|file| file.replacen("n_elements", "status", 1), &["line 1", "`status`", "twice"]);
-    check(|file| file.replacen(",2000,", ",two,", 1), &["line 2", "`steady_ns_median`", "`two` is no number"]);
+    check(
+        |file| file.replacen(",2000,", ",two,", 1),
+        &["line 2", "`steady_ns_median`", "`two` is no number"],
+    );
     check(|file| file.replacen(",ok,", ",fine,", 1), &["line 2", "`status`", "`fine`"]);
     check(|file| file.replacen("\n1,", "\n7,", 1), &["line 2", "`schema`", "7"]);
     check(|file| file.replacen("raking", "combing", 1), &["line 2", "`block_scan`", "blelloch"]);

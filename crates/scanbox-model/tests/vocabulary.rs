@@ -1,4 +1,5 @@
 //! Labels, sizes, filters and spaces: parse and print are inverse, and bad text gets an answer.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use proptest::prelude::*;
 use scanbox_model::config::{
@@ -117,8 +118,14 @@ fn filters() {
     check("workgroup_size=25", label, false);
     check("config=b4.vec4", label, true);
     check("config=b4.vec2|b8", label, false);
-    check("workgroups=1024,tile_state=auto,reset=auto,load_layout=transposed,family=chained-scan", label, true);
-    for (bad, part) in [("", "has no `=`"), ("colour=red", "there is no parameter `colour`"), ("reset=", "empty value")] {
+    check(
+        "workgroups=1024,tile_state=auto,reset=auto,load_layout=transposed,family=chained-scan",
+        label,
+        true,
+    );
+    for (bad, part) in
+        [("", "has no `=`"), ("colour=red", "there is no parameter `colour`"), ("reset=", "empty value")]
+    {
         let error = bad.parse::<Filter>().unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
     }

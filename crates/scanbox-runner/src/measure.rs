@@ -89,7 +89,8 @@ pub fn measure(
     let (calls, sample_ns) = warm_up(backend, plan, calls, protocol)?;
     let steady = sample_until_narrow(backend, plan, calls, sample_ns, protocol)?;
     let per_call = median(&mut steady.clone());
-    let span_samples = (protocol.span_ns_max as f64 / per_call).clamp(3.0, f64::from(protocol.span_samples)) as u32;
+    let span_samples =
+        (protocol.span_ns_max as f64 / per_call).clamp(3.0, f64::from(protocol.span_samples)) as u32;
     let span = sample(backend, plan, 1, span_samples)?;
     Ok(Measurement { samples: steady.len() as u32, steady: statistics(&steady), span: statistics(&span) })
 }
@@ -154,7 +155,10 @@ fn sample(backend: &mut dyn Backend, plan: &Plan, calls: u32, samples: u32) -> R
         let intervals = backend.time(plan, calls, missing)?;
         let profile = backend.profile();
         times.extend(
-            intervals.into_iter().filter_map(|interval| duration_ns(interval, profile)).map(|ns| ns / f64::from(calls)),
+            intervals
+                .into_iter()
+                .filter_map(|interval| duration_ns(interval, profile))
+                .map(|ns| ns / f64::from(calls)),
         );
         if times.len() >= samples as usize {
             return Ok(times);

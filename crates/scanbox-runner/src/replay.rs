@@ -301,11 +301,27 @@ impl Backend for Replay {
         self.alive()?;
         std::thread::sleep(Duration::from_millis(self.script.wall_ms_per_config));
         let ns = self.sample_ns(plan);
-        let good = Comparison { compared: plan.n + GUARD_WORDS, mismatches: 0, first: None, call: self.interval(ns) };
-        let wrong = |index| Comparison { mismatches: 1, first: Some(Mismatch { index, expected: 1, got: 2 }), ..good };
+        let good = Comparison {
+            compared: plan.n + GUARD_WORDS,
+            mismatches: 0,
+            first: None,
+            call: self.interval(ns),
+        };
+        let wrong = |index| Comparison {
+            mismatches: 1,
+            first: Some(Mismatch { index, expected: 1, got: 2 }),
+            ..good
+        };
         let kinds = [
-            F::WrongElement, F::WrongLast, F::WriteBehind, F::DeviceLost, F::Hang, F::Crash, F::OutOfMemory,
-            F::PipelineError, F::Throttle,
+            F::WrongElement,
+            F::WrongLast,
+            F::WriteBehind,
+            F::DeviceLost,
+            F::Hang,
+            F::Crash,
+            F::OutOfMemory,
+            F::PipelineError,
+            F::Throttle,
         ];
         match self.fault(plan, &kinds) {
             Some(F::WrongElement) => Ok(wrong(0)),

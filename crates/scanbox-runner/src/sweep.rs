@@ -270,7 +270,8 @@ impl<E: From<Failure>> Sweep<'_, E> {
                 Err(failure) if failure.status == Status::OutOfMemory => failure,
                 Err(failure) => return Err(failure.into()),
             };
-            let (too_large, rest): (Vec<Point>, Vec<Point>) = points.into_iter().partition(|point| point.n == n);
+            let (too_large, rest): (Vec<Point>, Vec<Point>) =
+                points.into_iter().partition(|point| point.n == n);
             for point in too_large {
                 let record = self.failed(self.blank_record(&point, input), &failure);
                 (self.observer)(Event::Finished { record: &record })?;
@@ -317,7 +318,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
 
     /// Times the canary at the start and after every [`CANARY_INTERVAL`] rows.
     fn time_canary(&mut self) -> Result<(), E> {
-        if self.order_index % CANARY_INTERVAL != 0 {
+        if !self.order_index.is_multiple_of(CANARY_INTERVAL) {
             return Ok(());
         }
         let start = Instant::now();
@@ -358,7 +359,12 @@ impl<E: From<Failure>> Sweep<'_, E> {
         (self.failed(record, &failure), fatal)
     }
 
-    fn try_point(&mut self, compiler: &Compiler, point: &Point, record: &mut Record) -> Result<Measurement, Failure> {
+    fn try_point(
+        &mut self,
+        compiler: &Compiler,
+        point: &Point,
+        record: &mut Record,
+    ) -> Result<Measurement, Failure> {
         let device = self.backend.profile().clone();
         let plan = catalog::plan(&point.config, point.n, &device)
             .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
@@ -454,4 +460,3 @@ pub fn input_of(point: &Point, device: &DeviceProfile, largest_n: u64, seed: u64
 pub fn now_utc() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
-

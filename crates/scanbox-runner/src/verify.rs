@@ -27,7 +27,10 @@ pub fn describe(comparison: &Comparison, n: u64) -> Option<String> {
     let count = comparison.mismatches;
     Some(match comparison.first {
         Some(first) if first.index >= n => {
-            format!("{count} words behind the output were written; the first {} past its end", first.index - n)
+            format!(
+                "{count} words behind the output were written; the first {} past its end",
+                first.index - n
+            )
         }
         Some(first) => format!(
             "{count} of {n} elements are wrong; the first is element {}: expected {}, got {}",

@@ -1,4 +1,5 @@
 //! The sweep on the replay device: every fault becomes its status and reason, and nothing wrong is ever `ok`.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -160,11 +161,18 @@ fn a_lost_device_ends_the_run_with_its_row() {
 
 #[test]
 fn throttling_shows_as_drift() {
-    let ran = run_with(&format!("[[fault]]\nkind = \"throttle\"\nconfig = \"{FAULTY}\"\ntimes = 1\n"), |job| {
-        // The canary is timed every 100 rows: enough rows to see it twice.
-        let sizes = "1000,2000,3000,4000,5000,6000,7000,8000,9000,10000,11000,12000,13000,14000,15000,16000,17000,18000,19000,20000,21000,22000,23000,24000,25000,26000,27000,28000,29000,30000".parse().unwrap();
-        job.points = Space::from_toml(SPACE, "test").unwrap().with_sizes(sizes).enumerate(Replay::new(Script::default()).profile(), legal).points;
-    });
+    let ran = run_with(
+        &format!("[[fault]]\nkind = \"throttle\"\nconfig = \"{FAULTY}\"\ntimes = 1\n"),
+        |job| {
+            // The canary is timed every 100 rows: enough rows to see it twice.
+            let sizes = "1000,2000,3000,4000,5000,6000,7000,8000,9000,10000,11000,12000,13000,14000,15000,16000,17000,18000,19000,20000,21000,22000,23000,24000,25000,26000,27000,28000,29000,30000".parse().unwrap();
+            job.points = Space::from_toml(SPACE, "test")
+                .unwrap()
+                .with_sizes(sizes)
+                .enumerate(Replay::new(Script::default()).profile(), legal)
+                .points;
+        },
+    );
     assert_eq!(ran.records[0].drift_pct, Some(0.0));
     let last = ran.records.last().unwrap().drift_pct.unwrap();
     assert!((80.0..=101.0).contains(&last), "{last}");
@@ -176,7 +184,8 @@ fn sizes_that_do_not_fit_are_out_of_memory() {
     let ran = run_with("memory_bytes = 600000", |job| {
         job.points = points(&Replay::new(Script::default()));
     });
-    let too_large: Vec<_> = ran.records.iter().filter(|record| record.status == Status::OutOfMemory).collect();
+    let too_large: Vec<_> =
+        ran.records.iter().filter(|record| record.status == Status::OutOfMemory).collect();
     assert_eq!(too_large.len(), 4);
     assert!(too_large.iter().all(|record| record.n_elements == 1 << 16 && record.reason.contains("600000")));
     assert_eq!(ran.records.len(), ALL);
@@ -210,7 +219,12 @@ fn a_budget_and_a_stop_end_between_rows() {
 
 #[test]
 fn one_by_one_gives_the_same_rows() {
-    let key = |ran: &Ran| ran.records.iter().map(|record| (record.order_index, record.config_id.clone(), record.steady)).collect::<Vec<_>>();
+    let key = |ran: &Ran| {
+        ran.records
+            .iter()
+            .map(|record| (record.order_index, record.config_id.clone(), record.steady))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(key(&run_with("", |job| job.one_by_one = true)), key(&run("")));
 }
 
@@ -232,7 +246,10 @@ fn a_compile_error_is_a_row() {
         Ok::<(), Failure>(())
     })
     .unwrap();
-    let expected = [(("parallel".to_owned(), Status::CompileError), ALL / 2), (("sequential".to_owned(), Status::Ok), ALL / 2)];
+    let expected = [
+        (("parallel".to_owned(), Status::CompileError), ALL / 2),
+        (("sequential".to_owned(), Status::Ok), ALL / 2),
+    ];
     assert_eq!(statuses, BTreeMap::from(expected));
 }
 
