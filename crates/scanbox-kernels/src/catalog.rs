@@ -26,20 +26,29 @@ pub struct Resolved {
     pub reset: Reset,
 }
 
-/// What `auto` means for this kernel on this device.
+/// What `auto` means for this kernel on this device: what a known issue forces, else what suits the device.
 #[must_use]
 pub fn resolve(kernel: &Kernel, device: &DeviceProfile) -> Resolved {
-    let tile_state = match kernel.tile_state {
-        TileState::Auto if device.int64_atomics => TileState::Word64,
-        TileState::Auto => TileState::Packed,
-        given => given,
+    let tile_state = match (kernel.tile_state, device.forced.tile_state) {
+        (TileState::Auto, Some(forced)) => forced,
+        (TileState::Auto, None) if device.int64_atomics => TileState::Word64,
+        (TileState::Auto, None) => TileState::Packed,
+        (given, _) => given,
     };
-    let reset = match kernel.reset {
-        Reset::Auto if tile_state == TileState::Packed => Reset::Fill,
-        Reset::Auto => Reset::Epoch,
-        given => given,
+    let reset = match (kernel.reset, device.forced.reset) {
+        (Reset::Auto, Some(forced)) => forced,
+        (Reset::Auto, None) if tile_state == TileState::Packed => Reset::Fill,
+        (Reset::Auto, None) => Reset::Epoch,
+        (given, _) => given,
     };
     Resolved { tile_state, reset }
+}
+
+/// The config with the values that `auto` stands for on this device: what runs.
+#[must_use]
+pub fn resolved(config: &Config, device: &DeviceProfile) -> Config {
+    let Resolved { tile_state, reset } = resolve(&config.kernel, device);
+    Config { kernel: Kernel { tile_state, reset, ..config.kernel }, ..*config }
 }
 
 /// The input that a kernel can be verified and timed on: full-range words, unless its tile state cannot carry them.
@@ -59,7 +68,7 @@ pub fn input_kind(kernel: &Kernel, device: &DeviceProfile, largest_n: u64) -> In
 pub fn legal(config: &Config, n: u64, device: &DeviceProfile) -> Result<(), Rejection> {
     let kernel = &config.kernel;
     let resolved = resolve(kernel, device);
-    let reject = |rule: &'static str, detail: String| Err(Rejection { rule, detail });
+    let reject = |rule: &'static str, detail: String| Err(Rejection { rule: rule.into(), detail });
     let workgroup_size = config.workgroup_size;
 
     if workgroup_size > device.max_workgroup_size {

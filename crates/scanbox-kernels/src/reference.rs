@@ -6,9 +6,10 @@
 use std::fmt;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 /// What the elements of an input are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum InputKind {
     /// Full-range random words: the sums wrap many times.
     Random,
@@ -23,8 +24,13 @@ pub enum InputKind {
     Ramp,
     /// All bits set.
     Maximum,
-    /// Zeros, and one full-range word at index 12345 modulo the session's largest size.
+    /// Zeros, and one full-range word.
     Spike {
+        /// Its index.
+        at: u64,
+    },
+    /// Zeros, and one word below 2^30: a spike that the packed tile state can carry.
+    BoundedSpike {
         /// Its index.
         at: u64,
     },
@@ -34,7 +40,7 @@ pub enum InputKind {
 pub const PACKED_MAX_TOTAL: u64 = (1 << 30) - 1;
 
 /// An input of any length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Input {
     /// What the elements are.
     pub kind: InputKind,
@@ -52,6 +58,7 @@ impl fmt::Display for Input {
             InputKind::Ramp => "ramp",
             InputKind::Maximum => "maximum",
             InputKind::Spike { .. } => "spike",
+            InputKind::BoundedSpike { .. } => "bounded-spike",
         })
     }
 }
@@ -77,13 +84,23 @@ impl Input {
             InputKind::Ones => 1,
             InputKind::Ramp => index as u32,
             InputKind::Maximum => u32::MAX,
-            InputKind::Spike { at } => {
-                if index == at {
-                    random_word(self.seed, at) | 1
-                } else {
-                    0
-                }
+            InputKind::Spike { at } if index == at => random_word(self.seed, at) | 1,
+            InputKind::BoundedSpike { at } if index == at => {
+                (random_word(self.seed, at) & PACKED_MAX_TOTAL as u32) | 1
             }
+            InputKind::Spike { .. } | InputKind::BoundedSpike { .. } => 0,
+        }
+    }
+
+    /// Whether the sum of the first `n` elements is below 2^30 for sure, so that the packed tile state can carry it.
+    #[must_use]
+    pub fn fits_packed(&self, n: u64) -> bool {
+        match self.kind {
+            InputKind::Random | InputKind::Maximum | InputKind::Spike { .. } => n == 0,
+            InputKind::Bounded { n: most } => n <= most,
+            InputKind::Ones => n <= PACKED_MAX_TOTAL,
+            InputKind::Ramp => u128::from(n) * u128::from(n.saturating_sub(1)) / 2 <= u128::from(PACKED_MAX_TOTAL),
+            InputKind::BoundedSpike { .. } => true,
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::Shader;
 use scanbox_kernels::{catalog, legal};
-use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
 use scanbox_model::space::Space;
 
 fn device(subgroup_size: u32, int64_atomics: bool) -> DeviceProfile {
@@ -31,6 +31,7 @@ fn device(subgroup_size: u32, int64_atomics: bool) -> DeviceProfile {
         int64_atomics,
         timestamp_period_ns: 1.0,
         timestamp_valid_bits: 64,
+        forced: Forced::default(),
     }
 }
 

@@ -21,6 +21,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::space::{MAX_BATCH_SIZE, MAX_WORKGROUP_SIZE, MAX_WORKGROUPS};
+
 /// A parameter whose values have one word in space files and CSV, and one tag in labels.
 pub trait Parameter: Copy + PartialEq + Sized + 'static {
     /// The name of the parameter as it stands in space files and CSV headers.
@@ -327,11 +329,11 @@ impl<'a> Tags<'a> {
         LabelError { label: self.label.chars().take(80).collect(), reason }
     }
 
-    /// Takes the next tag if it is `prefix` followed by a positive number without leading zeros.
-    fn number(&mut self, prefix: &str) -> Option<u32> {
+    /// Takes the next tag if it is `prefix` followed by a number from 1 to `most` without leading zeros.
+    fn number(&mut self, prefix: &str, most: u32) -> Option<u32> {
         let digits = self.rest.peek()?.strip_prefix(prefix)?;
         let canonical = digits.bytes().all(|b| b.is_ascii_digit()) && !digits.starts_with('0');
-        let number = digits.parse().ok().filter(|_| canonical)?;
+        let number = digits.parse().ok().filter(|number| canonical && *number <= most)?;
         self.rest.next();
         Some(number)
     }
@@ -360,7 +362,9 @@ impl<'a> Tags<'a> {
     }
 
     fn kernel(&mut self) -> Result<Kernel, LabelError> {
-        let batch_size = self.number("b").ok_or_else(|| self.expected("the batch size (b1, b4)"))?;
+        let batch_size = self
+            .number("b", MAX_BATCH_SIZE)
+            .ok_or_else(|| self.expected(&format!("the batch size (b1 to b{MAX_BATCH_SIZE})")))?;
         Ok(Kernel {
             batch_size,
             vector_width: self.required()?,
@@ -394,9 +398,10 @@ impl FromStr for Config {
     fn from_str(label: &str) -> Result<Self, LabelError> {
         let mut tags = Tags::new(label);
         let kernel = tags.kernel()?;
-        let workgroup_size =
-            tags.number("wg").ok_or_else(|| tags.expected("the workgroup size (wg64, wg256)"))?;
-        let workgroups = tags.number("g");
+        let workgroup_size = tags
+            .number("wg", MAX_WORKGROUP_SIZE)
+            .ok_or_else(|| tags.expected(&format!("the workgroup size (wg1 to wg{MAX_WORKGROUP_SIZE})")))?;
+        let workgroups = tags.number("g", MAX_WORKGROUPS);
         tags.end()?;
         Ok(Self { kernel, workgroup_size, workgroups })
     }

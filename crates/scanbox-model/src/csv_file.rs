@@ -1,7 +1,7 @@
 //! Files of records: strict reading with line and column in every message, and appending row by row.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::record::{COLUMNS, Record, SCHEMA};
@@ -202,6 +202,8 @@ pub fn write<'a>(
 pub struct Appender {
     path: PathBuf,
     file: File,
+    /// Length of the file, if nobody else writes to it.
+    bytes: u64,
 }
 
 impl Appender {
@@ -212,17 +214,17 @@ impl Appender {
     /// When the file cannot be opened, or what it holds cannot be read: then it is left as it is.
     pub fn open(path: &Path) -> Result<(Self, Records), CsvError> {
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let mut file = options.open(path).map_err(io_error(path))?;
+        let mut file = options.read(true).append(true).create(true).open(path).map_err(io_error(path))?;
         let mut bytes = Vec::new();
-        BufReader::new(&mut file).read_to_end(&mut bytes).map_err(io_error(path))?;
+        file.read_to_end(&mut bytes).map_err(io_error(path))?;
         let mut records = if bytes.is_empty() { Records::default() } else { read_bytes(&bytes, path)? };
-        file.set_len(records.complete_bytes).map_err(io_error(path))?;
-        file.seek(SeekFrom::End(0)).map_err(io_error(path))?;
-        let mut appender = Self { path: path.to_owned(), file };
+        if records.complete_bytes < bytes.len() as u64 {
+            file.set_len(records.complete_bytes).map_err(io_error(path))?;
+        }
+        let mut appender = Self { path: path.to_owned(), file, bytes: records.complete_bytes };
         if records.complete_bytes == 0 {
             appender.write(true, None)?;
-            records.complete_bytes = appender.file.stream_position().map_err(io_error(path))?;
+            records.complete_bytes = appender.bytes;
         }
         Ok((appender, records))
     }
@@ -230,29 +232,44 @@ impl Appender {
     /// Appends one row and hands it to the operating system.
     ///
     /// # Errors
-    /// When the file cannot be written (disk full, removed medium).
+    /// When the file cannot be written (disk full, removed medium). Then it ends with the row before.
     pub fn append(&mut self, record: &Record) -> Result<(), CsvError> {
         self.write(false, Some(record))
     }
 
-    /// Waits until everything is on the disk, and checks that the file still has its name.
+    /// Waits until everything is on the disk, and checks that the file still has its name and its length.
     ///
     /// # Errors
-    /// When the disk says no, or somebody removed or replaced the file: what is written now would be lost.
+    /// When the disk says no, or somebody removed, replaced or changed the file: what is written now would be lost.
     pub fn sync(&self) -> Result<(), CsvError> {
-        self.file.sync_data().map_err(io_error(&self.path))?;
-        if is_same_file(&self.file, &self.path).map_err(io_error(&self.path))? {
-            return Ok(());
+        let failed = io_error(&self.path);
+        self.file.sync_data().map_err(&failed)?;
+        if !is_same_file(&self.file, &self.path).map_err(&failed)? {
+            let gone = "the file was removed or replaced while it was being written";
+            return Err(failed(io::Error::other(gone)));
         }
-        let gone = io::Error::other("the file was removed or replaced while it was being written");
-        Err(io_error(&self.path)(gone))
+        let found = self.file.metadata().map_err(&failed)?.len();
+        if found != self.bytes {
+            let changed = format!(
+                "somebody else changed the file while it was being written: it has {found} bytes where {} were written",
+                self.bytes
+            );
+            return Err(failed(io::Error::other(changed)));
+        }
+        Ok(())
     }
 
     fn write(&mut self, header: bool, record: Option<&Record>) -> Result<(), CsvError> {
         // One system call per row: a killed process leaves at most one torn line.
         let mut line = Vec::new();
         write(&mut line, header, record).map_err(io_error(&self.path))?;
-        self.file.write_all(&line).map_err(io_error(&self.path))
+        let written = self.file.write_all(&line);
+        match written {
+            Ok(()) => self.bytes += line.len() as u64,
+            // Part of the row may be in the file. Where it cannot be cut off now, the next run does it.
+            Err(_) => drop(self.file.set_len(self.bytes)),
+        }
+        written.map_err(io_error(&self.path))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::{Reset, TileState};
+
 /// Whether a device is a chip or a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -55,6 +57,30 @@ pub struct DeviceProfile {
     pub timestamp_period_ns: f32,
     /// Meaningful bits of a timestamp; 0: the device has none.
     pub timestamp_valid_bits: u32,
+    /// What `auto` stands for because of a known issue of the device, not because of what it can do.
+    #[serde(default, skip_serializing_if = "Forced::is_empty")]
+    pub forced: Forced,
+}
+
+/// Values that parameters with the value `auto` get on a device, whatever it can do
+/// (see [`crate::known_issues`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Forced {
+    /// The tile state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tile_state: Option<TileState>,
+    /// The reset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reset: Option<Reset>,
+}
+
+impl Forced {
+    /// Whether nothing is forced.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl DeviceProfile {

@@ -10,10 +10,13 @@
 
 use std::str::FromStr;
 
+use serde::Deserialize;
+
 use crate::config::{Config, Parameter};
 
 /// A condition on configs.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Filter(Vec<Condition>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +64,14 @@ impl Filter {
                 })
             })
         })
+    }
+}
+
+impl TryFrom<String> for Filter {
+    type Error = FilterError;
+
+    fn try_from(text: String) -> Result<Self, FilterError> {
+        text.parse()
     }
 }
 

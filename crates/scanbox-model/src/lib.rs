@@ -11,6 +11,7 @@ pub mod sizes;
 pub mod space;
 pub mod filter;
 pub mod device;
+pub mod known_issues;
 pub mod record;
 pub mod csv_file;
 pub mod metadata;

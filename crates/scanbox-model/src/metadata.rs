@@ -105,17 +105,25 @@ impl Metadata {
     /// # Errors
     /// When it cannot be read or is of another schema.
     pub fn read(path: &Path) -> Result<Self, MetadataError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| MetadataError::Io { path: path.to_owned(), source })?;
+        let bytes =
+            std::fs::read(path).map_err(|source| MetadataError::Io { path: path.to_owned(), source })?;
+        Self::from_bytes(&bytes, path)
+    }
+
+    /// Reads the bytes of a metadata file; `path` is for messages.
+    ///
+    /// # Errors
+    /// When they are no metadata, or of another schema.
+    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, MetadataError> {
         let malformed = |error: serde_json::Error| MetadataError::Malformed {
             path: path.to_owned(),
             reason: error.to_string(),
         };
-        let version: Version = serde_json::from_str(&text).map_err(malformed)?;
+        let version: Version = serde_json::from_slice(bytes).map_err(malformed)?;
         if version.schema != SCHEMA {
             return Err(MetadataError::Schema { path: path.to_owned(), found: version.schema });
         }
-        serde_json::from_str(&text).map_err(malformed)
+        serde_json::from_slice(bytes).map_err(malformed)
     }
 
     /// Writes the file beside its place and renames it, so that a reader sees the old or the new one.
@@ -127,8 +135,13 @@ impl Metadata {
         let mut text = serde_json::to_string_pretty(self).map_err(|error| io(error.into()))?;
         text.push('\n');
         let partial = path.with_extension("json.partial");
-        let mut file = std::fs::File::create(&partial).map_err(io)?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(io)?;
-        std::fs::rename(&partial, path).map_err(io)
+        let written = std::fs::File::create(&partial)
+            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+            .and_then(|()| std::fs::rename(&partial, path));
+        if written.is_err() {
+            // On a full disk, half a file is in the way.
+            let _ = std::fs::remove_file(&partial);
+        }
+        written.map_err(io)
     }
 }

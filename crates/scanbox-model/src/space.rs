@@ -4,6 +4,7 @@
 //! input size follows from it (thesis 3.8): `n = batch size * vector width * workgroup size * workgroups`. Where it
 //! does not, every config runs at every size.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -133,7 +134,7 @@ pub enum SpaceError {
 #[error("{detail} [{rule}]")]
 pub struct Rejection {
     /// The name of the rule: what rejections are counted by.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// What it says about this config.
     pub detail: String,
 }
@@ -220,6 +221,13 @@ impl Space {
                 reason,
             })?;
         }
+        let points: u64 =
+            space.blocks.iter().map(|block| block.raw_points(&space.sizes)).fold(0, u64::saturating_add);
+        if points > MAX_POINTS {
+            let reason =
+                format!("its lists make {points} configs, more than {MAX_POINTS}: make several spaces of it");
+            return Err(SpaceError::Syntax { path: path.to_owned(), reason });
+        }
         if space.blocks.is_empty() {
             return Err(SpaceError::Syntax {
                 path: path.to_owned(),
@@ -245,7 +253,7 @@ impl Space {
     ) -> Enumeration {
         let mut points = BTreeSet::new();
         let mut seen = BTreeSet::new();
-        let mut rejections: BTreeMap<&'static str, RejectionCount> = BTreeMap::new();
+        let mut rejections: BTreeMap<Cow<'static, str>, RejectionCount> = BTreeMap::new();
         for point in self.blocks.iter().flat_map(|block| block.points(&self.sizes, device)) {
             if !seen.insert(point) {
                 continue;
@@ -254,7 +262,7 @@ impl Space {
                 legal(&point.config, point.n, device)
             } else {
                 Err(Rejection {
-                    rule: "size-outside-space",
+                    rule: "size-outside-space".into(),
                     detail: format!(
                         "{} stands for {} elements, which is not among the sizes {}",
                         point.config, point.n, self.sizes
@@ -266,8 +274,8 @@ impl Space {
                     points.insert(point);
                 }
                 Err(rejection) => {
-                    let entry = rejections.entry(rejection.rule).or_insert_with(|| RejectionCount {
-                        rule: rejection.rule.to_owned(),
+                    let entry = rejections.entry(rejection.rule.clone()).or_insert_with(|| RejectionCount {
+                        rule: rejection.rule.into_owned(),
                         points: 0,
                         example: rejection.detail,
                     });
@@ -316,6 +324,27 @@ impl Block {
         filled(LoadLayout::NAME, &self.load_layout)?;
         filled(TileState::NAME, &self.tile_state)?;
         filled(Reset::NAME, &self.reset)
+    }
+
+    /// How many points the raw product has at most, on any device.
+    fn raw_points(&self, sizes: &Sizes) -> u64 {
+        let count = |numbers: &Numbers| match numbers {
+            Numbers::List(list) => list.len(),
+            // The powers of two of a 32-bit number.
+            Numbers::Range(_) => 32,
+        };
+        let lists = [
+            self.batch_size.len(),
+            self.vector_width.len(),
+            self.lookback.len(),
+            self.block_scan.len(),
+            self.load_layout.len(),
+            self.tile_state.len(),
+            self.reset.len(),
+            count(&self.workgroup_size),
+            self.workgroups.as_ref().map_or(sizes.iter().count(), count),
+        ];
+        lists.iter().fold(1, |product, &length| product.saturating_mul(length as u64))
     }
 
     /// Every point of the block before any rule: the raw product.
@@ -376,6 +405,8 @@ impl Block {
     }
 }
 
+/// More configs than this are days of measuring, and a mistake in the file.
+const MAX_POINTS: u64 = 1 << 18;
 /// More vectors per invocation than this do not fit any register file (256 registers at most).
 pub const MAX_BATCH_SIZE: u32 = 64;
 /// The largest maxComputeWorkGroupInvocations that any device reports so far.

@@ -24,7 +24,7 @@ prop_compose! {
         tile_state in any_value::<TileState>(),
         reset in any_value::<Reset>(),
         workgroup_size in 1u32..=4096,
-        workgroups in prop::option::of(1u32..),
+        workgroups in prop::option::of(1u32..=1 << 30),
     ) -> Config {
         let kernel = Kernel { batch_size, vector_width, lookback, block_scan, load_layout, tile_state, reset };
         Config { kernel, workgroup_size, workgroups }

@@ -4,6 +4,7 @@ use scanbox_kernels::plan::{Module, Plan};
 use scanbox_kernels::reference::Input;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::Status;
+use serde::{Deserialize, Serialize};
 
 /// One device, driven by one process.
 ///
@@ -36,12 +37,31 @@ pub trait Backend {
     /// When the plan does not run to its end. A wrong result is no error here.
     fn verify(&mut self, plan: &Plan) -> Result<Comparison, Failure>;
 
+    /// Puts garbage into the scratch memory: what a verification does to see that no plan depends on what is there.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn litter(&mut self, garbage: Garbage) -> Result<(), Failure>;
+
     /// Takes `samples` samples of `calls` dependent calls back to back, each sample between two timestamps. What the
     /// plan's reset costs is inside.
     ///
     /// # Errors
     /// When the plan does not run to its end.
     fn time(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure>;
+}
+
+/// What the scratch memory may hold before a call without harm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Garbage {
+    /// This word everywhere, in memory that counts as new: no harm to any plan, because who uses it first clears it.
+    InNewMemory(u32),
+    /// This word everywhere, behind the back of the backend: no harm to a plan that fills its memory before each
+    /// call. Other plans have to be given new memory afterwards.
+    Unnoticed(u32),
+    /// This word in every tile state, behind the back of the backend: no harm to a plan whose states carry epochs, as
+    /// long as the epoch in the word is an old one.
+    InTileStates(u32),
 }
 
 /// What the driver tells about a pipeline.
@@ -65,7 +85,7 @@ pub struct Comparison {
 }
 
 /// A wrong element.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
     /// Its index; at or above the input size, it was written past the end of the output.
     pub index: u64,

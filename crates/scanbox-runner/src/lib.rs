@@ -1,12 +1,15 @@
 //! Plan and device in, measured record out.
 //!
-//! [`sweep`] is the whole pipeline of a run. [`verify`] and [`measure`] are its two steps per config, [`backend`] is
-//! what they need from a device, and [`replay`] and [`vulkan`] are the two devices there are.
+//! [`sweep`] is the whole pipeline of a run. [`verify`] and [`measure`] are its two steps per config; a verification
+//! without times runs the first of them alone, on the [`cases`] where scans go wrong. [`backend`] is what they need
+//! from a device, and [`replay`] and [`vulkan`] are the two devices there are.
 
 pub mod backend;
 pub mod ledger;
-pub mod measure;
+pub mod prepare;
+pub mod cases;
 pub mod verify;
+pub mod measure;
 pub mod sweep;
 pub mod replay;
 #[allow(unsafe_code, reason = "Vulkan is a C API: the only module that may call it")]

@@ -3,6 +3,8 @@
 //! Two times, both per call, both with everything that the plan's reset costs: `steady` is one of many dependent calls
 //! back to back, `span` is one call between two timestamps.
 
+use std::time::Duration;
+
 use scanbox_kernels::plan::Plan;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Status, TimeStats};
@@ -49,6 +51,21 @@ impl Default for Protocol {
             sampling_ns_max: 20_000_000,
             span_samples: 15,
             span_ns_max: 3_000_000,
+        }
+    }
+}
+
+impl Protocol {
+    /// The same with another warm-up and another number of samples at least; their limits move with them.
+    #[must_use]
+    pub fn with(self, warm_up: Duration, samples: u32) -> Self {
+        let warm_up_ns_min = u64::try_from(warm_up.as_nanos()).unwrap_or(u64::MAX);
+        Self {
+            warm_up_ns_min,
+            warm_up_ns_max: self.warm_up_ns_max.max(warm_up_ns_min.saturating_mul(2)),
+            samples_min: samples,
+            samples_max: self.samples_max.max(samples),
+            ..self
         }
     }
 }

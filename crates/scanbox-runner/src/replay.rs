@@ -23,11 +23,11 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use scanbox_kernels::plan::{GUARD_WORDS, Module, Plan};
 use scanbox_kernels::reference::Input;
-use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
 use scanbox_model::record::Status;
 use serde::Deserialize;
 
-use crate::backend::{Backend, Comparison, Failure, Interval, Mismatch, PipelineInfo};
+use crate::backend::{Backend, Comparison, Failure, Garbage, Interval, Mismatch, PipelineInfo};
 
 /// What a replay device does.
 #[derive(Debug, Clone, Deserialize)]
@@ -201,6 +201,7 @@ impl Replay {
             int64_atomics: script.int64_atomics,
             timestamp_period_ns: 1.0,
             timestamp_valid_bits: 48,
+            forced: Forced::default(),
         };
         Self {
             noise: ChaCha8Rng::seed_from_u64(script.seed),
@@ -214,6 +215,11 @@ impl Replay {
             lost: false,
             script,
         }
+    }
+
+    /// Sets what `auto` stands for on the device.
+    pub fn force(&mut self, forced: Forced) {
+        self.profile.forced = forced;
     }
 
     /// The first fault of one of these kinds that hits this plan now.
@@ -343,6 +349,11 @@ impl Backend for Replay {
             }
             _ => Ok(good),
         }
+    }
+
+    /// There is no memory to put it into.
+    fn litter(&mut self, _garbage: Garbage) -> Result<(), Failure> {
+        self.alive()
     }
 
     fn time(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {

@@ -3,7 +3,7 @@
 //! [`run`] is the whole pipeline. It names no backend and no kernel family, and it writes no file: records leave
 //! through an observer, row by row.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -20,8 +20,9 @@ use scanbox_model::space::Point;
 use scanbox_model::units::throughput_gbps;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Failure, PipelineInfo};
+use crate::backend::{Backend, Failure};
 use crate::measure::{Measurement, Protocol, measure};
+use crate::prepare::Pipelines;
 use crate::verify::{describe, verify};
 
 /// Rows between two measurements of the canary.
@@ -136,7 +137,7 @@ pub fn run<E: From<Failure>>(
         observer,
         started: Instant::now(),
         seconds: BTreeMap::new(),
-        pipelines: HashMap::new(),
+        pipelines: Pipelines::default(),
         canary: None,
         order_index: job.order_start,
     };
@@ -147,9 +148,6 @@ pub fn run<E: From<Failure>>(
     Ok(Outcome { end, seconds })
 }
 
-/// A pipeline, or why there is none; and how long its shader took to compile.
-type Prepared = Result<(PipelineInfo, u64), Failure>;
-
 struct Sweep<'a, E> {
     backend: &'a mut dyn Backend,
     job: &'a Job,
@@ -157,7 +155,7 @@ struct Sweep<'a, E> {
     observer: &'a mut dyn FnMut(Event<'_>) -> Result<(), E>,
     started: Instant,
     seconds: BTreeMap<&'static str, f64>,
-    pipelines: HashMap<Shader, Prepared>,
+    pipelines: Pipelines,
     canary: Option<Canary>,
     order_index: u64,
 }
@@ -214,31 +212,15 @@ impl<E: From<Failure>> Sweep<'_, E> {
             }
         }
         (self.observer)(Event::Compiling { shaders: shaders.len() })?;
-        self.make_pipelines(compiler, shaders.into_iter().collect());
+        self.make_pipelines(compiler, &shaders.into_iter().collect::<Vec<_>>());
         Ok(())
     }
 
     /// Makes pipelines of shaders; each outcome is kept.
-    fn make_pipelines(&mut self, compiler: &Compiler, shaders: Vec<Shader>) {
-        let start = Instant::now();
-        let mut modules = Vec::new();
-        for (shader, outcome) in shaders.iter().zip(compiler.compile_all(&shaders)) {
-            match outcome {
-                Ok(module) => modules.push(module),
-                Err(error) => {
-                    let failure = Failure::new(Status::CompileError, error.to_string());
-                    self.pipelines.insert(shader.clone(), Err(failure));
-                }
-            }
-        }
-        self.spend("compile", start);
-        let start = Instant::now();
-        let outcomes = self.backend.create_pipelines(&modules);
-        for (module, outcome) in modules.into_iter().zip(outcomes) {
-            let prepared = outcome.map(|info| (info, module.compile_ms));
-            self.pipelines.insert(module.shader, prepared);
-        }
-        self.spend("pipelines", start);
+    fn make_pipelines(&mut self, compiler: &Compiler, shaders: &[Shader]) {
+        let spent = self.pipelines.make(self.backend, compiler, shaders);
+        *self.seconds.entry("compile").or_default() += spent.compiling.as_secs_f64();
+        *self.seconds.entry("pipelines").or_default() += spent.creating.as_secs_f64();
     }
 
     fn spend(&mut self, phase: &'static str, since: Instant) {
@@ -369,10 +351,11 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let plan = catalog::plan(&point.config, point.n, &device)
             .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
         for pass in &plan.passes {
-            if !self.pipelines.contains_key(&pass.shader) {
-                self.make_pipelines(compiler, vec![pass.shader.clone()]);
+            if self.pipelines.get(&pass.shader).is_none() {
+                self.make_pipelines(compiler, std::slice::from_ref(&pass.shader));
             }
-            let (info, compile_ms) = self.pipelines[&pass.shader].clone()?;
+            let prepared = self.pipelines.get(&pass.shader).expect("it was just made");
+            let (info, compile_ms) = prepared.clone()?;
             record.registers = info.registers;
             record.compile_ms = Some(compile_ms);
         }

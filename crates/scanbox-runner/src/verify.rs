@@ -1,9 +1,28 @@
-//! Whether a plan gives the right answer: every element, on the device.
+//! Whether plans give the right answer: every element, on the device.
+//!
+//! [`verify`] is one call, as a sweep makes it before it takes a time. [`run`] is a verification without times: each
+//! config on many sizes and inputs ([`crate::cases`]), each of those in several circumstances. Like the sweep it names
+//! no backend and no kernel family, and prints nothing: verdicts leave through an observer.
 
-use scanbox_kernels::plan::Plan;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use scanbox_kernels::catalog;
+use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::plan::{Plan, Shader};
+use scanbox_kernels::reference::Input;
+use scanbox_model::config::Config;
 use scanbox_model::record::Status;
+use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Comparison, Failure};
+use crate::backend::{Backend, Comparison, Failure, Garbage, Mismatch};
+use crate::cases::{Circumstance, Item};
+use crate::prepare::Pipelines;
+use crate::sweep::{End, Outcome};
 
 /// Runs a plan once on poisoned output and compares every element.
 ///
@@ -38,4 +57,304 @@ pub fn describe(comparison: &Comparison, n: u64) -> Option<String> {
         ),
         None => format!("{count} of {n} elements are wrong"),
     })
+}
+
+/// What one verification has to do.
+#[derive(Debug)]
+pub struct Job {
+    /// What is to be tried.
+    pub items: Vec<Item>,
+    /// Seed of the order.
+    pub seed: u64,
+    /// See [`crate::sweep::Job::one_by_one`].
+    pub one_by_one: bool,
+}
+
+/// What happens during a verification.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Shaders are about to be compiled.
+    Compiling {
+        /// How many.
+        shaders: usize,
+    },
+    /// Input and reference are about to be made and uploaded.
+    Loading {
+        /// Elements.
+        n: u64,
+    },
+    /// A config is about to run on an input.
+    Started {
+        /// Which.
+        item: &'a Item,
+    },
+    /// One call of it is about to run.
+    Calling {
+        /// Its size.
+        n: u64,
+        /// What is special about it.
+        circumstance: Circumstance,
+    },
+    /// A config has run on an input.
+    Finished {
+        /// How that went.
+        verdict: &'a Verdict,
+    },
+}
+
+/// How a config did on one input.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The label of the config.
+    pub config: String,
+    /// The input.
+    pub input: Input,
+    /// `ok`, or what went wrong first. After that the config is not tried any more.
+    pub status: Status,
+    /// Where and how it went wrong.
+    pub failed: Option<FailedCase>,
+    /// What was done.
+    pub tally: Tally,
+}
+
+/// The case and the call that went wrong.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FailedCase {
+    /// Its size; 0 where no call was made.
+    pub n: u64,
+    /// What was special about the call; `None` where none was made.
+    pub circumstance: Option<Circumstance>,
+    /// What went wrong.
+    pub reason: String,
+    /// The first wrong element, if that is what went wrong.
+    pub mismatch: Option<Mismatch>,
+}
+
+/// How much was verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Tally {
+    /// Configs on inputs at sizes, in all circumstances.
+    pub cases: u64,
+    /// Calls, each compared.
+    pub calls: u64,
+    /// Elements compared, guards included.
+    pub elements: u64,
+}
+
+impl Tally {
+    /// Adds another one.
+    pub fn add(&mut self, other: &Self) {
+        self.cases += other.cases;
+        self.calls += other.calls;
+        self.elements += other.elements;
+    }
+}
+
+impl Verdict {
+    /// The verdict on an item that went wrong before it was finished.
+    #[must_use]
+    pub fn failed(config: &Config, input: Input, status: Status, failed: FailedCase) -> Self {
+        Self { config: config.to_string(), input, status, failed: Some(failed), tally: Tally::default() }
+    }
+}
+
+/// Verifies the items of a job. The observer gets each event and may fail: that ends the run.
+///
+/// # Errors
+/// What the observer returns; or a failure of the device before any config could be tried.
+pub fn run<E: From<Failure>>(
+    backend: &mut dyn Backend,
+    compiler: &Compiler,
+    job: &Job,
+    stop: &AtomicBool,
+    observer: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
+) -> Result<Outcome, E> {
+    let started = Instant::now();
+    let mut verification = Verification {
+        backend,
+        compiler,
+        job,
+        stop,
+        observer,
+        pipelines: Pipelines::default(),
+        given_up: HashSet::new(),
+    };
+    let end = verification.run()?;
+    let seconds =
+        [("total", started.elapsed().as_secs_f64()), ("device_busy", verification.backend.busy_ns() / 1e9)];
+    Ok(Outcome { end, seconds: seconds.into() })
+}
+
+/// Why a case has not come to its end.
+enum Ended<E> {
+    ByFailure(Status, FailedCase),
+    ByObserver(E),
+}
+
+struct Verification<'a, E> {
+    backend: &'a mut dyn Backend,
+    compiler: &'a Compiler,
+    job: &'a Job,
+    stop: &'a AtomicBool,
+    observer: &'a mut dyn FnMut(Event<'_>) -> Result<(), E>,
+    pipelines: Pipelines,
+    /// Configs that went wrong.
+    given_up: HashSet<Config>,
+}
+
+impl<'a, E: From<Failure>> Verification<'a, E> {
+    fn run(&mut self) -> Result<End, E> {
+        self.prepare()?;
+        for (input, items) in self.items_by_input() {
+            let items = self.load(input, items)?;
+            for item in self.shuffled(items) {
+                if self.given_up.contains(&item.config) {
+                    continue;
+                }
+                (self.observer)(Event::Started { item })?;
+                // The observer may have been the one who asked to stop.
+                if self.stop.load(Ordering::Relaxed) {
+                    return Ok(End::Interrupted);
+                }
+                let verdict = self.attempt(item)?;
+                self.finish(item, &verdict)?;
+                if matches!(verdict.status, Status::Timeout | Status::DeviceLost) {
+                    return Ok(End::DeviceUnusable);
+                }
+            }
+        }
+        Ok(End::Complete)
+    }
+
+    /// Compiles the shaders and creates the pipelines of the job.
+    fn prepare(&mut self) -> Result<(), E> {
+        let device = self.backend.profile();
+        let mut shaders: BTreeSet<Shader> = catalog::helper_shaders(device).into_iter().collect();
+        if !self.job.one_by_one {
+            let smallest = |item: &Item| item.sizes.first().copied().unwrap_or(1);
+            let plans = self.job.items.iter().map(|item| catalog::plan(&item.config, smallest(item), device));
+            shaders.extend(plans.flatten().flat_map(|plan| plan.passes).map(|pass| pass.shader));
+        }
+        (self.observer)(Event::Compiling { shaders: shaders.len() })?;
+        self.pipelines.make(self.backend, self.compiler, &shaders.into_iter().collect::<Vec<_>>());
+        Ok(())
+    }
+
+    /// The items by their input, because making one anew for each config would cost more than the calls. Inputs are
+    /// in the order of the job.
+    fn items_by_input(&self) -> Vec<(Input, Vec<&'a Item>)> {
+        let mut groups: Vec<(Input, Vec<&'a Item>)> = Vec::new();
+        for item in &self.job.items {
+            match groups.iter_mut().find(|(input, _)| *input == item.input) {
+                Some((_, items)) => items.push(item),
+                None => groups.push((item.input, vec![item])),
+            }
+        }
+        groups
+    }
+
+    /// Loads the input for the largest size that fits. Items with larger ones get their verdict at once.
+    fn load(&mut self, input: Input, mut items: Vec<&'a Item>) -> Result<Vec<&'a Item>, E> {
+        let largest = |item: &Item| item.sizes.iter().copied().max().unwrap_or(0);
+        items.retain(|item| !self.given_up.contains(&item.config));
+        while let Some(n) = items.iter().map(|item| largest(item)).max() {
+            (self.observer)(Event::Loading { n })?;
+            let failure = match self.backend.load(&input, n) {
+                Ok(()) => break,
+                Err(failure) if failure.status == Status::OutOfMemory => failure,
+                Err(failure) => return Err(failure.into()),
+            };
+            let (too_large, rest) = items.into_iter().partition(|item| largest(item) == n);
+            let too_large: Vec<&Item> = too_large;
+            for item in too_large {
+                let failed =
+                    FailedCase { n, circumstance: None, reason: failure.reason.clone(), mismatch: None };
+                self.finish(item, &Verdict::failed(&item.config, input, failure.status, failed))?;
+            }
+            items = rest;
+        }
+        Ok(items)
+    }
+
+    /// In an order that depends on the seed and the items alone: what a budget leaves out favours no config.
+    fn shuffled<T>(&self, mut items: Vec<T>) -> Vec<T> {
+        items.shuffle(&mut ChaCha8Rng::seed_from_u64(self.job.seed));
+        items
+    }
+
+    fn finish(&mut self, item: &Item, verdict: &Verdict) -> Result<(), E> {
+        if verdict.status != Status::Ok {
+            self.given_up.insert(item.config);
+        }
+        (self.observer)(Event::Finished { verdict })
+    }
+
+    /// All cases of an item, until one goes wrong. Sizes are shuffled, so that larger calls come before smaller ones.
+    fn attempt(&mut self, item: &Item) -> Result<Verdict, E> {
+        let mut verdict = Verdict {
+            config: item.config.to_string(),
+            input: item.input,
+            status: Status::Ok,
+            failed: None,
+            tally: Tally::default(),
+        };
+        for n in self.shuffled(item.sizes.clone()) {
+            match self.case(item, n, &mut verdict.tally) {
+                Ok(()) => verdict.tally.cases += 1,
+                Err(Ended::ByFailure(status, failed)) => {
+                    verdict.status = status;
+                    verdict.failed = Some(failed);
+                    // What it left in the scratch memory is nobody else's concern. A device that fails here fails
+                    // again at the next call.
+                    let _ = self.backend.litter(Garbage::InNewMemory(0));
+                    break;
+                }
+                Err(Ended::ByObserver(error)) => return Err(error),
+            }
+        }
+        Ok(verdict)
+    }
+
+    /// One case in all circumstances.
+    fn case(&mut self, item: &Item, n: u64, tally: &mut Tally) -> Result<(), Ended<E>> {
+        let failed = |failure: Failure, circumstance| {
+            let failed = FailedCase { n, circumstance, reason: failure.reason, mismatch: None };
+            Ended::ByFailure(failure.status, failed)
+        };
+        let plan = self.plan(item, n).map_err(|failure| failed(failure, None))?;
+        for circumstance in Circumstance::ALL {
+            (self.observer)(Event::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
+            let comparison =
+                self.call(&plan, circumstance).map_err(|failure| failed(failure, Some(circumstance)))?;
+            tally.calls += 1;
+            tally.elements += comparison.compared;
+            if let Some(reason) = describe(&comparison, n) {
+                let mismatch = comparison.first;
+                let failed = FailedCase { n, circumstance: Some(circumstance), reason, mismatch };
+                return Err(Ended::ByFailure(Status::WrongResult, failed));
+            }
+        }
+        Ok(())
+    }
+
+    /// The plan of a case, with its pipelines.
+    fn plan(&mut self, item: &Item, n: u64) -> Result<Plan, Failure> {
+        let plan = catalog::plan(&item.config, n, self.backend.profile())
+            .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
+        for pass in &plan.passes {
+            if self.pipelines.get(&pass.shader).is_none() {
+                self.pipelines.make(self.backend, self.compiler, std::slice::from_ref(&pass.shader));
+            }
+            self.pipelines.get(&pass.shader).expect("it was just made").clone()?;
+        }
+        Ok(plan)
+    }
+
+    fn call(&mut self, plan: &Plan, circumstance: Circumstance) -> Result<Comparison, Failure> {
+        if let Some(garbage) = circumstance.garbage(plan) {
+            self.backend.litter(garbage)?;
+        }
+        let plan = circumstance.plan(plan, self.backend.profile());
+        verify(self.backend, &plan)
+    }
 }

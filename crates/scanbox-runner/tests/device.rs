@@ -17,7 +17,7 @@ use scanbox_kernels::reference::{Input, InputKind};
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceKind;
 use scanbox_model::record::Status;
-use scanbox_runner::backend::{Backend, Comparison, Mismatch};
+use scanbox_runner::backend::{Backend, Comparison, Garbage, Mismatch};
 use scanbox_runner::ledger::Ledger;
 use scanbox_runner::measure::duration_ns;
 use scanbox_runner::vulkan::{self, Options, Tamper, Vulkan, VulkanError};
@@ -170,14 +170,14 @@ fn garbage_in_scratch_memory_does_no_harm() {
     for label in ["b1.vec4.par.rake.wg64", "b1.vec4.par.rake.packed.wg64"] {
         bench.check(label, 50_000, &ONES);
         for word in [u32::MAX, 0x8000_0001, 2, 1] {
-            bench.device().fill_scratch(word).unwrap();
+            bench.device().litter(Garbage::InNewMemory(word)).unwrap();
             bench.check(label, 50_000, &ONES);
-            bench.device().fill_scratch(word).unwrap();
+            bench.device().litter(Garbage::InNewMemory(word)).unwrap();
             bench.check(label, 7_000, &ONES);
         }
     }
     // A plan with a fill needs nobody to clear anything for it.
-    bench.device().fill_scratch_unnoticed(0xDEAD_BEEF).unwrap();
+    bench.device().litter(Garbage::Unnoticed(0xDEAD_BEEF)).unwrap();
     bench.check("b1.vec4.par.rake.packed.wg64", 50_000, &ONES);
 }
 

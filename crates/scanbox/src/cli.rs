@@ -38,8 +38,12 @@ pub enum Command {
     Space(commands::space::SpaceArgs),
     /// Measure and verify every config of a space; goes on where the last run ended
     Sweep(commands::sweep::SweepArgs),
+    /// Check that scans are right, without timing: sizes around every boundary, many inputs, garbage in memory
+    Verify(commands::verify::VerifyArgs),
     /// Answer from sweeps: the best config per size, the best kernel, the portable kernel
     Analyze(commands::analyze::AnalyzeArgs),
+    /// Look for what keeps scanbox from working here, and say what to do about it; changes nothing
+    Doctor(commands::doctor::DoctorArgs),
     /// Drive a device for a supervisor (internal)
     #[command(hide = true)]
     Worker(crate::worker::WorkerArgs),

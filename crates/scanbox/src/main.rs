@@ -1,11 +1,13 @@
 //! `scanbox`: finds the fastest prefix scan for a GPU at every input size, proves it right, and hands it over.
 //!
 //! [`cli`] is what the user may type, [`commands`] is what happens then, [`report`] is what analyses look like. A sweep
-//! runs in two processes: [`supervise`] owns the files, [`worker`] drives the device.
+//! runs in two processes: [`supervise`] owns the files, [`worker`] drives the device; [`process`] is how the one
+//! sees the other.
 
 mod cli;
 mod commands;
 mod report;
+mod process;
 mod supervise;
 mod worker;
 

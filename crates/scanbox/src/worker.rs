@@ -10,13 +10,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
+use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::reference::Input;
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::Record;
 use scanbox_model::space::Point;
-use scanbox_runner::backend::Failure;
+use scanbox_runner::backend::{Backend, Failure};
+use scanbox_runner::cases::{Circumstance, Item};
 use scanbox_runner::measure::Protocol;
-use scanbox_runner::sweep::{self, End, Event, Job, Origin};
+use scanbox_runner::sweep::{self, End, Origin, Outcome};
+use scanbox_runner::verify::{self, Verdict};
 use scanbox_runner::vulkan;
 use serde::{Deserialize, Serialize};
 
@@ -39,23 +43,63 @@ pub enum Order {
 
 /// A job, as it crosses the process boundary.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Work {
+pub enum Work {
+    /// Verify and measure.
+    Sweep(SweepWork),
+    /// Verify at many sizes, on many inputs, and do not measure.
+    Verify(VerifyWork),
+}
+
+/// See [`sweep::Job`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SweepWork {
     /// Labels and sizes.
     pub points: Vec<(String, u64)>,
-    /// See [`Job::largest_n`].
+    /// See [`sweep::Job::largest_n`].
     pub largest_n: u64,
-    /// See [`Job::copy_sizes`].
+    /// See [`sweep::Job::copy_sizes`].
     pub copy_sizes: BTreeSet<u64>,
-    /// See [`Job::seed`].
+    /// See [`sweep::Job::seed`].
     pub seed: u64,
-    /// See [`Job::protocol`].
+    /// See [`sweep::Job::protocol`].
     pub protocol: Protocol,
-    /// See [`Job::order_start`].
+    /// See [`sweep::Job::order_start`].
     pub order_start: u64,
-    /// See [`Job::one_by_one`].
+    /// See [`sweep::Job::one_by_one`].
     pub one_by_one: bool,
-    /// See [`Job::origin`].
+    /// See [`sweep::Job::origin`].
     pub origin: Origin,
+}
+
+/// See [`verify::Job`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct VerifyWork {
+    /// Labels, inputs and sizes.
+    pub items: Vec<(String, Input, Vec<u64>)>,
+    /// See [`verify::Job::seed`].
+    pub seed: u64,
+    /// See [`verify::Job::one_by_one`].
+    pub one_by_one: bool,
+}
+
+/// What a config in flight is known by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Key {
+    /// Its label.
+    pub config: String,
+    /// Its size; in a verification, the largest one.
+    pub n: u64,
+    /// Its input, in a verification.
+    pub input: Option<Input>,
+}
+
+/// What came of a config.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Product {
+    /// A row of a sweep, as it stands in the file, with its line break.
+    Row(String),
+    /// A verdict of a verification.
+    Verdict(Box<Verdict>),
 }
 
 /// From the worker.
@@ -68,17 +112,17 @@ pub enum Report {
         /// How many devices of the same name come before it.
         unit: usize,
     },
-    /// See [`Event::Compiling`].
+    /// See [`sweep::Event::Compiling`].
     Compiling {
         /// How many.
         shaders: usize,
     },
-    /// See [`Event::Loading`].
+    /// See [`sweep::Event::Loading`].
     Loading {
         /// Elements.
         n: u64,
     },
-    /// See [`Event::Copied`].
+    /// See [`sweep::Event::Copied`].
     Copied {
         /// Elements.
         n: u64,
@@ -87,17 +131,19 @@ pub enum Report {
     },
     /// Waits for [`Order::Go`] to run this config.
     Started {
-        /// Its label.
-        config: String,
+        /// Which.
+        key: Key,
+    },
+    /// One call of the config begins.
+    Calling {
         /// Its size.
         n: u64,
+        /// What is special about it.
+        circumstance: Circumstance,
     },
-    /// A row, as it stands in the file.
-    Finished {
-        /// The line with its line break.
-        row: String,
-    },
-    /// No more rows.
+    /// A config has come to its end.
+    Finished(Product),
+    /// Nothing more to do.
     Ended {
         /// Why.
         end: End,
@@ -119,22 +165,38 @@ pub struct WorkerArgs {
     /// The device
     #[arg(long)]
     device: String,
+
+    /// Process id of the supervisor
+    #[arg(long)]
+    supervisor: u32,
 }
 
 /// Runs the worker until its supervisor has no more work or goes away.
 pub fn run(args: &WorkerArgs, cli: &Cli) -> anyhow::Result<()> {
-    die_with_supervisor();
+    if !die_with_supervisor(args.supervisor) {
+        return Ok(());
+    }
     if let Err(error) = work(args, cli) {
         send(&Report::Failed { reason: format!("{error:#}"), exit: exit_of(&error) as u8 })?;
     }
     Ok(())
 }
 
-/// A worker that hangs in a driver cannot see that its supervisor is gone.
-fn die_with_supervisor() {
-    #[cfg(target_os = "linux")]
+/// A worker that hangs in a driver cannot see that its supervisor is gone, so the system has to end it. False where
+/// there is no supervisor any more.
+#[cfg(target_os = "linux")]
+fn die_with_supervisor(supervisor: u32) -> bool {
+    use rustix::process::{Signal, getppid, set_parent_process_death_signal};
     // Where it cannot be asked for, a worker that does not hang still ends at its next message.
-    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    // One that died before the line above has left its child to another process.
+    getppid().is_some_and(|parent| parent.as_raw_nonzero().get().unsigned_abs() == supervisor)
+}
+
+/// Elsewhere, a worker that does not hang ends at its next message.
+#[cfg(not(target_os = "linux"))]
+fn die_with_supervisor(_: u32) -> bool {
+    true
 }
 
 fn work(args: &WorkerArgs, cli: &Cli) -> anyhow::Result<()> {
@@ -149,8 +211,18 @@ fn work(args: &WorkerArgs, cli: &Cli) -> anyhow::Result<()> {
     let profile = Box::new(backend.profile().clone());
     send(&Report::Ready { profile, unit: unit_of(&args.device)? })?;
     let Some(Order::Work(work)) = receive()? else { return Ok(()) };
+    let outcome = match *work {
+        Work::Sweep(work) => sweep(work, backend.as_mut(), &compiler)?,
+        Work::Verify(work) => verify(work, backend.as_mut(), &compiler)?,
+    };
+    let seconds = outcome.seconds.into_iter().map(|(phase, time)| (phase.to_owned(), time)).collect();
+    send(&Report::Ended { end: outcome.end, seconds })?;
+    Ok(())
+}
+
+fn sweep(work: SweepWork, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<Outcome> {
     let points = work.points.iter().map(|(label, n)| Ok(Point { n: *n, config: label.parse()? }));
-    let job = Job {
+    let job = sweep::Job {
         points: points.collect::<anyhow::Result<_>>()?,
         largest_n: work.largest_n,
         copy_sizes: work.copy_sizes,
@@ -162,27 +234,60 @@ fn work(args: &WorkerArgs, cli: &Cli) -> anyhow::Result<()> {
         origin: work.origin,
     };
     let stop = AtomicBool::new(false);
-    let outcome = sweep::run(backend.as_mut(), &compiler, &job, &stop, &mut |event| -> Result<(), WorkerError> {
+    let outcome = sweep::run(backend, compiler, &job, &stop, &mut |event| -> Result<(), WorkerError> {
+        use sweep::Event;
         match event {
             Event::Compiling { shaders } => send(&Report::Compiling { shaders })?,
             Event::Loading { n } => send(&Report::Loading { n })?,
             Event::Copied { n, gbps } => send(&Report::Copied { n, gbps })?,
             Event::Started { point } => {
-                send(&Report::Started { config: point.config.to_string(), n: point.n })?;
-                if !matches!(receive()?, Some(Order::Go)) {
-                    stop.store(true, Ordering::Relaxed);
-                }
+                ask(Key { config: point.config.to_string(), n: point.n, input: None }, &stop)?;
             }
-            Event::Finished { record } => send(&Report::Finished { row: row(record)? })?,
+            Event::Finished { record } => send(&Report::Finished(Product::Row(row(record)?)))?,
         }
         Ok(())
     })?;
-    let seconds = outcome.seconds.into_iter().map(|(phase, time)| (phase.to_owned(), time)).collect();
-    send(&Report::Ended { end: outcome.end, seconds })?;
+    Ok(outcome)
+}
+
+fn verify(work: VerifyWork, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<Outcome> {
+    let items =
+        work.items.into_iter().map(|(label, input, sizes)| Ok(Item { config: label.parse()?, input, sizes }));
+    let job = verify::Job {
+        items: items.collect::<anyhow::Result<_>>()?,
+        seed: work.seed,
+        one_by_one: work.one_by_one,
+    };
+    let stop = AtomicBool::new(false);
+    let outcome = verify::run(backend, compiler, &job, &stop, &mut |event| -> Result<(), WorkerError> {
+        use verify::Event;
+        match event {
+            Event::Compiling { shaders } => send(&Report::Compiling { shaders })?,
+            Event::Loading { n } => send(&Report::Loading { n })?,
+            Event::Started { item } => {
+                let n = item.sizes.last().copied().unwrap_or(0);
+                ask(Key { config: item.config.to_string(), n, input: Some(item.input) }, &stop)?;
+            }
+            Event::Calling { n, circumstance } => send(&Report::Calling { n, circumstance })?,
+            Event::Finished { verdict } => {
+                send(&Report::Finished(Product::Verdict(Box::new(verdict.clone()))))?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(outcome)
+}
+
+/// Waits for the word to run a config.
+fn ask(key: Key, stop: &AtomicBool) -> io::Result<()> {
+    send(&Report::Started { key })?;
+    if !matches!(receive()?, Some(Order::Go)) {
+        stop.store(true, Ordering::Relaxed);
+    }
     Ok(())
 }
 
-/// What ends a worker's sweep before its end.
+/// What ends the work of a worker before its end.
 #[derive(Debug, thiserror::Error)]
 enum WorkerError {
     #[error("the device failed before any config could run: {0}")]

@@ -9,7 +9,7 @@ use std::process::Output;
 
 use assert_cmd::cargo::cargo_bin_cmd;
 use scanbox_model::csv_file;
-use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Record, SCHEMA, Status, TimeStats};
 use scanbox_model::space::{Point, Space};
@@ -63,6 +63,7 @@ fn profile(name: &str, kind: DeviceKind) -> DeviceProfile {
         int64_atomics: true,
         timestamp_period_ns: 1.0,
         timestamp_valid_bits: 64,
+        forced: Forced::default(),
     }
 }
 

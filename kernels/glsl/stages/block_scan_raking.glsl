@@ -20,14 +20,16 @@ void block_scan(const Element total) {
     if (gl_SubgroupID == 0) {
         const uint first = gl_SubgroupInvocationID * SHARE_STRIDE;
         Element share_total = shared_totals[first];
-        for (uint i = 1u; i < SHARE; ++i) {
+        // Unrolled, because lavapipe (Mesa 22.3) makes a kernel that stores nothing of loops over shared memory that it
+        // does not unroll itself: those with more than 32 rounds.
+        [[unroll]] for (uint i = 1u; i < SHARE; ++i) {
             share_total = combine(share_total, shared_totals[first + i]);
         }
         Element prefix = subgroup_exclusive_scan(share_total);
         if (gl_SubgroupInvocationID == SUBGROUP_SIZE - 1) {
             shared_block_total = combine(prefix, share_total);
         }
-        for (uint i = 0u; i < SHARE; ++i) {
+        [[unroll]] for (uint i = 0u; i < SHARE; ++i) {
             const Element own = shared_totals[first + i];
             shared_totals[first + i] = prefix;
             prefix = combine(prefix, own);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ash::{khr, vk};
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
-use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
 
 use super::instance::Instance;
 use super::{Listed, VulkanError};
@@ -166,6 +166,7 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
         int64_atomics: features.int64_atomics(),
         timestamp_period_ns: limits.timestamp_period,
         timestamp_valid_bits: queue_family.map_or(0, |family| families[family].timestamp_valid_bits),
+        forced: Forced::default(),
     };
 
     let mut problems = Vec::new();
@@ -280,7 +281,7 @@ fn uuid_text(uuid: [u8; vk::UUID_SIZE]) -> String {
     text
 }
 
-fn version_text(version: u32) -> String {
+pub(super) fn version_text(version: u32) -> String {
     let (major, minor) = (vk::api_version_major(version), vk::api_version_minor(version));
     format!("{major}.{minor}.{}", vk::api_version_patch(version))
 }

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::{ext, vk};
 
-use super::VulkanError;
+use super::device::version_text;
+use super::{Loader, VulkanError};
 
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 /// Messages that are kept; a broken loop can produce millions.
@@ -36,23 +37,7 @@ struct Messenger {
 impl Instance {
     /// Opens the loader (the system's, or the library at `loader`) and creates an instance.
     pub fn new(loader: Option<&Path>, validation: bool) -> Result<Self, VulkanError> {
-        // SAFETY: a Vulkan loader has no unsound initialisation; naming another library is the caller's decision.
-        let entry = unsafe {
-            match loader {
-                Some(path) => ash::Entry::load_from(path),
-                None => ash::Entry::load(),
-            }
-        }
-        .map_err(|error| VulkanError::NoLoader { reason: error.to_string() })?;
-
-        // SAFETY: the entry is loaded; the function has no preconditions.
-        let version = unsafe { entry.try_enumerate_instance_version() }
-            .map_err(|result| VulkanError::call("vkEnumerateInstanceVersion", result))?
-            .unwrap_or(vk::API_VERSION_1_0);
-        if version < vk::API_VERSION_1_1 {
-            return Err(VulkanError::NoLoader { reason: "the loader offers Vulkan 1.0 only".to_owned() });
-        }
-
+        let (entry, _) = open_loader(loader)?;
         let application = vk::ApplicationInfo::default()
             .application_name(c"scanbox")
             .engine_name(c"scanbox")
@@ -67,10 +52,7 @@ impl Instance {
     }
 
     fn with_validation(entry: ash::Entry, info: vk::InstanceCreateInfo<'_>) -> Result<Self, VulkanError> {
-        // SAFETY: the entry is loaded; the function has no preconditions.
-        let layers = unsafe { entry.enumerate_instance_layer_properties() }
-            .map_err(|result| VulkanError::call("vkEnumerateInstanceLayerProperties", result))?;
-        if !layers.iter().any(|layer| layer.layer_name_as_c_str() == Ok(VALIDATION_LAYER)) {
+        if !has_validation_layer(&entry)? {
             return Err(VulkanError::NoValidationLayer);
         }
 
@@ -127,6 +109,41 @@ impl Drop for Instance {
             self.raw.destroy_instance(None);
         }
     }
+}
+
+/// Opens the loader (the system's, or the library at `loader`), which offers Vulkan 1.1 at least: this version.
+fn open_loader(loader: Option<&Path>) -> Result<(ash::Entry, u32), VulkanError> {
+    // SAFETY: a Vulkan loader has no unsound initialisation; naming another library is the caller's decision.
+    let entry = unsafe {
+        match loader {
+            Some(path) => ash::Entry::load_from(path),
+            None => ash::Entry::load(),
+        }
+    }
+    .map_err(|error| VulkanError::NoLoader { reason: error.to_string() })?;
+
+    // SAFETY: the entry is loaded; the function has no preconditions.
+    let version = unsafe { entry.try_enumerate_instance_version() }
+        .map_err(|result| VulkanError::call("vkEnumerateInstanceVersion", result))?
+        .unwrap_or(vk::API_VERSION_1_0);
+    if version < vk::API_VERSION_1_1 {
+        return Err(VulkanError::NoLoader { reason: "the loader offers Vulkan 1.0 only".to_owned() });
+    }
+    Ok((entry, version))
+}
+
+fn has_validation_layer(entry: &ash::Entry) -> Result<bool, VulkanError> {
+    // SAFETY: the entry is loaded; the function has no preconditions.
+    let layers = unsafe { entry.enumerate_instance_layer_properties() }
+        .map_err(|result| VulkanError::call("vkEnumerateInstanceLayerProperties", result))?;
+    Ok(layers.iter().any(|layer| layer.layer_name_as_c_str() == Ok(VALIDATION_LAYER)))
+}
+
+/// What the loader is, whether or not it finds a driver.
+pub(super) fn loader(loader: Option<&Path>) -> Result<Loader, VulkanError> {
+    let (entry, version) = open_loader(loader)?;
+    let validation_layer = has_validation_layer(&entry)?;
+    Ok(Loader { version: version_text(version), validation_layer })
 }
 
 /// A messenger that appends to `log`: only what concerns correct use, not the loader's remarks on its drivers.

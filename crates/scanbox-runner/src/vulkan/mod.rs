@@ -24,9 +24,10 @@ use std::time::Duration;
 use ash::vk;
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::{CompileError, Compiler};
-use scanbox_kernels::plan::{Module, Plan};
+use scanbox_kernels::plan::{Module, Plan, TICKET_BYTES};
 use scanbox_kernels::reference::Input;
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::known_issues::KnownIssues;
 use scanbox_model::record::Status;
 
 use self::commands::Commands;
@@ -38,7 +39,7 @@ use self::timestamps::Timestamps;
 use self::timing::Session;
 #[doc(hidden)]
 pub use self::timing::Tamper;
-use crate::backend::{Backend, Comparison, Failure, Interval, PipelineInfo};
+use crate::backend::{Backend, Comparison, Failure, Garbage, Interval, PipelineInfo};
 use crate::ledger::Ledger;
 
 /// Timestamps to start with; more are made when a submission needs them.
@@ -55,12 +56,20 @@ pub struct Options {
     pub validation: bool,
     /// The library file of the Vulkan loader, instead of the system's.
     pub loader: Option<PathBuf>,
+    /// What may be forced on a device.
+    pub known_issues: KnownIssues,
 }
 
 impl Default for Options {
-    /// 30 seconds, no cache, no validation, the system's loader.
+    /// 30 seconds, no cache, no validation, the system's loader, no known issues.
     fn default() -> Self {
-        Self { timeout: Duration::from_secs(30), pipeline_cache: None, validation: false, loader: None }
+        Self {
+            timeout: Duration::from_secs(30),
+            pipeline_cache: None,
+            validation: false,
+            loader: None,
+            known_issues: KnownIssues::default(),
+        }
     }
 }
 
@@ -155,6 +164,23 @@ fn failed(what: &str, result: vk::Result) -> Failure {
     Failure::new(status, format!("{what}: {result:?}"))
 }
 
+/// The Vulkan loader of this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loader {
+    /// The Vulkan version that it offers, `major.minor.patch`.
+    pub version: String,
+    /// Whether the validation layer is installed.
+    pub validation_layer: bool,
+}
+
+/// The system's loader. It needs no driver.
+///
+/// # Errors
+/// When there is none.
+pub fn loader() -> Result<Loader, VulkanError> {
+    instance::loader(None)
+}
+
 /// A device that is there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
@@ -186,7 +212,17 @@ pub fn devices() -> Result<Vec<Listed>, VulkanError> {
 /// When there is no loader or no device.
 pub fn devices_with(options: &Options) -> Result<Vec<Listed>, VulkanError> {
     let instance = Instance::new(options.loader.as_deref(), options.validation)?;
-    Ok(device::candidates(&instance)?.into_iter().map(|candidate| candidate.listed).collect())
+    Ok(candidates(&instance, options)?.into_iter().map(|candidate| candidate.listed).collect())
+}
+
+/// Every physical device, with what the known issues force on it.
+fn candidates(instance: &Instance, options: &Options) -> Result<Vec<Candidate>, VulkanError> {
+    let mut candidates = device::candidates(instance)?;
+    for candidate in &mut candidates {
+        let profile = &mut candidate.listed.profile;
+        profile.forced = options.known_issues.on(profile, |name| std::env::var(name).ok()).forced();
+    }
+    Ok(candidates)
 }
 
 /// The device that `selector` names: its index in [`devices`], its UUID, its name, or a part of its name that no other
@@ -206,7 +242,7 @@ pub fn select(selector: &str) -> Result<Listed, VulkanError> {
 /// When there is no such device, when there are several, and when it cannot be used.
 pub fn open(selector: &str, compiler: &Compiler, options: Options) -> Result<Vulkan, VulkanError> {
     let instance = Instance::new(options.loader.as_deref(), options.validation)?;
-    let candidates = device::candidates(&instance)?;
+    let candidates = candidates(&instance, &options)?;
     let listed: Vec<&Listed> = candidates.iter().map(|candidate| &candidate.listed).collect();
     let candidate = &candidates[find(&listed, selector)?];
     let Candidate { listed: Listed { profile, problems }, .. } = candidate;
@@ -321,27 +357,6 @@ impl Vulkan {
         self.with(|session| session.verify(plan, tamper))
     }
 
-    /// Sets every word of the scratch memory behind the back of the ledger: what a plan reads that is not cleared
-    /// for it. With [`Ledger::forget`] after it, it is what fresh memory may hold.
-    ///
-    /// # Errors
-    /// When the device fails.
-    #[doc(hidden)]
-    pub fn fill_scratch_unnoticed(&mut self, word: u32) -> Result<(), Failure> {
-        self.with(|session| session.fill_scratch(word))
-    }
-
-    /// Sets every word of the scratch memory, as if it were fresh memory that holds them.
-    ///
-    /// # Errors
-    /// When the device fails.
-    #[doc(hidden)]
-    pub fn fill_scratch(&mut self, word: u32) -> Result<(), Failure> {
-        self.fill_scratch_unnoticed(word)?;
-        self.session.ledger.forget();
-        Ok(())
-    }
-
     /// The account of epochs and tickets, for tests of their wrap.
     #[doc(hidden)]
     pub fn ledger_mut(&mut self) -> &mut Ledger {
@@ -380,6 +395,17 @@ impl Backend for Vulkan {
         self.with(|session| session.verify(plan, Tamper::Nothing))
     }
 
+    fn litter(&mut self, garbage: Garbage) -> Result<(), Failure> {
+        self.with(|session| match garbage {
+            Garbage::InNewMemory(word) => {
+                session.ledger.forget();
+                session.fill_scratch(0, word)
+            }
+            Garbage::Unnoticed(word) => session.fill_scratch(0, word),
+            Garbage::InTileStates(word) => session.fill_scratch(TICKET_BYTES, word),
+        })
+    }
+
     fn time(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {
         self.with(|session| session.time(plan, calls, samples))
     }
@@ -401,7 +427,7 @@ impl Drop for Vulkan {
 
 #[cfg(test)]
 mod tests {
-    use scanbox_model::device::DeviceKind;
+    use scanbox_model::device::{DeviceKind, Forced};
 
     use super::*;
 
@@ -427,6 +453,7 @@ mod tests {
             int64_atomics: true,
             timestamp_period_ns: 1.0,
             timestamp_valid_bits: 64,
+            forced: Forced::default(),
         };
         Listed { profile, problems: Vec::new() }
     }

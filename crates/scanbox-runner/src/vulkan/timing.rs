@@ -187,12 +187,12 @@ impl Session {
         Ok(Mismatch { index, expected: if index < plan.n { expected } else { GUARD_WORD }, got })
     }
 
-    /// Sets every word of the scratch memory.
-    pub fn fill_scratch(&mut self, word: u32) -> Result<(), Failure> {
+    /// Sets every word of the scratch memory from byte `offset`.
+    pub fn fill_scratch(&mut self, offset: u64, word: u32) -> Result<(), Failure> {
         let Self { commands, memory, limit, .. } = self;
         let Some(scratch) = memory.scratch() else { return Ok(()) };
         let mut recorder = commands.begin()?;
-        recorder.fill(scratch, word);
+        recorder.fill(scratch, offset, word);
         recorder.submit()?;
         commands.wait(*limit)
     }
@@ -206,6 +206,6 @@ impl Turn {
 /// Clears the scratch memory if this turn asks for it. All of it: other plans of the format use more than this one.
 fn adopt(recorder: &mut Recorder<'_>, memory: &Memory, turn: &Turn) {
     if let Some(scratch) = memory.scratch().filter(|_| turn.adopt) {
-        recorder.fill(scratch, 0);
+        recorder.fill(scratch, 0, 0);
     }
 }

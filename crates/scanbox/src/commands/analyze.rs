@@ -1,7 +1,7 @@
 //! `scanbox analyze`: records in, answers out.
 
 use std::collections::BTreeSet;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::space::Point;
 
 use crate::report::grid::Style;
-use crate::report::{Report, clock_word, csv, json, text};
+use crate::report::{Report, clock_word, csv, json, terminal, text};
 
 /// Finds the best config for each size, and the best single kernel.
 #[derive(Debug, Clone, clap::Args)]
@@ -80,7 +80,7 @@ fn runs(word: String) -> Runs {
 /// When a file cannot be read or holds nothing to analyse, or when nobody reads the output.
 pub fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
     let mut out = BufWriter::new(io::stdout().lock());
-    analyze(args, terminal_width(), &mut out, &mut io::stderr().lock())?;
+    analyze(args, terminal::width(), &mut out, &mut io::stderr().lock())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -201,12 +201,4 @@ fn nothing_usable(args: &AnalyzeArgs, tables: &Tables) -> String {
         files.join(", "),
         clock_word(args.time)
     )
-}
-
-/// The width of the terminal: COLUMNS where it is set, else what the terminal says; `None` into a file or pipe.
-fn terminal_width() -> Option<usize> {
-    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let terminal =
-        || comfy_table::Table::new().width().filter(|_| io::stdout().is_terminal()).map(usize::from);
-    columns.filter(|&columns| columns > 0).or_else(terminal)
 }

@@ -3,12 +3,12 @@
 use std::io::{Write, stdout};
 
 use clap::{Args, ValueEnum};
-use comfy_table::{ContentArrangement, Table, presets};
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_runner::vulkan::{self, Listed};
 use serde::Serialize;
 
 use super::Exit;
+use crate::report::terminal;
 
 /// Arguments of `scanbox devices`.
 #[derive(Debug, Args)]
@@ -55,32 +55,55 @@ pub fn run(args: &DevicesArgs) -> anyhow::Result<Exit> {
                 .collect();
             writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
         }
-        Format::Table => writeln!(out, "{}", table(&devices))?,
+        Format::Table => write_table(&mut out, &devices)?,
     }
     Ok(if devices.iter().any(|device| device.problems.is_empty()) { Exit::Done } else { Exit::NoDevice })
 }
 
-fn table(devices: &[Listed]) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["", "device", "can do", "usable"]);
-    for (index, Listed { profile, problems }) in devices.iter().enumerate() {
-        let kind = match profile.kind {
-            DeviceKind::Hardware => "hardware",
-            DeviceKind::Software => "software: times mean nothing for GPUs",
-        };
-        let identity =
-            format!("{}\n{}\nVulkan {}\n{kind}\n{}", profile.name, profile.driver, profile.api_version, profile.uuid);
-        let abilities = format!(
-            "subgroups of {}\nworkgroups up to {}\nshared memory {} KiB\nmemory {:.1} GiB\n64-bit atomics: {}",
-            profile.subgroup_size,
-            profile.max_workgroup_size,
-            profile.max_shared_bytes / 1024,
-            profile.memory_bytes as f64 / f64::from(1 << 30),
-            if profile.int64_atomics { "yes" } else { "no (packed tile state)" },
-        );
-        let usable = if problems.is_empty() { "yes".to_owned() } else { format!("no: {}", problems.join("; ")) };
-        table.add_row([index.to_string(), identity, abilities, usable]);
+fn write_table(out: &mut impl Write, devices: &[Listed]) -> std::io::Result<()> {
+    let width = terminal::width();
+    for (index, listed) in devices.iter().enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        let head = format!("{index:>2}  ");
+        writeln!(out, "{}", terminal::fold(&head, &listed.profile.name, INDENT, width))?;
+        for (label, fact) in facts(listed) {
+            let head = format!("    {label:<9}");
+            writeln!(out, "{}", terminal::fold(&head, &fact, INDENT, width))?;
+        }
     }
-    table
+    Ok(())
+}
+
+/// Where facts begin, below the index and the labels.
+const INDENT: usize = 13;
+
+/// What there is to know about a device, with a label each.
+fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
+    let kind = match profile.kind {
+        DeviceKind::Hardware => "hardware",
+        DeviceKind::Software => "software: right for correctness, its times mean nothing for GPUs",
+    };
+    let memory_gib = profile.memory_bytes as f64 / f64::from(1 << 30);
+    let atomics =
+        if profile.int64_atomics { "64-bit atomics" } else { "no 64-bit atomics (tile states are packed)" };
+    let usable =
+        if problems.is_empty() { "yes".to_owned() } else { format!("no: it {}", problems.join("; it ")) };
+    vec![
+        ("kind", kind.to_owned()),
+        ("driver", format!("{}, Vulkan {}", profile.driver, profile.api_version)),
+        (
+            "kernels",
+            format!(
+                "subgroups of {}, workgroups of up to {}, {} KiB of shared memory, {atomics}",
+                profile.subgroup_size,
+                profile.max_workgroup_size,
+                profile.max_shared_bytes / 1024,
+            ),
+        ),
+        ("memory", format!("{memory_gib:.1} GiB")),
+        ("uuid", profile.uuid.clone()),
+        ("usable", usable),
+    ]
 }

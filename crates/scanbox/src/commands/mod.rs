@@ -2,10 +2,15 @@
 
 pub mod analyze;
 pub mod devices;
+pub mod doctor;
+pub mod known_issues;
 pub mod progress;
 pub mod space;
 pub mod sweep;
 pub mod sweep_file;
+pub mod sweep_task;
+pub mod verify;
+pub mod verify_task;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -66,7 +71,9 @@ pub fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Devices(args) => Ok(devices::run(args)?.into()),
         Command::Space(args) => Ok(space::run(args)?.into()),
         Command::Sweep(args) => Ok(sweep::run(args, cli)?.into()),
+        Command::Verify(args) => Ok(verify::run(args, cli)?.into()),
         Command::Analyze(args) => analyze::run(args),
+        Command::Doctor(args) => Ok(doctor::run(args, cli)?.into()),
         Command::Worker(args) => worker::run(args, cli).map(|()| ExitCode::SUCCESS),
     }
 }
@@ -80,6 +87,7 @@ pub fn exit_of(error: &anyhow::Error) -> Exit {
         return if failed.exit == Exit::NoDevice as u8 { Exit::NoDevice } else { Exit::Operational };
     }
     match error.downcast_ref::<VulkanError>() {
+        Some(VulkanError::NotFound { .. }) => Exit::NoDevice,
         Some(vulkan) if vulkan.is_no_device() => Exit::NoDevice,
         _ => Exit::Operational,
     }
@@ -103,10 +111,12 @@ const REPLAY: &str = "replay:";
 
 /// The profile of the selected device, without using the device.
 fn device_profile(selector: &str) -> anyhow::Result<DeviceProfile> {
-    match selector.strip_prefix(REPLAY) {
-        Some(path) => Ok(Replay::new(Script::read(Path::new(path))?).profile().clone()),
-        None => Ok(vulkan::select(selector)?.profile),
-    }
+    let mut profile = match selector.strip_prefix(REPLAY) {
+        Some(path) => Replay::new(Script::read(Path::new(path))?).profile().clone(),
+        None => vulkan::select(selector)?.profile,
+    };
+    profile.forced = known_issues::of(&profile)?.forced();
+    Ok(profile)
 }
 
 /// The selected device, ready for work.
@@ -116,8 +126,15 @@ pub fn open_device(
     options: vulkan::Options,
 ) -> anyhow::Result<Box<dyn Backend>> {
     match selector.strip_prefix(REPLAY) {
-        Some(path) => Ok(Box::new(Replay::new(Script::read(Path::new(path))?))),
-        None => Ok(Box::new(vulkan::open(selector, compiler, options)?)),
+        Some(path) => {
+            let mut replay = Replay::new(Script::read(Path::new(path))?);
+            replay.force(known_issues::of(replay.profile())?.forced());
+            Ok(Box::new(replay))
+        }
+        None => {
+            let known_issues = known_issues::all()?;
+            Ok(Box::new(vulkan::open(selector, compiler, vulkan::Options { known_issues, ..options })?))
+        }
     }
 }
 
@@ -147,7 +164,10 @@ fn load_space(name: &str) -> anyhow::Result<Space> {
         Some((_, text)) => Ok(Space::from_toml(text, name)?),
         None => {
             let names: Vec<_> = BUILT_IN_SPACES.iter().map(|(name, _)| *name).collect();
-            let message = format!("there is no space `{name}`: give one of {}, or the path of a .toml file", names.join(", "));
+            let message = format!(
+                "there is no space `{name}`: give one of {}, or the path of a .toml file",
+                names.join(", ")
+            );
             Err(UsageError(message).into())
         }
     }

@@ -14,15 +14,77 @@ use super::complain;
 /// Between two plain lines.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(30);
 
+/// A line that says how far something is: a bar on a terminal, else a plain line now and then.
+pub struct Line {
+    bar: Option<ProgressBar>,
+    last_plain: Instant,
+}
+
+impl Line {
+    /// A line for something with this many steps.
+    pub fn new(total: u64) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg}")
+                .unwrap_or_else(|_| ProgressStyle::default_bar());
+            ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style)
+        });
+        Self { bar, last_plain: Instant::now() }
+    }
+
+    /// Says what happens beside the steps.
+    pub fn phase(&self, what: &str) {
+        match &self.bar {
+            Some(bar) => bar.set_message(what.to_owned()),
+            None => complain(what),
+        }
+    }
+
+    /// Says what only a bar has room for.
+    pub fn aside(&self, what: impl FnOnce() -> String) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(what());
+        }
+    }
+
+    /// Says how many steps are done.
+    pub fn step(&mut self, done: u64, total: u64, message: impl FnOnce() -> String) {
+        match &self.bar {
+            Some(bar) => {
+                bar.set_position(done);
+                bar.set_message(message());
+            }
+            None if self.last_plain.elapsed() >= PLAIN_INTERVAL => {
+                complain(&format!("{done}/{total} {}", message()));
+                self.last_plain = Instant::now();
+            }
+            None => {}
+        }
+    }
+
+    /// Says something that stays, above the bar.
+    pub fn remark(&self, what: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| complain(what)),
+            None => complain(what),
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 /// What a sweep shows while it runs.
 pub struct Progress {
-    bar: Option<ProgressBar>,
+    line: Line,
     eta: Eta,
     total: u64,
     done: u64,
     not_ok: u64,
     best: Option<(f64, String)>,
-    last_plain: Instant,
     last_row: Instant,
 }
 
@@ -30,28 +92,19 @@ impl Progress {
     /// Progress over the points that are still to do.
     pub fn new(points: &[Point]) -> Self {
         let total = points.len() as u64;
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
-            ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style)
-        });
-        let now = Instant::now();
-        Self { bar, eta: Eta::new(points), total, done: 0, not_ok: 0, best: None, last_plain: now, last_row: now }
+        let (line, eta) = (Line::new(total), Eta::new(points));
+        Self { line, eta, total, done: 0, not_ok: 0, best: None, last_row: Instant::now() }
     }
 
     /// Says what happens before the first row.
     pub fn phase(&mut self, what: &str) {
-        match &self.bar {
-            Some(bar) => bar.set_message(what.to_owned()),
-            None => complain(what),
-        }
+        self.line.phase(what);
         self.last_row = Instant::now();
     }
 
     /// Says what a copy reached.
     pub fn copied(&mut self, n: u64, gbps: f64) {
-        if let Some(bar) = &self.bar {
-            bar.set_message(format!("copy of {} elements: {gbps:.0} GB/s", size_label(n)));
-        }
+        self.line.aside(|| format!("copy of {} elements: {gbps:.0} GB/s", size_label(n)));
         self.last_row = Instant::now();
     }
 
@@ -69,24 +122,12 @@ impl Progress {
             self.best = Some((gbps, record.config_id.clone()));
         }
         let message = self.message();
-        match &self.bar {
-            Some(bar) => {
-                bar.set_position(self.done);
-                bar.set_message(message);
-            }
-            None if self.last_plain.elapsed() >= PLAIN_INTERVAL => {
-                complain(&format!("{}/{} {message}", self.done, self.total));
-                self.last_plain = Instant::now();
-            }
-            None => {}
-        }
+        self.line.step(self.done, self.total, || message);
     }
 
     /// Takes the bar away.
     pub fn end(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        self.line.end();
     }
 
     fn message(&self) -> String {
@@ -137,7 +178,8 @@ impl Eta {
         let mean_at = |n: u64| {
             let seen = self.sizes.iter().filter(|(_, size)| size.seen > 0);
             let distance = |other: u64| (other as f64 / n as f64).ln().abs();
-            seen.min_by(|a, b| distance(*a.0).total_cmp(&distance(*b.0))).map(|(_, size)| size.time / size.seen)
+            seen.min_by(|a, b| distance(*a.0).total_cmp(&distance(*b.0)))
+                .map(|(_, size)| size.time / size.seen)
         };
         self.sizes
             .iter()

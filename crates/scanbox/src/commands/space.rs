@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use scanbox_kernels::catalog;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::filter::Filter;
 use scanbox_model::metadata::Metadata;
@@ -15,7 +15,9 @@ use scanbox_model::space::{Enumeration, RejectionCount, Space};
 use scanbox_model::units::size_label;
 use serde::Serialize;
 
-use super::{Exit, device_profile, load_space};
+use super::{Exit, device_profile, known_issues, load_space};
+use crate::report::grid::{Column, Grid, Style};
+use crate::report::terminal;
 
 /// Which part of which space.
 #[derive(Debug, Args)]
@@ -44,12 +46,16 @@ impl SpaceSelection {
     }
 
     /// The points of the space on a device that the filter accepts.
-    pub fn enumerate(&self, space: &Space, device: &DeviceProfile) -> Enumeration {
-        let mut enumeration = space.enumerate(device, scanbox_kernels::legal);
+    pub fn enumerate(&self, space: &Space, device: &DeviceProfile) -> anyhow::Result<Enumeration> {
+        let issues = known_issues::of(device)?;
+        let mut enumeration = space.enumerate(device, |config, n, device| {
+            catalog::legal(config, n, device)?;
+            issues.allow(config, &catalog::resolved(config, device))
+        });
         if let Some(filter) = &self.filter {
             enumeration.points.retain(|point| filter.accepts(&point.config));
         }
-        enumeration
+        Ok(enumeration)
     }
 }
 
@@ -92,6 +98,12 @@ struct Counts {
     sizes: BTreeMap<u64, SizeCounts>,
 }
 
+impl Counts {
+    fn rejected(&self) -> u64 {
+        self.rejections.iter().map(|rejection| rejection.points).sum()
+    }
+}
+
 /// The counts of one size.
 #[derive(Serialize, Default)]
 struct SizeCounts {
@@ -104,10 +116,13 @@ struct SizeCounts {
 pub fn run(args: &SpaceArgs) -> anyhow::Result<Exit> {
     let space = args.selection.load()?;
     let device = match &args.profile {
-        Some(path) => Metadata::read(path).context("the profile is a metadata file")?.device,
+        Some(path) => {
+            let device = Metadata::read(path).context("the profile is a metadata file")?.device;
+            DeviceProfile { forced: known_issues::of(&device)?.forced(), ..device }
+        }
         None => device_profile(&args.device)?,
     };
-    let enumeration = args.selection.enumerate(&space, &device);
+    let enumeration = args.selection.enumerate(&space, &device)?;
     let counts = count(&space, &device, &enumeration);
     let mut out = stdout().lock();
     match args.format {
@@ -142,47 +157,33 @@ fn count(space: &Space, device: &DeviceProfile, enumeration: &Enumeration) -> Co
 }
 
 fn write_table(out: &mut impl Write, counts: &Counts) -> std::io::Result<()> {
-    writeln!(out, "space {} on {}, subgroups of {}\n", counts.space, counts.device, counts.subgroup_size)?;
-    let mut sizes = table(&["size", "configs", "kernels", "pipelines"]);
+    let width = terminal::width();
+    let heading =
+        format!("space {} on {}, subgroups of {}", counts.space, counts.device, counts.subgroup_size);
+    writeln!(out, "{}\n", terminal::fold("", &heading, 2, width))?;
+    let mut sizes = Grid::new(["size", "configs", "kernels", "pipelines"].map(Column::numbers));
     for (&n, part) in &counts.sizes {
-        sizes.add_row([
+        sizes.push([
             size_label(n),
             part.configs.to_string(),
             part.kernels.to_string(),
             part.pipelines.to_string(),
         ]);
     }
-    sizes.add_row([
+    sizes.push([
         "all".to_owned(),
         counts.configs.to_string(),
         counts.kernels.to_string(),
         counts.pipelines.to_string(),
     ]);
-    right_align(&mut sizes, 0..4);
-    writeln!(out, "{sizes}\n")?;
-    if counts.rejections.is_empty() {
-        return writeln!(out, "no config of the {} in the raw product is rejected", counts.raw_points);
+    writeln!(out, "{}\n", sizes.draw(Style::Text { width }))?;
+    writeln!(out, "rejected: {} of {} in the raw product", counts.rejected(), counts.raw_points)?;
+    let longest =
+        counts.rejections.iter().map(|rejection| rejection.points.to_string().len()).max().unwrap_or(0);
+    for RejectionCount { rule, points, example } in &counts.rejections {
+        writeln!(out, "  {points:>longest$}  {rule}")?;
+        let head = format!("  {:longest$}  for example: ", "");
+        writeln!(out, "{}", terminal::fold(&head, example, longest + 4, width))?;
     }
-    writeln!(out, "rejected of {} in the raw product:\n", counts.raw_points)?;
-    let mut rejections = table(&["rule", "configs", "for example"]);
-    for rejection in &counts.rejections {
-        rejections.add_row([rejection.rule.clone(), rejection.points.to_string(), rejection.example.clone()]);
-    }
-    right_align(&mut rejections, 1..2);
-    writeln!(out, "{rejections}")
-}
-
-fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(header);
-    table
-}
-
-fn right_align(table: &mut Table, columns: std::ops::Range<usize>) {
-    for index in columns {
-        if let Some(column) = table.column_mut(index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    Ok(())
 }

@@ -1,16 +1,17 @@
 //! `scanbox sweep`: enumerate, skip what is done, measure the rest, append row by row, sum up.
 
 use std::collections::{BTreeMap, HashSet};
-use std::io::{Write, stdout};
+use std::io::{ErrorKind, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use clap::Args;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use scanbox_model::csv_file;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::known_issues::DeviceIssues;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::space::{Enumeration, Point, Space};
@@ -18,12 +19,16 @@ use scanbox_model::units::{size_label, slug};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::sweep::{End, Origin, now_utc};
 
-use super::progress::Progress;
 use super::space::SpaceSelection;
-use super::sweep_file::{Key, Resume, SweepFile, counts, point_key, row_key};
-use super::{Exit, UsageError, compiler, complain};
+use super::sweep_file::{Key, Resume, SweepFile, counts, point_key, row_key, rows_before};
+use super::sweep_task::{Settings, SweepTask};
+use super::{Exit, UsageError, compiler, complain, known_issues};
 use crate::cli::Cli;
-use crate::supervise::{Supervised, Supervision, Worker, WorkerCommand};
+use crate::process::{Worker, WorkerCommand};
+use crate::supervise::{Supervised, Supervision};
+
+/// Rows that are not `ok` and are shown at the end.
+const FAILED_SHOWN: usize = 5;
 
 /// Arguments of `scanbox sweep`.
 #[derive(Debug, Args)]
@@ -43,7 +48,15 @@ pub struct SweepArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
     timeout: Duration,
 
-    /// The file to write, if it ends with .csv, else the folder for <device>.<space>.csv
+    /// Work of the same kernel right before its first sample, at least: clocks fall when a device idles
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "8ms")]
+    warm_up: Duration,
+
+    /// Samples per config at least; more are taken while their spread is large
+    #[arg(long, value_name = "NUMBER", default_value_t = Protocol::default().samples_min, value_parser = clap::value_parser!(u32).range(3..=1000))]
+    samples: u32,
+
+    /// The file to write, if it ends with .csv, else the folder for DEVICE.SPACE.csv
     #[arg(long, value_name = "PATH", default_value = "results")]
     out: PathBuf,
 
@@ -64,8 +77,9 @@ pub struct SweepArgs {
     dry_run: bool,
 }
 
-fn parse_duration(text: &str) -> Result<Duration, String> {
-    let span: jiff::SignedDuration = text.parse().map_err(|_| format!("`{text}` is no time: write 90s, 10m or 2h"))?;
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let span: jiff::SignedDuration =
+        text.parse().map_err(|_| format!("`{text}` is no time: write 90s, 10m or 2h"))?;
     Duration::try_from(span).map_err(|_| "a time is not negative".to_owned())
 }
 
@@ -77,7 +91,7 @@ pub fn run(args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
         WorkerCommand { device: args.device.clone(), kernels: cli.kernels.clone(), cache: cli.cache.clone() };
     let worker = command.start()?;
     let device = worker.profile.clone();
-    let enumeration = args.selection.enumerate(&space, &device);
+    let enumeration = args.selection.enumerate(&space, &device)?;
     if enumeration.points.is_empty() {
         let hint = "`scanbox space` with the same arguments shows which rules reject its configs";
         let message = format!("no config of space {} is left on {}; {hint}", space.name, device.title());
@@ -85,18 +99,21 @@ pub fn run(args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
     }
     let path = output_path(&args.out, &device, worker.unit, &space);
     if args.dry_run {
-        return dry_run(&path, &device, &space, &enumeration);
+        return dry_run(args, &path, &device, &space, &enumeration);
     }
     let resume = Resume { accept_device: args.accept_device, retry_failed: args.retry_failed };
     let kernel_hash = compiler.kernel_hash();
     let mut file = SweepFile::open(&path, &device, &space, &enumeration, &kernel_hash, resume)?;
     let points = file.points_to_do(&enumeration);
-    introduce(&device, &space, &enumeration, &points, &path);
+    introduce(&device, &file.issues, &space, &enumeration, &points, &path);
     let supervised = match points.is_empty() {
-        true => None,
+        true => {
+            file.settle(true)?;
+            None
+        }
         false => Some(measure(args, command, worker, points, &mut file, kernel_hash)?),
     };
-    summarise(&file, supervised.as_ref())
+    summarise(&file, &enumeration, supervised.as_ref())
 }
 
 /// `results/<device>.<space>.csv`, or the file that the user names. Another unit of the same model has its number.
@@ -108,24 +125,45 @@ fn output_path(out: &Path, device: &DeviceProfile, unit: usize, space: &Space) -
     out.join(format!("{}{unit}.{}.csv", slug(&device.name), space.name))
 }
 
-fn dry_run(path: &Path, device: &DeviceProfile, space: &Space, enumeration: &Enumeration) -> anyhow::Result<Exit> {
-    let done: HashSet<Key> = match path.exists() {
-        true => csv_file::read(path)?.records.iter().map(row_key).collect(),
-        false => HashSet::new(),
-    };
+fn dry_run(
+    args: &SweepArgs,
+    path: &Path,
+    device: &DeviceProfile,
+    space: &Space,
+    enumeration: &Enumeration,
+) -> anyhow::Result<Exit> {
+    let records = rows_before(path)?;
+    let kept = records.iter().filter(|record| !args.retry_failed || record.status == Status::Ok);
+    let done: HashSet<Key> = kept.map(row_key).collect();
     let to_do = enumeration.points.iter().filter(|point| !done.contains(&point_key(point))).count();
     let mut out = stdout().lock();
     writeln!(out, "device     {}", device.title())?;
-    writeln!(out, "space      {}, {} configs, {} pipelines", space.name, enumeration.points.len(), enumeration.pipelines().len())?;
+    writeln!(
+        out,
+        "space      {}, {} configs, {} pipelines",
+        space.name,
+        enumeration.points.len(),
+        enumeration.pipelines().len()
+    )?;
     writeln!(out, "to do      {to_do}")?;
     writeln!(out, "file       {}", path.display())?;
     Ok(Exit::Done)
 }
 
-fn introduce(device: &DeviceProfile, space: &Space, enumeration: &Enumeration, to_do: &[Point], path: &Path) {
+fn introduce(
+    device: &DeviceProfile,
+    issues: &DeviceIssues,
+    space: &Space,
+    enumeration: &Enumeration,
+    to_do: &[Point],
+    path: &Path,
+) {
     complain(&format!("{}, {}", device.title(), device.driver));
     if device.kind == DeviceKind::Software {
         complain("a software device: right for correctness, its times mean nothing for GPUs");
+    }
+    for issue in &issues.active {
+        complain(&format!("known issue {}: {}", issue.id, issue.why));
     }
     let all = enumeration.points.len();
     let done = all - to_do.len();
@@ -148,15 +186,17 @@ fn measure(
         timeout: args.timeout,
         deadline: args.budget.map(|budget| Instant::now() + budget),
         stop: &stop,
+    };
+    let settings = Settings {
         largest_n: file.metadata.space.sizes.largest(),
         seed: args.seed,
-        protocol: Protocol::default(),
+        protocol: Protocol::default().with(args.warm_up, args.samples),
         origin: Origin { run_id: run_id(), version: env!("CARGO_PKG_VERSION").to_owned(), kernel_hash },
     };
-    file.begin_run(&supervision.origin.run_id, args.seed, serde_json::to_value(supervision.protocol)?)?;
-    let mut progress = Progress::new(&points);
-    let result = supervision.run(worker, points, file, &mut progress);
-    progress.end();
+    file.begin_run(&settings.origin.run_id, args.seed, serde_json::to_value(settings.protocol)?)?;
+    let mut task = SweepTask::new(file, &points, settings);
+    let result = supervision.run(worker, &mut task);
+    task.end();
     let empty = BTreeMap::new();
     let (complete, seconds) = match &result {
         Ok(supervised) => (supervised.end == End::Complete, &supervised.seconds),
@@ -164,18 +204,24 @@ fn measure(
     };
     // What ended the run matters more than that the last line about it could not be written.
     let written = file.end_run(complete, seconds);
-    let supervised = result?;
-    written?;
-    Ok(supervised)
+    let supervised = result.and_then(|supervised| written.map(|()| supervised));
+    if supervised.is_err() {
+        let (rows, path) = (file.records.len(), file.path().display());
+        complain(&format!("{rows} rows were written to {path}; the same command goes on from there"));
+    }
+    supervised
 }
 
 /// The first Ctrl-C or SIGTERM asks to stop after the row in flight, the second ends the process.
-fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
+pub fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))?;
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
+    // A file that may not grow any more is an error of the write, as a full disk is, and no reason to die.
+    #[cfg(unix)]
+    signal_hook::flag::register(signal_hook::consts::signal::SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     Ok(stop)
 }
 
@@ -184,9 +230,36 @@ fn run_id() -> String {
     format!("{}-{}", now_utc().replace([':', '-'], ""), std::process::id())
 }
 
-/// The end of a sweep: counts by status, best per size, where the files are, what to do next.
-fn summarise(file: &SweepFile, supervised: Option<&Supervised>) -> anyhow::Result<Exit> {
-    let mut out = stdout().lock();
+/// Prints the end of a sweep; its exit code does not depend on whether anybody reads that.
+fn summarise(
+    file: &SweepFile,
+    enumeration: &Enumeration,
+    supervised: Option<&Supervised>,
+) -> anyhow::Result<Exit> {
+    let end = match supervised {
+        Some(supervised) if !file.points_to_do(enumeration).is_empty() => supervised.end,
+        // Whatever ended the run, it came too late to matter.
+        _ => End::Complete,
+    };
+    let wrong = file.records.iter().any(|record| record.status == Status::WrongResult);
+    let exit = match end {
+        _ if wrong => Exit::WrongResult,
+        End::Complete => Exit::Done,
+        _ => Exit::Incomplete,
+    };
+    match write_summary(&mut stdout().lock(), file, supervised, end) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(exit),
+        written => Ok(written.map(|()| exit).context("stdout")?),
+    }
+}
+
+/// Counts by status, best per size, where the files are, what to do next.
+fn write_summary(
+    out: &mut impl Write,
+    file: &SweepFile,
+    supervised: Option<&Supervised>,
+    end: End,
+) -> std::io::Result<()> {
     let path = file.path();
     let counts = counts(&file.records);
     let words: Vec<String> = counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
@@ -206,24 +279,33 @@ fn summarise(file: &SweepFile, supervised: Option<&Supervised>) -> anyhow::Resul
     }
     writeln!(out, "files      {}", path.display())?;
     writeln!(out, "           {}", Metadata::path_beside(path).display())?;
-    let failed: Vec<&Record> = file.records.iter().filter(|record| record.status != Status::Ok).take(5).collect();
-    for record in &failed {
-        writeln!(out, "{:<10} {} at {}: {}", record.status.word(), record.config_id, size_label(record.n_elements), record.reason)?;
+    write_failed(out, &file.records)?;
+    for (issue, rows) in file.issues.passed(&file.records) {
+        writeln!(out, "passed     {}", known_issues::unexpected_pass(issue, rows))?;
     }
-    let end = supervised.map_or(End::Complete, |supervised| supervised.end);
     let next = match end {
         End::Complete => format!("scanbox analyze {} --metric squared", path.display()),
         End::Budget => "the budget is spent; the same command goes on".to_owned(),
         End::Interrupted => "interrupted; the same command goes on".to_owned(),
-        End::DeviceUnusable => "the device cannot be used in this process any more; the same command goes on".to_owned(),
+        End::DeviceUnusable => {
+            "the device cannot be used in this process any more; the same command goes on".to_owned()
+        }
     };
-    writeln!(out, "next       {next}")?;
-    let wrong = file.records.iter().any(|record| record.status == Status::WrongResult);
-    Ok(match end {
-        _ if wrong => Exit::WrongResult,
-        End::Complete => Exit::Done,
-        _ => Exit::Incomplete,
-    })
+    writeln!(out, "next       {next}")
+}
+
+/// The first rows that are not `ok`, the wrong ones before all others.
+fn write_failed(out: &mut impl Write, records: &[Record]) -> std::io::Result<()> {
+    let mut failed: Vec<&Record> = records.iter().filter(|record| record.status != Status::Ok).collect();
+    failed.sort_by_key(|record| record.status != Status::WrongResult);
+    for record in failed.iter().take(FAILED_SHOWN) {
+        let (config, size) = (&record.config_id, size_label(record.n_elements));
+        writeln!(out, "{:<10} {config} at {size}: {}", record.status.word(), record.reason)?;
+    }
+    match failed.len().saturating_sub(FAILED_SHOWN) {
+        0 => Ok(()),
+        more => writeln!(out, "           and {more} more that are not ok"),
+    }
 }
 
 fn best_per_size(records: &[Record], copy_gbps: &BTreeMap<u64, f64>) -> Table {

@@ -3,21 +3,27 @@
 //! Whatever moment the process ends at, the files are enough to go on: rows are appended one by one, the metadata is
 //! replaced by renaming, and the journal names the config in flight.
 
+mod journal;
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, File, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use scanbox_model::csv_file::{self, Appender};
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::known_issues::DeviceIssues;
 use scanbox_model::metadata::{Metadata, MetadataError, Run};
 use scanbox_model::record::{Record, SCHEMA, Status};
 use scanbox_model::space::{Enumeration, Point, Space};
 use scanbox_runner::sweep::now_utc;
 
-use super::complain;
+use self::journal::Journal;
+use super::{complain, known_issues};
 
 /// Between two waits for the disk.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
@@ -50,8 +56,12 @@ pub struct SweepFile {
     appender: Appender,
     /// All rows in the file.
     pub records: Vec<Record>,
-    /// What stands in the metadata file.
+    /// What belongs into the metadata file.
     pub metadata: Metadata,
+    /// What stands there.
+    metadata_on_disk: Option<Metadata>,
+    /// The known issues of the device: rows that fail as they say name them.
+    pub issues: DeviceIssues,
     journal: Journal,
     last_sync: Instant,
     /// Held until the end; the system lets go of it when the process ends, however it ends.
@@ -72,28 +82,48 @@ impl SweepFile {
         fs::create_dir_all(folder)
             .with_context(|| format!("output folder {}; choose another with --out", folder.display()))?;
         let lock = lock(path)?;
+        let journal_path = path.with_extension("journal");
+        let rows = rows_before(path)?;
         let known = known_metadata(&Metadata::path_beside(path))?;
-        if let Some(known) = &known {
-            check_provenance(path, &Provenance::of(&known.device, &known.kernel_hash), device, kernel_hash, resume)?;
+        for before in rows.iter().map(Provenance::of_row) {
+            before.check(path, device, kernel_hash, resume)?;
         }
-        if path.exists() {
-            check_rows(path, device, kernel_hash, resume)?;
+        if let Some(known) = known.as_ref().filter(|_| !rows.is_empty()) {
+            Provenance::of_device(&known.device, &known.kernel_hash).check(
+                path,
+                device,
+                kernel_hash,
+                resume,
+            )?;
+        }
+        if resume.retry_failed {
+            // First the journal: it must not hold against a config what has no row any more.
+            journal::forget(&journal_path)?;
+            take_out_failed(path, &rows)?;
         }
         let (appender, found) = Appender::open(path)?;
         if let Some(line) = found.torn_line {
             complain(&format!("{}: line {line} was cut off and is measured again", path.display()));
         }
-        let done = found.records.iter().map(row_key).collect();
-        let journal = Journal::open(&path.with_extension("journal"), &done)?;
-        let (runs, copy_gbps) = known.map(|known| (known.runs, known.copy_gbps)).unwrap_or_default();
+        let mut keys: HashSet<Key> = found.records.iter().map(row_key).collect();
+        let journal = Journal::open(&journal_path, &keys)?;
+        keys.extend(enumeration.points.iter().map(point_key));
+        // Without any row, the metadata is about a file that is gone.
+        let before = known.clone().filter(|_| !rows.is_empty());
+        let space = with_sizes_before(space, before.as_ref());
+        let (tool_version, tool_commit) = match &before {
+            Some(before) => (before.tool_version.clone(), before.tool_commit.clone()),
+            None => this_tool(),
+        };
+        let (runs, copy_gbps) = before.map(|before| (before.runs, before.copy_gbps)).unwrap_or_default();
         let metadata = Metadata {
             schema: SCHEMA,
-            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-            tool_commit: env!("SCANBOX_COMMIT").to_owned(),
+            tool_version,
+            tool_commit,
             device: device.clone(),
             kernel_hash: kernel_hash.to_owned(),
-            space: space.clone(),
-            points: enumeration.points.len() as u64,
+            space,
+            points: keys.len() as u64,
             rejections: enumeration.rejections.clone(),
             counts: BTreeMap::new(),
             copy_gbps,
@@ -104,6 +134,8 @@ impl SweepFile {
             appender,
             records: found.records,
             metadata,
+            metadata_on_disk: known,
+            issues: known_issues::of(device)?,
             journal,
             last_sync: Instant::now(),
             _lock: lock,
@@ -122,17 +154,18 @@ impl SweepFile {
     }
 
     /// The sizes among these points whose copy has not been measured.
-    pub fn sizes_without_copy(&self, points: &[Point]) -> BTreeSet<u64> {
-        points.iter().map(|point| point.n).filter(|n| !self.metadata.copy_gbps.contains_key(n)).collect()
+    pub fn sizes_without_copy<'a>(&self, points: impl IntoIterator<Item = &'a Point>) -> BTreeSet<u64> {
+        points.into_iter().map(|point| point.n).filter(|n| !self.metadata.copy_gbps.contains_key(n)).collect()
     }
 
     /// How many workers a config has ended, in this run and before.
     pub fn workers_ended(&self, key: &Key) -> u32 {
-        self.journal.ended.get(key).copied().unwrap_or(0)
+        self.journal.workers_ended(key)
     }
 
     /// Writes down that a run begins.
     pub fn begin_run(&mut self, run_id: &str, seed: u64, settings: serde_json::Value) -> anyhow::Result<()> {
+        (self.metadata.tool_version, self.metadata.tool_commit) = this_tool();
         self.metadata.runs.push(Run {
             run_id: run_id.to_owned(),
             arguments: std::env::args().skip(1).collect(),
@@ -143,63 +176,85 @@ impl SweepFile {
             rows: 0,
             seconds: BTreeMap::new(),
         });
-        self.write_metadata()
+        self.write_metadata()?;
+        self.journal.run()
     }
 
     /// Writes down which config is about to run.
     pub fn intend(&mut self, key: &Key) -> anyhow::Result<()> {
-        self.journal.write("start", key, "")
+        self.journal.start(key)
     }
 
     /// Writes down that a worker ended on a config.
     pub fn worker_ended(&mut self, key: &Key, cause: &str) -> anyhow::Result<()> {
-        *self.journal.ended.entry(key.clone()).or_insert(0) += 1;
-        self.journal.write("ended", key, cause)
+        self.journal.ended(key, cause)
     }
 
     /// Writes down that a config was stopped on request.
     pub fn dropped(&mut self, key: &Key) -> anyhow::Result<()> {
-        self.journal.write("dropped", key, "")
+        self.journal.dropped(key)
     }
 
-    /// Appends a row; it is with the operating system when this returns, and on the disk a second later.
-    pub fn append(&mut self, record: Record) -> anyhow::Result<()> {
+    /// Appends a row; it is with the operating system when this returns, and on the disk soon (see
+    /// [`Self::sync_when_due`]).
+    pub fn append(&mut self, mut record: Record) -> anyhow::Result<()> {
+        self.issues.explain(&mut record);
         self.appender.append(&record)?;
-        if self.last_sync.elapsed() >= SYNC_INTERVAL {
-            self.sync()?;
-        }
         self.records.push(record);
-        if let Some(run) = self.metadata.runs.last_mut() {
-            run.rows += 1;
-        }
         Ok(())
+    }
+
+    /// Waits for the disk if it has not been waited for in a second: what a machine that stops can lose.
+    pub fn sync_when_due(&mut self) -> anyhow::Result<()> {
+        if self.last_sync.elapsed() >= SYNC_INTERVAL { self.sync() } else { Ok(()) }
     }
 
     fn sync(&mut self) -> anyhow::Result<()> {
         self.last_sync = Instant::now();
         self.appender.sync()?;
-        self.journal.file.sync_data().with_context(|| self.journal.path.display().to_string())
+        self.journal.sync()
     }
 
     /// Writes down how a run ended. A journal that nobody needs any more goes away.
     pub fn end_run(&mut self, complete: bool, seconds: &BTreeMap<String, f64>) -> anyhow::Result<()> {
         if let Some(run) = self.metadata.runs.last_mut() {
             run.ended_utc = Some(now_utc());
-            run.seconds = seconds.iter().map(|(phase, time)| (phase.clone(), (time * 100.0).round() / 100.0)).collect();
+            run.seconds =
+                seconds.iter().map(|(phase, time)| (phase.clone(), (time * 100.0).round() / 100.0)).collect();
         }
         self.sync()?;
+        self.journal.end()?;
+        self.settle(complete)
+    }
+
+    /// Puts the metadata in order, also where the run before this one had no time to; a journal that nobody needs any
+    /// more goes away.
+    pub fn settle(&mut self, complete: bool) -> anyhow::Result<()> {
         self.write_metadata()?;
-        if complete && self.journal.ended.is_empty() {
-            let _ = fs::remove_file(&self.journal.path);
+        if complete {
+            self.journal.retire();
         }
         Ok(())
     }
 
-    /// Replaces the metadata file.
+    /// Replaces the metadata file, unless it says the same already.
     pub fn write_metadata(&mut self) -> anyhow::Result<()> {
         self.metadata.counts = counts(&self.records);
-        Ok(self.metadata.write(&Metadata::path_beside(&self.path))?)
+        let rows = rows_by_run(&self.records);
+        for run in &mut self.metadata.runs {
+            run.rows = rows.get(run.run_id.as_str()).copied().unwrap_or(0);
+        }
+        if self.metadata_on_disk.as_ref() != Some(&self.metadata) {
+            self.metadata.write(&Metadata::path_beside(&self.path))?;
+            self.metadata_on_disk = Some(self.metadata.clone());
+        }
+        Ok(())
     }
+}
+
+/// Version and commit.
+fn this_tool() -> (String, String) {
+    (env!("CARGO_PKG_VERSION").to_owned(), env!("SCANBOX_COMMIT").to_owned())
 }
 
 /// Rows by status.
@@ -209,6 +264,37 @@ pub fn counts(records: &[Record]) -> BTreeMap<Status, u64> {
         *counts.entry(record.status).or_insert(0) += 1;
     }
     counts
+}
+
+fn rows_by_run(records: &[Record]) -> HashMap<&str, u64> {
+    let mut rows = HashMap::new();
+    for record in records {
+        *rows.entry(record.run_id.as_str()).or_insert(0) += 1;
+    }
+    rows
+}
+
+/// The space of the file: a run at fewer sizes does not take away what the runs before it were asked for.
+fn with_sizes_before(space: &Space, before: Option<&Metadata>) -> Space {
+    let same = |before: &&Metadata| before.space.name == space.name && before.space.blocks == space.blocks;
+    let sizes = before.filter(same).map(|before| format!("{},{}", before.space.sizes, space.sizes).parse());
+    match sizes {
+        Some(Ok(sizes)) => space.clone().with_sizes(sizes),
+        _ => space.clone(),
+    }
+}
+
+/// The rows that the runs before this one have written. None in an empty file: a run that ends before its first byte
+/// leaves that.
+pub fn rows_before(path: &Path) -> anyhow::Result<Vec<Record>> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    match csv_file::read(path) {
+        Ok(found) => Ok(found.records),
+        Err(csv_file::CsvError::Empty { .. }) => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The metadata beside a file, if there is any that can be read. A torn one is made anew: the rows have what matters.
@@ -235,70 +321,64 @@ struct Provenance<'a> {
 }
 
 impl<'a> Provenance<'a> {
-    fn of(device: &'a DeviceProfile, kernel_hash: &'a str) -> Self {
+    fn of_device(device: &'a DeviceProfile, kernel_hash: &'a str) -> Self {
         Self { device: &device.name, device_uuid: &device.uuid, driver: &device.driver, kernel_hash }
     }
-}
 
-/// Checks the rows of a file, and takes out those that are to be measured again.
-fn check_rows(path: &Path, device: &DeviceProfile, kernel_hash: &str, resume: Resume) -> anyhow::Result<()> {
-    let records = match csv_file::read(path) {
-        Ok(found) => found.records,
-        // An empty file is what a run leaves that ends before its first byte.
-        Err(csv_file::CsvError::Empty { .. }) => return Ok(()),
-        Err(error) => return Err(error.into()),
-    };
-    for record in &records {
-        let before = Provenance {
+    fn of_row(record: &'a Record) -> Self {
+        Self {
             device: &record.device,
             device_uuid: &record.device_uuid,
             driver: &record.driver,
             kernel_hash: &record.kernel_hash,
-        };
-        check_provenance(path, &before, device, kernel_hash, resume)?;
+        }
     }
-    if resume.retry_failed && records.iter().any(|record| record.status != Status::Ok) {
-        let partial = path.with_extension("csv.partial");
-        let failed = || format!("{}; choose another place with --out", partial.display());
-        let mut file = File::create(&partial).with_context(failed)?;
-        csv_file::write(&mut file, true, records.iter().filter(|record| record.status == Status::Ok)).with_context(failed)?;
-        file.sync_all().with_context(failed)?;
-        fs::rename(&partial, path).with_context(failed)?;
-    }
-    Ok(())
-}
 
-fn check_provenance(
-    path: &Path,
-    before: &Provenance<'_>,
-    device: &DeviceProfile,
-    kernel_hash: &str,
-    resume: Resume,
-) -> anyhow::Result<()> {
-    let now = Provenance::of(device, kernel_hash);
-    let fields = [
-        ("device", before.device, now.device),
-        ("driver", before.driver, now.driver),
-        ("kernel_hash", before.kernel_hash, now.kernel_hash),
-    ];
-    for (field, before, now) in fields {
-        if before != now {
+    /// Whether rows from here may stand beside rows of this device and these kernels.
+    fn check(
+        &self,
+        path: &Path,
+        device: &DeviceProfile,
+        kernel_hash: &str,
+        resume: Resume,
+    ) -> anyhow::Result<()> {
+        let now = Provenance::of_device(device, kernel_hash);
+        let fields = [
+            ("device", self.device, now.device),
+            ("driver", self.driver, now.driver),
+            ("kernel_hash", self.kernel_hash, now.kernel_hash),
+        ];
+        if let Some((field, before, now)) = fields.iter().find(|(_, before, now)| before != now) {
             bail!(
                 "{}: its rows have {field} `{before}`, this run has `{now}`; write to another place with --out",
                 path.display()
             );
         }
+        if self.device_uuid != now.device_uuid && !resume.accept_device {
+            bail!(
+                "{}: its rows have device_uuid `{}`, this run has `{}`, another unit of the same model and driver; \
+                 go on with --accept-device, or write to another place with --out",
+                path.display(),
+                self.device_uuid,
+                now.device_uuid
+            );
+        }
+        Ok(())
     }
-    if before.device_uuid != now.device_uuid && !resume.accept_device {
-        bail!(
-            "{}: its rows have device_uuid `{}`, this run has `{}`, another unit of the same model and driver; \
-             go on with --accept-device, or write to another place with --out",
-            path.display(),
-            before.device_uuid,
-            now.device_uuid
-        );
+}
+
+/// Takes the rows out that are to be measured again.
+fn take_out_failed(path: &Path, rows: &[Record]) -> anyhow::Result<()> {
+    if rows.iter().all(|record| record.status == Status::Ok) {
+        return Ok(());
     }
-    Ok(())
+    let partial = path.with_extension("csv.partial");
+    let failed = || format!("{}; choose another place with --out", partial.display());
+    let mut file = File::create(&partial).with_context(failed)?;
+    csv_file::write(&mut file, true, rows.iter().filter(|record| record.status == Status::Ok))
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&partial, path))
+        .with_context(failed)
 }
 
 /// Takes the lock of a sweep file, or says who holds it.
@@ -319,66 +399,19 @@ fn lock(csv: &Path) -> anyhow::Result<File> {
             bail!(
                 "{} is being written by another sweep ({}); wait for it, or choose another file with --out",
                 csv.display(),
-                holder.trim()
+                if holder.is_empty() { "it is just beginning" } else { holder.trim() }
             );
         }
-        Err(TryLockError::Error(error)) => return Err(error).with_context(|| format!("lock {}", path.display())),
+        // Some network file systems have no locks; a sweep is possible there, with a user who takes care.
+        Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
+            complain(&format!("{}: {error}; nothing stops another sweep on the same file", path.display()));
+        }
+        Err(TryLockError::Error(error)) => {
+            return Err(error).with_context(|| format!("lock {}", path.display()));
+        }
     }
     file.set_len(0)?;
     file.rewind()?;
     writeln!(file, "process {}, since {}", std::process::id(), now_utc())?;
     Ok(file)
-}
-
-/// What was about to happen, line by line: `start CONFIG SIZE` before a config runs, `ended CONFIG SIZE CAUSE` when it
-/// took its worker with it, `dropped CONFIG SIZE` when it was stopped on request.
-struct Journal {
-    path: PathBuf,
-    file: File,
-    /// Workers that each config has ended. One that was in flight when a run died counts: nobody knows better.
-    ended: HashMap<Key, u32>,
-}
-
-impl Journal {
-    fn open(path: &Path, done: &HashSet<Key>) -> anyhow::Result<Self> {
-        let failed = || format!("{}; choose another place with --out", path.display());
-        let mut file = File::options().read(true).append(true).create(true).open(path).with_context(failed)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).with_context(failed)?;
-        let text = String::from_utf8_lossy(&bytes);
-        // A last line without its end was cut off before its config ran.
-        let complete = text.rfind('\n').map_or("", |end| &text[..end]);
-        if !text.is_empty() && !text.ends_with('\n') {
-            writeln!(file).with_context(failed)?;
-        }
-        let mut in_flight: HashMap<Key, u32> = HashMap::new();
-        let mut ended: HashMap<Key, u32> = HashMap::new();
-        for line in complete.lines() {
-            let mut words = line.splitn(4, ' ');
-            let (Some(verb), Some(config), Some(Ok(n))) = (words.next(), words.next(), words.next().map(str::parse))
-            else {
-                continue;
-            };
-            let flying = in_flight.entry((config.to_owned(), n)).or_insert(0);
-            match verb {
-                "start" => *flying += 1,
-                "dropped" => *flying = flying.saturating_sub(1),
-                "ended" => {
-                    *flying = flying.saturating_sub(1);
-                    *ended.entry((config.to_owned(), n)).or_insert(0) += 1;
-                }
-                _ => {}
-            }
-        }
-        for (key, flying) in in_flight.into_iter().filter(|(key, flying)| *flying > 0 && !done.contains(key)) {
-            *ended.entry(key).or_insert(0) += flying;
-        }
-        Ok(Self { path: path.to_owned(), file, ended })
-    }
-
-    fn write(&mut self, verb: &str, (config, n): &Key, cause: &str) -> anyhow::Result<()> {
-        let cause = cause.replace(['\n', '\r'], " ");
-        let line = format!("{verb} {config} {n} {cause}");
-        writeln!(self.file, "{}", line.trim_end()).with_context(|| self.path.display().to_string())
-    }
 }

@@ -4,6 +4,7 @@
 pub mod csv;
 pub mod grid;
 pub mod json;
+pub mod terminal;
 pub mod text;
 
 use scanbox_analysis::answers::{Answers, DeviceAnswer, Question};

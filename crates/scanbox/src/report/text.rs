@@ -13,6 +13,7 @@ use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 
 use super::grid::{Column, Grid, Style};
+use super::terminal::fold;
 use super::{Report, clock_word, title};
 
 /// Devices side by side in a launch table, so that it fits 80 characters.
@@ -56,7 +57,7 @@ impl Page<'_> {
     fn say(&self, text: &str, out: &mut impl Write) -> io::Result<()> {
         match self.style {
             Style::Markdown => writeln!(out, "{text}\n"),
-            Style::Text { width } => writeln!(out, "{}", fold(text, width)),
+            Style::Text { width } => writeln!(out, "{}", fold("", text, 2, width)),
         }
     }
 
@@ -379,24 +380,4 @@ fn score(value: f64) -> String {
         size if !(1e-3..1e7).contains(&size) => format!("{value:.4e}"),
         size => format!("{value:.*}", (4 - size.log10().floor() as i32).max(0) as usize),
     }
-}
-
-/// Breaks a text between words; continued lines are indented.
-fn fold(text: &str, width: Option<usize>) -> String {
-    let Some(width) = width else { return text.to_owned() };
-    let mut folded = String::new();
-    let mut used = 0;
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if used > 0 && used + 1 + length > width {
-            folded.push_str("\n  ");
-            used = 2;
-        } else if used > 0 {
-            folded.push(' ');
-            used += 1;
-        }
-        folded.push_str(word);
-        used += length;
-    }
-    folded
 }

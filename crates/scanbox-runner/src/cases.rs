@@ -1,0 +1,457 @@
+//! What a verification tries, as data: the sizes and inputs where scans go wrong, and what the memory holds before.
+//!
+//! Everything here is a function of configs, device and request, so that two processes agree on it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::str::FromStr;
+
+use scanbox_kernels::catalog;
+use scanbox_kernels::plan::{Plan, ScratchFormat};
+use scanbox_kernels::reference::{Input, InputKind};
+use scanbox_model::config::{Config, TileState};
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::space::Rejection;
+use serde::{Deserialize, Serialize};
+
+use crate::backend::Garbage;
+
+/// What the elements of a case are, before it is known what the tile state of its config can carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Pattern {
+    /// Full-range random words; smaller ones for the packed tile state.
+    Random,
+    /// All ones: a wrong element says which tiles are missing.
+    Ones,
+    /// Element i is i.
+    Ramp,
+    /// All bits set: every addition wraps but the first.
+    Maximum,
+    /// One word and zeros: what is added twice, or not passed on, shows in all elements behind.
+    Spike,
+}
+
+impl Pattern {
+    /// Every pattern.
+    pub const ALL: [Self; 5] = [Self::Random, Self::Ones, Self::Ramp, Self::Maximum, Self::Spike];
+
+    /// The word on the command line.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Ones => "ones",
+            Self::Ramp => "ramp",
+            Self::Maximum => "maximum",
+            Self::Spike => "spike",
+        }
+    }
+
+    /// The input for `n` elements. For the packed tile state, the form whose total fits 30 bits, where there is one.
+    fn input(self, packed: bool, n: u64, seed: u64) -> Input {
+        let kind = match self {
+            Self::Random if packed => InputKind::Bounded { n: n.next_power_of_two().max(BOUNDED_ELEMENTS) },
+            Self::Random => InputKind::Random,
+            Self::Ones => InputKind::Ones,
+            Self::Ramp => InputKind::Ramp,
+            Self::Maximum => InputKind::Maximum,
+            Self::Spike if packed => InputKind::BoundedSpike { at: SPIKE_AT },
+            Self::Spike => InputKind::Spike { at: SPIKE_AT },
+        };
+        Input { kind, seed }
+    }
+
+    /// The pattern that an input is of.
+    #[must_use]
+    pub fn of(input: &Input) -> Self {
+        match input.kind {
+            InputKind::Random | InputKind::Bounded { .. } => Self::Random,
+            InputKind::Ones => Self::Ones,
+            InputKind::Ramp => Self::Ramp,
+            InputKind::Maximum => Self::Maximum,
+            InputKind::Spike { .. } | InputKind::BoundedSpike { .. } => Self::Spike,
+        }
+    }
+}
+
+/// Random words for the packed tile state are such that this many fit, or more where the case has more. One bound for
+/// almost all cases: a case that is repeated on its own has the same elements.
+const BOUNDED_ELEMENTS: u64 = 1 << 22;
+/// In the first tile of almost every config, at the start of no vector.
+const SPIKE_AT: u64 = 41;
+
+impl FromStr for Pattern {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|pattern| pattern.word() == word).ok_or_else(|| {
+            let words: Vec<_> = Self::ALL.iter().map(|pattern| pattern.word()).collect();
+            format!("`{word}` is no input; it is one of {}", words.join(", "))
+        })
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// What is special about one of the calls of a case. They follow each other in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Circumstance {
+    /// Nothing: the scratch memory is as other plans left it.
+    First,
+    /// The same plan again.
+    Again,
+    /// The scratch memory holds what looks like good states: anywhere for a plan that fills its memory, of an older
+    /// epoch for one that does not.
+    Garbage,
+    /// The scratch memory is new, and happens to hold what looks like states of the epoch to come.
+    NewMemory,
+    /// More workgroups start than there are tiles.
+    Surplus,
+}
+
+impl Circumstance {
+    /// All of them, in order. After `Garbage` comes `NewMemory`, which it needs (see [`Garbage::Unnoticed`]).
+    pub const ALL: [Self; 5] = [Self::First, Self::Again, Self::Garbage, Self::NewMemory, Self::Surplus];
+
+    /// What the scratch memory is given before the call.
+    #[must_use]
+    pub fn garbage(self, plan: &Plan) -> Option<Garbage> {
+        // State 2 (inclusive) of epoch 1 for the 64-bit word, which is older than all but constant ones; of value 1
+        // for the packed word; and a ticket of 6.
+        const OLD: u32 = 6;
+        // State 2 of epoch 2, the first one on new memory; of value 2 for the packed word.
+        const COMING: u32 = 10;
+        match self {
+            _ if plan.scratch.format == ScratchFormat::None => None,
+            Self::Garbage if plan.scratch.fill_each_call => Some(Garbage::Unnoticed(OLD)),
+            Self::Garbage => Some(Garbage::InTileStates(OLD)),
+            Self::NewMemory => Some(Garbage::InNewMemory(COMING)),
+            _ => None,
+        }
+    }
+
+    /// The plan of the call.
+    #[must_use]
+    pub fn plan(self, plan: &Plan, device: &DeviceProfile) -> Plan {
+        let mut plan = plan.clone();
+        if self == Self::Surplus {
+            let most: u64 =
+                device.max_workgroup_count.iter().fold(1, |all, &count| all.saturating_mul(count.into()));
+            for pass in &mut plan.passes {
+                // A prime number, so that it fills no dimension.
+                pass.workgroups = (pass.workgroups + 13).min(most);
+            }
+        }
+        plan
+    }
+}
+
+impl fmt::Display for Circumstance {
+    /// For messages: `on the first call`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::First => "on the first call",
+            Self::Again => "on the second call in a row",
+            Self::Garbage => "with garbage in the scratch memory",
+            Self::NewMemory => "on new scratch memory with garbage",
+            Self::Surplus => "with more workgroups than tiles",
+        })
+    }
+}
+
+/// What to try of each config.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The inputs.
+    pub patterns: Vec<Pattern>,
+    /// These sizes; where left out, those around the boundaries of each config.
+    pub sizes: Option<Vec<u64>>,
+    /// More boundaries, and larger sizes.
+    pub thorough: bool,
+    /// Seed of random words and of the order.
+    pub seed: u64,
+}
+
+/// The cases of one config on one input: what a worker does between two words of its supervisor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// The config, without a fixed workgroup count.
+    pub config: Config,
+    /// The input.
+    pub input: Input,
+    /// Input sizes, ascending.
+    pub sizes: Vec<u64>,
+}
+
+/// What a request comes to on a device.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Selection {
+    /// What is tried.
+    pub items: Vec<Item>,
+    /// What is not, by rule.
+    pub left_out: BTreeMap<String, LeftOut>,
+}
+
+/// Cases that a rule leaves out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// How many.
+    pub cases: u64,
+    /// What the rule says about the first of them.
+    pub example: String,
+}
+
+impl Selection {
+    /// The cases of these configs on a device. `allow` has the last word on each config.
+    pub fn new(
+        configs: &[Config],
+        device: &DeviceProfile,
+        request: &Request,
+        allow: impl Fn(&Config) -> Result<(), Rejection>,
+    ) -> Self {
+        let mut selection = Self::default();
+        for &given in configs {
+            let config = Config { workgroups: None, ..given };
+            let sizes = match &request.sizes {
+                Some(sizes) => sizes.iter().copied().collect(),
+                None => boundary_sizes(&given, device, request.thorough),
+            };
+            for &pattern in &request.patterns {
+                let mut items: Vec<Item> = Vec::new();
+                for &n in &sizes {
+                    match allow(&config).and_then(|()| input_of(&config, pattern, n, device, request.seed)) {
+                        Ok(input) => match items.last_mut().filter(|item| item.input == input) {
+                            Some(item) => item.sizes.push(n),
+                            None => items.push(Item { config, input, sizes: vec![n] }),
+                        },
+                        Err(rejection) => selection.leave_out(rejection),
+                    }
+                }
+                selection.items.append(&mut items);
+            }
+        }
+        selection
+    }
+
+    fn leave_out(&mut self, Rejection { rule, detail }: Rejection) {
+        let left_out =
+            self.left_out.entry(rule.into_owned()).or_insert(LeftOut { cases: 0, example: detail });
+        left_out.cases += 1;
+    }
+
+    /// How many cases it has: sizes of configs on inputs.
+    #[must_use]
+    pub fn cases(&self) -> u64 {
+        self.items.iter().map(|item| item.sizes.len() as u64).sum()
+    }
+
+    /// The different configs that have a case.
+    #[must_use]
+    pub fn configs(&self) -> BTreeSet<Config> {
+        self.items.iter().map(|item| item.config).collect()
+    }
+}
+
+/// The input of a case, if the config can run it.
+fn input_of(
+    config: &Config,
+    pattern: Pattern,
+    n: u64,
+    device: &DeviceProfile,
+    seed: u64,
+) -> Result<Input, Rejection> {
+    catalog::legal(config, n, device)?;
+    let packed = catalog::resolve(&config.kernel, device).tile_state == TileState::Packed;
+    let input = pattern.input(packed, n, seed);
+    if packed && !input.fits_packed(n) {
+        let detail = format!(
+            "{config}: the packed tile state carries totals below 2^30, not that of {n} elements of input {input}"
+        );
+        return Err(Rejection { rule: "packed-total".into(), detail });
+    }
+    Ok(input)
+}
+
+/// Sizes around every boundary of a config: one element, tiles, windows of a lookback, powers of two; and primes, that
+/// are at no boundary.
+///
+/// The largest is about 2^17, or a little more than one window of tiles.
+#[must_use]
+pub fn boundary_sizes(config: &Config, device: &DeviceProfile, thorough: bool) -> BTreeSet<u64> {
+    let tile = config.tile_elements();
+    // Tiles that a parallel lookback sees at a time.
+    let window = u64::from(device.subgroup_size) * tile;
+    let largest = if thorough {
+        (4 * window + tile + 1).max((1 << 20) + 1)
+    } else {
+        // Many workgroups cost time, and tell no more than some.
+        (window + tile + 1).max(((1 << 17) + 1).min(1024 * tile))
+    };
+    let around = |n: u64| [n - 1, n, n + 1];
+    let mut sizes = BTreeSet::from([1, 2, 3, largest]);
+    sizes.extend([around(tile), around(2 * tile)].concat());
+    sizes.extend([window, window + tile + 1]);
+    sizes.extend([31, 1021, 4093, 65_521, 131_071]);
+    sizes.extend([10, 12, 16, 17].map(|exponent| 1 << exponent));
+    sizes.extend([10, 16, 17].map(|exponent| (1 << exponent) + 1));
+    if thorough {
+        sizes.extend(1..=4 * u64::from(device.subgroup_size));
+        sizes.extend((1..=20).flat_map(|exponent| around(1 << exponent)));
+        sizes.extend([3 * tile, window, 2 * window, 4 * window].into_iter().flat_map(around));
+        sizes.extend([257, 8191, 32_749, 262_139, 524_287, 1_048_573]);
+    }
+    sizes.retain(|&n| n > 0 && n <= largest);
+    // The size that a config of a space stands for belongs to it.
+    sizes.extend(config.fixed_elements());
+    sizes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Backend;
+    use crate::replay::{Replay, Script};
+
+    fn device(subgroup_size: u32, int64_atomics: bool) -> DeviceProfile {
+        let script = Script { subgroup_size, int64_atomics, ..Script::default() };
+        Replay::new(script).profile().clone()
+    }
+
+    fn config(label: &str) -> Config {
+        label.parse().unwrap()
+    }
+
+    fn request(patterns: &[Pattern], sizes: Option<&[u64]>) -> Request {
+        Request { patterns: patterns.to_vec(), sizes: sizes.map(<[u64]>::to_vec), thorough: false, seed: 7 }
+    }
+
+    fn select(configs: &[Config], device: &DeviceProfile, request: &Request) -> Selection {
+        Selection::new(configs, device, request, |_| Ok(()))
+    }
+
+    #[test]
+    fn boundaries_are_those_of_the_config() {
+        let config = config("b4.vec4.par.rake.wg256");
+        let (tile, window) = (4096, 32 * 4096);
+        let sizes = boundary_sizes(&config, &device(32, true), false);
+        for n in [
+            1,
+            2,
+            tile - 1,
+            tile,
+            tile + 1,
+            2 * tile - 1,
+            2 * tile + 1,
+            window,
+            window + tile + 1,
+            1021,
+            65_537,
+        ] {
+            assert!(sizes.contains(&n), "{n}");
+        }
+        assert!(!sizes.contains(&0));
+        assert!(sizes.len() < 30, "{}", sizes.len());
+        assert_eq!(sizes.last(), Some(&(window + tile + 1)), "one tile more than a window, and one element");
+        let thorough = boundary_sizes(&config, &device(32, true), true);
+        assert!(thorough.is_superset(&sizes) && thorough.len() > 3 * sizes.len());
+    }
+
+    #[test]
+    fn every_config_has_more_tiles_than_a_window() {
+        for subgroup_size in [4, 8, 16, 32, 64, 128] {
+            for label in ["b1.scalar.par.rake.wg128", "b16.vec4.seq.blelloch.wg1024"] {
+                let config = config(label);
+                let largest = *boundary_sizes(&config, &device(subgroup_size, true), false).last().unwrap();
+                assert!(
+                    config.tiles(largest) > u64::from(subgroup_size),
+                    "{label}, subgroups of {subgroup_size}"
+                );
+                assert!(largest <= (1 << 17) + 1 || config.tiles(largest) <= u64::from(subgroup_size) + 2);
+            }
+        }
+    }
+
+    #[test]
+    fn a_config_of_a_space_keeps_its_size() {
+        let fixed = config("b4.vec4.par.rake.wg256.g1024");
+        assert!(boundary_sizes(&fixed, &device(32, true), false).contains(&(1 << 22)));
+        let selection = select(&[fixed], &device(32, true), &request(&[Pattern::Ones], None));
+        assert_eq!(selection.items[0].config, config("b4.vec4.par.rake.wg256"));
+        assert_eq!(selection.items[0].sizes.last(), Some(&(1 << 22)));
+    }
+
+    #[test]
+    fn the_packed_state_gets_what_it_can_carry() {
+        let config = config("b4.vec4.par.rake.packed.wg256");
+        let sizes = [46_341, 46_342, 1 << 20];
+        let selection = select(&[config], &device(32, true), &request(&Pattern::ALL, Some(&sizes)));
+        let inputs: Vec<String> =
+            selection.items.iter().map(|item| format!("{} {:?}", item.input, item.sizes)).collect();
+        let expected = [
+            "bounded [46341, 46342, 1048576]",
+            "ones [46341, 46342, 1048576]",
+            "ramp [46341]",
+            "bounded-spike [46341, 46342, 1048576]",
+        ];
+        assert_eq!(inputs, expected);
+        // The ramp at two sizes, and the maximum at three.
+        assert_eq!(selection.left_out["packed-total"].cases, 5);
+        for item in &selection.items {
+            for &n in &item.sizes {
+                let total: u64 = (0..n).map(|index| u64::from(item.input.element(index))).sum();
+                assert!(total < 1 << 30, "{} at {n}: {total}", item.input);
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_rules_reject_is_counted() {
+        let configs = [config("b1.vec4.par.rake.word64.wg64"), config("b1.vec4.par.rake.wg64")];
+        let request = request(&[Pattern::Ones, Pattern::Random], Some(&[1000, 1 << 33]));
+        let selection = select(&configs, &device(32, false), &request);
+        assert_eq!(selection.left_out["word64-needs-int64-atomics"].cases, 4);
+        assert_eq!(selection.left_out["packed-total"].cases, 2);
+        assert_eq!(selection.cases(), 2);
+        assert_eq!(selection.configs().into_iter().collect::<Vec<_>>(), [configs[1]]);
+    }
+
+    #[test]
+    fn a_repeated_case_has_the_same_elements() {
+        let config = config("b1.vec4.par.rake.packed.wg64");
+        let all = select(&[config], &device(8, true), &request(&[Pattern::Random], None));
+        let one = select(&[config], &device(8, true), &request(&[Pattern::Random], Some(&[1021])));
+        assert_eq!(all.items[0].input, one.items[0].input);
+        assert_eq!(all.items.len(), 1);
+    }
+
+    #[test]
+    fn garbage_is_what_the_reset_has_to_bear() {
+        let device = device(32, true);
+        let plan = |label| catalog::plan(&config(label), 1000, &device).unwrap();
+        let garbage = |label| Circumstance::Garbage.garbage(&plan(label));
+        assert_eq!(garbage("b1.vec4.par.rake.wg64"), Some(Garbage::InTileStates(6)));
+        assert_eq!(garbage("b1.vec4.par.rake.fill.wg64"), Some(Garbage::Unnoticed(6)));
+        assert_eq!(garbage("b1.vec4.par.rake.packed.wg64"), Some(Garbage::Unnoticed(6)));
+        let plan = plan("b1.vec4.par.rake.wg64");
+        assert_eq!(Circumstance::NewMemory.garbage(&plan), Some(Garbage::InNewMemory(10)));
+        assert_eq!(Circumstance::Again.garbage(&plan), None);
+        assert_eq!(Circumstance::Surplus.plan(&plan, &device).passes[0].workgroups, 4 + 13);
+        assert_eq!(Circumstance::Garbage.plan(&plan, &device), plan);
+    }
+
+    #[test]
+    fn words_of_inputs_parse() {
+        for pattern in Pattern::ALL {
+            assert_eq!(pattern.word().parse(), Ok(pattern));
+            for packed in [false, true] {
+                assert_eq!(Pattern::of(&pattern.input(packed, 1000, 1)), pattern);
+            }
+        }
+        assert!("zeros".parse::<Pattern>().unwrap_err().contains("random, ones, ramp"));
+    }
+}

@@ -1,0 +1,60 @@
+//! What tests on a device share: whether they run, and the device, one test at a time.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use scanbox_kernels::glsl::Compiler;
+use scanbox_runner::vulkan::{self, Options, Vulkan};
+
+/// One test at a time: lavapipe ends the loops of workgroups that wait for one which the system has descheduled.
+static DEVICE: Mutex<()> = Mutex::new(());
+
+/// A device for the time of one test.
+pub struct Bench {
+    /// Dropped by hand, so that complaints about the end of the session count too.
+    device: Option<Vulkan>,
+    /// Compiles for it.
+    pub compiler: Compiler,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Bench {
+    /// The first device, with the sources that `compiler` has; nothing where tests on a device are not asked for.
+    #[allow(clippy::print_stderr, reason = "a test that did not run has to say so")]
+    pub fn new(compiler: impl FnOnce() -> Compiler) -> Option<Self> {
+        if std::env::var_os("SCANBOX_TEST_DEVICE").is_none() {
+            eprintln!("skipped: set SCANBOX_TEST_DEVICE=1");
+            return None;
+        }
+        let turn = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
+        let compiler = compiler();
+        let options = Options {
+            // Enough for any case of these tests on a device that is busy, and an end to those that hang.
+            timeout: Duration::from_secs(20),
+            validation: std::env::var_os("SCANBOX_VALIDATION").is_some_and(|on| on == "1"),
+            ..Options::default()
+        };
+        let device = vulkan::open("0", &compiler, options).unwrap_or_else(|error| panic!("{error}"));
+        Some(Self { device: Some(device), compiler, _turn: turn })
+    }
+
+    /// The device.
+    pub fn device(&mut self) -> &mut Vulkan {
+        self.device.as_mut().unwrap()
+    }
+
+    /// The device and the compiler.
+    pub fn parts(&mut self) -> (&mut Vulkan, &Compiler) {
+        (self.device.as_mut().unwrap(), &self.compiler)
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let log = self.device.as_ref().map(Vulkan::validation_log);
+        self.device = None;
+        if let Some(log) = log.filter(|_| !std::thread::panicking()) {
+            assert_eq!(*log.lock().unwrap(), Vec::<String>::new(), "the validation layer complains");
+        }
+    }
+}

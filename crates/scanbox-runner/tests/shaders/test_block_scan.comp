@@ -1,0 +1,33 @@
+#version 460
+// Test: the block scan alone. One workgroup, one element per invocation; the output is the scan of the input.
+//
+// The place of the last element is written by one invocation of subgroup 0, from block_total() right after block_scan:
+// with no barrier between, as the stage promises.
+
+#extension GL_GOOGLE_include_directive : require
+#pragma use_vulkan_memory_model
+#define REQUIRE_SCAN
+#include "params.glsl"
+#include "stages/element.glsl"
+#include "stages/operator.glsl"
+
+layout(push_constant) uniform Params {
+    InputVectors source;
+    OutputVectors target;
+    uint n;  // elements, at most WORKGROUP_SIZE
+} params;
+
+#include "stages/block_scan.glsl"
+
+void main() {
+    const uint rank = invocation_rank();
+    const Element own = rank < params.n ? params.source.at[rank] : identity();
+    block_scan(own);
+    if (gl_SubgroupID == 0 && gl_SubgroupInvocationID == SUBGROUP_SIZE / 2) {
+        params.target.at[params.n - 1] = block_total();
+    }
+    barrier();
+    if (rank + 1 < params.n) {
+        params.target.at[rank] = combine(block_prefix(), own);
+    }
+}

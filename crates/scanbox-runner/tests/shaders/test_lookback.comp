@@ -1,0 +1,52 @@
+#version 460
+// Test: ticket, tile state and lookback alone. The total of tile i is element i of the input, so the output is the scan
+// of the input.
+//
+// Tiles take different times before they publish, so that lookbacks meet every mixture of states.
+
+#extension GL_GOOGLE_include_directive : require
+#pragma use_vulkan_memory_model
+#define REQUIRE_SCAN
+#include "params.glsl"
+#include "stages/element.glsl"
+#include "stages/operator.glsl"
+
+layout(push_constant) uniform Params {
+    InputVectors source;
+    OutputVectors target;
+    uvec2 ticket_address;
+    uvec2 states_address;
+    uint n;            // tiles
+    uint epoch;
+    uint ticket_base;
+    uint delay;        // rounds that the slowest tile waits
+} params;
+
+#include "stages/ticket.glsl"
+#include "stages/tile_state.glsl"
+#include "stages/lookback.glsl"
+
+// Takes a while, and returns 0 in a way that no compiler knows.
+uint wait(const uint tile) {
+    uint x = tile * 2654435761u;
+    const uint rounds = params.delay == 0u ? 0u : (x >> 16) % params.delay;
+    for (uint i = 0u; i < rounds; ++i) {
+        x = x * 1664525u + 1013904223u;
+    }
+    return x == params.n ? 0u : x & 0u;
+}
+
+void main() {
+    const uint tile = take_tile();
+    if (tile >= params.n) {
+        return;
+    }
+    const Element total = params.source.at[tile + wait(tile)];
+    if (gl_SubgroupID == 0) {
+        lookback(tile, total);
+    }
+    barrier();
+    if (invocation_rank() == WORKGROUP_SIZE - 1) {
+        params.target.at[tile] = combine(tile_prefix(), total);
+    }
+}

@@ -1,0 +1,67 @@
+#version 460
+// Test: message passing through the tile state. Even tiles publish MESSAGES messages one after another; odd tiles poll
+// the tile before them and check each word that they see. The output is the input where nothing was wrong.
+//
+// Message i has state 1 + i % 2 and a value that is i, told from that of other tiles and epochs by an offset. A word
+// whose state and value come from two messages, an earlier message after a later one, or a word of another call is
+// wrong.
+
+#extension GL_GOOGLE_include_directive : require
+#pragma use_vulkan_memory_model
+#define REQUIRE_SCAN
+#include "params.glsl"
+#include "stages/element.glsl"
+#include "stages/operator.glsl"
+
+layout(push_constant) uniform Params {
+    InputVectors source;
+    OutputVectors target;
+    uvec2 ticket_address;
+    uvec2 states_address;
+    uint n;            // tiles
+    uint epoch;
+    uint ticket_base;
+} params;
+
+#include "stages/ticket.glsl"
+#include "stages/tile_state.glsl"
+
+const uint MESSAGES = 200u;
+// The bits that every tile state carries.
+const uint VALUE_MASK = 0x3fffffffu;
+
+uint value_of(const uint tile, const uint message) {
+    return ((tile * 2654435761u) ^ (params.epoch * 2246822519u)) + message & VALUE_MASK;
+}
+
+bool passes(const uint tile) {
+    uint last = 0u;
+    bool good = true;
+    while (good && last + 1u < MESSAGES) {
+        Element value;
+        const uint state = read_state(tile, value);
+        if (state != INVALID) {
+            const uint message = (value - value_of(tile, 0u)) & VALUE_MASK;
+            good = message < MESSAGES && message >= last && state == 1u + message % 2u;
+            last = message;
+        }
+    }
+    return good;
+}
+
+void main() {
+    const uint tile = take_tile();
+    if (tile >= params.n || invocation_rank() != 0u) {
+        return;
+    }
+    bool good = true;
+    if (tile % 2u == 0u) {
+        for (uint message = 0u; message < MESSAGES; ++message) {
+            publish(tile, 1u + message % 2u, value_of(tile, message));
+        }
+    } else {
+        good = passes(tile - 1u);
+    }
+    const Element own = params.source.at[tile];
+    params.target.at[tile] = good ? own : ~own;
+}

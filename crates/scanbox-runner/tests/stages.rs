@@ -1,0 +1,266 @@
+//! Stages alone on a real device: each in a small shader around the stage file that kernels use.
+//!
+//! Needs `SCANBOX_TEST_DEVICE=1`, see `tests/device.rs`.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "these are tests: the lint knows only the functions that are marked as one"
+)]
+
+mod harness;
+
+use std::fs;
+use std::path::Path;
+
+use harness::Bench;
+use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::plan::{
+    Binding, Expected, Pass, Plan, Scratch, ScratchFormat, Shader, TICKET_BYTES, Word,
+};
+use scanbox_kernels::reference::{Input, InputKind};
+use scanbox_model::device::DeviceProfile;
+use scanbox_runner::backend::{Backend, Garbage};
+
+/// Calls of each litmus test in a row.
+const LITMUS_CALLS: u32 = 50;
+
+/// The kernel sources, and the shaders of these tests among them.
+fn compiler() -> Compiler {
+    let folder = tempfile::tempdir().unwrap();
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    copy_folder(&crate_folder.join("../../kernels/glsl"), folder.path());
+    copy_folder(&crate_folder.join("tests/shaders"), folder.path());
+    Compiler::new(Some(folder.path()), None).unwrap()
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy_folder(&path, &target);
+        } else {
+            fs::copy(&path, &target).unwrap();
+        }
+    }
+}
+
+/// Which alternative of each stage a test shader has.
+#[derive(Debug, Clone, Copy, Default)]
+struct Choice {
+    workgroup_size: u32,
+    block_scan: u32,
+    tile_state: u32,
+    lookback: u32,
+}
+
+const RAKING: u32 = 0;
+const BLELLOCH: u32 = 1;
+const WORD64: u32 = 0;
+const PACKED: u32 = 1;
+const LOOKBACKS: [u32; 2] = [0, 1];
+
+impl Choice {
+    fn shader(&self, root: &'static str, device: &DeviceProfile) -> Shader {
+        Shader {
+            root,
+            defines: vec![
+                ("WORKGROUP_SIZE", self.workgroup_size),
+                ("SUBGROUP_SIZE", device.subgroup_size),
+                ("BATCH_SIZE", 1),
+                ("LANES", 1),
+                ("ELEMENT", 0),
+                ("OPERATOR", 0),
+                ("LOAD_LAYOUT", 0),
+                ("TRANSPOSE_ROUNDS", 1),
+                ("BLOCK_SCAN", self.block_scan),
+                ("TILE_STATE", self.tile_state),
+                ("LOOKBACK", self.lookback),
+            ],
+            workgroup_size: self.workgroup_size,
+            subgroup_size: device.subgroup_size,
+        }
+    }
+
+    /// The plan of a shader with tiles: one per element.
+    fn tiles(
+        &self,
+        root: &'static str,
+        n: u64,
+        more: &[Word],
+        result: Expected,
+        device: &DeviceProfile,
+    ) -> Plan {
+        let packed = self.tile_state == PACKED;
+        let state_bytes = if packed { 4 } else { 8 };
+        let words = [&[Word::Value(n as u32), Word::Epoch, Word::TicketBase], more].concat();
+        Plan {
+            label: format!("{root} {self:?}"),
+            n,
+            bytes_moved: 8 * n,
+            result,
+            scratch: Scratch {
+                bytes: TICKET_BYTES + n * state_bytes,
+                format: if packed { ScratchFormat::Packed } else { ScratchFormat::Word64 },
+                fill_each_call: packed,
+            },
+            passes: vec![Pass {
+                shader: self.shader(root, device),
+                bindings: vec![
+                    Binding::Input,
+                    Binding::Output,
+                    Binding::Scratch(0),
+                    Binding::Scratch(TICKET_BYTES),
+                ],
+                words,
+                // Some of them find no tile left.
+                workgroups: n + 3,
+            }],
+        }
+    }
+}
+
+/// Runs a plan some times in a row; each time every element has to be right.
+fn check(bench: &mut Bench, plan: &Plan, input: &Input, calls: u32) {
+    let module = bench.compiler.compile(&plan.passes[0].shader).unwrap_or_else(|error| panic!("{error}"));
+    let device = bench.device();
+    for created in device.create_pipelines(&[module]) {
+        created.unwrap_or_else(|failure| panic!("{}: {failure}", plan.label));
+    }
+    device.load(input, plan.n).unwrap_or_else(|failure| panic!("{}: {failure}", plan.label));
+    for call in 0..calls {
+        let comparison = device.verify(plan).unwrap_or_else(|failure| panic!("{}: {failure}", plan.label));
+        let found = (comparison.mismatches, comparison.first);
+        assert_eq!(found, (0, None), "{} at {} on {input}, call {call}", plan.label, plan.n);
+    }
+}
+
+/// Workgroup sizes from one subgroup to the limit of the device.
+fn workgroup_sizes(device: &DeviceProfile) -> Vec<u32> {
+    let sizes = std::iter::successors(Some(device.subgroup_size), |size| Some(size * 2));
+    sizes.take_while(|&size| size <= device.max_workgroup_size).collect()
+}
+
+fn check_block_scan(block_scan: u32, workgroup_sizes: impl Fn(&DeviceProfile) -> Vec<u32>) {
+    let Some(mut bench) = Bench::new(compiler) else { return };
+    let profile = bench.device().profile().clone();
+    for workgroup_size in workgroup_sizes(&profile) {
+        let choice = Choice { workgroup_size, block_scan, ..Choice::default() };
+        let size = u64::from(workgroup_size);
+        for n in [1, 2, size / 2, size - 1, size] {
+            let plan = Plan {
+                label: format!("block scan {choice:?}"),
+                n,
+                bytes_moved: 8 * n,
+                result: Expected::Scan,
+                scratch: Scratch { bytes: 0, format: ScratchFormat::None, fill_each_call: false },
+                passes: vec![Pass {
+                    shader: choice.shader("test_block_scan.comp", &profile),
+                    bindings: vec![Binding::Input, Binding::Output],
+                    words: vec![Word::Value(n as u32)],
+                    workgroups: 1,
+                }],
+            };
+            for kind in [InputKind::Random, InputKind::Ones, InputKind::Maximum] {
+                check(&mut bench, &plan, &Input { kind, seed: 3 }, 2);
+            }
+        }
+    }
+}
+
+#[test]
+fn raking_scans_a_workgroup() {
+    // Multiples of the subgroup size that are no power of two too.
+    check_block_scan(RAKING, |device| {
+        let odd = [3, 5].map(|subgroups| subgroups * device.subgroup_size);
+        [workgroup_sizes(device), odd.to_vec()].concat()
+    });
+}
+
+#[test]
+fn blelloch_scans_a_workgroup() {
+    check_block_scan(BLELLOCH, workgroup_sizes);
+}
+
+/// The tile states that the device can do.
+fn tile_states(device: &DeviceProfile) -> Vec<u32> {
+    if device.int64_atomics { vec![WORD64, PACKED] } else { vec![PACKED] }
+}
+
+#[test]
+fn lookbacks_find_what_comes_before() {
+    let Some(mut bench) = Bench::new(compiler) else { return };
+    let profile = bench.device().profile().clone();
+    let window = u64::from(profile.subgroup_size);
+    for tile_state in tile_states(&profile) {
+        for lookback in LOOKBACKS {
+            for subgroups in [1, 4] {
+                let workgroup_size = subgroups * profile.subgroup_size;
+                let choice = Choice { workgroup_size, tile_state, lookback, ..Choice::default() };
+                for n in [1, 2, window - 1, window, window + 1, 2 * window + 1, 1000] {
+                    for delay in [0, 300] {
+                        let more = [Word::Value(delay)];
+                        let plan = choice.tiles("test_lookback.comp", n, &more, Expected::Scan, &profile);
+                        let kind = match tile_state {
+                            PACKED => InputKind::Bounded { n: 1000 },
+                            _ => InputKind::Random,
+                        };
+                        check(&mut bench, &plan, &Input { kind, seed: 5 }, 3);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_message_arrives_whole_and_in_order() {
+    let Some(mut bench) = Bench::new(compiler) else { return };
+    let profile = bench.device().profile().clone();
+    for tile_state in tile_states(&profile) {
+        let choice = Choice { workgroup_size: profile.subgroup_size, tile_state, ..Choice::default() };
+        for n in [2, 64, 511] {
+            let plan = choice.tiles("test_messages.comp", n, &[], Expected::Copy, &profile);
+            check(&mut bench, &plan, &Input { kind: InputKind::Random, seed: 9 }, LITMUS_CALLS);
+            // Words of earlier calls are there already; these look like messages and belong to nobody.
+            let garbage = match tile_state {
+                PACKED => Garbage::Unnoticed(6),
+                _ => Garbage::InTileStates(6),
+            };
+            bench.device().litter(garbage).unwrap();
+            check(&mut bench, &plan, &Input { kind: InputKind::Random, seed: 9 }, 1);
+            bench.device().litter(Garbage::InNewMemory(10)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_litmus_test_finds_what_it_looks_for() {
+    // A word in two halves, state first: what a tile state must not be. The reader may see either half first, so not
+    // every device shows it; that it compiles and that the check is not blind is seen with a state that is late.
+    let Some(mut bench) = Bench::new(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        copy_folder(&crate_folder.join("../../kernels/glsl"), folder.path());
+        copy_folder(&crate_folder.join("tests/shaders"), folder.path());
+        let path = folder.path().join("test_messages.comp");
+        let text = fs::read_to_string(&path).unwrap();
+        let broken =
+            text.replace("publish(tile, 1u + message % 2u,", "publish(tile, 1u + (message + 1u) / 2u % 2u,");
+        assert_ne!(text, broken);
+        fs::write(&path, broken).unwrap();
+        Compiler::new(Some(folder.path()), None).unwrap()
+    }) else {
+        return;
+    };
+    let profile = bench.device().profile().clone();
+    let choice = Choice { workgroup_size: profile.subgroup_size, tile_state: PACKED, ..Choice::default() };
+    let plan = choice.tiles("test_messages.comp", 64, &[], Expected::Copy, &profile);
+    let (device, compiler) = bench.parts();
+    let module = compiler.compile(&plan.passes[0].shader).unwrap();
+    device.create_pipelines(&[module]).remove(0).unwrap();
+    device.load(&Input { kind: InputKind::Random, seed: 9 }, 64).unwrap();
+    let comparison = device.verify(&plan).unwrap();
+    assert!(comparison.mismatches > 0, "states that do not belong to their values go unnoticed");
+}

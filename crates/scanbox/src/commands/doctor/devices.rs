@@ -1,0 +1,202 @@
+//! The devices that come through the loader: whether each can be used, and what each can do.
+
+use scanbox_kernels::catalog;
+use scanbox_model::config::Config;
+use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::units::size_label;
+use scanbox_runner::vulkan::{self, Listed, Loader, VulkanError};
+
+use super::drivers::why_hidden;
+use super::machine::available_memory_bytes;
+use super::{Finding, Verdict, bytes_label};
+use crate::commands::known_issues;
+
+/// The largest size of the thesis space: what a device is expected to hold.
+const LARGEST_ELEMENTS: u64 = 1 << 29;
+
+/// The devices that are looked at.
+pub(super) struct Devices {
+    /// With the index of each.
+    found: Vec<(usize, Listed)>,
+    /// Why there are none.
+    error: Option<VulkanError>,
+    /// Whether the user asked for this one.
+    asked_for: bool,
+    /// Whether there is a loader at all.
+    has_loader: bool,
+}
+
+impl Devices {
+    /// Every device, or the one that `selector` names. Without a loader there is none, and nothing more to say.
+    pub fn find(loader: &Result<Loader, VulkanError>, selector: Option<&str>) -> Self {
+        let mut devices = Self {
+            found: Vec::new(),
+            error: None,
+            asked_for: selector.is_some(),
+            has_loader: loader.is_ok(),
+        };
+        if loader.is_err() {
+            return devices;
+        }
+        let found = vulkan::devices().and_then(|all| {
+            let selected = selector.map(vulkan::select).transpose()?;
+            let wanted = |(_, listed): &(usize, Listed)| selected.as_ref().is_none_or(|one| one == listed);
+            Ok(all.into_iter().enumerate().filter(wanted).collect())
+        });
+        match found {
+            Ok(found) => devices.found = found,
+            Err(error) => devices.error = Some(error),
+        }
+        devices
+    }
+
+    /// Those that can be used.
+    pub fn usable(&self) -> impl Iterator<Item = &DeviceProfile> {
+        self.found.iter().filter(|(_, listed)| listed.is_usable()).map(|(_, listed)| &listed.profile)
+    }
+
+    /// Whether a chip, not a program, of this vendor came through the loader; with `None`, of any.
+    pub fn has_hardware_of(&self, vendor_id: Option<u32>) -> bool {
+        let mut profiles = self.found.iter().map(|(_, listed)| &listed.profile);
+        profiles.any(|profile| {
+            profile.kind == DeviceKind::Hardware
+                && vendor_id.is_none_or(|vendor_id| vendor_id == profile.vendor_id)
+        })
+    }
+
+    /// Whether these are all devices that a loader finds: the user asked for none, and there is a loader.
+    pub fn are_all(&self) -> bool {
+        self.has_loader && !self.asked_for
+    }
+
+    pub fn check(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        match &self.error {
+            Some(VulkanError::NoDevice) => {
+                findings.push(Finding::problem("devices", "the loader finds no device", why_hidden()));
+            }
+            Some(error) => {
+                findings.push(Finding::problem("devices", error.to_string(), "scanbox devices lists them"));
+            }
+            None => {}
+        }
+        for (index, listed) in &self.found {
+            findings.extend(self.check_device(*index, listed));
+        }
+        findings.extend(self.check_default());
+        findings
+    }
+
+    fn check_device(&self, index: usize, Listed { profile, problems }: &Listed) -> Vec<Finding> {
+        let check = format!("device {index}");
+        let who = format!("{}, {}, Vulkan {}", profile.title(), profile.driver, profile.api_version);
+        if !problems.is_empty() {
+            // Another device can be used instead.
+            let verdict = if self.usable().next().is_some() { Verdict::Warning } else { Verdict::Problem };
+            let fix = "install a newer driver: kernels need Vulkan 1.3 and these features";
+            let one = |problem: &String| Finding {
+                verdict,
+                ..Finding::problem(&*check, format!("{who}: it {problem}, so it cannot be used"), fix)
+            };
+            return problems.iter().map(one).collect();
+        }
+        let mut findings = vec![Finding::ok(&*check, format!("{who}: it has what kernels need"))];
+        findings.extend([atomics(profile), timestamps(profile), subgroups(profile), memory(profile)]);
+        findings.extend(issues(profile));
+        for finding in &mut findings[1..] {
+            finding.check = format!("{check}: {}", finding.check);
+        }
+        findings
+    }
+
+    /// Whether a sweep that names no device would run on a program.
+    fn check_default(&self) -> Option<Finding> {
+        let (_, first) = self.found.first().filter(|_| !self.asked_for)?;
+        let finding = match first.profile.kind {
+            DeviceKind::Hardware => Finding::ok("default device", format!("0: {}", first.profile.title())),
+            DeviceKind::Software => Finding::warning(
+                "default device",
+                format!(
+                    "0: {}: right for correctness, its times mean nothing for GPUs",
+                    first.profile.title()
+                ),
+                format!("where there is a GPU: {}", why_hidden()),
+            ),
+        };
+        Some(finding)
+    }
+}
+
+fn atomics(profile: &DeviceProfile) -> Finding {
+    match profile.int64_atomics {
+        true => Finding::ok("64-bit atomics", "yes"),
+        false => Finding::ok(
+            "64-bit atomics",
+            "no: tile states are packed into 32 bits, so that only inputs whose total is below 2^30 are scanned",
+        ),
+    }
+}
+
+fn timestamps(profile: &DeviceProfile) -> Finding {
+    let (bits, period_ns) = (profile.timestamp_valid_bits, profile.timestamp_period_ns);
+    Finding::ok("timestamps", format!("{bits} bits, {period_ns} ns per tick"))
+}
+
+fn subgroups(profile: &DeviceProfile) -> Finding {
+    let (min, max) = (profile.min_subgroup_size, profile.max_subgroup_size);
+    let found = match min == max {
+        true => format!("{min} invocations"),
+        false => format!("{} invocations of {min} to {max}, pinned", profile.subgroup_size),
+    };
+    Finding::ok("subgroups", found)
+}
+
+/// Which sizes the device holds. What a software device calls its own is the memory of the machine.
+fn memory(profile: &DeviceProfile) -> Finding {
+    let config: Config = "b4.vec4.par.rake.wg256".parse().expect("a label");
+    let available = match profile.kind {
+        DeviceKind::Hardware => profile.memory_bytes,
+        DeviceKind::Software => available_memory_bytes().unwrap_or(u64::MAX).min(profile.memory_bytes),
+    };
+    let largest_in = |bytes: u64| {
+        let mut sizes = std::iter::successors(Some(LARGEST_ELEMENTS), |n| (*n > 1).then_some(n / 2));
+        sizes.find(|&n| catalog::memory_bytes(&config, n, profile) <= bytes).unwrap_or(1)
+    };
+    let (fits, fits_now) = (largest_in(profile.memory_bytes), largest_in(available));
+    let memory = bytes_label(profile.memory_bytes);
+    if fits_now < fits {
+        return Finding::warning(
+            "memory",
+            format!("{memory}, of which the machine has only {} left", bytes_label(available)),
+            format!("end other programs, or keep to --sizes 2^10..{}", size_label(fits_now)),
+        );
+    }
+    match fits {
+        LARGEST_ELEMENTS => Finding::ok("memory", memory),
+        _ => Finding::ok("memory", format!("{memory}: sizes above {} are left out", size_label(fits))),
+    }
+}
+
+fn issues(profile: &DeviceProfile) -> Vec<Finding> {
+    let issues = match known_issues::of(profile) {
+        Ok(issues) => issues,
+        Err(error) => {
+            let fix = "see what SCANBOX_KNOWN_ISSUES names";
+            return vec![Finding::problem("known issues", format!("{error:#}"), fix)];
+        }
+    };
+    let settings = |variables: &std::collections::BTreeMap<String, String>| {
+        variables.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+    };
+    let remedied = issues.remedied.iter().map(|issue| {
+        Finding::ok("known issue", format!("{}: remedied with {}", issue.id, settings(&issue.environment)))
+    });
+    let active = issues.active.iter().map(|issue| {
+        let fix = match issue.environment.is_empty() {
+            true => "none; scanbox takes it into account".to_owned(),
+            false => format!("export {}", settings(&issue.environment)),
+        };
+        Finding::warning("known issue", format!("{}: {}", issue.id, issue.why), fix)
+    });
+    remedied.chain(active).collect()
+}

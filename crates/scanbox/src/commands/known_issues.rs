@@ -1,0 +1,47 @@
+//! The known issues that this process goes by, and the environment that they are seen in.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::known_issues::{DeviceIssues, Issue, KnownIssues};
+
+/// The variable that names a file to use instead of the built-in issues. Workers inherit it.
+const FILE_VARIABLE: &str = "SCANBOX_KNOWN_ISSUES";
+
+const BUILT_IN: &str = include_str!("../../../../configs/known_issues.toml");
+
+/// All known issues.
+pub fn all() -> anyhow::Result<KnownIssues> {
+    match std::env::var(FILE_VARIABLE).ok().filter(|path| !path.is_empty()) {
+        Some(path) => {
+            let text = std::fs::read_to_string(&path).with_context(|| format!("{FILE_VARIABLE}: {path}"))?;
+            Ok(KnownIssues::from_toml(&text, &path)?)
+        }
+        None => Ok(KnownIssues::from_toml(BUILT_IN, "configs/known_issues.toml")?),
+    }
+}
+
+/// The issues of a device that kernels run on in a worker.
+pub fn of(device: &DeviceProfile) -> anyhow::Result<DeviceIssues> {
+    Ok(all()?.on(device, variable))
+}
+
+/// What a worker finds in its environment beside what the user has set.
+pub fn worker_environment() -> anyhow::Result<BTreeMap<String, String>> {
+    let known = all()?;
+    let variables = known.environment(variable);
+    Ok(variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+}
+
+/// What to say when what an issue expects to fail does not.
+pub fn unexpected_pass(issue: &Issue, times: u64) -> String {
+    format!(
+        "{times} in spite of the known issue {}: if that is fixed, its entry has to go or to end",
+        issue.id
+    )
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}

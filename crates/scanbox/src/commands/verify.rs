@@ -1,0 +1,358 @@
+//! `scanbox verify`: whether kernels are right, without a word about how fast they are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Write, stdout};
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use scanbox_kernels::catalog;
+use scanbox_model::config::Config;
+use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::filter::Filter;
+use scanbox_model::record::Status;
+use scanbox_model::sizes::Sizes;
+use scanbox_runner::cases::{Circumstance, LeftOut, Pattern, Request, Selection};
+use scanbox_runner::sweep::End;
+use scanbox_runner::verify::{FailedCase, Tally, Verdict};
+use serde::Serialize;
+
+use super::sweep::{parse_duration, stop_on_signals};
+use super::verify_task::{Results, VerifyTask};
+use super::{Exit, UsageError, complain, known_issues, load_space};
+use crate::cli::Cli;
+use crate::process::WorkerCommand;
+use crate::supervise::{Supervised, Supervision};
+
+/// Failures that the table has room for; JSON has them all.
+const FAILURES_SHOWN: usize = 20;
+
+/// Arguments of `scanbox verify`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Each config runs at sizes around every boundary of its own, on several inputs, and each of \
+these cases five times: on memory as it is, again, with garbage in the scratch memory, on new scratch memory with \
+garbage, and with more workgroups than tiles. Every element is compared on the device."
+)]
+pub struct VerifyArgs {
+    /// Only these configs, for example b4.vec4.par.rake.wg256; a workgroup count (.g1024) adds its size to those tried
+    #[arg(value_name = "CONFIG", conflicts_with = "space")]
+    configs: Vec<Config>,
+
+    /// The device: index (see `scanbox devices`), name or UUID
+    #[arg(long, default_value = "0", value_name = "DEVICE")]
+    device: String,
+
+    /// Every kernel and workgroup size of this space: thesis, quick, or the path of a .toml file
+    #[arg(long, default_value = "thesis", value_name = "NAME|FILE")]
+    space: String,
+
+    /// Only these configs, for example lookback=parallel,workgroup_size=256|512
+    #[arg(long, value_name = "FILTER")]
+    filter: Option<Filter>,
+
+    /// These input sizes, for example 1,1000,2^20 [default: around every boundary of each config]
+    #[arg(long, value_name = "SIZES")]
+    sizes: Option<Sizes>,
+
+    /// More boundaries and larger sizes
+    #[arg(long, conflicts_with = "sizes")]
+    thorough: bool,
+
+    /// These inputs [possible values: random, ones, ramp, maximum, spike]
+    #[arg(
+        long,
+        value_name = "INPUTS",
+        value_delimiter = ',',
+        default_value = "random,ones,ramp,maximum,spike"
+    )]
+    inputs: Vec<Pattern>,
+
+    /// Seed of random inputs and of the order
+    #[arg(long, default_value_t = 1, value_name = "NUMBER")]
+    seed: u64,
+
+    /// Give up on a config when one call of it takes longer: its worker process is killed and replaced
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
+    timeout: Duration,
+
+    /// Stop after this time, for example 10m
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    budget: Option<Duration>,
+
+    /// Stop at the first config that fails
+    #[arg(long)]
+    fail_fast: bool,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Table,
+    Json,
+}
+
+/// The whole answer, as JSON.
+#[derive(Serialize)]
+struct Answer {
+    device: String,
+    driver: String,
+    subgroup_size: u32,
+    configs: usize,
+    configs_by_status: BTreeMap<Status, u64>,
+    configs_unfinished: usize,
+    cases_planned: u64,
+    #[serde(flatten)]
+    tally: Tally,
+    left_out: BTreeMap<String, LeftOut>,
+    seconds: BTreeMap<String, f64>,
+    workers_replaced: u32,
+    end: End,
+    failures: Vec<Failure>,
+}
+
+/// A config that failed, as JSON.
+#[derive(Serialize)]
+struct Failure {
+    config: String,
+    status: Status,
+    n: u64,
+    input: String,
+    circumstance: Option<Circumstance>,
+    first_mismatch: Option<u64>,
+    expected: Option<u32>,
+    got: Option<u32>,
+    reason: String,
+    repeat: String,
+}
+
+/// Verifies.
+pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
+    let command =
+        WorkerCommand { device: args.device.clone(), kernels: cli.kernels.clone(), cache: cli.cache.clone() };
+    let worker = command.start()?;
+    let device = worker.profile.clone();
+    let issues = known_issues::of(&device)?;
+    let configs = args.configs(&device)?;
+    let selection = Selection::new(&configs, &device, &args.request(), |config| {
+        issues.allow(config, &catalog::resolved(config, &device))
+    });
+    if selection.items.is_empty() {
+        return Err(nothing_to_do(&selection, &device).into());
+    }
+    introduce(&device, &selection);
+    for issue in &issues.active {
+        complain(&format!("known issue {}: {}", issue.id, issue.why));
+    }
+
+    let stop = stop_on_signals()?;
+    let supervision = Supervision {
+        command,
+        timeout: args.timeout,
+        deadline: args.budget.map(|budget| Instant::now() + budget),
+        stop: &stop,
+    };
+    let failure = |verdict: &Verdict| Failure::new(verdict, args, cli);
+    let remark = |verdict: &Verdict| failure(verdict).to_string();
+    let mut task = VerifyTask::new(&selection.items, args.seed, args.fail_fast, &remark);
+    let supervised = supervision.run(worker, &mut task);
+    let results = task.end();
+    let answer = Answer::new(&device, &selection, &results, supervised?, failure);
+    let mut out = stdout().lock();
+    match args.format {
+        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&answer)?)?,
+        Format::Table => answer.write_table(&mut out)?,
+    }
+    Ok(answer.exit())
+}
+
+impl VerifyArgs {
+    fn request(&self) -> Request {
+        let mut patterns = Vec::new();
+        for pattern in &self.inputs {
+            if !patterns.contains(pattern) {
+                patterns.push(*pattern);
+            }
+        }
+        Request {
+            patterns,
+            sizes: self.sizes.as_ref().map(|sizes| sizes.iter().collect()),
+            thorough: self.thorough,
+            seed: self.seed,
+        }
+    }
+
+    /// The configs that are asked for: those given, or each kernel of the space in each workgroup size.
+    fn configs(&self, device: &DeviceProfile) -> anyhow::Result<Vec<Config>> {
+        let accepted = |config: &Config| self.filter.as_ref().is_none_or(|filter| filter.accepts(config));
+        if !self.configs.is_empty() {
+            let given: BTreeSet<Config> = self.configs.iter().copied().filter(accepted).collect();
+            return Ok(given.into_iter().collect());
+        }
+        // What a space says about sizes and workgroup counts is about its sweep: here n is free.
+        let all = load_space(&self.space)?.enumerate(device, |_, _, _| Ok(()));
+        let accepted = all.points.iter().map(|point| point.config).filter(accepted);
+        let configs: BTreeSet<Config> =
+            accepted.map(|config| Config { workgroups: None, ..config }).collect();
+        Ok(configs.into_iter().collect())
+    }
+}
+
+fn nothing_to_do(selection: &Selection, device: &DeviceProfile) -> UsageError {
+    let device = device.title();
+    UsageError(match selection.left_out.iter().next() {
+        Some((rule, LeftOut { example, .. })) => {
+            format!("no config is left on {device}; rule {rule}, for example: {example}")
+        }
+        None => format!("no config is left on {device}: the filter accepts none"),
+    })
+}
+
+fn introduce(device: &DeviceProfile, selection: &Selection) {
+    complain(&format!("{}, {}", device.title(), device.driver));
+    if device.kind == DeviceKind::Software {
+        complain("a software device: what is right there may still be wrong on a GPU");
+    }
+    complain(&format!(
+        "{} configs, {} cases, {} calls each",
+        selection.configs().len(),
+        selection.cases(),
+        Circumstance::ALL.len()
+    ));
+    for (rule, left_out) in &selection.left_out {
+        complain(&format!(
+            "{} cases left out by rule {rule}, for example: {}",
+            left_out.cases, left_out.example
+        ));
+    }
+}
+
+impl Failure {
+    fn new(verdict: &Verdict, args: &VerifyArgs, cli: &Cli) -> Self {
+        let nothing = FailedCase { n: 0, circumstance: None, reason: String::new(), mismatch: None };
+        let FailedCase { n, circumstance, reason, mismatch } = verdict.failed.clone().unwrap_or(nothing);
+        Self {
+            config: verdict.config.clone(),
+            status: verdict.status,
+            n,
+            input: verdict.input.to_string(),
+            circumstance,
+            first_mismatch: mismatch.map(|mismatch| mismatch.index),
+            expected: mismatch.map(|mismatch| mismatch.expected),
+            got: mismatch.map(|mismatch| mismatch.got),
+            reason,
+            repeat: repeat(verdict, n, args, cli),
+        }
+    }
+}
+
+/// The command that runs one case again.
+fn repeat(verdict: &Verdict, n: u64, args: &VerifyArgs, cli: &Cli) -> String {
+    let mut words = vec!["scanbox".to_owned(), "verify".to_owned()];
+    if let Some(kernels) = &cli.kernels {
+        words.extend(["--kernels".to_owned(), kernels.display().to_string()]);
+    }
+    words.extend(["--device".to_owned(), args.device.clone(), verdict.config.clone()]);
+    let input = Pattern::of(&verdict.input).to_string();
+    words.extend(["--sizes".to_owned(), n.to_string(), "--inputs".to_owned(), input]);
+    words.extend(["--seed".to_owned(), args.seed.to_string()]);
+    words.extend(["--timeout".to_owned(), format!("{}s", args.timeout.as_secs_f64())]);
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { config, status, n, input, reason, repeat, .. } = self;
+        let circumstance =
+            self.circumstance.map_or(String::new(), |circumstance| format!(", {circumstance}"));
+        writeln!(f, "{status}: {config} at {n} elements, input {input}{circumstance}")?;
+        writeln!(f, "  {reason}")?;
+        write!(f, "  repeat: {repeat}")
+    }
+}
+
+impl Answer {
+    fn new(
+        device: &DeviceProfile,
+        selection: &Selection,
+        results: &Results,
+        supervised: Supervised,
+        failure: impl Fn(&Verdict) -> Failure,
+    ) -> Self {
+        let configs = selection.configs().len();
+        Self {
+            device: device.title(),
+            driver: device.driver.clone(),
+            subgroup_size: device.subgroup_size,
+            configs,
+            configs_by_status: results.counts(configs),
+            configs_unfinished: results.unfinished.len(),
+            cases_planned: selection.cases(),
+            tally: results.tally,
+            left_out: selection.left_out.clone(),
+            seconds: supervised.seconds,
+            workers_replaced: supervised.replaced,
+            end: supervised.end,
+            failures: results.failures.iter().map(failure).collect(),
+        }
+    }
+
+    fn write_table(&self, out: &mut impl Write) -> std::io::Result<()> {
+        for failure in self.failures.iter().take(FAILURES_SHOWN) {
+            writeln!(out, "{failure}\n")?;
+        }
+        if self.failures.len() > FAILURES_SHOWN {
+            writeln!(
+                out,
+                "and {} more (--format json has them all)\n",
+                self.failures.len() - FAILURES_SHOWN
+            )?;
+        }
+        let mut statuses: Vec<String> =
+            self.configs_by_status.iter().map(|(status, count)| format!("{count} {status}")).collect();
+        if self.configs_unfinished > 0 {
+            statuses.push(format!("{} not finished", self.configs_unfinished));
+        }
+        writeln!(out, "device     {}, subgroups of {}", self.device, self.subgroup_size)?;
+        writeln!(out, "configs    {}: {}", self.configs, statuses.join(", "))?;
+        writeln!(
+            out,
+            "cases      {} of {}, {} calls",
+            self.tally.cases, self.cases_planned, self.tally.calls
+        )?;
+        writeln!(out, "elements   {} compared", self.tally.elements)?;
+        for (rule, left_out) in &self.left_out {
+            writeln!(out, "left out   {} cases by rule {rule}: {}", left_out.cases, left_out.example)?;
+        }
+        writeln!(out, "time       {:.1} s", self.seconds.get("total").copied().unwrap_or(0.0))?;
+        if self.workers_replaced > 0 {
+            writeln!(out, "workers    {} replaced", self.workers_replaced)?;
+        }
+        match self.end {
+            End::Budget => writeln!(out, "ended      the budget is spent before all was verified"),
+            End::Interrupted if self.failures.is_empty() || self.configs_unfinished > 0 => {
+                writeln!(out, "ended      before all was verified")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn exit(&self) -> Exit {
+        match self.end {
+            _ if self.configs_by_status.contains_key(&Status::WrongResult) => Exit::WrongResult,
+            End::Complete => Exit::Done,
+            _ => Exit::Incomplete,
+        }
+    }
+}

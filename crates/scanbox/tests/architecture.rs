@@ -1,0 +1,108 @@
+//! The invariants of ARCHITECTURE.md that can be read off the source.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The files with this ending below a folder of the repository.
+fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == ending) {
+                found.push(path);
+            }
+        }
+    }
+    assert!(!found.is_empty());
+    found
+}
+
+/// No file below `folder` but those that `allowed` accepts has one of the words in its code (comments do not count).
+fn check(folder: &str, ending: &str, words: &[&str], allowed: impl Fn(&str) -> bool) {
+    for path in files(folder, ending) {
+        let name = path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
+        if allowed(&name) {
+            continue;
+        }
+        for (number, line) in fs::read_to_string(&path).unwrap().lines().enumerate() {
+            let code = line.split("//").next().unwrap();
+            for word in words {
+                assert!(!code.contains(word), "{name}:{}: `{word}`: {line}", number + 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn only_the_vulkan_module_is_unsafe_or_names_ash() {
+    let vulkan = |name: &str| name.starts_with("crates/scanbox-runner/src/vulkan/");
+    check("crates", "rs", &["unsafe {", "unsafe fn", "unsafe impl", "ash::"], |name| {
+        vulkan(name) || name.ends_with("tests/architecture.rs")
+    });
+}
+
+#[test]
+fn the_sweep_loop_names_no_backend_and_no_kernel_family() {
+    let words = ["vulkan", "Vulkan", "replay", "Replay", "chained_scan", "ChainedScan"];
+    check("crates/scanbox-runner/src", "rs", &words, |name| !name.ends_with("/sweep.rs"));
+}
+
+#[test]
+fn atomics_live_in_the_tile_state_and_the_ticket() {
+    let allowed = |name: &str| {
+        name.contains("/stages/tile_state") || name.ends_with("/stages/ticket.glsl") || name.ends_with("/compare.comp")
+    };
+    for ending in ["glsl", "comp"] {
+        check("kernels/glsl", ending, &["atomic"], |name| allowed(name) || name.ends_with("/params.glsl"));
+    }
+}
+
+#[test]
+fn shaders_have_no_subgroup_size_of_their_own() {
+    // 32 stands for memory banks where it stands, which only speed depends on.
+    check("kernels/glsl/stages", "glsl", &["gl_SubgroupSize", "gl_LocalInvocationIndex", "64u"], |_| false);
+}
+
+#[test]
+fn arrows_point_downward() {
+    let forbidden = [
+        ("scanbox-model", &["scanbox-kernels", "scanbox-runner", "scanbox-analysis", "ash", "shaderc"][..]),
+        ("scanbox-kernels", &["scanbox-runner", "scanbox-analysis", "ash", "gpu-allocator"]),
+        ("scanbox-analysis", &["scanbox-kernels", "scanbox-runner", "ash", "shaderc"]),
+        ("scanbox-runner", &["scanbox-analysis", "shaderc", "clap"]),
+    ];
+    for (room, others) in forbidden {
+        let manifest = fs::read_to_string(root().join("crates").join(room).join("Cargo.toml")).unwrap();
+        let dependencies = manifest.split("[dependencies]").nth(1).unwrap().split("[dev-dependencies]").next().unwrap();
+        for other in others {
+            let names = |line: &str| line.split(['.', '=', ' ']).next() == Some(other);
+            assert!(!dependencies.lines().any(names), "{room} depends on {other}");
+        }
+    }
+}
+
+#[test]
+fn no_file_has_a_name_that_says_nothing() {
+    for ending in ["rs", "glsl", "comp"] {
+        for folder in ["crates", "kernels"] {
+            for path in files_if_any(folder, ending) {
+                let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
+                assert!(!["util", "utils", "common", "base", "helpers", "types"].contains(&stem.as_str()), "{path:?}");
+            }
+        }
+    }
+}
+
+fn files_if_any(folder: &str, ending: &str) -> Vec<PathBuf> {
+    let has_any = (folder, ending) != ("crates", "glsl") && (folder, ending) != ("crates", "comp") && (folder, ending) != ("kernels", "rs");
+    if has_any { files(folder, ending) } else { Vec::new() }
+}

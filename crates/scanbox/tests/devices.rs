@@ -1,0 +1,155 @@
+//! `scanbox devices` and `scanbox space` as a user runs them: what they show, and what they say where they cannot.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
+
+mod machines;
+
+use std::fs;
+use std::path::Path;
+
+use scanbox_model::csv_file;
+use scanbox_model::record::{Record, SCHEMA, Status, TimeStats};
+use serde_json::Value;
+
+use self::machines::{Answer, Machine, run};
+
+const PROFILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/space/nvidia-h200.meta.json");
+
+const SPACE: &str = r#"name = "example"
+sizes = "2^12..2^14"
+
+[[block]]
+family = ["chained-scan"]
+batch_size = [1]
+vector_width = ["vec4"]
+workgroup_size = [64]
+workgroups = "16..device"
+lookback = ["parallel"]
+block_scan = ["raking"]
+"#;
+
+fn run_once(machine: Machine, arguments: &[&str]) -> Answer {
+    run(tempfile::tempdir().unwrap().path(), machine, arguments)
+}
+
+/// The run ends with this code; one of its outputs has each of the parts.
+#[track_caller]
+fn check(answer: &Answer, code: i32, parts: &[&str]) {
+    let Answer { out, err, .. } = answer;
+    assert_eq!(answer.code, code, "{out}{err}");
+    for part in parts {
+        assert!(out.contains(part) || err.contains(part), "no `{part}` in:\n{out}{err}");
+    }
+}
+
+#[test]
+fn devices_are_listed_with_what_they_can_do() {
+    let Some(lavapipe) = Machine::lavapipe() else { return };
+    let answer = run_once(lavapipe.clone(), &["devices"]);
+    check(&answer, 0, &[" 0  llvmpipe", "kind     software: ", "64-bit atomics\n", "usable   yes"]);
+    assert!(answer.out.lines().all(|line| line.chars().count() <= 80), "{}", answer.out);
+    let answer = run_once(lavapipe, &["devices", "--format", "json"]);
+    check(&answer, 0, &[]);
+    let devices: Value = serde_json::from_str(&answer.out).unwrap();
+    assert_eq!((&devices[0]["index"], &devices[0]["usable"]), (&Value::from(0), &Value::from(true)));
+}
+
+#[test]
+fn without_a_loader_or_a_driver_commands_say_what_to_install() {
+    for arguments in [&["devices"][..], &["space"], &["sweep"], &["sweep", "--device", "0"]] {
+        let answer = run_once(Machine::WithoutLoader, arguments);
+        check(&answer, 3, &["there is no Vulkan loader", "install it"]);
+        let answer = run_once(Machine::WithoutDriver, arguments);
+        check(&answer, 3, &["there is no Vulkan device", "mesa-vulkan-drivers", "VK_DRIVER_FILES"]);
+    }
+}
+
+#[test]
+fn what_needs_no_device_needs_no_loader() {
+    let check_without = |arguments: &[&str], parts: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        write_rows(&folder.path().join("a.csv"));
+        check(&run(folder.path(), Machine::WithoutLoader, arguments), 0, parts);
+    };
+    check_without(&["--help"], &["scanbox devices"]);
+    check_without(&["--version"], &["scanbox "]);
+    check_without(&["sweep", "--help"], &["--budget"]);
+    check_without(&["analyze", "a.csv"], &["b1.vec4.par.rake.wg64.g16"]);
+    check_without(&["space", "--profile", PROFILE], &["3600"]);
+}
+
+/// A sweep of one row.
+fn write_rows(path: &Path) {
+    let label = "b1.vec4.par.rake.wg64.g16";
+    let time =
+        TimeStats { median_ns: 1000, min_ns: 999, mean_ns: 1000, q1_ns: 999, q3_ns: 1001, stddev_ns: 1 };
+    let record = Record {
+        schema: SCHEMA,
+        device: "Example".into(),
+        subject: "scanbox".into(),
+        config_id: label.into(),
+        kernel_id: "b1.vec4.par.rake".into(),
+        n_elements: 4096,
+        element_bytes: 4,
+        bytes_moved: 32_768,
+        status: Status::Ok,
+        samples: 9,
+        steady: Some(time),
+        ..Record::default()
+    };
+    csv_file::write(&mut fs::File::create(path).unwrap(), true, [&record]).unwrap();
+}
+
+#[test]
+fn a_device_that_does_not_exist_is_told_from_those_that_do() {
+    let Some(lavapipe) = Machine::lavapipe() else { return };
+    for selector in ["7", "GeForce", "00000000-0000-0000-0000-000000000000"] {
+        for command in ["space", "sweep"] {
+            let answer = run_once(lavapipe.clone(), &[command, "--device", selector]);
+            check(
+                &answer,
+                3,
+                &[&format!("there is no device `{selector}`; there is 0: llvmpipe"), "(6d657361-"],
+            );
+        }
+    }
+}
+
+#[test]
+fn a_wrong_space_file_is_an_error_with_its_place() {
+    let check_space = |from: &str, to: &str, parts: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(SPACE.contains(from));
+        fs::write(folder.path().join("space.toml"), SPACE.replace(from, to)).unwrap();
+        let answer = run(folder.path(), Machine::WithoutLoader, &["space", "--space", "space.toml"]);
+        check(&answer, 1, &[&["space.toml"], parts].concat());
+    };
+    check_space("lookback =", "look_back =", &["line 10", "unknown field `look_back`"]);
+    check_space("[\"raking\"]", "[\"fast\"]", &["line 11", "`fast`"]);
+    check_space("[1]", "[]", &["block 1", "`batch_size`", "the list is empty"]);
+    check_space("[64]", "[48]", &["block 1", "`workgroup_size`", "48 is no power of two"]);
+    check_space("\"16..device\"", "\"16..\"", &["block 1", "`workgroups`", "`16..` is no range"]);
+    check_space("2^12..2^14", "2^12..2^99", &["line 2", "`2^99` is above 2^40"]);
+    check_space("\"example\"", "\"An example\"", &["`name`", "lower-case letters"]);
+    let answer = run_once(Machine::WithoutLoader, &["space", "--space", "gone.toml"]);
+    check(&answer, 1, &["space file gone.toml"]);
+    let answer = run_once(Machine::WithoutLoader, &["space", "--space", "theses"]);
+    check(&answer, 2, &["there is no space `theses`", "thesis, quick"]);
+}
+
+#[test]
+fn the_thesis_space_on_a_device_that_is_not_here() {
+    let answer = run_once(Machine::WithoutLoader, &["space", "--profile", PROFILE]);
+    check(&answer, 0, &[]);
+    insta::with_settings!({snapshot_path => "fixtures/space", prepend_module_to_snapshot => false, omit_expression => true}, {
+        insta::assert_snapshot!("thesis_80", answer.out);
+    });
+    let answer = run_once(Machine::WithoutLoader, &["space", "--profile", PROFILE, "--format", "json"]);
+    check(&answer, 0, &[]);
+    let counts: Value = serde_json::from_str(&answer.out).unwrap();
+    for (key, count) in [("configs", 3600), ("kernels", 40), ("pipelines", 240)] {
+        assert_eq!(counts[key], Value::from(count), "{key}");
+    }
+    let answer = run_once(Machine::WithoutLoader, &["space", "--profile", "gone.meta.json"]);
+    check(&answer, 1, &["the profile is a metadata file", "gone.meta.json"]);
+}

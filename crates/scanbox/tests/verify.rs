@@ -1,0 +1,258 @@
+//! `scanbox verify` as a user runs it, on the replay device: what each fault becomes, what is printed, how it ends.
+
+#![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
+
+use std::fs;
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use assert_cmd::cargo::cargo_bin_cmd;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const SPACE: &str = r#"
+name = "example"
+sizes = "2^12..2^18"
+
+[[block]]
+family = ["chained-scan"]
+batch_size = [1, 4]
+vector_width = ["vec4"]
+workgroup_size = [64, 256]
+workgroups = "16..1024"
+lookback = ["sequential", "parallel"]
+block_scan = ["raking"]
+"#;
+
+const LABEL: &str = "b4.vec4.par.rake.wg256";
+
+/// A folder with a script of the replay device and a space of 8 configs.
+struct Bench {
+    folder: TempDir,
+}
+
+/// What a run came to.
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+    script: String,
+}
+
+impl Bench {
+    fn new(script: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("device.toml"), script).unwrap();
+        fs::write(folder.path().join("space.toml"), SPACE).unwrap();
+        Self { folder }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        let script = format!("replay:{}", self.folder.path().join("device.toml").display());
+        let output: Output = cargo_bin_cmd!("scanbox")
+            .current_dir(self.folder.path())
+            .env("SCANBOX_CACHE", self.folder.path().join("cache"))
+            .env_remove("SCANBOX_KERNELS")
+            .args(["verify", "--device", &script])
+            .args(arguments)
+            .output()
+            .unwrap();
+        Ran {
+            code: output.status.code().unwrap(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+            script,
+        }
+    }
+
+    fn space(&self, arguments: &[&str]) -> Ran {
+        self.run(&[&["--space", "space.toml"], arguments].concat())
+    }
+}
+
+impl Ran {
+    #[track_caller]
+    fn code(&self, code: i32) -> &Self {
+        assert_eq!(self.code, code, "{}\n{}", self.out, self.err);
+        self
+    }
+
+    #[track_caller]
+    fn says(&self, part: &str) -> &Self {
+        assert!(self.out.contains(part), "`{part}` is not in:\n{}\n{}", self.out, self.err);
+        self
+    }
+
+    #[track_caller]
+    fn complains(&self, part: &str) -> &Self {
+        assert!(self.err.contains(part), "`{part}` is not in:\n{}", self.err);
+        self
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap()
+    }
+}
+
+fn fault(kind: &str, more: &str) -> String {
+    format!("[[fault]]\nkind = \"{kind}\"\n{more}\n")
+}
+
+#[test]
+fn a_space_is_each_kernel_in_each_workgroup_size() {
+    let ran = Bench::new("").space(&["--format", "json"]);
+    let answer = ran.code(0).json();
+    assert_eq!(answer["configs"], 8);
+    assert_eq!(answer["configs_by_status"]["ok"], 8);
+    assert_eq!(answer["cases"], answer["cases_planned"]);
+    assert_eq!(answer["calls"].as_u64().unwrap(), 5 * answer["cases"].as_u64().unwrap());
+    assert!(answer["elements"].as_u64().unwrap() > 1_000_000);
+    assert_eq!(answer["end"], "Complete");
+    ran.complains("8 configs");
+}
+
+#[test]
+fn the_table_sums_up() {
+    let bench = Bench::new("");
+    let ran = bench.run(&[LABEL, "--sizes", "1,1000", "--inputs", "ones,spike"]);
+    ran.code(0).says("configs    1: 1 ok").says("cases      4 of 4, 20 calls").says("elements   15130 compared");
+    // Two sizes, two inputs, five calls, and the guard of 256 words each time.
+    assert_eq!(15_130, 2 * 5 * (1 + 1000 + 2 * 256));
+}
+
+#[test]
+fn one_config_and_filters() {
+    let bench = Bench::new("");
+    let configs = |arguments: &[&str]| bench.run(arguments).code(0).json()["configs"].as_u64().unwrap();
+    let json = ["--format", "json", "--sizes", "1000", "--inputs", "ones"];
+    assert_eq!(configs(&[&[LABEL][..], &json].concat()), 1);
+    assert_eq!(configs(&[&[LABEL, LABEL, "b1.vec2.seq.rake.wg64"][..], &json].concat()), 2);
+    let space = ["--space", "space.toml", "--filter", "lookback=parallel,workgroup_size=64"];
+    assert_eq!(configs(&[&space[..], &json].concat()), 2);
+    // The thesis space without sizes and workgroup counts: 40 kernels in 6 workgroup sizes.
+    assert_eq!(configs(&json), 240);
+}
+
+#[test]
+fn a_wrong_element_is_said_and_can_be_repeated() {
+    let bench = Bench::new(&fault("wrong_last", &format!("config = \"{LABEL}\"\nn = 4097")));
+    let ran = bench.space(&["--seed", "7"]);
+    ran.code(5)
+        .says("wrong_result: b4.vec4.par.rake.wg256 at 4097 elements, input random, on the first call")
+        .says("1 of 4097 elements are wrong; the first is element 4096: expected 1, got 2")
+        .says("configs    8: 7 ok, 1 wrong_result")
+        .complains("wrong_result: b4.vec4.par.rake.wg256 at 4097 elements");
+    let repeat = format!(
+        "scanbox verify --device {} {LABEL} --sizes 4097 --inputs random --seed 7 --timeout 60s",
+        ran.script
+    );
+    ran.says(&format!("  repeat: {repeat}\n"));
+    let words: Vec<&str> = repeat.split(' ').skip(4).collect();
+    bench.run(&words).code(5).says("configs    1: 1 wrong_result").says("cases      0 of 1, 1 calls");
+}
+
+#[test]
+fn every_failing_config_is_counted_once() {
+    let bench = Bench::new(&fault("wrong_element", "config = \"b4\""));
+    let answer = bench.space(&["--format", "json"]).code(5).json();
+    assert_eq!(answer["configs_by_status"]["wrong_result"], 4);
+    assert_eq!(answer["configs_by_status"]["ok"], 4);
+    let failures = answer["failures"].as_array().unwrap();
+    assert_eq!(failures.len(), 4);
+    assert_eq!(failures[0]["first_mismatch"], 0);
+    assert_eq!(failures[0]["expected"], 1);
+    assert_eq!(failures[0]["got"], 2);
+    assert_eq!(failures[0]["circumstance"], "first");
+    // Every config that did not fail did everything.
+    assert!(answer["cases"].as_u64().unwrap() > answer["cases_planned"].as_u64().unwrap() / 2);
+}
+
+#[test]
+fn fail_fast_stops_at_the_first() {
+    let bench = Bench::new(&fault("wrong_element", ""));
+    let answer = bench.space(&["--fail-fast", "--format", "json"]).code(5).json();
+    assert_eq!(answer["failures"].as_array().unwrap().len(), 1);
+    assert_eq!(answer["configs_unfinished"], 7);
+}
+
+#[test]
+fn a_write_behind_the_output_is_a_wrong_result() {
+    let bench = Bench::new(&fault("write_behind", ""));
+    let ran = bench.run(&[LABEL, "--sizes", "1000"]);
+    ran.code(5).says("1 words behind the output were written; the first 0 past its end");
+}
+
+#[test]
+fn a_hang_is_a_timeout_of_its_config() {
+    let bench = Bench::new(&fault("hang", &format!("config = \"{LABEL}\"")));
+    let start = Instant::now();
+    let ran = bench.space(&["--timeout", "1s"]);
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    ran.code(0)
+        .says("timeout: b4.vec4.par.rake.wg256 at ")
+        .says("on the first call")
+        .says("did not finish within 1 s (--timeout sets the limit); its worker was killed")
+        .says("configs    8: 7 ok, 1 timeout")
+        .says("workers    1 replaced");
+}
+
+#[test]
+fn a_crash_is_a_runtime_error_of_its_config() {
+    let ran = Bench::new(&fault("crash", &format!("config = \"{LABEL}\""))).space(&[]);
+    ran.code(0)
+        .says("runtime_error: b4.vec4.par.rake.wg256 at ")
+        .says("its worker process ended: killed by signal 6")
+        .says("configs    8: 7 ok, 1 runtime_error");
+}
+
+#[test]
+fn other_failures_keep_their_status() {
+    for (kind, status) in
+        [("out_of_memory", "out_of_memory"), ("device_lost", "device_lost"), ("pipeline_error", "pipeline_error")]
+    {
+        let bench = Bench::new(&fault(kind, &format!("config = \"{LABEL}\"")));
+        let answer = bench.space(&["--format", "json"]).code(0).json();
+        assert_eq!(answer["configs_by_status"][status], 1, "{kind}");
+        assert_eq!(answer["configs_by_status"]["ok"], 7, "{kind}");
+        let replaced = if kind == "device_lost" { 1 } else { 0 };
+        assert_eq!(answer["workers_replaced"], replaced, "{kind}");
+    }
+}
+
+#[test]
+fn a_wrong_result_outranks_a_budget() {
+    let bench = Bench::new("wall_ms_per_config = 5");
+    let start = Instant::now();
+    bench.space(&["--budget", "1s"]).code(4).says("the budget is spent").says("not finished");
+    assert!(start.elapsed() < Duration::from_secs(20));
+    let bench = Bench::new(&format!("wall_ms_per_config = 5\n{}", fault("wrong_element", "")));
+    bench.space(&["--budget", "0s"]).code(4);
+    bench.run(&["--budget", "3s"]).code(5);
+}
+
+#[test]
+fn what_the_rules_leave_out_is_said() {
+    let bench = Bench::new("int64_atomics = false");
+    let ran = bench.run(&["b1.vec4.seq.rake.wg64", "--sizes", "1000,2^20", "--inputs", "ramp,maximum,random"]);
+    ran.code(0).says("left out   3 cases by rule packed-total: ").says("cases      3 of 3, 15 calls");
+    let ran = bench.run(&["b1.vec4.seq.rake.word64.wg64"]);
+    ran.code(2).complains("rule word64-needs-int64-atomics").complains("the device has no 64-bit atomics");
+}
+
+#[test]
+fn senseless_requests_are_refused() {
+    let bench = Bench::new("");
+    bench.run(&[LABEL, "--sizes", "0"]).code(2).complains("a scan has at least one element");
+    bench.run(&["b4.vec5.par"]).code(2).complains("is no label");
+    bench.run(&[LABEL, "--inputs", "zeros"]).code(2).complains("random, ones, ramp, maximum, spike");
+    bench.run(&[LABEL, "--space", "thesis"]).code(2).complains("cannot be used with");
+    bench.space(&["--filter", "batch_size=3"]).code(2).complains("the filter accepts none");
+    bench.run(&["--space", "nothing"]).code(2).complains("there is no space `nothing`");
+}
+
+#[test]
+fn a_config_of_a_sweep_is_taken_as_it_stands_there() {
+    let bench = Bench::new(&fault("wrong_last", "n = 4194304"));
+    let ran = bench.run(&["b4.vec4.par.rake.wg256.g1024"]);
+    ran.code(5).says("wrong_result: b4.vec4.par.rake.wg256 at 4194304 elements");
+}
