@@ -126,17 +126,26 @@ impl Metadata {
         serde_json::from_slice(bytes).map_err(malformed)
     }
 
+    /// The text of a metadata file.
+    ///
+    /// # Errors
+    /// When the writer fails.
+    pub fn write_to(&self, mut writer: impl Write) -> std::io::Result<()> {
+        serde_json::to_writer_pretty(&mut writer, self)?;
+        writer.write_all(b"\n")
+    }
+
     /// Writes the file beside its place and renames it, so that a reader sees the old or the new one.
     ///
     /// # Errors
     /// When the folder cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), MetadataError> {
         let io = |source| MetadataError::Io { path: path.to_owned(), source };
-        let mut text = serde_json::to_string_pretty(self).map_err(|error| io(error.into()))?;
-        text.push('\n');
+        let mut bytes = Vec::new();
+        self.write_to(&mut bytes).map_err(io)?;
         let partial = path.with_extension("json.partial");
         let written = std::fs::File::create(&partial)
-            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+            .and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()))
             .and_then(|()| std::fs::rename(&partial, path));
         if written.is_err() {
             // On a full disk, half a file is in the way.

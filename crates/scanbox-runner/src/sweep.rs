@@ -298,9 +298,11 @@ impl<E: From<Failure>> Sweep<'_, E> {
         Some(measured.steady.median_ns)
     }
 
-    /// Times the canary at the start and after every [`CANARY_INTERVAL`] rows.
+    /// Times the canary before the first row, also that of a process that goes on for another one, and after every
+    /// [`CANARY_INTERVAL`] rows.
     fn time_canary(&mut self) -> Result<(), E> {
-        if !self.order_index.is_multiple_of(CANARY_INTERVAL) {
+        let is_first = self.order_index == self.job.order_start;
+        if !is_first && !self.order_index.is_multiple_of(CANARY_INTERVAL) {
             return Ok(());
         }
         let start = Instant::now();

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
 
 use std::fs;
+use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
@@ -115,7 +116,10 @@ fn a_space_is_each_kernel_in_each_workgroup_size() {
 fn the_table_sums_up() {
     let bench = Bench::new("");
     let ran = bench.run(&[LABEL, "--sizes", "1,1000", "--inputs", "ones,spike"]);
-    ran.code(0).says("configs    1: 1 ok").says("cases      4 of 4, 20 calls").says("elements   15130 compared");
+    ran.code(0)
+        .says("configs    1: 1 ok")
+        .says("cases      4 of 4, 20 calls")
+        .says("elements   15130 compared");
     // Two sizes, two inputs, five calls, and the guard of 256 words each time.
     assert_eq!(15_130, 2 * 5 * (1 + 1000 + 2 * 256));
 }
@@ -207,9 +211,11 @@ fn a_crash_is_a_runtime_error_of_its_config() {
 
 #[test]
 fn other_failures_keep_their_status() {
-    for (kind, status) in
-        [("out_of_memory", "out_of_memory"), ("device_lost", "device_lost"), ("pipeline_error", "pipeline_error")]
-    {
+    for (kind, status) in [
+        ("out_of_memory", "out_of_memory"),
+        ("device_lost", "device_lost"),
+        ("pipeline_error", "pipeline_error"),
+    ] {
         let bench = Bench::new(&fault(kind, &format!("config = \"{LABEL}\"")));
         let answer = bench.space(&["--format", "json"]).code(0).json();
         assert_eq!(answer["configs_by_status"][status], 1, "{kind}");
@@ -225,15 +231,17 @@ fn a_wrong_result_outranks_a_budget() {
     let start = Instant::now();
     bench.space(&["--budget", "1s"]).code(4).says("the budget is spent").says("not finished");
     assert!(start.elapsed() < Duration::from_secs(20));
-    let bench = Bench::new(&format!("wall_ms_per_config = 5\n{}", fault("wrong_element", "")));
+    let wrong = fault("wrong_last", &format!("config = \"{LABEL}\"\nn = 1"));
+    let bench = Bench::new(&format!("wall_ms_per_config = 3\n{wrong}"));
     bench.space(&["--budget", "0s"]).code(4);
-    bench.run(&["--budget", "3s"]).code(5);
+    bench.space(&["--budget", "6s"]).code(5).says("the budget is spent").says("1 wrong_result");
 }
 
 #[test]
 fn what_the_rules_leave_out_is_said() {
     let bench = Bench::new("int64_atomics = false");
-    let ran = bench.run(&["b1.vec4.seq.rake.wg64", "--sizes", "1000,2^20", "--inputs", "ramp,maximum,random"]);
+    let ran =
+        bench.run(&["b1.vec4.seq.rake.wg64", "--sizes", "1000,2^20", "--inputs", "ramp,maximum,random"]);
     ran.code(0).says("left out   3 cases by rule packed-total: ").says("cases      3 of 3, 15 calls");
     let ran = bench.run(&["b1.vec4.seq.rake.word64.wg64"]);
     ran.code(2).complains("rule word64-needs-int64-atomics").complains("the device has no 64-bit atomics");
@@ -255,4 +263,63 @@ fn a_config_of_a_sweep_is_taken_as_it_stands_there() {
     let bench = Bench::new(&fault("wrong_last", "n = 4194304"));
     let ran = bench.run(&["b4.vec4.par.rake.wg256.g1024"]);
     ran.code(5).says("wrong_result: b4.vec4.par.rake.wg256 at 4194304 elements");
+}
+
+/// A mutation of a kernel stage, verified on the first real device.
+#[track_caller]
+fn check_mutation(stage: &str, good: &str, bad: &str, expected_code: i32) {
+    if std::env::var_os("SCANBOX_TEST_DEVICE").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let kernels = folder.path().join("kernels");
+    copy_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/glsl"), &kernels);
+    let path = kernels.join("stages").join(stage);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains(good), "{stage} has no `{good}`");
+    fs::write(&path, text.replace(good, bad)).unwrap();
+    let output = cargo_bin_cmd!("scanbox")
+        .args(["verify", "--device", "0", "b2.vec2.par.rake.packed.wg32", "--timeout", "20s", "--kernels"])
+        .arg(&kernels)
+        .output()
+        .unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(expected_code), "{stage}, `{bad}`:\n{out}\n{err}");
+    if expected_code == 5 {
+        assert!(out.contains("wrong_result: b2.vec2.par.rake.packed.wg32 at "), "{out}");
+        assert!(out.contains(&format!("repeat: scanbox verify --kernels {} ", kernels.display())), "{out}");
+    }
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy_folder(&path, &target);
+        } else {
+            fs::copy(&path, &target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn broken_kernels_are_found() {
+    let check = check_mutation;
+    check("operator.glsl", "earlier + later", "earlier + later", 0);
+    check("operator.glsl", "earlier + later", "earlier | later", 5);
+    // The last lane of a window is not added, one more tile is, the second window begins too late.
+    check("lookback_parallel.glsl", "lane + 1u >= last_inclusive", "lane >= last_inclusive", 5);
+    check(
+        "lookback_parallel.glsl",
+        "window_end + lane >= SUBGROUP_SIZE",
+        "window_end + lane > SUBGROUP_SIZE",
+        5,
+    );
+    // Elements behind the end are stored, the last one is not.
+    check("load_store.glsl", "LANES + i < params.n", "LANES + i <= params.n", 5);
+    check("load_store.glsl", "LANES + i < params.n", "LANES + i + 1u < params.n", 5);
+    // Tickets of an earlier call.
+    check("ticket.glsl", "- params.ticket_base", "- params.ticket_base * 0u - 1u", 5);
 }

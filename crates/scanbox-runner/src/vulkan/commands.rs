@@ -199,7 +199,10 @@ impl Recorder<'_> {
 
     /// Sets every word of `buffer` from byte `offset`.
     pub fn fill(&mut self, buffer: &Buffer, offset: u64, word: u32) {
-        assert!(offset.is_multiple_of(4) && offset < buffer.bytes(), "the fill begins at a word of the buffer");
+        assert!(
+            offset.is_multiple_of(4) && offset < buffer.bytes(),
+            "the fill begins at a word of the buffer"
+        );
         let bytes = buffer.bytes() - offset;
         // SAFETY: the command buffer is recording; the buffer is a transfer destination that outlives the submission,
         // and offset and size are multiples of four within it.

@@ -30,7 +30,7 @@ impl Bench {
         let compiler = compiler();
         let options = Options {
             // Enough for any case of these tests on a device that is busy, and an end to those that hang.
-            timeout: Duration::from_secs(20),
+            timeout: Duration::from_secs(60),
             validation: std::env::var_os("SCANBOX_VALIDATION").is_some_and(|on| on == "1"),
             ..Options::default()
         };

@@ -264,7 +264,8 @@ fn write_summary(
     let counts = counts(&file.records);
     let words: Vec<String> = counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
     writeln!(out, "{}\n", best_per_size(&file.records, &file.metadata.copy_gbps))?;
-    writeln!(out, "rows       {} of {}: {}", file.records.len(), file.metadata.points, words.join(", "))?;
+    let words = if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) };
+    writeln!(out, "rows       {} of {}{words}", file.records.len(), file.metadata.points)?;
     if let Some(supervised) = supervised {
         let seconds = |phase: &str| supervised.seconds.get(phase).copied().unwrap_or(0.0);
         writeln!(

@@ -88,13 +88,14 @@ impl SweepFile {
         for before in rows.iter().map(Provenance::of_row) {
             before.check(path, device, kernel_hash, resume)?;
         }
-        if let Some(known) = known.as_ref().filter(|_| !rows.is_empty()) {
-            Provenance::of_device(&known.device, &known.kernel_hash).check(
-                path,
-                device,
-                kernel_hash,
-                resume,
-            )?;
+        let mut before = known.clone();
+        if let Some(known) = &known {
+            let origin = Provenance::of_device(&known.device, &known.kernel_hash);
+            match origin.check(path, device, kernel_hash, resume) {
+                // Without any row, it is about a file that is gone.
+                Err(_) if rows.is_empty() => before = None,
+                checked => checked?,
+            }
         }
         if resume.retry_failed {
             // First the journal: it must not hold against a config what has no row any more.
@@ -108,8 +109,6 @@ impl SweepFile {
         let mut keys: HashSet<Key> = found.records.iter().map(row_key).collect();
         let journal = Journal::open(&journal_path, &keys)?;
         keys.extend(enumeration.points.iter().map(point_key));
-        // Without any row, the metadata is about a file that is gone.
-        let before = known.clone().filter(|_| !rows.is_empty());
         let space = with_sizes_before(space, before.as_ref());
         let (tool_version, tool_commit) = match &before {
             Some(before) => (before.tool_version.clone(), before.tool_commit.clone()),

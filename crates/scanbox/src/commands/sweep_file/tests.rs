@@ -1,1 +1,150 @@
+//! Whatever byte the last run died at, the next one goes on: the files of a sweep are cut at every byte.
+
+use std::path::PathBuf;
+
+use scanbox_runner::backend::Backend;
+use scanbox_runner::replay::{Replay, Script};
+use scanbox_runner::sweep::{Origin, blank_record, input_of};
+use tempfile::TempDir;
+
 use super::*;
+
+const SPACE: &str = r#"
+name = "test"
+sizes = "2^10..2^12"
+[[block]]
+family = ["chained-scan"]
+batch_size = [1]
+vector_width = ["vec4"]
+workgroup_size = [64]
+lookback = ["sequential", "parallel"]
+block_scan = ["raking"]
+"#;
+
+type Rows = BTreeMap<Key, Status>;
+
+/// The files of a sweep, and what it takes to go on with it.
+struct Sweep {
+    folder: TempDir,
+    device: DeviceProfile,
+    space: Space,
+    enumeration: Enumeration,
+}
+
+impl Sweep {
+    fn new() -> Self {
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+        let device = Replay::new(Script::default()).profile().clone();
+        let space = Space::from_toml(SPACE, "test").unwrap();
+        let enumeration = space.enumerate(&device, scanbox_kernels::legal);
+        Self { folder: folder.unwrap(), device, space, enumeration }
+    }
+
+    fn path(&self, ending: &str) -> PathBuf {
+        self.folder.path().join(format!("x.{ending}"))
+    }
+
+    fn bytes(&self) -> [Vec<u8>; 3] {
+        ENDINGS.map(|ending| fs::read(self.path(ending)).unwrap())
+    }
+
+    /// Puts files there; `None` removes one.
+    fn restore(&self, files: [Option<&[u8]>; 3]) {
+        for (ending, bytes) in ENDINGS.iter().zip(files) {
+            let path = self.path(ending);
+            match bytes {
+                Some(bytes) => fs::write(path, bytes).unwrap(),
+                None => drop(fs::remove_file(path)),
+            }
+        }
+    }
+
+    /// Does what is left to do, as a run does it, and returns the rows of the file.
+    fn resume(&self) -> Rows {
+        let origin = Origin { run_id: "run".into(), version: "1".into(), kernel_hash: "hash".into() };
+        let resume = Resume::default();
+        let mut file =
+            SweepFile::open(&self.path("csv"), &self.device, &self.space, &self.enumeration, "hash", resume)
+                .unwrap();
+        let points = file.points_to_do(&self.enumeration);
+        if points.is_empty() {
+            file.settle(true).unwrap();
+        } else {
+            file.begin_run("run", 1, serde_json::Value::Null).unwrap();
+            for point in &points {
+                let key = point_key(point);
+                assert!(file.workers_ended(&key) < 2, "{key:?} is quarantined");
+                file.intend(&key).unwrap();
+                let mut record =
+                    blank_record(point, &input_of(point, &self.device, 4096, 1), &self.device, &origin);
+                record.status = outcome(point);
+                if record.status == Status::Timeout {
+                    file.worker_ended(&key, "timeout").unwrap();
+                    record.reason = "did not finish, \"quoted\"".into();
+                }
+                file.append(record).unwrap();
+            }
+            file.end_run(true, &BTreeMap::new()).unwrap();
+        }
+        drop(file);
+        let records = csv_file::read(&self.path("csv")).unwrap().records;
+        let metadata = Metadata::read(&Metadata::path_beside(&self.path("csv"))).unwrap();
+        assert_eq!(metadata.counts, counts(&records));
+        let rows: Rows = records.iter().map(|record| (row_key(record), record.status)).collect();
+        assert_eq!(rows.len(), records.len(), "a row stands there twice");
+        rows
+    }
+}
+
+const ENDINGS: [&str; 3] = ["csv", "meta.json", "journal"];
+
+fn outcome(point: &Point) -> Status {
+    if point.n == 2048 { Status::Timeout } else { Status::Ok }
+}
+
+/// Cuts each file, alone, at every byte, takes it away, and fills it with garbage.
+#[test]
+fn files_cut_at_any_byte_are_completed() {
+    let sweep = Sweep::new();
+    let complete = sweep.resume();
+    assert_eq!(complete.len(), 6);
+    let whole = sweep.bytes();
+    for file in 0..3 {
+        let check = |bytes: Option<&[u8]>, what: String| {
+            let mut files = whole.each_ref().map(|bytes| Some(bytes.as_slice()));
+            files[file] = bytes;
+            sweep.restore(files);
+            assert_eq!(sweep.resume(), complete, "{} {what}", ENDINGS[file]);
+        };
+        for cut in 0..whole[file].len() {
+            check(Some(&whole[file][..cut]), format!("cut at {cut}"));
+        }
+        check(None, "absent".into());
+        if ENDINGS[file] != "csv" {
+            check(Some(b"\xff\xfe garbage\n\0\0\n"), "garbage".into());
+        }
+    }
+}
+
+/// What a run leaves that is killed between any two of its writes: rows, the journal up to a byte, old metadata.
+#[test]
+fn a_run_killed_between_any_two_bytes_is_completed() {
+    let sweep = Sweep::new();
+    let complete = sweep.resume();
+    let [csv, metadata, journal] = sweep.bytes();
+    let lines: Vec<usize> = (1..=csv.len()).filter(|&end| csv[end - 1] == b'\n').collect();
+    for rows in 0..lines.len() {
+        for cut in [lines[rows], lines[rows] + 100] {
+            for journal_cut in (0..journal.len()).step_by(7) {
+                let files = [&csv[..cut.min(csv.len())], &metadata[..], &journal[..journal_cut]];
+                sweep.restore(files.map(Some));
+                assert_eq!(
+                    sweep.resume(),
+                    complete,
+                    "after {rows} rows and {journal_cut} bytes of the journal"
+                );
+            }
+        }
+    }
+}
