@@ -81,6 +81,11 @@ fn labels() {
     check("b04.vec4.par.rake.wg256", Some("batch size"));
     check("b4.vec4.par.rake.fill.packed.wg256", Some("workgroup size"));
     check("b99999999999.vec4.par.rake.wg256", Some("batch size"));
+    // What no device can do would overflow the size of a tile.
+    check("b65.vec4.par.rake.wg256", Some("batch size (b1 to b64), found `b65`"));
+    check("b4294967295.vec4.par.rake.wg256", Some("batch size"));
+    check("b4.vec4.par.rake.wg4097", Some("workgroup size"));
+    check("b4.vec4.par.rake.wg256.g1073741825", Some("expected the end, found `g1073741825`"));
 }
 
 #[test]
@@ -163,6 +168,8 @@ fn bad_spaces_say_where_and_why() {
     check("2^12", "2^99", &["line 3", "above 2^40"]);
     check("small", "no word", &["`name`", "no word"]);
     check("[[block]]", "[block]", &["line 4"]);
+    let long_list = format!("[{}64]", "64, ".repeat(90_000));
+    check("[64]", &long_list, &["its lists make 270003 configs, more than 262144"]);
 }
 
 #[test]

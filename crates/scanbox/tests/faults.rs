@@ -1,5 +1,6 @@
 //! Everything that goes wrong on a device becomes a row with a status and a reason, and the sweep goes on.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "figures for whoever asks for them")]
 
 mod sweeps;
 
@@ -35,6 +36,9 @@ fn check_fault(kind: &str, further: &str, status: Status, reason: &str, code: i3
     assert_eq!(place.rows(), expected, "{kind}");
     let order: Vec<u64> = records.iter().map(|record| record.order_index).collect();
     assert_eq!(order, (0..ALL as u64).collect::<Vec<_>>(), "{kind}: the order counts on across workers");
+    for record in records.iter().filter(|record| record.status == Status::Ok) {
+        assert!(record.drift_pct.is_some(), "{kind}: each worker times the canary before its first row");
+    }
     if status != Status::Ok {
         assert!(ended.stdout.contains(&format!("1 {status}")), "{kind}: {}", ended.stdout);
     }

@@ -2,6 +2,7 @@
 //! on in the background.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "figures for whoever asks for them")]
 
 mod sweeps;
 
@@ -75,7 +76,7 @@ impl Field<'_> {
             Victim::Supervisor => signal(pid, Signal::KILL),
             Victim::Worker => kill_all(&workers),
             // Both orders of the two, as the moment has it.
-            Victim::Both if moment.as_micros() % 2 == 0 => {
+            Victim::Both if moment.as_micros().is_multiple_of(2) => {
                 kill_all(&workers);
                 signal(pid, Signal::KILL)
             }

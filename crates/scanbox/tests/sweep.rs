@@ -1,5 +1,6 @@
 //! `scanbox sweep` as a user runs it: what it writes, how it is stopped, and what it says when it cannot go on.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 mod sweeps;
 

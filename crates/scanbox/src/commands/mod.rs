@@ -7,6 +7,7 @@ pub mod known_issues;
 pub mod progress;
 pub mod space;
 pub mod sweep;
+pub mod sweep_many;
 pub mod sweep_file;
 pub mod sweep_task;
 pub mod verify;

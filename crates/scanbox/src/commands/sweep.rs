@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::known_issues::DeviceIssues;
 use scanbox_model::metadata::Metadata;
@@ -22,8 +21,10 @@ use scanbox_runner::sweep::{End, Origin, now_utc};
 use super::space::SpaceSelection;
 use super::sweep_file::{Key, Resume, SweepFile, counts, point_key, row_key, rows_before};
 use super::sweep_task::{Settings, SweepTask};
-use super::{Exit, UsageError, compiler, complain, known_issues};
+use super::{Exit, UsageError, compiler, complain, known_issues, sweep_many};
 use crate::cli::Cli;
+use crate::report::grid::{Column, Grid, Style};
+use crate::report::terminal;
 use crate::process::{Worker, WorkerCommand};
 use crate::supervise::{Supervised, Supervision};
 
@@ -33,9 +34,9 @@ const FAILED_SHOWN: usize = 5;
 /// Arguments of `scanbox sweep`.
 #[derive(Debug, Args)]
 pub struct SweepArgs {
-    /// The device: index (see `scanbox devices`), name or UUID
+    /// The device: index (see `scanbox devices`), name or UUID; given more than once, or `all`: several at the same time
     #[arg(long, default_value = "0", value_name = "DEVICE")]
-    device: String,
+    device: Vec<String>,
 
     #[command(flatten)]
     selection: SpaceSelection,
@@ -85,10 +86,25 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 
 /// Sweeps.
 pub fn run(args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
+    let all = args.device.iter().any(|device| device == sweep_many::ALL);
+    let devices = if all { sweep_many::all_devices()? } else { args.device.clone() };
+    match devices.as_slice() {
+        [device] => sweep_one(device, args, cli),
+        // Without any usable device, opening the first one says why.
+        [] => sweep_one("0", args, cli),
+        several if is_file(&args.out) => {
+            let message = format!("{} is one file for {} devices; give --out a folder", args.out.display(), several.len());
+            Err(UsageError(message).into())
+        }
+        several => sweep_many::run(several),
+    }
+}
+
+fn sweep_one(device: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let space = args.selection.load()?;
     let compiler = compiler(cli)?;
     let command =
-        WorkerCommand { device: args.device.clone(), kernels: cli.kernels.clone(), cache: cli.cache.clone() };
+        WorkerCommand { device: device.to_owned(), kernels: cli.kernels.clone(), cache: cli.cache.clone() };
     let worker = command.start()?;
     let device = worker.profile.clone();
     let enumeration = args.selection.enumerate(&space, &device)?;
@@ -118,11 +134,16 @@ pub fn run(args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
 
 /// `results/<device>.<space>.csv`, or the file that the user names. Another unit of the same model has its number.
 fn output_path(out: &Path, device: &DeviceProfile, unit: usize, space: &Space) -> PathBuf {
-    if out.extension().is_some_and(|extension| extension == "csv") {
+    if is_file(out) {
         return out.to_owned();
     }
     let unit = if unit == 0 { String::new() } else { format!("-{unit}") };
     out.join(format!("{}{unit}.{}.csv", slug(&device.name), space.name))
+}
+
+/// Whether `--out` names the file itself, not its folder.
+fn is_file(out: &Path) -> bool {
+    out.extension().is_some_and(|extension| extension == "csv")
 }
 
 fn dry_run(
@@ -282,7 +303,8 @@ fn write_summary(
     writeln!(out, "           {}", Metadata::path_beside(path).display())?;
     write_failed(out, &file.records)?;
     for (issue, rows) in file.issues.passed(&file.records) {
-        writeln!(out, "passed     {}", known_issues::unexpected_pass(issue, rows))?;
+        let text = known_issues::unexpected_pass(issue, rows);
+        writeln!(out, "{}", terminal::fold("passed     ", &text, 11, terminal::width()))?;
     }
     let next = match end {
         End::Complete => format!("scanbox analyze {} --metric squared", path.display()),
@@ -301,7 +323,9 @@ fn write_failed(out: &mut impl Write, records: &[Record]) -> std::io::Result<()>
     failed.sort_by_key(|record| record.status != Status::WrongResult);
     for record in failed.iter().take(FAILED_SHOWN) {
         let (config, size) = (&record.config_id, size_label(record.n_elements));
-        writeln!(out, "{:<10} {config} at {size}: {}", record.status.word(), record.reason)?;
+        let head = format!("{:<10} ", record.status.word());
+        let text = format!("{config} at {size}: {}", record.reason);
+        writeln!(out, "{}", terminal::fold(&head, &text, 11, terminal::width()))?;
     }
     match failed.len().saturating_sub(FAILED_SHOWN) {
         0 => Ok(()),
@@ -309,7 +333,7 @@ fn write_failed(out: &mut impl Write, records: &[Record]) -> std::io::Result<()>
     }
 }
 
-fn best_per_size(records: &[Record], copy_gbps: &BTreeMap<u64, f64>) -> Table {
+fn best_per_size(records: &[Record], copy_gbps: &BTreeMap<u64, f64>) -> String {
     let mut best: BTreeMap<u64, (f64, &Record)> = BTreeMap::new();
     for record in records {
         if let Some(gbps) = record.throughput_gbps(Clock::Steady) {
@@ -319,17 +343,17 @@ fn best_per_size(records: &[Record], copy_gbps: &BTreeMap<u64, f64>) -> Table {
             }
         }
     }
-    let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["size", "GB/s", "% of copy", "best config"]);
+    let mut grid = Grid::new([
+        Column::numbers("size"),
+        Column::numbers("GB/s"),
+        Column::numbers("copy %").expendable(1),
+        Column::words("best config"),
+    ]);
     for (&n, (gbps, record)) in &best {
-        let share = copy_gbps.get(&n).map_or_else(String::new, |copy| format!("{:.0}", 100.0 * gbps / copy));
-        table.add_row([size_label(n), format!("{gbps:.1}"), share, record.config_id.clone()]);
+        // A copy that rounds to nothing is no measure.
+        let copy = copy_gbps.get(&n).filter(|copy| **copy > 0.0);
+        let share = copy.map_or_else(String::new, |copy| format!("{:.0}", 100.0 * gbps / copy));
+        grid.push([size_label(n), format!("{gbps:.1}"), share, record.config_id.clone()]);
     }
-    for index in 0..3 {
-        if let Some(column) = table.column_mut(index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table
+    grid.draw(Style::Text { width: terminal::width() })
 }

@@ -134,8 +134,8 @@ fn a_run_killed_between_any_two_bytes_is_completed() {
     let complete = sweep.resume();
     let [csv, metadata, journal] = sweep.bytes();
     let lines: Vec<usize> = (1..=csv.len()).filter(|&end| csv[end - 1] == b'\n').collect();
-    for rows in 0..lines.len() {
-        for cut in [lines[rows], lines[rows] + 100] {
+    for (rows, &end) in lines.iter().enumerate() {
+        for cut in [end, end + 100] {
             for journal_cut in (0..journal.len()).step_by(7) {
                 let files = [&csv[..cut.min(csv.len())], &metadata[..], &journal[..journal_cut]];
                 sweep.restore(files.map(Some));

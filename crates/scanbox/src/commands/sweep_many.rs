@@ -1,0 +1,164 @@
+//! A sweep of several devices at once: the same command once per device, each in a process of its own that owns its own
+//! file. What they say is passed on with the name of the device in front.
+
+use std::io::{BufRead, BufReader, Read, Write, stdout};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use anyhow::Context;
+use scanbox_model::device::DeviceKind;
+use scanbox_runner::vulkan::{self, Listed};
+
+use super::sweep::stop_on_signals;
+use super::{Exit, complain};
+
+/// The selector that means every device.
+pub const ALL: &str = "all";
+
+/// The devices that `all` stands for, by index: all hardware that can be used, or all software where there is none.
+pub fn all_devices() -> anyhow::Result<Vec<String>> {
+    let usable: Vec<(usize, Listed)> =
+        vulkan::devices()?.into_iter().enumerate().filter(|(_, listed)| listed.is_usable()).collect();
+    let of_kind = |kind| {
+        let of_kind = usable.iter().filter(move |(_, listed)| listed.profile.kind == kind);
+        of_kind.map(|(index, _)| index.to_string()).collect::<Vec<_>>()
+    };
+    let hardware = of_kind(DeviceKind::Hardware);
+    Ok(if hardware.is_empty() { of_kind(DeviceKind::Software) } else { hardware })
+}
+
+/// A sweep that runs.
+struct Sweep {
+    device: String,
+    child: Child,
+    answer: JoinHandle<String>,
+    talk: JoinHandle<()>,
+}
+
+/// Sweeps these devices at the same time. The exit code is the worst of theirs.
+pub fn run(devices: &[String]) -> anyhow::Result<Exit> {
+    let stop = stop_on_signals()?;
+    let mut sweeps = devices.iter().map(|device| start(device)).collect::<anyhow::Result<Vec<_>>>()?;
+    let statuses = wait(&mut sweeps, &stop)?;
+    let mut out = stdout().lock();
+    let mut worst = Exit::Done;
+    for (sweep, status) in sweeps.into_iter().zip(statuses) {
+        // Both threads end with the output that they read.
+        let answer = sweep.answer.join().unwrap_or_default();
+        let _ = sweep.talk.join();
+        writeln!(out, "== device {}\n\n{answer}", sweep.device)?;
+        worst = worse(worst, exit_of(status));
+    }
+    Ok(worst)
+}
+
+fn start(device: &str) -> anyhow::Result<Sweep> {
+    let program = std::env::current_exe().context("the path of this program")?;
+    let mut command = Command::new(program);
+    command.args(arguments_for(std::env::args().skip(1), device));
+    // Signals reach it through its parent, exactly once.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("the sweep of device {device} cannot be started"))?;
+    let (answer, talk) =
+        (child.stdout.take().expect("stdout is piped"), child.stderr.take().expect("stderr is piped"));
+    let name = device.to_owned();
+    Ok(Sweep {
+        device: device.to_owned(),
+        child,
+        answer: thread::spawn(move || {
+            let mut text = String::new();
+            let _ = BufReader::new(answer).read_to_string(&mut text);
+            text
+        }),
+        talk: thread::spawn(move || {
+            for line in BufReader::new(talk).lines().map_while(Result::ok) {
+                complain(&format!("{name}: {line}"));
+            }
+        }),
+    })
+}
+
+/// This command line with one device in place of all that it names.
+fn arguments_for(arguments: impl Iterator<Item = String>, device: &str) -> Vec<String> {
+    let mut kept = Vec::new();
+    let mut arguments = arguments;
+    while let Some(argument) = arguments.next() {
+        if argument == "--device" {
+            arguments.next();
+        } else if !argument.starts_with("--device=") {
+            kept.push(argument);
+        }
+    }
+    kept.extend(["--device".to_owned(), device.to_owned()]);
+    kept
+}
+
+fn wait(sweeps: &mut [Sweep], stop: &AtomicBool) -> anyhow::Result<Vec<ExitStatus>> {
+    let mut told = false;
+    loop {
+        if stop.load(Ordering::Relaxed) && !told {
+            told = true;
+            sweeps.iter().for_each(|sweep| ask_to_stop(&sweep.child));
+        }
+        let ended: Vec<Option<ExitStatus>> =
+            sweeps.iter_mut().map(|sweep| sweep.child.try_wait()).collect::<Result<_, _>>()?;
+        if let Some(statuses) = ended.into_iter().collect() {
+            return Ok(statuses);
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[cfg(unix)]
+fn ask_to_stop(child: &Child) {
+    let id = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(id) = id {
+        // One that has ended already needs no telling.
+        let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
+    }
+}
+
+#[cfg(not(unix))]
+fn ask_to_stop(_: &Child) {}
+
+fn exit_of(status: ExitStatus) -> Exit {
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    let exits = [Exit::Done, Exit::Usage, Exit::NoDevice, Exit::Incomplete, Exit::WrongResult];
+    exits.into_iter().find(|exit| code == Some(*exit as u8)).unwrap_or(Exit::Operational)
+}
+
+/// The one that a script has to hear about first.
+fn worse(a: Exit, b: Exit) -> Exit {
+    let order = [Exit::WrongResult, Exit::Operational, Exit::Usage, Exit::NoDevice, Exit::Incomplete];
+    order.into_iter().find(|exit| [a, b].contains(exit)).unwrap_or(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_device_gets_the_same_command_line() {
+        fn check(given: &[&str], expected: &[&str]) {
+            assert_eq!(arguments_for(given.iter().map(|argument| (*argument).to_owned()), "1"), expected);
+        }
+        check(&["sweep"], &["sweep", "--device", "1"]);
+        check(&["sweep", "--device", "all", "--seed", "3"], &["sweep", "--seed", "3", "--device", "1"]);
+        check(&["sweep", "--device=0", "--dry-run", "--device", "2"], &["sweep", "--dry-run", "--device", "1"]);
+    }
+
+    #[test]
+    fn the_worst_exit_wins() {
+        assert_eq!(worse(Exit::Done, Exit::Incomplete), Exit::Incomplete);
+        assert_eq!(worse(Exit::WrongResult, Exit::Operational), Exit::WrongResult);
+        assert_eq!(worse(Exit::Done, Exit::Done), Exit::Done);
+    }
+}
