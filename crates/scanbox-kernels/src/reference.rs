@@ -99,7 +99,9 @@ impl Input {
             InputKind::Random | InputKind::Maximum | InputKind::Spike { .. } => n == 0,
             InputKind::Bounded { n: most } => n <= most,
             InputKind::Ones => n <= PACKED_MAX_TOTAL,
-            InputKind::Ramp => u128::from(n) * u128::from(n.saturating_sub(1)) / 2 <= u128::from(PACKED_MAX_TOTAL),
+            InputKind::Ramp => {
+                u128::from(n) * u128::from(n.saturating_sub(1)) / 2 <= u128::from(PACKED_MAX_TOTAL)
+            }
             InputKind::BoundedSpike { .. } => true,
         }
     }

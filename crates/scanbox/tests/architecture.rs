@@ -59,7 +59,9 @@ fn the_sweep_loop_names_no_backend_and_no_kernel_family() {
 #[test]
 fn atomics_live_in_the_tile_state_and_the_ticket() {
     let allowed = |name: &str| {
-        name.contains("/stages/tile_state") || name.ends_with("/stages/ticket.glsl") || name.ends_with("/compare.comp")
+        name.contains("/stages/tile_state")
+            || name.ends_with("/stages/ticket.glsl")
+            || name.ends_with("/compare.comp")
     };
     for ending in ["glsl", "comp"] {
         check("kernels/glsl", ending, &["atomic"], |name| allowed(name) || name.ends_with("/params.glsl"));
@@ -82,7 +84,8 @@ fn arrows_point_downward() {
     ];
     for (room, others) in forbidden {
         let manifest = fs::read_to_string(root().join("crates").join(room).join("Cargo.toml")).unwrap();
-        let dependencies = manifest.split("[dependencies]").nth(1).unwrap().split("[dev-dependencies]").next().unwrap();
+        let dependencies =
+            manifest.split("[dependencies]").nth(1).unwrap().split("[dev-dependencies]").next().unwrap();
         for other in others {
             let names = |line: &str| line.split(['.', '=', ' ']).next() == Some(other);
             assert!(!dependencies.lines().any(names), "{room} depends on {other}");
@@ -96,13 +99,18 @@ fn no_file_has_a_name_that_says_nothing() {
         for folder in ["crates", "kernels"] {
             for path in files_if_any(folder, ending) {
                 let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
-                assert!(!["util", "utils", "common", "base", "helpers", "types"].contains(&stem.as_str()), "{path:?}");
+                assert!(
+                    !["util", "utils", "common", "base", "helpers", "types"].contains(&stem.as_str()),
+                    "{path:?}"
+                );
             }
         }
     }
 }
 
 fn files_if_any(folder: &str, ending: &str) -> Vec<PathBuf> {
-    let has_any = (folder, ending) != ("crates", "glsl") && (folder, ending) != ("crates", "comp") && (folder, ending) != ("kernels", "rs");
+    let has_any = (folder, ending) != ("crates", "glsl")
+        && (folder, ending) != ("crates", "comp")
+        && (folder, ending) != ("kernels", "rs");
     if has_any { files(folder, ending) } else { Vec::new() }
 }

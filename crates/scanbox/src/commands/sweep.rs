@@ -23,9 +23,9 @@ use super::sweep_file::{Key, Resume, SweepFile, counts, point_key, row_key, rows
 use super::sweep_task::{Settings, SweepTask};
 use super::{Exit, UsageError, compiler, complain, known_issues, sweep_many};
 use crate::cli::Cli;
+use crate::process::{Worker, WorkerCommand};
 use crate::report::grid::{Column, Grid, Style};
 use crate::report::terminal;
-use crate::process::{Worker, WorkerCommand};
 use crate::supervise::{Supervised, Supervision};
 
 /// Rows that are not `ok` and are shown at the end.
@@ -93,7 +93,11 @@ pub fn run(args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
         // Without any usable device, opening the first one says why.
         [] => sweep_one("0", args, cli),
         several if is_file(&args.out) => {
-            let message = format!("{} is one file for {} devices; give --out a folder", args.out.display(), several.len());
+            let message = format!(
+                "{} is one file for {} devices; give --out a folder",
+                args.out.display(),
+                several.len()
+            );
             Err(UsageError(message).into())
         }
         several => sweep_many::run(several),

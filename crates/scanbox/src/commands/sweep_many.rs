@@ -152,7 +152,10 @@ mod tests {
         }
         check(&["sweep"], &["sweep", "--device", "1"]);
         check(&["sweep", "--device", "all", "--seed", "3"], &["sweep", "--seed", "3", "--device", "1"]);
-        check(&["sweep", "--device=0", "--dry-run", "--device", "2"], &["sweep", "--dry-run", "--device", "1"]);
+        check(
+            &["sweep", "--device=0", "--dry-run", "--device", "2"],
+            &["sweep", "--dry-run", "--device", "1"],
+        );
     }
 
     #[test]
