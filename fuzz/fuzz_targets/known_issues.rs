@@ -11,7 +11,8 @@ use scanbox_runner::replay::{Replay, Script};
 
 fuzz_target!(|text: &str| {
     let Ok(issues) = KnownIssues::from_toml(text, "fuzz.toml") else { return };
-    let replay = Replay::new(Script { driver: "llvmpipe (LLVM 15, Mesa 22.3.6)".to_owned(), ..Script::default() });
+    let replay =
+        Replay::new(Script { driver: "llvmpipe (LLVM 15, Mesa 22.3.6)".to_owned(), ..Script::default() });
     let _ = issues.environment(|_| None);
     let on_device = issues.on(replay.profile(), |_| None);
     let config: Config = "b4.vec4.par.rake.wg256.g1024".parse().expect("a label");

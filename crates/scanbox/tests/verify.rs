@@ -192,7 +192,7 @@ fn a_hang_is_a_timeout_of_its_config() {
     let start = Instant::now();
     let ran = bench.space(&["--timeout", "1s"]);
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
-    ran.code(0)
+    ran.code(1)
         .says("timeout: b4.vec4.par.rake.wg256 at ")
         .says("on the first call")
         .says("did not finish within 1 s (--timeout sets the limit); its worker was killed")
@@ -203,7 +203,7 @@ fn a_hang_is_a_timeout_of_its_config() {
 #[test]
 fn a_crash_is_a_runtime_error_of_its_config() {
     let ran = Bench::new(&fault("crash", &format!("config = \"{LABEL}\""))).space(&[]);
-    ran.code(0)
+    ran.code(1)
         .says("runtime_error: b4.vec4.par.rake.wg256 at ")
         .says("its worker process ended: killed by signal 6")
         .says("configs    8: 7 ok, 1 runtime_error");
@@ -217,7 +217,7 @@ fn other_failures_keep_their_status() {
         ("pipeline_error", "pipeline_error"),
     ] {
         let bench = Bench::new(&fault(kind, &format!("config = \"{LABEL}\"")));
-        let answer = bench.space(&["--format", "json"]).code(0).json();
+        let answer = bench.space(&["--format", "json"]).code(1).json();
         assert_eq!(answer["configs_by_status"][status], 1, "{kind}");
         assert_eq!(answer["configs_by_status"]["ok"], 7, "{kind}");
         let replaced = if kind == "device_lost" { 1 } else { 0 };

@@ -27,6 +27,9 @@ use super::{complain, known_issues};
 
 /// Between two waits for the disk.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
+/// A process that is just being started holds the locks of the one that starts it until it runs its own program, and so
+/// for a moment longer than one that was killed.
+const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 
 /// A config at a size: what a row is found by.
 pub type Key = (String, u64);
@@ -390,7 +393,16 @@ fn lock(csv: &Path) -> anyhow::Result<File> {
         .truncate(false)
         .open(&path)
         .with_context(|| format!("{}; choose another place with --out", path.display()))?;
-    match file.try_lock() {
+    let deadline = Instant::now() + LOCK_PATIENCE;
+    let locked = loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                std::thread::sleep(LOCK_PATIENCE / 50);
+            }
+            locked => break locked,
+        }
+    };
+    match locked {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut holder = String::new();

@@ -351,7 +351,9 @@ impl Answer {
     fn exit(&self) -> Exit {
         match self.end {
             _ if self.configs_by_status.contains_key(&Status::WrongResult) => Exit::WrongResult,
-            End::Complete => Exit::Done,
+            End::Complete if self.configs_by_status.keys().all(|status| *status == Status::Ok) => Exit::Done,
+            // Nothing was wrong, but not everything was shown to be right.
+            End::Complete => Exit::Operational,
             _ => Exit::Incomplete,
         }
     }
