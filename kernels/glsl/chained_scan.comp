@@ -14,8 +14,8 @@
 #include "stages/operator.glsl"
 
 layout(push_constant) uniform Params {
-    InputVectors source;
-    OutputVectors target;
+    uvec2 source_address;
+    uvec2 target_address;
     uvec2 ticket_address;
     uvec2 states_address;
     uint n;            // elements

@@ -15,8 +15,8 @@ layout(buffer_reference, std430, buffer_reference_align = 4) buffer Report {
 };
 
 layout(push_constant) uniform Params {
-    Words expected;
-    Words actual;
+    uvec2 expected_address;
+    uvec2 actual_address;
     Report report;
     uint n;           // elements
     uint guarded_n;   // elements and guard words
@@ -24,14 +24,19 @@ layout(push_constant) uniform Params {
 } params;
 
 void main() {
-    const uint begin = (workgroup_rank() * WORKGROUP_SIZE) * (BATCH_SIZE * LANES) + gl_LocalInvocationIndex;
+    // The workgroup's part: indices into it stay small, however large the memory is.
+    const uint WORDS = WORKGROUP_SIZE * BATCH_SIZE * LANES;
+    const uint begin = workgroup_rank() * WORDS;
+    Words expected_words = Words(element_address(params.expected_address, workgroup_rank(), 4u * WORDS));
+    Words actual_words = Words(element_address(params.actual_address, workgroup_rank(), 4u * WORDS));
     uint mismatches = 0u;
     uint first = 0xffffffffu;
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE * LANES; ++k) {
-        const uint index = begin + k * WORKGROUP_SIZE;
+        const uint at = gl_LocalInvocationIndex + k * WORKGROUP_SIZE;
+        const uint index = begin + at;
         if (index < params.guarded_n) {
-            const uint expected = index < params.n ? params.expected.at[index] : params.guard_word;
-            if (params.actual.at[index] != expected) {
+            const uint expected = index < params.n ? expected_words.at[at] : params.guard_word;
+            if (actual_words.at[at] != expected) {
                 mismatches += 1u;
                 first = min(first, index);
             }

@@ -9,28 +9,33 @@
 #include "stages/element.glsl"
 
 layout(push_constant) uniform Params {
-    InputVectors source;
-    OutputVectors target;
+    uvec2 source_address;
+    uvec2 target_address;
     uint n;  // elements
 } params;
 
 void main() {
-    const uint vectors = params.n / LANES;
-    const uint first = workgroup_rank() * (WORKGROUP_SIZE * BATCH_SIZE) + gl_LocalInvocationIndex;
-    Vector items[BATCH_SIZE];
-    if (first + (BATCH_SIZE - 1) * WORKGROUP_SIZE < vectors) {
+    // The tile's part: indices into it stay small, however large the memory is.
+    const uint TILE_VECTORS = WORKGROUP_SIZE * BATCH_SIZE;
+    const uint TILE_BYTES = TILE_VECTORS * LANES * ELEMENT_BYTES;
+    const uint tile = workgroup_rank();
+    InputVectors source = InputVectors(element_address(params.source_address, tile, TILE_BYTES));
+    OutputVectors target = OutputVectors(element_address(params.target_address, tile, TILE_BYTES));
+    if (tile < params.n / (TILE_VECTORS * LANES)) {
+        Vector items[BATCH_SIZE];
         [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-            items[k] = params.source.at[first + k * WORKGROUP_SIZE];
+            items[k] = source.at[gl_LocalInvocationIndex + k * WORKGROUP_SIZE];
         }
         [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-            params.target.at[first + k * WORKGROUP_SIZE] = items[k];
+            target.at[gl_LocalInvocationIndex + k * WORKGROUP_SIZE] = items[k];
         }
     } else {
+        const uint begin = tile * TILE_VECTORS;
         for (uint k = 0u; k < BATCH_SIZE; ++k) {
-            const uint vector = first + k * WORKGROUP_SIZE;
+            const uint at = gl_LocalInvocationIndex + k * WORKGROUP_SIZE;
             [[unroll]] for (uint i = 0u; i < LANES; ++i) {
-                if (vector * LANES + i < params.n) {
-                    LANE(params.target.at[vector], i) = LANE(params.source.at[vector], i);
+                if ((begin + at) * LANES + i < params.n) {
+                    LANE(target.at[at], i) = LANE(source.at[at], i);
                 }
             }
         }

@@ -10,17 +10,21 @@ layout(buffer_reference, std430, buffer_reference_align = 4) writeonly buffer Wo
 };
 
 layout(push_constant) uniform Params {
-    Words target;
+    uvec2 target_address;
     uint n;     // words
     uint word;
 } params;
 
 void main() {
-    const uint first = (workgroup_rank() * WORKGROUP_SIZE) * (BATCH_SIZE * LANES) + gl_LocalInvocationIndex;
+    // The workgroup's part: indices into it stay small, however large the memory is.
+    const uint WORDS = WORKGROUP_SIZE * BATCH_SIZE * LANES;
+    const uint begin = workgroup_rank() * WORDS;
+    Words target = Words(element_address(params.target_address, workgroup_rank(), 4u * WORDS));
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE * LANES; ++k) {
-        const uint index = first + k * WORKGROUP_SIZE;
+        const uint at = gl_LocalInvocationIndex + k * WORKGROUP_SIZE;
+        const uint index = begin + at;
         if (index < params.n) {
-            params.target.at[index] = params.word;
+            target.at[at] = params.word;
         }
     }
 }

@@ -85,3 +85,15 @@ uint invocation_rank() {
 uint workgroup_rank() {
     return (gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x;
 }
+
+// The address of element `index` of an array of elements of this many bytes. An index into a buffer reference is
+// multiplied in 32 bits by some drivers, so whatever may stand beyond 4 GiB is reached by moving the reference. Done by
+// hand because not every device has 64-bit integers.
+uvec2 element_address(const uvec2 base, const uint index, const uint bytes) {
+    uint high;
+    uint low;
+    umulExtended(index, bytes, high, low);
+    uint carry;
+    low = uaddCarry(base.x, low, carry);
+    return uvec2(low, base.y + high + carry);
+}

@@ -14,21 +14,26 @@ layout(buffer_reference, std430, buffer_reference_align = 4) writeonly buffer Ou
 };
 
 layout(push_constant) uniform Params {
-    Expected expected;
-    Output target;
+    uvec2 expected_address;
+    uvec2 target_address;
     uint n;           // elements
     uint guarded_n;   // elements and guard words
     uint guard_word;
 } params;
 
 void main() {
-    const uint first = (workgroup_rank() * WORKGROUP_SIZE) * (BATCH_SIZE * LANES) + gl_LocalInvocationIndex;
+    // The workgroup's part: indices into it stay small, however large the memory is.
+    const uint WORDS = WORKGROUP_SIZE * BATCH_SIZE * LANES;
+    const uint begin = workgroup_rank() * WORDS;
+    Expected expected = Expected(element_address(params.expected_address, workgroup_rank(), 4u * WORDS));
+    Output target = Output(element_address(params.target_address, workgroup_rank(), 4u * WORDS));
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE * LANES; ++k) {
-        const uint index = first + k * WORKGROUP_SIZE;
+        const uint at = gl_LocalInvocationIndex + k * WORKGROUP_SIZE;
+        const uint index = begin + at;
         if (index < params.n) {
-            params.target.at[index] = ~params.expected.at[index];
+            target.at[at] = ~expected.at[at];
         } else if (index < params.guarded_n) {
-            params.target.at[index] = params.guard_word;
+            target.at[at] = params.guard_word;
         }
     }
 }

@@ -150,9 +150,14 @@ impl Process {
         }
     }
 
+    /// Tells the system to end the process, and does not wait for it.
+    pub fn condemn(&mut self) {
+        let _ = self.child.kill();
+    }
+
     /// Ends the process at once.
     pub fn kill(&mut self) -> ExitStatus {
-        let _ = self.child.kill();
+        self.condemn();
         self.child.wait().unwrap_or_default()
     }
 }

@@ -204,7 +204,9 @@ impl Shift<'_> {
                 Err(Silence::Waiting) => {}
             }
             if Instant::now() > deadline {
-                process.kill();
+                // The row does not wait for the driver, which may need seconds to take the process down; the next
+                // worker does.
+                process.condemn();
                 return self.worker_hangs(in_flight, &profile);
             }
             if let Some(end) = self.stop_reason() {

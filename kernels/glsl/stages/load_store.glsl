@@ -13,28 +13,41 @@
 
 const uint TILE_VECTORS = WORKGROUP_SIZE * BATCH_SIZE;
 
+// The tile's part of input and output: indices into them stay small, however large the input is.
+InputVectors tile_source(const uint tile) {
+    return InputVectors(element_address(params.source_address, tile, TILE_VECTORS * LANES * ELEMENT_BYTES));
+}
+
+OutputVectors tile_target(const uint tile) {
+    return OutputVectors(element_address(params.target_address, tile, TILE_VECTORS * LANES * ELEMENT_BYTES));
+}
+
 bool is_full(const uint tile) {
     return tile < params.n / TILE_ELEMENTS;
 }
 
 void load_partial_tile(const uint tile, out Vector items[BATCH_SIZE]) {
-    const uint first = tile * TILE_VECTORS + invocation_rank() * BATCH_SIZE;
+    InputVectors source = tile_source(tile);
+    const uint left = params.n - tile * TILE_ELEMENTS;
+    const uint first = invocation_rank() * BATCH_SIZE;
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
         [[unroll]] for (uint i = 0u; i < LANES; ++i) {
             LANE(items[k], i) = identity();
-            if ((first + k) * LANES + i < params.n) {
-                LANE(items[k], i) = LANE(params.source.at[first + k], i);
+            if ((first + k) * LANES + i < left) {
+                LANE(items[k], i) = LANE(source.at[first + k], i);
             }
         }
     }
 }
 
 void store_partial_tile(const uint tile, const Vector items[BATCH_SIZE]) {
-    const uint first = tile * TILE_VECTORS + invocation_rank() * BATCH_SIZE;
+    OutputVectors target = tile_target(tile);
+    const uint left = params.n - tile * TILE_ELEMENTS;
+    const uint first = invocation_rank() * BATCH_SIZE;
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
         [[unroll]] for (uint i = 0u; i < LANES; ++i) {
-            if ((first + k) * LANES + i < params.n) {
-                LANE(params.target.at[first + k], i) = LANE(items[k], i);
+            if ((first + k) * LANES + i < left) {
+                LANE(target.at[first + k], i) = LANE(items[k], i);
             }
         }
     }
@@ -57,11 +70,12 @@ uint exchange_index(const uint v) {
 }
 
 void load_full_tile(const uint tile, out Vector items[BATCH_SIZE]) {
+    InputVectors source = tile_source(tile);
     const uint lane = gl_SubgroupInvocationID;
-    const uint first = tile * TILE_VECTORS + gl_SubgroupID * (SUBGROUP_SIZE * BATCH_SIZE) + lane;
+    const uint first = gl_SubgroupID * (SUBGROUP_SIZE * BATCH_SIZE) + lane;
     Vector rows[BATCH_SIZE];
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        rows[k] = params.source.at[first + k * SUBGROUP_SIZE];
+        rows[k] = source.at[first + k * SUBGROUP_SIZE];
     }
     [[unroll]] for (uint round = 0u; round < TRANSPOSE_ROUNDS; ++round) {
         [[unroll]] for (uint row = 0u; row < ROUND_ROWS; ++row) {
@@ -79,8 +93,9 @@ void load_full_tile(const uint tile, out Vector items[BATCH_SIZE]) {
 }
 
 void store_full_tile(const uint tile, const Vector items[BATCH_SIZE]) {
+    OutputVectors target = tile_target(tile);
     const uint lane = gl_SubgroupInvocationID;
-    const uint first = tile * TILE_VECTORS + gl_SubgroupID * (SUBGROUP_SIZE * BATCH_SIZE) + lane;
+    const uint first = gl_SubgroupID * (SUBGROUP_SIZE * BATCH_SIZE) + lane;
     [[unroll]] for (uint round = 0u; round < TRANSPOSE_ROUNDS; ++round) {
         [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
             const uint v = lane * BATCH_SIZE + k;
@@ -90,7 +105,7 @@ void store_full_tile(const uint tile, const Vector items[BATCH_SIZE]) {
         }
         subgroupBarrier();
         [[unroll]] for (uint row = 0u; row < ROUND_ROWS; ++row) {
-            params.target.at[first + (round * ROUND_ROWS + row) * SUBGROUP_SIZE] =
+            target.at[first + (round * ROUND_ROWS + row) * SUBGROUP_SIZE] =
                 shared_exchange[exchange_index(row * SUBGROUP_SIZE + lane)];
         }
         subgroupBarrier();
@@ -100,16 +115,18 @@ void store_full_tile(const uint tile, const Vector items[BATCH_SIZE]) {
 #else
 
 void load_full_tile(const uint tile, out Vector items[BATCH_SIZE]) {
-    const uint first = tile * TILE_VECTORS + invocation_rank() * BATCH_SIZE;
+    InputVectors source = tile_source(tile);
+    const uint first = invocation_rank() * BATCH_SIZE;
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        items[k] = params.source.at[first + k];
+        items[k] = source.at[first + k];
     }
 }
 
 void store_full_tile(const uint tile, const Vector items[BATCH_SIZE]) {
-    const uint first = tile * TILE_VECTORS + invocation_rank() * BATCH_SIZE;
+    OutputVectors target = tile_target(tile);
+    const uint first = invocation_rank() * BATCH_SIZE;
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        params.target.at[first + k] = items[k];
+        target.at[first + k] = items[k];
     }
 }
 
