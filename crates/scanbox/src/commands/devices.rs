@@ -2,12 +2,12 @@
 
 use std::io::{Write, stdout};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_runner::vulkan::{self, Listed};
 use serde::Serialize;
 
-use super::Exit;
+use super::{Exit, Format};
 use crate::report::terminal;
 
 /// Arguments of `scanbox devices`.
@@ -16,12 +16,6 @@ pub struct DevicesArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Table,
-    Json,
 }
 
 /// One device, as JSON.

@@ -10,12 +10,12 @@ mod machine;
 
 use std::io::{Write, stdout};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use scanbox_runner::vulkan;
 use serde::Serialize;
 
 use self::devices::Devices;
-use super::Exit;
+use super::{Exit, Format};
 use crate::cli::Cli;
 use crate::report::terminal;
 
@@ -29,12 +29,6 @@ pub struct DoctorArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Table,
-    Json,
 }
 
 /// How a check ended.

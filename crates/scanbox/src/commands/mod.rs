@@ -51,6 +51,13 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// How a command answers that has two ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Table,
+    Json,
+}
+
 /// The command line asks for something that there is not.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]

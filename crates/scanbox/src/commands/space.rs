@@ -5,7 +5,7 @@ use std::io::{Write, stdout};
 use std::path::PathBuf;
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use scanbox_kernels::catalog;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::filter::Filter;
@@ -15,7 +15,7 @@ use scanbox_model::space::{Enumeration, RejectionCount, Space};
 use scanbox_model::units::size_label;
 use serde::Serialize;
 
-use super::{Exit, device_profile, known_issues, load_space};
+use super::{Exit, Format, device_profile, known_issues, load_space};
 use crate::report::grid::{Column, Grid, Style};
 use crate::report::terminal;
 
@@ -76,12 +76,6 @@ pub struct SpaceArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Table,
-    Json,
 }
 
 /// The counts, as JSON.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Write, stdout};
 use std::time::{Duration, Instant};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use scanbox_kernels::catalog;
 use scanbox_model::config::Config;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use super::sweep::{parse_duration, stop_on_signals};
 use super::verify_task::{Results, VerifyTask};
-use super::{Exit, UsageError, complain, known_issues, load_space};
+use super::{Exit, Format, UsageError, complain, known_issues, load_space};
 use crate::cli::Cli;
 use crate::process::WorkerCommand;
 use crate::supervise::{Supervised, Supervision};
@@ -86,12 +86,6 @@ pub struct VerifyArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Table,
-    Json,
 }
 
 /// The whole answer, as JSON.
