@@ -4,15 +4,23 @@
 // define             values                     set from
 // WORKGROUP_SIZE     multiple of SUBGROUP_SIZE  config
 // SUBGROUP_SIZE      4 to 128, power of two     device
-// BATCH_SIZE         1 to 64, power of two      config: vectors per invocation and tile
+// BATCH_SIZE         1 to 64                    config: vectors per invocation and tile
 // LANES              1, 2, 4                    config: elements per vector
 // ELEMENT            ELEMENT_*                  config
 // OPERATOR           OPERATOR_*                 config
 // LOAD_LAYOUT        LOAD_LAYOUT_*              config
 // TRANSPOSE_ROUNDS   1 to BATCH_SIZE            shared memory of the device (stages/load_store.glsl)
 // BLOCK_SCAN         BLOCK_SCAN_*               config
-// TILE_STATE         TILE_STATE_*               config, device where it is auto
+// and where tiles pass their totals on (REQUIRE_TILE_STATE)
 // LOOKBACK           LOOKBACK_*                 config
+// LOOKBACK_WIDTH     1 to 8                     config: states that an invocation looks at at once
+// TILE_ORDER         TILE_ORDER_*               config
+// PUBLISH            PUBLISH_*                  config
+// RENDEZVOUS         RENDEZVOUS_*               config
+// BACK_OFF           BACK_OFF_*                 config
+// TILE_STATE         TILE_STATE_*               config, device where it is auto
+// STATE_STRIDE       1 to 16                    config: words from one tile state to the next
+// RESET              RESET_*                    config, tile state where it is auto
 
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_buffer_reference_uvec2 : require
@@ -28,12 +36,29 @@
 #define OPERATOR_ADD 0
 #define LOAD_LAYOUT_TRANSPOSED 0
 #define LOAD_LAYOUT_DIRECT 1
+#define LOAD_LAYOUT_STRIPED 2
 #define BLOCK_SCAN_RAKING 0
 #define BLOCK_SCAN_BLELLOCH 1
-#define TILE_STATE_WORD64 0
-#define TILE_STATE_PACKED 1
+#define BLOCK_SCAN_SUBGROUP 2
 #define LOOKBACK_SEQUENTIAL 0
 #define LOOKBACK_PARALLEL 1
+#define LOOKBACK_GATHER 2
+#define LOOKBACK_TWO_LEVEL 3
+#define TILE_ORDER_TICKET 0
+#define TILE_ORDER_WORKGROUP_ID 1
+#define TILE_ORDER_ROUND_ROBIN 2
+#define PUBLISH_AFTER_SCAN 0
+#define PUBLISH_BEFORE_SCAN 1
+#define RENDEZVOUS_BARRIER 0
+#define RENDEZVOUS_FLAGS 1
+#define BACK_OFF_NONE 0
+#define BACK_OFF_FIXED 1
+#define BACK_OFF_EXPONENTIAL 2
+#define TILE_STATE_WORD64 0
+#define TILE_STATE_PACKED 1
+#define RESET_FILL 0
+#define RESET_EPOCH 1
+#define RESET_CLEAN 2
 
 #if !defined(WORKGROUP_SIZE) || !defined(SUBGROUP_SIZE)
 #error "WORKGROUP_SIZE and SUBGROUP_SIZE must be defined"
@@ -54,20 +79,50 @@
 #if !defined(OPERATOR) || OPERATOR != OPERATOR_ADD
 #error "OPERATOR must be one of OPERATOR_*"
 #endif
-#if !defined(LOAD_LAYOUT) || LOAD_LAYOUT < LOAD_LAYOUT_TRANSPOSED || LOAD_LAYOUT > LOAD_LAYOUT_DIRECT
+#if !defined(LOAD_LAYOUT) || LOAD_LAYOUT < LOAD_LAYOUT_TRANSPOSED || LOAD_LAYOUT > LOAD_LAYOUT_STRIPED
 #error "LOAD_LAYOUT must be one of LOAD_LAYOUT_*"
 #endif
 #if !defined(TRANSPOSE_ROUNDS) || BATCH_SIZE % TRANSPOSE_ROUNDS != 0
 #error "TRANSPOSE_ROUNDS must divide BATCH_SIZE"
 #endif
-#if !defined(BLOCK_SCAN) || BLOCK_SCAN < BLOCK_SCAN_RAKING || BLOCK_SCAN > BLOCK_SCAN_BLELLOCH
+#if !defined(BLOCK_SCAN) || BLOCK_SCAN < BLOCK_SCAN_RAKING || BLOCK_SCAN > BLOCK_SCAN_SUBGROUP
 #error "BLOCK_SCAN must be one of BLOCK_SCAN_*"
+#endif
+#if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED && BLOCK_SCAN != BLOCK_SCAN_SUBGROUP
+#error "LOAD_LAYOUT_STRIPED needs BLOCK_SCAN_SUBGROUP"
+#endif
+#endif
+
+#ifdef REQUIRE_TILE_STATE
+#if !defined(LOOKBACK) || LOOKBACK < LOOKBACK_SEQUENTIAL || LOOKBACK > LOOKBACK_TWO_LEVEL
+#error "LOOKBACK must be one of LOOKBACK_*"
+#endif
+#if !defined(LOOKBACK_WIDTH) || LOOKBACK_WIDTH < 1 || LOOKBACK_WIDTH > 8
+#error "LOOKBACK_WIDTH must be from 1 to 8"
+#endif
+#if !defined(TILE_ORDER) || TILE_ORDER < TILE_ORDER_TICKET || TILE_ORDER > TILE_ORDER_ROUND_ROBIN
+#error "TILE_ORDER must be one of TILE_ORDER_*"
+#endif
+#if !defined(PUBLISH) || PUBLISH < PUBLISH_AFTER_SCAN || PUBLISH > PUBLISH_BEFORE_SCAN
+#error "PUBLISH must be one of PUBLISH_*"
+#endif
+#if PUBLISH == PUBLISH_BEFORE_SCAN && BLOCK_SCAN != BLOCK_SCAN_SUBGROUP
+#error "PUBLISH_BEFORE_SCAN needs BLOCK_SCAN_SUBGROUP"
+#endif
+#if !defined(RENDEZVOUS) || RENDEZVOUS < RENDEZVOUS_BARRIER || RENDEZVOUS > RENDEZVOUS_FLAGS
+#error "RENDEZVOUS must be one of RENDEZVOUS_*"
+#endif
+#if !defined(BACK_OFF) || BACK_OFF < BACK_OFF_NONE || BACK_OFF > BACK_OFF_EXPONENTIAL
+#error "BACK_OFF must be one of BACK_OFF_*"
 #endif
 #if !defined(TILE_STATE) || TILE_STATE < TILE_STATE_WORD64 || TILE_STATE > TILE_STATE_PACKED
 #error "TILE_STATE must be one of TILE_STATE_*"
 #endif
-#if !defined(LOOKBACK) || LOOKBACK < LOOKBACK_SEQUENTIAL || LOOKBACK > LOOKBACK_PARALLEL
-#error "LOOKBACK must be one of LOOKBACK_*"
+#if !defined(STATE_STRIDE) || STATE_STRIDE < 1 || STATE_STRIDE > 16
+#error "STATE_STRIDE must be from 1 to 16"
+#endif
+#if !defined(RESET) || RESET < RESET_FILL || RESET > RESET_CLEAN
+#error "RESET must be one of RESET_*"
 #endif
 #endif
 

@@ -1,13 +1,16 @@
 //! Every kernel there is: its rules, its shader and defines, its memory, its plan.
 
 use scanbox_model::config::{
-    BlockScan, Config, Element, Kernel, LoadLayout, Lookback, Operator, Reset, TileState, VectorWidth,
+    BackOff, BlockScan, Config, Element, Family, Kernel, LoadLayout, Lookback, Operator, Parameter, Publish,
+    Rendezvous, Reset, TileOrder, TileState, VectorWidth,
 };
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::space::Rejection;
 
 use crate::plan::{
-    Binding, Expected, GUARD_WORDS, Pass, Plan, Scratch, ScratchFormat, Shader, TICKET_BYTES, Word,
+    Binding, Content, Expected, GUARD_WORDS, GROUP_WORDS, Pass, Plan, STATES_OFFSET, Scratch, Shader,
+    TICKET_BYTES, Word,
 };
 use crate::reference::{InputKind, PACKED_MAX_TOTAL};
 
@@ -16,6 +19,15 @@ pub const GUARD_WORD: u32 = 0x5CA7_B0C5;
 
 /// Vectors per invocation of the helper kernels, times four words: enough in flight, few enough workgroups.
 const HELPER_BATCH_SIZE: u32 = 4;
+
+/// Tiles whose totals one word of the second level adds up (stages/group_state.glsl).
+pub const GROUP_TILES: u64 = 32;
+
+/// Compute units to launch workgroups for where the driver does not tell how many there are.
+const ASSUMED_UNITS: u32 = 16;
+
+/// One workgroup, or every workgroup going over everything before it, is out of the question for more than this.
+const MOST_RECOMPUTED: u64 = 1 << 20;
 
 /// Parameters whose value `auto` depends on the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,16 +73,151 @@ pub fn input_kind(kernel: &Kernel, device: &DeviceProfile, largest_n: u64) -> In
     }
 }
 
+type Verdict = Result<(), Rejection>;
+
+fn reject(rule: &'static str, detail: impl Into<String>) -> Verdict {
+    Err(Rejection { rule: rule.into(), detail: detail.into() })
+}
+
 /// The rules: whether this config can run `n` elements on this device, known without trying.
 ///
 /// # Errors
 /// The first rule that says no, with its numbers.
-pub fn legal(config: &Config, n: u64, device: &DeviceProfile) -> Result<(), Rejection> {
-    let kernel = &config.kernel;
-    let resolved = resolve(kernel, device);
-    let reject = |rule: &'static str, detail: String| Err(Rejection { rule: rule.into(), detail });
-    let workgroup_size = config.workgroup_size;
+pub fn legal(config: &Config, n: u64, device: &DeviceProfile) -> Verdict {
+    combination(config)?;
+    if passes_totals_on(config.kernel.family) {
+        tile_states(config, n, device)?;
+    }
+    guarantees(config, device)?;
+    shape(config, device)?;
+    size(config, n, device)
+}
 
+/// Whether workgroups pass the totals of their tiles on through memory.
+fn passes_totals_on(family: Family) -> bool {
+    matches!(family, Family::ChainedScan | Family::Persistent)
+}
+
+/// Which values go together, on any device.
+fn combination(config: &Config) -> Verdict {
+    let kernel = &config.kernel;
+    let family = kernel.family;
+    let lookbacks: &[Lookback] = match family {
+        Family::ChainedScan => {
+            &[Lookback::Sequential, Lookback::Parallel, Lookback::Gather, Lookback::TwoLevel]
+        }
+        Family::Persistent => &[Lookback::Gather, Lookback::TwoLevel],
+        Family::OneWorkgroup | Family::Recompute => &[Lookback::None],
+    };
+    if !lookbacks.contains(&kernel.lookback) {
+        return reject("family-lookback", format!("family {family} with lookback {}", kernel.lookback));
+    }
+    if kernel.load_layout == LoadLayout::Striped && kernel.block_scan != BlockScan::Subgroup {
+        let detail = format!("load layout striped with block scan {}: rows need subgroup", kernel.block_scan);
+        return reject("striped-needs-subgroup-scan", detail);
+    }
+    if kernel.publish == Publish::BeforeScan && kernel.block_scan != BlockScan::Subgroup {
+        let detail = format!("the total before the scan with block scan {}", kernel.block_scan);
+        return reject("before-scan-needs-subgroup-scan", detail);
+    }
+    if kernel.lookback_width > 1 && kernel.lookback != Lookback::Parallel {
+        let detail = format!("a lookback width of {} with lookback {}", kernel.lookback_width, kernel.lookback);
+        return reject("width-needs-parallel", detail);
+    }
+    let persistent = family == Family::Persistent;
+    if persistent && (kernel.block_scan != BlockScan::Subgroup || kernel.publish != Publish::BeforeScan) {
+        let detail = format!(
+            "block scan {}, published {}: a persistent kernel publishes before the scan, by subgroups",
+            kernel.block_scan, kernel.publish
+        );
+        return reject("persistent-publishes-before-scan", detail);
+    }
+    if !persistent && kernel.rendezvous != Rendezvous::Barrier {
+        return reject("flags-need-persistent", format!("rendezvous flags with family {family}"));
+    }
+    if persistent != config.workgroups_per_unit.is_some() {
+        let detail = match persistent {
+            true => "a persistent kernel is launched with some workgroups per unit (.u4)".to_owned(),
+            false => format!("workgroups per unit with family {family}"),
+        };
+        return reject("persistent-has-workgroups-per-unit", detail);
+    }
+    if persistent && config.workgroups.is_some() {
+        return reject("persistent-has-workgroups-per-unit", "workgroups that follow from the size".to_owned());
+    }
+    let orders: &[TileOrder] = match family {
+        Family::ChainedScan => &[TileOrder::Ticket, TileOrder::WorkgroupId],
+        Family::Persistent => &[TileOrder::Ticket, TileOrder::RoundRobin],
+        // Nobody waits, so that the order is of no importance: the default is written.
+        Family::OneWorkgroup | Family::Recompute => &[TileOrder::Ticket],
+    };
+    if !orders.contains(&kernel.tile_order) {
+        return reject("family-tile-order", format!("family {family} with tile order {}", kernel.tile_order));
+    }
+    let state_parameters = (kernel.tile_state, kernel.reset, kernel.back_off, kernel.state_stride, kernel.publish);
+    let defaults = (TileState::Auto, Reset::Auto, BackOff::None, 1, Publish::AfterScan);
+    if !passes_totals_on(family) && state_parameters != defaults {
+        let detail = format!("parameters of tile states with family {family}, which has none");
+        return reject("family-without-states", detail);
+    }
+    if !(1..=scanbox_model::space::MAX_BATCH_SIZE).contains(&kernel.batch_size) {
+        return reject("batch-size", format!("a batch size of {}", kernel.batch_size));
+    }
+    Ok(())
+}
+
+/// What tile states can carry.
+fn tile_states(config: &Config, n: u64, device: &DeviceProfile) -> Verdict {
+    let Resolved { tile_state, reset } = resolve(&config.kernel, device);
+    if tile_state == TileState::Word64 && !device.int64_atomics {
+        return reject("word64-needs-int64-atomics", "the device has no 64-bit atomics on buffers");
+    }
+    if tile_state == TileState::Packed && reset == Reset::Epoch {
+        let detail = "the packed tile state has no bits for an epoch: use reset fill or clean";
+        return reject("packed-has-no-epoch", detail);
+    }
+    if tile_state == TileState::Packed && n > PACKED_MAX_TOTAL {
+        let detail =
+            format!("the packed tile state carries totals below 2^30: not even ones over {n} elements");
+        return reject("packed-total", detail);
+    }
+    if config.kernel.lookback == Lookback::TwoLevel {
+        if tile_state != TileState::Word64 {
+            return reject("two-level-needs-word64", "groups are added up in 64-bit words");
+        }
+        if groups(config, n) > GROUP_WORDS {
+            let detail = format!("{} groups of tiles, where memory holds {GROUP_WORDS}", groups(config, n));
+            return reject("group-words", detail);
+        }
+    }
+    Ok(())
+}
+
+/// What the device has to keep beyond what Vulkan promises.
+fn guarantees(config: &Config, device: &DeviceProfile) -> Verdict {
+    let kernel = &config.kernel;
+    let one_subgroup = config.workgroup_size <= device.subgroup_size;
+    let needs = [
+        (kernel.tile_order == TileOrder::WorkgroupId, Guarantee::WorkgroupOrder),
+        (kernel.tile_order == TileOrder::RoundRobin, Guarantee::CoResidency),
+        (kernel.rendezvous == Rendezvous::Flags && !one_subgroup, Guarantee::SubgroupProgress),
+    ];
+    match needs.iter().find(|(needed, guarantee)| *needed && !device.guarantees.contains(guarantee)) {
+        Some((_, guarantee)) => Err(Rejection {
+            rule: format!("needs-{guarantee}").into(),
+            detail: format!(
+                "{} is not known to give the guarantee {guarantee} (configs/safe_devices.toml); --assume {guarantee} \
+                 runs it all the same",
+                device.title()
+            ),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Whether the device can start such workgroups.
+fn shape(config: &Config, device: &DeviceProfile) -> Verdict {
+    let workgroup_size = config.workgroup_size;
     if workgroup_size > device.max_workgroup_size {
         let detail = format!(
             "a workgroup of {workgroup_size}, where the device has {} invocations at most",
@@ -85,31 +232,9 @@ pub fn legal(config: &Config, n: u64, device: &DeviceProfile) -> Result<(), Reje
         );
         return reject("full-subgroups", detail);
     }
-    if kernel.block_scan == BlockScan::Blelloch && !workgroup_size.is_power_of_two() {
-        return reject(
-            "blelloch-power-of-two",
-            format!("the Blelloch block scan with a workgroup of {workgroup_size}"),
-        );
-    }
-    if !kernel.batch_size.is_power_of_two() || kernel.batch_size > scanbox_model::space::MAX_BATCH_SIZE {
-        return reject("batch-size-power-of-two", format!("a batch size of {}", kernel.batch_size));
-    }
-    if resolved.tile_state == TileState::Word64 && !device.int64_atomics {
-        return reject(
-            "word64-needs-int64-atomics",
-            "the device has no 64-bit atomics on buffers".to_owned(),
-        );
-    }
-    if resolved.tile_state == TileState::Packed && resolved.reset == Reset::Epoch {
-        return reject(
-            "packed-has-no-epoch",
-            "the packed tile state has no bits for an epoch: use reset fill".to_owned(),
-        );
-    }
-    if resolved.tile_state == TileState::Packed && n > PACKED_MAX_TOTAL {
-        let detail =
-            format!("the packed tile state carries totals below 2^30: not even ones over {n} elements");
-        return reject("packed-total", detail);
+    if config.kernel.block_scan == BlockScan::Blelloch && !workgroup_size.is_power_of_two() {
+        let detail = format!("the Blelloch block scan with a workgroup of {workgroup_size}");
+        return reject("blelloch-power-of-two", detail);
     }
     let Some(shared_bytes) = shared_bytes(config, device) else {
         let detail =
@@ -123,10 +248,17 @@ pub fn legal(config: &Config, n: u64, device: &DeviceProfile) -> Result<(), Reje
         );
         return reject("shared-memory", detail);
     }
+    Ok(())
+}
+
+/// Whether the device can take so many elements.
+fn size(config: &Config, n: u64, device: &DeviceProfile) -> Verdict {
     if n == 0 {
-        return reject("no-elements", "a scan has at least one element".to_owned());
+        return reject("no-elements", "a scan has at least one element");
     }
-    if n > u64::from(u32::MAX) - GUARD_WORDS - config.tile_elements() {
+    // Tiles behind the last one are counted too: by tickets, and round robin.
+    let beyond = config.tile_elements() * (1 + u64::from(launched_per_call(config, device).unwrap_or(0)));
+    if n > u64::from(u32::MAX) - GUARD_WORDS - beyond.min(1 << 31) {
         return reject("index-32-bit", format!("{n} elements, where kernels index with 32 bits"));
     }
     if config.workgroups.is_some_and(|workgroups| u64::from(workgroups) != config.tiles(n)) {
@@ -134,13 +266,16 @@ pub fn legal(config: &Config, n: u64, device: &DeviceProfile) -> Result<(), Reje
             format!("{config} stands for {} elements, not {n}", config.fixed_elements().unwrap_or(0));
         return reject("workgroups-fix-size", detail);
     }
+    if !passes_totals_on(config.kernel.family) && n > MOST_RECOMPUTED {
+        let family = config.kernel.family;
+        return reject("family-size", format!("{n} elements with family {family}: {MOST_RECOMPUTED} at most"));
+    }
     let most_workgroups =
         device.max_workgroup_count.iter().fold(1u64, |all, &count| all.saturating_mul(count.into()));
-    if config.tiles(n) > most_workgroups {
-        return reject(
-            "workgroup-count-limit",
-            format!("{} workgroups, where a dispatch has {most_workgroups}", config.tiles(n)),
-        );
+    if workgroups(config, n, device) > most_workgroups {
+        let detail =
+            format!("{} workgroups, where a dispatch has {most_workgroups}", workgroups(config, n, device));
+        return reject("workgroup-count-limit", detail);
     }
     let bytes = memory_bytes(config, n, device);
     if bytes > device.memory_bytes {
@@ -153,6 +288,39 @@ pub fn legal(config: &Config, n: u64, device: &DeviceProfile) -> Result<(), Reje
     Ok(())
 }
 
+/// The rule for kernels whose workgroups all have to run at the same time, once the driver has told the registers that an
+/// invocation takes.
+///
+/// # Errors
+/// When fewer workgroups fit the device than are launched, or it is not known how many fit.
+pub fn resident(config: &Config, n: u64, device: &DeviceProfile, registers: Option<u32>) -> Verdict {
+    if config.kernel.tile_order != TileOrder::RoundRobin {
+        return Ok(());
+    }
+    let launched = workgroups(config, n, device);
+    if launched == 1 {
+        return Ok(());
+    }
+    let (Some(residency), Some(units), Some(registers)) =
+        (device.residency, device.compute_units, registers)
+    else {
+        let detail = "how many workgroups fit the device is not known (units, registers, configs/safe_devices.toml)";
+        return reject("residency-unknown", detail);
+    };
+    let shared_bytes = shared_bytes(config, device).unwrap_or(u64::MAX);
+    let per_unit =
+        residency.workgroups_per_unit(config.workgroup_size, device.subgroup_size, registers, shared_bytes);
+    let fit = u64::from(per_unit) * u64::from(units);
+    if launched > fit {
+        let detail = format!(
+            "{launched} workgroups that have to run at the same time, where {fit} fit: {registers} registers per \
+             invocation, {shared_bytes} bytes of shared memory"
+        );
+        return reject("residency", detail);
+    }
+    Ok(())
+}
+
 /// The plan of a config for `n` elements on a device.
 ///
 /// # Errors
@@ -160,33 +328,79 @@ pub fn legal(config: &Config, n: u64, device: &DeviceProfile) -> Result<(), Reje
 pub fn plan(config: &Config, n: u64, device: &DeviceProfile) -> Result<Plan, Rejection> {
     legal(config, n, device)?;
     let kernel = &config.kernel;
-    let resolved = resolve(kernel, device);
-    let format = match resolved.tile_state {
-        TileState::Packed => ScratchFormat::Packed,
-        _ => ScratchFormat::Word64,
-    };
+    let mut bindings = vec![Binding::Input, Binding::Output];
+    let mut words = vec![word(n)];
+    let mut scratch = Scratch { bytes: 0, content: Content::None };
+    let mut tickets = None;
+    if passes_totals_on(kernel.family) {
+        scratch = Scratch { bytes: scratch_bytes(config, n, device), content: content(config, device) };
+        bindings.extend([
+            Binding::Scratch(0),
+            Binding::Scratch(TICKET_BYTES),
+            Binding::Scratch(states_offset(config, n, device)),
+        ]);
+        words.extend([Word::Epoch, Word::TicketBase]);
+        if kernel.tile_order == TileOrder::Ticket {
+            // Every workgroup takes one ticket too many at the end of its tiles; a chained scan takes one in all.
+            let beside = if kernel.family == Family::Persistent { config.tiles(n) } else { 0 };
+            tickets = Some(u32::try_from(beside).expect("tiles are checked against 32-bit indices"));
+        }
+    }
     Ok(Plan {
         label: config.to_string(),
         n,
         bytes_moved: kernel.bytes_moved(n),
         result: Expected::Scan,
-        scratch: Scratch {
-            bytes: scratch_bytes(config, n, device),
-            format,
-            fill_each_call: resolved.reset == Reset::Fill,
-        },
+        scratch,
         passes: vec![Pass {
             shader: shader(config, device),
-            bindings: vec![
-                Binding::Input,
-                Binding::Output,
-                Binding::Scratch(0),
-                Binding::Scratch(TICKET_BYTES),
-            ],
-            words: vec![word(n), Word::Epoch, Word::TicketBase],
-            workgroups: config.tiles(n),
+            bindings,
+            words,
+            workgroups: workgroups(config, n, device),
+            tickets,
+            co_resident: kernel.tile_order == TileOrder::RoundRobin,
         }],
     })
+}
+
+/// Workgroups of a call.
+#[must_use]
+pub fn workgroups(config: &Config, n: u64, device: &DeviceProfile) -> u64 {
+    match config.kernel.family {
+        Family::ChainedScan | Family::Recompute => config.tiles(n),
+        Family::OneWorkgroup => 1,
+        Family::Persistent => {
+            config.tiles(n).min(launched_per_call(config, device).unwrap_or(1).into())
+        }
+    }
+}
+
+/// Workgroups that a config launches at most, whatever the size, where there is such a limit.
+#[must_use]
+pub fn launched_per_call(config: &Config, device: &DeviceProfile) -> Option<u32> {
+    config.workgroups_per_unit.map(|per_unit| per_unit * device.compute_units.unwrap_or(ASSUMED_UNITS))
+}
+
+fn groups(config: &Config, n: u64) -> u64 {
+    config.tiles(n).div_ceil(GROUP_TILES)
+}
+
+fn content(config: &Config, device: &DeviceProfile) -> Content {
+    match resolve(&config.kernel, device).reset {
+        Reset::Fill => Content::Anything,
+        Reset::Clean => Content::Zeros,
+        Reset::Auto | Reset::Epoch => Content::Tagged,
+    }
+}
+
+/// Where the tile states begin in the scratch memory. A plan that clears its memory before each call has them right behind
+/// the words of its own groups, so that it has little to clear.
+fn states_offset(config: &Config, n: u64, device: &DeviceProfile) -> u64 {
+    match (content(config, device), config.kernel.lookback) {
+        (Content::Anything, Lookback::TwoLevel) => TICKET_BYTES + 8 * groups(config, n),
+        (Content::Anything, _) => TICKET_BYTES,
+        _ => STATES_OFFSET,
+    }
 }
 
 /// A push constant with a number of elements, which [`legal`] has checked to have 32 bits.
@@ -202,7 +416,11 @@ fn tile_state_bytes(config: &Config, device: &DeviceProfile) -> u64 {
 }
 
 fn scratch_bytes(config: &Config, n: u64, device: &DeviceProfile) -> u64 {
-    TICKET_BYTES + config.tiles(n) * tile_state_bytes(config, device)
+    if !passes_totals_on(config.kernel.family) {
+        return 0;
+    }
+    let stride = u64::from(config.kernel.state_stride) * tile_state_bytes(config, device);
+    states_offset(config, n, device) + config.tiles(n) * stride
 }
 
 /// Device memory that a session with this config needs for `n` elements: input, output, reference, scratch.
@@ -216,27 +434,45 @@ pub fn memory_bytes(config: &Config, n: u64, device: &DeviceProfile) -> u64 {
 fn shader(config: &Config, device: &DeviceProfile) -> Shader {
     let kernel = &config.kernel;
     let resolved = resolve(kernel, device);
-    Shader {
-        root: "chained_scan.comp",
-        defines: vec![
-            ("WORKGROUP_SIZE", config.workgroup_size),
-            ("SUBGROUP_SIZE", device.subgroup_size),
-            ("BATCH_SIZE", kernel.batch_size),
-            ("LANES", kernel.vector_width.lanes()),
-            ("ELEMENT", element_define(kernel.element())),
-            ("OPERATOR", operator_define(kernel.operator())),
-            ("LOAD_LAYOUT", load_layout_define(kernel.load_layout)),
-            ("TRANSPOSE_ROUNDS", transpose_rounds(config, device).unwrap_or(1)),
-            ("BLOCK_SCAN", block_scan_define(kernel.block_scan)),
-            ("TILE_STATE", tile_state_define(resolved.tile_state)),
+    let root = match kernel.family {
+        Family::ChainedScan => "chained_scan.comp",
+        Family::OneWorkgroup => "one_workgroup.comp",
+        Family::Recompute => "recompute_scan.comp",
+        Family::Persistent => "persistent_scan.comp",
+    };
+    let mut defines = vec![
+        ("WORKGROUP_SIZE", config.workgroup_size),
+        ("SUBGROUP_SIZE", device.subgroup_size),
+        ("BATCH_SIZE", kernel.batch_size),
+        ("LANES", kernel.vector_width.lanes()),
+        ("ELEMENT", element_define(kernel.element())),
+        ("OPERATOR", operator_define(kernel.operator())),
+        ("LOAD_LAYOUT", load_layout_define(kernel.load_layout)),
+        ("TRANSPOSE_ROUNDS", transpose_rounds(config, device).unwrap_or(1)),
+        ("BLOCK_SCAN", block_scan_define(kernel.block_scan)),
+    ];
+    if passes_totals_on(kernel.family) {
+        defines.extend([
             ("LOOKBACK", lookback_define(kernel.lookback)),
-        ],
-        workgroup_size: config.workgroup_size,
-        subgroup_size: device.subgroup_size,
+            ("LOOKBACK_WIDTH", kernel.lookback_width),
+            ("TILE_ORDER", define(kernel.tile_order)),
+            ("PUBLISH", define(kernel.publish)),
+            ("RENDEZVOUS", define(kernel.rendezvous)),
+            ("BACK_OFF", define(kernel.back_off)),
+            ("TILE_STATE", tile_state_define(resolved.tile_state)),
+            ("STATE_STRIDE", kernel.state_stride),
+            ("RESET", reset_define(resolved.reset)),
+        ]);
     }
+    Shader { root, defines, workgroup_size: config.workgroup_size, subgroup_size: device.subgroup_size }
 }
 
 // The numbers behind the names that params.glsl defines; a test compares the two.
+
+/// The number of a value whose parameter has them in the order of its values.
+fn define<P: Parameter>(value: P) -> u32 {
+    P::VALUES.iter().position(|other| *other == value).map_or(0, |place| place as u32)
+}
 
 fn element_define(element: Element) -> u32 {
     match element {
@@ -254,6 +490,7 @@ fn load_layout_define(load_layout: LoadLayout) -> u32 {
     match load_layout {
         LoadLayout::Transposed => 0,
         LoadLayout::Direct => 1,
+        LoadLayout::Striped => 2,
     }
 }
 
@@ -261,6 +498,7 @@ fn block_scan_define(block_scan: BlockScan) -> u32 {
     match block_scan {
         BlockScan::Raking => 0,
         BlockScan::Blelloch => 1,
+        BlockScan::Subgroup => 2,
     }
 }
 
@@ -275,6 +513,18 @@ fn lookback_define(lookback: Lookback) -> u32 {
     match lookback {
         Lookback::Sequential => 0,
         Lookback::Parallel => 1,
+        Lookback::Gather => 2,
+        Lookback::TwoLevel => 3,
+        // Kernels without a lookback do not ask.
+        Lookback::None => 4,
+    }
+}
+
+fn reset_define(reset: Reset) -> u32 {
+    match reset {
+        Reset::Fill => 0,
+        Reset::Auto | Reset::Epoch => 1,
+        Reset::Clean => 2,
     }
 }
 
@@ -292,16 +542,27 @@ fn exchange_bytes(config: &Config, rounds: u32, device: &DeviceProfile) -> u64 {
 
 /// Bytes of shared memory of everything but the transposition (headers of the stages), with room for alignment.
 fn scan_shared_bytes(config: &Config, device: &DeviceProfile) -> u64 {
-    let element = u64::from(config.kernel.element().bytes());
+    let kernel = &config.kernel;
+    let element = u64::from(kernel.element().bytes());
     let size = u64::from(config.workgroup_size);
     let subgroup_size = u64::from(device.subgroup_size);
-    let totals = match config.kernel.block_scan {
-        BlockScan::Raking => ((size / subgroup_size) | 1) * subgroup_size,
+    let subgroups = size / subgroup_size;
+    let totals = match kernel.block_scan {
+        _ if kernel.family == Family::Persistent => 0,
+        BlockScan::Raking => (subgroups | 1) * subgroup_size,
         BlockScan::Blelloch => size + size / 32,
+        BlockScan::Subgroup => subgroups,
     };
-    const SCALARS: u64 = 3;
+    let shares = match kernel.family {
+        Family::Persistent if kernel.rendezvous == Rendezvous::Flags => 4 * (subgroups + 5),
+        Family::Persistent => 3 * subgroups + 4,
+        Family::ChainedScan if matches!(kernel.lookback, Lookback::Gather | Lookback::TwoLevel) => subgroups,
+        Family::Recompute => subgroups,
+        _ => 0,
+    };
+    const SCALARS: u64 = 6;
     const ALIGNMENT: u64 = 64;
-    element * (totals + SCALARS) + ALIGNMENT
+    element * (totals + shares + SCALARS) + ALIGNMENT
 }
 
 /// The fewest rounds in which the transposition fits the shared memory; `None` where it does not in any.
@@ -310,8 +571,8 @@ fn transpose_rounds(config: &Config, device: &DeviceProfile) -> Option<u32> {
         return Some(1);
     }
     let free = u64::from(device.max_shared_bytes).checked_sub(scan_shared_bytes(config, device))?;
-    std::iter::successors(Some(1), |rounds| Some(rounds * 2))
-        .take_while(|&rounds| rounds <= config.kernel.batch_size)
+    (1..=config.kernel.batch_size)
+        .filter(|rounds| config.kernel.batch_size.is_multiple_of(*rounds))
         .find(|&rounds| exchange_bytes(config, rounds, device) <= free)
 }
 
@@ -319,8 +580,9 @@ fn transposes(config: &Config) -> bool {
     config.kernel.load_layout == LoadLayout::Transposed && config.kernel.batch_size > 1
 }
 
-/// Bytes of shared memory of a config; `None` where no number of rounds makes its transposition fit.
-fn shared_bytes(config: &Config, device: &DeviceProfile) -> Option<u64> {
+/// Bytes of shared memory of a config, an upper bound; `None` where no number of rounds makes its transposition fit.
+#[must_use]
+pub fn shared_bytes(config: &Config, device: &DeviceProfile) -> Option<u64> {
     let rounds = transpose_rounds(config, device)?;
     let exchange = if transposes(config) { exchange_bytes(config, rounds, device) } else { 0 };
     Some(scan_shared_bytes(config, device) + exchange)
@@ -341,11 +603,13 @@ pub fn copy(n: u64, shape: (u32, u32), device: &DeviceProfile) -> Plan {
         n,
         bytes_moved: 2 * n * u64::from(Element::U32.bytes()),
         result: Expected::Copy,
-        scratch: Scratch { bytes: 0, format: ScratchFormat::None, fill_each_call: false },
+        scratch: Scratch { bytes: 0, content: Content::None },
         passes: vec![Pass {
             bindings: vec![Binding::Input, Binding::Output],
             words: vec![word(n)],
             workgroups: n.div_ceil(tile),
+            tickets: None,
+            co_resident: false,
             shader,
         }],
     }
@@ -396,8 +660,15 @@ fn helper(
         n: words,
         bytes_moved: 0,
         result,
-        scratch: Scratch { bytes: 0, format: ScratchFormat::None, fill_each_call: false },
-        passes: vec![Pass { workgroups: words.div_ceil(tile), shader, bindings, words: constants }],
+        scratch: Scratch { bytes: 0, content: Content::None },
+        passes: vec![Pass {
+            workgroups: words.div_ceil(tile),
+            tickets: None,
+            co_resident: false,
+            shader,
+            bindings,
+            words: constants,
+        }],
     }
 }
 

@@ -6,8 +6,15 @@ use std::sync::Arc;
 /// Words behind the last output element that every plan leaves alone: they show writes past the end.
 pub const GUARD_WORDS: u64 = 256;
 
-/// Bytes at the start of the scratch memory that hold the ticket, on a cache line of its own.
+/// Bytes at the start of the scratch memory that hold the ticket and the count of leavers, on a cache line of their own.
 pub const TICKET_BYTES: u64 = 256;
+
+/// Words for the sums of groups of tiles, of 8 bytes each. They stand behind the ticket, always at the same place, so that
+/// words of different meaning never stand at the same address.
+pub const GROUP_WORDS: u64 = 1 << 16;
+
+/// Where the tile states begin in the scratch memory, in bytes.
+pub const STATES_OFFSET: u64 = TICKET_BYTES + 8 * GROUP_WORDS;
 
 /// What one call of a kernel, or of one of the helpers around it, consists of.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,26 +42,26 @@ pub enum Expected {
     Copy,
 }
 
-/// Scratch memory that a plan shares with all other plans of a session: the ticket, then the tile states.
+/// Scratch memory that a plan shares with all other plans of a session: the ticket, the sums of groups, the tile states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scratch {
     /// Bytes in use, ticket included; 0: none.
     pub bytes: u64,
-    /// What the words mean. Words of another format are never read: the memory is filled when it changes.
-    pub format: ScratchFormat,
-    /// Whether the memory has to be filled with zeros before each call, as a part of the call.
-    pub fill_each_call: bool,
+    /// What the plan expects there before a call, and what it leaves.
+    pub content: Content,
 }
 
-/// The meaning of the words of the scratch memory.
+/// What scratch memory holds between calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ScratchFormat {
-    /// No scratch memory.
+pub enum Content {
+    /// There is none.
     None,
-    /// 64-bit tile states with epoch tags.
-    Word64,
-    /// 32-bit packed tile states without tags.
-    Packed,
+    /// Anything: the plan clears its memory before each call, as a part of the call.
+    Anything,
+    /// Words that carry the epoch of an earlier call, or zero; and a ticket that has counted on.
+    Tagged,
+    /// Zeros, which the last workgroup of a call leaves behind.
+    Zeros,
 }
 
 /// One dispatch.
@@ -68,6 +75,10 @@ pub struct Pass {
     pub words: Vec<Word>,
     /// Workgroups that have to start; a backend spreads them over dimensions and may start more.
     pub workgroups: u64,
+    /// Tickets that are taken beside one per workgroup that starts; `None`: no tickets at all.
+    pub tickets: Option<u32>,
+    /// Whether all workgroups have to run at the same time, so that no more than these may start.
+    pub co_resident: bool,
 }
 
 /// Memory of the session that a pass works on.
@@ -92,7 +103,7 @@ pub enum Binding {
 pub enum Word {
     /// This value.
     Value(u32),
-    /// The epoch of the call (see [`ScratchFormat::Word64`]): different from all that the scratch memory has seen.
+    /// The epoch of the call (see [`Content::Tagged`]): different from all that the scratch memory has seen.
     Epoch,
     /// The value of the ticket before the call.
     TicketBase,

@@ -3,25 +3,34 @@
 //! A label is made of tags joined by dots, in this order; parameters at their default are left out:
 //!
 //! ```text
-//! label     = kernel "." "wg" SIZE [ "." "g" COUNT ]
-//! kernel    = "b" BATCH "." vector "." lookback "." block [ "." layout ] [ "." state ] [ "." reset ]
-//! vector    = "scalar" | "vec2" | "vec4"
-//! lookback  = "seq" | "par"
-//! block     = "rake" | "blelloch"
-//! layout    = "direct"                     (default: transposed)
-//! state     = "word64" | "packed"          (default: auto)
-//! reset     = "fill" | "epoch"             (default: auto)
+//! label      = kernel "." "wg" SIZE [ "." "g" COUNT | "." "u" COUNT ]
+//! kernel     = [ family "." ] "b" BATCH "." vector "." lookback "." block [ "." layout ] [ "." order ] [ "." publish ]
+//!              [ "." rendezvous ] [ "." "width" WIDTH ] [ "." backoff ] [ "." "stride" STRIDE ] [ "." state ] [ "." reset ]
+//! family     = "one" | "redo" | "pers"     (default: the chained scan)
+//! vector     = "scalar" | "vec2" | "vec4"
+//! lookback   = "seq" | "par" | "gather" | "two" | "none"
+//! block      = "rake" | "blelloch" | "sub"
+//! layout     = "direct" | "striped"        (default: transposed)
+//! order      = "wgid" | "robin"            (default: ticket)
+//! publish    = "early"                     (default: after the scan)
+//! rendezvous = "flags"                     (default: barrier)
+//! backoff    = "pause" | "backoff"         (default: none)
+//! state      = "word64" | "packed"         (default: auto)
+//! reset      = "fill" | "epoch" | "clean"  (default: auto)
 //! ```
 //!
-//! `b4.vec4.par.rake.wg256.g1024` is a complete label. Printing and parsing are inverse: a label in another order
-//! is refused.
+//! WIDTH and STRIDE are 1 by default. `b4.vec4.par.rake.wg256.g1024` is a complete label. Printing and parsing are
+//! inverse: a label in another order, or with a default written out, is refused.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::space::{MAX_BATCH_SIZE, MAX_WORKGROUP_SIZE, MAX_WORKGROUPS};
+use crate::space::{
+    MAX_BATCH_SIZE, MAX_LOOKBACK_WIDTH, MAX_STATE_STRIDE, MAX_WORKGROUP_SIZE, MAX_WORKGROUPS,
+    MAX_WORKGROUPS_PER_UNIT,
+};
 
 /// A parameter whose values have one word in space files and CSV, and one tag in labels.
 pub trait Parameter: Copy + PartialEq + Sized + 'static {
@@ -79,6 +88,13 @@ parameter! {
     Family, "family", {
         /// One pass over tiles that pass their running total along (thesis 3.1).
         ChainedScan = "chained-scan" / "",
+        /// One workgroup goes over everything, with a carry.
+        OneWorkgroup = "one-workgroup" / "one",
+        /// Every workgroup adds up all elements before its tile itself, and waits for nobody.
+        Recompute = "recompute" / "redo",
+        /// Workgroups go from tile to tile, and publish the total of the next before they wait for the prefix of the
+        /// current one.
+        Persistent = "persistent" / "pers",
     }
 }
 parameter! {
@@ -99,6 +115,12 @@ parameter! {
         Sequential = "sequential" / "seq",
         /// One subgroup looks at a window of tiles at a time.
         Parallel = "parallel" / "par",
+        /// All invocations read the totals of all predecessors, in one hop; nobody publishes an inclusive prefix.
+        Gather = "gather" / "gather",
+        /// The same in two levels: tiles of the own group, and the sums of the groups before it.
+        TwoLevel = "two-level" / "two",
+        /// There is nothing to look back at.
+        None = "none" / "none",
     }
 }
 parameter! {
@@ -108,6 +130,8 @@ parameter! {
         Raking = "raking" / "rake",
         /// Work-efficient up-sweep and down-sweep by all invocations (Blelloch 1990).
         Blelloch = "blelloch" / "blelloch",
+        /// Each subgroup scans its own part, then reads the totals of all subgroups.
+        Subgroup = "subgroup" / "sub",
     }
 }
 parameter! {
@@ -117,6 +141,48 @@ parameter! {
         Transposed = "transposed" / "",
         /// Each invocation loads its own vectors.
         Direct = "direct" / "direct",
+        /// Each subgroup owns rows of successive vectors and scans row by row.
+        Striped = "striped" / "striped",
+    }
+}
+parameter! {
+    /// Which tile a workgroup works on.
+    TileOrder, "tile_order", {
+        /// The next one, by an atomic counter: in the order in which workgroups start.
+        Ticket = "ticket" / "",
+        /// The one with the number of the workgroup.
+        WorkgroupId = "workgroup-id" / "wgid",
+        /// Every so-manieth one, where all workgroups run at the same time.
+        RoundRobin = "round-robin" / "robin",
+    }
+}
+parameter! {
+    /// When the total of a tile is published.
+    Publish, "publish", {
+        /// After the items are scanned.
+        AfterScan = "after-scan" / "",
+        /// Before: the items are added up first, and scanned while the total is on its way.
+        BeforeScan = "before-scan" / "early",
+    }
+}
+parameter! {
+    /// How the subgroups of a persistent workgroup wait for each other.
+    Rendezvous, "rendezvous", {
+        /// At barriers of the workgroup.
+        Barrier = "barrier" / "",
+        /// On flags in shared memory, each subgroup on its own.
+        Flags = "flags" / "flags",
+    }
+}
+parameter! {
+    /// What an invocation does before it looks again at a state that is not there yet.
+    BackOff, "back_off", {
+        /// Nothing.
+        None = "none" / "",
+        /// A short pause.
+        Fixed = "fixed" / "pause",
+        /// A pause that doubles every time, up to a limit.
+        Exponential = "exponential" / "backoff",
     }
 }
 parameter! {
@@ -139,6 +205,8 @@ parameter! {
         Fill = "fill" / "fill",
         /// The state word carries the number of the call; the ticket counts on. Nothing is cleared.
         Epoch = "epoch" / "epoch",
+        /// The last workgroup of a call clears what the call has written, inside the measured time.
+        Clean = "clean" / "clean",
     }
 }
 parameter! {
@@ -187,9 +255,11 @@ impl Element {
 
 /// What is compiled in, apart from the workgroup size: the unit that one application would ship.
 ///
-/// Family, mode, element and operator have one value so far and are not stored; they join as they gain values.
+/// Mode, element and operator have one value so far and are not stored; they join as they gain values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Kernel {
+    /// How the device-wide scan is organised.
+    pub family: Family,
     /// Vectors that one invocation loads per tile.
     pub batch_size: u32,
     /// Elements per vector.
@@ -200,6 +270,18 @@ pub struct Kernel {
     pub block_scan: BlockScan,
     /// How vectors reach their invocations.
     pub load_layout: LoadLayout,
+    /// Which tile a workgroup works on.
+    pub tile_order: TileOrder,
+    /// When the total of a tile is published.
+    pub publish: Publish,
+    /// How subgroups wait for each other.
+    pub rendezvous: Rendezvous,
+    /// Tile states that one invocation of a parallel lookback looks at at once.
+    pub lookback_width: u32,
+    /// What happens between two looks at a state.
+    pub back_off: BackOff,
+    /// Words from one tile state to the next; 1: no gaps.
+    pub state_stride: u32,
     /// How tiles publish.
     pub tile_state: TileState,
     /// How stale tile states are told apart.
@@ -215,15 +297,11 @@ pub struct Config {
     pub workgroup_size: u32,
     /// Workgroups per call, where the config fixes them; otherwise they follow from the input size.
     pub workgroups: Option<u32>,
+    /// Workgroups per compute unit of the device, for kernels whose workgroups go from tile to tile.
+    pub workgroups_per_unit: Option<u32>,
 }
 
 impl Kernel {
-    /// The family of the kernel.
-    #[must_use]
-    pub fn family(&self) -> Family {
-        Family::ChainedScan
-    }
-
     /// Which prefixes it writes.
     #[must_use]
     pub fn mode(&self) -> Mode {
@@ -277,19 +355,25 @@ impl Config {
 
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "b{}.{}.{}.{}",
-            self.batch_size,
+        let number = |tag: &str, value: u32| if value == 1 { String::new() } else { format!("{tag}{value}") };
+        let tags = [
+            self.family.tag(),
+            &format!("b{}", self.batch_size),
             self.vector_width.tag(),
             self.lookback.tag(),
-            self.block_scan.tag()
-        )?;
-        let optional = [self.load_layout.tag(), self.tile_state.tag(), self.reset.tag()];
-        for tag in optional.into_iter().filter(|tag| !tag.is_empty()) {
-            write!(f, ".{tag}")?;
-        }
-        Ok(())
+            self.block_scan.tag(),
+            self.load_layout.tag(),
+            self.tile_order.tag(),
+            self.publish.tag(),
+            self.rendezvous.tag(),
+            &number("width", self.lookback_width),
+            self.back_off.tag(),
+            &number("stride", self.state_stride),
+            self.tile_state.tag(),
+            self.reset.tag(),
+        ];
+        let tags: Vec<&str> = tags.into_iter().filter(|tag| !tag.is_empty()).collect();
+        f.write_str(&tags.join("."))
     }
 }
 
@@ -298,6 +382,9 @@ impl fmt::Display for Config {
         write!(f, "{}.wg{}", self.kernel, self.workgroup_size)?;
         if let Some(workgroups) = self.workgroups {
             write!(f, ".g{workgroups}")?;
+        }
+        if let Some(workgroups) = self.workgroups_per_unit {
+            write!(f, ".u{workgroups}")?;
         }
         Ok(())
     }
@@ -338,6 +425,14 @@ impl<'a> Tags<'a> {
         Some(number)
     }
 
+    /// The same for numbers whose default is 1, which is not written out.
+    fn beyond_one(&mut self, prefix: &str, most: u32) -> Option<u32> {
+        if self.rest.peek().is_some_and(|tag| tag.strip_prefix(prefix) == Some("1")) {
+            return None;
+        }
+        self.number(prefix, most)
+    }
+
     /// Takes the next tag if it is the tag of a value of `P`.
     fn value<P: Parameter>(&mut self) -> Option<P> {
         let tag = *self.rest.peek()?;
@@ -362,15 +457,23 @@ impl<'a> Tags<'a> {
     }
 
     fn kernel(&mut self) -> Result<Kernel, LabelError> {
+        let family = self.value().unwrap_or(Family::ChainedScan);
         let batch_size = self
             .number("b", MAX_BATCH_SIZE)
             .ok_or_else(|| self.expected(&format!("the batch size (b1 to b{MAX_BATCH_SIZE})")))?;
         Ok(Kernel {
+            family,
             batch_size,
             vector_width: self.required()?,
             lookback: self.required()?,
             block_scan: self.required()?,
             load_layout: self.value().unwrap_or(LoadLayout::Transposed),
+            tile_order: self.value().unwrap_or(TileOrder::Ticket),
+            publish: self.value().unwrap_or(Publish::AfterScan),
+            rendezvous: self.value().unwrap_or(Rendezvous::Barrier),
+            lookback_width: self.beyond_one("width", MAX_LOOKBACK_WIDTH).unwrap_or(1),
+            back_off: self.value().unwrap_or(BackOff::None),
+            state_stride: self.beyond_one("stride", MAX_STATE_STRIDE).unwrap_or(1),
             tile_state: self.value().unwrap_or(TileState::Auto),
             reset: self.value().unwrap_or(Reset::Auto),
         })
@@ -402,7 +505,11 @@ impl FromStr for Config {
             .number("wg", MAX_WORKGROUP_SIZE)
             .ok_or_else(|| tags.expected(&format!("the workgroup size (wg1 to wg{MAX_WORKGROUP_SIZE})")))?;
         let workgroups = tags.number("g", MAX_WORKGROUPS);
+        let workgroups_per_unit = match workgroups {
+            Some(_) => None,
+            None => tags.number("u", MAX_WORKGROUPS_PER_UNIT),
+        };
         tags.end()?;
-        Ok(Self { kernel, workgroup_size, workgroups })
+        Ok(Self { kernel, workgroup_size, workgroups, workgroups_per_unit })
     }
 }

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use crate::record::{COLUMNS, Record, SCHEMA};
+use crate::record::{COLUMNS, FIRST_COLUMNS, Record, SCHEMA};
 
 /// Why a file of records cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -172,7 +172,7 @@ fn column_order(header: &csv::StringRecord, path: &Path) -> Result<Vec<usize>, C
             }
         }
     }
-    match (0..COLUMNS.len()).find(|index| !order.contains(index)) {
+    match (0..FIRST_COLUMNS).find(|index| !order.contains(index)) {
         Some(index) => Err(CsvError::MissingColumn { path: path.to_owned(), column: COLUMNS[index].name }),
         None => Ok(order),
     }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Reset, TileState};
+use crate::safe_devices::{Guarantee, Residency};
 
 /// Whether a device is a chip or a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -49,6 +50,9 @@ pub struct DeviceProfile {
     pub max_allocation_bytes: u64,
     /// The largest device-local heap, in bytes.
     pub memory_bytes: u64,
+    /// Compute units (streaming multiprocessors, compute units, cores), where the driver tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compute_units: Option<u32>,
     /// Whether buffers can be addressed directly (no limit of the binding range then).
     pub buffer_addresses: bool,
     /// Whether shaders have 64-bit integers and 64-bit atomics on buffers.
@@ -60,6 +64,12 @@ pub struct DeviceProfile {
     /// What `auto` stands for because of a known issue of the device, not because of what it can do.
     #[serde(default, skip_serializing_if = "Forced::is_empty")]
     pub forced: Forced,
+    /// What the device keeps beyond what Vulkan promises (see [`crate::safe_devices`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guarantees: Vec<Guarantee>,
+    /// What one compute unit holds at a time, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub residency: Option<Residency>,
 }
 
 /// Values that parameters with the value `auto` get on a device, whatever it can do

@@ -39,14 +39,23 @@ type Value = fn(&Config) -> String;
 /// The names that a condition may have, with what a config has there.
 const KEYS: &[(&str, Value)] = &[
     ("config", |config| config.to_string()),
-    ("family", |config| config.kernel.family().word().to_owned()),
+    ("family", |config| config.kernel.family.word().to_owned()),
     ("batch_size", |config| config.kernel.batch_size.to_string()),
     ("vector_width", |config| config.kernel.vector_width.word().to_owned()),
     ("workgroup_size", |config| config.workgroup_size.to_string()),
     ("workgroups", |config| config.workgroups.map_or(String::new(), |count| count.to_string())),
+    ("workgroups_per_unit", |config| {
+        config.workgroups_per_unit.map_or(String::new(), |count| count.to_string())
+    }),
     ("lookback", |config| config.kernel.lookback.word().to_owned()),
     ("block_scan", |config| config.kernel.block_scan.word().to_owned()),
     ("load_layout", |config| config.kernel.load_layout.word().to_owned()),
+    ("tile_order", |config| config.kernel.tile_order.word().to_owned()),
+    ("publish", |config| config.kernel.publish.word().to_owned()),
+    ("rendezvous", |config| config.kernel.rendezvous.word().to_owned()),
+    ("lookback_width", |config| config.kernel.lookback_width.to_string()),
+    ("back_off", |config| config.kernel.back_off.word().to_owned()),
+    ("state_stride", |config| config.kernel.state_stride.to_string()),
     ("tile_state", |config| config.kernel.tile_state.word().to_owned()),
     ("reset", |config| config.kernel.reset.word().to_owned()),
 ];

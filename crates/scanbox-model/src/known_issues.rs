@@ -254,7 +254,7 @@ impl Issue {
 }
 
 impl DeviceMatch {
-    fn matches(&self, device: &DeviceProfile) -> bool {
+    pub(crate) fn matches(&self, device: &DeviceProfile) -> bool {
         let has = |text: &str, part: &Option<String>| {
             part.as_ref().is_none_or(|part| text.to_lowercase().contains(&part.to_lowercase()))
         };

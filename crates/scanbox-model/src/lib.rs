@@ -6,12 +6,14 @@
 //! Neighbours: `scanbox-kernels` turns a config into an executable plan, `scanbox-runner` turns a plan into a
 //! record, `scanbox-analysis` turns records into answers.
 
+#[macro_use]
 pub mod config;
 pub mod sizes;
 pub mod space;
 pub mod filter;
 pub mod device;
 pub mod known_issues;
+pub mod safe_devices;
 pub mod record;
 pub mod csv_file;
 pub mod metadata;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::{
-    BlockScan, Config, Element, Family, LoadLayout, Lookback, Mode, Operator, Parameter, Reset, TileState,
-    VectorWidth,
+    BackOff, BlockScan, Config, Element, Family, LoadLayout, Lookback, Mode, Operator, Parameter, Publish,
+    Rendezvous, Reset, TileOrder, TileState, VectorWidth,
 };
 use crate::units::throughput_gbps;
 
@@ -177,6 +177,22 @@ pub struct Record {
     pub drift_pct: Option<f64>,
     /// When the row was finished, UTC.
     pub timestamp_utc: String,
+    /// Which tile a workgroup works on.
+    pub tile_order: Option<TileOrder>,
+    /// When totals are published.
+    pub publish: Option<Publish>,
+    /// How subgroups wait for each other.
+    pub rendezvous: Option<Rendezvous>,
+    /// Tile states that an invocation looks at at once.
+    pub lookback_width: Option<u32>,
+    /// What happens between two looks.
+    pub back_off: Option<BackOff>,
+    /// Words from one tile state to the next.
+    pub state_stride: Option<u32>,
+    /// Workgroups per compute unit.
+    pub workgroups_per_unit: Option<u32>,
+    /// Shared memory of a workgroup, in bytes.
+    pub shared_bytes: Option<u32>,
 }
 
 /// Which of the two times an answer is about.
@@ -294,6 +310,10 @@ parameter_cell!(
     Lookback,
     BlockScan,
     LoadLayout,
+    TileOrder,
+    Publish,
+    Rendezvous,
+    BackOff,
     TileState,
     Reset
 );
@@ -401,4 +421,16 @@ pub const COLUMNS: &[Column] = &[
     column!(order_index),
     column!(drift_pct),
     column!(timestamp_utc),
+    // Appended: files without them are read as well.
+    column!(tile_order),
+    column!(publish),
+    column!(rendezvous),
+    column!(lookback_width),
+    column!(back_off),
+    column!(state_stride),
+    column!(workgroups_per_unit),
+    column!(shared_bytes),
 ];
+
+/// Columns that the first version of the schema had: a file has to have these.
+pub const FIRST_COLUMNS: usize = 51;

@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{
-    BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Reset, TileState, VectorWidth,
+    BackOff, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset,
+    TileOrder, TileState, VectorWidth,
 };
 use crate::device::DeviceProfile;
 use crate::sizes::Sizes;
@@ -46,31 +47,60 @@ pub struct Block {
     /// Workgroups per call; left out, they follow from the size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workgroups: Option<Numbers>,
+    /// Workgroups per compute unit, for kernels whose workgroups go from tile to tile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workgroups_per_unit: Option<Vec<u32>>,
+    /// The sizes of this block, where they are not those of the space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Sizes>,
     /// Lookbacks.
     pub lookback: Vec<Lookback>,
     /// Block scans.
     pub block_scan: Vec<BlockScan>,
     /// Load layouts.
-    #[serde(default = "default_load_layout")]
+    #[serde(default = "only::<LoadLayout>")]
     pub load_layout: Vec<LoadLayout>,
+    /// Tile orders.
+    #[serde(default = "only::<TileOrder>", skip_serializing_if = "is_default")]
+    pub tile_order: Vec<TileOrder>,
+    /// When totals are published.
+    #[serde(default = "only::<Publish>", skip_serializing_if = "is_default")]
+    pub publish: Vec<Publish>,
+    /// How subgroups wait for each other.
+    #[serde(default = "only::<Rendezvous>", skip_serializing_if = "is_default")]
+    pub rendezvous: Vec<Rendezvous>,
+    /// Tile states that an invocation looks at at once.
+    #[serde(default = "only_one", skip_serializing_if = "is_one")]
+    pub lookback_width: Vec<u32>,
+    /// What happens between two looks.
+    #[serde(default = "only::<BackOff>", skip_serializing_if = "is_default")]
+    pub back_off: Vec<BackOff>,
+    /// Words from one tile state to the next.
+    #[serde(default = "only_one", skip_serializing_if = "is_one")]
+    pub state_stride: Vec<u32>,
     /// Tile states.
-    #[serde(default = "auto_tile_state")]
+    #[serde(default = "only::<TileState>")]
     pub tile_state: Vec<TileState>,
     /// Resets.
-    #[serde(default = "auto_reset")]
+    #[serde(default = "only::<Reset>")]
     pub reset: Vec<Reset>,
 }
 
-fn default_load_layout() -> Vec<LoadLayout> {
-    vec![LoadLayout::Transposed]
+/// The default of an optional list: the first value, which is the one that labels leave out.
+fn only<P: Parameter>() -> Vec<P> {
+    vec![P::VALUES[0]]
 }
 
-fn auto_tile_state() -> Vec<TileState> {
-    vec![TileState::Auto]
+fn is_default<P: Parameter>(values: &[P]) -> bool {
+    values == only::<P>()
 }
 
-fn auto_reset() -> Vec<Reset> {
-    vec![Reset::Auto]
+fn only_one() -> Vec<u32> {
+    vec![1]
+}
+
+fn is_one(values: &[u32]) -> bool {
+    values == [1]
 }
 
 /// Numbers of a launch shape: a list, or the powers of two of a range whose ends may be named after the device.
@@ -293,37 +323,55 @@ impl Block {
         fn filled<T>(key: &'static str, values: &[T]) -> Result<(), (&'static str, String)> {
             if values.is_empty() { Err((key, "the list is empty".to_owned())) } else { Ok(()) }
         }
-        fn powers(key: &'static str, values: &[u32], most: u32) -> Result<(), (&'static str, String)> {
+        fn upto(key: &'static str, values: &[u32], most: u32) -> Result<(), (&'static str, String)> {
             filled(key, values)?;
-            match values.iter().find(|&&value| !value.is_power_of_two() || value > most) {
+            match values.iter().find(|&&value| value == 0 || value > most) {
                 Some(value) => {
-                    Err((key, format!("{value} is no power of two from 1 to {most}, so no device can do it")))
+                    Err((key, format!("{value} is no number from 1 to {most}, so no device can do it")))
                 }
                 None => Ok(()),
             }
         }
         fn numbers(key: &'static str, values: &Numbers, most: u32) -> Result<(), (&'static str, String)> {
             match values {
-                Numbers::List(list) => powers(key, list, most),
+                Numbers::List(list) => upto(key, list, most),
                 // Any subgroup size and limit do: this is about the grammar.
                 Numbers::Range(_) => values
                     .resolve(1, most)
                     .map_err(|reason| (key, reason))
-                    .and_then(|list| powers(key, &list, most)),
+                    .and_then(|list| upto(key, &list, most)),
             }
         }
         filled(Family::NAME, &self.family)?;
-        powers("batch_size", &self.batch_size, MAX_BATCH_SIZE)?;
+        upto("batch_size", &self.batch_size, MAX_BATCH_SIZE)?;
         filled(VectorWidth::NAME, &self.vector_width)?;
         numbers("workgroup_size", &self.workgroup_size, MAX_WORKGROUP_SIZE)?;
         if let Some(workgroups) = &self.workgroups {
             numbers("workgroups", workgroups, MAX_WORKGROUPS)?;
         }
+        if let Some(workgroups) = &self.workgroups_per_unit {
+            upto("workgroups_per_unit", workgroups, MAX_WORKGROUPS_PER_UNIT)?;
+            if self.workgroups.is_some() {
+                let reason = "`workgroups` fixes the size, this does not: a block has one of them";
+                return Err(("workgroups_per_unit", reason.to_owned()));
+            }
+        }
         filled(Lookback::NAME, &self.lookback)?;
         filled(BlockScan::NAME, &self.block_scan)?;
         filled(LoadLayout::NAME, &self.load_layout)?;
+        filled(TileOrder::NAME, &self.tile_order)?;
+        filled(Publish::NAME, &self.publish)?;
+        filled(Rendezvous::NAME, &self.rendezvous)?;
+        upto("lookback_width", &self.lookback_width, MAX_LOOKBACK_WIDTH)?;
+        filled(BackOff::NAME, &self.back_off)?;
+        upto("state_stride", &self.state_stride, MAX_STATE_STRIDE)?;
         filled(TileState::NAME, &self.tile_state)?;
         filled(Reset::NAME, &self.reset)
+    }
+
+    /// The sizes of the block in a space with these.
+    fn sizes<'a>(&'a self, of_space: &'a Sizes) -> impl Iterator<Item = u64> + use<'a> {
+        of_space.iter().filter(|&n| self.sizes.as_ref().is_none_or(|sizes| sizes.contains(n)))
     }
 
     /// How many points the raw product has at most, on any device.
@@ -334,15 +382,23 @@ impl Block {
             Numbers::Range(_) => 32,
         };
         let lists = [
+            self.family.len(),
             self.batch_size.len(),
             self.vector_width.len(),
             self.lookback.len(),
             self.block_scan.len(),
             self.load_layout.len(),
+            self.tile_order.len(),
+            self.publish.len(),
+            self.rendezvous.len(),
+            self.lookback_width.len(),
+            self.back_off.len(),
+            self.state_stride.len(),
             self.tile_state.len(),
             self.reset.len(),
+            self.workgroups_per_unit.as_ref().map_or(1, Vec::len),
             count(&self.workgroup_size),
-            self.workgroups.as_ref().map_or(sizes.iter().count(), count),
+            self.workgroups.as_ref().map_or(self.sizes(sizes).count(), count),
         ];
         lists.iter().fold(1, |product, &length| product.saturating_mul(length as u64))
     }
@@ -365,44 +421,63 @@ impl Block {
         let mut points = Vec::new();
         for kernel in self.kernels() {
             for &workgroup_size in &workgroup_sizes {
-                let config = Config { kernel, workgroup_size, workgroups: None };
-                match &workgroups {
-                    Some(counts) => points.extend(counts.iter().map(|&count| Point {
+                let config = Config { kernel, workgroup_size, workgroups: None, workgroups_per_unit: None };
+                match (&workgroups, &self.workgroups_per_unit) {
+                    (Some(counts), _) => points.extend(counts.iter().map(|&count| Point {
                         n: config.tile_elements() * u64::from(count),
                         config: Config { workgroups: Some(count), ..config },
                     })),
-                    None => points.extend(sizes.iter().map(|n| Point { n, config })),
+                    (None, Some(per_unit)) => points.extend(per_unit.iter().flat_map(|&count| {
+                        let config = Config { workgroups_per_unit: Some(count), ..config };
+                        self.sizes(sizes).map(move |n| Point { n, config })
+                    })),
+                    (None, None) => points.extend(self.sizes(sizes).map(|n| Point { n, config })),
                 }
             }
         }
         points
     }
 
+    /// The product of all lists that make up a kernel.
     fn kernels(&self) -> Vec<Kernel> {
-        let mut kernels = Vec::new();
-        for &batch_size in &self.batch_size {
-            for &vector_width in &self.vector_width {
-                for &lookback in &self.lookback {
-                    for &block_scan in &self.block_scan {
-                        for &load_layout in &self.load_layout {
-                            for &tile_state in &self.tile_state {
-                                kernels.extend(self.reset.iter().map(|&reset| Kernel {
-                                    batch_size,
-                                    vector_width,
-                                    lookback,
-                                    block_scan,
-                                    load_layout,
-                                    tile_state,
-                                    reset,
-                                }));
-                            }
-                        }
-                    }
-                }
-            }
-        }
+        let mut kernels = vec![Kernel {
+            family: self.family[0],
+            batch_size: self.batch_size[0],
+            vector_width: self.vector_width[0],
+            lookback: self.lookback[0],
+            block_scan: self.block_scan[0],
+            load_layout: self.load_layout[0],
+            tile_order: self.tile_order[0],
+            publish: self.publish[0],
+            rendezvous: self.rendezvous[0],
+            lookback_width: self.lookback_width[0],
+            back_off: self.back_off[0],
+            state_stride: self.state_stride[0],
+            tile_state: self.tile_state[0],
+            reset: self.reset[0],
+        }];
+        each(&mut kernels, &self.family, |kernel, family| Kernel { family, ..kernel });
+        each(&mut kernels, &self.batch_size, |kernel, batch_size| Kernel { batch_size, ..kernel });
+        each(&mut kernels, &self.vector_width, |kernel, vector_width| Kernel { vector_width, ..kernel });
+        each(&mut kernels, &self.lookback, |kernel, lookback| Kernel { lookback, ..kernel });
+        each(&mut kernels, &self.block_scan, |kernel, block_scan| Kernel { block_scan, ..kernel });
+        each(&mut kernels, &self.load_layout, |kernel, load_layout| Kernel { load_layout, ..kernel });
+        each(&mut kernels, &self.tile_order, |kernel, tile_order| Kernel { tile_order, ..kernel });
+        each(&mut kernels, &self.publish, |kernel, publish| Kernel { publish, ..kernel });
+        each(&mut kernels, &self.rendezvous, |kernel, rendezvous| Kernel { rendezvous, ..kernel });
+        each(&mut kernels, &self.lookback_width, |kernel, lookback_width| Kernel { lookback_width, ..kernel });
+        each(&mut kernels, &self.back_off, |kernel, back_off| Kernel { back_off, ..kernel });
+        each(&mut kernels, &self.state_stride, |kernel, state_stride| Kernel { state_stride, ..kernel });
+        each(&mut kernels, &self.tile_state, |kernel, tile_state| Kernel { tile_state, ..kernel });
+        each(&mut kernels, &self.reset, |kernel, reset| Kernel { reset, ..kernel });
         kernels
     }
+}
+
+/// Replaces each kernel by one per value.
+fn each<T: Copy>(kernels: &mut Vec<Kernel>, values: &[T], with: impl Fn(Kernel, T) -> Kernel) {
+    let all = kernels.iter().flat_map(|&kernel| values.iter().map(move |&value| (kernel, value)));
+    *kernels = all.map(|(kernel, value)| with(kernel, value)).collect();
 }
 
 /// More configs than this are days of measuring, and a mistake in the file.
@@ -411,5 +486,11 @@ const MAX_POINTS: u64 = 1 << 18;
 pub const MAX_BATCH_SIZE: u32 = 64;
 /// The largest maxComputeWorkGroupInvocations that any device reports so far.
 pub const MAX_WORKGROUP_SIZE: u32 = 4096;
+/// Wider windows than this do not fit the registers of a lookback.
+pub const MAX_LOOKBACK_WIDTH: u32 = 8;
+/// Words of 8 bytes, so 128 bytes: states that are further apart than a cache line gain nothing.
+pub const MAX_STATE_STRIDE: u32 = 16;
+/// More workgroups than this run on no compute unit.
+pub const MAX_WORKGROUPS_PER_UNIT: u32 = 64;
 /// Workgroup counts are counted in 31 bits, as on NVIDIA's first dimension.
 pub const MAX_WORKGROUPS: u32 = 1 << 30;

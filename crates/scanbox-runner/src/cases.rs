@@ -7,9 +7,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use scanbox_kernels::catalog;
-use scanbox_kernels::plan::{Plan, ScratchFormat};
+use scanbox_kernels::plan::{Content, Plan};
 use scanbox_kernels::reference::{Input, InputKind};
-use scanbox_model::config::{Config, TileState};
+use scanbox_model::config::{Config, Lookback, TileState};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::space::Rejection;
 use serde::{Deserialize, Serialize};
@@ -127,10 +127,13 @@ impl Circumstance {
         // State 2 of epoch 2, the first one on new memory; of value 2 for the packed word.
         const COMING: u32 = 10;
         match self {
-            _ if plan.scratch.format == ScratchFormat::None => None,
-            Self::Garbage if plan.scratch.fill_each_call => Some(Garbage::Unnoticed(OLD)),
-            Self::Garbage => Some(Garbage::InTileStates(OLD)),
-            Self::NewMemory => Some(Garbage::InNewMemory(COMING)),
+            Self::NewMemory if plan.scratch.content != Content::None => Some(Garbage::InNewMemory(COMING)),
+            Self::Garbage => match plan.scratch.content {
+                Content::Anything => Some(Garbage::Unnoticed(OLD)),
+                Content::Tagged => Some(Garbage::InTileStates(OLD)),
+                // Zeros have to be zeros.
+                Content::Zeros | Content::None => None,
+            },
             _ => None,
         }
     }
@@ -142,7 +145,7 @@ impl Circumstance {
         if self == Self::Surplus {
             let most: u64 =
                 device.max_workgroup_count.iter().fold(1, |all, &count| all.saturating_mul(count.into()));
-            for pass in &mut plan.passes {
+            for pass in plan.passes.iter_mut().filter(|pass| !pass.co_resident) {
                 // A prime number, so that it fills no dimension.
                 pass.workgroups = (pass.workgroups + 13).min(most);
             }
@@ -284,14 +287,20 @@ fn input_of(
 #[must_use]
 pub fn boundary_sizes(config: &Config, device: &DeviceProfile, thorough: bool) -> BTreeSet<u64> {
     let tile = config.tile_elements();
-    // Tiles that a parallel lookback sees at a time.
-    let window = u64::from(device.subgroup_size) * tile;
+    // Tiles that a parallel lookback sees at a time, or that make up a group of a two-level one.
+    let window = match config.kernel.lookback {
+        Lookback::TwoLevel => catalog::GROUP_TILES * tile,
+        _ => u64::from(device.subgroup_size * config.kernel.lookback_width) * tile,
+    };
+    // Workgroups that go from tile to tile: three rounds and a bit.
+    let rounds = 3 * u64::from(catalog::launched_per_call(config, device).unwrap_or(0)) * tile;
     let largest = if thorough {
         (4 * window + tile + 1).max((1 << 20) + 1)
     } else {
         // Many workgroups cost time, and tell no more than some.
         (window + tile + 1).max(((1 << 17) + 1).min(1024 * tile))
     };
+    let largest = largest.max(rounds + tile + 1);
     let around = |n: u64| [n - 1, n, n + 1];
     let mut sizes = BTreeSet::from([1, 2, 3, largest]);
     sizes.extend([around(tile), around(2 * tile)].concat());

@@ -1,20 +1,21 @@
 //! Bookkeeping of the scratch memory: which epochs and tickets it has seen.
 //!
-//! Epoch-tagged states need no clearing as long as no epoch comes twice and no word of another format is read as a
-//! tag. The ticket counts on from call to call. Both are known without reading memory back, as long as every call
-//! that was recorded also ran to its end; after anything else the memory is filled and the count starts anew.
+//! Epoch-tagged states need no clearing as long as no epoch comes twice and no other word is read as a tag. The ticket
+//! counts on from call to call. Both are known without reading memory back, as long as every call that was recorded also
+//! ran to its end; after anything else, and after plans that leave something else behind, the memory is filled and the
+//! count starts anew.
 
-use scanbox_kernels::plan::{Scratch, ScratchFormat};
+use scanbox_kernels::plan::{Content, Scratch};
 
-/// Epochs have 30 bits in the state word; 0 is what cleared memory holds.
-const LAST_EPOCH: u32 = (1 << 30) - 1;
-/// The epoch of calls whose states are cleared before each of them. No other call ever uses it.
-const FILLED_EPOCH: u32 = 1;
+/// Epochs have 21 bits in the words of groups and 30 in those of tiles; 0 is what cleared memory holds.
+const LAST_EPOCH: u32 = (1 << 21) - 1;
+/// The epoch of calls that find zeros. No other call ever uses it.
+const ZEROS_EPOCH: u32 = 1;
 
 /// What the scratch memory holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
-    format: ScratchFormat,
+    content: Content,
     last_epoch: u32,
     ticket: u32,
 }
@@ -22,8 +23,8 @@ pub struct Ledger {
 /// What a call has to know about the scratch memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// Fill the whole scratch memory with zeros first. Not a part of the measured time: it is needed when the format
-    /// changes, on fresh memory, and once in 2^30 calls.
+    /// Fill the whole scratch memory with zeros first. Not a part of the measured time: it is needed on fresh memory, after
+    /// plans that leave something else behind, and once in 2^21 calls.
     pub adopt: bool,
     /// The value of [`scanbox_kernels::plan::Word::Epoch`].
     pub epoch: u32,
@@ -33,29 +34,36 @@ pub struct Turn {
 
 impl Default for Ledger {
     fn default() -> Self {
-        Self { format: ScratchFormat::None, last_epoch: FILLED_EPOCH, ticket: 0 }
+        Self { content: Content::Anything, last_epoch: ZEROS_EPOCH, ticket: 0 }
     }
 }
 
 impl Ledger {
-    /// Takes the next turn: a call that starts `workgroups` workgroups, each of which takes one ticket.
-    pub fn turn(&mut self, scratch: &Scratch, workgroups: u32) -> Turn {
-        if scratch.format == ScratchFormat::None {
-            return Turn { adopt: false, epoch: FILLED_EPOCH, ticket_base: 0 };
+    /// Takes the next turn: a call that takes this many tickets.
+    pub fn turn(&mut self, scratch: &Scratch, tickets: u32) -> Turn {
+        let turn = |adopt| Turn { adopt, epoch: ZEROS_EPOCH, ticket_base: 0 };
+        match scratch.content {
+            Content::None => turn(false),
+            Content::Anything => {
+                self.forget();
+                turn(false)
+            }
+            Content::Zeros => {
+                let adopt = self.content != Content::Zeros;
+                *self = Self { content: Content::Zeros, ..Self::default() };
+                turn(adopt)
+            }
+            Content::Tagged => {
+                let adopt = self.content != Content::Tagged || self.last_epoch == LAST_EPOCH;
+                if adopt {
+                    *self = Self { content: Content::Tagged, ..Self::default() };
+                }
+                self.last_epoch += 1;
+                let ticket_base = self.ticket;
+                self.ticket = ticket_base.wrapping_add(tickets);
+                Turn { adopt, epoch: self.last_epoch, ticket_base }
+            }
         }
-        let adopt = self.format != scratch.format || self.last_epoch == LAST_EPOCH;
-        if adopt {
-            *self = Self { format: scratch.format, ..Self::default() };
-        }
-        if scratch.fill_each_call {
-            // Its fill clears the ticket too; tiles beyond its own keep words of earlier epochs.
-            self.ticket = workgroups;
-            return Turn { adopt, epoch: FILLED_EPOCH, ticket_base: 0 };
-        }
-        self.last_epoch += 1;
-        let ticket_base = self.ticket;
-        self.ticket = ticket_base.wrapping_add(workgroups);
-        Turn { adopt, epoch: self.last_epoch, ticket_base }
     }
 
     /// Forgets everything: the memory is new, or a call did not run to its end.

@@ -202,6 +202,9 @@ impl Replay {
             timestamp_period_ns: 1.0,
             timestamp_valid_bits: 48,
             forced: Forced::default(),
+            guarantees: Vec::new(),
+            residency: None,
+            compute_units: None,
         };
         Self {
             noise: ChaCha8Rng::seed_from_u64(script.seed),
@@ -217,9 +220,9 @@ impl Replay {
         }
     }
 
-    /// Sets what `auto` stands for on the device.
-    pub fn force(&mut self, forced: Forced) {
-        self.profile.forced = forced;
+    /// The profile, for what is known of the device beside what the script says.
+    pub fn profile_mut(&mut self) -> &mut DeviceProfile {
+        &mut self.profile
     }
 
     /// The first fault of one of these kinds that hits this plan now.

@@ -361,6 +361,8 @@ impl<E: From<Failure>> Sweep<'_, E> {
             record.registers = info.registers;
             record.compile_ms = Some(compile_ms);
         }
+        catalog::resident(&point.config, point.n, &device, record.registers)
+            .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
         let start = Instant::now();
         let comparison = verify(self.backend, &plan);
         self.spend("verify", start);
@@ -419,17 +421,25 @@ pub fn blank_record(point: &Point, input: &Input, device: &DeviceProfile, origin
         element_bytes: kernel.element().bytes(),
         bytes_moved: kernel.bytes_moved(point.n),
         input: input.to_string(),
-        family: Some(kernel.family()),
+        family: Some(kernel.family),
         batch_size: Some(kernel.batch_size),
         vector_width: Some(kernel.vector_width),
         workgroup_size: Some(config.workgroup_size),
-        workgroups: u32::try_from(config.tiles(point.n)).ok(),
+        workgroups: u32::try_from(catalog::workgroups(config, point.n, device)).ok(),
         lookback: Some(kernel.lookback),
         block_scan: Some(kernel.block_scan),
         load_layout: Some(kernel.load_layout),
         tile_state: Some(resolved.tile_state),
         reset: Some(resolved.reset),
         subgroup_size: Some(device.subgroup_size),
+        tile_order: Some(kernel.tile_order),
+        publish: Some(kernel.publish),
+        rendezvous: Some(kernel.rendezvous),
+        lookback_width: Some(kernel.lookback_width),
+        back_off: Some(kernel.back_off),
+        state_stride: Some(kernel.state_stride),
+        workgroups_per_unit: config.workgroups_per_unit,
+        shared_bytes: catalog::shared_bytes(config, device).and_then(|bytes| u32::try_from(bytes).ok()),
         ..Record::default()
     }
 }

@@ -345,7 +345,9 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
             if self.pipelines.get(&pass.shader).is_none() {
                 self.pipelines.make(self.backend, self.compiler, std::slice::from_ref(&pass.shader));
             }
-            self.pipelines.get(&pass.shader).expect("it was just made").clone()?;
+            let (info, _) = self.pipelines.get(&pass.shader).expect("it was just made").clone()?;
+            catalog::resident(&item.config, n, self.backend.profile(), info.registers)
+                .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
         }
         Ok(plan)
     }

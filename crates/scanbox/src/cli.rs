@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use scanbox_model::safe_devices::Guarantee;
 
 use crate::commands;
 
@@ -20,6 +21,11 @@ pub struct Cli {
     /// Keep compiled kernels in this folder [default: the user's cache folder]
     #[arg(long, global = true, value_name = "DIR", env = "SCANBOX_CACHE")]
     pub cache: Option<PathBuf>,
+
+    /// Run kernels that need this of a device even where it is not known to give it: workgroup-order, subgroup-progress,
+    /// co-residency; what hangs costs its row
+    #[arg(long, global = true, value_name = "GUARANTEE", value_delimiter = ',', env = "SCANBOX_ASSUME")]
+    pub assume: Vec<Guarantee>,
 
     /// What to do
     #[command(subcommand)]

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::safe_devices::Guarantee;
 
 use crate::commands::{WorkerFailed, complain};
 use crate::worker::{MARK, Order, Report};
@@ -24,6 +25,8 @@ pub struct WorkerCommand {
     pub device: String,
     /// See [`crate::cli::Cli::kernels`].
     pub kernels: Option<PathBuf>,
+    /// What is assumed of the device.
+    pub assume: Vec<Guarantee>,
     /// See [`crate::cli::Cli::cache`].
     pub cache: Option<PathBuf>,
 }
@@ -87,6 +90,9 @@ impl WorkerCommand {
             if let Some(folder) = folder {
                 command.arg(flag).arg(folder);
             }
+        }
+        for guarantee in &self.assume {
+            command.arg("--assume").arg(guarantee.to_string());
         }
         command.arg("worker").arg("--device").arg(&self.device);
         command.arg("--supervisor").arg(std::process::id().to_string());

@@ -1,12 +1,27 @@
-// Stage: block scan. Scans the totals of the invocations of a workgroup.
+// Stage: block scan. Scans the items of a workgroup, up to what comes before an invocation's items in the tile.
 //
-// block_scan(total): every invocation gives its total.
-// block_total(): the total of the tile. Valid in subgroup 0 after block_scan, in all after the next barrier.
-// block_prefix(): what comes before the items of this invocation in the tile. Valid after the barrier that follows
-//   block_scan.
+// block_scan(items): scans the items of each invocation (or subgroup), and the totals of them all.
+// block_total(): the total of the tile. Valid in subgroup 0 after block_scan, in all after block_scan_end.
+// block_prefix(): what comes before the items of this invocation (or subgroup) in the tile. Valid after block_scan_end,
+//   or after any other barrier.
+// Where BLOCK_SCAN is BLOCK_SCAN_SUBGROUP, the same in two steps, with the total known before anything is scanned:
+// block_reduce(items): makes block_total and block_prefix valid.
+// block_scan_reduced(items): the rest.
 
 #if BLOCK_SCAN == BLOCK_SCAN_RAKING
 #include "block_scan_raking.glsl"
 #elif BLOCK_SCAN == BLOCK_SCAN_BLELLOCH
 #include "block_scan_blelloch.glsl"
+#elif BLOCK_SCAN == BLOCK_SCAN_SUBGROUP
+#include "block_scan_subgroup.glsl"
+#endif
+
+#if BLOCK_SCAN != BLOCK_SCAN_SUBGROUP
+void block_scan(inout Vector items[BATCH_SIZE]) {
+    scan_totals(thread_scan(items));
+}
+
+void block_scan_end() {
+    barrier();
+}
 #endif

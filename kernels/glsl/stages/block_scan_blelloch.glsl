@@ -19,7 +19,7 @@ uint total_index(const uint rank) {
     return rank + rank / BANKS;
 }
 
-void block_scan(const Element total) {
+void scan_totals(const Element total) {
     const uint rank = invocation_rank();
     shared_totals[total_index(rank)] = total;
 

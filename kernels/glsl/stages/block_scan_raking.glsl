@@ -14,7 +14,7 @@ uint total_index(const uint rank) {
     return rank / SHARE * SHARE_STRIDE + rank % SHARE;
 }
 
-void block_scan(const Element total) {
+void scan_totals(const Element total) {
     shared_totals[total_index(invocation_rank())] = total;
     barrier();
     if (gl_SubgroupID == 0) {

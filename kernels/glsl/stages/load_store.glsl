@@ -1,15 +1,17 @@
 // Stage: tile load and store. The only stage that knows where the input ends.
 //
-// Reads: input. Writes: output. Result valid in: each invocation has its own items: invocation r owns the r-th run of
-// BATCH_SIZE successive vectors of the tile. Lanes behind the last element get the identity and are never stored.
+// Reads: input. Writes: output. Result valid in: each invocation has its own items. Lanes behind the last element get the
+// identity and are never stored.
 //
-// LOAD_LAYOUT_DIRECT: each invocation loads its own run. Neighbouring invocations touch memory BATCH_SIZE vectors
-//   apart, so caches have to gather. Shared bytes: 0.
-// LOAD_LAYOUT_TRANSPOSED: a subgroup loads rows of SUBGROUP_SIZE successive vectors, which is what memory likes best,
-//   and exchanges them through shared memory, in TRANSPOSE_ROUNDS rounds where all at once does not fit.
+// LOAD_LAYOUT_DIRECT: invocation r owns the r-th run of BATCH_SIZE successive vectors of the tile, and loads it itself.
+//   Neighbouring invocations touch memory BATCH_SIZE vectors apart, so caches have to gather. Shared bytes: 0.
+// LOAD_LAYOUT_TRANSPOSED: the same runs, but a subgroup loads rows of SUBGROUP_SIZE successive vectors, which is what memory
+//   likes best, and exchanges them through shared memory, in TRANSPOSE_ROUNDS rounds where all at once does not fit.
 //   Shared bytes: ELEMENT_BYTES * LANES * SUBGROUPS * (v + v / PAD_PERIOD), v = ROUND_VECTORS. Subgroup barriers: 2 per
 //   round. Nothing is exchanged for BATCH_SIZE 1, where the two are the same.
 //   Source: CUB's BLOCK_LOAD_WARP_TRANSPOSE.
+// LOAD_LAYOUT_STRIPED: a subgroup owns BATCH_SIZE rows of SUBGROUP_SIZE successive vectors, an invocation one vector of each
+//   row. Nothing is exchanged; the subgroup scan has to go row by row instead. Shared bytes: 0.
 
 const uint TILE_VECTORS = WORKGROUP_SIZE * BATCH_SIZE;
 
@@ -26,15 +28,23 @@ bool is_full(const uint tile) {
     return tile < params.n / TILE_ELEMENTS;
 }
 
+// Where item k of this invocation stands in the tile, in vectors.
+uint item_vector(const uint k) {
+#if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED
+    return gl_SubgroupID * (SUBGROUP_SIZE * BATCH_SIZE) + k * SUBGROUP_SIZE + gl_SubgroupInvocationID;
+#else
+    return invocation_rank() * BATCH_SIZE + k;
+#endif
+}
+
 void load_partial_tile(const uint tile, out Vector items[BATCH_SIZE]) {
     InputVectors source = tile_source(tile);
     const uint left = params.n - tile * TILE_ELEMENTS;
-    const uint first = invocation_rank() * BATCH_SIZE;
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
         [[unroll]] for (uint i = 0u; i < LANES; ++i) {
             LANE(items[k], i) = identity();
-            if ((first + k) * LANES + i < left) {
-                LANE(items[k], i) = LANE(source.at[first + k], i);
+            if (item_vector(k) * LANES + i < left) {
+                LANE(items[k], i) = LANE(source.at[item_vector(k)], i);
             }
         }
     }
@@ -43,11 +53,10 @@ void load_partial_tile(const uint tile, out Vector items[BATCH_SIZE]) {
 void store_partial_tile(const uint tile, const Vector items[BATCH_SIZE]) {
     OutputVectors target = tile_target(tile);
     const uint left = params.n - tile * TILE_ELEMENTS;
-    const uint first = invocation_rank() * BATCH_SIZE;
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
         [[unroll]] for (uint i = 0u; i < LANES; ++i) {
-            if ((first + k) * LANES + i < left) {
-                LANE(target.at[first + k], i) = LANE(items[k], i);
+            if (item_vector(k) * LANES + i < left) {
+                LANE(target.at[item_vector(k)], i) = LANE(items[k], i);
             }
         }
     }
@@ -114,19 +123,22 @@ void store_full_tile(const uint tile, const Vector items[BATCH_SIZE]) {
 
 #else
 
+// Vectors from one item of an invocation to its next.
+const uint ITEM_STRIDE = LOAD_LAYOUT == LOAD_LAYOUT_STRIPED ? SUBGROUP_SIZE : 1u;
+
 void load_full_tile(const uint tile, out Vector items[BATCH_SIZE]) {
     InputVectors source = tile_source(tile);
-    const uint first = invocation_rank() * BATCH_SIZE;
+    const uint first = item_vector(0u);
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        items[k] = source.at[first + k];
+        items[k] = source.at[first + k * ITEM_STRIDE];
     }
 }
 
 void store_full_tile(const uint tile, const Vector items[BATCH_SIZE]) {
     OutputVectors target = tile_target(tile);
-    const uint first = invocation_rank() * BATCH_SIZE;
+    const uint first = item_vector(0u);
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        target.at[first + k] = items[k];
+        target.at[first + k * ITEM_STRIDE] = items[k];
     }
 }
 
@@ -143,9 +155,7 @@ void load_tile(const uint tile, out Vector items[BATCH_SIZE]) {
 // Stores prefix combined with each of the items.
 void store_tile(const uint tile, inout Vector items[BATCH_SIZE], const Element prefix) {
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        [[unroll]] for (uint i = 0u; i < LANES; ++i) {
-            LANE(items[k], i) = combine(prefix, LANE(items[k], i));
-        }
+        vector_add(items[k], prefix);
     }
     if (is_full(tile)) {
         store_full_tile(tile, items);

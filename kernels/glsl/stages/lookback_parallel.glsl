@@ -1,30 +1,54 @@
-// Lookback: parallel (thesis 3.4). A subgroup looks at a window of as many tiles as it has invocations; the later tile
-// is in the later lane. Lanes before the last inclusive prefix of the window do not matter, so only a lane behind it
-// that has seen nothing yet makes the subgroup look again.
+// Lookback: parallel (thesis 3.4). A subgroup looks at a window of LOOKBACK_WIDTH tiles per invocation; the later tile is in
+// the later invocation. Tiles before the last inclusive prefix of the window do not matter, so only an invocation behind it
+// that has seen nothing yet looks again. The widths above 1 are the thesis's proposal of a vectorised descriptor array.
 // Result valid in: all invocations of the subgroup.
+
+const uint WINDOW = SUBGROUP_SIZE * LOOKBACK_WIDTH;
 
 Element find_prefix(const uint tile) {
     const uint lane = gl_SubgroupInvocationID;
     Element prefix = identity();
+    uint rounds = 0u;
     uint window_end = tile;
     bool found = false;
     while (!found) {
-        // Lanes that would stand before tile 0 hold the identity and block nobody.
-        const bool exists = window_end + lane >= SUBGROUP_SIZE;
-        uint state = AGGREGATE;
-        Element value = identity();
-        if (exists) {
-            state = read_state(window_end + lane - SUBGROUP_SIZE, value);
+        uint states[LOOKBACK_WIDTH];
+        Element values[LOOKBACK_WIDTH];
+        [[unroll]] for (uint i = 0u; i < LOOKBACK_WIDTH; ++i) {
+            // Places that would stand before tile 0 hold the identity and block nobody.
+            const bool exists = window_end + lane * LOOKBACK_WIDTH + i >= WINDOW;
+            states[i] = exists ? INVALID : AGGREGATE;
+            values[i] = identity();
         }
-        // Lane numbers from 1, so that 0 means none.
-        const uint last_inclusive = subgroupMax(state == INCLUSIVE ? lane + 1u : 0u);
-        const uint last_invalid = subgroupMax(state == INVALID ? lane + 1u : 0u);
-        if (last_invalid <= last_inclusive) {
-            const bool counts = lane + 1u >= last_inclusive;
-            prefix = combine(subgroup_reduce(counts ? value : identity()), prefix);
-            found = last_inclusive != 0u;
-            window_end -= SUBGROUP_SIZE;
+        uint last_inclusive = 0u;
+        bool blocked = true;
+        while (blocked) {
+            // Places are numbered from 1, so that 0 means none.
+            uint own_inclusive = 0u;
+            uint own_invalid = 0u;
+            [[unroll]] for (uint i = 0u; i < LOOKBACK_WIDTH; ++i) {
+                const uint place = lane * LOOKBACK_WIDTH + i;
+                // What an inclusive prefix further on makes superfluous is not looked at again.
+                if (states[i] == INVALID && place + 1u > last_inclusive) {
+                    states[i] = read_state(window_end + place - WINDOW, values[i]);
+                }
+                own_inclusive = states[i] == INCLUSIVE ? place + 1u : own_inclusive;
+                own_invalid = states[i] == INVALID ? place + 1u : own_invalid;
+            }
+            last_inclusive = subgroupMax(own_inclusive);
+            blocked = subgroupMax(own_invalid) > last_inclusive;
+            if (blocked) {
+                back_off(rounds);
+            }
         }
+        Element share = identity();
+        [[unroll]] for (uint i = 0u; i < LOOKBACK_WIDTH; ++i) {
+            const bool counts = lane * LOOKBACK_WIDTH + i + 1u >= last_inclusive;
+            share = combine(share, counts ? values[i] : identity());
+        }
+        prefix = combine(subgroup_reduce(share), prefix);
+        found = last_inclusive != 0u;
+        window_end -= WINDOW;
     }
     return prefix;
 }

@@ -5,6 +5,7 @@ Element find_prefix(const uint tile) {
     Element prefix = identity();
     if (gl_SubgroupInvocationID == 0) {
         uint predecessor = tile - 1u;
+        uint rounds = 0u;
         bool found = false;
         while (!found) {
             Element value;
@@ -14,6 +15,8 @@ Element find_prefix(const uint tile) {
                 found = state == INCLUSIVE;
                 // Tile 0 publishes nothing but its inclusive prefix, so this never goes below it.
                 predecessor -= 1u;
+            } else {
+                back_off(rounds);
             }
         }
     }

@@ -1,5 +1,5 @@
 // Stage: operator. The associative operator and its subgroup forms; the left operand is always the earlier one.
-// Offers: identity(), combine(a, b), subgroup_reduce(x), subgroup_exclusive_scan(x).
+// Offers: identity(), combine(a, b), subgroup_reduce(x), subgroup_exclusive_scan(x), subgroup_scan_of(x, total).
 
 #if OPERATOR == OPERATOR_ADD
 Element identity() {
@@ -16,5 +16,12 @@ Element subgroup_reduce(const Element x) {
 
 Element subgroup_exclusive_scan(const Element x) {
     return subgroupExclusiveAdd(x);
+}
+
+// The exclusive scan, and the total of the subgroup in all its invocations, for the price of one scan.
+Element subgroup_scan_of(const Element x, out Element total) {
+    const Element inclusive = subgroupInclusiveAdd(x);
+    total = subgroupShuffle(inclusive, SUBGROUP_SIZE - 1u);
+    return inclusive - x;
 }
 #endif

@@ -1,4 +1,5 @@
-// Stage: tile state. How a workgroup tells the others about its tile. With the ticket, the only stage with atomics.
+// Stage: tile state. How a workgroup tells the others about its tile. With the tile order, the only stage with atomics on
+// memory that workgroups share.
 //
 // publish(tile, state, value): one invocation publishes.
 // read_state(tile, value): the state of a tile and, unless it is INVALID, its value.
@@ -6,6 +7,7 @@
 // State and value share one word, so relaxed atomics are enough: whoever sees the state sees the value (thesis 4.6,
 // one-field descriptor). No fence is needed on the lookback path, because nothing else is passed between workgroups.
 // Loads are atomic: a plain load could be hoisted out of a polling loop.
+// STATE_STRIDE: words from one state to the next, 1 being the densest.
 
 const uint INVALID = 0u;    // nothing published in this call
 const uint AGGREGATE = 1u;  // the value is the total of the tile

@@ -11,15 +11,17 @@ layout(buffer_reference, std430, buffer_reference_align = 8) buffer TileStates {
     uint64_t at[];
 };
 
+const uint STATE_WORDS = 2u;  // of 4 bytes
+
 void publish(const uint tile, const uint state, const Element value) {
     TileStates states = TileStates(params.states_address);
     const uint64_t word = (uint64_t(value) << 32) | uint64_t((params.epoch << 2) | state);
-    atomicStore(states.at[tile], word, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+    atomicStore(states.at[tile * STATE_STRIDE], word, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
 }
 
 uint read_state(const uint tile, out Element value) {
     TileStates states = TileStates(params.states_address);
-    const uint64_t word = atomicLoad(states.at[tile], gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+    const uint64_t word = atomicLoad(states.at[tile * STATE_STRIDE], gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
     value = Element(word >> 32);
     const uint tag = uint(word);
     return (tag >> 2) == params.epoch ? (tag & 3u) : INVALID;

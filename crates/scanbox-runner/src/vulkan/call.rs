@@ -74,7 +74,7 @@ pub(super) struct Call {
     dispatches: Vec<Dispatch>,
     layout: vk::PipelineLayout,
     scratch: Scratch,
-    /// Workgroups that take tickets.
+    /// Tickets that a call takes.
     tickets: u32,
 }
 
@@ -105,8 +105,9 @@ impl Call {
                     )
                 };
                 let (groups, started) = groups.ok_or_else(too_many)?;
-                if pass.words.contains(&Word::TicketBase) {
-                    call.tickets = call.tickets.checked_add(started).ok_or_else(too_many)?;
+                if let Some(more) = pass.tickets {
+                    let taken = started.checked_add(more).and_then(|taken| call.tickets.checked_add(taken));
+                    call.tickets = taken.ok_or_else(too_many)?;
                 }
                 let pipeline = pipelines.get(&pass.shader)?;
                 call.dispatches.push(Dispatch { pipeline, push: Push::new(pass, plan, memory)?, groups });

@@ -115,6 +115,7 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
         .map_err(|result| VulkanError::call("vkEnumerateDeviceExtensionProperties", result))?;
 
     let limits = &base.limits;
+    let compute_units = compute_units(instance, raw, &extensions);
     let queue_family = queue_family(&families);
     // The default, which every driver has tuned its compiler for. A device before Vulkan 1.3 has one size only.
     let (min, max) = match properties13.max_subgroup_size {
@@ -167,6 +168,9 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
         timestamp_period_ns: limits.timestamp_period,
         timestamp_valid_bits: queue_family.map_or(0, |family| families[family].timestamp_valid_bits),
         forced: Forced::default(),
+        guarantees: Vec::new(),
+        residency: None,
+        compute_units,
     };
 
     let mut problems = Vec::new();
@@ -204,6 +208,36 @@ fn queue_family(families: &[vk::QueueFamilyProperties]) -> Option<usize> {
             .position(|family| family.queue_flags.contains(flags) && family.timestamp_valid_bits > 0)
     };
     usable(vk::QueueFlags::COMPUTE | vk::QueueFlags::GRAPHICS).or_else(|| usable(vk::QueueFlags::COMPUTE))
+}
+
+/// How many units of the device run workgroups, from whatever extension tells it.
+fn compute_units(
+    instance: &Instance,
+    raw: vk::PhysicalDevice,
+    extensions: &[vk::ExtensionProperties],
+) -> Option<u32> {
+    let has = |name: &CStr| extensions.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name));
+    let mut nvidia = vk::PhysicalDeviceShaderSMBuiltinsPropertiesNV::default();
+    let mut amd = vk::PhysicalDeviceShaderCorePropertiesAMD::default();
+    let mut arm = vk::PhysicalDeviceShaderCoreBuiltinsPropertiesARM::default();
+    let mut properties = vk::PhysicalDeviceProperties2::default();
+    if has(ash::nv::shader_sm_builtins::NAME) {
+        properties = properties.push_next(&mut nvidia);
+    }
+    if has(ash::amd::shader_core_properties::NAME) {
+        properties = properties.push_next(&mut amd);
+    }
+    if has(ash::arm::shader_core_builtins::NAME) {
+        properties = properties.push_next(&mut arm);
+    }
+    // SAFETY: `raw` comes from this instance, and the device knows every structure in the chain.
+    unsafe { instance.raw.get_physical_device_properties2(raw, &mut properties) };
+    let units = [
+        nvidia.shader_sm_count,
+        amd.shader_engine_count * amd.shader_arrays_per_engine_count * amd.compute_units_per_shader_array,
+        arm.shader_core_count,
+    ];
+    units.into_iter().find(|&units| units > 0)
 }
 
 fn subgroup_problems(

@@ -29,6 +29,7 @@ use scanbox_kernels::reference::Input;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::known_issues::KnownIssues;
 use scanbox_model::record::Status;
+use scanbox_model::safe_devices::SafeDevices;
 
 use self::commands::Commands;
 use self::device::{Candidate, Gpu};
@@ -58,6 +59,8 @@ pub struct Options {
     pub loader: Option<PathBuf>,
     /// What may be forced on a device.
     pub known_issues: KnownIssues,
+    /// What devices keep beyond what Vulkan promises.
+    pub safe_devices: SafeDevices,
 }
 
 impl Default for Options {
@@ -69,6 +72,7 @@ impl Default for Options {
             validation: false,
             loader: None,
             known_issues: KnownIssues::default(),
+            safe_devices: SafeDevices::default(),
         }
     }
 }
@@ -221,6 +225,7 @@ fn candidates(instance: &Instance, options: &Options) -> Result<Vec<Candidate>, 
     for candidate in &mut candidates {
         let profile = &mut candidate.listed.profile;
         profile.forced = options.known_issues.on(profile, |name| std::env::var(name).ok()).forced();
+        options.safe_devices.apply(profile);
     }
     Ok(candidates)
 }
@@ -454,6 +459,9 @@ mod tests {
             timestamp_period_ns: 1.0,
             timestamp_valid_bits: 64,
             forced: Forced::default(),
+            guarantees: Vec::new(),
+            residency: None,
+            compute_units: None,
         };
         Listed { profile, problems: Vec::new() }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use scanbox_kernels::catalog::{self, GUARD_WORD};
-use scanbox_kernels::plan::{GUARD_WORDS, Plan};
+use scanbox_kernels::plan::{Content, GUARD_WORDS, Plan};
 use scanbox_model::record::Status;
 
 use super::call::Call;
@@ -149,7 +149,8 @@ impl Session {
         if self.memory.reserve_scratch(plan.scratch.bytes)? {
             self.ledger.forget();
         }
-        let fill = plan.scratch.fill_each_call.then(|| catalog::fill(plan.scratch.bytes, &self.gpu.profile));
+        let clears = plan.scratch.content == Content::Anything;
+        let fill = clears.then(|| catalog::fill(plan.scratch.bytes, &self.gpu.profile));
         let plans = fill.iter().chain([plan]);
         Call::prepare(
             plans,

@@ -5,6 +5,7 @@ pub mod devices;
 pub mod doctor;
 pub mod known_issues;
 pub mod progress;
+pub mod safe_devices;
 pub mod space;
 pub mod sweep;
 pub mod sweep_many;
@@ -75,6 +76,7 @@ pub struct WorkerFailed {
 
 /// Runs the command.
 pub fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
+    safe_devices::assume(&cli.assume);
     match &cli.command {
         Command::Devices(args) => Ok(devices::run(args)?.into()),
         Command::Space(args) => Ok(space::run(args)?.into()),
@@ -123,7 +125,7 @@ fn device_profile(selector: &str) -> anyhow::Result<DeviceProfile> {
         Some(path) => Replay::new(Script::read(Path::new(path))?).profile().clone(),
         None => vulkan::select(selector)?.profile,
     };
-    profile.forced = known_issues::of(&profile)?.forced();
+    safe_devices::inform(&mut profile)?;
     Ok(profile)
 }
 
@@ -136,12 +138,16 @@ pub fn open_device(
     match selector.strip_prefix(REPLAY) {
         Some(path) => {
             let mut replay = Replay::new(Script::read(Path::new(path))?);
-            replay.force(known_issues::of(replay.profile())?.forced());
+            safe_devices::inform(replay.profile_mut())?;
             Ok(Box::new(replay))
         }
         None => {
-            let known_issues = known_issues::all()?;
-            Ok(Box::new(vulkan::open(selector, compiler, vulkan::Options { known_issues, ..options })?))
+            let known = vulkan::Options {
+                known_issues: known_issues::all()?,
+                safe_devices: safe_devices::all()?,
+                ..options
+            };
+            Ok(Box::new(vulkan::open(selector, compiler, known)?))
         }
     }
 }

@@ -15,7 +15,7 @@ use scanbox_model::space::{Enumeration, RejectionCount, Space};
 use scanbox_model::units::size_label;
 use serde::Serialize;
 
-use super::{Exit, Format, device_profile, known_issues, load_space};
+use super::{Exit, Format, device_profile, known_issues, load_space, safe_devices};
 use crate::report::grid::{Column, Grid, Style};
 use crate::report::terminal;
 
@@ -111,8 +111,9 @@ pub fn run(args: &SpaceArgs) -> anyhow::Result<Exit> {
     let space = args.selection.load()?;
     let device = match &args.profile {
         Some(path) => {
-            let device = Metadata::read(path).context("the profile is a metadata file")?.device;
-            DeviceProfile { forced: known_issues::of(&device)?.forced(), ..device }
+            let mut device = Metadata::read(path).context("the profile is a metadata file")?.device;
+            safe_devices::inform(&mut device)?;
+            device
         }
         None => device_profile(&args.device)?,
     };

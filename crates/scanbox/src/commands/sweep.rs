@@ -108,7 +108,7 @@ fn sweep_one(device: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> 
     let space = args.selection.load()?;
     let compiler = compiler(cli)?;
     let command =
-        WorkerCommand { device: device.to_owned(), kernels: cli.kernels.clone(), cache: cli.cache.clone() };
+        WorkerCommand { device: device.to_owned(), assume: cli.assume.clone(), kernels: cli.kernels.clone(), cache: cli.cache.clone() };
     let worker = command.start()?;
     let device = worker.profile.clone();
     let enumeration = args.selection.enumerate(&space, &device)?;

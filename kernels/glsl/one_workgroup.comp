@@ -1,0 +1,45 @@
+#version 460
+// One workgroup scans everything, tile by tile, with a carry from tile to tile: nothing is shared with other workgroups.
+//
+// Traffic: n elements read, n written. Wins where starting and meeting other workgroups costs more than all the work.
+
+#extension GL_GOOGLE_include_directive : require
+#pragma use_vulkan_memory_model
+#define REQUIRE_SCAN
+#include "params.glsl"
+#include "stages/element.glsl"
+#include "stages/operator.glsl"
+
+layout(push_constant) uniform Params {
+    uvec2 source_address;
+    uvec2 target_address;
+    uint n;  // elements
+} params;
+
+#define TILE_ORDER TILE_ORDER_WORKGROUP_ID
+#include "stages/tile_order.glsl"
+#include "stages/thread_scan.glsl"
+#include "stages/load_store.glsl"
+#include "stages/subgroup_scan.glsl"
+#include "stages/block_scan.glsl"
+
+void main() {
+    // The dispatch may have more workgroups than the one that works.
+    if (workgroup_rank() != 0u) {
+        return;
+    }
+    Element carry = identity();
+    const uint tiles = tile_count();
+    for (uint tile = 0u; tile < tiles; ++tile) {
+        if (tile != 0u) {
+            // The shared memory of the tile before is still being read.
+            barrier();
+        }
+        Vector items[BATCH_SIZE];
+        load_tile(tile, items);
+        block_scan(items);
+        block_scan_end();
+        store_tile(tile, items, combine(carry, block_prefix()));
+        carry = combine(carry, block_total());
+    }
+}

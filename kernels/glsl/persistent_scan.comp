@@ -1,0 +1,62 @@
+#version 460
+// Persistent scan: as many workgroups as the device keeps busy, each of which scans tile after tile. The next tile is
+// loaded, and its total published, before the workgroup waits for the prefix of the current one: at any time all
+// workgroups together have published more tiles than anybody waits for, so waits are short or none.
+//
+// Traffic: n elements read, n written, one tile state written per tile. Only totals are published, never inclusive
+// prefixes: a workgroup keeps the prefix of its last tile and adds what lies between. In two levels it reads at most
+// GROUP_TILES totals of tiles and the sums of the groups since its last tile.
+// Source of the idea: StreamScan (Yan et al. 2013) and Merrill and Garland 2016; the overlap with the next tile is ours.
+
+#extension GL_GOOGLE_include_directive : require
+#pragma use_vulkan_memory_model
+#define REQUIRE_SCAN
+#define REQUIRE_TILE_STATE
+#include "params.glsl"
+#include "stages/element.glsl"
+#include "stages/operator.glsl"
+#include "stages/tile_state_params.glsl"
+#include "stages/tile_order.glsl"
+#include "stages/thread_scan.glsl"
+#include "stages/load_store.glsl"
+#include "stages/subgroup_scan.glsl"
+#include "stages/tile_state.glsl"
+#if LOOKBACK == LOOKBACK_TWO_LEVEL
+#include "stages/group_state.glsl"
+#endif
+#include "stages/back_off.glsl"
+#include "stages/lookback_onward.glsl"
+#include "stages/rendezvous.glsl"
+#include "stages/leave.glsl"
+
+void main() {
+    uint tile = rendezvous_begin();
+    const uint tiles = tile_count();
+    if (tile < tiles) {
+        Vector items[BATCH_SIZE];
+        load_tile(tile, items);
+        arrive(0u, tile, subgroup_total(items));
+
+        for (uint round = 0u;; ++round) {
+            const uint next = next_tile(round);
+            const bool more = next < tiles;
+            Vector next_items[BATCH_SIZE];
+            if (more) {
+                load_tile(next, next_items);
+            }
+            subgroup_scan(items);
+            if (more) {
+                arrive(round + 1u, next, subgroup_total(next_items));
+            }
+            const Element prefix = wait_for_prefix(round, tile, more);
+            store_tile(tile, items, combine(prefix, subgroup_prefix(round)));
+            if (!more) {
+                break;
+            }
+            tile = next;
+            items = next_items;
+        }
+    }
+    barrier();
+    leave();
+}

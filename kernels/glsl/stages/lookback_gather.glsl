@@ -1,0 +1,66 @@
+// Lookback: gather. All invocations together read the totals of all predecessors in one hop: those of every tile, or, in
+// two levels, those of the tiles of the own group and the sums of all groups before it.
+// The order in which totals are combined is not that of the tiles: for commutative operators only.
+//
+// Shared bytes: 4 * SUBGROUPS. Barriers: 0.
+
+shared Element shared_shares[SUBGROUPS];
+
+void publish_total(const uint tile, const Element total) {
+    if (invocation_rank() == 0u) {
+        publish(tile, AGGREGATE, total);
+#if LOOKBACK == LOOKBACK_TWO_LEVEL
+        add_to_group(tile, total);
+#endif
+    }
+}
+
+void lookback(const uint tile) {
+#if LOOKBACK == LOOKBACK_TWO_LEVEL
+    const uint first_own = tile / GROUP_TILES * GROUP_TILES;
+    const uint own = tile - first_own;
+    const uint predecessors = own + tile / GROUP_TILES;
+#else
+    const uint first_own = 0u;
+    const uint own = tile;
+    const uint predecessors = own;
+#endif
+    Element share = identity();
+    uint rounds = 0u;
+    uint next = invocation_rank();
+    // Subgroups go round together until none of their invocations waits, but only those that wait look again.
+    while (subgroupAny(next < predecessors)) {
+        if (next < predecessors) {
+            Element value;
+#if LOOKBACK == LOOKBACK_TWO_LEVEL
+            bool ready;
+            if (next < own) {
+                ready = read_state(first_own + next, value) != INVALID;
+            } else {
+                ready = read_group(next - own, value);
+            }
+#else
+            const bool ready = read_state(first_own + next, value) != INVALID;
+#endif
+            if (ready) {
+                share = combine(share, value);
+                next += WORKGROUP_SIZE;
+            } else {
+                back_off(rounds);
+            }
+        }
+    }
+    share = subgroup_reduce(share);
+    if (gl_SubgroupInvocationID == 0) {
+        shared_shares[gl_SubgroupID] = share;
+    }
+}
+
+Element tile_prefix() {
+    Element prefix = identity();
+    [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
+        const uint subgroup = first + gl_SubgroupInvocationID;
+        prefix = combine(prefix, subgroup_reduce(subgroup < SUBGROUPS ? shared_shares[subgroup] : identity()));
+    }
+    return prefix;
+}

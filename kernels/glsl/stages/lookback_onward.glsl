@@ -1,0 +1,70 @@
+// Lookback: onward, for workgroups that go from tile to tile. One subgroup keeps the prefix that it has found and adds the
+// totals that came since.
+// Result valid in: all invocations of the subgroup. Called by one and the same subgroup with growing tiles.
+// The order in which totals are combined is not that of the tiles: for commutative operators only.
+
+// What has been added up for good: all tiles, or all groups, before this one.
+uint private_done = 0u;
+Element private_done_prefix = identity();
+
+void publish_total(const uint tile, const Element total) {
+    publish(tile, AGGREGATE, total);
+#if LOOKBACK == LOOKBACK_TWO_LEVEL
+    add_to_group(tile, total);
+#endif
+}
+
+Element find_prefix_onward(const uint tile) {
+    const uint lane = gl_SubgroupInvocationID;
+    uint rounds = 0u;
+#if LOOKBACK == LOOKBACK_TWO_LEVEL
+    const uint group = tile / GROUP_TILES;
+    uint next_group = private_done + lane;
+    uint next_tile = group * GROUP_TILES + lane;
+    Element groups_share = identity();
+    Element share = identity();
+    while (subgroupAny(next_tile < tile || next_group < group)) {
+        bool waits = false;
+        Element value;
+        if (next_tile < tile) {
+            if (read_state(next_tile, value) != INVALID) {
+                share = combine(share, value);
+                next_tile += SUBGROUP_SIZE;
+            } else {
+                waits = true;
+            }
+        }
+        if (next_group < group) {
+            if (read_group(next_group, value)) {
+                groups_share = combine(groups_share, value);
+                next_group += SUBGROUP_SIZE;
+            } else {
+                waits = true;
+            }
+        }
+        if (waits) {
+            back_off(rounds);
+        }
+    }
+    private_done = group;
+    private_done_prefix = combine(private_done_prefix, subgroup_reduce(groups_share));
+    return combine(private_done_prefix, subgroup_reduce(share));
+#else
+    uint next_tile = private_done + lane;
+    Element share = identity();
+    while (subgroupAny(next_tile < tile)) {
+        Element value;
+        if (next_tile < tile) {
+            if (read_state(next_tile, value) != INVALID) {
+                share = combine(share, value);
+                next_tile += SUBGROUP_SIZE;
+            } else {
+                back_off(rounds);
+            }
+        }
+    }
+    private_done = tile;
+    private_done_prefix = combine(private_done_prefix, subgroup_reduce(share));
+    return private_done_prefix;
+#endif
+}

@@ -1,0 +1,34 @@
+// Lookback: walks. Shared bytes: 4. Barriers: 0.
+
+shared Element shared_tile_prefix;
+
+#if LOOKBACK == LOOKBACK_SEQUENTIAL
+#include "lookback_sequential.glsl"
+#else
+#include "lookback_parallel.glsl"
+#endif
+
+void publish_total(const uint tile, const Element total) {
+    if (invocation_rank() == 0u) {
+        publish(tile, tile == 0u ? INCLUSIVE : AGGREGATE, total);
+    }
+}
+
+void lookback(const uint tile) {
+    if (gl_SubgroupID == 0) {
+        Element prefix = identity();
+        if (tile != 0u) {
+            prefix = find_prefix(tile);
+        }
+        if (gl_SubgroupInvocationID == 0) {
+            if (tile != 0u) {
+                publish(tile, INCLUSIVE, combine(prefix, block_total()));
+            }
+            shared_tile_prefix = prefix;
+        }
+    }
+}
+
+Element tile_prefix() {
+    return shared_tile_prefix;
+}

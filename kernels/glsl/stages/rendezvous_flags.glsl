@@ -1,0 +1,117 @@
+// Rendezvous: flags in shared memory. No barriers: each subgroup runs on its own, and waits only for what it needs. The last
+// subgroup to arrive publishes the tile's total; subgroup 0 looks back.
+// Subgroups of one workgroup wait for each other in loops, so they have to make progress independently, which no
+// specification promises: for devices that are known to be safe, and for workgroups of one subgroup.
+//
+// Shared bytes: 4 * SLOTS * (SUBGROUPS + 5). Barriers: 1, at the beginning.
+// What is passed on is written before its flag (release) and read after it (acquire), both at workgroup scope.
+
+// Rounds whose slots may be in use at the same time. A subgroup leaves round r only when all have arrived for it, that is
+// when the slowest is at the end of round r - 1; it then arrives for round r + 2 at most: r - 1, r, r + 1, r + 2.
+const uint SLOTS = 4u;
+
+shared Element shared_totals[SLOTS][SUBGROUPS];
+shared uint shared_arrived[SLOTS];       // subgroups that have arrived, over all rounds of the slot
+shared Element shared_prefix[SLOTS];
+shared uint shared_prefix_round[SLOTS];  // the round that the prefix belongs to
+shared uint shared_next_tile[SLOTS];
+shared uint shared_next_round[SLOTS];    // the round that the tile belongs to
+shared uint shared_first_tile;
+
+const uint NO_ROUND = 0xffffffffu;
+
+#define READ(variable) atomicLoad(variable, gl_ScopeWorkgroup, gl_StorageSemanticsNone, gl_SemanticsRelaxed)
+#define WRITE(variable, value) atomicStore(variable, value, gl_ScopeWorkgroup, gl_StorageSemanticsNone, gl_SemanticsRelaxed)
+#define READ_FLAG(flag) atomicLoad(flag, gl_ScopeWorkgroup, gl_StorageSemanticsShared, gl_SemanticsAcquire)
+#define RAISE_FLAG(flag, value) atomicStore(flag, value, gl_ScopeWorkgroup, gl_StorageSemanticsShared, gl_SemanticsRelease)
+
+// The totals of the first `count` subgroups in the tile of a round.
+Element combine_totals(const uint round, const uint count) {
+    Element total = identity();
+    [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
+        const uint subgroup = first + gl_SubgroupInvocationID;
+        Element other = identity();
+        if (subgroup < count) {
+            other = READ(shared_totals[round % SLOTS][subgroup]);
+        }
+        total = combine(total, subgroup_reduce(other));
+    }
+    return total;
+}
+
+uint rendezvous_begin() {
+    for (uint slot = invocation_rank(); slot < SLOTS; slot += WORKGROUP_SIZE) {
+        shared_arrived[slot] = 0u;
+        shared_prefix_round[slot] = NO_ROUND;
+        shared_next_round[slot] = NO_ROUND;
+    }
+    if (invocation_rank() == 0u) {
+        shared_first_tile = first_tile();
+    }
+    barrier();
+    return shared_first_tile;
+}
+
+// Subgroups that have arrived in the slot of a round once all have arrived for it.
+uint all_arrived(const uint round) {
+    return (round / SLOTS + 1u) * SUBGROUPS;
+}
+
+void offer_tile(const uint round, const uint tile) {
+    WRITE(shared_next_tile[round % SLOTS], tile);
+    RAISE_FLAG(shared_next_round[round % SLOTS], round);
+}
+
+void arrive(const uint round, const uint tile, const Element total) {
+    const uint slot = round % SLOTS;
+    uint arrived = 0u;
+    if (gl_SubgroupInvocationID == 0) {
+        if (round == 0u && gl_SubgroupID == 0) {
+            offer_tile(1u, choose_tile(1u));
+        }
+        WRITE(shared_totals[slot][gl_SubgroupID], total);
+        arrived = 1u + atomicAdd(shared_arrived[slot], 1u, gl_ScopeWorkgroup, gl_StorageSemanticsShared,
+                                 gl_SemanticsAcquireRelease);
+    }
+    if (subgroupBroadcastFirst(arrived) == all_arrived(round)) {
+        const Element tile_total = combine_totals(round, SUBGROUPS);
+        if (gl_SubgroupInvocationID == 0) {
+            publish_total(tile, tile_total);
+        }
+    }
+}
+
+uint next_tile(const uint round) {
+    const uint slot = (round + 1u) % SLOTS;
+    while (READ_FLAG(shared_next_round[slot]) != round + 1u) {
+    }
+    return READ(shared_next_tile[slot]);
+}
+
+Element wait_for_prefix(const uint round, const uint tile, const bool more) {
+    const uint slot = round % SLOTS;
+    if (gl_SubgroupID == 0) {
+        uint chosen = 0u;
+        if (more && gl_SubgroupInvocationID == 0) {
+            chosen = choose_tile(round + 2u);
+        }
+        const Element prefix = find_prefix_onward(tile);
+        if (gl_SubgroupInvocationID == 0) {
+            WRITE(shared_prefix[slot], prefix);
+            RAISE_FLAG(shared_prefix_round[slot], round);
+            if (more) {
+                offer_tile(round + 2u, chosen);
+            }
+        }
+        return prefix;
+    }
+    while (READ_FLAG(shared_prefix_round[slot]) != round) {
+    }
+    return READ(shared_prefix[slot]);
+}
+
+Element subgroup_prefix(const uint round) {
+    while (READ_FLAG(shared_arrived[round % SLOTS]) < all_arrived(round)) {
+    }
+    return combine_totals(round, gl_SubgroupID);
+}
