@@ -31,31 +31,43 @@
 
 void main() {
     uint tile = rendezvous_begin();
-    const uint tiles = tile_count();
-    if (tile < tiles) {
-        Vector items[BATCH_SIZE];
-        load_tile(tile, items);
+    // The last tile may be a part of one. It comes after all others, and nobody needs its total, so that the loop knows
+    // full tiles only: whatever else stood between a load and its use would keep loads from being under way for long.
+    const uint full_tiles = params.n / TILE_ELEMENTS;
+    uint round = 0u;
+    Vector items[BATCH_SIZE];
+    if (tile < full_tiles) {
+        load_full_tile(tile, items);
         arrive(0u, tile, subgroup_total(items));
 
-        for (uint round = 0u;; ++round) {
+        bool more = true;
+        while (more) {
             const uint next = next_tile(round);
-            const bool more = next < tiles;
+            more = next < full_tiles;
             Vector next_items[BATCH_SIZE];
             if (more) {
-                load_tile(next, next_items);
+                load_full_tile(next, next_items);
             }
             subgroup_scan(items);
             if (more) {
                 arrive(round + 1u, next, subgroup_total(next_items));
             }
             const Element prefix = wait_for_prefix(round, tile, more);
-            store_tile(tile, items, combine(prefix, subgroup_prefix(round)));
-            if (!more) {
-                break;
-            }
+            add_prefix(items, combine(prefix, subgroup_prefix(round)));
+            store_full_tile(tile, items);
             tile = next;
-            items = next_items;
+            round += 1u;
+            [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
+                items[k] = next_items[k];
+            }
         }
+    }
+    if (tile == full_tiles && tile < tile_count()) {
+        load_partial_tile(tile, items);
+        arrive_unpublished(round, subgroup_scan(items));
+        const Element prefix = wait_for_prefix(round, tile, false);
+        add_prefix(items, combine(prefix, subgroup_prefix(round)));
+        store_partial_tile(tile, items);
     }
     barrier();
     leave();

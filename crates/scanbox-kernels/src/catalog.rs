@@ -341,8 +341,9 @@ pub fn plan(config: &Config, n: u64, device: &DeviceProfile) -> Result<Plan, Rej
         ]);
         words.extend([Word::Epoch, Word::TicketBase]);
         if kernel.tile_order == TileOrder::Ticket {
-            // Every workgroup takes one ticket too many at the end of its tiles; a chained scan takes one in all.
-            let beside = if kernel.family == Family::Persistent { config.tiles(n) } else { 0 };
+            // A persistent workgroup takes one for each full tile that it scans, and one more, with which it stops.
+            let full_tiles = n / config.tile_elements();
+            let beside = if kernel.family == Family::Persistent { full_tiles } else { 0 };
             tickets = Some(u32::try_from(beside).expect("tiles are checked against 32-bit indices"));
         }
     }

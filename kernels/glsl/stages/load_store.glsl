@@ -152,11 +152,16 @@ void load_tile(const uint tile, out Vector items[BATCH_SIZE]) {
     }
 }
 
-// Stores prefix combined with each of the items.
-void store_tile(const uint tile, inout Vector items[BATCH_SIZE], const Element prefix) {
+// Combines prefix with each of the items.
+void add_prefix(inout Vector items[BATCH_SIZE], const Element prefix) {
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
         vector_add(items[k], prefix);
     }
+}
+
+// Stores prefix combined with each of the items.
+void store_tile(const uint tile, inout Vector items[BATCH_SIZE], const Element prefix) {
+    add_prefix(items, prefix);
     if (is_full(tile)) {
         store_full_tile(tile, items);
     } else {

@@ -3,6 +3,7 @@
 // rendezvous_begin(): the first tile. Called once, by all invocations.
 // arrive(round, tile, total): each subgroup gives the total of its part of the tile of a round. The tile's total is
 //   published when all have.
+// arrive_unpublished(round, total): the same for the last tile of all, whose total nobody needs.
 // next_tile(round): the tile of the round after this one.
 // wait_for_prefix(round, tile, more): the total of all tiles before the tile of this round; more says whether there will
 //   be another round, and hence whether its successor has to be chosen.

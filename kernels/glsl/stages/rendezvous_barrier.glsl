@@ -28,14 +28,18 @@ uint rendezvous_begin() {
     return shared_first_tile;
 }
 
-void arrive(const uint round, const uint tile, const Element total) {
+void arrive_unpublished(const uint round, const Element total) {
     if (gl_SubgroupInvocationID == 0) {
         shared_totals[round % TOTAL_SLOTS][gl_SubgroupID] = total;
-        if (round == 0u && gl_SubgroupID == 0) {
-            shared_next_tile = choose_tile(1u);
-        }
     }
     barrier();
+}
+
+void arrive(const uint round, const uint tile, const Element total) {
+    if (round == 0u && invocation_rank() == 0u) {
+        shared_next_tile = choose_tile(1u);
+    }
+    arrive_unpublished(round, total);
     if (gl_SubgroupID == 0) {
         const Element tile_total = combine_totals(round, SUBGROUPS);
         if (gl_SubgroupInvocationID == 0) {

@@ -62,23 +62,32 @@ void offer_tile(const uint round, const uint tile) {
     RAISE_FLAG(shared_next_round[round % SLOTS], round);
 }
 
-void arrive(const uint round, const uint tile, const Element total) {
+// Returns: how many have arrived in the slot, in all invocations of the subgroup.
+uint give_total(const uint round, const Element total) {
     const uint slot = round % SLOTS;
     uint arrived = 0u;
     if (gl_SubgroupInvocationID == 0) {
-        if (round == 0u && gl_SubgroupID == 0) {
-            offer_tile(1u, choose_tile(1u));
-        }
         WRITE(shared_totals[slot][gl_SubgroupID], total);
         arrived = 1u + atomicAdd(shared_arrived[slot], 1u, gl_ScopeWorkgroup, gl_StorageSemanticsShared,
                                  gl_SemanticsAcquireRelease);
     }
-    if (subgroupBroadcastFirst(arrived) == all_arrived(round)) {
+    return subgroupBroadcastFirst(arrived);
+}
+
+void arrive(const uint round, const uint tile, const Element total) {
+    if (round == 0u && invocation_rank() == 0u) {
+        offer_tile(1u, choose_tile(1u));
+    }
+    if (give_total(round, total) == all_arrived(round)) {
         const Element tile_total = combine_totals(round, SUBGROUPS);
         if (gl_SubgroupInvocationID == 0) {
             publish_total(tile, tile_total);
         }
     }
+}
+
+void arrive_unpublished(const uint round, const Element total) {
+    give_total(round, total);
 }
 
 uint next_tile(const uint round) {
