@@ -20,6 +20,7 @@
 #include "stages/thread_scan.glsl"
 #include "stages/load_store.glsl"
 #include "stages/subgroup_scan.glsl"
+#include "stages/tail.glsl"
 #include "stages/tile_state.glsl"
 #if LOOKBACK == LOOKBACK_TWO_LEVEL
 #include "stages/group_state.glsl"
@@ -35,8 +36,8 @@ void main() {
     // full tiles only: whatever else stood between a load and its use would keep loads from being under way for long.
     const uint full_tiles = params.n / TILE_ELEMENTS;
     uint round = 0u;
-    Vector items[BATCH_SIZE];
     if (tile < full_tiles) {
+        Vector items[BATCH_SIZE];
         load_full_tile(tile, items);
         arrive(0u, tile, subgroup_total(items));
 
@@ -63,11 +64,9 @@ void main() {
         }
     }
     if (tile == full_tiles && tile < tile_count()) {
-        load_partial_tile(tile, items);
-        arrive_unpublished(round, subgroup_scan(items));
+        arrive_unpublished(round, tail_total(tile));
         const Element prefix = wait_for_prefix(round, tile, false);
-        add_prefix(items, combine(prefix, subgroup_prefix(round)));
-        store_partial_tile(tile, items);
+        scan_tail(tile, combine(prefix, subgroup_prefix(round)));
     }
     barrier();
     leave();
