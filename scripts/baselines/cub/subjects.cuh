@@ -9,6 +9,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -215,8 +216,9 @@ __global__ void __launch_bounds__(threads) copy_kernel(
 
 template <int batch, int threads>
 cudaError_t copy(const Call& call) {
+    // At least one, for what is less than a vector.
     const std::uint32_t vectors_per_block = batch * threads;
-    const std::uint32_t blocks = call.n / 4 / vectors_per_block + 1;
+    const std::uint32_t blocks = std::max(1u, (call.n / 4 + vectors_per_block - 1) / vectors_per_block);
     copy_kernel<batch, threads><<<blocks, threads, 0, call.stream>>>(call.input, call.output, call.n);
     return cudaGetLastError();
 }
