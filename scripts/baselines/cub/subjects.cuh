@@ -74,10 +74,10 @@ inline cudaError_t cub_scan(const Call& call) {
 //
 // CUB chooses a tile of 128 x 24 with a fixed delay for this problem on sm_90.
 
-#if CUB_VERSION >= 300500 || CUB_VERSION < 300100
+#if CUB_VERSION >= 300500 || (CUB_VERSION >= 300000 && CUB_VERSION < 300100)
 #define SCANBOX_CUB_TUNING 1
 #else
-// The releases in between have neither of the two interfaces for sure.
+// Neither of the two interfaces for sure.
 #define SCANBOX_CUB_TUNING 0
 #endif
 
