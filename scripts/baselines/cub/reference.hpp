@@ -19,8 +19,8 @@ SCANBOX_HOST_DEVICE inline std::uint32_t random_word(std::uint64_t seed, std::ui
     return static_cast<std::uint32_t>((z ^ (z >> 31)) >> 32);
 }
 
-// Writes the inclusive scan of the words from index `start`, continued from `carry`; returns the new carry. It makes the
-// words itself: what the device was given is checked too when a scan of it agrees.
+// Writes the inclusive scan of the words from index `start`, continued from `carry`; returns the new carry. It makes
+// the words itself: what the device was given is checked too when a scan of it agrees.
 inline std::uint32_t scan_of_random_words(
     std::uint64_t seed, std::uint64_t start, std::uint32_t carry, std::uint32_t* scan, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {

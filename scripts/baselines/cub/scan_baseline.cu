@@ -1,7 +1,8 @@
-// CUB's scan and CUDA's copies as subjects of `scanbox bench`: a child process that reads requests from stdin and writes
-// replies to stdout (protocol.hpp). What can be measured is in subjects.cuh; this file has memory, verification and
-// time. README.md tells what is measured and how.
+// CUB's scan and CUDA's copies as subjects of `scanbox bench`: a child process that reads requests from stdin and
+// writes replies to stdout (protocol.hpp). What can be measured is in subjects.cuh; this file has memory, verification
+// and time. README.md tells what is measured and how.
 
+#include "kernels.cuh"
 #include "protocol.hpp"
 #include "reference.hpp"
 #include "subjects.cuh"
@@ -25,20 +26,12 @@
 
 namespace {
 
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
-// Words behind the end of the output that no call may touch, and what is in them: the same as in scanbox.
-constexpr u32 guard_words = 256;
-constexpr u32 guard_word = 0x5CA7B0C5u;
 // In `cold`, input and output of all slots together are at least this many times the L2 cache.
 constexpr u64 cold_caches = 4;
 // Graphs that are kept. A bench goes back and forth between few subjects.
 constexpr std::size_t graphs_kept = 16;
 // Samples behind one gate. More would not fit into the launch queue for sure.
 constexpr u64 samples_per_gate = 16;
-// After this the gate opens by itself, so that a full launch queue cannot block for ever.
-constexpr u64 gate_ns_max = 200'000'000;
 
 struct Failure : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -53,78 +46,6 @@ void check(cudaError_t status, const char* what) {
 }
 
 #define CHECK(call) check(call, #call)
-
-// Kernels of the program itself -------------------------------------------------------------------------------------
-
-// Input of `n` words into `slots` places that are `stride` words apart.
-__global__ void generate(u32* words, u64 seed, u64 n, u64 stride, u64 slots) {
-    const u64 step = u64{gridDim.x} * blockDim.x;
-    for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < stride * slots; i += step) {
-        if (i % stride < n) {
-            words[i] = random_word(seed, i % stride);
-        }
-    }
-}
-
-// The complement of what is expected: wrong everywhere.
-__global__ void poison(u32* output, const u32* expected, u64 n) {
-    const u64 step = u64{gridDim.x} * blockDim.x;
-    for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < n + guard_words; i += step) {
-        output[i] = i < n ? ~expected[i] : guard_word;
-    }
-}
-
-struct Report {
-    unsigned long long mismatches;
-    unsigned long long first;
-};
-
-__global__ void compare(const u32* output, const u32* expected, u64 n, Report* report) {
-    const u64 step = u64{gridDim.x} * blockDim.x;
-    for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < n + guard_words; i += step) {
-        if (output[i] != (i < n ? expected[i] : guard_word)) {
-            atomicAdd(&report->mismatches, 1ull);
-            atomicMin(&report->first, static_cast<unsigned long long>(i));
-        }
-    }
-}
-
-// Reads so much that nothing else is left in the L2 cache. Reads, because what a memset leaves there would have to be
-// written back during the sample.
-__global__ void evict(const uint4* words, u64 count, u32* never) {
-    const u64 step = u64{gridDim.x} * blockDim.x;
-    u32 sum = 0;
-    for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
-        const uint4 word = words[i];
-        sum |= word.x | word.y | word.z | word.w;
-    }
-    // The words are zeros, which the compiler does not know.
-    if (sum != 0) {
-        *never = sum;
-    }
-}
-
-// Keeps the stream waiting until the host has enqueued everything behind it.
-struct Gate {
-    unsigned open;
-    unsigned timed_out;
-};
-
-__global__ void wait_at_gate(volatile Gate* gate) {
-    u64 begin;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
-    while (gate->open == 0) {
-        u64 now;
-        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-        if (now - begin > gate_ns_max) {
-            gate->timed_out = 1;
-            return;
-        }
-    }
-}
-
-constexpr unsigned blocks = 1056;
-constexpr unsigned threads = 256;
 
 // Owners ------------------------------------------------------------------------------------------------------------
 
@@ -179,10 +100,10 @@ public:
         CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
         CHECK(cudaHostAlloc(&gate_, sizeof *gate_, cudaHostAllocMapped));
         CHECK(cudaDeviceGetAttribute(&l2_bytes_, cudaDevAttrL2CacheSize, device));
-        report_.grow(sizeof(Report), "the report");
+        report_.grow(sizeof(kernels::Report), "the report");
         // Kernels for another architecture are found out now and not in the middle of a bench.
         cudaFuncAttributes attributes;
-        check(cudaFuncGetAttributes(&attributes, wait_at_gate),
+        check(cudaFuncGetAttributes(&attributes, kernels::wait_at_gate),
             "loading kernels (build.sh --arch sets what they are built for)");
     }
 
@@ -197,7 +118,7 @@ public:
                 memory->release();
             }
             input_.grow(n * 4, "the input");
-            output_.grow((n + guard_words) * 4, "the output");
+            output_.grow((n + kernels::guard_words) * 4, "the output");
             expected_.grow(n * 4, "the expected words");
             temporary_.grow(subjects::temporary_bytes(n), "temporary storage");
             capacity_ = n;
@@ -207,7 +128,7 @@ public:
         }
         loaded_ = 0;
         cold_n_ = 0;
-        generate<<<blocks, threads, 0, stream_>>>(input_.as<u32>(), seed, n, n, 1);
+        kernels::generate<<<kernels::blocks, kernels::threads, 0, stream_>>>(input_.as<u32>(), seed, n, n, 1);
         check(cudaGetLastError(), "generating the input");
         upload_scan(n, seed);
         CHECK(cudaStreamSynchronize(stream_));
@@ -225,20 +146,21 @@ public:
         graph(subject, n, false, 1);
         // No call may depend on what an earlier one has left.
         CHECK(cudaMemsetAsync(temporary_.as<void>(), 0xA5, temporary_.bytes(), stream_));
-        poison<<<blocks, threads, 0, stream_>>>(output_.as<u32>(), expected, n);
+        kernels::poison<<<kernels::blocks, kernels::threads, 0, stream_>>>(output_.as<u32>(), expected, n);
         check(cudaGetLastError(), "poisoning the output");
         comparison.call_ns = time(name, n, false, 1, 1).front();
 
-        Report report{0, ~0ull};
+        kernels::Report report{0, ~0ull};
         CHECK(cudaMemcpyAsync(report_.as<void>(), &report, sizeof report, cudaMemcpyHostToDevice, stream_));
-        compare<<<blocks, threads, 0, stream_>>>(output_.as<u32>(), expected, n, report_.as<Report>());
+        kernels::compare<<<kernels::blocks, kernels::threads, 0, stream_>>>(
+            output_.as<u32>(), expected, n, report_.as<kernels::Report>());
         check(cudaGetLastError(), "comparing the output");
         CHECK(cudaMemcpyAsync(&report, report_.as<void>(), sizeof report, cudaMemcpyDeviceToHost, stream_));
         CHECK(cudaStreamSynchronize(stream_));
         comparison.mismatches = report.mismatches;
         if (report.mismatches > 0) {
             comparison.first_index = report.first;
-            comparison.first_expected = report.first < n ? word_at(expected, report.first) : guard_word;
+            comparison.first_expected = report.first < n ? word_at(expected, report.first) : kernels::guard_word;
             comparison.first_got = word_at(output_.as<u32>(), report.first);
         }
         return comparison;
@@ -261,7 +183,7 @@ public:
                     continue;
                 }
                 std::cerr << "scan-baseline: one sample of " << name << " with n = " << n << " and " << calls
-                          << " calls could not be enqueued within " << gate_ns_max / 1'000'000
+                          << " calls could not be enqueued within " << kernels::gate_ns_max / 1'000'000
                           << " ms; its time may contain that of the host\n";
             }
             for (u64 i = 0; i < batch; ++i) {
@@ -326,7 +248,8 @@ private:
             CHECK(cudaMemsetAsync(evict_.as<void>(), 0, evict_bytes, stream_));
         }
         if (cold_n_ != n) {
-            generate<<<blocks, threads, 0, stream_>>>(cold_input_.as<u32>(), seed_, n, stride, slots);
+            kernels::generate<<<kernels::blocks, kernels::threads, 0, stream_>>>(
+                cold_input_.as<u32>(), seed_, n, stride, slots);
             check(cudaGetLastError(), "generating the inputs of a cold cache");
             cold_n_ = n;
         }
@@ -443,16 +366,16 @@ private:
     // Enqueues samples behind a closed gate, opens it and waits for them. Without the gate a sample of one short call
     // would contain the time that the host needs to launch it. False if the gate had to open by itself.
     bool enqueue(cudaGraphExec_t graph, bool cold, u64 samples) {
-        volatile Gate* gate = gate_;
+        volatile kernels::Gate* gate = gate_;
         gate->open = 0;
         gate->timed_out = 0;
-        wait_at_gate<<<1, 1, 0, stream_>>>(gate_);
+        kernels::wait_at_gate<<<1, 1, 0, stream_>>>(gate_);
         check(cudaGetLastError(), "closing the gate");
         std::string failed;
         try {
             for (u64 i = 0; i < samples; ++i) {
                 if (cold) {
-                    evict<<<blocks, threads, 0, stream_>>>(
+                    kernels::evict<<<kernels::blocks, kernels::threads, 0, stream_>>>(
                         evict_.as<uint4>(), evict_.bytes() / sizeof(uint4), report_.as<u32>());
                     check(cudaGetLastError(), "emptying the cache");
                 }
@@ -477,7 +400,7 @@ private:
     const std::vector<subjects::Subject> subjects_ = subjects::all();
     cudaStream_t stream_ = nullptr;
     int l2_bytes_ = 0;
-    Gate* gate_ = nullptr;
+    kernels::Gate* gate_ = nullptr;
     std::vector<cudaEvent_t> events_;
     u64 samples_at_once_ = samples_per_gate;
 
