@@ -1,0 +1,93 @@
+// Kernels of the program itself: they make inputs, verify outputs, and see to it that a sample contains nothing but its
+// calls.
+#pragma once
+
+#include "reference.hpp"
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+namespace kernels {
+
+// Words behind the end of the output that no call may touch, and what is in them: the same as in scanbox.
+constexpr u32 guard_words = 256;
+constexpr u32 guard_word = 0x5CA7B0C5u;
+// After this the gate opens by itself, so that a full launch queue cannot block for ever.
+constexpr u64 gate_ns_max = 200'000'000;
+
+// The shape of every kernel here but the gate: they loop over what is left.
+constexpr unsigned blocks = 1056;
+constexpr unsigned threads = 256;
+
+// Input of `n` words into `slots` places that are `stride` words apart.
+__global__ void generate(u32* words, u64 seed, u64 n, u64 stride, u64 slots) {
+    const u64 step = u64{gridDim.x} * blockDim.x;
+    for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < stride * slots; i += step) {
+        if (i % stride < n) {
+            words[i] = random_word(seed, i % stride);
+        }
+    }
+}
+
+// The complement of what is expected: wrong everywhere.
+__global__ void poison(u32* output, const u32* expected, u64 n) {
+    const u64 step = u64{gridDim.x} * blockDim.x;
+    for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < n + guard_words; i += step) {
+        output[i] = i < n ? ~expected[i] : guard_word;
+    }
+}
+
+struct Report {
+    unsigned long long mismatches;
+    unsigned long long first;
+};
+
+__global__ void compare(const u32* output, const u32* expected, u64 n, Report* report) {
+    const u64 step = u64{gridDim.x} * blockDim.x;
+    for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < n + guard_words; i += step) {
+        if (output[i] != (i < n ? expected[i] : guard_word)) {
+            atomicAdd(&report->mismatches, 1ull);
+            atomicMin(&report->first, static_cast<unsigned long long>(i));
+        }
+    }
+}
+
+// Reads so much that nothing else is left in the L2 cache. Reads, because what a memset leaves there would have to be
+// written back during the sample.
+__global__ void evict(const uint4* words, u64 count, u32* never) {
+    const u64 step = u64{gridDim.x} * blockDim.x;
+    u32 sum = 0;
+    for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
+        const uint4 word = words[i];
+        sum |= word.x | word.y | word.z | word.w;
+    }
+    // The words are zeros, which the compiler does not know.
+    if (sum != 0) {
+        *never = sum;
+    }
+}
+
+// Keeps the stream waiting until the host has enqueued everything behind it.
+struct Gate {
+    unsigned open;
+    unsigned timed_out;
+};
+
+__global__ void wait_at_gate(volatile Gate* gate) {
+    u64 begin;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+    while (gate->open == 0) {
+        u64 now;
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+        if (now - begin > gate_ns_max) {
+            gate->timed_out = 1;
+            return;
+        }
+    }
+}
+
+}  // namespace kernels

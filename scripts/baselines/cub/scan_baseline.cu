@@ -1,0 +1,540 @@
+// CUB's scan and CUDA's copies as subjects of `scanbox bench`: a child process that reads requests from stdin and
+// writes replies to stdout (protocol.hpp). What can be measured is in subjects.cuh; this file has memory, verification
+// and time. README.md tells what is measured and how.
+
+#include "kernels.cuh"
+#include "protocol.hpp"
+#include "reference.hpp"
+#include "subjects.cuh"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <list>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace {
+
+// In `cold`, input and output of all slots together are at least this many times the L2 cache.
+constexpr u64 cold_caches = 4;
+// Graphs that are kept. A bench goes back and forth between few subjects.
+constexpr std::size_t graphs_kept = 16;
+// Samples behind one gate. More would not fit into the launch queue for sure.
+constexpr u64 samples_per_gate = 16;
+
+struct Failure : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+void check(cudaError_t status, const char* what) {
+    if (status != cudaSuccess) {
+        // So that it is not told again by the next call; an error that has ruined the context stays.
+        cudaGetLastError();
+        throw Failure(std::string(what) + ": " + cudaGetErrorName(status) + " (" + cudaGetErrorString(status) + ")");
+    }
+}
+
+#define CHECK(call) check(call, #call)
+
+// Owners ------------------------------------------------------------------------------------------------------------
+
+// Device memory that grows.
+class Memory {
+public:
+    Memory() = default;
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+    ~Memory() { cudaFree(memory_); }
+
+    std::size_t bytes() const { return bytes_; }
+    template <typename T>
+    T* as() const {
+        return static_cast<T*>(memory_);
+    }
+
+    // What was in it is lost.
+    void grow(std::size_t bytes, const char* what) {
+        if (bytes <= bytes_) {
+            return;
+        }
+        release();
+        const std::string doing = "allocating " + std::to_string(bytes) + " bytes for " + what;
+        check(cudaMalloc(&memory_, bytes), doing.c_str());
+        bytes_ = bytes;
+    }
+
+    void release() {
+        cudaFree(std::exchange(memory_, nullptr));
+        bytes_ = 0;
+    }
+
+private:
+    void* memory_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+struct DestroyGraph {
+    void operator()(cudaGraph_t graph) const { cudaGraphDestroy(graph); }
+    void operator()(cudaGraphExec_t graph) const { cudaGraphExecDestroy(graph); }
+};
+using Graph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, DestroyGraph>;
+using GraphExec = std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, DestroyGraph>;
+
+// The session -------------------------------------------------------------------------------------------------------
+
+class Session {
+public:
+    explicit Session(int device) {
+        CHECK(cudaSetDevice(device));
+        CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+        CHECK(cudaHostAlloc(&gate_, sizeof *gate_, cudaHostAllocMapped));
+        CHECK(cudaDeviceGetAttribute(&l2_bytes_, cudaDevAttrL2CacheSize, device));
+        report_.grow(sizeof(kernels::Report), "the report");
+        // Kernels for another architecture are found out now and not in the middle of a bench.
+        cudaFuncAttributes attributes;
+        check(cudaFuncGetAttributes(&attributes, kernels::wait_at_gate),
+            "loading kernels (build.sh --arch sets what they are built for)");
+    }
+
+    const std::vector<subjects::Subject>& subjects() const { return subjects_; }
+
+    void load(u64 n, u64 seed) {
+        if (n > capacity_) {
+            // All of it first, so that there is room; what fails half-way leaves nothing loaded.
+            graphs_.clear();
+            capacity_ = loaded_ = cold_n_ = 0;
+            for (Memory* memory : {&input_, &output_, &expected_, &temporary_, &cold_input_, &cold_output_}) {
+                memory->release();
+            }
+            input_.grow(n * 4, "the input");
+            output_.grow((n + kernels::guard_words) * 4, "the output");
+            expected_.grow(n * 4, "the expected words");
+            temporary_.grow(subjects::temporary_bytes(n), "temporary storage");
+            capacity_ = n;
+        }
+        if (n <= loaded_ && seed == seed_) {
+            return;
+        }
+        loaded_ = 0;
+        cold_n_ = 0;
+        kernels::generate<<<kernels::blocks, kernels::threads, 0, stream_>>>(input_.as<u32>(), seed, n, n, 1);
+        check(cudaGetLastError(), "generating the input");
+        upload_scan(n, seed);
+        CHECK(cudaStreamSynchronize(stream_));
+        loaded_ = n;
+        seed_ = seed;
+    }
+
+    protocol::Comparison verify(const std::string& name, u64 n) {
+        const subjects::Subject& subject = find(name, n);
+        const u32* expected = (subject.result == subjects::Result::copy ? input_ : expected_).as<u32>();
+        protocol::Comparison comparison;
+        comparison.compared = n;
+
+        // Instantiated before, so that nothing stands between poison and call but the gate.
+        graph(subject, n, false, 1);
+        // No call may depend on what an earlier one has left.
+        CHECK(cudaMemsetAsync(temporary_.as<void>(), 0xA5, temporary_.bytes(), stream_));
+        kernels::poison<<<kernels::blocks, kernels::threads, 0, stream_>>>(output_.as<u32>(), expected, n);
+        check(cudaGetLastError(), "poisoning the output");
+        comparison.call_ns = time(name, n, false, 1, 1).front();
+
+        kernels::Report report{0, ~0ull};
+        CHECK(cudaMemcpyAsync(report_.as<void>(), &report, sizeof report, cudaMemcpyHostToDevice, stream_));
+        kernels::compare<<<kernels::blocks, kernels::threads, 0, stream_>>>(
+            output_.as<u32>(), expected, n, report_.as<kernels::Report>());
+        check(cudaGetLastError(), "comparing the output");
+        CHECK(cudaMemcpyAsync(&report, report_.as<void>(), sizeof report, cudaMemcpyDeviceToHost, stream_));
+        CHECK(cudaStreamSynchronize(stream_));
+        comparison.mismatches = report.mismatches;
+        if (report.mismatches > 0) {
+            comparison.first_index = report.first;
+            comparison.first_expected = report.first < n ? word_at(expected, report.first) : kernels::guard_word;
+            comparison.first_got = word_at(output_.as<u32>(), report.first);
+        }
+        return comparison;
+    }
+
+    // Nanoseconds of `samples` samples of `calls` calls each.
+    std::vector<double> time(const std::string& name, u64 n, bool cold, u64 calls, u64 samples) {
+        const subjects::Subject& subject = find(name, n);
+        if (cold) {
+            prepare_cold(n);
+        }
+        const cudaGraphExec_t graph = this->graph(subject, n, cold, calls);
+        reserve_events(2 * std::min(samples, samples_per_gate));
+        std::vector<double> times;
+        while (times.size() < samples) {
+            const u64 batch = std::min(samples - times.size(), samples_at_once_);
+            if (!enqueue(graph, cold, batch)) {
+                if (batch > 1) {
+                    samples_at_once_ = batch / 2;
+                    continue;
+                }
+                std::cerr << "scan-baseline: one sample of " << name << " with n = " << n << " and " << calls
+                          << " calls could not be enqueued within " << kernels::gate_ns_max / 1'000'000
+                          << " ms; its time may contain that of the host\n";
+            }
+            for (u64 i = 0; i < batch; ++i) {
+                float ms = 0;
+                CHECK(cudaEventElapsedTime(&ms, events_[2 * i], events_[2 * i + 1]));
+                times.push_back(double{ms} * 1e6);
+            }
+        }
+        return times;
+    }
+
+private:
+    const subjects::Subject& find(const std::string& name, u64 n) const {
+        const auto found = std::find_if(
+            subjects_.begin(), subjects_.end(), [&](const auto& subject) { return subject.name == name; });
+        if (found == subjects_.end()) {
+            throw Failure("there is no subject `" + name + "`; the greeting names them all");
+        }
+        if (n > loaded_) {
+            throw Failure(std::to_string(n) + " elements are wanted and " + std::to_string(loaded_)
+                + " are loaded; send `load` first");
+        }
+        return *found;
+    }
+
+    // The reference, made without CUB and without the GPU.
+    void upload_scan(u64 n, u64 seed) {
+        constexpr u64 chunk = u64{1} << 22;
+        std::vector<u32> scan(std::min(n, chunk));
+        u32 carry = 0;
+        for (u64 start = 0; start < n; start += chunk) {
+            const u64 count = std::min(chunk, n - start);
+            carry = scan_of_random_words(seed, start, carry, scan.data(), count);
+            CHECK(cudaMemcpy(expected_.as<u32>() + start, scan.data(), count * 4, cudaMemcpyHostToDevice));
+        }
+    }
+
+    u32 word_at(const u32* words, u64 index) {
+        u32 word = 0;
+        CHECK(cudaMemcpyAsync(&word, words + index, 4, cudaMemcpyDeviceToHost, stream_));
+        CHECK(cudaStreamSynchronize(stream_));
+        return word;
+    }
+
+    // Slots of input and output, and what empties the cache before a sample.
+    void prepare_cold(u64 n) {
+        const u64 stride = cold_stride(n);
+        const u64 slots = cold_slots(n);
+        const std::size_t bytes = stride * slots * 4;
+        if (bytes > cold_input_.bytes()) {
+            // Graphs hold addresses: they go with the memory.
+            graphs_.clear();
+            cold_n_ = 0;
+            cold_input_.release();
+            cold_output_.release();
+            cold_input_.grow(bytes, "the inputs of a cold cache");
+            cold_output_.grow(bytes, "the outputs of a cold cache");
+        }
+        const std::size_t evict_bytes = cold_caches * static_cast<u64>(l2_bytes_);
+        if (evict_bytes > evict_.bytes()) {
+            evict_.grow(evict_bytes, "emptying the cache");
+            CHECK(cudaMemsetAsync(evict_.as<void>(), 0, evict_bytes, stream_));
+        }
+        if (cold_n_ != n) {
+            kernels::generate<<<kernels::blocks, kernels::threads, 0, stream_>>>(
+                cold_input_.as<u32>(), seed_, n, stride, slots);
+            check(cudaGetLastError(), "generating the inputs of a cold cache");
+            cold_n_ = n;
+        }
+    }
+
+    // Words from slot to slot: aligned as memory from cudaMalloc is.
+    static u64 cold_stride(u64 n) { return (n + 63) / 64 * 64; }
+
+    u64 cold_slots(u64 n) const {
+        const u64 slot_bytes = 2 * 4 * cold_stride(n);
+        return std::max<u64>(2, (cold_caches * static_cast<u64>(l2_bytes_) + slot_bytes - 1) / slot_bytes);
+    }
+
+    cudaGraphExec_t graph(const subjects::Subject& subject, u64 n, bool cold, u64 calls) {
+        const Key key{subject.name, n, cold, calls};
+        const auto found =
+            std::find_if(graphs_.begin(), graphs_.end(), [&](const auto& entry) { return entry.first == key; });
+        if (found != graphs_.end()) {
+            graphs_.splice(graphs_.begin(), graphs_, found);
+        } else {
+            graphs_.emplace_front(key, make_graph(subject, n, cold, calls));
+            if (graphs_.size() > graphs_kept) {
+                graphs_.pop_back();
+            }
+        }
+        return graphs_.front().second.get();
+    }
+
+    // One stream is captured, so that each call depends on the one before.
+    GraphExec make_graph(const subjects::Subject& subject, u64 n, bool cold, u64 calls) {
+        std::set<cudaGraphNode_t> last_nodes;
+        CHECK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed));
+        std::string failed;
+        try {
+            for (u64 i = 0; i < calls; ++i) {
+                check(subject.enqueue(call(n, cold, i)), subject.name.c_str());
+#if CUDART_VERSION >= 13000
+                if (subject.keep_apart) {
+                    const auto nodes = captured_last();
+                    last_nodes.insert(nodes.begin(), nodes.end());
+                }
+#endif
+            }
+        } catch (const std::exception& failure) {
+            failed = failure.what();
+        }
+        // In any case, or the stream stays unusable.
+        cudaGraph_t captured = nullptr;
+        const cudaError_t ended = cudaStreamEndCapture(stream_, &captured);
+        const Graph graph(captured);
+        if (!failed.empty()) {
+            cudaGetLastError();
+            throw Failure(failed);
+        }
+        check(ended, "cudaStreamEndCapture");
+#if CUDART_VERSION >= 13000
+        if (subject.keep_apart) {
+            keep_apart(graph.get(), last_nodes);
+        }
+#endif
+        cudaGraphExec_t exec = nullptr;
+        CHECK(cudaGraphInstantiate(&exec, graph.get(), 0));
+        GraphExec owner(exec);
+        CHECK(cudaGraphUpload(exec, stream_));
+        CHECK(cudaStreamSynchronize(stream_));
+        return owner;
+    }
+
+    subjects::Call call(u64 n, bool cold, u64 index) const {
+        const u64 offset = cold ? index % cold_slots(n) * cold_stride(n) : 0;
+        const Memory& input = cold ? cold_input_ : input_;
+        const Memory& output = cold ? cold_output_ : output_;
+        return {input.as<u32>() + offset, output.as<u32>() + offset, static_cast<u32>(n), temporary_.as<void>(),
+            temporary_.bytes(), stream_};
+    }
+
+#if CUDART_VERSION >= 13000
+    // The nodes that the next node of the capture would depend on.
+    std::vector<cudaGraphNode_t> captured_last() const {
+        cudaStreamCaptureStatus status;
+        const cudaGraphNode_t* nodes = nullptr;
+        const cudaGraphEdgeData* edges = nullptr;
+        std::size_t count = 0;
+        CHECK(cudaStreamGetCaptureInfo(stream_, &status, nullptr, nullptr, &nodes, &edges, &count));
+        return {nodes, nodes + count};
+    }
+
+    // Replaces programmatic edges from the last kernel of a call, over which the next call is launched before that
+    // kernel has ended, by ordinary ones.
+    static void keep_apart(cudaGraph_t graph, const std::set<cudaGraphNode_t>& last_nodes) {
+        std::size_t count = 0;
+        CHECK(cudaGraphGetEdges(graph, nullptr, nullptr, nullptr, &count));
+        std::vector<cudaGraphNode_t> from(count);
+        std::vector<cudaGraphNode_t> to(count);
+        std::vector<cudaGraphEdgeData> data(count);
+        CHECK(cudaGraphGetEdges(graph, from.data(), to.data(), data.data(), &count));
+        for (std::size_t i = 0; i < count; ++i) {
+            if (data[i].type == cudaGraphDependencyTypeProgrammatic && last_nodes.count(from[i]) > 0) {
+                CHECK(cudaGraphRemoveDependencies(graph, &from[i], &to[i], &data[i], 1));
+                CHECK(cudaGraphAddDependencies(graph, &from[i], &to[i], nullptr, 1));
+            }
+        }
+    }
+#endif
+
+    void reserve_events(u64 count) {
+        while (events_.size() < count) {
+            cudaEvent_t event = nullptr;
+            CHECK(cudaEventCreate(&event));
+            events_.push_back(event);
+        }
+    }
+
+    // Enqueues samples behind a closed gate, opens it and waits for them. Without the gate a sample of one short call
+    // would contain the time that the host needs to launch it. False if the gate had to open by itself.
+    bool enqueue(cudaGraphExec_t graph, bool cold, u64 samples) {
+        volatile kernels::Gate* gate = gate_;
+        gate->open = 0;
+        gate->timed_out = 0;
+        kernels::wait_at_gate<<<1, 1, 0, stream_>>>(gate_);
+        check(cudaGetLastError(), "closing the gate");
+        std::string failed;
+        try {
+            for (u64 i = 0; i < samples; ++i) {
+                if (cold) {
+                    kernels::evict<<<kernels::blocks, kernels::threads, 0, stream_>>>(
+                        evict_.as<uint4>(), evict_.bytes() / sizeof(uint4), report_.as<u32>());
+                    check(cudaGetLastError(), "emptying the cache");
+                }
+                CHECK(cudaEventRecord(events_[2 * i], stream_));
+                CHECK(cudaGraphLaunch(graph, stream_));
+                CHECK(cudaEventRecord(events_[2 * i + 1], stream_));
+            }
+        } catch (const Failure& failure) {
+            failed = failure.what();
+        }
+        gate->open = 1;
+        const cudaError_t ended = cudaStreamSynchronize(stream_);
+        if (!failed.empty()) {
+            throw Failure(failed);
+        }
+        check(ended, "running the calls");
+        return gate->timed_out == 0;
+    }
+
+    using Key = std::tuple<std::string, u64, bool, u64>;
+
+    const std::vector<subjects::Subject> subjects_ = subjects::all();
+    cudaStream_t stream_ = nullptr;
+    int l2_bytes_ = 0;
+    kernels::Gate* gate_ = nullptr;
+    std::vector<cudaEvent_t> events_;
+    u64 samples_at_once_ = samples_per_gate;
+
+    // Elements that there is memory for, and that are there.
+    u64 capacity_ = 0;
+    u64 loaded_ = 0;
+    u64 seed_ = 0;
+    Memory input_;
+    Memory output_;
+    Memory expected_;
+    Memory temporary_;
+    Memory report_;
+
+    // The size of the inputs in the slots.
+    u64 cold_n_ = 0;
+    Memory cold_input_;
+    Memory cold_output_;
+    Memory evict_;
+
+    // The most recently used one first. Declared last: graphs go before the memory that they hold addresses of.
+    std::list<std::pair<Key, GraphExec>> graphs_;
+};
+
+// The process -------------------------------------------------------------------------------------------------------
+
+std::string uuid_of(const cudaDeviceProp& device) {
+    std::string text;
+    for (int i = 0; i < 16; ++i) {
+        const unsigned value = static_cast<unsigned char>(device.uuid.bytes[i]);
+        char byte[8];
+        std::snprintf(byte, sizeof byte, "%02x", value);
+        text += (i == 4 || i == 6 || i == 8 || i == 10) ? std::string("-") + byte : std::string(byte);
+    }
+    return text;
+}
+
+// "CUDA 13.0, driver 580.159.03": the runtime cannot tell the second.
+std::string driver_version() {
+    int cuda = 0;
+    CHECK(cudaDriverGetVersion(&cuda));
+    std::string text = "CUDA " + std::to_string(cuda / 1000) + "." + std::to_string(cuda % 1000 / 10);
+    std::ifstream file("/sys/module/nvidia/version");
+    std::string driver;
+    if (file >> driver) {
+        text += ", driver " + driver;
+    }
+    return text;
+}
+
+// A device by its index or UUID.
+int find_device(const std::string& wanted) {
+    int count = 0;
+    CHECK(cudaGetDeviceCount(&count));
+    for (int i = 0; i < count; ++i) {
+        cudaDeviceProp device;
+        CHECK(cudaGetDeviceProperties(&device, i));
+        if (wanted == std::to_string(i) || wanted == uuid_of(device)) {
+            return i;
+        }
+    }
+    throw Failure("--device " + wanted + ": none of the " + std::to_string(count)
+        + " CUDA devices has this index or UUID (in lower case)");
+}
+
+std::string greeting(int index, const Session& session) {
+    cudaDeviceProp device;
+    CHECK(cudaGetDeviceProperties(&device, index));
+    std::string subjects;
+    for (const subjects::Subject& subject : session.subjects()) {
+        subjects += std::string(subjects.empty() ? "" : ",") + "{\"name\":" + protocol::quoted(subject.name)
+            + ",\"result\":" + (subject.result == subjects::Result::copy ? "\"copy\"" : "\"scan\"") + "}";
+    }
+    return "{\"protocol\":" + std::to_string(protocol::version) + ",\"tool\":\"CUB\",\"version\":"
+        + protocol::quoted(subjects::cub_version()) + ",\"device\":" + protocol::quoted(device.name)
+        + ",\"device_uuid\":" + protocol::quoted(uuid_of(device))
+        + ",\"driver\":" + protocol::quoted(driver_version()) + ",\"subjects\":[" + subjects + "]}";
+}
+
+std::string answer(Session& session, const std::string& line) {
+    try {
+        const protocol::Request request = protocol::parse(line);
+        switch (request.what) {
+        case protocol::Request::Do::load:
+            session.load(request.n, request.seed);
+            return protocol::loaded();
+        case protocol::Request::Do::verify:
+            return protocol::verified(session.verify(request.subject, request.n));
+        case protocol::Request::Do::time:
+            return protocol::timed(
+                session.time(request.subject, request.n, request.cold, request.calls, request.samples));
+        }
+        throw Failure("a request of an unknown kind");
+    } catch (const protocol::Malformed& malformed) {
+        return protocol::error(std::string("malformed request: ") + malformed.what(), line);
+    } catch (const std::exception& failure) {
+        return protocol::error(failure.what(), line);
+    }
+}
+
+void say(const std::string& line) { std::cout << line << std::endl; }
+
+int run(const std::string& wanted_device) {
+    // Kernels that are loaded when they are first needed may wait for the device, which waits at the gate.
+    setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+    std::unique_ptr<Session> session;
+    try {
+        const int device = find_device(wanted_device);
+        session = std::make_unique<Session>(device);
+        say(greeting(device, *session));
+    } catch (const std::exception& failure) {
+        say(protocol::error(failure.what(), ""));
+        return 1;
+    }
+    std::string line;
+    while (std::getline(std::cin, line)) {
+        say(answer(*session, line));
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    if (arguments == std::vector<std::string>{"--version"}) {
+        say(subjects::cub_version());
+        return 0;
+    }
+    if (arguments.empty()) {
+        return run("0");
+    }
+    if (arguments.size() == 2 && arguments[0] == "--device") {
+        return run(arguments[1]);
+    }
+    std::cerr << "usage: scan-baseline-cub [--device INDEX|UUID] | --version\n";
+    return 2;
+}

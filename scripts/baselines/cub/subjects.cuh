@@ -1,0 +1,261 @@
+// What can be measured: CUB's scan as it comes, variants of it through CUB's tuning, and copies of as many bytes. One
+// table at the end; a subject enqueues one call on a stream and nothing else.
+#pragma once
+
+#include "protocol.hpp"
+
+#include <cub/device/device_scan.cuh>
+#include <cub/version.cuh>
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#if CUB_VERSION >= 300500
+#include <cuda/execution>
+#include <cuda/memory_resource>
+#include <cuda/stream_ref>
+#endif
+
+namespace subjects {
+
+static_assert(CUB_VERSION / 100000 * 1000000 + CUB_VERSION / 100 % 1000 * 1000 + CUB_VERSION % 100 == CCCL_VERSION,
+    "the version of CUB is that of CCCL");
+
+// "3.5.0"
+inline std::string cub_version() {
+    return std::to_string(CUB_VERSION / 100000) + "." + std::to_string(CUB_VERSION / 100 % 1000) + "."
+        + std::to_string(CUB_VERSION % 100);
+}
+
+// Bytes of temporary storage that are enough for every subject: CUB keeps 8 bytes per tile and some per call, and no
+// tile here has fewer than 512 elements, so a byte for 16 elements is four times as much.
+inline std::size_t temporary_bytes(std::uint64_t n) { return (std::size_t{1} << 20) + n / 16; }
+
+struct Call {
+    const std::uint32_t* input;
+    std::uint32_t* output;
+    // Offsets of 32 bits, which is what CUB is fastest with.
+    std::uint32_t n;
+    void* temporary;
+    std::size_t temporary_bytes;
+    cudaStream_t stream;
+};
+
+enum class Result { scan, copy };
+
+struct Subject {
+    std::string name;
+    Result result;
+    cudaError_t (*enqueue)(const Call&);
+    // Whether calls are kept apart where the library lets the launch of the next one begin before the end of the last.
+    bool keep_apart = false;
+};
+
+// The scan ----------------------------------------------------------------------------------------------------------
+
+inline cudaError_t cub_scan(const Call& call) {
+    std::size_t bytes = 0;
+    cudaError_t status = cub::DeviceScan::InclusiveSum(nullptr, bytes, call.input, call.output, call.n, call.stream);
+    if (status != cudaSuccess) {
+        return status;
+    }
+    if (bytes > call.temporary_bytes) {
+        throw std::runtime_error("CUB wants " + std::to_string(bytes) + " bytes of temporary storage");
+    }
+    return cub::DeviceScan::InclusiveSum(call.temporary, bytes, call.input, call.output, call.n, call.stream);
+}
+
+// Variants of the scan ----------------------------------------------------------------------------------------------
+//
+// CUB chooses a tile of 128 x 24 with a fixed delay for this problem on sm_90.
+
+#if CUB_VERSION >= 300500 || (CUB_VERSION >= 300000 && CUB_VERSION < 300100)
+#define SCANBOX_CUB_TUNING 1
+#else
+// Neither of the two interfaces for sure.
+#define SCANBOX_CUB_TUNING 0
+#endif
+
+#if CUB_VERSION >= 300500
+
+// Hands out the temporary storage of the call. The interface with an environment would otherwise allocate in the
+// stream, which would be part of every call.
+struct FixedStorage {
+    void* memory;
+    std::size_t capacity;
+
+    void* allocate(cuda::stream_ref, std::size_t bytes, std::size_t = 1) { return allocate_sync(bytes); }
+    void deallocate(cuda::stream_ref, void*, std::size_t, std::size_t = 1) noexcept {}
+    void* allocate_sync(std::size_t bytes, std::size_t = 1) {
+        if (bytes > capacity) {
+            throw std::runtime_error("CUB wants " + std::to_string(bytes) + " bytes of temporary storage");
+        }
+        return memory;
+    }
+    void deallocate_sync(void*, std::size_t, std::size_t = 1) noexcept {}
+    bool operator==(const FixedStorage& other) const { return memory == other.memory; }
+    bool operator!=(const FixedStorage& other) const { return !(*this == other); }
+};
+
+template <typename Selector>
+cudaError_t cub_scan_tuned(const Call& call) {
+    const auto environment = cuda::std::execution::env{
+        cuda::stream_ref{call.stream},
+        cuda::std::execution::prop{
+            cuda::mr::get_memory_resource_t{}, FixedStorage{call.temporary, call.temporary_bytes}},
+        cuda::execution::tune(Selector{}),
+    };
+    // CUB falls back to an allocator of its own without a word.
+    static_assert(
+        cuda::std::is_same_v<cuda::std::remove_cvref_t<decltype(cuda::mr::get_memory_resource(environment))>,
+            FixedStorage>);
+    return cub::DeviceScan::InclusiveSum(call.input, call.output, call.n, environment);
+}
+
+template <int threads, int items, cub::LookbackDelayAlgorithm delay, unsigned delay_ns, unsigned latency_ns>
+struct Lookback {
+    __host__ __device__ constexpr cub::ScanPolicy operator()(cuda::compute_capability) const {
+        return {cub::ScanAlgorithm::lookback,
+            {threads, items, cub::BLOCK_LOAD_WARP_TRANSPOSE, cub::LOAD_DEFAULT, cub::BLOCK_STORE_WARP_TRANSPOSE,
+                cub::BLOCK_SCAN_WARP_SCANS, {delay, delay_ns, latency_ns}},
+            {}};
+    }
+};
+
+// The algorithm that CUB keeps for newer architectures, which works on this one.
+template <int warps, int items, int lookahead_items>
+struct Lookahead {
+    __host__ __device__ constexpr cub::ScanPolicy operator()(cuda::compute_capability) const {
+        return {cub::ScanAlgorithm::lookahead, {}, {warps, items, lookahead_items}};
+    }
+};
+
+template <int threads, int items>
+using NoDelay = Lookback<threads, items, cub::LookbackDelayAlgorithm::no_delay, 0, 0>;
+template <int threads, int items, unsigned delay_ns, unsigned latency_ns>
+using BackOn =
+    Lookback<threads, items, cub::LookbackDelayAlgorithm::exponential_backon_jitter, delay_ns, latency_ns>;
+
+#elif SCANBOX_CUB_TUNING
+
+// The dispatcher under the public function, with a policy hub in place of CUB's own.
+template <typename Hub>
+cudaError_t cub_scan_tuned(const Call& call) {
+    using Dispatch = cub::DispatchScan<const std::uint32_t*, std::uint32_t*, cuda::std::plus<>, cub::NullType,
+        std::uint32_t, std::uint32_t, cub::ForceInclusive::No, Hub>;
+    const auto dispatch = [&](void* temporary, std::size_t& bytes) {
+        return Dispatch::Dispatch(
+            temporary, bytes, call.input, call.output, {}, cub::NullType{}, call.n, call.stream);
+    };
+    std::size_t bytes = 0;
+    const cudaError_t status = dispatch(nullptr, bytes);
+    if (status != cudaSuccess) {
+        return status;
+    }
+    if (bytes > call.temporary_bytes) {
+        throw std::runtime_error("CUB wants " + std::to_string(bytes) + " bytes of temporary storage");
+    }
+    return dispatch(call.temporary, bytes);
+}
+
+template <int threads, int items, typename Delay>
+struct Lookback {
+    struct Policy : cub::ChainedPolicy<500, Policy, Policy> {
+        using ScanPolicyT = cub::AgentScanPolicy<threads, items, std::uint32_t, cub::BLOCK_LOAD_WARP_TRANSPOSE,
+            cub::LOAD_DEFAULT, cub::BLOCK_STORE_WARP_TRANSPOSE, cub::BLOCK_SCAN_WARP_SCANS,
+            cub::detail::MemBoundScaling<threads, items, std::uint32_t>, Delay>;
+    };
+    using MaxPolicy = Policy;
+};
+
+template <int threads, int items>
+using NoDelay = Lookback<threads, items, cub::detail::no_delay_constructor_t<0>>;
+template <int threads, int items, unsigned delay_ns, unsigned latency_ns>
+using BackOn =
+    Lookback<threads, items, cub::detail::exponential_backon_jitter_constructor_t<delay_ns, latency_ns>>;
+
+#endif
+
+// Copies ------------------------------------------------------------------------------------------------------------
+
+inline cudaError_t memcpy_device(const Call& call) {
+    return cudaMemcpyAsync(
+        call.output, call.input, std::size_t{call.n} * 4, cudaMemcpyDeviceToDevice, call.stream);
+}
+
+// Each thread copies `batch` vectors of four words, a workgroup's vectors side by side.
+template <int batch, int threads>
+__global__ void __launch_bounds__(threads) copy_kernel(
+    const std::uint32_t* __restrict__ input, std::uint32_t* __restrict__ output, std::uint32_t n) {
+    const std::uint32_t vectors = n / 4;
+    const std::uint32_t first = blockIdx.x * (batch * threads) + threadIdx.x;
+    const auto* from = reinterpret_cast<const uint4*>(input);
+    auto* to = reinterpret_cast<uint4*>(output);
+    uint4 values[batch];
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+        if (first + i * threads < vectors) {
+            values[i] = from[first + i * threads];
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+        if (first + i * threads < vectors) {
+            to[first + i * threads] = values[i];
+        }
+    }
+    if (blockIdx.x == 0 && threadIdx.x < n % 4) {
+        output[vectors * 4 + threadIdx.x] = input[vectors * 4 + threadIdx.x];
+    }
+}
+
+template <int batch, int threads>
+cudaError_t copy(const Call& call) {
+    // At least one, for what is less than a vector.
+    const std::uint32_t vectors_per_block = batch * threads;
+    const std::uint32_t blocks = std::max(1u, (call.n / 4 + vectors_per_block - 1) / vectors_per_block);
+    copy_kernel<batch, threads><<<blocks, threads, 0, call.stream>>>(call.input, call.output, call.n);
+    return cudaGetLastError();
+}
+
+// The table ---------------------------------------------------------------------------------------------------------
+
+inline std::vector<Subject> all() {
+    std::vector<Subject> all{{"cub-scan", Result::scan, cub_scan}};
+#if CUB_VERSION > 300001 && CUDART_VERSION >= 13000
+    // CUB 3.0.1 launches its kernels one after another anyway.
+    all.push_back({"cub-scan-apart", Result::scan, cub_scan, true});
+#endif
+#if SCANBOX_CUB_TUNING
+    const std::vector<Subject> tuned{
+        {"cub-scan-tuned.128x24.nodelay", Result::scan, cub_scan_tuned<NoDelay<128, 24>>},
+        {"cub-scan-tuned.256x12.nodelay", Result::scan, cub_scan_tuned<NoDelay<256, 12>>},
+        {"cub-scan-tuned.256x24.nodelay", Result::scan, cub_scan_tuned<NoDelay<256, 24>>},
+        {"cub-scan-tuned.384x22.nodelay", Result::scan, cub_scan_tuned<NoDelay<384, 22>>},
+        // What CUB chooses for sm_100.
+        {"cub-scan-tuned.384x22.backon", Result::scan, cub_scan_tuned<BackOn<384, 22, 1904, 830>>},
+#if CUB_VERSION >= 300500
+        // What CUB chooses for sm_100, and what it falls back to where it has tuned nothing.
+        {"cub-scan-tuned.lookahead4x79", Result::scan, cub_scan_tuned<Lookahead<4, 79, 3>>},
+        {"cub-scan-tuned.lookahead4x63", Result::scan, cub_scan_tuned<Lookahead<4, 63, 4>>},
+#endif
+    };
+    all.insert(all.end(), tuned.begin(), tuned.end());
+#endif
+    const std::vector<Subject> copies{
+        {"cuda-memcpy", Result::copy, memcpy_device},
+        {"cuda-copy.b1.wg1024", Result::copy, copy<1, 1024>},
+        {"cuda-copy.b2.wg512", Result::copy, copy<2, 512>},
+        {"cuda-copy.b4.wg256", Result::copy, copy<4, 256>},
+        {"cuda-copy.b8.wg128", Result::copy, copy<8, 128>},
+    };
+    all.insert(all.end(), copies.begin(), copies.end());
+    return all;
+}
+
+}  // namespace subjects
