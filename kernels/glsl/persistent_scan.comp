@@ -41,10 +41,9 @@ void main() {
         load_full_tile(tile, items);
         arrive(0u, tile, subgroup_total(items));
 
-        bool more = true;
-        while (more) {
+        for (;; ++round) {
             const uint next = next_tile(round);
-            more = next < full_tiles;
+            const bool more = next < full_tiles;
             Vector next_items[BATCH_SIZE];
             if (more) {
                 load_full_tile(next, next_items);
@@ -57,11 +56,14 @@ void main() {
             add_prefix(items, combine(prefix, subgroup_prefix(round)));
             store_full_tile(tile, items);
             tile = next;
-            round += 1u;
+            if (!more) {
+                break;
+            }
             [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
                 items[k] = next_items[k];
             }
         }
+        round += 1u;
     }
     if (tile == full_tiles && tile < tile_count()) {
         arrive_unpublished(round, tail_total(tile));

@@ -1,7 +1,8 @@
 // Stage: group state, the second level of a two-level lookback. GROUP_TILES successive tiles add their totals to one word.
 //
 // add_to_group(tile, total): one invocation per tile.
-// read_group(group, total): whether all tiles of a full group have added theirs, and their sum.
+// load_group(group): the word of a group. Nothing is done with it yet, as with load_state.
+// group_complete(word), group_total(word): whether all tiles of a full group have added theirs, and their sum.
 //
 // Bits 63..43 epoch, 42..37 tiles that have added, 36..0 their sum. A word of an older epoch is smaller than the empty word
 // of this one, so the maximum clears it, whoever comes first; both atomics are of one invocation on one word, hence in
@@ -25,9 +26,15 @@ void add_to_group(const uint tile, const Element total) {
     atomicAdd(groups.at[group], one + uint64_t(total), gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
 }
 
-bool read_group(const uint group, out Element total) {
+uint64_t load_group(const uint group) {
     GroupStates groups = GroupStates(params.groups_address);
-    const uint64_t word = atomicLoad(groups.at[group], gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
-    total = Element(word);
+    return atomicLoad(groups.at[group], gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+}
+
+bool group_complete(const uint64_t word) {
     return uint(word >> GROUP_COUNT_BIT) == ((params.epoch << (GROUP_EPOCH_BIT - GROUP_COUNT_BIT)) | GROUP_TILES);
+}
+
+Element group_total(const uint64_t word) {
+    return Element(word);
 }

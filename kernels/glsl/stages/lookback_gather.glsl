@@ -32,16 +32,19 @@ void lookback(const uint tile) {
     while (subgroupAny(next < predecessors)) {
         if (next < predecessors) {
             Element value;
-#if LOOKBACK == LOOKBACK_TWO_LEVEL
             bool ready;
-            if (next < own) {
-                ready = read_state(first_own + next, value) != INVALID;
-            } else {
-                ready = read_group(next - own, value);
-            }
-#else
-            const bool ready = read_state(first_own + next, value) != INVALID;
+#if LOOKBACK == LOOKBACK_TWO_LEVEL
+            if (next >= own) {
+                const uint64_t word = load_group(next - own);
+                ready = group_complete(word);
+                value = group_total(word);
+            } else
 #endif
+            {
+                const StateWord word = load_state(first_own + next);
+                ready = word_state(word) != INVALID;
+                value = word_value(word);
+            }
             if (ready) {
                 share = combine(share, value);
                 next += WORKGROUP_SIZE;

@@ -24,19 +24,27 @@ Element find_prefix_onward(const uint tile) {
     Element groups_share = identity();
     Element share = identity();
     while (subgroupAny(next_tile < tile || next_group < group)) {
-        bool waits = false;
-        Element value;
+        // Both loads are under way together: one hop, not two.
+        StateWord tile_word = StateWord(0);
+        uint64_t group_word = uint64_t(0);
         if (next_tile < tile) {
-            if (read_state(next_tile, value) != INVALID) {
-                share = combine(share, value);
+            tile_word = load_state(next_tile);
+        }
+        if (next_group < group) {
+            group_word = load_group(next_group);
+        }
+        bool waits = false;
+        if (next_tile < tile) {
+            if (word_state(tile_word) != INVALID) {
+                share = combine(share, word_value(tile_word));
                 next_tile += SUBGROUP_SIZE;
             } else {
                 waits = true;
             }
         }
         if (next_group < group) {
-            if (read_group(next_group, value)) {
-                groups_share = combine(groups_share, value);
+            if (group_complete(group_word)) {
+                groups_share = combine(groups_share, group_total(group_word));
                 next_group += SUBGROUP_SIZE;
             } else {
                 waits = true;
@@ -53,10 +61,10 @@ Element find_prefix_onward(const uint tile) {
     uint next_tile = private_done + lane;
     Element share = identity();
     while (subgroupAny(next_tile < tile)) {
-        Element value;
         if (next_tile < tile) {
-            if (read_state(next_tile, value) != INVALID) {
-                share = combine(share, value);
+            const StateWord word = load_state(next_tile);
+            if (word_state(word) != INVALID) {
+                share = combine(share, word_value(word));
                 next_tile += SUBGROUP_SIZE;
             } else {
                 back_off(rounds);

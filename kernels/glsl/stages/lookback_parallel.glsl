@@ -12,39 +12,46 @@ Element find_prefix(const uint tile) {
     uint window_end = tile;
     bool found = false;
     while (!found) {
-        uint states[LOOKBACK_WIDTH];
-        Element values[LOOKBACK_WIDTH];
+        StateWord words[LOOKBACK_WIDTH];
+        bool exists[LOOKBACK_WIDTH];
+        bool looks[LOOKBACK_WIDTH];
         [[unroll]] for (uint i = 0u; i < LOOKBACK_WIDTH; ++i) {
             // Places that would stand before tile 0 hold the identity and block nobody.
-            const bool exists = window_end + lane * LOOKBACK_WIDTH + i >= WINDOW;
-            states[i] = exists ? INVALID : AGGREGATE;
-            values[i] = identity();
+            exists[i] = window_end + lane * LOOKBACK_WIDTH + i >= WINDOW;
+            looks[i] = exists[i];
         }
         uint last_inclusive = 0u;
         bool blocked = true;
         while (blocked) {
+            [[unroll]] for (uint i = 0u; i < LOOKBACK_WIDTH; ++i) {
+                if (looks[i]) {
+                    words[i] = load_state(window_end + lane * LOOKBACK_WIDTH + i - WINDOW);
+                }
+            }
             // Places are numbered from 1, so that 0 means none.
             uint own_inclusive = 0u;
             uint own_invalid = 0u;
             [[unroll]] for (uint i = 0u; i < LOOKBACK_WIDTH; ++i) {
-                const uint place = lane * LOOKBACK_WIDTH + i;
-                // What an inclusive prefix further on makes superfluous is not looked at again.
-                if (states[i] == INVALID && place + 1u > last_inclusive) {
-                    states[i] = read_state(window_end + place - WINDOW, values[i]);
-                }
-                own_inclusive = states[i] == INCLUSIVE ? place + 1u : own_inclusive;
-                own_invalid = states[i] == INVALID ? place + 1u : own_invalid;
+                const uint state = exists[i] ? word_state(words[i]) : AGGREGATE;
+                const uint place = lane * LOOKBACK_WIDTH + i + 1u;
+                own_inclusive = state == INCLUSIVE ? place : own_inclusive;
+                own_invalid = state == INVALID ? place : own_invalid;
+                looks[i] = state == INVALID;
             }
             last_inclusive = subgroupMax(own_inclusive);
             blocked = subgroupMax(own_invalid) > last_inclusive;
+            [[unroll]] for (uint i = 0u; i < LOOKBACK_WIDTH; ++i) {
+                // What an inclusive prefix further on makes superfluous is not looked at again.
+                looks[i] = looks[i] && lane * LOOKBACK_WIDTH + i >= last_inclusive;
+            }
             if (blocked) {
                 back_off(rounds);
             }
         }
         Element share = identity();
         [[unroll]] for (uint i = 0u; i < LOOKBACK_WIDTH; ++i) {
-            const bool counts = lane * LOOKBACK_WIDTH + i + 1u >= last_inclusive;
-            share = combine(share, counts ? values[i] : identity());
+            const bool counts = exists[i] && lane * LOOKBACK_WIDTH + i + 1u >= last_inclusive;
+            share = combine(share, counts ? word_value(words[i]) : identity());
         }
         prefix = combine(subgroup_reduce(share), prefix);
         found = last_inclusive != 0u;

@@ -8,10 +8,10 @@ Element find_prefix(const uint tile) {
         uint rounds = 0u;
         bool found = false;
         while (!found) {
-            Element value;
-            const uint state = read_state(predecessor, value);
+            const StateWord word = load_state(predecessor);
+            const uint state = word_state(word);
             if (state != INVALID) {
-                prefix = combine(value, prefix);
+                prefix = combine(word_value(word), prefix);
                 found = state == INCLUSIVE;
                 // Tile 0 publishes nothing but its inclusive prefix, so this never goes below it.
                 predecessor -= 1u;

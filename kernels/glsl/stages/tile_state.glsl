@@ -2,7 +2,8 @@
 // memory that workgroups share.
 //
 // publish(tile, state, value): one invocation publishes.
-// read_state(tile, value): the state of a tile and, unless it is INVALID, its value.
+// load_state(tile): the word of a tile. Nothing is done with it yet, so that several loads can be under way together.
+// word_state(word), word_value(word): the state in it and, unless that is INVALID, its value.
 //
 // State and value share one word, so relaxed atomics are enough: whoever sees the state sees the value (thesis 4.6,
 // one-field descriptor). No fence is needed on the lookback path, because nothing else is passed between workgroups.
@@ -18,3 +19,14 @@ const uint INCLUSIVE = 2u;  // the value is the total of the tile and of all bef
 #elif TILE_STATE == TILE_STATE_PACKED
 #include "tile_state_packed.glsl"
 #endif
+
+void publish(const uint tile, const uint state, const Element value) {
+    TileStates states = TileStates(params.states_address);
+    atomicStore(states.at[tile * STATE_STRIDE], state_word(state, value), gl_ScopeDevice, gl_StorageSemanticsNone,
+                gl_SemanticsRelaxed);
+}
+
+StateWord load_state(const uint tile) {
+    TileStates states = TileStates(params.states_address);
+    return atomicLoad(states.at[tile * STATE_STRIDE], gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+}
