@@ -28,6 +28,9 @@
 #include "stages/leave.glsl"
 
 void main() {
+#if LOOKBACK == LOOKBACK_TWO_LEVEL
+    clear_stale_groups();
+#endif
     const uint tile = take_tile();
     // The dispatch may have more workgroups than there are tiles.
     if (tile >= tile_count()) {

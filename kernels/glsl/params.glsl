@@ -6,6 +6,7 @@
 // SUBGROUP_SIZE      4 to 128, power of two     device
 // BATCH_SIZE         1 to 64                    config: vectors per invocation and tile
 // LANES              1, 2, 4                    config: elements per vector
+// INT64              0, 1                       device: whether shaders have 64-bit integers; 0 where left out
 // ELEMENT            ELEMENT_*                  config
 // OPERATOR           OPERATOR_*                 config
 // LOAD_LAYOUT        LOAD_LAYOUT_*              config
@@ -31,6 +32,10 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_KHR_shader_subgroup_vote : require
+
+#if defined(INT64) && INT64
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#endif
 
 #define ELEMENT_U32 0
 #define OPERATOR_ADD 0
@@ -142,8 +147,13 @@ uint workgroup_rank() {
 }
 
 // The address of element `index` of an array of elements of this many bytes. An index into a buffer reference is
-// multiplied in 32 bits by some drivers, so whatever may stand beyond 4 GiB is reached by moving the reference. Done by
-// hand because not every device has 64-bit integers.
+// multiplied in 32 bits by some drivers, so whatever may stand beyond 4 GiB is reached by moving the reference. Without
+// 64-bit integers that is done by hand.
+#if defined(INT64) && INT64
+#define Address uint64_t
+#define element_address(base, index, bytes) ((base) + uint64_t(index) * uint64_t(bytes))
+#else
+#define Address uvec2
 uvec2 element_address(const uvec2 base, const uint index, const uint bytes) {
     uint high;
     uint low;
@@ -152,3 +162,4 @@ uvec2 element_address(const uvec2 base, const uint index, const uint bytes) {
     low = uaddCarry(base.x, low, carry);
     return uvec2(low, base.y + high + carry);
 }
+#endif

@@ -31,6 +31,9 @@
 #include "stages/leave.glsl"
 
 void main() {
+#if LOOKBACK == LOOKBACK_TWO_LEVEL
+    clear_stale_groups();
+#endif
     uint tile = rendezvous_begin();
     // The last tile may be a part of one. It comes after all others, and nobody needs its total, so that the loop knows
     // full tiles only: whatever else stood between a load and its use would keep loads from being under way for long.

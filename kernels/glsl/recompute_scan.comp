@@ -12,8 +12,8 @@
 #include "stages/operator.glsl"
 
 layout(push_constant) uniform Params {
-    uvec2 source_address;
-    uvec2 target_address;
+    Address source_address;
+    Address target_address;
     uint n;  // elements
 } params;
 

@@ -330,16 +330,21 @@ pub fn plan(config: &Config, n: u64, device: &DeviceProfile) -> Result<Plan, Rej
     let kernel = &config.kernel;
     let mut bindings = vec![Binding::Input, Binding::Output];
     let mut words = vec![word(n)];
-    let mut scratch = Scratch { bytes: 0, content: Content::None };
+    let mut scratch = Scratch::NONE;
     let mut tickets = None;
     if passes_totals_on(kernel.family) {
-        scratch = Scratch { bytes: scratch_bytes(config, n, device), content: content(config, device) };
+        let two_level = kernel.lookback == Lookback::TwoLevel;
+        scratch = Scratch {
+            bytes: scratch_bytes(config, n, device),
+            content: content(config, device),
+            groups: if two_level { groups(config, n) as u32 } else { 0 },
+        };
         bindings.extend([
             Binding::Scratch(0),
             Binding::Scratch(TICKET_BYTES),
             Binding::Scratch(states_offset(config, n, device)),
         ]);
-        words.extend([Word::Epoch, Word::TicketBase]);
+        words.extend([Word::Epoch, Word::TicketBase, Word::Bank, Word::StaleGroups]);
         if kernel.tile_order == TileOrder::Ticket {
             // A persistent workgroup takes one for each full tile that it scans, and one more, with which it stops.
             let full_tiles = n / config.tile_elements();
@@ -452,6 +457,7 @@ fn shader(config: &Config, device: &DeviceProfile) -> Shader {
         ("TRANSPOSE_ROUNDS", transpose_rounds(config, device).unwrap_or(1)),
         ("BLOCK_SCAN", block_scan_define(kernel.block_scan)),
     ];
+    defines.push(("INT64", u32::from(device.int64_atomics)));
     if passes_totals_on(kernel.family) {
         defines.extend([
             ("LOOKBACK", lookback_define(kernel.lookback)),
@@ -555,7 +561,7 @@ fn scan_shared_bytes(config: &Config, device: &DeviceProfile) -> u64 {
         BlockScan::Subgroup => subgroups,
     };
     let shares = match kernel.family {
-        Family::Persistent if kernel.rendezvous == Rendezvous::Flags => 4 * (subgroups + 5),
+        Family::Persistent if kernel.rendezvous == Rendezvous::Flags => 8 * (subgroups + 5),
         Family::Persistent => 3 * subgroups + 4,
         Family::ChainedScan if matches!(kernel.lookback, Lookback::Gather | Lookback::TwoLevel) => subgroups,
         Family::Recompute => subgroups,
@@ -604,7 +610,7 @@ pub fn copy(n: u64, shape: (u32, u32), device: &DeviceProfile) -> Plan {
         n,
         bytes_moved: 2 * n * u64::from(Element::U32.bytes()),
         result: Expected::Copy,
-        scratch: Scratch { bytes: 0, content: Content::None },
+        scratch: Scratch::NONE,
         passes: vec![Pass {
             bindings: vec![Binding::Input, Binding::Output],
             words: vec![word(n)],
@@ -661,7 +667,7 @@ fn helper(
         n: words,
         bytes_moved: 0,
         result,
-        scratch: Scratch { bytes: 0, content: Content::None },
+        scratch: Scratch::NONE,
         passes: vec![Pass {
             workgroups: words.div_ceil(tile),
             tickets: None,

@@ -9,12 +9,12 @@ pub const GUARD_WORDS: u64 = 256;
 /// Bytes at the start of the scratch memory that hold the ticket and the count of leavers, on a cache line of their own.
 pub const TICKET_BYTES: u64 = 256;
 
-/// Words for the sums of groups of tiles, of 8 bytes each. They stand behind the ticket, always at the same place, so that
-/// words of different meaning never stand at the same address.
+/// Words for the sums of groups of tiles in one of the two banks, of 8 bytes each. The banks stand behind the ticket, always
+/// at the same place, so that words of different meaning never stand at the same address.
 pub const GROUP_WORDS: u64 = 1 << 16;
 
 /// Where the tile states begin in the scratch memory, in bytes.
-pub const STATES_OFFSET: u64 = TICKET_BYTES + 8 * GROUP_WORDS;
+pub const STATES_OFFSET: u64 = TICKET_BYTES + 2 * 8 * GROUP_WORDS;
 
 /// What one call of a kernel, or of one of the helpers around it, consists of.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,6 +49,13 @@ pub struct Scratch {
     pub bytes: u64,
     /// What the plan expects there before a call, and what it leaves.
     pub content: Content,
+    /// Words of a bank of group sums that a call leaves.
+    pub groups: u32,
+}
+
+impl Scratch {
+    /// No scratch memory.
+    pub const NONE: Self = Self { bytes: 0, content: Content::None, groups: 0 };
 }
 
 /// What scratch memory holds between calls.
@@ -58,7 +65,8 @@ pub enum Content {
     None,
     /// Anything: the plan clears its memory before each call, as a part of the call.
     Anything,
-    /// Words that carry the epoch of an earlier call, or zero; and a ticket that has counted on.
+    /// Tile states that carry the epoch of an earlier call, or zero; a ticket that has counted on; and two banks of group
+    /// sums, at most one of which is not all zeros.
     Tagged,
     /// Zeros, which the last workgroup of a call leaves behind.
     Zeros,
@@ -107,6 +115,10 @@ pub enum Word {
     Epoch,
     /// The value of the ticket before the call.
     TicketBase,
+    /// Which bank of group sums the call uses: one that is all zeros.
+    Bank,
+    /// How many words of the other bank the call has to clear.
+    StaleGroups,
 }
 
 /// A shader before compilation: its root file and its defines, which are all that may decide its code.

@@ -7,8 +7,8 @@
 
 use scanbox_kernels::plan::{Content, Scratch};
 
-/// Epochs have 21 bits in the words of groups and 30 in those of tiles; 0 is what cleared memory holds.
-const LAST_EPOCH: u32 = (1 << 21) - 1;
+/// Epochs have 30 bits in the state word; 0 is what cleared memory holds.
+const LAST_EPOCH: u32 = (1 << 30) - 1;
 /// The epoch of calls that find zeros. No other call ever uses it.
 const ZEROS_EPOCH: u32 = 1;
 
@@ -18,30 +18,43 @@ pub struct Ledger {
     content: Content,
     last_epoch: u32,
     ticket: u32,
+    /// The bank of group sums that the next call uses: all zeros.
+    bank: u32,
+    /// Words of the other bank that are not zero.
+    stale_groups: u32,
 }
 
 /// What a call has to know about the scratch memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
     /// Fill the whole scratch memory with zeros first. Not a part of the measured time: it is needed on fresh memory, after
-    /// plans that leave something else behind, and once in 2^21 calls.
+    /// plans that leave something else behind, and once in 2^30 calls.
     pub adopt: bool,
     /// The value of [`scanbox_kernels::plan::Word::Epoch`].
     pub epoch: u32,
     /// The value of [`scanbox_kernels::plan::Word::TicketBase`].
     pub ticket_base: u32,
+    /// The value of [`scanbox_kernels::plan::Word::Bank`].
+    pub bank: u32,
+    /// The value of [`scanbox_kernels::plan::Word::StaleGroups`].
+    pub stale_groups: u32,
+}
+
+impl Turn {
+    /// The turn of a plan without scratch memory.
+    pub const NONE: Self = Self { adopt: false, epoch: 0, ticket_base: 0, bank: 0, stale_groups: 0 };
 }
 
 impl Default for Ledger {
     fn default() -> Self {
-        Self { content: Content::Anything, last_epoch: ZEROS_EPOCH, ticket: 0 }
+        Self { content: Content::Anything, last_epoch: ZEROS_EPOCH, ticket: 0, bank: 0, stale_groups: 0 }
     }
 }
 
 impl Ledger {
     /// Takes the next turn: a call that takes this many tickets.
     pub fn turn(&mut self, scratch: &Scratch, tickets: u32) -> Turn {
-        let turn = |adopt| Turn { adopt, epoch: ZEROS_EPOCH, ticket_base: 0 };
+        let turn = |adopt| Turn { adopt, epoch: ZEROS_EPOCH, ..Turn::NONE };
         match scratch.content {
             Content::None => turn(false),
             Content::Anything => {
@@ -61,7 +74,13 @@ impl Ledger {
                 self.last_epoch += 1;
                 let ticket_base = self.ticket;
                 self.ticket = ticket_base.wrapping_add(tickets);
-                Turn { adopt, epoch: self.last_epoch, ticket_base }
+                let mut turn = Turn { adopt, epoch: self.last_epoch, ticket_base, ..Turn::NONE };
+                if scratch.groups > 0 {
+                    turn.bank = self.bank;
+                    turn.stale_groups = std::mem::replace(&mut self.stale_groups, scratch.groups);
+                    self.bank = 1 - self.bank;
+                }
+                turn
             }
         }
     }

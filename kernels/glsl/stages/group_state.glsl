@@ -1,38 +1,47 @@
 // Stage: group state, the second level of a two-level lookback. GROUP_TILES successive tiles add their totals to one word.
 //
+// clear_stale_groups(): called by all invocations, once per workgroup, at any time.
 // add_to_group(tile, total): one invocation per tile.
 // load_group(group): the word of a group. Nothing is done with it yet, as with load_state.
 // group_complete(word), group_total(word): whether all tiles of a full group have added theirs, and their sum.
 //
-// Bits 63..43 epoch, 42..37 tiles that have added, 36..0 their sum. A word of an older epoch is smaller than the empty word
-// of this one, so the maximum clears it, whoever comes first; both atomics are of one invocation on one word, hence in
-// order. The sum of 32 tiles has 37 bits; only its lower 32 count. For integer addition only: other operators have no
-// atomic. Epochs have 21 bits here, which is why the call counter wraps there for all states.
+// Bits 63..48 tiles that have added, 47..0 their sum, of which only the lower 32 bits count. For integer addition only:
+// other operators have no atomic. A sum cannot carry an epoch, so words have to be zero before a call. There are two banks
+// of them: a call uses one and clears the other, which the call before has used (the host knows how much of it).
 
 const uint GROUP_TILES = 32u;
-const uint GROUP_COUNT_BIT = 37u;
-const uint GROUP_EPOCH_BIT = 43u;
+const uint GROUP_WORDS = 65536u;  // of one bank
+const uint GROUP_COUNT_BIT = 48u;
 
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer GroupStates {
     uint64_t at[];
 };
 
+void clear_stale_groups() {
+    GroupStates groups = GroupStates(params.groups_address);
+    const uint other = (1u - params.bank) * GROUP_WORDS;
+    const uint workgroups = gl_NumWorkGroups.x * gl_NumWorkGroups.y * gl_NumWorkGroups.z;
+    const uint first = workgroup_rank() * WORKGROUP_SIZE + invocation_rank();
+    for (uint group = first; group < params.stale_groups; group += workgroups * WORKGROUP_SIZE) {
+        atomicStore(groups.at[other + group], uint64_t(0), gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+    }
+}
+
 void add_to_group(const uint tile, const Element total) {
     GroupStates groups = GroupStates(params.groups_address);
-    const uint group = tile / GROUP_TILES;
-    const uint64_t empty = uint64_t(params.epoch) << GROUP_EPOCH_BIT;
-    const uint64_t one = uint64_t(1) << GROUP_COUNT_BIT;
-    atomicMax(groups.at[group], empty, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
-    atomicAdd(groups.at[group], one + uint64_t(total), gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+    const uint64_t word = (uint64_t(1) << GROUP_COUNT_BIT) + uint64_t(total);
+    atomicAdd(groups.at[params.bank * GROUP_WORDS + tile / GROUP_TILES], word, gl_ScopeDevice, gl_StorageSemanticsNone,
+              gl_SemanticsRelaxed);
 }
 
 uint64_t load_group(const uint group) {
     GroupStates groups = GroupStates(params.groups_address);
-    return atomicLoad(groups.at[group], gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+    return atomicLoad(groups.at[params.bank * GROUP_WORDS + group], gl_ScopeDevice, gl_StorageSemanticsNone,
+                      gl_SemanticsRelaxed);
 }
 
 bool group_complete(const uint64_t word) {
-    return uint(word >> GROUP_COUNT_BIT) == ((params.epoch << (GROUP_EPOCH_BIT - GROUP_COUNT_BIT)) | GROUP_TILES);
+    return uint(word >> GROUP_COUNT_BIT) == GROUP_TILES;
 }
 
 Element group_total(const uint64_t word) {

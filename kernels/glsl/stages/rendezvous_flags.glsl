@@ -3,12 +3,13 @@
 // Subgroups of one workgroup wait for each other in loops, so they have to make progress independently, which no
 // specification promises: for devices that are known to be safe, and for workgroups of one subgroup.
 //
-// Shared bytes: 4 * SLOTS * (SUBGROUPS + 5). Barriers: 1, at the beginning.
+// Shared bytes: 4 * 8 * (SUBGROUPS + 5). Barriers: 1, at the beginning.
 // What is passed on is written before its flag (release) and read after it (acquire), both at workgroup scope.
 
-// Rounds whose slots may be in use at the same time. A subgroup leaves round r only when all have arrived for it, that is
-// when the slowest is at the end of round r - 1; it then arrives for round r + 2 at most: r - 1, r, r + 1, r + 2.
-const uint SLOTS = 4u;
+// Rounds whose slots may be in use at the same time, rounded up to a power of two. The prefix of round r is known only
+// when all subgroups have arrived for round r - 1, so that the slowest is in round r - 2 at least, while the fastest goes on
+// and arrives for round r + 2 at most: five rounds.
+const uint SLOTS = 8u;
 
 shared Element shared_totals[SLOTS][SUBGROUPS];
 shared uint shared_arrived[SLOTS];       // subgroups that have arrived, over all rounds of the slot
@@ -120,7 +121,8 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
 }
 
 Element subgroup_prefix(const uint round) {
-    while (READ_FLAG(shared_arrived[round % SLOTS]) < all_arrived(round)) {
+    // Nothing comes before subgroup 0.
+    while (gl_SubgroupID != 0 && READ_FLAG(shared_arrived[round % SLOTS]) < all_arrived(round)) {
     }
     return combine_totals(round, gl_SubgroupID);
 }

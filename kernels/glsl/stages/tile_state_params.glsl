@@ -1,12 +1,14 @@
 // Push constants of every kernel whose tiles pass their totals on.
 
 layout(push_constant) uniform Params {
-    uvec2 source_address;
-    uvec2 target_address;
+    Address source_address;
+    Address target_address;
     uvec2 ticket_address;
     uvec2 groups_address;
     uvec2 states_address;
     uint n;            // elements
     uint epoch;        // differs from call to call on the same memory
     uint ticket_base;  // value of the ticket before this call
+    uint bank;         // which of the two banks of group words this call uses
+    uint stale_groups; // words of the other bank that an earlier call has left
 } params;

@@ -17,28 +17,21 @@ pub(super) const PUSH_BYTES: usize = 128;
 pub(super) struct Push {
     bytes: [u8; PUSH_BYTES],
     length: usize,
-    /// Where the epoch is, in bytes.
-    epochs: Vec<usize>,
-    /// Where the ticket base is, in bytes.
-    ticket_bases: Vec<usize>,
+    /// The words that change, and where they are in bytes.
+    changing: Vec<(usize, Word)>,
 }
 
 impl Push {
     fn new(pass: &Pass, plan: &Plan, memory: &Memory) -> Result<Self, Failure> {
-        let mut push =
-            Self { bytes: [0; PUSH_BYTES], length: 0, epochs: Vec::new(), ticket_bases: Vec::new() };
+        let mut push = Self { bytes: [0; PUSH_BYTES], length: 0, changing: Vec::new() };
         for binding in &pass.bindings {
             push.append(&memory.address(*binding, plan.result)?.to_ne_bytes(), plan)?;
         }
-        for word in &pass.words {
+        for &word in &pass.words {
             let value = match word {
-                Word::Value(value) => *value,
-                Word::Epoch => {
-                    push.epochs.push(push.length);
-                    0
-                }
-                Word::TicketBase => {
-                    push.ticket_bases.push(push.length);
+                Word::Value(value) => value,
+                Word::Epoch | Word::TicketBase | Word::Bank | Word::StaleGroups => {
+                    push.changing.push((push.length, word));
                     0
                 }
             };
@@ -58,9 +51,15 @@ impl Push {
     }
 
     fn take(&mut self, turn: &Turn) {
-        let words = self.epochs.iter().map(|place| (*place, turn.epoch));
-        for (place, word) in words.chain(self.ticket_bases.iter().map(|place| (*place, turn.ticket_base))) {
-            self.bytes[place..place + size_of::<u32>()].copy_from_slice(&word.to_ne_bytes());
+        for &(place, word) in &self.changing {
+            let value = match word {
+                Word::Value(value) => value,
+                Word::Epoch => turn.epoch,
+                Word::TicketBase => turn.ticket_base,
+                Word::Bank => turn.bank,
+                Word::StaleGroups => turn.stale_groups,
+            };
+            self.bytes[place..place + size_of::<u32>()].copy_from_slice(&value.to_ne_bytes());
         }
     }
 

@@ -24,7 +24,7 @@ use std::time::Duration;
 use ash::vk;
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::{CompileError, Compiler};
-use scanbox_kernels::plan::{Module, Plan, TICKET_BYTES};
+use scanbox_kernels::plan::{Module, Plan, STATES_OFFSET};
 use scanbox_kernels::reference::Input;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::known_issues::KnownIssues;
@@ -407,7 +407,7 @@ impl Backend for Vulkan {
                 session.fill_scratch(0, word)
             }
             Garbage::Unnoticed(word) => session.fill_scratch(0, word),
-            Garbage::InTileStates(word) => session.fill_scratch(TICKET_BYTES, word),
+            Garbage::InTileStates(word) => session.fill_scratch(STATES_OFFSET, word),
         })
     }
 

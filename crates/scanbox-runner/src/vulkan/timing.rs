@@ -199,11 +199,6 @@ impl Session {
     }
 }
 
-impl Turn {
-    /// The turn of a plan without scratch memory.
-    const NONE: Self = Self { adopt: false, epoch: 0, ticket_base: 0 };
-}
-
 /// Clears the scratch memory if this turn asks for it. All of it: other plans of the format use more than this one.
 fn adopt(recorder: &mut Recorder<'_>, memory: &Memory, turn: &Turn) {
     if let Some(scratch) = memory.scratch().filter(|_| turn.adopt) {
