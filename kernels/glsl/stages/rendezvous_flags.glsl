@@ -4,6 +4,7 @@
 // specification promises: for devices that are known to be safe, and for workgroups of one subgroup.
 //
 // Shared bytes: 4 * 8 * (SUBGROUPS + 5). Barriers: 1, at the beginning.
+// A subgroup leaves a loop as a whole: its invocations may see a flag at different times, and subgroup operations follow.
 // What is passed on is written before its flag (release) and read after it (acquire), both at workgroup scope.
 
 // Rounds whose slots may be in use at the same time, rounded up to a power of two. The prefix of round r is known only
@@ -93,7 +94,7 @@ void arrive_unpublished(const uint round, const Element total) {
 
 uint next_tile(const uint round) {
     const uint slot = (round + 1u) % SLOTS;
-    while (READ_FLAG(shared_next_round[slot]) != round + 1u) {
+    while (subgroupAny(READ_FLAG(shared_next_round[slot]) != round + 1u)) {
     }
     return READ(shared_next_tile[slot]);
 }
@@ -115,14 +116,16 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
         }
         return prefix;
     }
-    while (READ_FLAG(shared_prefix_round[slot]) != round) {
+    while (subgroupAny(READ_FLAG(shared_prefix_round[slot]) != round)) {
     }
     return READ(shared_prefix[slot]);
 }
 
 Element subgroup_prefix(const uint round) {
     // Nothing comes before subgroup 0.
-    while (gl_SubgroupID != 0 && READ_FLAG(shared_arrived[round % SLOTS]) < all_arrived(round)) {
+    if (gl_SubgroupID != 0) {
+        while (subgroupAny(READ_FLAG(shared_arrived[round % SLOTS]) < all_arrived(round))) {
+        }
     }
     return combine_totals(round, gl_SubgroupID);
 }
