@@ -27,7 +27,7 @@
 #include "stages/lookback.glsl"
 #include "stages/leave.glsl"
 
-void main() {
+MAIN {
 #if LOOKBACK == LOOKBACK_TWO_LEVEL
     clear_stale_groups();
 #endif

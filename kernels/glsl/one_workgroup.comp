@@ -23,7 +23,7 @@ layout(push_constant) uniform Params {
 #include "stages/subgroup_scan.glsl"
 #include "stages/block_scan.glsl"
 
-void main() {
+MAIN {
     // The dispatch may have more workgroups than the one that works.
     if (workgroup_rank() != 0u) {
         return;

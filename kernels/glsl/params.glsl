@@ -4,6 +4,7 @@
 // define             values                     set from
 // WORKGROUP_SIZE     multiple of SUBGROUP_SIZE  config
 // SUBGROUP_SIZE      4 to 128, power of two     device
+// UNIFORM_FLOW       0, 1                       device: whether it promises that subgroups come together again
 // BATCH_SIZE         1 to 64                    config: vectors per invocation and tile
 // LANES              1, 2, 4                    config: elements per vector
 // INT64              0, 1                       device: whether shaders have 64-bit integers; 0 where left out
@@ -35,6 +36,15 @@
 
 #if defined(INT64) && INT64
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#endif
+
+// A subgroup that enters a branch or a loop together leaves it together: subgroup operations stand behind branches on one
+// lane, which work is done by. Where a device promises it, it is asked to.
+#if defined(UNIFORM_FLOW) && UNIFORM_FLOW
+#extension GL_EXT_subgroup_uniform_control_flow : require
+#define MAIN [[subgroup_uniform_control_flow]] void main()
+#else
+#define MAIN void main()
 #endif
 
 #define ELEMENT_U32 0

@@ -30,7 +30,7 @@
 #include "stages/rendezvous.glsl"
 #include "stages/leave.glsl"
 
-void main() {
+MAIN {
 #if LOOKBACK == LOOKBACK_TWO_LEVEL
     clear_stale_groups();
 #endif

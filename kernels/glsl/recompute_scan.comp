@@ -25,7 +25,7 @@ layout(push_constant) uniform Params {
 #include "stages/block_scan.glsl"
 #include "stages/lookback_recompute.glsl"
 
-void main() {
+MAIN {
     const uint tile = take_tile();
     if (tile >= tile_count()) {
         return;

@@ -458,6 +458,7 @@ fn shader(config: &Config, device: &DeviceProfile) -> Shader {
         ("BLOCK_SCAN", block_scan_define(kernel.block_scan)),
     ];
     defines.push(("INT64", u32::from(device.int64_atomics)));
+    defines.push(("UNIFORM_FLOW", u32::from(device.uniform_control_flow)));
     if passes_totals_on(kernel.family) {
         defines.extend([
             ("LOOKBACK", lookback_define(kernel.lookback)),

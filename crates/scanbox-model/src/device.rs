@@ -57,6 +57,10 @@ pub struct DeviceProfile {
     pub buffer_addresses: bool,
     /// Whether shaders have 64-bit integers and 64-bit atomics on buffers.
     pub int64_atomics: bool,
+    /// Whether subgroups are promised to come together again behind branches that they enter together
+    /// (VK_KHR_shader_subgroup_uniform_control_flow); kernels ask for it where it is.
+    #[serde(default)]
+    pub uniform_control_flow: bool,
     /// Nanoseconds per timestamp tick.
     pub timestamp_period_ns: f32,
     /// Meaningful bits of a timestamp; 0: the device has none.

@@ -205,6 +205,7 @@ impl Replay {
             guarantees: Vec::new(),
             residency: None,
             compute_units: None,
+            uniform_control_flow: false,
         };
         Self {
             noise: ChaCha8Rng::seed_from_u64(script.seed),

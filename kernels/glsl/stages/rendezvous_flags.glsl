@@ -32,11 +32,8 @@ Element combine_totals(const uint round, const uint count) {
     Element total = identity();
     [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
         const uint subgroup = first + gl_SubgroupInvocationID;
-        Element other = identity();
-        if (subgroup < count) {
-            other = READ(shared_totals[round % SLOTS][subgroup]);
-        }
-        total = combine(total, subgroup_reduce(other));
+        const Element other = READ(shared_totals[round % SLOTS][min(subgroup, SUBGROUPS - 1u)]);
+        total = combine(total, subgroup_reduce(subgroup < count ? other : identity()));
     }
     return total;
 }

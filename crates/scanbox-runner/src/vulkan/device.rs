@@ -99,9 +99,20 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
         // SAFETY: `raw` comes from this instance, and the device knows every structure in the chain.
         unsafe { instance.raw.get_physical_device_properties2(raw, &mut properties) };
     }
+    // SAFETY: `raw` comes from this instance.
+    let extensions = unsafe { instance.raw.enumerate_device_extension_properties(raw) }
+        .map_err(|result| VulkanError::call("vkEnumerateDeviceExtensionProperties", result))?;
+    let has_extension = |name: &CStr| {
+        extensions.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name))
+    };
+    let mut uniform_control_flow =
+        vk::PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR::default();
     if has(vk::API_VERSION_1_3) {
         let mut chain =
             vk::PhysicalDeviceFeatures2::default().push_next(&mut features.v12).push_next(&mut features.v13);
+        if has_extension(khr::shader_subgroup_uniform_control_flow::NAME) {
+            chain = chain.push_next(&mut uniform_control_flow);
+        }
         // SAFETY: `raw` comes from this instance, and the device knows every structure in the chain.
         unsafe { instance.raw.get_physical_device_features2(raw, &mut chain) };
         features.v10 = chain.features;
@@ -110,12 +121,9 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
     let families = unsafe { instance.raw.get_physical_device_queue_family_properties(raw) };
     // SAFETY: `raw` comes from this instance.
     let memory = unsafe { instance.raw.get_physical_device_memory_properties(raw) };
-    // SAFETY: `raw` comes from this instance.
-    let extensions = unsafe { instance.raw.enumerate_device_extension_properties(raw) }
-        .map_err(|result| VulkanError::call("vkEnumerateDeviceExtensionProperties", result))?;
 
     let limits = &base.limits;
-    let compute_units = compute_units(instance, raw, &extensions);
+    let compute_units = compute_units(instance, raw, has_extension);
     let queue_family = queue_family(&families);
     // The default, which every driver has tuned its compiler for. A device before Vulkan 1.3 has one size only.
     let (min, max) = match properties13.max_subgroup_size {
@@ -165,6 +173,7 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
             .unwrap_or(0),
         buffer_addresses: features.v12.buffer_device_address == vk::TRUE,
         int64_atomics: features.int64_atomics(),
+        uniform_control_flow: uniform_control_flow.shader_subgroup_uniform_control_flow == vk::TRUE,
         timestamp_period_ns: limits.timestamp_period,
         timestamp_valid_bits: queue_family.map_or(0, |family| families[family].timestamp_valid_bits),
         forced: Forced::default(),
@@ -190,9 +199,7 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
         max_buffer_bytes: properties13.max_buffer_size,
         pipeline_cache_uuid: base.pipeline_cache_uuid,
         driver_version: base.driver_version,
-        executable_statistics: extensions.iter().any(|extension| {
-            extension.extension_name_as_c_str() == Ok(khr::pipeline_executable_properties::NAME)
-        }),
+        executable_statistics: has_extension(khr::pipeline_executable_properties::NAME),
     };
     let queue_family = queue_family.unwrap_or(0) as u32;
     Ok(Candidate { raw, listed: Listed { profile, problems }, queue_family, limits })
@@ -214,9 +221,8 @@ fn queue_family(families: &[vk::QueueFamilyProperties]) -> Option<usize> {
 fn compute_units(
     instance: &Instance,
     raw: vk::PhysicalDevice,
-    extensions: &[vk::ExtensionProperties],
+    has: impl Fn(&CStr) -> bool,
 ) -> Option<u32> {
-    let has = |name: &CStr| extensions.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name));
     let mut nvidia = vk::PhysicalDeviceShaderSMBuiltinsPropertiesNV::default();
     let mut amd = vk::PhysicalDeviceShaderCorePropertiesAMD::default();
     let mut arm = vk::PhysicalDeviceShaderCoreBuiltinsPropertiesARM::default();
@@ -346,15 +352,24 @@ impl Gpu {
             .pipeline_executable_info(true);
         let queues =
             [vk::DeviceQueueCreateInfo::default().queue_family_index(*queue_family).queue_priorities(&[1.0])];
-        let statistics_extension = [khr::pipeline_executable_properties::NAME.as_ptr()];
+        let mut uniform_control_flow =
+            vk::PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR::default()
+                .shader_subgroup_uniform_control_flow(true);
+        let mut extensions = Vec::new();
         let mut info = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queues)
             .enabled_features(&features.v10)
             .push_next(&mut features.v12)
             .push_next(&mut features.v13);
         if limits.executable_statistics {
-            info = info.enabled_extension_names(&statistics_extension).push_next(&mut statistics_feature);
+            extensions.push(khr::pipeline_executable_properties::NAME.as_ptr());
+            info = info.push_next(&mut statistics_feature);
         }
+        if listed.profile.uniform_control_flow {
+            extensions.push(khr::shader_subgroup_uniform_control_flow::NAME.as_ptr());
+            info = info.push_next(&mut uniform_control_flow);
+        }
+        info = info.enabled_extension_names(&extensions);
         // SAFETY: the physical device comes from this instance; it offers what is enabled, as `candidate` found out.
         let raw = unsafe { instance.raw.create_device(*physical, &info, None) }
             .map_err(|result| VulkanError::call("vkCreateDevice", result))?;

@@ -462,6 +462,7 @@ mod tests {
             guarantees: Vec::new(),
             residency: None,
             compute_units: None,
+            uniform_control_flow: false,
         };
         Listed { profile, problems: Vec::new() }
     }
