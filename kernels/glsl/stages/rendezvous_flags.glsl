@@ -22,10 +22,16 @@ shared uint shared_first_tile;
 
 const uint NO_ROUND = 0xffffffffu;
 
-#define READ(variable) atomicLoad(variable, gl_ScopeWorkgroup, gl_StorageSemanticsNone, gl_SemanticsRelaxed)
-#define WRITE(variable, value) atomicStore(variable, value, gl_ScopeWorkgroup, gl_StorageSemanticsNone, gl_SemanticsRelaxed)
-#define READ_FLAG(flag) atomicLoad(flag, gl_ScopeWorkgroup, gl_StorageSemanticsShared, gl_SemanticsAcquire)
-#define RAISE_FLAG(flag, value) atomicStore(flag, value, gl_ScopeWorkgroup, gl_StorageSemanticsShared, gl_SemanticsRelease)
+// Volatile, because a driver may take relaxed atomics on shared memory for plain accesses, and move them.
+#define RELAXED (gl_SemanticsRelaxed | gl_SemanticsVolatile)
+#define ACQUIRE (gl_SemanticsAcquire | gl_SemanticsVolatile)
+#define RELEASE (gl_SemanticsRelease | gl_SemanticsVolatile)
+#define ACQUIRE_RELEASE (gl_SemanticsAcquireRelease | gl_SemanticsVolatile)
+
+#define READ(variable) atomicLoad(variable, gl_ScopeWorkgroup, gl_StorageSemanticsNone, RELAXED)
+#define WRITE(variable, value) atomicStore(variable, value, gl_ScopeWorkgroup, gl_StorageSemanticsNone, RELAXED)
+#define READ_FLAG(flag) atomicLoad(flag, gl_ScopeWorkgroup, gl_StorageSemanticsShared, ACQUIRE)
+#define RAISE_FLAG(flag, value) atomicStore(flag, value, gl_ScopeWorkgroup, gl_StorageSemanticsShared, RELEASE)
 
 // The totals of the first `count` subgroups in the tile of a round.
 Element combine_totals(const uint round, const uint count) {
@@ -67,10 +73,11 @@ uint give_total(const uint round, const Element total) {
     uint arrived = 0u;
     if (gl_SubgroupInvocationID == 0) {
         WRITE(shared_totals[slot][gl_SubgroupID], total);
-        arrived = 1u + atomicAdd(shared_arrived[slot], 1u, gl_ScopeWorkgroup, gl_StorageSemanticsShared,
-                                 gl_SemanticsAcquireRelease);
+        arrived = 1u + atomicAdd(shared_arrived[slot], 1u, gl_ScopeWorkgroup, gl_StorageSemanticsShared, ACQUIRE_RELEASE);
     }
-    return subgroupBroadcastFirst(arrived);
+    // What the first invocation has acquired, all may read.
+    subgroupBarrier();
+    return subgroupBroadcast(arrived, 0);
 }
 
 void arrive(const uint round, const uint tile, const Element total) {
