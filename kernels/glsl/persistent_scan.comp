@@ -62,6 +62,7 @@ MAIN {
             if (!more) {
                 break;
             }
+            end_round(round);
             [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
                 items[k] = next_items[k];
             }

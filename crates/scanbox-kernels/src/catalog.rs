@@ -562,7 +562,7 @@ fn scan_shared_bytes(config: &Config, device: &DeviceProfile) -> u64 {
         BlockScan::Subgroup => subgroups,
     };
     let shares = match kernel.family {
-        Family::Persistent if kernel.rendezvous == Rendezvous::Flags => 8 * (subgroups + 5),
+        Family::Persistent if kernel.rendezvous == Rendezvous::Flags => 4 * (subgroups + 5),
         Family::Persistent => 3 * subgroups + 4,
         Family::ChainedScan if matches!(kernel.lookback, Lookback::Gather | Lookback::TwoLevel) => subgroups,
         Family::Recompute => subgroups,

@@ -8,6 +8,7 @@
 // wait_for_prefix(round, tile, more): the total of all tiles before the tile of this round; more says whether there will
 //   be another round, and hence whether its successor has to be chosen.
 // subgroup_prefix(round): the totals of the subgroups before this one in the tile of this round; after wait_for_prefix.
+// end_round(round): at the end of each round that another one follows.
 // All are called by all invocations, with rounds 0, 1, 2, ...; results are valid in all.
 //
 // Tiles by ticket: taken one round ahead, right before the lookback; each workgroup takes as many as it scans and one more.

@@ -73,3 +73,6 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
 Element subgroup_prefix(const uint round) {
     return combine_totals(round, gl_SubgroupID);
 }
+
+void end_round(const uint round) {
+}

@@ -3,14 +3,13 @@
 // Subgroups of one workgroup wait for each other in loops, so they have to make progress independently, which no
 // specification promises: for devices that are known to be safe, and for workgroups of one subgroup.
 //
-// Shared bytes: 4 * 8 * (SUBGROUPS + 5). Barriers: 1, at the beginning.
+// Shared bytes: 4 * SLOTS * (SUBGROUPS + 5). Barriers: 1, at the beginning.
 // A subgroup leaves a loop as a whole: its invocations may see a flag at different times, and subgroup operations follow.
 // What is passed on is written before its flag (release) and read after it (acquire), both at workgroup scope.
 
-// Rounds whose slots may be in use at the same time, rounded up to a power of two. The prefix of round r is known only
-// when all subgroups have arrived for round r - 1, so that the slowest is in round r - 2 at least, while the fastest goes on
-// and arrives for round r + 2 at most: five rounds.
-const uint SLOTS = 8u;
+// Rounds whose slots may be in use at the same time. A subgroup leaves round r only when all have arrived for it, that is
+// when the slowest is in round r - 1 at least; it then arrives for round r + 2 at most: r - 1, r, r + 1, r + 2.
+const uint SLOTS = 4u;
 
 shared Element shared_totals[SLOTS][SUBGROUPS];
 shared uint shared_arrived[SLOTS];       // subgroups that have arrived, over all rounds of the slot
@@ -105,12 +104,13 @@ uint next_tile(const uint round) {
 
 Element wait_for_prefix(const uint round, const uint tile, const bool more) {
     const uint slot = round % SLOTS;
+    Element prefix;
     if (gl_SubgroupID == 0) {
         uint chosen = 0u;
         if (more && gl_SubgroupInvocationID == 0) {
             chosen = choose_tile(round + 2u);
         }
-        const Element prefix = find_prefix_onward(tile);
+        prefix = find_prefix_onward(tile);
         if (gl_SubgroupInvocationID == 0) {
             WRITE(shared_prefix[slot], prefix);
             RAISE_FLAG(shared_prefix_round[slot], round);
@@ -118,18 +118,32 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
                 offer_tile(round + 2u, chosen);
             }
         }
-        return prefix;
+    } else {
+        while (subgroupAny(READ_FLAG(shared_prefix_round[slot]) != round)) {
+        }
+        prefix = READ(shared_prefix[slot]);
     }
-    while (subgroupAny(READ_FLAG(shared_prefix_round[slot]) != round)) {
+    return prefix;
+}
+
+void wait_for_arrivals(const uint round) {
+    while (subgroupAny(READ_FLAG(shared_arrived[round % SLOTS]) < all_arrived(round))) {
     }
-    return READ(shared_prefix[slot]);
 }
 
 Element subgroup_prefix(const uint round) {
-    // Nothing comes before subgroup 0.
+    Element prefix = identity();
     if (gl_SubgroupID != 0) {
-        while (subgroupAny(READ_FLAG(shared_arrived[round % SLOTS]) < all_arrived(round))) {
-        }
+        wait_for_arrivals(round);
+        prefix = combine_totals(round, gl_SubgroupID);
     }
-    return combine_totals(round, gl_SubgroupID);
+    return prefix;
+}
+
+void end_round(const uint round) {
+    // Nothing comes before subgroup 0, which has not waited yet: without this it would run ahead of the others, and take
+    // tiles that they are not ready for.
+    if (gl_SubgroupID == 0) {
+        wait_for_arrivals(round);
+    }
 }
