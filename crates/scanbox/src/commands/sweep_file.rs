@@ -374,17 +374,12 @@ fn take_out_failed(path: &Path, rows: &[Record]) -> anyhow::Result<()> {
     if rows.iter().all(|record| record.status == Status::Ok) {
         return Ok(());
     }
-    let partial = path.with_extension("csv.partial");
-    let failed = || format!("{}; choose another place with --out", partial.display());
-    let mut file = File::create(&partial).with_context(failed)?;
-    csv_file::write(&mut file, true, rows.iter().filter(|record| record.status == Status::Ok))
-        .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&partial, path))
-        .with_context(failed)
+    csv_file::replace(path, rows.iter().filter(|record| record.status == Status::Ok))
+        .with_context(|| format!("{}; choose another place with --out", path.display()))
 }
 
 /// Takes the lock of a sweep file, or says who holds it.
-fn lock(csv: &Path) -> anyhow::Result<File> {
+pub fn lock(csv: &Path) -> anyhow::Result<File> {
     let path = csv.with_extension("lock");
     let mut file = File::options()
         .read(true)
