@@ -214,7 +214,7 @@ pub fn run<E: From<Failure>>(
     observer: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
 ) -> Result<Outcome, E> {
     let started = Instant::now();
-    let input = input_for(job, backend.profile());
+    let input = input_for(&job.sizes, job.seed, backend.profile());
     let mut bench = Bench {
         backend,
         baselines,
@@ -234,15 +234,16 @@ pub fn run<E: From<Failure>>(
 
 /// The input that all subjects can run on. It is one for all, because they alternate: full-range words, unless some
 /// config needs smaller ones.
-fn input_for(job: &Job, device: &DeviceProfile) -> Input {
-    let largest_n = job.sizes.iter().map(|(n, _)| *n).max().unwrap_or(1);
-    let configs = job.sizes.iter().flat_map(|(n, entrants)| {
+#[must_use]
+pub fn input_for(sizes: &[(u64, Vec<Entrant>)], seed: u64, device: &DeviceProfile) -> Input {
+    let largest_n = sizes.iter().map(|(n, _)| *n).max().unwrap_or(1);
+    let configs = sizes.iter().flat_map(|(n, entrants)| {
         entrants.iter().filter_map(|entrant| Some(Point { n: *n, config: entrant.label.parse().ok()? }))
     });
     let special = configs
-        .map(|point| input_of(&point, device, largest_n, job.seed))
+        .map(|point| input_of(&point, device, largest_n, seed))
         .find(|input| input.kind != InputKind::Random);
-    special.unwrap_or(Input { kind: InputKind::Random, seed: job.seed })
+    special.unwrap_or(Input { kind: InputKind::Random, seed })
 }
 
 struct Bench<'a, E> {
@@ -382,7 +383,7 @@ impl<E: From<Failure>> Bench<'_, E> {
                         BaselineResult::Scan => vec![Selection::Baseline],
                         BaselineResult::Copy => vec![Selection::Copy, Selection::Baseline],
                     },
-                    ..self.plain_record(n)
+                    ..plain_record(n, &self.input, device, &self.job.origin)
                 };
                 standings.push(Standing {
                     who: Who::External { baseline },
@@ -400,17 +401,7 @@ impl<E: From<Failure>> Bench<'_, E> {
     /// An entrant with its plan and pipelines, or with why it has none.
     fn standing(&mut self, entrant: &Entrant, n: u64) -> Standing {
         let device = self.backend.profile().clone();
-        let mut record = match entrant.label.parse::<Config>() {
-            Ok(config) => blank_record(&Point { n, config }, &self.input, &device, &self.job.origin),
-            Err(_) => Record {
-                subject: COPY_SUBJECT.to_owned(),
-                subject_version: self.job.origin.version.clone(),
-                config_id: entrant.label.clone(),
-                kernel_id: entrant.label.clone(),
-                ..self.plain_record(n)
-            },
-        };
-        record.selection.clone_from(&entrant.selection);
+        let mut record = blank(entrant, n, &self.input, &device, &self.job.origin);
         let (plan, failure) = match self.plan(&entrant.label, n, &device, &mut record) {
             Ok(plan) => (Some(plan), None),
             Err(failure) => (None, Some(failure)),
@@ -442,24 +433,6 @@ impl<E: From<Failure>> Bench<'_, E> {
             record.compile_ms = Some(compile_ms);
         }
         Ok(plan)
-    }
-
-    /// What rows of anything but a config have in common.
-    fn plain_record(&self, n: u64) -> Record {
-        let device = self.backend.profile();
-        Record {
-            schema: SCHEMA,
-            run_id: self.job.origin.run_id.clone(),
-            device: device.name.clone(),
-            device_uuid: device.uuid.clone(),
-            driver: device.driver.clone(),
-            kernel_hash: self.job.origin.kernel_hash.clone(),
-            n_elements: n,
-            element_bytes: ELEMENT_BYTES,
-            bytes_moved: 2 * u64::from(ELEMENT_BYTES) * n,
-            input: self.input.to_string(),
-            ..Record::default()
-        }
     }
 
     /// Says what is about to run.
@@ -549,6 +522,40 @@ impl<E: From<Failure>> Bench<'_, E> {
             (self.observer)(Event::Finished { record: &record })?;
         }
         Ok(())
+    }
+}
+
+/// The record of an entrant before it ran.
+#[must_use]
+pub fn blank(entrant: &Entrant, n: u64, input: &Input, device: &DeviceProfile, origin: &Origin) -> Record {
+    let mut record = match entrant.label.parse::<Config>() {
+        Ok(config) => blank_record(&Point { n, config }, input, device, origin),
+        Err(_) => Record {
+            subject: COPY_SUBJECT.to_owned(),
+            subject_version: origin.version.clone(),
+            config_id: entrant.label.clone(),
+            kernel_id: entrant.label.clone(),
+            ..plain_record(n, input, device, origin)
+        },
+    };
+    record.selection.clone_from(&entrant.selection);
+    record
+}
+
+/// What rows of anything but a config have in common.
+fn plain_record(n: u64, input: &Input, device: &DeviceProfile, origin: &Origin) -> Record {
+    Record {
+        schema: SCHEMA,
+        run_id: origin.run_id.clone(),
+        device: device.name.clone(),
+        device_uuid: device.uuid.clone(),
+        driver: device.driver.clone(),
+        kernel_hash: origin.kernel_hash.clone(),
+        n_elements: n,
+        element_bytes: ELEMENT_BYTES,
+        bytes_moved: 2 * u64::from(ELEMENT_BYTES) * n,
+        input: input.to_string(),
+        ..Record::default()
     }
 }
 

@@ -5,8 +5,8 @@
 //! word before each config, so that the supervisor has written down which one it is before anything can go wrong.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::io::{self, BufRead, Write, stdin, stdout};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -280,7 +280,10 @@ fn sweep(work: SweepWork, backend: &mut dyn Backend, compiler: &Compiler) -> any
             Event::Loading { n } => send(&Report::Loading { n })?,
             Event::Copied { n, gbps } => send(&Report::Copied { n, gbps })?,
             Event::Started { point } => {
-                ask(Key { config: point.config.to_string(), n: point.n, input: None, external: false }, &stop)?;
+                ask(
+                    Key { config: point.config.to_string(), n: point.n, input: None, external: false },
+                    &stop,
+                )?;
             }
             Event::Finished { record } => send(&Report::Finished(Product::Row(row(record)?)))?,
         }
@@ -305,7 +308,10 @@ fn verify(work: VerifyWork, backend: &mut dyn Backend, compiler: &Compiler) -> a
             Event::Loading { n } => send(&Report::Loading { n })?,
             Event::Started { item } => {
                 let n = item.sizes.last().copied().unwrap_or(0);
-                ask(Key { config: item.config.to_string(), n, input: Some(item.input), external: false }, &stop)?;
+                ask(
+                    Key { config: item.config.to_string(), n, input: Some(item.input), external: false },
+                    &stop,
+                )?;
             }
             Event::Calling { n, circumstance } => send(&Report::Calling { n, circumstance })?,
             Event::Finished { verdict } => {

@@ -251,7 +251,7 @@ pub fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
 }
 
 /// An identity for the rows of a run: when it started, and which process it was.
-fn run_id() -> String {
+pub fn run_id() -> String {
     format!("{}-{}", now_utc().replace([':', '-'], ""), std::process::id())
 }
 

@@ -255,7 +255,7 @@ impl SweepFile {
 }
 
 /// Version and commit.
-fn this_tool() -> (String, String) {
+pub fn this_tool() -> (String, String) {
     (env!("CARGO_PKG_VERSION").to_owned(), env!("SCANBOX_COMMIT").to_owned())
 }
 
@@ -379,7 +379,7 @@ fn take_out_failed(path: &Path, rows: &[Record]) -> anyhow::Result<()> {
 }
 
 /// Takes the lock of a sweep file, or says who holds it.
-pub fn lock(csv: &Path) -> anyhow::Result<File> {
+fn lock(csv: &Path) -> anyhow::Result<File> {
     let path = csv.with_extension("lock");
     let mut file = File::options()
         .read(true)
