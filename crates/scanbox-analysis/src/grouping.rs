@@ -90,6 +90,7 @@ struct Row {
     q3_ns: u64,
     samples: u32,
     bytes_moved: u64,
+    confirmed_ns: Option<u64>,
 }
 
 impl Builder {
@@ -116,7 +117,8 @@ impl Builder {
         let mut others: BTreeMap<&str, u64> = BTreeMap::new();
         let mut last = None;
         for (index, record) in source.records.iter().enumerate() {
-            if record.subject != OWN_SUBJECT {
+            // Rows of a benchmark have a cache state: they are no part of a sweep.
+            if record.subject != OWN_SUBJECT || record.cache.is_some() {
                 *others.entry(&record.subject).or_insert(0) += 1;
                 continue;
             }
@@ -340,6 +342,8 @@ impl Group {
                 q3_ns: time.q3_ns,
                 samples: record.samples,
                 bytes_moved: record.bytes_moved,
+                // It is a `steady` time.
+                confirmed_ns: record.confirmed_ns.filter(|_| clock == Clock::Steady),
             }),
             None => {
                 self.summary.without_time += u64::from(record.status == Status::Ok);
@@ -394,6 +398,7 @@ impl Group {
             q1_ns: row.q1_ns,
             q3_ns: row.q3_ns,
             samples: row.samples,
+            confirmed_ns: row.confirmed_ns,
         });
 
         let failures =

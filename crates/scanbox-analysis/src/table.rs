@@ -81,6 +81,8 @@ pub struct Cell {
     pub q3_ns: u64,
     /// Samples behind them.
     pub samples: u32,
+    /// Median time by the confirmation of the sweep, where the config took part in it.
+    pub confirmed_ns: Option<u64>,
 }
 
 impl Cell {

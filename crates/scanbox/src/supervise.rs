@@ -109,6 +109,16 @@ pub struct Supervised {
     pub replaced: u32,
 }
 
+impl Supervised {
+    /// This run and the one after it.
+    pub fn then(mut self, next: Self) -> Self {
+        for (phase, time) in next.seconds {
+            *self.seconds.entry(phase).or_default() += time;
+        }
+        Self { end: next.end, replaced: self.replaced + next.replaced, ..self }
+    }
+}
+
 /// How one worker ended.
 enum Left {
     /// It did all it was asked for, or was asked to stop.

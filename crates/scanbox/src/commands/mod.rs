@@ -10,6 +10,7 @@ pub mod known_issues;
 pub mod progress;
 pub mod space;
 pub mod sweep;
+pub mod sweep_confirm;
 pub mod sweep_many;
 pub mod sweep_file;
 pub mod sweep_task;

@@ -206,6 +206,18 @@ impl SweepFile {
         Ok(())
     }
 
+    /// Changes rows that are there, and replaces the file by one with them.
+    pub fn change(&mut self, change: impl FnOnce(&mut [Record])) -> anyhow::Result<()> {
+        self.sync()?;
+        let mut records = self.records.clone();
+        change(&mut records);
+        csv_file::replace(&self.path, &records)
+            .with_context(|| format!("{}; choose another place with --out", self.path.display()))?;
+        let (appender, found) = Appender::open(&self.path)?;
+        (self.appender, self.records) = (appender, found.records);
+        Ok(())
+    }
+
     /// Waits for the disk if it has not been waited for in a second: what a machine that stops can lose.
     pub fn sync_when_due(&mut self) -> anyhow::Result<()> {
         if self.last_sync.elapsed() >= SYNC_INTERVAL { self.sync() } else { Ok(()) }

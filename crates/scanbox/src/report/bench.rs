@@ -177,13 +177,13 @@ fn grid(heats: &[&Heat<'_>]) -> Grid {
     let mut grid = Grid::new([
         Column::numbers("size"),
         Column::words("subject"),
-        Column::words("chosen as").expendable(4),
+        Column::words("chosen as").expendable(3),
         Column::numbers("us"),
         Column::numbers("GB/s"),
         Column::numbers("copy %").expendable(1),
         Column::numbers("x base").expendable(1),
         Column::numbers("span us").expendable(5),
-        Column::numbers("iqr %").expendable(3),
+        Column::numbers("iqr %").expendable(4),
         Column::numbers("rounds %").expendable(2),
     ]);
     for heat in heats {

@@ -102,6 +102,12 @@ impl Page<'_> {
         self.heading(3, &heading, out)?;
         self.ideal_table(device, out)?;
         self.say("lead: over the runner-up; ties: configs that cannot be told from the best one", out)?;
+        let confirmed = device.ideal.points.iter().filter(|point| point.best.confirmed_ns.is_some()).count();
+        if confirmed > 0 {
+            let sizes = count(confirmed, "size");
+            let text = format!("at {sizes} the best config and its lead are those of `sweep --confirm`");
+            self.say(&text, out)?;
+        }
         self.gap(out)?;
         match &device.choice {
             None => self.say("No best kernel: there is nothing that kernels can be compared by.", out)?,
