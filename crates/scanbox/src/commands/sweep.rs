@@ -113,6 +113,14 @@ pub fn run(args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
     }
 }
 
+impl SweepArgs {
+    /// The leaders that are to be confirmed, if it is their turn.
+    fn leaders(&self, records: &[Record], turn: bool) -> Vec<(u64, Vec<Entrant>)> {
+        let count = self.confirm.filter(|_| turn);
+        count.map_or_else(Vec::new, |count| unconfirmed(records, count as usize))
+    }
+}
+
 fn sweep_one(device: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let space = args.selection.load()?;
     let compiler = compiler(cli)?;
@@ -147,16 +155,21 @@ fn sweep_one(device: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> 
         }
     };
     let complete = file.points_to_do(&enumeration).is_empty();
-    if let Some(count) = args.confirm.filter(|_| complete) {
-        let leaders = unconfirmed(&file.records, count as usize);
-        if !leaders.is_empty() {
-            let confirmed =
-                confirm_leaders(args, deadline, command, worker, leaders, &mut file, kernel_hash)?;
-            supervised = Some(match supervised {
-                Some(before) => before.then(confirmed),
-                None => confirmed,
-            });
-        }
+    let mut leaders = args.leaders(&file.records, complete);
+    while !leaders.is_empty() {
+        let worker = match worker.take() {
+            Some(worker) => worker,
+            None => command.start()?,
+        };
+        let confirmed =
+            confirm_leaders(args, deadline, command.clone(), worker, leaders, &mut file, &kernel_hash)?;
+        // A leader that failed is none any more, and the next one takes its place.
+        let again = confirmed.end == End::Complete;
+        leaders = args.leaders(&file.records, again);
+        supervised = Some(match supervised {
+            Some(before) => before.then(confirmed),
+            None => confirmed,
+        });
     }
     summarise(args, &file, &enumeration, supervised.as_ref())
 }
@@ -251,17 +264,13 @@ fn confirm_leaders(
     args: &SweepArgs,
     deadline: Option<Instant>,
     command: WorkerCommand,
-    worker: Option<Worker>,
+    worker: Worker,
     leaders: Vec<(u64, Vec<Entrant>)>,
     file: &mut SweepFile,
-    kernel_hash: String,
+    kernel_hash: &str,
 ) -> anyhow::Result<Supervised> {
     complain(&format!("confirming the leaders of {} sizes", leaders.len()));
     let stop = stop_on_signals()?;
-    let worker = match worker {
-        Some(worker) => worker,
-        None => command.start()?,
-    };
     let device = worker.profile.clone();
     let supervision = Supervision { command, timeout: args.timeout, deadline, stop: &stop };
     let settings = BenchSettings {
@@ -270,7 +279,7 @@ fn confirm_leaders(
         seed: args.seed,
         protocol: Protocol::default().with(args.warm_up, args.samples),
         // Within the same second it is not the run before.
-        origin: Origin { run_id: format!("{}-confirm", run_id()), ..origin(&kernel_hash) },
+        origin: Origin { run_id: format!("{}-confirm", run_id()), ..origin(kernel_hash) },
         baselines: Vec::new(),
         timeout: args.timeout,
     };
@@ -331,7 +340,7 @@ fn summarise(
     enumeration: &Enumeration,
     supervised: Option<&Supervised>,
 ) -> anyhow::Result<Exit> {
-    let confirmed = || args.confirm.is_none_or(|count| unconfirmed(&file.records, count as usize).is_empty());
+    let confirmed = || args.leaders(&file.records, true).is_empty();
     let end = match supervised {
         Some(supervised) if !file.points_to_do(enumeration).is_empty() || !confirmed() => supervised.end,
         // Whatever ended the run, it came too late to matter.
