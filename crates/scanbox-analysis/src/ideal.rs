@@ -29,6 +29,8 @@ pub struct IdealPoint {
     pub configs: usize,
     /// Measured copy at this size, in GB/s.
     pub copy_gbps: Option<f64>,
+    /// The fastest scan of another implementation at this size, in GB/s.
+    pub baseline_gbps: Option<f64>,
 }
 
 impl IdealPoint {
@@ -36,6 +38,13 @@ impl IdealPoint {
     #[must_use]
     pub fn copy_pct(&self) -> Option<f64> {
         self.copy_gbps.map(|copy| 100.0 * self.best.gbps / copy)
+    }
+
+    /// How many times as fast as the fastest scan of another implementation the best is. The two were measured in
+    /// different runs: `scanbox bench` compares them in one.
+    #[must_use]
+    pub fn baseline_ratio(&self) -> Option<f64> {
+        self.baseline_gbps.map(|baseline| self.best.gbps / baseline)
     }
 }
 
@@ -99,6 +108,7 @@ pub fn ideal_set(catalog: &Catalog, table: &DeviceTable) -> IdealSet {
             margin_pct: runner_up.map(|second| 100.0 * (lead(best, &second) - 1.0)),
             ties: others().filter(|cell| cell.interval().overlaps(&interval)).count(),
             configs: cells.len(),
+            baseline_gbps: table.baseline_gbps.get(&n).copied().filter(|&gbps| gbps > 0.0),
             copy_gbps: table.copy_gbps.get(&n).copied().filter(|&copy| copy > 0.0),
         });
     }

@@ -42,6 +42,8 @@ pub enum Command {
     Verify(commands::verify::VerifyArgs),
     /// Measure few subjects against each other in alternating blocks: configs, winners of a sweep, copies, baselines
     Bench(commands::bench::BenchArgs),
+    /// Take in times of another implementation that were measured elsewhere
+    Import(commands::import::ImportArgs),
     /// Answer from sweeps: the best config per size, the best kernel, the portable kernel
     Analyze(commands::analyze::AnalyzeArgs),
     /// Look for what keeps scanbox from working here, and say what to do about it; changes nothing

@@ -6,6 +6,7 @@ pub mod bench_select;
 pub mod bench_task;
 pub mod devices;
 pub mod doctor;
+pub mod import;
 pub mod known_issues;
 pub mod progress;
 pub mod space;
@@ -85,6 +86,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Sweep(args) => Ok(sweep::run(args, cli)?.into()),
         Command::Verify(args) => Ok(verify::run(args, cli)?.into()),
         Command::Bench(args) => Ok(bench::run(args, cli)?.into()),
+        Command::Import(args) => Ok(import::run(args)?.into()),
         Command::Analyze(args) => analyze::run(args),
         Command::Doctor(args) => Ok(doctor::run(args, cli)?.into()),
         Command::Worker(args) => worker::run(args, cli).map(|()| ExitCode::SUCCESS),

@@ -94,6 +94,9 @@ struct IdealRow {
     configs: usize,
     copy_gbps: Option<Number>,
     copy_pct: Option<Number>,
+    /// The fastest scan of another implementation; `null` without a file that has one.
+    baseline_gbps: Option<Number>,
+    baseline_ratio: Option<Number>,
 }
 
 /// A3.
@@ -284,6 +287,8 @@ impl Labels<'_> {
             configs: point.configs,
             copy_gbps: point.copy_gbps.map(Number),
             copy_pct: point.copy_pct().map(Number),
+            baseline_gbps: point.baseline_gbps.map(Number),
+            baseline_ratio: point.baseline_ratio().map(Number),
         }
     }
 
