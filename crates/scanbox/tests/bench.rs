@@ -150,6 +150,40 @@ fn a_sweep_says_who_takes_part() {
 }
 
 #[test]
+fn rows_of_another_run_and_a_plot_can_be_asked_for() {
+    let place = Place::new("");
+    let text = "n_elements,steady_ns_median\n4096,3000\n777,1\n";
+    fs::write(place.folder().join("cub.csv"), text).unwrap();
+    let mut import = Command::new(cargo_bin("scanbox"));
+    import.args([
+        "import",
+        "cub.csv",
+        "--subject",
+        "cub-scan",
+        "--version",
+        "CUB 3",
+        "--device-name",
+        "Replay",
+    ]);
+    let imported = import.args(["--out", "cub-rows.csv"]).current_dir(place.folder()).output().unwrap();
+    assert!(imported.status.success());
+    let args =
+        [CONFIG, "--sizes", "2^12..2^14", "--buffers", "hot,cold", "--rounds", "1", "--plot", "plot.svg"];
+    let ended = bench(&place, &[&args[..], &["--with", "cub-rows.csv"]].concat(), 0);
+    for part in ["cub-scan", "measured in another run: cub-scan (CUB 3)", "x base"] {
+        assert!(ended.stdout.contains(part), "no `{part}` in {}", ended.stdout);
+    }
+    assert!(rows(&place).iter().all(|row| row.subject != "cub-scan"));
+    let svg = fs::read_to_string(place.folder().join("plot.svg")).unwrap();
+    for part in ["<svg", "cub-scan", "copy", CONFIG, "hot buffers", "cold buffers", "2^13", "GB/s", "</svg>"]
+    {
+        assert!(svg.contains(part), "no `{part}` in the plot");
+    }
+    let nothing = bench(&place, &[CONFIG, "--sizes", "8192", "--with", "cub-rows.csv"], 2);
+    assert!(nothing.stderr.contains("--with"), "{}", nothing.stderr);
+}
+
+#[test]
 fn a_workgroup_count_of_another_size_is_left_free() {
     let place = Place::new("");
     bench(&place, &["b4.vec4.par.rake.wg64.g16", "--sizes", "16384,5000", "--rounds", "1"], 0);

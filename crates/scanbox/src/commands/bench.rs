@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use scanbox_analysis::bench::heats;
+use scanbox_analysis::bench::{Heat, heats};
 use scanbox_model::config::{Config, Kernel};
-use scanbox_model::csv_file::Appender;
+use scanbox_model::csv_file::{self, Appender};
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::metadata::{Metadata, Run};
 use scanbox_model::record::{Cache, Clock, Record, SCHEMA, Status};
@@ -101,6 +101,14 @@ pub struct BenchArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
     timeout: Duration,
 
+    /// Show the rows of this file too, for example of `scanbox import`: they are not measured in this run
+    #[arg(long, value_name = "FILE.csv")]
+    with: Vec<PathBuf>,
+
+    /// Draw throughput against size into this file
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -132,6 +140,7 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
         Some(path) => path.clone(),
         None => Path::new("results/bench").join(format!("{}.csv", slug(&device.name))),
     };
+    let others = args.others(&sizes)?;
     introduce(&device, &sizes, &path)?;
 
     let mut file = BenchFile::create(&path)?;
@@ -164,7 +173,15 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let metadata = metadata(&device, &sizes, &settings, &baselines, started_utc, &supervised, &file.records)?;
     warn_of_other_devices(&device, &baselines);
     let place = file.finish(&metadata, supervised.end)?;
-    conclude(args, &file, &metadata, &baselines, &supervised, &place)
+    let wrong = file.records.iter().any(|record| record.status == Status::WrongResult);
+    let exit = match supervised.end {
+        _ if wrong => Exit::WrongResult,
+        End::Complete => Exit::Done,
+        _ => Exit::Incomplete,
+    };
+    let records: Vec<Record> = file.records.into_iter().chain(others).collect();
+    conclude(args, &records, &metadata, &baselines, supervised.end, &place)?;
+    Ok(exit)
 }
 
 impl BenchArgs {
@@ -189,6 +206,23 @@ impl BenchArgs {
             (n, all)
         };
         sizes.iter().map(at).collect()
+    }
+
+    /// The rows of other files at these sizes.
+    fn others(&self, sizes: &Sizes) -> anyhow::Result<Vec<Record>> {
+        let caches = self.caches();
+        let mut others = Vec::new();
+        for path in &self.with {
+            let found = csv_file::read(path)?.records.into_iter();
+            others.extend(found.filter(|row| {
+                sizes.contains(row.n_elements) && row.cache.is_some_and(|cache| caches.contains(&cache))
+            }));
+        }
+        if others.is_empty() && !self.with.is_empty() {
+            let message = "--with: no row is of one of the sizes and of the state of the buffers of this run";
+            return Err(UsageError(message.to_owned()).into());
+        }
+        Ok(others)
     }
 
     fn caches(&self) -> Vec<Cache> {
@@ -325,37 +359,40 @@ fn metadata(
     })
 }
 
-/// Prints the rows; the exit code does not depend on whether anybody reads that.
+/// Prints and draws the rows. That nobody reads them is no error.
 fn conclude(
     args: &BenchArgs,
-    file: &BenchFile,
+    records: &[Record],
     metadata: &Metadata,
     baselines: &[Greeting],
-    supervised: &Supervised,
+    end: End,
     place: &Path,
-) -> anyhow::Result<Exit> {
-    let exit = match supervised.end {
-        _ if file.records.iter().any(|record| record.status == Status::WrongResult) => Exit::WrongResult,
-        End::Complete => Exit::Done,
-        _ => Exit::Incomplete,
-    };
-    let heats = heats(&file.records, Clock::Steady);
-    let report = report::bench::Report { metadata, baselines, heats: &heats, end: supervised.end };
+) -> anyhow::Result<()> {
+    let heats = heats(records, Clock::Steady);
+    let report = report::bench::Report { metadata, baselines, heats: &heats, end };
     let mut out = stdout().lock();
     let written = match args.format {
         Format::Json => report.write_json(&mut out),
         Format::Table => report.write_table(terminal::width(), &mut out),
     };
-    if supervised.end != End::Complete {
-        complain(&format!(
-            "interrupted; the rows of the sizes that were finished are in {}",
-            place.display()
-        ));
-    } else {
-        complain(&format!("rows in {}", place.display()));
+    complain(&match end {
+        End::Complete => format!("rows in {}", place.display()),
+        _ => format!("interrupted; the rows of the sizes that were finished are in {}", place.display()),
+    });
+    if let Some(path) = &args.plot {
+        draw(path, metadata, &heats).with_context(|| format!("--plot {}", path.display()))?;
     }
     match written.and_then(|()| out.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(exit),
-        written => written.map(|()| exit).context("stdout"),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("stdout"),
     }
+}
+
+/// Writes the picture beside its place and renames it.
+fn draw(path: &Path, metadata: &Metadata, heats: &[Heat<'_>]) -> anyhow::Result<()> {
+    let title = format!("{}, scanbox {}", metadata.device.title(), metadata.tool_version);
+    let partial = path.with_extension("svg.partial");
+    fs::write(&partial, report::plot::svg(&title, heats)?)?;
+    fs::rename(&partial, path)?;
+    Ok(())
 }

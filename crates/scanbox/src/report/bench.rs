@@ -1,5 +1,6 @@
 //! A benchmark for people and for machines.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use scanbox_analysis::bench::{Heat, Place};
@@ -154,7 +155,23 @@ impl Report<'_> {
                       fastest copy of the size; x base: times as fast as the fastest scan of another implementation; \
                       iqr %, rounds %: spread of the samples, and of the medians of the rounds";
         writeln!(out, "{}", fold("", legend, 2, width))?;
+        self.write_others(width, out)?;
         self.write_failed(width, out)
+    }
+
+    /// Says which rows are of other runs.
+    fn write_others(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+        let run_id = self.metadata.runs.first().map_or("", |run| &run.run_id);
+        let others = self.heats.iter().flat_map(|heat| &heat.places).map(|place| place.record);
+        let others: BTreeSet<String> = others
+            .filter(|record| record.run_id != run_id)
+            .map(|record| format!("{} ({})", record.subject, record.subject_version))
+            .collect();
+        if others.is_empty() {
+            return Ok(());
+        }
+        let others = others.into_iter().collect::<Vec<_>>().join(", ");
+        writeln!(out, "{}", fold("", &format!("measured in another run: {others}"), 2, width))
     }
 
     fn write_failed(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {

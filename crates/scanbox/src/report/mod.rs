@@ -5,6 +5,7 @@ pub mod bench;
 pub mod csv;
 pub mod grid;
 pub mod json;
+pub mod plot;
 pub mod terminal;
 pub mod text;
 
