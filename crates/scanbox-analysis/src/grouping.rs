@@ -21,6 +21,9 @@ use crate::warning::Warning;
 /// The subject of rows that scanbox measured of its own kernels.
 pub const OWN_SUBJECT: &str = "scanbox";
 
+/// What its rows of a benchmark are called, which are no part of a sweep.
+const OWN_BENCHMARK: &str = "scanbox (benchmark)";
+
 /// One file of records, with what its metadata says.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
@@ -122,7 +125,8 @@ impl Builder {
         for (index, record) in source.records.iter().enumerate() {
             // Rows of a benchmark have a cache state: they are no part of a sweep.
             if record.subject != OWN_SUBJECT || record.cache.is_some() {
-                *others.entry(&record.subject).or_insert(0) += 1;
+                let subject = if record.subject == OWN_SUBJECT { OWN_BENCHMARK } else { &record.subject };
+                *others.entry(subject).or_insert(0) += 1;
                 self.note_baseline(record);
                 continue;
             }

@@ -91,7 +91,7 @@ fn other_subjects_stay_out() {
 fn rows_of_benchmarks_stay_out() {
     let mut bench = row(B, 64, 100, 9);
     bench.cache = Some(scanbox_model::record::Cache::Hot);
-    check(&[row(A, 64, 100, 5), bench], Runs::Latest, &[&[(100, 5.0)]], &["1 rows of scanbox"]);
+    check(&[row(A, 64, 100, 5), bench], Runs::Latest, &[&[(100, 5.0)]], &["1 rows of scanbox (benchmark)"]);
 }
 
 #[test]

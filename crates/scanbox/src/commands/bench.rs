@@ -45,7 +45,7 @@ The copy in all its launch shapes always takes part: the fastest is the ceiling.
 the same device and speaks JSON in lines: see ARCHITECTURE.md."
 )]
 pub struct BenchArgs {
-    /// These configs, for example b4.vec4.par.rake.wg256
+    /// These configs, for example b4.vec4.par.rake.wg256; a workgroup count that does not fit a size is left free there
     #[arg(value_name = "CONFIG")]
     configs: Vec<Config>,
 

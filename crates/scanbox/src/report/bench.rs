@@ -43,6 +43,7 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 struct Row<'a> {
+    run_id: &'a str,
     n: u64,
     cache: Cache,
     subject: &'a str,
@@ -88,6 +89,7 @@ impl<'a> Row<'a> {
     fn new(record: &'a Record, cache: Cache, place: Option<&Place<'_>>) -> Self {
         let rounded = |value: f64| (value * 10_000.0).round() / 10_000.0;
         Self {
+            run_id: &record.run_id,
             n: record.n_elements,
             cache,
             subject: &record.subject,

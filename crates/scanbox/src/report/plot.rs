@@ -87,9 +87,11 @@ fn panel<B: DrawingBackend>(
     let low = points().map(|(n, _)| exponent(*n)).fold(f64::INFINITY, f64::min).floor();
     let high = points().map(|(n, _)| exponent(*n)).fold(0.0, f64::max).ceil();
     let most = points().map(|(_, gbps)| *gbps).fold(0.0, f64::max);
+    let decimals = if most < 10.0 { 1 } else { 0 };
     let mut chart = ChartBuilder::on(area)
         .caption(title, (FONT, 20))
         .margin(12)
+        .margin_right(36)
         .x_label_area_size(44)
         .y_label_area_size(70)
         .build_cartesian_2d(low..high.max(low + 1.0), 0.0..(most * 1.05).max(1e-3))?;
@@ -99,6 +101,7 @@ fn panel<B: DrawingBackend>(
         .x_label_formatter(&|exponent| format!("2^{exponent:.0}"))
         .label_style((FONT, 16))
         .x_desc("elements")
+        .y_label_formatter(&|gbps| format!("{gbps:.decimals$}"))
         .y_desc("GB/s")
         .light_line_style(TRANSPARENT)
         .draw()?;
