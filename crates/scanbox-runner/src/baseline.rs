@@ -12,9 +12,13 @@
 //! (any)                                   {"error":"text for people"}
 //! ```
 //!
-//! It ends when its input ends. What it prints to stderr is passed on. Cold calls rotate over buffers as
-//! [`crate::backend::Backend::time_cold`] says. A baseline that dies, hangs or answers nonsense costs its own rows,
-//! nothing else: it is ended, and started once more at the next size.
+//! Where elements are wrong, `first` is `{"index":I,"expected":E,"got":G}`. A load keeps what is loaded already, so that
+//! the largest size comes first, and `verify` and `time` take any size up to that. The program ends when its input ends.
+//! What it prints to stderr is passed on. A cold call finds neither input nor output in a cache
+//! ([`crate::backend::Backend::time_cold`]).
+//!
+//! A baseline that dies, hangs or answers nonsense costs its own rows, nothing else: it is ended, and started once more
+//! at the next size. So is one that has reported an error, which may have cost it its device.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -26,7 +30,7 @@ use scanbox_model::record::{Cache, Status};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::Failure;
+use crate::backend::{Failure, Mismatch};
 
 /// The version of the protocol.
 pub const PROTOCOL: u32 = 1;
@@ -85,7 +89,7 @@ pub struct BaselineComparison {
     pub mismatches: u64,
     /// The first wrong element.
     #[serde(default)]
-    pub first: Option<u64>,
+    pub first: Option<Mismatch>,
     /// How long the call took, if it knows.
     #[serde(default)]
     pub call_ns: Option<f64>,
@@ -125,6 +129,8 @@ pub struct Baseline {
     starts: u32,
     /// Why it does not run.
     ended: Option<Failure>,
+    /// Whether it has reported an error since it was started.
+    refused: bool,
 }
 
 /// Its process. It ends when this is dropped.
@@ -141,7 +147,15 @@ impl Baseline {
     /// When it cannot be started or does not speak the protocol.
     pub fn start(path: &Path, timeout: Duration) -> Result<Self, Failure> {
         let (running, greeting) = Running::start(path, timeout)?;
-        Ok(Self { path: path.to_owned(), timeout, greeting, running: Some(running), starts: 1, ended: None })
+        Ok(Self {
+            path: path.to_owned(),
+            timeout,
+            greeting,
+            running: Some(running),
+            starts: 1,
+            ended: None,
+            refused: false,
+        })
     }
 
     /// What it said first.
@@ -155,8 +169,11 @@ impl Baseline {
     /// # Errors
     /// When it cannot.
     pub fn load(&mut self, n: u64, seed: u64) -> Result<(), Failure> {
-        if self.running.is_none() && self.starts < STARTS_MAX {
+        if (self.running.is_none() || self.refused) && self.starts < STARTS_MAX {
             self.starts += 1;
+            self.refused = false;
+            // The old one first: it may hold most of the memory.
+            self.running = None;
             let (running, greeting) = Running::start(&self.path, self.timeout)?;
             if greeting != self.greeting {
                 return Err(self.nonsense("it says something else about itself than before"));
@@ -208,6 +225,7 @@ impl Baseline {
         let line = running.ask(request, self.timeout);
         let line = line.map_err(|failure| self.end(failure))?;
         if let Ok(Refusal { error }) = serde_json::from_str(&line) {
+            self.refused = true;
             return Err(Failure::new(Status::RuntimeError, format!("{}: {error}", self.path.display())));
         }
         serde_json::from_str(&line)
@@ -250,6 +268,9 @@ impl Running {
         });
         let mut running = Self { child, requests, replies };
         let line = running.answer(timeout).map_err(|failure| failed(failure.reason))?;
+        if let Ok(Refusal { error }) = serde_json::from_str(&line) {
+            return Err(failed(error));
+        }
         let greeting: Greeting = serde_json::from_str(&line).map_err(|error| {
             failed(format!("it began with `{}`, which is no greeting: {error}", excerpt(&line)))
         })?;

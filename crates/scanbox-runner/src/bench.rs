@@ -24,7 +24,7 @@ use scanbox_model::record::{Cache, Record, SCHEMA, Selection, Selections, Status
 use scanbox_model::space::Point;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Failure};
+use crate::backend::{Backend, Comparison, Failure, Interval};
 use crate::baseline::{Baseline, BaselineResult, BaselineSubject};
 use crate::measure::{Protocol, Samples, Timed, TimedPlan, block, duration_ns, median};
 use crate::prepare::Pipelines;
@@ -169,16 +169,16 @@ impl Contestant for External<'_> {
             let reason = format!("only {} of {} elements were compared", found.compared, self.n);
             return Err(Failure::new(Status::RuntimeError, reason));
         }
-        let wrong = || match found.first {
-            Some(first) => {
-                format!("{} of {} elements are wrong; the first is element {first}", found.mismatches, self.n)
-            }
-            None => format!("{} of {} elements are wrong", found.mismatches, self.n),
+        let comparison = Comparison {
+            compared: found.compared,
+            mismatches: found.mismatches,
+            first: found.first,
+            call: Interval::default(),
         };
         Ok(Verified {
             mismatches: found.mismatches,
-            first: found.first,
-            reason: (found.mismatches > 0).then(wrong),
+            first: found.first.map(|first| first.index),
+            reason: describe(&comparison, self.n),
             call_ns: found.call_ns.filter(|ns| ns.is_finite() && *ns > 0.0),
         })
     }
@@ -312,6 +312,13 @@ impl<E: From<Failure>> Bench<'_, E> {
                 Err(failure) => return Err(failure.into()),
             }
         }
+        if let Some((largest, _)) = sizes.last() {
+            match self.load_baselines(*largest) {
+                Ok(()) => {}
+                Err(Cut::End(end)) => return Ok(end),
+                Err(Cut::ByObserver(error)) => return Err(error),
+            }
+        }
         for (n, entrants) in sizes {
             match self.size(*n, entrants) {
                 Ok(()) => (self.observer)(Event::SizeFinished { n: *n })?,
@@ -360,7 +367,18 @@ impl<E: From<Failure>> Bench<'_, E> {
         Ok(())
     }
 
-    /// Makes the input of every baseline; its subjects.
+    /// Makes the input of every baseline for all sizes. One that cannot says so again at each size, or not: it may have
+    /// the memory for the smaller ones.
+    fn load_baselines(&mut self, largest_n: u64) -> Result<(), Cut<E>> {
+        for baseline in 0..self.baselines.len() {
+            let tool = self.baselines[baseline].greeting().tool.clone();
+            self.announce(&tool, largest_n, true)?;
+            let _ = self.baselines[baseline].load(largest_n, self.job.seed);
+        }
+        Ok(())
+    }
+
+    /// Makes the input of every baseline for a size, where it has none yet; its subjects.
     fn externals(&mut self, n: u64) -> Result<Vec<Standing>, Cut<E>> {
         let mut standings = Vec::new();
         for baseline in 0..self.baselines.len() {

@@ -251,8 +251,14 @@ fn a_bad_baseline_costs_its_own_rows() {
     check(&on("time", impossible), Status::RuntimeError, "impossible", 0);
     let short = "echo '{\"compared\":12,\"mismatches\":0}'";
     check(&on("verify", short), Status::RuntimeError, "only 12 of", 0);
-    let wrong = "echo '{\"compared\":8192,\"mismatches\":3,\"first\":7}'";
-    check(&on("verify", wrong), Status::WrongResult, "elements are wrong; the first is element 7", 5);
+    let wrong =
+        "echo '{\"compared\":8192,\"mismatches\":3,\"first\":{\"index\":7,\"expected\":1,\"got\":2}}'";
+    check(
+        &on("verify", wrong),
+        Status::WrongResult,
+        "elements are wrong; the first is element 7: expected 1, got 2",
+        5,
+    );
     check("*load*) echo '{\"ok\":false}' ;;", Status::RuntimeError, "`ok` false", 0);
 }
 
@@ -261,7 +267,14 @@ fn what_makes_no_sense_is_refused() {
     fn check(script: &str, args: &[&str], code: i32, parts: &[&str]) {
         let place = Place::new(script);
         fs::write(place.folder().join("mute"), "#!/bin/sh\necho hello\n").unwrap();
-        fs::set_permissions(place.folder().join("mute"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(
+            place.folder().join("refuses"),
+            "#!/bin/sh\necho '{\"error\":\"no CUDA device\"}'; exit 1\n",
+        )
+        .unwrap();
+        for name in ["mute", "refuses"] {
+            fs::set_permissions(place.folder().join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        }
         let ended = bench(&place, args, code);
         for part in parts {
             assert!(ended.stderr.contains(part), "no `{part}` in {}", ended.stderr);
@@ -274,6 +287,7 @@ fn what_makes_no_sense_is_refused() {
     check("", &["--from", "missing.csv"], 1, &["missing.csv"]);
     check("", &["--baseline", "./missing", "--sizes", "4096"], 1, &["--baseline ./missing"]);
     check("", &["--baseline", "./mute", "--sizes", "4096"], 1, &["`hello`", "no greeting"]);
+    check("", &["--baseline", "./refuses", "--sizes", "4096"], 1, &["no CUDA device"]);
     check("", &["nonsense"], 2, &["`nonsense` is no label"]);
     let place = Place::new("");
     place.sweep(&[]);
