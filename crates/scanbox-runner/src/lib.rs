@@ -1,7 +1,7 @@
 //! Plan and device in, measured record out.
 //!
 //! [`sweep`] is the whole pipeline of a run. [`verify`] and [`measure`] are its two steps per config; a verification
-//! without times runs the first of them alone, on the [`cases`] where scans go wrong. [`bench`] measures few subjects
+//! without times runs the first of them alone, on the [`cases`] where scans go wrong. [`mod@bench`] measures few subjects
 //! against each other in alternating blocks, among them other implementations ([`baseline`]). [`backend`] is what all
 //! need from a device, and [`replay`] and [`vulkan`] are the two devices there are.
 
