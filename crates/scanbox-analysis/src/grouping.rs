@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use scanbox_model::config::{Config, Kernel};
 use scanbox_model::device::DeviceKind;
-use scanbox_model::record::{Clock, Record, Status};
+use scanbox_model::record::{Cache, Clock, Record, Selection, Status};
 use scanbox_model::space::Point;
 
 use crate::AnalysisError;
@@ -20,6 +20,9 @@ use crate::warning::Warning;
 
 /// The subject of rows that scanbox measured of its own kernels.
 pub const OWN_SUBJECT: &str = "scanbox";
+
+/// What its rows of a benchmark are called, which are no part of a sweep.
+const OWN_BENCHMARK: &str = "scanbox (benchmark)";
 
 /// One file of records, with what its metadata says.
 #[derive(Debug, Clone, Copy)]
@@ -55,6 +58,8 @@ pub struct Builder {
     by_label: HashMap<String, u32>,
     groups: Vec<Group>,
     other_subjects: BTreeMap<String, u64>,
+    /// By device and size.
+    baselines: BTreeMap<DeviceIdentity, BTreeMap<u64, f64>>,
     warnings: Vec<Warning>,
 }
 
@@ -90,6 +95,7 @@ struct Row {
     q3_ns: u64,
     samples: u32,
     bytes_moved: u64,
+    confirmed_ns: Option<u64>,
 }
 
 impl Builder {
@@ -103,6 +109,7 @@ impl Builder {
             by_label: HashMap::new(),
             groups: Vec::new(),
             other_subjects: BTreeMap::new(),
+            baselines: BTreeMap::new(),
             warnings: Vec::new(),
         }
     }
@@ -116,8 +123,11 @@ impl Builder {
         let mut others: BTreeMap<&str, u64> = BTreeMap::new();
         let mut last = None;
         for (index, record) in source.records.iter().enumerate() {
-            if record.subject != OWN_SUBJECT {
-                *others.entry(&record.subject).or_insert(0) += 1;
+            // Rows of a benchmark have a cache state: they are no part of a sweep.
+            if record.subject != OWN_SUBJECT || record.cache.is_some() {
+                let subject = if record.subject == OWN_SUBJECT { OWN_BENCHMARK } else { &record.subject };
+                *others.entry(subject).or_insert(0) += 1;
+                self.note_baseline(record);
                 continue;
             }
             let config = self.intern_label(record).map_err(|(column, reason)| AnalysisError::Label {
@@ -153,6 +163,18 @@ impl Builder {
             self.groups[group].describe(source, planned.as_deref());
         }
         Ok(())
+    }
+
+    /// Keeps the throughput of a scan of another implementation.
+    fn note_baseline(&mut self, record: &Record) {
+        let is_scan =
+            record.selection.contains(&Selection::Baseline) && !record.selection.contains(&Selection::Copy);
+        let gbps = record.throughput_gbps(self.clock).filter(|_| is_scan && record.cache == Some(Cache::Hot));
+        if let Some(gbps) = gbps {
+            let device = DeviceIdentity { name: record.device.clone(), uuid: record.device_uuid.clone() };
+            let best = self.baselines.entry(device).or_default().entry(record.n_elements).or_insert(gbps);
+            *best = best.max(gbps);
+        }
     }
 
     /// The number of the config of a row, or the column that is wrong and why.
@@ -199,7 +221,7 @@ impl Builder {
     /// The tables, ordered by device and provenance, and what was noticed on the way.
     #[must_use]
     pub fn finish(self, runs: Runs) -> (Tables, Vec<Warning>) {
-        let Self { configs, mut groups, other_subjects, mut warnings, .. } = self;
+        let Self { configs, mut groups, other_subjects, baselines, mut warnings, .. } = self;
         groups.sort_by(|a, b| (&a.device, &a.provenance).cmp(&(&b.device, &b.provenance)));
         let (catalog, numbers) = catalog(&configs);
         let mut devices = Vec::new();
@@ -210,7 +232,8 @@ impl Builder {
             }
             for (index, group) in of_device.iter_mut().enumerate() {
                 if runs == Runs::All || index == newest {
-                    let table = group.table(&catalog, &numbers, index == newest);
+                    let mut table = group.table(&catalog, &numbers, index == newest);
+                    table.baseline_gbps = baseline_of(&baselines, &table.device);
                     notice(&table, &mut warnings);
                     devices.push(table);
                 }
@@ -218,6 +241,22 @@ impl Builder {
         }
         (Tables { catalog, devices, other_subjects }, warnings)
     }
+}
+
+/// The scans of other implementations on a device. Some do not know its UUID.
+fn baseline_of(
+    baselines: &BTreeMap<DeviceIdentity, BTreeMap<u64, f64>>,
+    device: &DeviceIdentity,
+) -> BTreeMap<u64, f64> {
+    let mut best = BTreeMap::new();
+    let same = |other: &DeviceIdentity| {
+        other.name == device.name && (other.uuid.is_empty() || other.uuid.eq_ignore_ascii_case(&device.uuid))
+    };
+    for (&n, &gbps) in baselines.iter().filter(|(other, _)| same(other)).flat_map(|(_, sizes)| sizes) {
+        let entry = best.entry(n).or_insert(gbps);
+        *entry = entry.max(gbps);
+    }
+    best
 }
 
 /// The catalog in the fixed order of parameters, and for each number of appearance the number in it.
@@ -340,6 +379,8 @@ impl Group {
                 q3_ns: time.q3_ns,
                 samples: record.samples,
                 bytes_moved: record.bytes_moved,
+                // It is a `steady` time.
+                confirmed_ns: record.confirmed_ns.filter(|_| clock == Clock::Steady),
             }),
             None => {
                 self.summary.without_time += u64::from(record.status == Status::Ok);
@@ -394,6 +435,7 @@ impl Group {
             q1_ns: row.q1_ns,
             q3_ns: row.q3_ns,
             samples: row.samples,
+            confirmed_ns: row.confirmed_ns,
         });
 
         let failures =
@@ -413,6 +455,7 @@ impl Group {
             summary,
             sizes,
             copy_gbps: std::mem::take(&mut self.copy_gbps),
+            baseline_gbps: BTreeMap::new(),
             space_origin: if self.has_plan { SpaceOrigin::Planned } else { SpaceOrigin::Rows },
             space: space.into_iter().collect(),
             cells: cells.collect(),

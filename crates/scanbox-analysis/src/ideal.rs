@@ -2,6 +2,9 @@
 //!
 //! Of two configs the better one has the higher throughput; where those are equal the lower relative spread; then the
 //! kernel that the set needs at more of the other sizes; then the fixed order of the parameters.
+//!
+//! Where the leaders of a size were confirmed (`scanbox sweep --confirm`), the best of them is the one with the smallest
+//! confirmed time ([`winner`]): of many configs measured once each, the one that looks fastest was in part lucky.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +20,8 @@ pub struct IdealPoint {
     pub best: Cell,
     /// The second-best config; `None` where only one is `ok`.
     pub runner_up: Option<Cell>,
-    /// By how much the best is faster than the runner-up, in percent of the runner-up.
+    /// By how much the best is faster than the runner-up, in percent of the runner-up; by confirmed times where both
+    /// have one.
     pub margin_pct: Option<f64>,
     /// Other configs that cannot be told from the best (see [`crate::stats`]).
     pub ties: usize,
@@ -25,6 +29,8 @@ pub struct IdealPoint {
     pub configs: usize,
     /// Measured copy at this size, in GB/s.
     pub copy_gbps: Option<f64>,
+    /// The fastest scan of another implementation at this size, in GB/s.
+    pub baseline_gbps: Option<f64>,
 }
 
 impl IdealPoint {
@@ -32,6 +38,13 @@ impl IdealPoint {
     #[must_use]
     pub fn copy_pct(&self) -> Option<f64> {
         self.copy_gbps.map(|copy| 100.0 * self.best.gbps / copy)
+    }
+
+    /// How many times as fast as the fastest scan of another implementation the best is. The two were measured in
+    /// different runs: `scanbox bench` compares them in one.
+    #[must_use]
+    pub fn baseline_ratio(&self) -> Option<f64> {
+        self.baseline_gbps.map(|baseline| self.best.gbps / baseline)
     }
 }
 
@@ -50,6 +63,22 @@ pub(crate) fn by_measurement(a: &Cell, b: &Cell) -> Ordering {
     b.gbps.total_cmp(&a.gbps).then_with(|| a.relative_spread().total_cmp(&b.relative_spread()))
 }
 
+/// Of the rows of a size the one that wins, `fastest` being the one that its own measurement shows as the fastest: where
+/// that one was confirmed, the one with the smallest confirmed time, else that one. (A sweep that went on after its
+/// confirmation may have found a faster one since.)
+pub fn winner<'a, T>(
+    fastest: &'a T,
+    rows: impl IntoIterator<Item = &'a T>,
+    confirmed_ns: impl Fn(&T) -> Option<u64>,
+) -> &'a T {
+    if confirmed_ns(fastest).is_none() {
+        return fastest;
+    }
+    let confirmed = rows.into_iter().filter(|row| confirmed_ns(row).is_some());
+    // Of equal ones the fastest by its own measurement stays.
+    confirmed.fold(fastest, |best, row| if confirmed_ns(row) < confirmed_ns(best) { row } else { best })
+}
+
 /// Finds the ideal configuration set of one run of one device.
 #[must_use]
 pub fn ideal_set(catalog: &Catalog, table: &DeviceTable) -> IdealSet {
@@ -61,22 +90,37 @@ pub fn ideal_set(catalog: &Catalog, table: &DeviceTable) -> IdealSet {
     let mut set = IdealSet::default();
     for (index, &n) in table.sizes.iter().enumerate() {
         let cells = table.cells_at(index);
-        let Some(best) = cells.iter().min_by(|a, b| better(a, b)) else { continue };
+        let Some(fastest) = cells.iter().min_by(|a, b| better(a, b)) else { continue };
+        let best = winner(fastest, cells, |cell| cell.confirmed_ns);
         let others = || cells.iter().filter(|cell| cell.config != best.config);
-        let runner_up = others().min_by(|a, b| better(a, b)).copied();
+        let in_line = |cell: &&Cell| best.confirmed_ns.is_some() && cell.confirmed_ns.is_some();
+        let runner_up = others()
+            .filter(in_line)
+            .min_by_key(|cell| cell.confirmed_ns)
+            .or_else(|| others().min_by(|a, b| better(a, b)))
+            .copied();
         let interval = best.interval();
         *set.uses.entry(catalog.kernel_of(best.config)).or_insert(0) += 1;
         set.points.push(IdealPoint {
             n,
             best: *best,
             runner_up,
-            margin_pct: runner_up.map(|second| 100.0 * (best.gbps / second.gbps - 1.0)),
+            margin_pct: runner_up.map(|second| 100.0 * (lead(best, &second) - 1.0)),
             ties: others().filter(|cell| cell.interval().overlaps(&interval)).count(),
             configs: cells.len(),
+            baseline_gbps: table.baseline_gbps.get(&n).copied().filter(|&gbps| gbps > 0.0),
             copy_gbps: table.copy_gbps.get(&n).copied().filter(|&copy| copy > 0.0),
         });
     }
     set
+}
+
+/// How many times as fast as another one a config is.
+fn lead(best: &Cell, second: &Cell) -> f64 {
+    match (best.confirmed_ns, second.confirmed_ns) {
+        (Some(best), Some(second)) => second as f64 / best.max(1) as f64,
+        _ => best.gbps / second.gbps,
+    }
 }
 
 /// At how many sizes each kernel is best by measurement alone, no other kernel being equal.

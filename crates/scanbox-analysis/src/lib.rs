@@ -3,7 +3,8 @@
 //! [`grouping`] sorts the rows of any number of files into one dense [`table`] per device and run. [`ideal`] finds the
 //! best config for each size (the ICS), [`lines`] prunes to one config per kernel and size, [`eligible`] says which
 //! kernels and sizes can be compared, [`best_kernel`] chooses one kernel for a device by a [`metric`], and
-//! [`portable`] one kernel for several devices after a [`normalize`] step. [`answers`] runs all of it.
+//! [`portable`] one kernel for several devices after a [`normalize`] step. [`answers`] runs all of it. [`mod@bench`] sets the
+//! subjects of a benchmark against each other.
 //! Every answer comes with its [`warning`]s. Neighbours: `scanbox-model` below, the binary `scanbox` above.
 //!
 //! Throughput is in GB/s (10^9 bytes per second) everywhere, times are in nanoseconds, sizes in elements.
@@ -19,6 +20,7 @@ pub mod normalize;
 pub mod best_kernel;
 pub mod portable;
 pub mod answers;
+pub mod bench;
 pub mod warning;
 
 /// Why a request cannot be answered.

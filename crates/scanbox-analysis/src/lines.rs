@@ -49,9 +49,11 @@ impl<'a> Lines<'a> {
         self.best[row * self.table.sizes.len() + self.table.size_index(n)?].as_ref()
     }
 
-    /// The ideal throughput at a size in GB/s; `None` where no row is `ok`.
+    /// The ideal throughput at a size in GB/s; `None` where no row is `ok`. It is the highest of the size, also where a
+    /// confirmation has found another winner: no kernel line lies above it.
     #[must_use]
     pub fn ideal_gbps(&self, n: u64) -> Option<f64> {
-        Some(self.ideal.points[self.table.size_index(n)?].best.gbps)
+        let cells = self.table.cells_at(self.table.size_index(n)?);
+        cells.iter().map(|cell| cell.gbps).max_by(f64::total_cmp)
     }
 }

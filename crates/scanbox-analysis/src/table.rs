@@ -81,6 +81,8 @@ pub struct Cell {
     pub q3_ns: u64,
     /// Samples behind them.
     pub samples: u32,
+    /// Median time by the confirmation of the sweep, where the config took part in it.
+    pub confirmed_ns: Option<u64>,
 }
 
 impl Cell {
@@ -156,6 +158,8 @@ pub struct DeviceTable {
     pub sizes: Vec<u64>,
     /// Measured copy in GB/s by size, where metadata has it.
     pub copy_gbps: BTreeMap<u64, f64>,
+    /// The fastest scan of another implementation on this device in GB/s by size, where files have it: on hot buffers.
+    pub baseline_gbps: BTreeMap<u64, f64>,
     /// Where [`Self::space`] comes from.
     pub space_origin: SpaceOrigin,
     /// Which kernels have a legal config at which size: pairs, ascending.

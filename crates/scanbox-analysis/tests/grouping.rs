@@ -88,6 +88,13 @@ fn other_subjects_stay_out() {
 }
 
 #[test]
+fn rows_of_benchmarks_stay_out() {
+    let mut bench = row(B, 64, 100, 9);
+    bench.cache = Some(scanbox_model::record::Cache::Hot);
+    check(&[row(A, 64, 100, 5), bench], Runs::Latest, &[&[(100, 5.0)]], &["1 rows of scanbox (benchmark)"]);
+}
+
+#[test]
 fn the_last_row_of_a_point_counts() {
     let rows = [
         at(row(A, 64, 100, 9), "2025-11-21T08:00:00Z"),

@@ -9,7 +9,7 @@ use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::space::Rejection;
 
 use crate::plan::{
-    Binding, Content, Expected, GUARD_WORDS, GROUP_WORDS, Pass, Plan, STATES_OFFSET, Scratch, Shader,
+    Binding, Content, Expected, GROUP_WORDS, GUARD_WORDS, Pass, Plan, STATES_OFFSET, Scratch, Shader,
     TICKET_BYTES, Word,
 };
 use crate::reference::{InputKind, PACKED_MAX_TOTAL};
@@ -121,7 +121,8 @@ fn combination(config: &Config) -> Verdict {
         return reject("before-scan-needs-subgroup-scan", detail);
     }
     if kernel.lookback_width > 1 && kernel.lookback != Lookback::Parallel {
-        let detail = format!("a lookback width of {} with lookback {}", kernel.lookback_width, kernel.lookback);
+        let detail =
+            format!("a lookback width of {} with lookback {}", kernel.lookback_width, kernel.lookback);
         return reject("width-needs-parallel", detail);
     }
     let persistent = family == Family::Persistent;
@@ -143,7 +144,10 @@ fn combination(config: &Config) -> Verdict {
         return reject("persistent-has-workgroups-per-unit", detail);
     }
     if persistent && config.workgroups.is_some() {
-        return reject("persistent-has-workgroups-per-unit", "workgroups that follow from the size".to_owned());
+        return reject(
+            "persistent-has-workgroups-per-unit",
+            "workgroups that follow from the size".to_owned(),
+        );
     }
     let orders: &[TileOrder] = match family {
         Family::ChainedScan => &[TileOrder::Ticket, TileOrder::WorkgroupId],
@@ -154,7 +158,8 @@ fn combination(config: &Config) -> Verdict {
     if !orders.contains(&kernel.tile_order) {
         return reject("family-tile-order", format!("family {family} with tile order {}", kernel.tile_order));
     }
-    let state_parameters = (kernel.tile_state, kernel.reset, kernel.back_off, kernel.state_stride, kernel.publish);
+    let state_parameters =
+        (kernel.tile_state, kernel.reset, kernel.back_off, kernel.state_stride, kernel.publish);
     let defaults = (TileState::Auto, Reset::Auto, BackOff::None, 1, Publish::AfterScan);
     if !passes_totals_on(family) && state_parameters != defaults {
         let detail = format!("parameters of tile states with family {family}, which has none");
@@ -268,7 +273,10 @@ fn size(config: &Config, n: u64, device: &DeviceProfile) -> Verdict {
     }
     if !passes_totals_on(config.kernel.family) && n > MOST_RECOMPUTED {
         let family = config.kernel.family;
-        return reject("family-size", format!("{n} elements with family {family}: {MOST_RECOMPUTED} at most"));
+        return reject(
+            "family-size",
+            format!("{n} elements with family {family}: {MOST_RECOMPUTED} at most"),
+        );
     }
     let most_workgroups =
         device.max_workgroup_count.iter().fold(1u64, |all, &count| all.saturating_mul(count.into()));
@@ -301,10 +309,10 @@ pub fn resident(config: &Config, n: u64, device: &DeviceProfile, registers: Opti
     if launched == 1 {
         return Ok(());
     }
-    let (Some(residency), Some(units), Some(registers)) =
-        (device.residency, device.compute_units, registers)
+    let (Some(residency), Some(units), Some(registers)) = (device.residency, device.compute_units, registers)
     else {
-        let detail = "how many workgroups fit the device is not known (units, registers, configs/safe_devices.toml)";
+        let detail =
+            "how many workgroups fit the device is not known (units, registers, configs/safe_devices.toml)";
         return reject("residency-unknown", detail);
     };
     let shared_bytes = shared_bytes(config, device).unwrap_or(u64::MAX);
@@ -375,9 +383,7 @@ pub fn workgroups(config: &Config, n: u64, device: &DeviceProfile) -> u64 {
     match config.kernel.family {
         Family::ChainedScan | Family::Recompute => config.tiles(n),
         Family::OneWorkgroup => 1,
-        Family::Persistent => {
-            config.tiles(n).min(launched_per_call(config, device).unwrap_or(1).into())
-        }
+        Family::Persistent => config.tiles(n).min(launched_per_call(config, device).unwrap_or(1).into()),
     }
 }
 

@@ -32,6 +32,10 @@ fn device(subgroup_size: u32, int64_atomics: bool) -> DeviceProfile {
         timestamp_period_ns: 1.0,
         timestamp_valid_bits: 64,
         forced: Forced::default(),
+        guarantees: Vec::new(),
+        residency: None,
+        compute_units: None,
+        uniform_control_flow: false,
     }
 }
 

@@ -76,6 +76,8 @@ pub struct Records {
     pub complete_bytes: u64,
     /// The number of the torn last line, if there is one: a run that was cut off left it.
     pub torn_line: Option<u64>,
+    /// Whether the file has another header than a new one would get: an older version began it.
+    pub other_header: bool,
 }
 
 /// Reads a file of records. A torn last line (no line break at its end) is left out and reported; any other
@@ -110,6 +112,7 @@ pub fn read_bytes(bytes: &[u8], path: &Path) -> Result<Records, CsvError> {
     let row_error = |line, reason: String| CsvError::Row { path: path.to_owned(), line, reason };
     let header = reader.headers().map_err(|error| row_error(1, error.to_string()))?;
     let order = column_order(header, path)?;
+    result.other_header = !order.iter().copied().eq(0..COLUMNS.len());
     let mut row = csv::StringRecord::new();
     loop {
         let line = reader.position().line();
@@ -160,7 +163,7 @@ fn read_cells(row: &csv::StringRecord, order: &[usize], line: u64, path: &Path) 
     Ok(record)
 }
 
-/// For each column of the file, its index in [`COLUMNS`].
+/// For each column of the file, its index in [`COLUMNS`]. Columns that were appended within the schema may be missing.
 fn column_order(header: &csv::StringRecord, path: &Path) -> Result<Vec<usize>, CsvError> {
     let mut order = Vec::with_capacity(header.len());
     for name in header {
@@ -197,6 +200,22 @@ pub fn write<'a>(
     csv.flush()
 }
 
+/// Writes a file of records beside its place and renames it, so that a reader sees the old or the new one.
+///
+/// # Errors
+/// When the folder cannot be written.
+pub fn replace<'a>(path: &Path, records: impl IntoIterator<Item = &'a Record>) -> Result<(), CsvError> {
+    let partial = path.with_extension("csv.partial");
+    let written = File::create(&partial)
+        .and_then(|mut file| write(&mut file, true, records).and_then(|()| file.sync_all()))
+        .and_then(|()| std::fs::rename(&partial, path));
+    if written.is_err() {
+        // On a full disk, half a file is in the way.
+        let _ = std::fs::remove_file(&partial);
+    }
+    written.map_err(io_error(&partial))
+}
+
 /// A file of records that grows row by row; each row is in the file when [`Appender::append`] returns.
 #[derive(Debug)]
 pub struct Appender {
@@ -208,7 +227,8 @@ pub struct Appender {
 
 impl Appender {
     /// Opens a file for appending and returns what it holds already. A new file gets its header; a torn last line
-    /// is cut at the last line break before it (a torn number still parses, so it cannot be kept).
+    /// is cut at the last line break before it (a torn number still parses, so it cannot be kept). A file that an
+    /// older version began, with fewer columns, is replaced by one with the same rows and all columns.
     ///
     /// # Errors
     /// When the file cannot be opened, or what it holds cannot be read: then it is left as it is.
@@ -218,6 +238,12 @@ impl Appender {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io_error(path))?;
         let mut records = if bytes.is_empty() { Records::default() } else { read_bytes(&bytes, path)? };
+        if records.other_header && records.complete_bytes > 0 {
+            replace(path, &records.records)?;
+            let torn_line = records.torn_line;
+            let (appender, found) = Self::open(path)?;
+            return Ok((appender, Records { torn_line, ..found }));
+        }
         if records.complete_bytes < bytes.len() as u64 {
             file.set_len(records.complete_bytes).map_err(io_error(path))?;
         }

@@ -77,6 +77,67 @@ impl std::fmt::Display for Status {
     }
 }
 
+/// Whether the calls of a benchmark find their data in a cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cache {
+    /// Every call works on the same buffers.
+    #[default]
+    Hot,
+    /// Successive calls work on other buffers, which together exceed any cache.
+    Cold,
+}
+
+impl Cache {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Hot, Self::Cold];
+
+    /// The word in CSV and on the command line.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Hot => "hot",
+            Self::Cold => "cold",
+        }
+    }
+}
+
+/// Why a subject takes part in a benchmark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Selection {
+    /// It was named.
+    Named,
+    /// It won a sweep at this size, or at the nearest one that was swept.
+    Ideal,
+    /// Its kernel is the best one on average of a sweep.
+    BestKernel,
+    /// It is a copy: the ceiling.
+    Copy,
+    /// It is another implementation.
+    Baseline,
+}
+
+impl Selection {
+    /// Every reason.
+    pub const ALL: [Self; 5] = [Self::Named, Self::Ideal, Self::BestKernel, Self::Copy, Self::Baseline];
+
+    /// The word in CSV.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Named => "named",
+            Self::Ideal => "ideal",
+            Self::BestKernel => "best-kernel",
+            Self::Copy => "copy",
+            Self::Baseline => "baseline",
+        }
+    }
+}
+
+/// Every reason for which a subject takes part, in ascending order; none in a sweep.
+pub type Selections = Vec<Selection>;
+
 /// The distribution of the time of one call, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TimeStats {
@@ -193,6 +254,16 @@ pub struct Record {
     pub workgroups_per_unit: Option<u32>,
     /// Shared memory of a workgroup, in bytes.
     pub shared_bytes: Option<u32>,
+    /// Hot or cold, in a benchmark; empty in a sweep.
+    pub cache: Option<Cache>,
+    /// Why the subject takes part in a benchmark, joined by `+`; empty in a sweep.
+    pub selection: Selections,
+    /// Blocks of samples behind the times of a benchmark: one per round.
+    pub rounds: Option<u32>,
+    /// The highest less the lowest `steady` median of a round, in percent of their median.
+    pub round_spread_pct: Option<f64>,
+    /// `steady` time by the confirmation of a sweep: the median in alternating blocks with the other leaders of the size.
+    pub confirmed_ns: Option<u64>,
 }
 
 /// Which of the two times an answer is about.
@@ -286,6 +357,27 @@ impl Cell for Status {
             .into_iter()
             .find(|status| status.word() == text)
             .ok_or_else(|| format!("`{}` is no status", excerpt(text)))
+    }
+}
+
+impl Cell for Cache {
+    fn write(&self) -> String {
+        self.word().to_owned()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|cache| cache.word() == text);
+        found.ok_or_else(|| format!("`{}` is neither hot nor cold", excerpt(text)))
+    }
+}
+
+impl Cell for Selections {
+    fn write(&self) -> String {
+        self.iter().map(|selection| selection.word()).collect::<Vec<_>>().join("+")
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        let word = |word: &str| Selection::ALL.into_iter().find(|selection| selection.word() == word);
+        let words = text.split('+').filter(|_| !text.is_empty()).map(word);
+        words.collect::<Option<_>>().ok_or_else(|| format!("`{}` is no selection", excerpt(text)))
     }
 }
 
@@ -430,7 +522,12 @@ pub const COLUMNS: &[Column] = &[
     column!(state_stride),
     column!(workgroups_per_unit),
     column!(shared_bytes),
+    column!(cache),
+    column!(selection),
+    column!(rounds),
+    column!(round_spread_pct),
+    column!(confirmed_ns),
 ];
 
-/// Columns that the first version of the schema had: a file has to have these.
+/// How many columns schema 1 began with. The others were appended since: a file may end before them.
 pub const FIRST_COLUMNS: usize = 51;

@@ -64,8 +64,8 @@ impl Residency {
     ) -> u32 {
         let subgroups = workgroup_size.div_ceil(subgroup_size).max(1);
         let registers = registers.max(1).next_multiple_of(self.register_step.max(1));
-        let per_partition = (self.registers / (subgroup_size * registers))
-            .min(self.subgroups / self.partitions.max(1));
+        let per_partition =
+            (self.registers / (subgroup_size * registers)).min(self.subgroups / self.partitions.max(1));
         // Subgroups are dealt out evenly; a workgroup that does not divide evenly is counted as if it did.
         let by_subgroups = per_partition / subgroups.div_ceil(self.partitions.max(1));
         let shared = shared_bytes + u64::from(self.shared_overhead);

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! sizes = item { "," item }
-//! item  = number | number ".." number      (a range holds the powers of two from the first to the second)
+//! item  = number | range | "random:" COUNT ":" range ":" SEED
+//! range = number ".." number               (the powers of two from the first to the second; after random:, any sizes)
 //! number = digits | "2^" exponent
 //! ```
 
@@ -73,7 +74,9 @@ fn number(text: &str) -> Result<u64, String> {
 fn sizes(text: &str) -> Result<BTreeSet<u64>, String> {
     let mut set = BTreeSet::new();
     for item in text.split(',') {
-        if let Some((from, to)) = item.split_once("..") {
+        if let Some(rest) = item.trim().strip_prefix("random:") {
+            set.extend(random(rest)?);
+        } else if let Some((from, to)) = item.split_once("..") {
             let (from, to) = (number(from)?, number(to)?);
             let powers: Vec<u64> =
                 (0..=MAX_EXPONENT).map(|e| 1 << e).filter(|n| (from..=to).contains(n)).collect();
@@ -89,6 +92,46 @@ fn sizes(text: &str) -> Result<BTreeSet<u64>, String> {
         }
     }
     Ok(set)
+}
+
+/// `COUNT:FROM..TO:SEED`: that many different sizes, every octave of the range being as likely as any other.
+fn random(text: &str) -> Result<BTreeSet<u64>, String> {
+    let usage = || format!("`random:{text}` is not random:COUNT:FROM..TO:SEED");
+    let mut parts = text.split(':');
+    let (Some(count), Some(range), Some(seed), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return Err(usage());
+    };
+    let (from, to) = range.split_once("..").ok_or_else(usage)?;
+    let (from, to) = (number(from)?, number(to)?);
+    let count: usize = count.parse().map_err(|_| usage())?;
+    let mut state: u64 = seed.parse().map_err(|_| usage())?;
+    if from > to || count > MAX_SIZES || count as u64 > (to - from).div_ceil(2) {
+        return Err(format!("there are not {count} sizes from {from} to {to} to choose from"));
+    }
+    let octaves = u64::from(to.ilog2() - from.ilog2() + 1);
+    let mut set = BTreeSet::new();
+    // Where an octave has few sizes the same ones come again; the bound is never reached with half of them free.
+    for _ in 0..1000 * (count + 1) {
+        if set.len() == count {
+            return Ok(set);
+        }
+        let octave = from.ilog2() + (split_mix(&mut state) % octaves) as u32;
+        let low = from.max(1 << octave);
+        let high = to.min((1 << octave) * 2 - 1);
+        set.insert(low + split_mix(&mut state) % (high - low + 1));
+    }
+    Err(format!("there are not {count} sizes from {from} to {to} to choose from"))
+}
+
+/// The next number of SplitMix64 (Steele, Lea and Flood 2014).
+fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
 }
 
 impl FromStr for Sizes {

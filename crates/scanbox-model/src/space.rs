@@ -465,7 +465,10 @@ impl Block {
         each(&mut kernels, &self.tile_order, |kernel, tile_order| Kernel { tile_order, ..kernel });
         each(&mut kernels, &self.publish, |kernel, publish| Kernel { publish, ..kernel });
         each(&mut kernels, &self.rendezvous, |kernel, rendezvous| Kernel { rendezvous, ..kernel });
-        each(&mut kernels, &self.lookback_width, |kernel, lookback_width| Kernel { lookback_width, ..kernel });
+        each(&mut kernels, &self.lookback_width, |kernel, lookback_width| Kernel {
+            lookback_width,
+            ..kernel
+        });
         each(&mut kernels, &self.back_off, |kernel, back_off| Kernel { back_off, ..kernel });
         each(&mut kernels, &self.state_stride, |kernel, state_stride| Kernel { state_stride, ..kernel });
         each(&mut kernels, &self.tile_state, |kernel, tile_state| Kernel { tile_state, ..kernel });

@@ -6,7 +6,9 @@ use std::path::Path;
 use proptest::prelude::*;
 use scanbox_model::config::{BlockScan, Family, Lookback, VectorWidth};
 use scanbox_model::csv_file::{self, Appender};
-use scanbox_model::record::{COLUMNS, Clock, Record, SCHEMA, Status, TimeStats};
+use scanbox_model::record::{
+    COLUMNS, Cache, Clock, FIRST_COLUMNS, Record, SCHEMA, Selection, Status, TimeStats,
+};
 
 fn record(reason: &str, n: u64) -> Record {
     Record {
@@ -51,7 +53,15 @@ fn read(bytes: &[u8]) -> Result<csv_file::Records, String> {
 proptest! {
     #[test]
     fn what_is_written_reads_back(reason in "[ -~]{0,40}", n in 1u64..1 << 40) {
-        let records = vec![record(&reason, n), Record { status: Status::Timeout, steady: None, ..record("", 1) }];
+        let bench = Record {
+            cache: Some(Cache::Cold),
+            selection: vec![Selection::Ideal, Selection::BestKernel],
+            rounds: Some(5),
+            round_spread_pct: Some(1.25),
+            confirmed_ns: Some(n),
+            ..record(&reason, n)
+        };
+        let records = vec![bench, record(&reason, n), Record { status: Status::Timeout, steady: None, ..record("", 1) }];
         prop_assert_eq!(read(&text(&records)).unwrap().records, records);
     }
 
@@ -103,6 +113,36 @@ fn an_appender_cuts_a_torn_line_and_goes_on() {
     }
 }
 
+/// The file as an older version wrote it: without the columns that were appended since.
+fn older(bytes: &[u8]) -> Vec<u8> {
+    let mut csv = csv::ReaderBuilder::new().has_headers(false).from_reader(bytes);
+    let mut older = csv::Writer::from_writer(Vec::new());
+    for row in csv.records() {
+        older.write_record(row.unwrap().iter().take(FIRST_COLUMNS)).unwrap();
+    }
+    older.into_inner().unwrap()
+}
+
+#[test]
+fn files_of_older_versions_are_read_and_gain_the_new_columns() {
+    assert_eq!(COLUMNS[FIRST_COLUMNS - 1].name, "timestamp_utc");
+    let rows: Vec<Record> = (1..=3).map(|n| record("with, comma", n)).collect();
+    let old = older(&text(&rows[..2]));
+    assert!(read(&old).unwrap().other_header);
+    assert!(!read(&text(&rows[..2])).unwrap().other_header);
+    assert_eq!(read(&old).unwrap().records, rows[..2]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.csv");
+    for torn in ["", "1,run,Dev"] {
+        std::fs::write(&path, [&old[..], torn.as_bytes()].concat()).unwrap();
+        let (mut appender, found) = Appender::open(&path).unwrap();
+        assert_eq!((found.records.len(), found.torn_line), (2, (!torn.is_empty()).then_some(4)));
+        appender.append(&rows[2]).unwrap();
+        appender.sync().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), text(&rows));
+    }
+}
+
 #[test]
 fn an_appender_leaves_a_foreign_file_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -133,6 +173,8 @@ fn bad_files_say_file_line_and_column() {
     check(|file| file.replacen("\n1,", "\n7,", 1), &["line 2", "`schema`", "7"]);
     check(|file| file.replacen("raking", "combing", 1), &["line 2", "`block_scan`", "blelloch"]);
     check(|file| file.replace("-0.25", "NaN"), &["line 2", "`drift_pct`"]);
+    check(|file| file.replace(",,,,,\n", ",warm,,,,\n"), &["line 2", "`cache`", "`warm`"]);
+    check(|file| file.replace(",,,,,\n", ",,ideal+,,,\n"), &["line 2", "`selection`", "`ideal+`"]);
     check(|file| file + "1,2,3\n", &["line 4", "3 cells"]);
 }
 

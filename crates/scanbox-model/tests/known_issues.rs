@@ -33,6 +33,10 @@ fn device(name: &str, vendor_id: u32, driver: &str) -> DeviceProfile {
         timestamp_period_ns: 1.0,
         timestamp_valid_bits: 64,
         forced: Forced::default(),
+        guarantees: Vec::new(),
+        residency: None,
+        compute_units: None,
+        uniform_control_flow: false,
     }
 }
 

@@ -108,6 +108,27 @@ fn sizes() {
     check("2^5..2^3", Err("no power of two"));
     check("5..7", Err("no power of two"));
     check("ten", Err("`ten` is no number"));
+    check("random:2:5..9:1,8", Ok(&[7, 8, 9]));
+    check("random:3:5..9:1", Err("not 3 sizes from 5 to 9"));
+    check("random:3:5..9", Err("random:COUNT:FROM..TO:SEED"));
+    check("random:x:5..9:1", Err("random:COUNT:FROM..TO:SEED"));
+    check("random:3:900..5:1", Err("not 3 sizes"));
+    check("random:99999999999999999999:5..9:1", Err("random:COUNT:FROM..TO:SEED"));
+}
+
+#[test]
+fn random_sizes_are_of_every_octave() {
+    let sizes: Sizes = "random:400:2^10..2^29:7".parse().unwrap();
+    let all: Vec<u64> = sizes.iter().collect();
+    assert_eq!(all.len(), 400);
+    assert!(all.iter().all(|n| (1 << 10..=1 << 29).contains(n)));
+    for octave in 10..29 {
+        let count = all.iter().filter(|n| n.ilog2() == octave).count();
+        assert!((8..40).contains(&count), "{count} of octave {octave}");
+    }
+    assert_eq!(sizes, "random:400:2^10..2^29:7".parse().unwrap());
+    assert_ne!(sizes, "random:400:2^10..2^29:8".parse().unwrap());
+    assert_eq!(sizes, sizes.to_string().parse().unwrap());
 }
 
 #[test]

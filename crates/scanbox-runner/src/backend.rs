@@ -49,6 +49,25 @@ pub trait Backend {
     /// # Errors
     /// When the plan does not run to its end.
     fn time(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure>;
+
+    /// [`Backend::time`] on cold memory: each call reads and writes other buffers than the one before, in rotation over
+    /// [`cold_slots`] of them, and the rotation goes on from one request to the next. Every input buffer holds the same
+    /// elements.
+    ///
+    /// # Errors
+    /// When the buffers do not fit, or the plan does not run to its end.
+    fn time_cold(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure>;
+}
+
+/// What the input and output buffers of cold calls have together, at least: several times the largest cache there is
+/// (256 MiB of L3 on an AMD MI300X, 50 MiB of L2 on an NVIDIA H200) would be better still, but has to fit small devices
+/// too.
+const COLD_BYTES: u64 = 256 << 20;
+
+/// How many pairs of input and output buffers cold calls of `n` elements of `element_bytes` bytes rotate over.
+#[must_use]
+pub fn cold_slots(n: u64, element_bytes: u64) -> u64 {
+    COLD_BYTES.div_ceil((2 * n * element_bytes).max(1)).max(2)
 }
 
 /// What the scratch memory may hold before a call without harm.

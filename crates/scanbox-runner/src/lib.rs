@@ -1,8 +1,9 @@
 //! Plan and device in, measured record out.
 //!
 //! [`sweep`] is the whole pipeline of a run. [`verify`] and [`measure`] are its two steps per config; a verification
-//! without times runs the first of them alone, on the [`cases`] where scans go wrong. [`backend`] is what they need
-//! from a device, and [`replay`] and [`vulkan`] are the two devices there are.
+//! without times runs the first of them alone, on the [`cases`] where scans go wrong. [`mod@bench`] measures few subjects
+//! against each other in alternating blocks, among them other implementations ([`baseline`]). [`backend`] is what all
+//! need from a device, and [`replay`] and [`vulkan`] are the two devices there are.
 
 pub mod backend;
 pub mod ledger;
@@ -11,6 +12,8 @@ pub mod cases;
 pub mod verify;
 pub mod measure;
 pub mod sweep;
+pub mod baseline;
+pub mod bench;
 pub mod replay;
 #[allow(unsafe_code, reason = "Vulkan is a C API: the only module that may call it")]
 pub mod vulkan;

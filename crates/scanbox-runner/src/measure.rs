@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use scanbox_kernels::plan::Plan;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::record::{Status, TimeStats};
+use scanbox_model::record::{Cache, Status, TimeStats};
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Failure, Interval};
@@ -88,6 +88,58 @@ pub struct Measurement {
     pub span: TimeStats,
 }
 
+/// Samples in nanoseconds per call.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Samples {
+    /// One of many dependent calls.
+    pub steady: Vec<f64>,
+    /// One call on its own.
+    pub span: Vec<f64>,
+}
+
+impl Samples {
+    /// Their statistics; there is at least one of each.
+    #[must_use]
+    pub fn measurement(&self) -> Measurement {
+        Measurement {
+            samples: self.steady.len() as u32,
+            steady: statistics(&self.steady),
+            span: statistics(&self.span),
+        }
+    }
+}
+
+/// Something whose calls can be timed.
+pub trait Timed {
+    /// Takes `samples` samples of `calls` dependent calls back to back, in nanoseconds per sample. Impossible ones are
+    /// left out.
+    ///
+    /// # Errors
+    /// When it does not run to its end.
+    fn time(&mut self, calls: u32, samples: u32) -> Result<Vec<f64>, Failure>;
+}
+
+/// A plan on a device.
+pub struct TimedPlan<'a> {
+    /// The device.
+    pub backend: &'a mut dyn Backend,
+    /// The plan.
+    pub plan: &'a Plan,
+    /// Which buffers its calls work on.
+    pub cache: Cache,
+}
+
+impl Timed for TimedPlan<'_> {
+    fn time(&mut self, calls: u32, samples: u32) -> Result<Vec<f64>, Failure> {
+        let intervals = match self.cache {
+            Cache::Hot => self.backend.time(self.plan, calls, samples)?,
+            Cache::Cold => self.backend.time_cold(self.plan, calls, samples)?,
+        };
+        let profile = self.backend.profile();
+        Ok(intervals.into_iter().filter_map(|interval| duration_ns(interval, profile)).collect())
+    }
+}
+
 /// Measures a plan that has just been verified; `first_call` is the time of that run, if the device knows it.
 ///
 /// # Errors
@@ -98,18 +150,32 @@ pub fn measure(
     first_call: Interval,
     protocol: &Protocol,
 ) -> Result<Measurement, Failure> {
-    let estimate = match duration_ns(first_call, backend.profile()) {
+    let estimate_ns = duration_ns(first_call, backend.profile());
+    let mut timed = TimedPlan { backend, plan, cache: Cache::Hot };
+    Ok(block(&mut timed, estimate_ns, protocol)?.measurement())
+}
+
+/// One block of samples: warm-up, then samples of both kinds. `estimate_ns` is what one call takes, as far as is known.
+///
+/// # Errors
+/// As [`measure`].
+pub fn block(
+    timed: &mut dyn Timed,
+    estimate_ns: Option<f64>,
+    protocol: &Protocol,
+) -> Result<Samples, Failure> {
+    let estimate = match estimate_ns {
         Some(ns) => ns,
-        None => median(&mut sample(backend, plan, 1, 1)?),
+        None => median(&mut sample(timed, 1, 1)?),
     };
     let calls = calls_per_sample(estimate, protocol);
-    let (calls, sample_ns) = warm_up(backend, plan, calls, protocol)?;
-    let steady = sample_until_narrow(backend, plan, calls, sample_ns, protocol)?;
+    let (calls, sample_ns) = warm_up(timed, calls, protocol)?;
+    let steady = sample_until_narrow(timed, calls, sample_ns, protocol)?;
     let per_call = median(&mut steady.clone());
     let span_samples =
         (protocol.span_ns_max as f64 / per_call).clamp(3.0, f64::from(protocol.span_samples)) as u32;
-    let span = sample(backend, plan, 1, span_samples)?;
-    Ok(Measurement { samples: steady.len() as u32, steady: statistics(&steady), span: statistics(&span) })
+    let span = sample(timed, 1, span_samples)?;
+    Ok(Samples { steady, span })
 }
 
 fn calls_per_sample(call_ns: f64, protocol: &Protocol) -> u32 {
@@ -118,16 +184,11 @@ fn calls_per_sample(call_ns: f64, protocol: &Protocol) -> u32 {
 
 /// Runs batches until two successive ones agree. Returns the calls per sample for the settled speed, and the time of a
 /// sample.
-fn warm_up(
-    backend: &mut dyn Backend,
-    plan: &Plan,
-    mut calls: u32,
-    protocol: &Protocol,
-) -> Result<(u32, f64), Failure> {
+fn warm_up(timed: &mut dyn Timed, mut calls: u32, protocol: &Protocol) -> Result<(u32, f64), Failure> {
     let mut spent = 0.0;
     let mut previous: Option<f64> = None;
     loop {
-        let mut batch = sample(backend, plan, calls, BATCH_SAMPLES.min(protocol.samples_min))?;
+        let mut batch = sample(timed, calls, BATCH_SAMPLES.min(protocol.samples_min))?;
         spent += batch.iter().sum::<f64>() * f64::from(calls);
         let now = median(&mut batch);
         let settled = previous.is_some_and(|before| (now - before).abs() <= protocol.settled_ratio * before);
@@ -141,8 +202,7 @@ fn warm_up(
 }
 
 fn sample_until_narrow(
-    backend: &mut dyn Backend,
-    plan: &Plan,
+    timed: &mut dyn Timed,
     calls: u32,
     sample_ns: f64,
     protocol: &Protocol,
@@ -150,7 +210,7 @@ fn sample_until_narrow(
     let mut samples = Vec::new();
     let mut batch = protocol.samples_min;
     loop {
-        samples.extend(sample(backend, plan, calls, batch)?);
+        samples.extend(sample(timed, calls, batch)?);
         let stats = Quartiles::of(&mut samples.clone());
         let uncertainty = (stats.q3 - stats.q1) / stats.median / (samples.len() as f64).sqrt();
         let spent = samples.len() as f64 * sample_ns;
@@ -165,19 +225,14 @@ fn sample_until_narrow(
 }
 
 /// Samples in nanoseconds per call. Impossible ones are taken again.
-fn sample(backend: &mut dyn Backend, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<f64>, Failure> {
+fn sample(timed: &mut dyn Timed, calls: u32, samples: u32) -> Result<Vec<f64>, Failure> {
     let mut times = Vec::with_capacity(samples as usize);
     for _ in 0..=RETRIES {
         let missing = samples - times.len() as u32;
-        let intervals = backend.time(plan, calls, missing)?;
-        let profile = backend.profile();
-        times.extend(
-            intervals
-                .into_iter()
-                .filter_map(|interval| duration_ns(interval, profile))
-                .map(|ns| ns / f64::from(calls)),
-        );
+        times.extend(timed.time(calls, missing)?.into_iter().map(|ns| ns / f64::from(calls)));
         if times.len() >= samples as usize {
+            // A program that answers with more than it was asked for has its say no more often than others.
+            times.truncate(samples as usize);
             return Ok(times);
         }
     }
@@ -220,7 +275,8 @@ impl Quartiles {
     }
 }
 
-fn median(samples: &mut [f64]) -> f64 {
+/// The median; sorts the samples, of which there is at least one.
+pub(crate) fn median(samples: &mut [f64]) -> f64 {
     Quartiles::of(samples).median
 }
 

@@ -55,6 +55,8 @@ pub struct Script {
     pub noise_ratio: f64,
     /// Share of samples that take twice as long.
     pub outlier_share: f64,
+    /// How much longer than on the same buffers a call takes on cold ones.
+    pub cold_ratio: f64,
     /// All times of this device are longer by this share: drift between runs.
     pub slowdown_ratio: f64,
     /// Seed of the noise and of the speed of each config.
@@ -80,6 +82,7 @@ impl Default for Script {
             bandwidth_gbps: 1000.0,
             noise_ratio: 0.0,
             outlier_share: 0.0,
+            cold_ratio: 1.25,
             slowdown_ratio: 0.0,
             seed: 0,
             wall_ms_per_config: 0,
@@ -361,11 +364,28 @@ impl Backend for Replay {
     }
 
     fn time(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {
+        self.time_scaled(plan, calls, samples, 1.0)
+    }
+
+    fn time_cold(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {
+        self.time_scaled(plan, calls, samples, self.script.cold_ratio)
+    }
+}
+
+impl Replay {
+    /// Samples of calls that take this much longer than the model says.
+    fn time_scaled(
+        &mut self,
+        plan: &Plan,
+        calls: u32,
+        samples: u32,
+        ratio: f64,
+    ) -> Result<Vec<Interval>, Failure> {
         use FaultKind as F;
         self.alive()?;
         let mut intervals: Vec<Interval> = (0..samples)
             .map(|_| {
-                let ns = self.sample_ns(plan) * f64::from(calls);
+                let ns = self.sample_ns(plan) * f64::from(calls) * ratio;
                 self.interval(ns)
             })
             .collect();

@@ -17,7 +17,7 @@ use scanbox_kernels::reference::{Input, InputKind};
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceKind;
 use scanbox_model::record::Status;
-use scanbox_runner::backend::{Backend, Comparison, Garbage, Mismatch};
+use scanbox_runner::backend::{Backend, Comparison, Garbage, Mismatch, cold_slots};
 use scanbox_runner::ledger::Ledger;
 use scanbox_runner::measure::duration_ns;
 use scanbox_runner::vulkan::{self, Options, Tamper, Vulkan, VulkanError};
@@ -273,6 +273,29 @@ fn times_of_scans_leave_right_results_possible() {
         assert_eq!(bench.device().time(&plan, 20, 3).unwrap().len(), 3);
         bench.check(label, 20_000, &ONES);
     }
+}
+
+#[test]
+fn cold_calls_work_on_other_buffers() {
+    let Some(mut bench) = Bench::new() else { return };
+    // A scan whose calls all write to slots, and a copy in between that needs other slots.
+    for (label, n) in [("b1.vec4.par.rake.wg64", 3_000_000), ("b1.vec4.seq.rake.fill.wg64", 20_001)] {
+        let config: Config = label.parse().unwrap();
+        bench.check(label, n, &RANDOM);
+        let plan = catalog::plan(&config, n, bench.device().profile()).unwrap();
+        // More calls than there are slots for the first, fewer than that for the second.
+        assert!(cold_slots(3_000_000, 4) < 30 && cold_slots(20_001, 4) > 30);
+        assert_eq!(bench.device().time_cold(&plan, 10, 3).unwrap().len(), 3);
+        let copy = bench.copy(n / 2);
+        assert_eq!(bench.device().time_cold(&copy, 3, 2).unwrap().len(), 2);
+        assert_eq!(bench.device().time_cold(&plan, 1, 2).unwrap().len(), 2);
+        bench.check(label, n, &RANDOM);
+        // The slots do not survive their input.
+        bench.check(label, n, &ONES);
+        assert_eq!(bench.device().time_cold(&plan, 2, 1).unwrap().len(), 1);
+    }
+    let plan = bench.copy(4096);
+    assert_eq!(bench.device().time_cold(&plan, 1, 0).unwrap(), []);
 }
 
 #[test]

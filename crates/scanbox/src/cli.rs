@@ -46,6 +46,10 @@ pub enum Command {
     Sweep(commands::sweep::SweepArgs),
     /// Check that scans are right, without timing: sizes around every boundary, many inputs, garbage in memory
     Verify(commands::verify::VerifyArgs),
+    /// Measure few subjects against each other in alternating blocks: configs, winners of a sweep, copies, baselines
+    Bench(commands::bench::BenchArgs),
+    /// Take in times of another implementation that were measured elsewhere
+    Import(commands::import::ImportArgs),
     /// Answer from sweeps: the best config per size, the best kernel, the portable kernel
     Analyze(commands::analyze::AnalyzeArgs),
     /// Look for what keeps scanbox from working here, and say what to do about it; changes nothing

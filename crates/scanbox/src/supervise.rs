@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::Status;
+use scanbox_runner::baseline::Greeting;
 use scanbox_runner::cases::Circumstance;
 use scanbox_runner::sweep::End;
 
@@ -47,6 +48,14 @@ pub trait Task {
 
     /// The copy of a size was measured, in GB/s.
     fn copied(&mut self, _n: u64, _gbps: f64) {}
+
+    /// A baseline has started.
+    fn greeted(&mut self, _greeting: Greeting) {}
+
+    /// All rows of a size are there.
+    fn size_finished(&mut self, _n: u64) -> anyhow::Result<()> {
+        Ok(())
+    }
 
     /// A config is about to run. Whatever comes of it, this is written down.
     fn intend(&mut self, key: &Key) -> anyhow::Result<()>;
@@ -98,6 +107,16 @@ pub struct Supervised {
     pub seconds: BTreeMap<String, f64>,
     /// Workers that had to be replaced.
     pub replaced: u32,
+}
+
+impl Supervised {
+    /// This run and the one after it.
+    pub fn then(mut self, next: Self) -> Self {
+        for (phase, time) in next.seconds {
+            *self.seconds.entry(phase).or_default() += time;
+        }
+        Self { end: next.end, replaced: self.replaced + next.replaced, ..self }
+    }
 }
 
 /// How one worker ended.
@@ -167,8 +186,10 @@ impl Shift<'_> {
                         continue;
                     }
                     self.task.intend(&key)?;
+                    // The worker itself gives up on a baseline, which may take several answers for one block.
+                    let patience = if key.external { SETUP_LIMIT } else { Duration::ZERO };
                     in_flight = Some(InFlight { key, call: None });
-                    deadline = Instant::now() + self.supervision.timeout;
+                    deadline = Instant::now() + self.supervision.timeout + patience;
                     process.order(&Order::Go);
                     self.task.meanwhile()?;
                 }
@@ -184,6 +205,8 @@ impl Shift<'_> {
                     self.setup_deaths = 0;
                     self.task.finish(product)?;
                 }
+                Ok(Report::Greeted(greeting)) => self.task.greeted(greeting),
+                Ok(Report::SizeFinished { n }) => self.task.size_finished(n)?,
                 Ok(Report::Ended { end, seconds }) => {
                     for (phase, time) in seconds {
                         *self.seconds.entry(phase).or_default() += time;

@@ -6,17 +6,21 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, Write, stdin, stdout};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::Args;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::reference::Input;
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::record::Record;
+use scanbox_model::record::{Cache, Record};
 use scanbox_model::space::Point;
 use scanbox_runner::backend::{Backend, Failure};
+use scanbox_runner::baseline::{Baseline, Greeting};
+use scanbox_runner::bench::{self, Entrant};
 use scanbox_runner::cases::{Circumstance, Item};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::sweep::{self, End, Origin, Outcome};
@@ -48,6 +52,8 @@ pub enum Work {
     Sweep(SweepWork),
     /// Verify at many sizes, on many inputs, and do not measure.
     Verify(VerifyWork),
+    /// Measure few subjects against each other.
+    Bench(BenchWork),
 }
 
 /// See [`sweep::Job`].
@@ -82,6 +88,29 @@ pub struct VerifyWork {
     pub one_by_one: bool,
 }
 
+/// See [`bench::Job`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct BenchWork {
+    /// See [`bench::Job::sizes`].
+    pub sizes: Vec<(u64, Vec<Entrant>)>,
+    /// See [`bench::Job::caches`].
+    pub caches: Vec<Cache>,
+    /// See [`bench::Job::rounds`].
+    pub rounds: u32,
+    /// See [`bench::Job::seed`].
+    pub seed: u64,
+    /// See [`bench::Job::protocol`].
+    pub protocol: Protocol,
+    /// See [`bench::Job::one_by_one`].
+    pub one_by_one: bool,
+    /// See [`bench::Job::origin`].
+    pub origin: Origin,
+    /// Programs that take part.
+    pub baselines: Vec<PathBuf>,
+    /// How long one answer of theirs may take.
+    pub timeout: Duration,
+}
+
 /// What a config in flight is known by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
@@ -91,6 +120,8 @@ pub struct Key {
     pub n: u64,
     /// Its input, in a verification.
     pub input: Option<Input>,
+    /// Whether it is a subject of a baseline, whose time-outs the worker sees to.
+    pub external: bool,
 }
 
 /// What came of a config.
@@ -143,6 +174,13 @@ pub enum Report {
     },
     /// A config has come to its end.
     Finished(Product),
+    /// A baseline has started.
+    Greeted(Greeting),
+    /// See [`bench::Event::SizeFinished`].
+    SizeFinished {
+        /// The size.
+        n: u64,
+    },
     /// Nothing more to do.
     Ended {
         /// Why.
@@ -214,6 +252,7 @@ fn work(args: &WorkerArgs, cli: &Cli) -> anyhow::Result<()> {
     let outcome = match *work {
         Work::Sweep(work) => sweep(work, backend.as_mut(), &compiler)?,
         Work::Verify(work) => verify(work, backend.as_mut(), &compiler)?,
+        Work::Bench(work) => bench(work, backend.as_mut(), &compiler)?,
     };
     let seconds = outcome.seconds.into_iter().map(|(phase, time)| (phase.to_owned(), time)).collect();
     send(&Report::Ended { end: outcome.end, seconds })?;
@@ -241,7 +280,10 @@ fn sweep(work: SweepWork, backend: &mut dyn Backend, compiler: &Compiler) -> any
             Event::Loading { n } => send(&Report::Loading { n })?,
             Event::Copied { n, gbps } => send(&Report::Copied { n, gbps })?,
             Event::Started { point } => {
-                ask(Key { config: point.config.to_string(), n: point.n, input: None }, &stop)?;
+                ask(
+                    Key { config: point.config.to_string(), n: point.n, input: None, external: false },
+                    &stop,
+                )?;
             }
             Event::Finished { record } => send(&Report::Finished(Product::Row(row(record)?)))?,
         }
@@ -266,7 +308,10 @@ fn verify(work: VerifyWork, backend: &mut dyn Backend, compiler: &Compiler) -> a
             Event::Loading { n } => send(&Report::Loading { n })?,
             Event::Started { item } => {
                 let n = item.sizes.last().copied().unwrap_or(0);
-                ask(Key { config: item.config.to_string(), n, input: Some(item.input) }, &stop)?;
+                ask(
+                    Key { config: item.config.to_string(), n, input: Some(item.input), external: false },
+                    &stop,
+                )?;
             }
             Event::Calling { n, circumstance } => send(&Report::Calling { n, circumstance })?,
             Event::Finished { verdict } => {
@@ -276,6 +321,41 @@ fn verify(work: VerifyWork, backend: &mut dyn Backend, compiler: &Compiler) -> a
         Ok(())
     })?;
     Ok(outcome)
+}
+
+fn bench(work: BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<Outcome> {
+    let job = bench::Job {
+        sizes: work.sizes,
+        caches: work.caches,
+        rounds: work.rounds,
+        seed: work.seed,
+        protocol: work.protocol,
+        one_by_one: work.one_by_one,
+        origin: work.origin,
+    };
+    let mut baselines = Vec::new();
+    for path in &work.baselines {
+        let baseline = Baseline::start(path, work.timeout)
+            .map_err(|failure| anyhow::anyhow!("{}", failure.reason))
+            .context("a --baseline cannot take part")?;
+        send(&Report::Greeted(baseline.greeting().clone()))?;
+        baselines.push(baseline);
+    }
+    let stop = AtomicBool::new(false);
+    let observer = &mut |event: bench::Event<'_>| -> Result<(), WorkerError> {
+        use bench::Event;
+        match event {
+            Event::Compiling { shaders } => send(&Report::Compiling { shaders })?,
+            Event::Loading { n } => send(&Report::Loading { n })?,
+            Event::Started { label, n, external } => {
+                ask(Key { config: label.to_owned(), n, input: None, external }, &stop)?;
+            }
+            Event::Finished { record } => send(&Report::Finished(Product::Row(row(record)?)))?,
+            Event::SizeFinished { n } => send(&Report::SizeFinished { n })?,
+        }
+        Ok(())
+    };
+    Ok(bench::run(backend, &mut baselines, compiler, &job, &stop, observer)?)
 }
 
 /// Waits for the word to run a config.

@@ -64,6 +64,10 @@ fn profile(name: &str, kind: DeviceKind) -> DeviceProfile {
         timestamp_period_ns: 1.0,
         timestamp_valid_bits: 64,
         forced: Forced::default(),
+        guarantees: Vec::new(),
+        residency: None,
+        compute_units: None,
+        uniform_control_flow: false,
     }
 }
 

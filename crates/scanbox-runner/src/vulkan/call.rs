@@ -1,7 +1,7 @@
 //! One call of a plan: its dispatches with everything resolved that stays the same from call to call.
 
 use ash::vk;
-use scanbox_kernels::plan::{Pass, Plan, Scratch, Word};
+use scanbox_kernels::plan::{Binding, Pass, Plan, Scratch, Word};
 use scanbox_model::record::Status;
 
 use super::commands::{Access, Recorder};
@@ -19,12 +19,17 @@ pub(super) struct Push {
     length: usize,
     /// The words that change, and where they are in bytes.
     changing: Vec<(usize, Word)>,
+    /// Where the addresses of input and output are, in bytes.
+    data: Vec<(Binding, usize)>,
 }
 
 impl Push {
     fn new(pass: &Pass, plan: &Plan, memory: &Memory) -> Result<Self, Failure> {
-        let mut push = Self { bytes: [0; PUSH_BYTES], length: 0, changing: Vec::new() };
+        let mut push = Self { bytes: [0; PUSH_BYTES], length: 0, changing: Vec::new(), data: Vec::new() };
         for binding in &pass.bindings {
+            if matches!(binding, Binding::Input | Binding::Output) {
+                push.data.push((*binding, push.length));
+            }
             push.append(&memory.address(*binding, plan.result)?.to_ne_bytes(), plan)?;
         }
         for &word in &pass.words {
@@ -60,6 +65,14 @@ impl Push {
                 Word::StaleGroups => turn.stale_groups,
             };
             self.bytes[place..place + size_of::<u32>()].copy_from_slice(&value.to_ne_bytes());
+        }
+    }
+
+    fn aim(&mut self, input: vk::DeviceAddress, output: vk::DeviceAddress) {
+        for (binding, place) in &self.data {
+            let address = if *binding == Binding::Input { input } else { output };
+            self.bytes[*place..place + size_of::<vk::DeviceAddress>()]
+                .copy_from_slice(&address.to_ne_bytes());
         }
     }
 
@@ -133,6 +146,11 @@ impl Call {
             return take(ledger);
         }
         turns
+    }
+
+    /// Makes the calls that are recorded from now on read and write here.
+    pub fn aim(&mut self, input: vk::DeviceAddress, output: vk::DeviceAddress) {
+        self.dispatches.iter_mut().for_each(|dispatch| dispatch.push.aim(input, output));
     }
 
     /// Records one call: its dispatches, each after the one before.

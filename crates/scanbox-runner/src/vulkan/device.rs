@@ -102,11 +102,9 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
     // SAFETY: `raw` comes from this instance.
     let extensions = unsafe { instance.raw.enumerate_device_extension_properties(raw) }
         .map_err(|result| VulkanError::call("vkEnumerateDeviceExtensionProperties", result))?;
-    let has_extension = |name: &CStr| {
-        extensions.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name))
-    };
-    let mut uniform_control_flow =
-        vk::PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR::default();
+    let has_extension =
+        |name: &CStr| extensions.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name));
+    let mut uniform_control_flow = vk::PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR::default();
     if has(vk::API_VERSION_1_3) {
         let mut chain =
             vk::PhysicalDeviceFeatures2::default().push_next(&mut features.v12).push_next(&mut features.v13);
@@ -218,11 +216,7 @@ fn queue_family(families: &[vk::QueueFamilyProperties]) -> Option<usize> {
 }
 
 /// How many units of the device run workgroups, from whatever extension tells it.
-fn compute_units(
-    instance: &Instance,
-    raw: vk::PhysicalDevice,
-    has: impl Fn(&CStr) -> bool,
-) -> Option<u32> {
+fn compute_units(instance: &Instance, raw: vk::PhysicalDevice, has: impl Fn(&CStr) -> bool) -> Option<u32> {
     let mut nvidia = vk::PhysicalDeviceShaderSMBuiltinsPropertiesNV::default();
     let mut amd = vk::PhysicalDeviceShaderCorePropertiesAMD::default();
     let mut arm = vk::PhysicalDeviceShaderCoreBuiltinsPropertiesARM::default();

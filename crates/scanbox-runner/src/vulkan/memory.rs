@@ -15,7 +15,7 @@ use scanbox_model::record::Status;
 use super::commands::Commands;
 use super::device::Gpu;
 use super::failed;
-use crate::backend::Failure;
+use crate::backend::{Failure, cold_slots};
 
 const WORD_BYTES: u64 = 4;
 /// The widest access of a kernel is one vector of four words; buffers end on such a boundary.
@@ -23,6 +23,8 @@ const VECTOR_BYTES: u64 = 16;
 /// Elements that are made and sent at a time: enough to hide what a submission costs, and far below any n that is
 /// large.
 const CHUNK: usize = 1 << 22;
+/// Slots of cold buffers begin where a new allocation would: on a boundary of any cache line.
+const SLOT_ALIGNMENT: u64 = 256;
 /// Chunks on their way: one is made while the other one is sent.
 const SLOTS: usize = 2;
 
@@ -134,6 +136,7 @@ impl Drop for Buffer {
 pub(super) struct Memory {
     gpu: Arc<Gpu>,
     large: Option<Large>,
+    cold: Option<Cold>,
     scratch: Option<Buffer>,
     /// What the comparison reports in.
     report: Buffer,
@@ -176,7 +179,15 @@ impl Memory {
     pub fn new(gpu: &Arc<Gpu>) -> Result<Self, Failure> {
         let report = Buffer::new(gpu, "report", REPORT_WORDS * WORD_BYTES, MemoryLocation::GpuOnly)?;
         let readback = Buffer::new(gpu, "readback", READBACK_WORDS * WORD_BYTES, MemoryLocation::GpuToCpu)?;
-        Ok(Self { gpu: Arc::clone(gpu), large: None, scratch: None, report, readback, staging: Vec::new() })
+        Ok(Self {
+            gpu: Arc::clone(gpu),
+            large: None,
+            cold: None,
+            scratch: None,
+            report,
+            readback,
+            staging: Vec::new(),
+        })
     }
 
     /// The largest n that is loaded.
@@ -249,6 +260,7 @@ impl Memory {
         self.staging.iter_mut().try_for_each(|slot| slot.wait(limit))?;
         if self.large.as_ref().is_none_or(|large| large.n < n) {
             // The old ones go first: both together may not fit.
+            self.cold = None;
             self.large = None;
             self.large = Some(Large::new(&self.gpu, n)?);
         }
@@ -256,7 +268,79 @@ impl Memory {
             self.staging.push(Slot::new(&self.gpu)?);
         }
         let Self { large: Some(large), staging, .. } = self else { unreachable!("it was just made") };
-        large.fill(input, n, staging, limit)
+        let before = large.loaded;
+        large.fill(input, n, staging, limit)?;
+        if before.is_none_or(|before| before.input != *input) {
+            // Its inputs are copies of another one.
+            self.cold = None;
+        }
+        Ok(())
+    }
+
+    /// Sees to the buffers that cold calls of `n` elements rotate over. The first pair are the ordinary input and output;
+    /// the others begin as copies of them.
+    pub fn reserve_cold(&mut self, n: u64, limit: Duration) -> Result<(), Failure> {
+        if self.cold.as_ref().is_some_and(|cold| cold.n == n) {
+            return Ok(());
+        }
+        // The old ones go first: both together may not fit.
+        self.cold = None;
+        let (Some(large), Some(slot)) = (&self.large, self.staging.first_mut()) else {
+            return Err(Failure::new(Status::RuntimeError, "a cold call needs an input, and none is loaded"));
+        };
+        let cold = self.cold.insert(Cold::new(&self.gpu, n)?);
+        cold.fill(&large.input, slot, limit)
+    }
+
+    /// Where the next cold call reads and writes; `None` without buffers for it.
+    pub fn next_slot(&mut self) -> Option<(vk::DeviceAddress, vk::DeviceAddress)> {
+        let (cold, large) = (self.cold.as_mut()?, self.large.as_ref()?);
+        let slot = cold.next;
+        cold.next = (slot + 1) % cold.slots;
+        Some(match slot.checked_sub(1) {
+            None => (large.input.address(), large.output.address()),
+            Some(other) => {
+                let offset = other * cold.stride;
+                (cold.inputs.address() + offset, cold.outputs.address() + offset)
+            }
+        })
+    }
+}
+
+/// Input and output buffers beside the ordinary ones: together they exceed any cache.
+struct Cold {
+    n: u64,
+    /// Pairs, the ordinary one included.
+    slots: u64,
+    /// The pair of the next call. It is not the first of each sample: a sample of small calls ends before all slots had
+    /// their turn, and the next one must not find its data in the cache.
+    next: u64,
+    /// Bytes from one slot to the next.
+    stride: u64,
+    inputs: Buffer,
+    outputs: Buffer,
+}
+
+impl Cold {
+    fn new(gpu: &Arc<Gpu>, n: u64) -> Result<Self, Failure> {
+        let slots = cold_slots(n, WORD_BYTES);
+        let stride = (n * WORD_BYTES).next_multiple_of(SLOT_ALIGNMENT);
+        let new = |name| Buffer::new(gpu, name, stride.saturating_mul(slots - 1), MemoryLocation::GpuOnly);
+        Ok(Self { n, slots, next: 0, stride, inputs: new("cold input")?, outputs: new("cold output")? })
+    }
+
+    /// Copies the input into every slot.
+    fn fill(&mut self, input: &Buffer, slot: &mut Slot, limit: Duration) -> Result<(), Failure> {
+        slot.wait(limit)?;
+        let mut recorder = slot.commands.begin()?;
+        for other in 0..self.slots - 1 {
+            recorder.copy((input, 0), (&self.inputs, other * self.stride), self.n * WORD_BYTES);
+        }
+        // The first write to memory may cost more than any other.
+        recorder.fill(&self.outputs, 0, 0);
+        recorder.submit()?;
+        slot.pending = true;
+        slot.wait(limit)
     }
 }
 

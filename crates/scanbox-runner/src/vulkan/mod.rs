@@ -28,7 +28,7 @@ use scanbox_kernels::plan::{Module, Plan, STATES_OFFSET};
 use scanbox_kernels::reference::Input;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::known_issues::KnownIssues;
-use scanbox_model::record::Status;
+use scanbox_model::record::{Cache, Status};
 use scanbox_model::safe_devices::SafeDevices;
 
 use self::commands::Commands;
@@ -412,7 +412,11 @@ impl Backend for Vulkan {
     }
 
     fn time(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {
-        self.with(|session| session.time(plan, calls, samples))
+        self.with(|session| session.time(plan, Cache::Hot, calls, samples))
+    }
+
+    fn time_cold(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {
+        self.with(|session| session.time(plan, Cache::Cold, calls, samples))
     }
 }
 

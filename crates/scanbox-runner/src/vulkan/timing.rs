@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use scanbox_kernels::catalog::{self, GUARD_WORD};
 use scanbox_kernels::plan::{Content, GUARD_WORDS, Plan};
-use scanbox_model::record::Status;
+use scanbox_model::record::{Cache, Status};
 
 use super::call::Call;
 use super::commands::{Access, Commands, Recorder};
@@ -95,22 +95,37 @@ impl Session {
     }
 
     /// Takes samples of `calls` calls each, in as few submissions as is good.
-    pub fn time(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {
+    pub fn time(
+        &mut self,
+        plan: &Plan,
+        cache: Cache,
+        calls: u32,
+        samples: u32,
+    ) -> Result<Vec<Interval>, Failure> {
         let mut call = self.prepare(plan)?;
+        if cache == Cache::Cold {
+            self.memory.reserve_cold(plan.n, self.limit)?;
+        }
         let per_sample = (call.dispatches() * calls as usize).max(1);
         let per_submission = u32::try_from(MAX_DISPATCHES / per_sample).unwrap_or(u32::MAX).max(1);
         let mut intervals = Vec::with_capacity(samples as usize);
         let mut left = samples;
         while left > 0 {
             let now = left.min(per_submission);
-            intervals.extend(self.time_once(&mut call, calls, now)?);
+            intervals.extend(self.time_once(&mut call, cache, calls, now)?);
             left -= now;
         }
         Ok(intervals)
     }
 
     /// Takes samples in one submission.
-    fn time_once(&mut self, call: &mut Call, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {
+    fn time_once(
+        &mut self,
+        call: &mut Call,
+        cache: Cache,
+        calls: u32,
+        samples: u32,
+    ) -> Result<Vec<Interval>, Failure> {
         let Self { commands, memory, timestamps, ledger, limit, .. } = self;
         let queries = samples
             .checked_mul(2)
@@ -129,6 +144,9 @@ impl Session {
             for (index, turn) in turns.iter().enumerate() {
                 if index > 0 {
                     recorder.barrier(Access::COMPUTE, Access::COMPUTE);
+                }
+                if let Some((input, output)) = memory.next_slot().filter(|_| cache == Cache::Cold) {
+                    call.aim(input, output);
                 }
                 call.record(&mut recorder, turn);
             }

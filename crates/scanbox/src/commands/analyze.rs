@@ -139,7 +139,8 @@ fn read_tables(args: &AnalyzeArgs) -> anyhow::Result<(Tables, Vec<String>)> {
     Ok((tables, warnings))
 }
 
-fn add_file(builder: &mut Builder, path: &Path, warnings: &mut Vec<String>) -> anyhow::Result<()> {
+/// Reads a file into `builder`, with the metadata beside it.
+pub fn add_file(builder: &mut Builder, path: &Path, warnings: &mut Vec<String>) -> anyhow::Result<()> {
     let file = csv_file::read(path)?;
     let name = path.display().to_string();
     if let Some(line) = file.torn_line {

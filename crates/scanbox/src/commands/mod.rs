@@ -1,13 +1,18 @@
 //! One module per command, and what they share: devices by selector, spaces by name, exit codes.
 
 pub mod analyze;
+pub mod bench;
+pub mod bench_select;
+pub mod bench_task;
 pub mod devices;
 pub mod doctor;
+pub mod import;
 pub mod known_issues;
 pub mod progress;
 pub mod safe_devices;
 pub mod space;
 pub mod sweep;
+pub mod sweep_confirm;
 pub mod sweep_many;
 pub mod sweep_file;
 pub mod sweep_task;
@@ -82,6 +87,8 @@ pub fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Space(args) => Ok(space::run(args)?.into()),
         Command::Sweep(args) => Ok(sweep::run(args, cli)?.into()),
         Command::Verify(args) => Ok(verify::run(args, cli)?.into()),
+        Command::Bench(args) => Ok(bench::run(args, cli)?.into()),
+        Command::Import(args) => Ok(import::run(args)?.into()),
         Command::Analyze(args) => analyze::run(args),
         Command::Doctor(args) => Ok(doctor::run(args, cli)?.into()),
         Command::Worker(args) => worker::run(args, cli).map(|()| ExitCode::SUCCESS),

@@ -9,16 +9,20 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
+use scanbox_analysis::ideal::winner;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::known_issues::DeviceIssues;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::space::{Enumeration, Point, Space};
 use scanbox_model::units::{size_label, slug};
+use scanbox_runner::bench::Entrant;
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::sweep::{End, Origin, now_utc};
 
+use super::bench_task::BenchSettings;
 use super::space::SpaceSelection;
+use super::sweep_confirm::{CACHES, ROUNDS, confirm, unconfirmed};
 use super::sweep_file::{Key, Resume, SweepFile, counts, point_key, row_key, rows_before};
 use super::sweep_task::{Settings, SweepTask};
 use super::{Exit, UsageError, compiler, complain, known_issues, sweep_many};
@@ -56,6 +60,11 @@ pub struct SweepArgs {
     /// Samples per config at least; more are taken while their spread is large
     #[arg(long, value_name = "NUMBER", default_value_t = Protocol::default().samples_min, value_parser = clap::value_parser!(u32).range(3..=1000))]
     samples: u32,
+
+    /// After the sweep, measure this many of the fastest configs of each size again, in alternating blocks: the winner of a
+    /// size is then the winner of that
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    confirm: Option<u32>,
 
     /// The file to write, if it ends with .csv, else the folder for DEVICE.SPACE.csv
     #[arg(long, value_name = "PATH", default_value = "results")]
@@ -104,11 +113,23 @@ pub fn run(args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
     }
 }
 
+impl SweepArgs {
+    /// The leaders that are to be confirmed, if it is their turn.
+    fn leaders(&self, records: &[Record], turn: bool) -> Vec<(u64, Vec<Entrant>)> {
+        let count = self.confirm.filter(|_| turn);
+        count.map_or_else(Vec::new, |count| unconfirmed(records, count as usize))
+    }
+}
+
 fn sweep_one(device: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let space = args.selection.load()?;
     let compiler = compiler(cli)?;
-    let command =
-        WorkerCommand { device: device.to_owned(), assume: cli.assume.clone(), kernels: cli.kernels.clone(), cache: cli.cache.clone() };
+    let command = WorkerCommand {
+        device: device.to_owned(),
+        assume: cli.assume.clone(),
+        kernels: cli.kernels.clone(),
+        cache: cli.cache.clone(),
+    };
     let worker = command.start()?;
     let device = worker.profile.clone();
     let enumeration = args.selection.enumerate(&space, &device)?;
@@ -126,14 +147,35 @@ fn sweep_one(device: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> 
     let mut file = SweepFile::open(&path, &device, &space, &enumeration, &kernel_hash, resume)?;
     let points = file.points_to_do(&enumeration);
     introduce(&device, &file.issues, &space, &enumeration, &points, &path);
-    let supervised = match points.is_empty() {
-        true => {
+    let deadline = args.budget.map(|budget| Instant::now() + budget);
+    let mut worker = Some(worker);
+    let mut supervised = match worker.take_if(|_| !points.is_empty()) {
+        None => {
             file.settle(true)?;
             None
         }
-        false => Some(measure(args, command, worker, points, &mut file, kernel_hash)?),
+        Some(worker) => {
+            Some(measure(args, deadline, command.clone(), worker, points, &mut file, &kernel_hash)?)
+        }
     };
-    summarise(&file, &enumeration, supervised.as_ref())
+    let complete = file.points_to_do(&enumeration).is_empty();
+    let mut leaders = args.leaders(&file.records, complete);
+    while !leaders.is_empty() {
+        let worker = match worker.take() {
+            Some(worker) => worker,
+            None => command.start()?,
+        };
+        let confirmed =
+            confirm_leaders(args, deadline, command.clone(), worker, leaders, &mut file, &kernel_hash)?;
+        // A leader that failed is none any more, and the next one takes its place.
+        let again = confirmed.end == End::Complete;
+        leaders = args.leaders(&file.records, again);
+        supervised = Some(match supervised {
+            Some(before) => before.then(confirmed),
+            None => confirmed,
+        });
+    }
+    summarise(args, &file, &enumeration, supervised.as_ref())
 }
 
 /// `results/<device>.<space>.csv`, or the file that the user names. Another unit of the same model has its number.
@@ -199,29 +241,69 @@ fn introduce(
 /// Measures the points, and writes down how the run began and ended.
 fn measure(
     args: &SweepArgs,
+    deadline: Option<Instant>,
     command: WorkerCommand,
     worker: Worker,
     points: Vec<Point>,
     file: &mut SweepFile,
-    kernel_hash: String,
+    kernel_hash: &str,
 ) -> anyhow::Result<Supervised> {
     let stop = stop_on_signals()?;
-    let supervision = Supervision {
-        command,
-        timeout: args.timeout,
-        deadline: args.budget.map(|budget| Instant::now() + budget),
-        stop: &stop,
-    };
+    let supervision = Supervision { command, timeout: args.timeout, deadline, stop: &stop };
     let settings = Settings {
         largest_n: file.metadata.space.sizes.largest(),
         seed: args.seed,
         protocol: Protocol::default().with(args.warm_up, args.samples),
-        origin: Origin { run_id: run_id(), version: env!("CARGO_PKG_VERSION").to_owned(), kernel_hash },
+        origin: origin(kernel_hash),
     };
     file.begin_run(&settings.origin.run_id, args.seed, serde_json::to_value(settings.protocol)?)?;
     let mut task = SweepTask::new(file, &points, settings);
     let result = supervision.run(worker, &mut task);
     task.end();
+    end_run(result, file)
+}
+
+/// Measures the leaders of each size against each other, and writes down how that began and ended.
+fn confirm_leaders(
+    args: &SweepArgs,
+    deadline: Option<Instant>,
+    command: WorkerCommand,
+    worker: Worker,
+    leaders: Vec<(u64, Vec<Entrant>)>,
+    file: &mut SweepFile,
+    kernel_hash: &str,
+) -> anyhow::Result<Supervised> {
+    complain(&format!("confirming the leaders of {} sizes", leaders.len()));
+    let stop = stop_on_signals()?;
+    let device = worker.profile.clone();
+    let supervision = Supervision { command, timeout: args.timeout, deadline, stop: &stop };
+    let settings = BenchSettings {
+        caches: CACHES.to_vec(),
+        rounds: ROUNDS,
+        seed: args.seed,
+        protocol: Protocol::default().with(args.warm_up, args.samples),
+        // Within the same second it is not the run before.
+        origin: Origin { run_id: format!("{}-confirm", run_id()), ..origin(kernel_hash) },
+        baselines: Vec::new(),
+        timeout: args.timeout,
+    };
+    let told =
+        serde_json::json!({ "confirm": args.confirm, "rounds": ROUNDS, "protocol": settings.protocol });
+    file.begin_run(&settings.origin.run_id, args.seed, told)?;
+    let result = confirm(&supervision, worker, &device, leaders, settings, file);
+    end_run(result, file)
+}
+
+fn origin(kernel_hash: &str) -> Origin {
+    Origin {
+        run_id: run_id(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        kernel_hash: kernel_hash.to_owned(),
+    }
+}
+
+/// Writes down how a run ended.
+fn end_run(result: anyhow::Result<Supervised>, file: &mut SweepFile) -> anyhow::Result<Supervised> {
     let empty = BTreeMap::new();
     let (complete, seconds) = match &result {
         Ok(supervised) => (supervised.end == End::Complete, &supervised.seconds),
@@ -251,18 +333,20 @@ pub fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
 }
 
 /// An identity for the rows of a run: when it started, and which process it was.
-fn run_id() -> String {
+pub fn run_id() -> String {
     format!("{}-{}", now_utc().replace([':', '-'], ""), std::process::id())
 }
 
 /// Prints the end of a sweep; its exit code does not depend on whether anybody reads that.
 fn summarise(
+    args: &SweepArgs,
     file: &SweepFile,
     enumeration: &Enumeration,
     supervised: Option<&Supervised>,
 ) -> anyhow::Result<Exit> {
+    let confirmed = || args.leaders(&file.records, true).is_empty();
     let end = match supervised {
-        Some(supervised) if !file.points_to_do(enumeration).is_empty() => supervised.end,
+        Some(supervised) if !file.points_to_do(enumeration).is_empty() || !confirmed() => supervised.end,
         // Whatever ended the run, it came too late to matter.
         _ => End::Complete,
     };
@@ -291,6 +375,9 @@ fn write_summary(
     writeln!(out, "{}\n", best_per_size(&file.records, &file.metadata.copy_gbps))?;
     let words = if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) };
     writeln!(out, "rows       {} of {}{words}", file.records.len(), file.metadata.points)?;
+    if let Some(text) = confirmed(&file.records) {
+        writeln!(out, "confirmed  {text}")?;
+    }
     if let Some(supervised) = supervised {
         let seconds = |phase: &str| supervised.seconds.get(phase).copied().unwrap_or(0.0);
         writeln!(
@@ -337,23 +424,51 @@ fn write_failed(out: &mut impl Write, records: &[Record]) -> std::io::Result<()>
     }
 }
 
-fn best_per_size(records: &[Record], copy_gbps: &BTreeMap<u64, f64>) -> String {
-    let mut best: BTreeMap<u64, (f64, &Record)> = BTreeMap::new();
-    for record in records {
-        if let Some(gbps) = record.throughput_gbps(Clock::Steady) {
-            let entry = best.entry(record.n_elements).or_insert((gbps, record));
-            if gbps > entry.0 {
-                *entry = (gbps, record);
-            }
+/// What the confirmation has changed.
+fn confirmed(records: &[Record]) -> Option<String> {
+    let rows = records.iter().filter(|record| record.confirmed_ns.is_some()).count();
+    let best = best_of_sizes(records);
+    let sizes = best.values().filter(|best| best.record.confirmed_ns.is_some()).count();
+    let other = best.values().filter(|best| best.record.config_id != best.fastest.config_id).count();
+    (rows > 0).then(|| {
+        format!("{rows} rows of {sizes} sizes; at {other} of them another config won than in the sweep")
+    })
+}
+
+/// The rows that are the best of a size.
+struct Best<'a> {
+    /// The one that won.
+    record: &'a Record,
+    /// The one that the sweep alone shows as the fastest.
+    fastest: &'a Record,
+}
+
+fn best_of_sizes(records: &[Record]) -> BTreeMap<u64, Best<'_>> {
+    let mut sizes: BTreeMap<u64, Vec<&Record>> = BTreeMap::new();
+    for record in records.iter().filter(|record| record.throughput_gbps(Clock::Steady).is_some()) {
+        sizes.entry(record.n_elements).or_default().push(record);
+    }
+    let gbps = |record: &Record| record.throughput_gbps(Clock::Steady).unwrap_or(0.0);
+    let mut best = BTreeMap::new();
+    for (n, rows) in sizes {
+        // The first of equal ones.
+        let faster = |best, row| if gbps(row) > gbps(best) { row } else { best };
+        if let Some(fastest) = rows.iter().copied().reduce(faster) {
+            best.insert(n, Best { record: winner(fastest, rows, |row| row.confirmed_ns), fastest });
         }
     }
+    best
+}
+
+fn best_per_size(records: &[Record], copy_gbps: &BTreeMap<u64, f64>) -> String {
     let mut grid = Grid::new([
         Column::numbers("size"),
         Column::numbers("GB/s"),
         Column::numbers("copy %").expendable(1),
         Column::words("best config"),
     ]);
-    for (&n, (gbps, record)) in &best {
+    for (n, Best { record, .. }) in best_of_sizes(records) {
+        let Some(gbps) = record.throughput_gbps(Clock::Steady) else { continue };
         // A copy that rounds to nothing is no measure.
         let copy = copy_gbps.get(&n).filter(|copy| **copy > 0.0);
         let share = copy.map_or_else(String::new, |copy| format!("{:.0}", 100.0 * gbps / copy));

@@ -206,6 +206,18 @@ impl SweepFile {
         Ok(())
     }
 
+    /// Changes rows that are there, and replaces the file by one with them.
+    pub fn change(&mut self, change: impl FnOnce(&mut [Record])) -> anyhow::Result<()> {
+        self.sync()?;
+        let mut records = self.records.clone();
+        change(&mut records);
+        csv_file::replace(&self.path, &records)
+            .with_context(|| format!("{}; choose another place with --out", self.path.display()))?;
+        let (appender, found) = Appender::open(&self.path)?;
+        (self.appender, self.records) = (appender, found.records);
+        Ok(())
+    }
+
     /// Waits for the disk if it has not been waited for in a second: what a machine that stops can lose.
     pub fn sync_when_due(&mut self) -> anyhow::Result<()> {
         if self.last_sync.elapsed() >= SYNC_INTERVAL { self.sync() } else { Ok(()) }
@@ -255,7 +267,7 @@ impl SweepFile {
 }
 
 /// Version and commit.
-fn this_tool() -> (String, String) {
+pub fn this_tool() -> (String, String) {
     (env!("CARGO_PKG_VERSION").to_owned(), env!("SCANBOX_COMMIT").to_owned())
 }
 
@@ -374,13 +386,8 @@ fn take_out_failed(path: &Path, rows: &[Record]) -> anyhow::Result<()> {
     if rows.iter().all(|record| record.status == Status::Ok) {
         return Ok(());
     }
-    let partial = path.with_extension("csv.partial");
-    let failed = || format!("{}; choose another place with --out", partial.display());
-    let mut file = File::create(&partial).with_context(failed)?;
-    csv_file::write(&mut file, true, rows.iter().filter(|record| record.status == Status::Ok))
-        .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&partial, path))
-        .with_context(failed)
+    csv_file::replace(path, rows.iter().filter(|record| record.status == Status::Ok))
+        .with_context(|| format!("{}; choose another place with --out", path.display()))
 }
 
 /// Takes the lock of a sweep file, or says who holds it.

@@ -124,8 +124,12 @@ struct Failure {
 
 /// Verifies.
 pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
-    let command =
-        WorkerCommand { device: args.device.clone(), assume: cli.assume.clone(), kernels: cli.kernels.clone(), cache: cli.cache.clone() };
+    let command = WorkerCommand {
+        device: args.device.clone(),
+        assume: cli.assume.clone(),
+        kernels: cli.kernels.clone(),
+        cache: cli.cache.clone(),
+    };
     let worker = command.start()?;
     let device = worker.profile.clone();
     let issues = known_issues::of(&device)?;

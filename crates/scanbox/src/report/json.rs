@@ -85,6 +85,8 @@ struct IdealRow {
     time_ns_q3: u64,
     samples: u32,
     spread_pct: Number,
+    /// By the confirmation of the sweep; `null` without one.
+    confirmed_ns_median: Option<u64>,
     runner_up: Option<String>,
     runner_up_gbps: Option<Number>,
     margin_pct: Option<Number>,
@@ -92,6 +94,9 @@ struct IdealRow {
     configs: usize,
     copy_gbps: Option<Number>,
     copy_pct: Option<Number>,
+    /// The fastest scan of another implementation; `null` without a file that has one.
+    baseline_gbps: Option<Number>,
+    baseline_ratio: Option<Number>,
 }
 
 /// A3.
@@ -274,6 +279,7 @@ impl Labels<'_> {
             time_ns_q3: point.best.q3_ns,
             samples: point.best.samples,
             spread_pct: Number(100.0 * point.best.relative_spread()),
+            confirmed_ns_median: point.best.confirmed_ns,
             runner_up: point.runner_up.map(|cell| self.config(cell.config)),
             runner_up_gbps: point.runner_up.map(|cell| Number(cell.gbps)),
             margin_pct: point.margin_pct.map(Number),
@@ -281,6 +287,8 @@ impl Labels<'_> {
             configs: point.configs,
             copy_gbps: point.copy_gbps.map(Number),
             copy_pct: point.copy_pct().map(Number),
+            baseline_gbps: point.baseline_gbps.map(Number),
+            baseline_ratio: point.baseline_ratio().map(Number),
         }
     }
 

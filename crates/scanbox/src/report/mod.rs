@@ -1,9 +1,11 @@
 //! Answers as text for people, and as JSON and CSV for machines. Everything here writes to a given writer; nothing
 //! computes an answer.
 
+pub mod bench;
 pub mod csv;
 pub mod grid;
 pub mod json;
+pub mod plot;
 pub mod terminal;
 pub mod text;
 

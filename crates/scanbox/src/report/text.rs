@@ -102,6 +102,15 @@ impl Page<'_> {
         self.heading(3, &heading, out)?;
         self.ideal_table(device, out)?;
         self.say("lead: over the runner-up; ties: configs that cannot be told from the best one", out)?;
+        let confirmed = device.ideal.points.iter().filter(|point| point.best.confirmed_ns.is_some()).count();
+        if confirmed > 0 {
+            let sizes = count(confirmed, "size");
+            let text = format!("at {sizes} the best config and its lead are those of `sweep --confirm`");
+            self.say(&text, out)?;
+        }
+        if device.ideal.points.iter().any(|point| point.baseline_gbps.is_some()) {
+            self.say("x base: times as fast as the fastest scan of another implementation", out)?;
+        }
         self.gap(out)?;
         match &device.choice {
             None => self.say("No best kernel: there is nothing that kernels can be compared by.", out)?,
@@ -115,6 +124,7 @@ impl Page<'_> {
             Column::numbers("size"),
             Column::numbers("GB/s"),
             Column::numbers("copy %").expendable(1),
+            Column::numbers("x base").expendable(1),
             Column::words("best config"),
             Column::numbers("lead %"),
             Column::numbers("ties").expendable(2),
@@ -130,6 +140,7 @@ impl Page<'_> {
                 format!("{}{mark}", size_label(point.n)),
                 gbps(point.best.gbps),
                 point.copy_pct().map_or_else(String::new, |pct| format!("{pct:.0}")),
+                point.baseline_ratio().map_or_else(String::new, |ratio| format!("{ratio:.2}")),
                 self.config(point.best.config),
                 point.margin_pct.map_or_else(String::new, percent),
                 point.ties.to_string(),

@@ -1,0 +1,336 @@
+//! Other implementations: programs that scan on the same device and answer in lines of JSON.
+//!
+//! A baseline is started, says what it is, and then answers one line per line that it reads:
+//!
+//! ```text
+//! (first)  {"protocol":1,"tool":"CUB","version":"3.5.0","device":"NVIDIA H200","device_uuid":"…","driver":"…",
+//!           "subjects":[{"name":"cub-scan","result":"scan"},{"name":"cuda-memcpy","result":"copy"}]}
+//! {"do":"load","n":N,"seed":S}            {"ok":true}
+//! {"do":"verify","subject":NAME,"n":N}    {"compared":N,"mismatches":0,"first":null,"call_ns":1234.5}
+//! {"do":"time","subject":NAME,"n":N,"cache":"hot","calls":K,"samples":S}
+//!                                         {"samples_ns":[S total durations of K dependent calls each]}
+//! (any)                                   {"error":"text for people"}
+//! ```
+//!
+//! Where elements are wrong, `first` is `{"index":I,"expected":E,"got":G}`. A load keeps what is loaded already, so that
+//! the largest size comes first, and `verify` and `time` take any size up to that. The program ends when its input ends.
+//! What it prints to stderr is passed on. A cold call finds neither input nor output in a cache
+//! ([`crate::backend::Backend::time_cold`]).
+//!
+//! A baseline that dies, hangs or answers nonsense costs its own rows, nothing else: it is ended, and started once more
+//! at the next size. So is one that has reported an error, which may have cost it its device.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use scanbox_model::record::{Cache, Status};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::backend::{Failure, Mismatch};
+
+/// The version of the protocol.
+pub const PROTOCOL: u32 = 1;
+/// How often a baseline is started at most.
+const STARTS_MAX: u32 = 2;
+/// Characters of a line that are shown.
+const EXCERPT: usize = 120;
+
+/// What a baseline says first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Greeting {
+    /// The version of the protocol that it speaks: [`PROTOCOL`].
+    pub protocol: u32,
+    /// The implementation.
+    pub tool: String,
+    /// Its version.
+    pub version: String,
+    /// The device that it runs on.
+    #[serde(default)]
+    pub device: String,
+    /// The UUID of that device.
+    #[serde(default)]
+    pub device_uuid: String,
+    /// The driver of that device.
+    #[serde(default)]
+    pub driver: String,
+    /// What it can run.
+    pub subjects: Vec<BaselineSubject>,
+}
+
+/// One thing that a baseline can run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaselineSubject {
+    /// Its name, which stands in the rows: `cub-scan`.
+    pub name: String,
+    /// What it computes.
+    pub result: BaselineResult,
+}
+
+/// What a baseline computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BaselineResult {
+    /// The inclusive scan of 32-bit unsigned integers.
+    Scan,
+    /// A copy of them.
+    Copy,
+}
+
+/// What a baseline has found wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub struct BaselineComparison {
+    /// Elements compared.
+    pub compared: u64,
+    /// Wrong elements.
+    pub mismatches: u64,
+    /// The first wrong element.
+    #[serde(default)]
+    pub first: Option<Mismatch>,
+    /// How long the call took, if it knows.
+    #[serde(default)]
+    pub call_ns: Option<f64>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+enum Request<'a> {
+    Load { n: u64, seed: u64 },
+    Verify { subject: &'a str, n: u64 },
+    Time { subject: &'a str, n: u64, cache: Cache, calls: u32, samples: u32 },
+}
+
+#[derive(Deserialize)]
+struct Loaded {
+    ok: bool,
+}
+
+#[derive(Deserialize)]
+struct Durations {
+    samples_ns: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+struct Refusal {
+    error: String,
+}
+
+/// A program that speaks the protocol.
+pub struct Baseline {
+    path: PathBuf,
+    /// How long one answer may take.
+    timeout: Duration,
+    /// What it said first.
+    greeting: Greeting,
+    running: Option<Running>,
+    starts: u32,
+    /// Why it does not run.
+    ended: Option<Failure>,
+    /// Whether it has reported an error since it was started.
+    refused: bool,
+}
+
+/// Its process. It ends when this is dropped.
+struct Running {
+    child: Child,
+    requests: ChildStdin,
+    replies: Receiver<String>,
+}
+
+impl Baseline {
+    /// Starts a baseline and waits for its greeting.
+    ///
+    /// # Errors
+    /// When it cannot be started or does not speak the protocol.
+    pub fn start(path: &Path, timeout: Duration) -> Result<Self, Failure> {
+        let (running, greeting) = Running::start(path, timeout)?;
+        Ok(Self {
+            path: path.to_owned(),
+            timeout,
+            greeting,
+            running: Some(running),
+            starts: 1,
+            ended: None,
+            refused: false,
+        })
+    }
+
+    /// What it said first.
+    #[must_use]
+    pub fn greeting(&self) -> &Greeting {
+        &self.greeting
+    }
+
+    /// Makes the input of `n` elements. A baseline that has ended is started again first, once.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn load(&mut self, n: u64, seed: u64) -> Result<(), Failure> {
+        if (self.running.is_none() || self.refused) && self.starts < STARTS_MAX {
+            self.starts += 1;
+            self.refused = false;
+            // The old one first: it may hold most of the memory.
+            self.running = None;
+            let (running, greeting) = Running::start(&self.path, self.timeout)?;
+            if greeting != self.greeting {
+                return Err(self.nonsense("it says something else about itself than before"));
+            }
+            self.running = Some(running);
+        }
+        let loaded: Loaded = self.ask(&Request::Load { n, seed })?;
+        if loaded.ok { Ok(()) } else { Err(self.nonsense("it answered a load with `ok` false")) }
+    }
+
+    /// Runs a subject once and compares every element.
+    ///
+    /// # Errors
+    /// When it cannot; a wrong element is no error here.
+    pub fn verify(&mut self, subject: &str, n: u64) -> Result<BaselineComparison, Failure> {
+        self.ask(&Request::Verify { subject, n })
+    }
+
+    /// Takes samples in nanoseconds per sample.
+    ///
+    /// # Errors
+    /// When it cannot, or answers with what is no list of durations.
+    pub fn time(
+        &mut self,
+        subject: &str,
+        n: u64,
+        cache: Cache,
+        calls: u32,
+        samples: u32,
+    ) -> Result<Vec<f64>, Failure> {
+        let Durations { samples_ns } = self.ask(&Request::Time { subject, n, cache, calls, samples })?;
+        let possible = |ns: &f64| ns.is_finite() && *ns > 0.0;
+        if samples_ns.len() != samples as usize || !samples_ns.iter().all(possible) {
+            let what = format!(
+                "it answered {} durations where {samples} were asked for, or impossible ones",
+                samples_ns.len()
+            );
+            return Err(self.nonsense(&what));
+        }
+        Ok(samples_ns)
+    }
+
+    /// Sends a request and waits for the answer.
+    fn ask<T: DeserializeOwned>(&mut self, request: &Request<'_>) -> Result<T, Failure> {
+        let Some(running) = &mut self.running else {
+            let ended = || Failure::new(Status::RuntimeError, "the baseline does not run");
+            return Err(self.ended.clone().unwrap_or_else(ended));
+        };
+        let line = running.ask(request, self.timeout);
+        let line = line.map_err(|failure| self.end(failure))?;
+        if let Ok(Refusal { error }) = serde_json::from_str(&line) {
+            self.refused = true;
+            return Err(Failure::new(Status::RuntimeError, format!("{}: {error}", self.path.display())));
+        }
+        serde_json::from_str(&line)
+            .map_err(|error| self.nonsense(&format!("it answered `{}` ({error})", excerpt(&line))))
+    }
+
+    fn nonsense(&mut self, what: &str) -> Failure {
+        self.end(Failure::new(Status::RuntimeError, format!("no protocol {PROTOCOL}: {what}")))
+    }
+
+    /// Ends the process. From here on every answer is this failure.
+    fn end(&mut self, failure: Failure) -> Failure {
+        self.running = None;
+        let reason = format!("{}: {}", self.path.display(), failure.reason);
+        let failure = Failure::new(failure.status, reason);
+        self.ended = Some(failure.clone());
+        failure
+    }
+}
+
+impl Running {
+    fn start(path: &Path, timeout: Duration) -> Result<(Self, Greeting), Failure> {
+        let failed = |reason: String| {
+            Failure::new(Status::RuntimeError, format!("baseline {}: {reason}", path.display()))
+        };
+        let mut child = Command::new(path)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| failed(format!("it cannot be started: {error}")))?;
+        let requests = child.stdin.take().expect("stdin is piped");
+        let output = child.stdout.take().expect("stdout is piped");
+        let (sender, replies) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
+                if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut running = Self { child, requests, replies };
+        let line = running.answer(timeout).map_err(|failure| failed(failure.reason))?;
+        if let Ok(Refusal { error }) = serde_json::from_str(&line) {
+            return Err(failed(error));
+        }
+        let greeting: Greeting = serde_json::from_str(&line).map_err(|error| {
+            failed(format!("it began with `{}`, which is no greeting: {error}", excerpt(&line)))
+        })?;
+        if greeting.protocol != PROTOCOL {
+            return Err(failed(format!(
+                "it speaks protocol {}, this version of scanbox speaks {PROTOCOL}",
+                greeting.protocol
+            )));
+        }
+        Ok((running, greeting))
+    }
+
+    fn ask(&mut self, request: &Request<'_>, timeout: Duration) -> Result<String, Failure> {
+        let line = serde_json::to_string(request)
+            .map_err(|error| Failure::new(Status::RuntimeError, error.to_string()))?;
+        // A program that is gone shows in its answer.
+        let _ = writeln!(self.requests, "{line}").and_then(|()| self.requests.flush());
+        self.answer(timeout)
+    }
+
+    fn answer(&mut self, timeout: Duration) -> Result<String, Failure> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            match self.replies.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                // An empty line is no answer.
+                Ok(line) if line.trim().is_empty() => {}
+                Ok(line) => return Ok(line),
+                Err(RecvTimeoutError::Timeout) => {
+                    let reason =
+                        format!("no answer within {} s (--timeout sets the limit)", timeout.as_secs_f64());
+                    return Err(Failure::new(Status::Timeout, reason));
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Failure::new(Status::RuntimeError, format!("it ended: {}", self.end())));
+                }
+            }
+        }
+    }
+
+    /// Ends the process, if it has not ended, and says how it ended.
+    fn end(&mut self) -> String {
+        // Its output is closed: it is about to end, or never will.
+        for _ in 0..50 {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return status.to_string();
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = self.child.kill();
+        self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn excerpt(line: &str) -> String {
+    line.chars().take(EXCERPT).collect()
+}

@@ -1,0 +1,402 @@
+//! `scanbox bench`: few subjects against each other, in alternating blocks in one run, at any sizes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{ErrorKind, Write, stdout};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use scanbox_analysis::bench::{Heat, heats};
+use scanbox_model::config::{Config, Kernel};
+use scanbox_model::csv_file::{self, Appender};
+use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::metadata::{Metadata, Run};
+use scanbox_model::record::{Cache, Clock, Record, SCHEMA, Status};
+use scanbox_model::sizes::Sizes;
+use scanbox_model::space::Space;
+use scanbox_model::units::slug;
+use scanbox_runner::baseline::Greeting;
+use scanbox_runner::bench::{COPY_SUBJECT, Entrant, copies};
+use scanbox_runner::measure::Protocol;
+use scanbox_runner::sweep::{End, Origin, now_utc};
+
+use super::bench_select::{Scratch, Tuned, entrants};
+use super::bench_task::{BenchSettings, BenchTask, News};
+use super::sweep::{parse_duration, run_id, stop_on_signals};
+use super::sweep_file::{counts, this_tool};
+use super::{Exit, Format, UsageError, compiler, complain, known_issues};
+use crate::cli::Cli;
+use crate::process::WorkerCommand;
+use crate::report;
+use crate::report::terminal;
+use crate::supervise::{Supervised, Supervision};
+
+/// Sizes where neither the command line nor a sweep says which.
+const DEFAULT_SIZES: &str = "2^10..2^29";
+
+/// Arguments of `scanbox bench`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "At each size every subject is verified once, every element, and then measured in rounds: one block \
+of samples per subject and round, each after a warm-up of its own, in an order that is reversed from round to round. \
+The copy in all its launch shapes always takes part: the fastest is the ceiling. A baseline is a program that scans on \
+the same device and speaks JSON in lines: see ARCHITECTURE.md."
+)]
+pub struct BenchArgs {
+    /// These configs, for example b4.vec4.par.rake.wg256; a workgroup count that does not fit a size is left free there
+    #[arg(value_name = "CONFIG")]
+    configs: Vec<Config>,
+
+    /// The device: index (see `scanbox devices`), name or UUID
+    #[arg(long, default_value = "0", value_name = "DEVICE")]
+    device: String,
+
+    /// What this sweep found for the device: the winner of the nearest size, and the best kernel on average
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+
+    /// This kernel, with the workgroup size that was best for it at the nearest size of --from
+    #[arg(long, value_name = "KERNEL", requires = "from")]
+    kernel: Option<Kernel>,
+
+    /// Input sizes: 2^10..2^29, 1000,2^20, or random:40:2^10..2^29:SEED [default: those of --from, else 2^10..2^29]
+    #[arg(long, value_name = "SIZES")]
+    sizes: Option<Sizes>,
+
+    /// Hot: every call works on the same buffers; cold: on other ones than the calls before, together larger than any cache
+    #[arg(long, value_name = "STATES", value_enum, value_delimiter = ',', default_value = "hot")]
+    buffers: Vec<Buffers>,
+
+    /// Whether tile states are kept from call to call, or cleared in every call
+    #[arg(long, value_name = "MODES", value_enum, value_delimiter = ',', default_value = "kept")]
+    scratch: Vec<Scratch>,
+
+    /// Blocks of samples per subject, size and state of the buffers
+    #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+
+    /// Work of the same subject right before the first sample of a block, at least
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "8ms")]
+    warm_up: Duration,
+
+    /// Samples per block at least; more are taken while their spread is large
+    #[arg(long, value_name = "NUMBER", default_value_t = Protocol::default().samples_min, value_parser = clap::value_parser!(u32).range(3..=1000))]
+    samples: u32,
+
+    /// A program that runs another implementation; may be given several times
+    #[arg(long, value_name = "PROGRAM")]
+    baseline: Vec<PathBuf>,
+
+    /// The file to write [default: results/bench/DEVICE.csv]
+    #[arg(long, visible_alias = "output", value_name = "FILE.csv")]
+    out: Option<PathBuf>,
+
+    /// Seed of the order and of the input
+    #[arg(long, default_value_t = 1, value_name = "NUMBER")]
+    seed: u64,
+
+    /// Give up on a block, or on an answer of a baseline, that takes longer
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
+    timeout: Duration,
+
+    /// Show the rows of this file too, for example of `scanbox import`: they are not measured in this run
+    #[arg(long, value_name = "FILE.csv")]
+    with: Vec<PathBuf>,
+
+    /// Draw throughput against size into this file
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+/// The state of the buffers at the start of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Buffers {
+    Hot,
+    Cold,
+}
+
+/// Benchmarks.
+pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
+    if args.configs.is_empty() && args.from.is_none() && args.baseline.is_empty() {
+        let message =
+            "nothing to compare: name configs, or take those of a sweep with --from, or give a --baseline";
+        return Err(UsageError(message.to_owned()).into());
+    }
+    let kernel_hash = compiler(cli)?.kernel_hash();
+    let command = WorkerCommand {
+        device: args.device.clone(),
+        assume: cli.assume.clone(),
+        kernels: cli.kernels.clone(),
+        cache: cli.cache.clone(),
+    };
+    let worker = command.start()?;
+    let device = worker.profile.clone();
+    let tuned = args.from.as_ref().map(|path| Tuned::read(path, &device, args.kernel)).transpose()?;
+    let sizes = args.sizes(tuned.as_ref())?;
+    let entrants = args.entrants(&sizes, tuned.as_ref(), &device);
+    let path = match &args.out {
+        Some(path) => path.clone(),
+        None => Path::new("results/bench").join(format!("{}.csv", slug(&device.name))),
+    };
+    let others = args.others(&sizes)?;
+    introduce(&device, &sizes, &path)?;
+
+    let mut file = BenchFile::create(&path)?;
+    let stop = stop_on_signals()?;
+    let supervision = Supervision { command, timeout: args.timeout, deadline: None, stop: &stop };
+    let settings = BenchSettings {
+        caches: args.caches(),
+        rounds: args.rounds,
+        seed: args.seed,
+        protocol: Protocol::default().with(args.warm_up, args.samples),
+        origin: Origin {
+            run_id: run_id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            kernel_hash: kernel_hash.clone(),
+        },
+        baselines: args.baselines()?,
+        timeout: args.timeout,
+    };
+    let started_utc = now_utc();
+    let sink = &mut |news: News| match news {
+        News::Row(record) => file.append(*record),
+        News::SizeFinished(_) => Ok(()),
+    };
+    let mut task = BenchTask::new(entrants, settings.clone(), &device, sink);
+    let supervised = supervision.run(worker, &mut task);
+    let baselines = task.end();
+    let supervised = supervised.inspect_err(|_| {
+        complain(&format!("the rows so far are in {}", file.partial.display()));
+    })?;
+    let metadata = metadata(&device, &sizes, &settings, &baselines, started_utc, &supervised, &file.records)?;
+    warn_of_other_devices(&device, &baselines);
+    let place = file.finish(&metadata, supervised.end)?;
+    let wrong = file.records.iter().any(|record| record.status == Status::WrongResult);
+    let exit = match supervised.end {
+        _ if wrong => Exit::WrongResult,
+        End::Complete => Exit::Done,
+        _ => Exit::Incomplete,
+    };
+    let records: Vec<Record> = file.records.into_iter().chain(others).collect();
+    conclude(args, &records, &metadata, &baselines, supervised.end, &place)?;
+    Ok(exit)
+}
+
+impl BenchArgs {
+    fn sizes(&self, tuned: Option<&Tuned>) -> anyhow::Result<Sizes> {
+        let text = match (&self.sizes, tuned) {
+            (Some(sizes), _) => return Ok(sizes.clone()),
+            (None, Some(tuned)) => tuned.sizes().map(|n| n.to_string()).collect::<Vec<_>>().join(","),
+            (None, None) => DEFAULT_SIZES.to_owned(),
+        };
+        Ok(text.parse()?)
+    }
+
+    fn entrants(
+        &self,
+        sizes: &Sizes,
+        tuned: Option<&Tuned>,
+        device: &DeviceProfile,
+    ) -> Vec<(u64, Vec<Entrant>)> {
+        let at = |n: u64| {
+            let mut all = copies(device);
+            all.extend(entrants(&self.configs, tuned, &self.scratch, n, device));
+            (n, all)
+        };
+        sizes.iter().map(at).collect()
+    }
+
+    /// The rows of other files at these sizes.
+    fn others(&self, sizes: &Sizes) -> anyhow::Result<Vec<Record>> {
+        let caches = self.caches();
+        let mut others = Vec::new();
+        for path in &self.with {
+            let found = csv_file::read(path)?.records.into_iter();
+            others.extend(found.filter(|row| {
+                sizes.contains(row.n_elements) && row.cache.is_some_and(|cache| caches.contains(&cache))
+            }));
+        }
+        if others.is_empty() && !self.with.is_empty() {
+            let message = "--with: no row is of one of the sizes and of the state of the buffers of this run";
+            return Err(UsageError(message.to_owned()).into());
+        }
+        Ok(others)
+    }
+
+    fn caches(&self) -> Vec<Cache> {
+        let asked: BTreeSet<Cache> = self
+            .buffers
+            .iter()
+            .map(|state| if *state == Buffers::Hot { Cache::Hot } else { Cache::Cold })
+            .collect();
+        asked.into_iter().collect()
+    }
+
+    /// The programs, by the path that they are found under from anywhere.
+    fn baselines(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let found =
+            |path: &PathBuf| fs::canonicalize(path).with_context(|| format!("--baseline {}", path.display()));
+        self.baseline.iter().map(found).collect()
+    }
+}
+
+fn introduce(device: &DeviceProfile, sizes: &Sizes, path: &Path) -> anyhow::Result<()> {
+    complain(&format!("{}, {}", device.title(), device.driver));
+    if device.kind == DeviceKind::Software {
+        complain("a software device: its times mean nothing for GPUs");
+    }
+    for issue in &known_issues::of(device)?.active {
+        complain(&format!("known issue {}: {}", issue.id, issue.why));
+    }
+    complain(&format!("{} sizes; rows go to {}", sizes.iter().count(), path.display()));
+    Ok(())
+}
+
+/// A baseline on another device measures something else.
+fn warn_of_other_devices(device: &DeviceProfile, baselines: &[Greeting]) {
+    for Greeting { tool, device: name, device_uuid, .. } in baselines {
+        if !device_uuid.is_empty() && !device_uuid.eq_ignore_ascii_case(&device.uuid) {
+            complain(&format!(
+                "warning: {tool} ran on {name} ({device_uuid}), scanbox on {} ({})",
+                device.name, device.uuid
+            ));
+        }
+    }
+}
+
+/// The rows of a run on their way to their file: beside it until the run has come to its end.
+struct BenchFile {
+    path: PathBuf,
+    partial: PathBuf,
+    appender: Appender,
+    records: Vec<Record>,
+}
+
+impl BenchFile {
+    fn create(path: &Path) -> anyhow::Result<Self> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let elsewhere = || format!("{}; choose another place with --out", folder.display());
+        fs::create_dir_all(folder).with_context(elsewhere)?;
+        let partial = path.with_extension("csv.partial");
+        match fs::remove_file(&partial) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error).with_context(elsewhere),
+            _ => {}
+        }
+        let (appender, _) = Appender::open(&partial).with_context(elsewhere)?;
+        Ok(Self { path: path.to_owned(), partial, appender, records: Vec::new() })
+    }
+
+    fn append(&mut self, record: Record) -> anyhow::Result<()> {
+        self.appender.append(&record)?;
+        self.records.push(record);
+        Ok(())
+    }
+
+    /// Gives the rows their place; those of a run that was cut short stay beside it. Says where they are.
+    fn finish(&self, metadata: &Metadata, end: End) -> anyhow::Result<PathBuf> {
+        self.appender.sync()?;
+        if end != End::Complete {
+            return Ok(self.partial.clone());
+        }
+        metadata.write(&Metadata::path_beside(&self.path))?;
+        fs::rename(&self.partial, &self.path).with_context(|| self.path.display().to_string())?;
+        Ok(self.path.clone())
+    }
+}
+
+/// How the rows were made, in the format of sweeps: the space has sizes and no blocks.
+fn metadata(
+    device: &DeviceProfile,
+    sizes: &Sizes,
+    settings: &BenchSettings,
+    baselines: &[Greeting],
+    started_utc: String,
+    supervised: &Supervised,
+    records: &[Record],
+) -> anyhow::Result<Metadata> {
+    let (tool_version, tool_commit) = this_tool();
+    let mut copy_gbps: BTreeMap<u64, f64> = BTreeMap::new();
+    let copies =
+        records.iter().filter(|record| record.subject == COPY_SUBJECT && record.cache == Some(Cache::Hot));
+    for (n, gbps) in copies.filter_map(|row| Some((row.n_elements, row.throughput_gbps(Clock::Steady)?))) {
+        let best = copy_gbps.entry(n).or_insert(0.0);
+        *best = best.max((gbps * 10.0).round() / 10.0);
+    }
+    let run = Run {
+        run_id: settings.origin.run_id.clone(),
+        arguments: std::env::args().skip(1).collect(),
+        seed: settings.seed,
+        settings: serde_json::json!({
+            "protocol": settings.protocol,
+            "rounds": settings.rounds,
+            "caches": settings.caches,
+            "baselines": baselines,
+        }),
+        started_utc,
+        ended_utc: Some(now_utc()),
+        rows: records.len() as u64,
+        seconds: supervised.seconds.clone(),
+    };
+    Ok(Metadata {
+        schema: SCHEMA,
+        tool_version,
+        tool_commit,
+        device: device.clone(),
+        kernel_hash: settings.origin.kernel_hash.clone(),
+        space: Space {
+            name: "bench".to_owned(),
+            description: "A benchmark: subjects against each other in alternating blocks".to_owned(),
+            sizes: sizes.clone(),
+            blocks: Vec::new(),
+        },
+        points: records.len() as u64,
+        rejections: Vec::new(),
+        counts: counts(records),
+        copy_gbps,
+        runs: vec![run],
+    })
+}
+
+/// Prints and draws the rows. That nobody reads them is no error.
+fn conclude(
+    args: &BenchArgs,
+    records: &[Record],
+    metadata: &Metadata,
+    baselines: &[Greeting],
+    end: End,
+    place: &Path,
+) -> anyhow::Result<()> {
+    let heats = heats(records, Clock::Steady);
+    let report = report::bench::Report { metadata, baselines, heats: &heats, end };
+    let mut out = stdout().lock();
+    let written = match args.format {
+        Format::Json => report.write_json(&mut out),
+        Format::Table => report.write_table(terminal::width(), &mut out),
+    };
+    complain(&match end {
+        End::Complete => format!("rows in {}", place.display()),
+        _ => format!("interrupted; the rows of the sizes that were finished are in {}", place.display()),
+    });
+    if let Some(path) = &args.plot {
+        draw(path, metadata, &heats).with_context(|| format!("--plot {}", path.display()))?;
+    }
+    match written.and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("stdout"),
+    }
+}
+
+/// Writes the picture beside its place and renames it.
+fn draw(path: &Path, metadata: &Metadata, heats: &[Heat<'_>]) -> anyhow::Result<()> {
+    let title = format!("{}, scanbox {}", metadata.device.title(), metadata.tool_version);
+    let partial = path.with_extension("svg.partial");
+    fs::write(&partial, report::plot::svg(&title, heats)?)?;
+    fs::rename(&partial, path)?;
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! Who takes part in a benchmark: configs that were named, and those that a sweep recommends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::bail;
+use scanbox_analysis::answers::{Question, answer};
+use scanbox_analysis::grouping::{Builder, Runs};
+use scanbox_analysis::lines::Lines;
+use scanbox_analysis::metric::Metric;
+use scanbox_kernels::catalog;
+use scanbox_kernels::plan::Content;
+use scanbox_model::config::{Config, Kernel, Reset};
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::record::{Clock, Selection};
+use scanbox_runner::bench::Entrant;
+
+use super::{UsageError, analyze, complain};
+
+/// How a kernel comes by clean tile states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Scratch {
+    /// As the config says: by default its scratch memory is kept from call to call and never cleared
+    Kept,
+    /// Every call clears what it needs first, as a library call without state has to
+    Stateless,
+}
+
+/// What a sweep recommends for a device, by the size that was swept.
+#[derive(Debug, Default)]
+pub struct Tuned {
+    /// The winners.
+    ideal: BTreeMap<u64, Config>,
+    /// The best kernel on average with its best launch shape.
+    best_kernel: BTreeMap<u64, Config>,
+    /// A kernel that was asked for with its best launch shape.
+    kernel: BTreeMap<u64, Config>,
+}
+
+impl Tuned {
+    /// Reads a sweep file. `kernel` is a kernel that was asked for.
+    pub fn read(path: &Path, device: &DeviceProfile, kernel: Option<Kernel>) -> anyhow::Result<Self> {
+        let mut warnings = Vec::new();
+        let mut builder = Builder::new(Clock::Steady);
+        analyze::add_file(&mut builder, path, &mut warnings)?;
+        let (tables, more) = builder.finish(Runs::Latest);
+        warnings.extend(more.iter().map(ToString::to_string));
+        let same_name = |place: &usize| tables.devices[*place].device.name == device.name;
+        let mut places: Vec<usize> = (0..tables.devices.len()).filter(same_name).collect();
+        // This very unit first.
+        places.sort_by_key(|&place| tables.devices[place].device.uuid != device.uuid);
+        let Some(&place) = places.first() else {
+            let there: BTreeSet<&str> =
+                tables.devices.iter().map(|table| table.device.name.as_str()).collect();
+            let there = if there.is_empty() {
+                "no rows of a sweep".to_owned()
+            } else {
+                format!("rows of {}", there.into_iter().collect::<Vec<_>>().join(", "))
+            };
+            bail!("--from {}: it has {there}, and this device is {}", path.display(), device.name);
+        };
+        for warning in &warnings {
+            complain(&format!("warning: {warning}"));
+        }
+        let question = Question { metric: Metric::Squared, normalization: None, include_software: true };
+        let (answers, _) = answer(&tables, &question);
+        let answer = &answers.devices[place];
+        let config = |index| *tables.catalog.config(index);
+        let line = answer.choice.as_ref().and_then(|choice| choice.lines.first());
+        let best_kernel = line.into_iter().flat_map(|line| &line.points);
+        let mut tuned = Self {
+            ideal: answer.ideal.points.iter().map(|point| (point.n, config(point.best.config))).collect(),
+            best_kernel: best_kernel.map(|point| (point.n, config(point.best.config))).collect(),
+            kernel: BTreeMap::new(),
+        };
+        if tuned.ideal.is_empty() {
+            bail!("--from {}: no row of {} is ok", path.display(), device.name);
+        }
+        if let Some(kernel) = kernel {
+            let lines = Lines::new(&tables.catalog, answer.table);
+            let index = lines.kernels.iter().find(|&&index| *tables.catalog.kernel(index) == kernel);
+            for &n in &answer.table.sizes {
+                if let Some(cell) = index.and_then(|&index| lines.best(index, n)) {
+                    tuned.kernel.insert(n, config(cell.config));
+                }
+            }
+            if tuned.kernel.is_empty() {
+                let message = format!(
+                    "--kernel {kernel}: {} has no row of it that is ok; name a config with its workgroup size instead",
+                    path.display()
+                );
+                return Err(UsageError(message).into());
+            }
+        }
+        Ok(tuned)
+    }
+
+    /// The sizes that were swept.
+    pub fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
+        self.ideal.keys().copied()
+    }
+}
+
+/// The config of the nearest size, in powers of two.
+fn nearest(tuned: &BTreeMap<u64, Config>, n: u64) -> Option<Config> {
+    let distance = |swept: u64| ((swept as f64).log2() - (n as f64).log2()).abs();
+    let best = tuned.iter().min_by(|a, b| distance(*a.0).total_cmp(&distance(*b.0)));
+    best.map(|(_, config)| *config)
+}
+
+/// Who takes part at a size, the copies aside.
+pub fn entrants(
+    named: &[Config],
+    tuned: Option<&Tuned>,
+    scratch: &[Scratch],
+    n: u64,
+    device: &DeviceProfile,
+) -> Vec<Entrant> {
+    let mut chosen: Vec<(Config, Selection)> = Vec::new();
+    if let Some(tuned) = tuned {
+        let sources = [
+            (&tuned.ideal, Selection::Ideal),
+            (&tuned.best_kernel, Selection::BestKernel),
+            (&tuned.kernel, Selection::Named),
+        ];
+        chosen
+            .extend(sources.iter().filter_map(|(source, selection)| Some((nearest(source, n)?, *selection))));
+    }
+    chosen.extend(named.iter().map(|config| (*config, Selection::Named)));
+    let mut entrants: Vec<Entrant> = Vec::new();
+    for (config, selection) in chosen {
+        let config = launched(config, n, device);
+        for scratch in scratch {
+            let label = match scratch {
+                Scratch::Kept => config,
+                Scratch::Stateless => stateless(config, n, device),
+            }
+            .to_string();
+            match entrants.iter_mut().find(|entrant| entrant.label == label) {
+                Some(entrant) if entrant.selection.contains(&selection) => {}
+                Some(entrant) => {
+                    entrant.selection.push(selection);
+                    entrant.selection.sort();
+                }
+                None => entrants.push(Entrant { label, selection: vec![selection] }),
+            }
+        }
+    }
+    entrants
+}
+
+/// The config as it can run this many elements: a workgroup count that stands for another size is left free.
+fn launched(config: Config, n: u64, device: &DeviceProfile) -> Config {
+    match catalog::legal(&config, n, device) {
+        Ok(()) => config,
+        Err(_) => Config { workgroups: None, ..config },
+    }
+}
+
+/// The config with tile states that every call clears, where it has any.
+fn stateless(config: Config, n: u64, device: &DeviceProfile) -> Config {
+    match catalog::plan(&config, n, device) {
+        Ok(plan) if !matches!(plan.scratch.content, Content::None | Content::Anything) => {
+            Config { kernel: Kernel { reset: Reset::Fill, ..config.kernel }, ..config }
+        }
+        _ => config,
+    }
+}

@@ -1,0 +1,210 @@
+//! A benchmark as its supervisor sees it: the sizes that are left, and the rows of those that are not.
+//!
+//! A size is done when all of its rows are there: blocks of subjects that alternate cannot be continued by another
+//! worker. A worker that ends takes its size with it; the next one measures that size again, without the subject that
+//! the worker ended on, which has its rows by then.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use scanbox_kernels::reference::Input;
+use scanbox_model::csv_file;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::record::{Cache, Record, Status};
+use scanbox_model::units::size_label;
+use scanbox_runner::baseline::Greeting;
+use scanbox_runner::bench::{Entrant, blank, input_for};
+use scanbox_runner::measure::Protocol;
+use scanbox_runner::sweep::{Origin, now_utc};
+
+use super::progress::Line;
+use crate::supervise::{Death, Task, WORKERS_PER_CONFIG};
+use crate::worker::{BenchWork, Key, Product, Work};
+
+/// What is the same for all rows of a run.
+#[derive(Debug, Clone)]
+pub struct BenchSettings {
+    /// Hot, cold, or both.
+    pub caches: Vec<Cache>,
+    /// Blocks per subject, size and cache state.
+    pub rounds: u32,
+    /// Seed of order and input.
+    pub seed: u64,
+    /// How the samples of a block are taken.
+    pub protocol: Protocol,
+    /// What rows say about their origin.
+    pub origin: Origin,
+    /// Programs that take part.
+    pub baselines: Vec<PathBuf>,
+    /// How long one block, or one answer of a baseline, may take.
+    pub timeout: Duration,
+}
+
+/// What comes of a benchmark.
+pub enum News {
+    /// A row.
+    Row(Box<Record>),
+    /// The last row of a size has come.
+    SizeFinished(u64),
+}
+
+/// Gets the rows of every size.
+pub struct BenchTask<'a> {
+    left: BTreeMap<u64, Vec<Entrant>>,
+    sizes: u64,
+    settings: BenchSettings,
+    input: Input,
+    /// Rows that have come.
+    rows: HashSet<(String, u64, Option<Cache>)>,
+    /// Workers that were ended from outside while they ran a subject.
+    ended: HashMap<(String, u64), u32>,
+    /// What the baselines said about themselves.
+    pub greetings: Vec<Greeting>,
+    line: Line,
+    sink: &'a mut dyn FnMut(News) -> anyhow::Result<()>,
+}
+
+impl<'a> BenchTask<'a> {
+    /// The task of getting the rows of these subjects at these sizes to `sink`.
+    pub fn new(
+        sizes: Vec<(u64, Vec<Entrant>)>,
+        settings: BenchSettings,
+        device: &DeviceProfile,
+        sink: &'a mut dyn FnMut(News) -> anyhow::Result<()>,
+    ) -> Self {
+        let input = input_for(&sizes, settings.seed, device);
+        let count = sizes.len() as u64;
+        Self {
+            left: sizes.into_iter().collect(),
+            sizes: count,
+            settings,
+            input,
+            rows: HashSet::new(),
+            ended: HashMap::new(),
+            greetings: Vec::new(),
+            line: Line::new(count),
+            sink,
+        }
+    }
+
+    /// Takes the progress away; what the baselines said about themselves.
+    pub fn end(self) -> Vec<Greeting> {
+        self.line.end();
+        self.greetings
+    }
+
+    fn row(&mut self, record: Record) -> anyhow::Result<()> {
+        // A size that is measured again has some of its rows already.
+        if !self.rows.insert((record.config_id.clone(), record.n_elements, record.cache)) {
+            return Ok(());
+        }
+        if record.status != Status::Ok {
+            let (config, size) = (&record.config_id, size_label(record.n_elements));
+            self.line.remark(&format!("{}: {config} at {size}: {}", record.status, record.reason));
+            if let Some(entrants) = self.left.get_mut(&record.n_elements) {
+                entrants.retain(|entrant| entrant.label != record.config_id);
+            }
+        }
+        (self.sink)(News::Row(Box::new(record)))
+    }
+
+    /// The rows of a subject that could not give them itself.
+    fn rows_for(
+        &mut self,
+        key: &Key,
+        device: &DeviceProfile,
+        status: Status,
+        reason: &str,
+    ) -> anyhow::Result<()> {
+        let entrant = self
+            .left
+            .get(&key.n)
+            .and_then(|entrants| entrants.iter().find(|entrant| entrant.label == key.config));
+        let Some(entrant) = entrant.cloned() else { return Ok(()) };
+        let origin = &self.settings.origin;
+        let record = Record {
+            status,
+            reason: reason.to_owned(),
+            timestamp_utc: now_utc(),
+            ..blank(&entrant, key.n, &self.input, device, origin)
+        };
+        for cache in self.settings.caches.clone() {
+            self.row(Record { cache: Some(cache), ..record.clone() })?;
+        }
+        Ok(())
+    }
+}
+
+impl Task for BenchTask<'_> {
+    fn work(&self, one_by_one: bool) -> Work {
+        let BenchSettings { caches, rounds, seed, protocol, origin, baselines, timeout } =
+            self.settings.clone();
+        let sizes = self.left.iter().map(|(n, entrants)| (*n, entrants.clone())).collect();
+        Work::Bench(BenchWork {
+            sizes,
+            caches,
+            rounds,
+            seed,
+            protocol,
+            one_by_one,
+            origin,
+            baselines,
+            timeout,
+        })
+    }
+
+    fn is_complete(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    fn begin(&mut self, _device: &DeviceProfile) -> anyhow::Result<()> {
+        self.greetings.clear();
+        Ok(())
+    }
+
+    fn phase(&mut self, what: &str) {
+        self.line.phase(what);
+    }
+
+    fn greeted(&mut self, greeting: Greeting) {
+        self.line.remark(&format!("baseline: {} {}", greeting.tool, greeting.version));
+        self.greetings.push(greeting);
+    }
+
+    fn size_finished(&mut self, n: u64) -> anyhow::Result<()> {
+        self.left.remove(&n);
+        let (done, total) = (self.sizes - self.left.len() as u64, self.sizes);
+        self.line.step(done, total, || format!("sizes, the last one {}", size_label(n)));
+        (self.sink)(News::SizeFinished(n))
+    }
+
+    fn intend(&mut self, key: &Key) -> anyhow::Result<()> {
+        self.line.aside(|| format!("{} at {}", key.config, size_label(key.n)));
+        Ok(())
+    }
+
+    fn finish(&mut self, product: Product) -> anyhow::Result<()> {
+        match product {
+            Product::Row(row) => self.row(csv_file::read_row(&row)?),
+            Product::Verdict(_) => Ok(()),
+        }
+    }
+
+    fn worker_ended(&mut self, death: &Death, device: &DeviceProfile) -> anyhow::Result<()> {
+        if let Some((status, reason)) = &death.outcome {
+            return self.rows_for(&death.key, device, *status, reason);
+        }
+        let ended = self.ended.entry((death.key.config.clone(), death.key.n)).or_insert(0);
+        *ended += 1;
+        if *ended >= WORKERS_PER_CONFIG {
+            let reason = format!("{ended} workers ended while they ran it; the last one was {}", death.how);
+            return self.rows_for(&death.key, device, Status::Quarantined, &reason);
+        }
+        Ok(())
+    }
+
+    fn dropped(&mut self, _key: &Key) -> anyhow::Result<()> {
+        Ok(())
+    }
+}

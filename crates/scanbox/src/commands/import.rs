@@ -1,0 +1,258 @@
+//! `scanbox import`: times of another implementation that were taken elsewhere, as rows that `bench` and `analyze` read.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use scanbox_model::csv_file;
+use scanbox_model::record::{Cache, Record, SCHEMA, Selection, Status, TimeStats};
+use scanbox_runner::baseline::Greeting;
+use scanbox_runner::measure::Samples;
+use scanbox_runner::sweep::now_utc;
+use serde::Deserialize;
+
+use super::sweep::run_id;
+use super::{Exit, UsageError, complain};
+
+/// Arguments of `scanbox import`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A CSV needs the columns n_elements and steady_ns_median, and may have steady_ns_min, steady_ns_mean, \
+steady_ns_q1, steady_ns_q3, steady_ns_stddev, the same of span_ns, samples and bytes_moved. A file that ends with .jsonl \
+holds what was said between scanbox and a baseline, line by line: its greeting, requests and replies. Nothing is verified: \
+the rows say what the files say."
+)]
+pub struct ImportArgs {
+    /// CSV or .jsonl files
+    #[arg(required = true, value_name = "FILES")]
+    files: Vec<PathBuf>,
+
+    /// What was measured, for example cub-scan; of a .jsonl file, this subject
+    #[arg(long, value_name = "NAME")]
+    subject: String,
+
+    /// Its tool and version, for example "CUB 3.5.0" [default: what the greeting in a .jsonl file says]
+    #[arg(long, value_name = "VERSION")]
+    version: Option<String>,
+
+    /// The device it was measured on [default: what the greeting in a .jsonl file says]
+    #[arg(long, value_name = "NAME")]
+    device_name: Option<String>,
+
+    /// The UUID of that device
+    #[arg(long, value_name = "UUID", default_value = "")]
+    device_uuid: String,
+
+    /// The driver of that device
+    #[arg(long, value_name = "DRIVER", default_value = "")]
+    driver: String,
+
+    /// It copies, and does not scan
+    #[arg(long)]
+    copy: bool,
+
+    /// The times of a CSV are of cold buffers
+    #[arg(long)]
+    cold: bool,
+
+    /// The file to write, for example results/bench/cub.csv
+    #[arg(short, long, value_name = "FILE.csv")]
+    out: PathBuf,
+}
+
+/// Imports.
+pub fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
+    if args.subject == scanbox_analysis::grouping::OWN_SUBJECT {
+        return Err(UsageError("--subject scanbox: only `scanbox bench` measures that".to_owned()).into());
+    }
+    if args.out.exists() {
+        bail!("{} is there already; choose another file with --out", args.out.display());
+    }
+    let mut rows = Vec::new();
+    for path in &args.files {
+        let read = if path.extension().is_some_and(|ending| ending == "jsonl") { transcript } else { table };
+        rows.extend(read(args, path).with_context(|| path.display().to_string())?);
+    }
+    let mut seen = BTreeMap::new();
+    for row in &rows {
+        if seen.insert((row.n_elements, row.cache), ()).is_some() {
+            bail!("{} elements are there twice; leave one of the files out", row.n_elements);
+        }
+    }
+    if let Some(folder) = args.out.parent() {
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    }
+    let run_id = run_id();
+    for (index, row) in rows.iter_mut().enumerate() {
+        row.run_id.clone_from(&run_id);
+        row.order_index = index as u64;
+        row.timestamp_utc = now_utc();
+    }
+    csv_file::replace(&args.out, &rows)?;
+    complain(&format!("{} rows of {} in {}", rows.len(), args.subject, args.out.display()));
+    Ok(Exit::Done)
+}
+
+impl ImportArgs {
+    /// A row without times.
+    fn row(&self, greeting: Option<&Greeting>, n: u64, cache: Cache) -> anyhow::Result<Record> {
+        let said = greeting.map(|greeting| format!("{} {}", greeting.tool, greeting.version));
+        let Some(version) = self.version.clone().or(said) else {
+            return Err(UsageError("say with --version what was measured".to_owned()).into());
+        };
+        let Some(device) = self.device_name.clone().or(greeting.map(|greeting| greeting.device.clone()))
+        else {
+            return Err(UsageError("say with --device-name where it was measured".to_owned()).into());
+        };
+        let or = |given: &str, said: fn(&Greeting) -> &String| match greeting {
+            Some(greeting) if given.is_empty() => said(greeting).clone(),
+            _ => given.to_owned(),
+        };
+        Ok(Record {
+            schema: SCHEMA,
+            device,
+            device_uuid: or(&self.device_uuid, |greeting| &greeting.device_uuid),
+            driver: or(&self.driver, |greeting| &greeting.driver),
+            subject: self.subject.clone(),
+            subject_version: version,
+            config_id: self.subject.clone(),
+            kernel_id: self.subject.clone(),
+            n_elements: n,
+            element_bytes: 4,
+            bytes_moved: 8 * n,
+            status: Status::Ok,
+            cache: Some(cache),
+            selection: if self.copy {
+                vec![Selection::Copy, Selection::Baseline]
+            } else {
+                vec![Selection::Baseline]
+            },
+            ..Record::default()
+        })
+    }
+}
+
+/// The rows of a CSV.
+fn table(args: &ImportArgs, path: &Path) -> anyhow::Result<Vec<Record>> {
+    let mut reader = csv::Reader::from_path(path)?;
+    let headers = reader.headers()?.clone();
+    let cache = if args.cold { Cache::Cold } else { Cache::Hot };
+    let mut rows = Vec::new();
+    for line in reader.records() {
+        let line = line?;
+        let number = line.position().map_or(0, csv::Position::line);
+        let cell = |column: &str| {
+            let place = headers.iter().position(|header| header.trim() == column);
+            place.and_then(|place| line.get(place)).map(str::trim).filter(|cell| !cell.is_empty())
+        };
+        let whole = |column: &str| -> anyhow::Result<Option<u64>> {
+            let Some(text) = cell(column) else { return Ok(None) };
+            // A time in nanoseconds may have a fraction; a row has none.
+            let value = text.parse::<f64>().ok().filter(|value| (0.0..1e18).contains(value));
+            let value = value.with_context(|| format!("line {number}: `{column}`: `{text}` is no number"))?;
+            Ok(Some(value.round() as u64))
+        };
+        let needed = |column: &str| {
+            whole(column)?
+                .filter(|value| *value > 0)
+                .with_context(|| format!("line {number}: `{column}` is missing or zero"))
+        };
+        let times = |clock: &str| -> anyhow::Result<Option<TimeStats>> {
+            let Some(median_ns) = whole(&format!("{clock}_ns_median"))?.filter(|ns| *ns > 0) else {
+                return Ok(None);
+            };
+            let statistic = |name: &str| whole(&format!("{clock}_ns_{name}"));
+            Ok(Some(TimeStats {
+                median_ns,
+                min_ns: statistic("min")?.unwrap_or(median_ns),
+                mean_ns: statistic("mean")?.unwrap_or(median_ns),
+                q1_ns: statistic("q1")?.unwrap_or(median_ns),
+                q3_ns: statistic("q3")?.unwrap_or(median_ns),
+                stddev_ns: statistic("stddev")?.unwrap_or(0),
+            }))
+        };
+        let n = needed("n_elements")?;
+        needed("steady_ns_median")?;
+        let row = args.row(None, n, cache)?;
+        rows.push(Record {
+            steady: times("steady")?,
+            span: times("span")?,
+            samples: whole("samples")?.and_then(|samples| samples.try_into().ok()).unwrap_or(0),
+            bytes_moved: whole("bytes_moved")?.unwrap_or(row.bytes_moved),
+            ..row
+        });
+    }
+    if rows.is_empty() {
+        bail!("it has no rows");
+    }
+    Ok(rows)
+}
+
+/// A request or a reply of the protocol of baselines, as far as it matters here.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(rename = "do")]
+    request: Option<String>,
+    subject: Option<String>,
+    n: Option<u64>,
+    cache: Option<Cache>,
+    calls: Option<u32>,
+    samples_ns: Option<Vec<f64>>,
+}
+
+/// The rows of what was said between scanbox and a baseline.
+fn transcript(args: &ImportArgs, path: &Path) -> anyhow::Result<Vec<Record>> {
+    let text = std::fs::read_to_string(path)?;
+    let mut greeting: Option<Greeting> = None;
+    let mut asked: Option<(u64, Cache, u32)> = None;
+    let mut samples: BTreeMap<(u64, Cache), Samples> = BTreeMap::new();
+    for (index, text) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        if let Ok(said) = serde_json::from_str(text) {
+            greeting = Some(said);
+            continue;
+        }
+        let line: Line = serde_json::from_str(text).with_context(|| format!("line {}", index + 1))?;
+        // A reply may repeat what was asked for.
+        if line.request.as_deref() == Some("time") || (line.samples_ns.is_some() && line.n.is_some()) {
+            let ours = line.subject.as_deref().is_none_or(|subject| subject == args.subject);
+            asked = line
+                .n
+                .filter(|_| ours)
+                .map(|n| (n, line.cache.unwrap_or_default(), line.calls.unwrap_or(1).max(1)));
+        }
+        if let (Some((n, cache, calls)), Some(durations)) = (asked, line.samples_ns) {
+            if !durations.iter().all(|ns| ns.is_finite() && *ns > 0.0) {
+                bail!("line {}: a duration is not above zero", index + 1);
+            }
+            let per_call = durations.into_iter().map(|ns| ns / f64::from(calls));
+            let all = samples.entry((n, cache)).or_default();
+            if calls > 1 { all.steady.extend(per_call) } else { all.span.extend(per_call) }
+        }
+    }
+    let mut rows = Vec::new();
+    for ((n, cache), mut samples) in samples {
+        // A large call fills a sample alone.
+        if samples.steady.is_empty() {
+            samples.steady.clone_from(&samples.span);
+        }
+        if samples.steady.is_empty() {
+            continue;
+        }
+        let has_span = !samples.span.is_empty();
+        if !has_span {
+            samples.span.clone_from(&samples.steady);
+        }
+        let measured = samples.measurement();
+        rows.push(Record {
+            samples: measured.samples,
+            steady: Some(measured.steady),
+            span: Some(measured.span).filter(|_| has_span),
+            ..args.row(greeting.as_ref(), n, cache)?
+        });
+    }
+    if rows.is_empty() {
+        bail!("it has no samples of {}", args.subject);
+    }
+    Ok(rows)
+}

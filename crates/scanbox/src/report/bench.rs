@@ -1,0 +1,238 @@
+//! A benchmark for people and for machines.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use scanbox_analysis::bench::{Heat, Place};
+use scanbox_model::metadata::Metadata;
+use scanbox_model::record::{Cache, Clock, Record, TimeStats};
+use scanbox_model::units::size_label;
+use scanbox_runner::baseline::Greeting;
+use scanbox_runner::bench::COPY_SUBJECT;
+use scanbox_runner::sweep::End;
+use serde::Serialize;
+
+use super::grid::{Column, Grid, Style};
+use super::terminal::fold;
+
+/// The version of the JSON format: within it fields are only added.
+const FORMAT: u32 = 1;
+/// Rows that are not `ok` and are shown; JSON has all.
+const FAILED_SHOWN: usize = 10;
+
+/// What is reported.
+pub struct Report<'a> {
+    /// How the rows were made.
+    pub metadata: &'a Metadata,
+    /// Other implementations that took part.
+    pub baselines: &'a [Greeting],
+    /// The rows.
+    pub heats: &'a [Heat<'a>],
+    /// How the run ended.
+    pub end: End,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: u32,
+    metadata: &'a Metadata,
+    baselines: &'a [Greeting],
+    end: End,
+    rows: Vec<Row<'a>>,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    run_id: &'a str,
+    n: u64,
+    cache: Cache,
+    subject: &'a str,
+    subject_version: &'a str,
+    config: &'a str,
+    kernel: &'a str,
+    selection: Vec<&'static str>,
+    device: &'a str,
+    device_uuid: &'a str,
+    driver: &'a str,
+    status: &'static str,
+    reason: &'a str,
+    mismatches: Option<u64>,
+    bytes_moved: u64,
+    samples: u32,
+    rounds: Option<u32>,
+    round_spread_pct: Option<f64>,
+    steady_ns: Option<Times>,
+    span_ns: Option<Times>,
+    throughput_gbps: Option<f64>,
+    copy_pct: Option<f64>,
+    baseline_ratio: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Times {
+    median: u64,
+    min: u64,
+    mean: u64,
+    q1: u64,
+    q3: u64,
+    stddev: u64,
+}
+
+impl From<TimeStats> for Times {
+    fn from(stats: TimeStats) -> Self {
+        let TimeStats { median_ns, min_ns, mean_ns, q1_ns, q3_ns, stddev_ns } = stats;
+        Self { median: median_ns, min: min_ns, mean: mean_ns, q1: q1_ns, q3: q3_ns, stddev: stddev_ns }
+    }
+}
+
+impl<'a> Row<'a> {
+    fn new(record: &'a Record, cache: Cache, place: Option<&Place<'_>>) -> Self {
+        let rounded = |value: f64| (value * 10_000.0).round() / 10_000.0;
+        Self {
+            run_id: &record.run_id,
+            n: record.n_elements,
+            cache,
+            subject: &record.subject,
+            subject_version: &record.subject_version,
+            config: &record.config_id,
+            kernel: &record.kernel_id,
+            selection: record.selection.iter().map(|selection| selection.word()).collect(),
+            device: &record.device,
+            device_uuid: &record.device_uuid,
+            driver: &record.driver,
+            status: record.status.word(),
+            reason: &record.reason,
+            mismatches: record.mismatches,
+            bytes_moved: record.bytes_moved,
+            samples: record.samples,
+            rounds: record.rounds,
+            round_spread_pct: record.round_spread_pct.map(rounded),
+            steady_ns: record.steady.map(Times::from),
+            span_ns: record.span.map(Times::from),
+            throughput_gbps: place.map(|place| rounded(place.gbps)),
+            copy_pct: place.and_then(|place| place.copy_pct).map(rounded),
+            baseline_ratio: place.and_then(|place| place.baseline_ratio).map(rounded),
+        }
+    }
+}
+
+impl Report<'_> {
+    /// Everything, as one JSON document.
+    pub fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
+        let rows = self.heats.iter().flat_map(|heat| {
+            let places = heat.places.iter().map(|place| Row::new(place.record, heat.cache, Some(place)));
+            places.chain(heat.failed.iter().map(|record| Row::new(record, heat.cache, None)))
+        });
+        let document = Document {
+            format: FORMAT,
+            metadata: self.metadata,
+            baselines: self.baselines,
+            end: self.end,
+            rows: rows.collect(),
+        };
+        serde_json::to_writer_pretty(&mut *out, &document)?;
+        writeln!(out)
+    }
+
+    /// One table per cache state.
+    pub fn write_table(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+        let device = &self.metadata.device;
+        writeln!(out, "{}", device.title())?;
+        writeln!(out, "{}, scanbox {}", device.driver, self.metadata.tool_version)?;
+        for Greeting { tool, version, .. } in self.baselines {
+            writeln!(out, "baseline {tool} {version}")?;
+        }
+        for cache in Cache::ALL {
+            let heats: Vec<&Heat<'_>> = self.heats.iter().filter(|heat| heat.cache == cache).collect();
+            if !heats.is_empty() {
+                let what = match cache {
+                    Cache::Hot => "Hot: every call works on the same buffers",
+                    Cache::Cold => "Cold: calls rotate over buffers that together exceed any cache",
+                };
+                writeln!(out, "\n{what}")?;
+                writeln!(out, "{}", grid(&heats).draw(Style::Text { width }))?;
+            }
+        }
+        let legend = "us: median of a call among many back to back; span us: of one call on its own; copy %: of the \
+                      fastest copy of the size; x base: times as fast as the fastest scan of another implementation; \
+                      iqr %, rounds %: spread of the samples, and of the medians of the rounds";
+        writeln!(out, "{}", fold("", legend, 2, width))?;
+        self.write_others(width, out)?;
+        self.write_failed(width, out)
+    }
+
+    /// Says which rows are of other runs.
+    fn write_others(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+        let run_id = self.metadata.runs.first().map_or("", |run| &run.run_id);
+        let others = self.heats.iter().flat_map(|heat| &heat.places).map(|place| place.record);
+        let others: BTreeSet<String> = others
+            .filter(|record| record.run_id != run_id)
+            .map(|record| format!("{} ({})", record.subject, record.subject_version))
+            .collect();
+        if others.is_empty() {
+            return Ok(());
+        }
+        let others = others.into_iter().collect::<Vec<_>>().join(", ");
+        writeln!(out, "{}", fold("", &format!("measured in another run: {others}"), 2, width))
+    }
+
+    fn write_failed(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+        let failed: Vec<&Record> = self.heats.iter().flat_map(|heat| heat.failed.iter().copied()).collect();
+        for record in failed.iter().take(FAILED_SHOWN) {
+            let head = format!("{:<10} ", record.status.word());
+            let size = size_label(record.n_elements);
+            let cache = record.cache.map_or("", Cache::word);
+            let text = format!("{} at {size}, {cache}: {}", record.config_id, record.reason);
+            writeln!(out, "{}", fold(&head, &text, 11, width))?;
+        }
+        match failed.len().saturating_sub(FAILED_SHOWN) {
+            0 => Ok(()),
+            more => writeln!(out, "and {more} more that are not ok (--format json has them all)"),
+        }
+    }
+}
+
+fn grid(heats: &[&Heat<'_>]) -> Grid {
+    let mut grid = Grid::new([
+        Column::numbers("size"),
+        Column::words("subject"),
+        Column::words("chosen as").expendable(3),
+        Column::numbers("us"),
+        Column::numbers("GB/s"),
+        Column::numbers("copy %").expendable(1),
+        Column::numbers("x base").expendable(1),
+        Column::numbers("span us").expendable(5),
+        Column::numbers("iqr %").expendable(4),
+        Column::numbers("rounds %").expendable(2),
+    ]);
+    for heat in heats {
+        let mut size = Some(size_label(heat.n));
+        let mut copied = false;
+        for place in &heat.places {
+            let record = place.record;
+            let own_copy = record.subject == COPY_SUBJECT;
+            // The places come fastest first: the other launch shapes of the copy say nothing more.
+            if own_copy && std::mem::replace(&mut copied, true) {
+                continue;
+            }
+            let selection: Vec<&str> = record.selection.iter().map(|selection| selection.word()).collect();
+            let optional = |value: Option<f64>, digits: usize| {
+                value.map_or_else(String::new, |value| format!("{value:.digits$}"))
+            };
+            let span = record.time(Clock::Span).map(|time| time.median_ns as f64 / 1e3);
+            grid.push([
+                size.take().unwrap_or_default(),
+                if own_copy { COPY_SUBJECT.to_owned() } else { record.config_id.clone() },
+                if own_copy { String::new() } else { selection.join("+") },
+                format!("{:.2}", place.median_ns as f64 / 1e3),
+                format!("{:.1}", place.gbps),
+                optional(place.copy_pct, 0),
+                optional(place.baseline_ratio, 2),
+                optional(span, 2),
+                optional(place.spread_pct(Clock::Steady), 1),
+                optional(record.round_spread_pct, 1),
+            ]);
+        }
+    }
+    grid
+}

@@ -1,0 +1,320 @@
+//! `scanbox bench` as a user runs it, on the replay device, with baselines that are small shell scripts.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![cfg(unix)]
+
+mod sweeps;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+
+use assert_cmd::cargo::cargo_bin;
+use rustix::process::Signal;
+use scanbox_model::csv_file;
+use scanbox_model::metadata::Metadata;
+use scanbox_model::record::{Cache, Record, Selection, Status};
+use sweeps::{CONFIG, Ended, Place, ended, signal, slow, wait, wait_until};
+
+const OTHER: &str = "b1.vec4.seq.rake.wg64";
+/// Launch shapes of the copy on a device with workgroups of 1024.
+const COPIES: usize = 5;
+
+/// A baseline that does what it is asked for, unless one of `arms` of its `case` comes first.
+fn baseline(place: &Place, name: &str, arms: &str) {
+    let script = format!(
+        r#"#!/bin/sh
+number() {{ rest=${{line#*\"$1\":}}; echo "${{rest%%[,\}}]*}}"; }}
+echo '{{"protocol":1,"tool":"Fake","version":"3.5","device":"Replay","device_uuid":"","driver":"fake 1",'\
+'"subjects":[{{"name":"fake-scan","result":"scan"}},{{"name":"fake-copy","result":"copy"}}]}}'
+while read -r line; do
+    case "$line" in
+        {arms}
+        *'"do":"load"'*) echo '{{"ok":true}}' ;;
+        *'"do":"verify"'*) echo "{{\"compared\":$(number n),\"mismatches\":0,\"first\":null,\"call_ns\":5000.5}}" ;;
+        *'"do":"time"'*)
+            time=$((4000 * $(number calls))); samples=$(number samples); all=$time; i=1
+            while [ $i -lt $samples ]; do all="$all,$time.5"; i=$((i + 1)); done
+            echo "{{\"samples_ns\":[$all]}}" ;;
+    esac
+done
+"#
+    );
+    let path = place.folder().join(name);
+    fs::write(&path, script).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn command(place: &Place, args: &[&str]) -> Command {
+    let mut command = Command::new(cargo_bin("scanbox"));
+    command.arg("bench").args(["--device", "replay:replay.toml", "--out", "bench.csv"]).args(args);
+    command.current_dir(place.folder()).env("COLUMNS", "100");
+    command.env("SCANBOX_CACHE", std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
+    command
+}
+
+#[track_caller]
+fn bench(place: &Place, args: &[&str], code: i32) -> Ended {
+    let ended = ended(command(place, args).output().unwrap());
+    assert_eq!(ended.code, Some(code), "{}{}", ended.stdout, ended.stderr);
+    ended
+}
+
+fn rows(place: &Place) -> Vec<Record> {
+    csv_file::read(&place.folder().join("bench.csv")).unwrap().records
+}
+
+fn status_of(rows: &[Record], config: &str, n: u64) -> BTreeSet<Status> {
+    let of = rows.iter().filter(|row| row.config_id == config && row.n_elements == n);
+    of.map(|row| row.status).collect()
+}
+
+#[test]
+fn every_subject_has_a_row_per_size_and_cache_state() {
+    let place = Place::new("noise_ratio = 0.01\n");
+    baseline(&place, "fake", "");
+    let args = [CONFIG, OTHER, "--sizes", "4096,5000", "--buffers", "hot,cold", "--rounds", "3"];
+    let ended = bench(&place, &[&args[..], &["--baseline", "./fake"]].concat(), 0);
+    let rows = rows(&place);
+    assert_eq!(rows.len(), (2 + 2 + COPIES) * 2 * 2);
+    for row in &rows {
+        assert_eq!((row.status, row.rounds), (Status::Ok, Some(3)), "{}", row.config_id);
+        assert!(row.steady.is_some() && row.span.is_some() && row.round_spread_pct.is_some());
+        assert_eq!(row.bytes_moved, 8 * row.n_elements);
+        assert_eq!(row.mismatches, Some(0));
+    }
+    let of = |subject: &str| rows.iter().find(|row| row.config_id == subject).unwrap();
+    assert_eq!(of("fake-scan").subject_version, "Fake 3.5");
+    assert_eq!(of("fake-scan").steady.unwrap().median_ns, 4000);
+    assert_eq!(of("fake-scan").selection, [Selection::Baseline]);
+    assert_eq!(of("fake-copy").selection, [Selection::Copy, Selection::Baseline]);
+    assert_eq!(
+        (of(CONFIG).subject.as_str(), &of(CONFIG).selection[..]),
+        ("scanbox", &[Selection::Named][..])
+    );
+    // What the replay device says of cold memory.
+    let time = |cache| {
+        let row = rows.iter().find(|row| row.config_id == CONFIG && row.cache == Some(cache)).unwrap();
+        row.steady.unwrap().median_ns as f64
+    };
+    assert!((time(Cache::Cold) / time(Cache::Hot) - 1.25).abs() < 0.05);
+    for part in ["Hot: ", "Cold: ", "fake-scan", "copy %", "x base", CONFIG] {
+        assert!(ended.stdout.contains(part), "no `{part}` in {}", ended.stdout);
+    }
+    let metadata = Metadata::read(&place.folder().join("bench.meta.json")).unwrap();
+    assert_eq!((metadata.counts[&Status::Ok], metadata.runs.len()), (rows.len() as u64, 1));
+    assert_eq!(metadata.runs[0].settings["baselines"][0]["tool"], "Fake");
+    assert_eq!(metadata.copy_gbps.len(), 2);
+    assert!(!place.folder().join("bench.csv.partial").exists());
+}
+
+#[test]
+fn the_same_seed_gives_the_same_order() {
+    let order = || {
+        let place = Place::new("");
+        let ended = bench(&place, &[CONFIG, "--sizes", "4096", "--format", "json"], 0);
+        let json: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!(json["rows"].as_array().unwrap().len(), 1 + COPIES);
+        assert!(json["rows"][0]["throughput_gbps"].as_f64().unwrap() > 0.0);
+        json["rows"].to_string().replace(char::is_numeric, "")
+    };
+    assert_eq!(order(), order());
+}
+
+#[test]
+fn a_sweep_says_who_takes_part() {
+    let place = Place::new("");
+    place.sweep(&[]);
+    let swept = place.records();
+    let args = ["--from", "out/test.csv", "--sizes", "4096,5000,100000", "--kernel", "b4.vec4.seq.rake"];
+    bench(&place, &args, 0);
+    let rows = rows(&place);
+    let chosen = |selection, n| {
+        let chosen = |row: &&Record| row.selection.contains(&selection) && row.n_elements == n;
+        rows.iter().find(chosen).unwrap().config_id.clone()
+    };
+    let fastest = |n| {
+        let at = swept.iter().filter(|row| row.n_elements == n);
+        at.min_by_key(|row| row.steady.unwrap().median_ns).unwrap().config_id.clone()
+    };
+    assert_eq!(chosen(Selection::Ideal, 4096), fastest(4096));
+    // The nearest size in powers of two.
+    assert_eq!(chosen(Selection::Ideal, 5000), fastest(4096));
+    assert_eq!(chosen(Selection::Ideal, 100_000), fastest(65_536));
+    assert_eq!(chosen(Selection::Named, 5000), "b4.vec4.seq.rake.wg64");
+    assert!(rows.iter().any(|row| row.selection.contains(&Selection::BestKernel)));
+    // Without --sizes, those of the sweep.
+    bench(&place, &["--from", "out/test.csv", "--rounds", "1"], 0);
+    let sizes: BTreeSet<u64> = self::rows(&place).iter().map(|row| row.n_elements).collect();
+    assert_eq!(sizes.len(), 7);
+}
+
+#[test]
+fn rows_of_another_run_and_a_plot_can_be_asked_for() {
+    let place = Place::new("");
+    let text = "n_elements,steady_ns_median\n4096,3000\n777,1\n";
+    fs::write(place.folder().join("cub.csv"), text).unwrap();
+    let mut import = Command::new(cargo_bin("scanbox"));
+    import.args([
+        "import",
+        "cub.csv",
+        "--subject",
+        "cub-scan",
+        "--version",
+        "CUB 3",
+        "--device-name",
+        "Replay",
+    ]);
+    let imported = import.args(["--out", "cub-rows.csv"]).current_dir(place.folder()).output().unwrap();
+    assert!(imported.status.success());
+    let args =
+        [CONFIG, "--sizes", "2^12..2^14", "--buffers", "hot,cold", "--rounds", "1", "--plot", "plot.svg"];
+    let ended = bench(&place, &[&args[..], &["--with", "cub-rows.csv"]].concat(), 0);
+    for part in ["cub-scan", "measured in another run: cub-scan (CUB 3)", "x base"] {
+        assert!(ended.stdout.contains(part), "no `{part}` in {}", ended.stdout);
+    }
+    assert!(rows(&place).iter().all(|row| row.subject != "cub-scan"));
+    let svg = fs::read_to_string(place.folder().join("plot.svg")).unwrap();
+    for part in ["<svg", "cub-scan", "copy", CONFIG, "hot buffers", "cold buffers", "2^13", "GB/s", "</svg>"]
+    {
+        assert!(svg.contains(part), "no `{part}` in the plot");
+    }
+    let nothing = bench(&place, &[CONFIG, "--sizes", "8192", "--with", "cub-rows.csv"], 2);
+    assert!(nothing.stderr.contains("--with"), "{}", nothing.stderr);
+}
+
+#[test]
+fn a_workgroup_count_of_another_size_is_left_free() {
+    let place = Place::new("");
+    bench(&place, &["b4.vec4.par.rake.wg64.g16", "--sizes", "16384,5000", "--rounds", "1"], 0);
+    let rows = rows(&place);
+    assert_eq!(status_of(&rows, "b4.vec4.par.rake.wg64.g16", 16_384), [Status::Ok].into());
+    assert_eq!(status_of(&rows, "b4.vec4.par.rake.wg64", 5000), [Status::Ok].into());
+}
+
+#[test]
+fn stateless_is_a_fill_in_every_call() {
+    let place = Place::new("");
+    let packed = "b4.vec4.par.rake.packed.wg64";
+    let args = [CONFIG, packed, "--scratch", "kept,stateless", "--sizes", "4096", "--rounds", "1"];
+    bench(&place, &args, 0);
+    let configs: BTreeSet<String> = rows(&place).into_iter().map(|row| row.config_id).collect();
+    assert!(configs.contains(CONFIG) && configs.contains("b4.vec4.par.rake.fill.wg64"), "{configs:?}");
+    // The packed tile state is filled in any case.
+    assert_eq!(configs.len(), 3 + COPIES, "{configs:?}");
+}
+
+#[test]
+fn a_fault_costs_the_rows_of_its_subject() {
+    fn check(kind: &str, status: Status, code: i32) {
+        let place = Place::new(&format!("[[fault]]\nkind = \"{kind}\"\nconfig = \"{CONFIG}\"\nn = 4096\n"));
+        let args = [CONFIG, OTHER, "--sizes", "4096,8192", "--buffers", "hot,cold", "--rounds", "2"];
+        bench(&place, &[&args[..], &["--timeout", "1s"]].concat(), code);
+        let rows = rows(&place);
+        assert_eq!(rows.len(), (2 + COPIES) * 2 * 2, "{kind}");
+        assert_eq!(status_of(&rows, CONFIG, 4096), [status].into(), "{kind}");
+        assert_eq!(rows.iter().filter(|row| row.status != Status::Ok).count(), 2, "{kind}");
+    }
+    check("wrong_element", Status::WrongResult, 5);
+    check("out_of_memory", Status::OutOfMemory, 0);
+    check("pipeline_error", Status::PipelineError, 0);
+    check("zero_timestamps", Status::RuntimeError, 0);
+    check("device_lost", Status::DeviceLost, 0);
+    check("crash", Status::RuntimeError, 0);
+    check("hang", Status::Timeout, 0);
+}
+
+#[test]
+fn a_bad_baseline_costs_its_own_rows() {
+    fn check(arms: &str, status: Status, reason: &str, code: i32) {
+        let place = Place::new("");
+        baseline(&place, "fake", arms);
+        let args =
+            [CONFIG, "--sizes", "4096,8192", "--baseline", "./fake", "--timeout", "2s", "--rounds", "2"];
+        bench(&place, &args, code);
+        let rows = rows(&place);
+        assert_eq!(rows.len(), (1 + 2 + COPIES) * 2, "{arms}");
+        let scan: Vec<&Record> = rows.iter().filter(|row| row.config_id == "fake-scan").collect();
+        assert!(scan.iter().all(|row| row.status == status && row.reason.contains(reason)), "{scan:#?}");
+        assert!(scan.iter().all(|row| row.steady.is_none()));
+        let own = rows.iter().filter(|row| !row.selection.contains(&Selection::Baseline));
+        assert!(own.clone().all(|row| row.status == Status::Ok) && own.count() == 2 * (1 + COPIES));
+    }
+    let on = |what: &str, then: &str| format!("*'\"do\":\"{what}\",\"subject\":\"fake-scan\"'*) {then} ;;");
+    check(&on("verify", "exit 3"), Status::RuntimeError, "it ended: exit status: 3", 0);
+    check(&on("time", "exit 0"), Status::RuntimeError, "it ended", 0);
+    check(&on("time", "exec sleep 600"), Status::Timeout, "no answer within 2 s", 0);
+    check(&on("verify", "echo '{\"error\":\"no memory left\"}'"), Status::RuntimeError, "no memory left", 0);
+    check(&on("verify", "echo 'Segmentation fault'"), Status::RuntimeError, "`Segmentation fault`", 0);
+    check(&on("time", "echo '{\"samples_ns\":[1.0]}'"), Status::RuntimeError, "1 durations where", 0);
+    let impossible = "echo '{\"samples_ns\":[-1,-1,-1,-1,-1]}'";
+    check(&on("time", impossible), Status::RuntimeError, "impossible", 0);
+    let short = "echo '{\"compared\":12,\"mismatches\":0}'";
+    check(&on("verify", short), Status::RuntimeError, "only 12 of", 0);
+    let wrong =
+        "echo '{\"compared\":8192,\"mismatches\":3,\"first\":{\"index\":7,\"expected\":1,\"got\":2}}'";
+    check(
+        &on("verify", wrong),
+        Status::WrongResult,
+        "elements are wrong; the first is element 7: expected 1, got 2",
+        5,
+    );
+    check("*load*) echo '{\"ok\":false}' ;;", Status::RuntimeError, "`ok` false", 0);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    fn check(script: &str, args: &[&str], code: i32, parts: &[&str]) {
+        let place = Place::new(script);
+        fs::write(place.folder().join("mute"), "#!/bin/sh\necho hello\n").unwrap();
+        fs::write(
+            place.folder().join("refuses"),
+            "#!/bin/sh\necho '{\"error\":\"no CUDA device\"}'; exit 1\n",
+        )
+        .unwrap();
+        for name in ["mute", "refuses"] {
+            fs::set_permissions(place.folder().join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let ended = bench(&place, args, code);
+        for part in parts {
+            assert!(ended.stderr.contains(part), "no `{part}` in {}", ended.stderr);
+        }
+        assert!(!place.folder().join("bench.csv").exists());
+    }
+    check("", &["--sizes", "4096"], 2, &["nothing to compare", "--from", "--baseline"]);
+    check("", &[CONFIG, "--kernel", "b4.vec4.par.rake"], 2, &["--from"]);
+    check("", &[CONFIG, "--sizes", "0"], 2, &["at least one element"]);
+    check("", &["--from", "missing.csv"], 1, &["missing.csv"]);
+    check("", &["--baseline", "./missing", "--sizes", "4096"], 1, &["--baseline ./missing"]);
+    check("", &["--baseline", "./mute", "--sizes", "4096"], 1, &["`hello`", "no greeting"]);
+    check("", &["--baseline", "./refuses", "--sizes", "4096"], 1, &["no CUDA device"]);
+    check("", &["nonsense"], 2, &["`nonsense` is no label"]);
+    let place = Place::new("");
+    place.sweep(&[]);
+    place.script("name = \"Another\"\n");
+    let other = bench(&place, &["--from", "out/test.csv"], 1);
+    assert!(other.stderr.contains("rows of Replay, and this device is Another"), "{}", other.stderr);
+    place.script("");
+    let args = ["--from", "out/test.csv", "--kernel", "b16.vec2.seq.rake"];
+    let missing = bench(&place, &args, 2);
+    assert!(missing.stderr.contains("--kernel b16.vec2.seq.rake"), "{}", missing.stderr);
+}
+
+#[test]
+fn an_interrupted_run_keeps_its_rows_beside_those_before() {
+    let place = Place::new("");
+    bench(&place, &[CONFIG, "--sizes", "4096", "--rounds", "1"], 0);
+    let before = rows(&place);
+    place.script(&slow(100));
+    let mut command = command(&place, &[CONFIG, "--sizes", "2^10..2^16"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let partial = place.folder().join("bench.csv.partial");
+    wait_until("rows", || fs::read_to_string(&partial).is_ok_and(|csv| csv.lines().count() > 1));
+    assert!(signal(child.id(), Signal::INT));
+    let ended = wait(child);
+    assert_eq!(ended.code, Some(4), "{}", ended.stderr);
+    assert!(ended.stderr.contains("bench.csv.partial"), "{}", ended.stderr);
+    assert_eq!(rows(&place), before);
+    let found = csv_file::read(&partial).unwrap();
+    assert!(found.torn_line.is_none() && !found.records.is_empty());
+}

@@ -1,0 +1,126 @@
+//! `scanbox sweep --confirm`: the leaders of each size once more, against each other.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod sweeps;
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use scanbox_model::record::{Record, Status};
+use sweeps::{ALL, Place, slow};
+
+const NOISY: &str = "noise_ratio = 0.05\n";
+
+/// The confirmed rows by size.
+fn confirmed(place: &Place) -> BTreeMap<u64, Vec<Record>> {
+    let mut sizes: BTreeMap<u64, Vec<Record>> = BTreeMap::new();
+    for record in place.records() {
+        if record.confirmed_ns.is_some() {
+            sizes.entry(record.n_elements).or_default().push(record);
+        }
+    }
+    sizes
+}
+
+#[track_caller]
+fn sweep(place: &Place, args: &[&str], code: i32) -> String {
+    let ended = place.sweep(args);
+    assert_eq!(ended.code, Some(code), "{}{}", ended.stdout, ended.stderr);
+    ended.stdout + &ended.stderr
+}
+
+/// The leaders of every size are confirmed, and nobody else.
+#[track_caller]
+fn assert_confirmed(place: &Place, count: usize) {
+    let records = place.records();
+    assert_eq!(records.len(), ALL);
+    let confirmed = confirmed(place);
+    assert_eq!(confirmed.len(), 7);
+    for (n, rows) in confirmed {
+        assert_eq!(rows.len(), count);
+        let mut all: Vec<&Record> = records.iter().filter(|row| row.n_elements == n).collect();
+        all.sort_by_key(|row| (row.steady.unwrap().median_ns, row.config_id.clone()));
+        assert!(all[..count].iter().all(|row| row.confirmed_ns.is_some()));
+    }
+}
+
+#[test]
+fn the_leaders_of_each_size_are_confirmed() {
+    let place = Place::new(NOISY);
+    let said = sweep(&place, &["--confirm", "2"], 0);
+    assert!(said.contains("confirmed  14 rows of 7 sizes"), "{said}");
+    assert_confirmed(&place, 2);
+    assert!(!place.file("journal").exists());
+    // Nothing is left to do.
+    let before = fs::read(place.file("csv")).unwrap();
+    let said = sweep(&place, &["--confirm", "2"], 0);
+    assert!(!said.contains("confirming"), "{said}");
+    assert_eq!(fs::read(place.file("csv")).unwrap(), before);
+    // More of them can be asked for later.
+    sweep(&place, &["--confirm", "3"], 0);
+    assert_confirmed(&place, 3);
+    let runs: Vec<u64> = place.metadata().runs.iter().map(|run| run.rows).collect();
+    assert_eq!(runs, [ALL as u64, 0, 0]);
+}
+
+#[test]
+fn the_analysis_takes_the_winner_of_the_confirmation() {
+    let place = Place::new(NOISY);
+    sweep(&place, &["--confirm", "3"], 0);
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("scanbox"));
+    let output =
+        command.args(["analyze", "out/test.csv", "--format", "json"]).current_dir(place.folder()).output();
+    let json: serde_json::Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+    let points = json["devices"][0]["ideal"]["points"].as_array().unwrap();
+    assert_eq!(points.len(), 7);
+    for point in points {
+        let rows = &confirmed(&place)[&point["n"].as_u64().unwrap()];
+        let best = rows.iter().map(|row| row.confirmed_ns.unwrap()).min().unwrap();
+        assert_eq!(point["confirmed_ns_median"].as_u64(), Some(best));
+        assert!(point["margin_pct"].as_f64().unwrap() >= 0.0);
+    }
+}
+
+#[test]
+fn an_interrupted_confirmation_goes_on() {
+    let place = Place::new(NOISY);
+    sweep(&place, &[], 0);
+    place.script(&(NOISY.to_owned() + &slow(60)));
+    let mut codes = Vec::new();
+    for _ in 0..20 {
+        let ended = place.sweep(&["--confirm", "3", "--budget", "600ms"]);
+        codes.push(ended.code.unwrap());
+        assert!(place.records().len() == ALL && !ended.stderr.contains("panicked"));
+        if ended.code == Some(0) {
+            break;
+        }
+        assert!(ended.stdout.contains("the same command goes on"), "{}", ended.stdout);
+    }
+    assert!(codes.len() > 1 && codes.ends_with(&[0]), "{codes:?}");
+    assert!(codes[..codes.len() - 1].iter().all(|&code| code == 4), "{codes:?}");
+    assert_confirmed(&place, 3);
+}
+
+#[test]
+fn a_leader_that_fails_when_it_runs_again_is_none() {
+    for (kind, status, code) in [
+        ("wrong_element", Status::WrongResult, 5),
+        ("hang", Status::Timeout, 0),
+        ("crash", Status::RuntimeError, 0),
+    ] {
+        let place = Place::new("");
+        sweep(&place, &[], 0);
+        let records = place.records();
+        let at = records.iter().filter(|row| row.n_elements == 4096);
+        let leader = at.min_by_key(|row| row.steady.unwrap().median_ns).unwrap().config_id.clone();
+        place.script(&format!("[[fault]]\nkind = \"{kind}\"\nconfig = \"{leader}\"\nn = 4096\n"));
+        // The next one takes its place.
+        sweep(&place, &["--confirm", "2", "--timeout", "1s"], code);
+        let failed: Vec<Record> =
+            place.records().into_iter().filter(|row| row.status != Status::Ok).collect();
+        assert_eq!(failed.len(), 1, "{kind}");
+        assert_eq!((failed[0].config_id.as_str(), failed[0].status), (leader.as_str(), status));
+        assert!(failed[0].reason.starts_with("in the confirmation: "), "{}", failed[0].reason);
+        assert_eq!(confirmed(&place)[&4096].len(), 2);
+    }
+}
