@@ -37,7 +37,7 @@ void add_to_group(const uint tile, const Element total) {
 uint64_t load_group(const uint group) {
     GroupStates groups = GroupStates(params.groups_address);
     return atomicLoad(groups.at[params.bank * GROUP_WORDS + group], gl_ScopeDevice, gl_StorageSemanticsNone,
-                      gl_SemanticsRelaxed);
+                      POLLED);
 }
 
 bool group_complete(const uint64_t word) {

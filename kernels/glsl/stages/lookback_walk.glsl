@@ -4,8 +4,10 @@ shared Element shared_tile_prefix;
 
 #if LOOKBACK == LOOKBACK_SEQUENTIAL
 #include "lookback_sequential.glsl"
-#else
+#elif LOOKBACK_WIDTH == 1
 #include "lookback_parallel.glsl"
+#else
+#include "lookback_wide.glsl"
 #endif
 
 void publish_total(const uint tile, const Element total) {

@@ -7,8 +7,10 @@
 //
 // State and value share one word, so relaxed atomics are enough: whoever sees the state sees the value (thesis 4.6,
 // one-field descriptor). No fence is needed on the lookback path, because nothing else is passed between workgroups.
-// Loads are atomic: a plain load could be hoisted out of a polling loop.
+// Loads are atomic and volatile: others could be hoisted out of a polling loop.
 // STATE_STRIDE: words from one state to the next, 1 being the densest.
+
+#define POLLED (gl_SemanticsRelaxed | gl_SemanticsVolatile)
 
 const uint INVALID = 0u;    // nothing published in this call
 const uint AGGREGATE = 1u;  // the value is the total of the tile
@@ -28,5 +30,5 @@ void publish(const uint tile, const uint state, const Element value) {
 
 StateWord load_state(const uint tile) {
     TileStates states = TileStates(params.states_address);
-    return atomicLoad(states.at[tile * STATE_STRIDE], gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+    return atomicLoad(states.at[tile * STATE_STRIDE], gl_ScopeDevice, gl_StorageSemanticsNone, POLLED);
 }

@@ -173,6 +173,7 @@ pub fn unit_of(selector: &str) -> anyhow::Result<usize> {
 const BUILT_IN_SPACES: &[(&str, &str)] = &[
     ("thesis", include_str!("../../../../configs/thesis.toml")),
     ("quick", include_str!("../../../../configs/quick.toml")),
+    ("full", include_str!("../../../../configs/full.toml")),
 ];
 
 /// A space by name, or from a file: anything with a slash or the ending `.toml`.
