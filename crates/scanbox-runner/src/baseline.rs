@@ -158,6 +158,11 @@ impl Baseline {
         })
     }
 
+    /// Leaves all of its subjects out but these.
+    pub fn keep(&mut self, subjects: &[String]) {
+        self.greeting.subjects.retain(|subject| subjects.contains(&subject.name));
+    }
+
     /// What it said first.
     #[must_use]
     pub fn greeting(&self) -> &Greeting {

@@ -107,6 +107,8 @@ pub struct BenchWork {
     pub origin: Origin,
     /// Programs that take part.
     pub baselines: Vec<PathBuf>,
+    /// Their subjects that take part; empty: all.
+    pub baseline_subjects: Vec<String>,
     /// How long one answer of theirs may take.
     pub timeout: Duration,
 }
@@ -335,9 +337,12 @@ fn bench(work: BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> any
     };
     let mut baselines = Vec::new();
     for path in &work.baselines {
-        let baseline = Baseline::start(path, work.timeout)
+        let mut baseline = Baseline::start(path, work.timeout)
             .map_err(|failure| anyhow::anyhow!("{}", failure.reason))
             .context("a --baseline cannot take part")?;
+        if !work.baseline_subjects.is_empty() {
+            baseline.keep(&work.baseline_subjects);
+        }
         send(&Report::Greeted(baseline.greeting().clone()))?;
         baselines.push(baseline);
     }

@@ -89,6 +89,10 @@ pub struct BenchArgs {
     #[arg(long, value_name = "PROGRAM")]
     baseline: Vec<PathBuf>,
 
+    /// Of the baselines, only these subjects, for example cub-scan,cuda-memcpy [default: all that they have]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "baseline")]
+    baseline_subjects: Vec<String>,
+
     /// The file to write [default: results/bench/DEVICE.csv]
     #[arg(long, visible_alias = "output", value_name = "FILE.csv")]
     out: Option<PathBuf>,
@@ -161,6 +165,7 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
             kernel_hash: kernel_hash.clone(),
         },
         baselines: args.baselines()?,
+        baseline_subjects: args.baseline_subjects.clone(),
         timeout: args.timeout,
     };
     let started_utc = now_utc();

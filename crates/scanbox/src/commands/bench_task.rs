@@ -37,6 +37,8 @@ pub struct BenchSettings {
     pub origin: Origin,
     /// Programs that take part.
     pub baselines: Vec<PathBuf>,
+    /// Their subjects that take part; empty: all.
+    pub baseline_subjects: Vec<String>,
     /// How long one block, or one answer of a baseline, may take.
     pub timeout: Duration,
 }
@@ -138,7 +140,7 @@ impl<'a> BenchTask<'a> {
 
 impl Task for BenchTask<'_> {
     fn work(&self, one_by_one: bool) -> Work {
-        let BenchSettings { caches, rounds, seed, protocol, origin, baselines, timeout } =
+        let BenchSettings { caches, rounds, seed, protocol, origin, baselines, baseline_subjects, timeout } =
             self.settings.clone();
         let sizes = self.left.iter().map(|(n, entrants)| (*n, entrants.clone())).collect();
         Work::Bench(BenchWork {
@@ -150,6 +152,7 @@ impl Task for BenchTask<'_> {
             one_by_one,
             origin,
             baselines,
+            baseline_subjects,
             timeout,
         })
     }

@@ -285,6 +285,7 @@ fn confirm_leaders(
         // Within the same second it is not the run before.
         origin: Origin { run_id: format!("{}-confirm", run_id()), ..origin(kernel_hash) },
         baselines: Vec::new(),
+        baseline_subjects: Vec::new(),
         timeout: args.timeout,
     };
     let told =
