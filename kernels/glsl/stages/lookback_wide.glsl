@@ -2,8 +2,8 @@
 // several descriptors per invocation. The window is LOOKBACK_WIDTH rows of as many tiles as a subgroup has invocations; all
 // loads of an invocation are under way together, and only an invocation that blocks the others looks again.
 //
-// The words of an invocation stand a row apart, not side by side: an NVIDIA driver joins neighbouring atomic loads to one
-// that is served from a cache, and then waits for ever (seen on an H200, driver 580.159).
+// The words of an invocation stand a row apart. Side by side, as one vector, they made an NVIDIA H200 (driver 580.159) wait
+// for ever: what the loads returned did not change any more.
 // Result valid in: all invocations of the subgroup.
 
 const uint WINDOW = SUBGROUP_SIZE * LOOKBACK_WIDTH;
