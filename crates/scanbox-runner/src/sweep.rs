@@ -276,7 +276,8 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let start = Instant::now();
         let sizes: BTreeSet<u64> = self.job.copy_sizes.clone();
         let loaded = self.backend.loaded_elements();
-        for n in sizes.into_iter().filter(|&n| n <= loaded) {
+        // The largest first: an idle device raises its clocks on them.
+        for n in sizes.into_iter().rev().filter(|&n| n <= loaded) {
             if self.should_stop().is_some() {
                 break;
             }

@@ -58,7 +58,7 @@ pub struct BenchTask<'a> {
     settings: BenchSettings,
     input: Input,
     /// Rows that have come.
-    rows: HashSet<(String, u64, Option<Cache>)>,
+    rows: HashSet<(String, String, u64, Option<Cache>)>,
     /// Workers that were ended from outside while they ran a subject.
     ended: HashMap<(String, u64), u32>,
     /// What the baselines said about themselves.
@@ -98,7 +98,9 @@ impl<'a> BenchTask<'a> {
 
     fn row(&mut self, record: Record) -> anyhow::Result<()> {
         // A size that is measured again has some of its rows already.
-        if !self.rows.insert((record.config_id.clone(), record.n_elements, record.cache)) {
+        // Two versions of a baseline have subjects of the same name.
+        let version = record.subject_version.clone();
+        if !self.rows.insert((record.config_id.clone(), version, record.n_elements, record.cache)) {
             return Ok(());
         }
         if record.status != Status::Ok {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use scanbox_analysis::bench::{Heat, Place};
 use scanbox_model::metadata::Metadata;
-use scanbox_model::record::{Cache, Clock, Record, TimeStats};
+use scanbox_model::record::{Cache, Clock, Record, Selection, TimeStats};
 use scanbox_model::units::size_label;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::COPY_SUBJECT;
@@ -192,6 +192,15 @@ impl Report<'_> {
     }
 }
 
+/// What a subject is called: a baseline with its version, since two versions have subjects of the same name.
+pub fn title(record: &Record) -> String {
+    let version = record.subject_version.rsplit(' ').next().unwrap_or_default();
+    match record.selection.contains(&Selection::Baseline) {
+        true => format!("{} {version}", record.config_id),
+        false => record.config_id.clone(),
+    }
+}
+
 fn grid(heats: &[&Heat<'_>]) -> Grid {
     let mut grid = Grid::new([
         Column::numbers("size"),
@@ -222,7 +231,7 @@ fn grid(heats: &[&Heat<'_>]) -> Grid {
             let span = record.time(Clock::Span).map(|time| time.median_ns as f64 / 1e3);
             grid.push([
                 size.take().unwrap_or_default(),
-                if own_copy { COPY_SUBJECT.to_owned() } else { record.config_id.clone() },
+                if own_copy { COPY_SUBJECT.to_owned() } else { title(record) },
                 if own_copy { String::new() } else { selection.join("+") },
                 format!("{:.2}", place.median_ns as f64 / 1e3),
                 format!("{:.1}", place.gbps),

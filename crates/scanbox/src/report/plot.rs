@@ -8,6 +8,8 @@ use scanbox_model::config::Reset;
 use scanbox_model::record::{Cache, Selection};
 use scanbox_runner::bench::COPY_SUBJECT;
 
+use super::bench::title;
+
 /// Points of the picture per panel.
 const PANEL: (u32, u32) = (1000, 560);
 const FONT: &str = "sans-serif";
@@ -66,7 +68,7 @@ fn names(place: &Place<'_>) -> Vec<String> {
         return vec![COPY_SUBJECT.to_owned()];
     }
     if record.selection.contains(&Selection::Baseline) {
-        return vec![record.subject.clone()];
+        return vec![title(record)];
     }
     let stateless = record.reset == Some(Reset::Fill);
     let name = |selection: &Selection| match selection {
