@@ -9,6 +9,7 @@ use scanbox_kernels::catalog;
 use scanbox_model::config::Config;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::filter::Filter;
+use scanbox_model::known_issues::{DeviceIssues, Expectation, Issue};
 use scanbox_model::record::Status;
 use scanbox_model::sizes::Sizes;
 use scanbox_runner::cases::{Circumstance, LeftOut, Pattern, Request, Selection};
@@ -152,11 +153,20 @@ pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
         deadline: args.budget.map(|budget| Instant::now() + budget),
         stop: &stop,
     };
-    let failure = |verdict: &Verdict| Failure::new(verdict, args, cli);
+    let failure = |verdict: &Verdict| {
+        let mut failure = Failure::new(verdict, args, cli);
+        let config: Option<Config> = verdict.config.parse().ok();
+        let judged = config.map(|config| judge(&issues, &config, &device, verdict.status));
+        if let Some(Expectation::Failed(issue)) = judged {
+            failure.reason = format!("{}; known issue {}", failure.reason, issue.id);
+        }
+        failure
+    };
     let remark = |verdict: &Verdict| failure(verdict).to_string();
     let mut task = VerifyTask::new(&selection.items, args.seed, args.fail_fast, &remark);
     let supervised = supervision.run(worker, &mut task);
     let results = task.end();
+    tell_unexpected_passes(&issues, &device, &selection, &results);
     let answer = Answer::new(&device, &selection, &results, supervised?, failure);
     let mut out = stdout().lock();
     match args.format {
@@ -195,6 +205,40 @@ impl VerifyArgs {
         let configs: BTreeSet<Config> =
             accepted.map(|config| Config { workgroups: None, ..config }).collect();
         Ok(configs.into_iter().collect())
+    }
+}
+
+/// What the known issues of the device say about how a config ended.
+fn judge<'a>(
+    issues: &'a DeviceIssues,
+    config: &Config,
+    device: &DeviceProfile,
+    status: Status,
+) -> Expectation<'a> {
+    issues.judge(config, &catalog::resolved(config, device), status)
+}
+
+/// Configs that passed although an issue says that they fail.
+fn tell_unexpected_passes(
+    issues: &DeviceIssues,
+    device: &DeviceProfile,
+    selection: &Selection,
+    results: &Results,
+) {
+    let failed: BTreeSet<&str> = results.failures.iter().map(|verdict| verdict.config.as_str()).collect();
+    let mut passed: Vec<(&Issue, u64)> = Vec::new();
+    for config in selection.configs().difference(&results.unfinished) {
+        if failed.contains(config.to_string().as_str()) {
+            continue;
+        }
+        let Expectation::Passed(issue) = judge(issues, config, device, Status::Ok) else { continue };
+        match passed.iter_mut().find(|(other, _)| other.id == issue.id) {
+            Some((_, configs)) => *configs += 1,
+            None => passed.push((issue, 1)),
+        }
+    }
+    for (issue, configs) in passed {
+        complain(&format!("configs passed: {}", known_issues::unexpected_pass(issue, configs)));
     }
 }
 
@@ -251,6 +295,9 @@ fn repeat(verdict: &Verdict, n: u64, args: &VerifyArgs, cli: &Cli) -> String {
     let mut words = vec!["scanbox".to_owned(), "verify".to_owned()];
     if let Some(kernels) = &cli.kernels {
         words.extend(["--kernels".to_owned(), kernels.display().to_string()]);
+    }
+    for guarantee in &cli.assume {
+        words.extend(["--assume".to_owned(), guarantee.to_string()]);
     }
     words.extend(["--device".to_owned(), args.device.clone(), verdict.config.clone()]);
     let input = Pattern::of(&verdict.input).to_string();
