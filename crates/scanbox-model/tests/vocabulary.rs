@@ -252,7 +252,10 @@ fn bad_spaces_say_where_and_why() {
     also("publish = []", &["`publish`", "the list is empty"]);
     also("tile_order = [\"robin\"]", &["robin", "round-robin"]);
     also("workgroups_per_unit = [65]", &["`workgroups_per_unit`", "65 is no number from 1 to 64"]);
-    also("workgroups_per_unit = [4]\nworkgroups = [16]", &["`workgroups_per_unit`", "a block has one of them"]);
+    also(
+        "workgroups_per_unit = [4]\nworkgroups = [16]",
+        &["`workgroups_per_unit`", "a block has one of them"],
+    );
     also("sizes = \"2^99\"", &["above 2^40"]);
     check("[64]", "\"subgroup\"", &["`workgroup_size`", "FROM..TO"]);
     check("[64]", "\"64..32\"", &["`workgroup_size`", "the list is empty"]);

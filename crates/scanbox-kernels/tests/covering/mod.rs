@@ -33,7 +33,7 @@ pub struct Numbers {
 
 impl Numbers {
     /// How many values each parameter has.
-    fn counts(&self) -> Values {
+    pub fn counts(&self) -> Values {
         [
             Family::VALUES.len(),
             Lookback::VALUES.len(),
@@ -119,12 +119,25 @@ impl Numbers {
                 numbers = (numbers + 7919) % all_numbers;
                 let values = place_values(stages + numbers * all_stages, &counts);
                 if runs(values) {
-                    found.push(values);
+                    found.push(self.marked(values, &counts));
                     left -= 1;
                 }
             }
         }
         found
+    }
+
+    /// The same values, but for parameters that a config does not have: theirs is one of its own there, so that a pair
+    /// with it counts for nothing else.
+    fn marked(&self, mut values: Values, counts: &Values) -> Values {
+        let config = self.config(values);
+        if config.kernel.lookback == Lookback::None {
+            values[STAGES + 3..STAGES + 7].copy_from_slice(&counts[STAGES + 3..STAGES + 7]);
+        }
+        if config.workgroups_per_unit.is_none() {
+            values[PARAMETERS - 1] = counts[PARAMETERS - 1];
+        }
+        values
     }
 }
 
