@@ -92,7 +92,10 @@ fn workgroups_that_fit_a_unit() {
     let residency = told(&read(BUILT_IN), h200()).1.unwrap();
     let check = |workgroup_size: u32, registers: u32, shared_bytes: u64, expected: u32| {
         let found = residency.workgroups_per_unit(workgroup_size, 32, registers, shared_bytes);
-        assert_eq!(found, expected, "{workgroup_size} invocations, {registers} registers, {shared_bytes} bytes");
+        assert_eq!(
+            found, expected,
+            "{workgroup_size} invocations, {registers} registers, {shared_bytes} bytes"
+        );
     };
     // By registers: 16,384 per partition, and a subgroup takes 32 times as many as an invocation, rounded up to 8.
     check(256, 64, 0, 4);
