@@ -235,8 +235,9 @@ fn what_a_rule_says_no_to() {
     size("pers.b64.vec4.two.sub.early.wg1024.u64", (1 << 32) - 256 - (1025 << 18), "index-32-bit");
     size("b1.vec4.par.rake.packed.wg64", (1 << 30) - 1, "");
     size("b1.vec4.par.rake.packed.wg64", 1 << 30, "packed-total");
-    size("b1.scalar.two.sub.wg32", 32 * 32 << 16, "");
-    size("b1.scalar.two.sub.wg32", (32 * 32 << 16) + 1, "group-words");
+    // 2^16 groups of 32 tiles of 32 elements.
+    size("b1.scalar.two.sub.wg32", 1 << 26, "");
+    size("b1.scalar.two.sub.wg32", (1 << 26) + 1, "group-words");
     for family in ["one", "redo"] {
         size(&format!("{family}.b4.vec4.none.sub.wg64"), 1 << 20, "");
         size(&format!("{family}.b4.vec4.none.sub.wg64"), (1 << 20) + 1, "family-size");
