@@ -185,7 +185,6 @@ fn kinds_of_plans_can_follow_each_other() {
         ("b1.vec4.two.sub.clean.wg64", 300_000),
         ("b1.vec4.par.rake.packed.clean.wg64", 20_000),
         (TWO_LEVEL, 60_000),
-        ("pers.b1.vec4.gather.sub.early.packed.clean.wg64.u1", 100_001),
         ("b1.vec4.par.rake.wg64", 299_999),
     ] {
         bench.check(label, n, &RANDOM);

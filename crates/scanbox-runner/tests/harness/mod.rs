@@ -34,7 +34,7 @@ impl Bench {
         let safe_devices = SafeDevices::from_toml(SAFE_DEVICES, "configs/safe_devices.toml").unwrap();
         let options = Options {
             // Enough for any case of these tests on a device that is busy, and an end to those that hang.
-            timeout: Duration::from_secs(60),
+            timeout: Duration::from_secs(30),
             validation: std::env::var_os("SCANBOX_VALIDATION").is_some_and(|on| on == "1"),
             // Of one workgroup this is true everywhere; tests start no more where it is not known how many fit.
             safe_devices: safe_devices.assuming([Guarantee::CoResidency]),
