@@ -3,7 +3,8 @@
 
 use proptest::prelude::*;
 use scanbox_model::config::{
-    BlockScan, Config, Kernel, LoadLayout, Lookback, Parameter, Reset, TileState, VectorWidth,
+    BackOff, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset,
+    TileOrder, TileState, VectorWidth,
 };
 use scanbox_model::filter::Filter;
 use scanbox_model::sizes::Sizes;
@@ -15,19 +16,46 @@ fn any_value<P: Parameter + std::fmt::Debug>() -> impl Strategy<Value = P> {
 }
 
 prop_compose! {
+    fn any_kernel()(
+        family in any_value::<Family>(),
+        (batch_size, lookback_width, state_stride) in (1u32..=64, 1u32..=8, 1u32..=16),
+        (vector_width, load_layout) in (any_value::<VectorWidth>(), any_value::<LoadLayout>()),
+        (lookback, block_scan) in (any_value::<Lookback>(), any_value::<BlockScan>()),
+        (tile_order, publish) in (any_value::<TileOrder>(), any_value::<Publish>()),
+        (rendezvous, back_off) in (any_value::<Rendezvous>(), any_value::<BackOff>()),
+        (tile_state, reset) in (any_value::<TileState>(), any_value::<Reset>()),
+    ) -> Kernel {
+        Kernel {
+            family,
+            batch_size,
+            vector_width,
+            lookback,
+            block_scan,
+            load_layout,
+            tile_order,
+            publish,
+            rendezvous,
+            lookback_width,
+            back_off,
+            state_stride,
+            tile_state,
+            reset,
+        }
+    }
+}
+
+prop_compose! {
     fn any_config()(
-        batch_size in 1u32..=64,
-        vector_width in any_value::<VectorWidth>(),
-        lookback in any_value::<Lookback>(),
-        block_scan in any_value::<BlockScan>(),
-        load_layout in any_value::<LoadLayout>(),
-        tile_state in any_value::<TileState>(),
-        reset in any_value::<Reset>(),
+        kernel in any_kernel(),
         workgroup_size in 1u32..=4096,
-        workgroups in prop::option::of(1u32..=1 << 30),
+        // A launch shape fixes the size, or says how many workgroups each unit gets, or neither.
+        (workgroups, workgroups_per_unit) in prop_oneof![
+            Just((None, None)),
+            (1u32..=1 << 30).prop_map(|count| (Some(count), None)),
+            (1u32..=64).prop_map(|count| (None, Some(count))),
+        ],
     ) -> Config {
-        let kernel = Kernel { batch_size, vector_width, lookback, block_scan, load_layout, tile_state, reset };
-        Config { kernel, workgroup_size, workgroups }
+        Config { kernel, workgroup_size, workgroups, workgroups_per_unit }
     }
 }
 
@@ -86,6 +114,27 @@ fn labels() {
     check("b4294967295.vec4.par.rake.wg256", Some("batch size"));
     check("b4.vec4.par.rake.wg4097", Some("workgroup size"));
     check("b4.vec4.par.rake.wg256.g1073741825", Some("expected the end, found `g1073741825`"));
+    // Every part at once, in its order.
+    check(
+        "pers.b3.vec4.two.sub.striped.robin.early.flags.width8.backoff.stride16.word64.clean.wg96.u4",
+        None,
+    );
+    check("one.b7.vec4.none.sub.wg1024", None);
+    check("redo.b1.scalar.none.sub.direct.wg32", None);
+    check("b4.vec4.par.sub.wgid.width2.pause.wg64", None);
+    // Defaults are not written out.
+    check("chained-scan.b4.vec4.par.rake.wg256", Some("batch size"));
+    for tag in ["transposed", "ticket", "after-scan", "barrier", "width1", "none", "stride1", "auto"] {
+        check(&format!("b4.vec4.par.rake.{tag}.wg256"), Some(&format!("found `{tag}`")));
+    }
+    check("b4.vec4.par.rake.width9.wg256", Some("found `width9`"));
+    check("b4.vec4.par.rake.width02.wg256", Some("found `width02`"));
+    check("b4.vec4.par.rake.stride17.wg256", Some("found `stride17`"));
+    check("b4.vec4.par.sub.early.striped.wg256", Some("found `striped`"));
+    check("b4.vec4.par.rake.wg256.g4.u4", Some("expected the end, found `u4`"));
+    check("b4.vec4.par.rake.wg256.u0", Some("expected the end, found `u0`"));
+    check("b4.vec4.par.rake.wg256.u65", Some("expected the end, found `u65`"));
+    check("b4.vec4.par.rake.u4", Some("workgroup size"));
 }
 
 #[test]
@@ -149,6 +198,17 @@ fn filters() {
         label,
         true,
     );
+    check(
+        "tile_order=ticket,publish=after-scan,rendezvous=barrier,lookback_width=1,back_off=none,state_stride=1",
+        label,
+        true,
+    );
+    check("workgroups_per_unit=4", label, false);
+    let label = "pers.b3.vec4.two.sub.striped.robin.early.flags.backoff.stride16.clean.wg96.u4";
+    check("workgroups_per_unit=4,batch_size=3,family=persistent,lookback=two-level", label, true);
+    check("tile_order=round-robin,publish=before-scan,rendezvous=flags,back_off=exponential", label, true);
+    check("state_stride=1|8", label, false);
+    check("reset=clean,load_layout=striped,lookback_width=1", label, true);
     for (bad, part) in
         [("", "has no `=`"), ("colour=red", "there is no parameter `colour`"), ("reset=", "empty value")]
     {
@@ -182,8 +242,21 @@ fn bad_spaces_say_where_and_why() {
     check("lookback", "lookbak", &["line 9", "unknown field `lookbak`"]);
     check("[\"parallel\"]", "[\"diagonal\"]", &["line 9", "diagonal", "sequential"]);
     check("[1]", "[]", &["block 1", "`batch_size`", "the list is empty"]);
-    check("[1]", "[3]", &["`batch_size`", "3 is no power of two"]);
+    check("[1]", "[0]", &["`batch_size`", "0 is no number from 1 to 64, so no device can do it"]);
+    check("[1]", "[3, 65]", &["`batch_size`", "65 is no number"]);
     check("[64]", "[65536]", &["`workgroup_size`", "65536", "no device can do it"]);
+    let also = |line: &str, parts: &[&str]| check("batch_size", &format!("{line}\nbatch_size"), parts);
+    also("lookback_width = [1, 9]", &["`lookback_width`", "9 is no number from 1 to 8"]);
+    also("state_stride = [32]", &["`state_stride`", "32 is no number from 1 to 16"]);
+    also("state_stride = []", &["`state_stride`", "the list is empty"]);
+    also("publish = []", &["`publish`", "the list is empty"]);
+    also("tile_order = [\"robin\"]", &["robin", "round-robin"]);
+    also("workgroups_per_unit = [65]", &["`workgroups_per_unit`", "65 is no number from 1 to 64"]);
+    also(
+        "workgroups_per_unit = [4]\nworkgroups = [16]",
+        &["`workgroups_per_unit`", "a block has one of them"],
+    );
+    also("sizes = \"2^99\"", &["above 2^40"]);
     check("[64]", "\"subgroup\"", &["`workgroup_size`", "FROM..TO"]);
     check("[64]", "\"64..32\"", &["`workgroup_size`", "the list is empty"]);
     check("2^12", "2^99", &["line 3", "above 2^40"]);

@@ -322,6 +322,8 @@ pub fn boundary_sizes(config: &Config, device: &DeviceProfile, thorough: bool) -
 
 #[cfg(test)]
 mod tests {
+    use scanbox_model::safe_devices::Guarantee;
+
     use super::*;
     use crate::backend::Backend;
     use crate::replay::{Replay, Script};
@@ -368,6 +370,21 @@ mod tests {
         assert_eq!(sizes.last(), Some(&(window + tile + 1)), "one tile more than a window, and one element");
         let thorough = boundary_sizes(&config, &device(32, true), true);
         assert!(thorough.is_superset(&sizes) && thorough.len() > 3 * sizes.len());
+    }
+
+    #[test]
+    fn windows_and_rounds_are_those_of_the_lookback() {
+        let check = |label: &str, tiles: u64| {
+            let (config, device) = (config(label), device(8, true));
+            let tile = config.tile_elements();
+            let sizes = boundary_sizes(&config, &device, false);
+            assert_eq!(sizes.last(), Some(&((tiles + 1) * tile + 1)), "{label}");
+        };
+        check("b16.vec4.par.rake.wg256", 8);
+        check("b16.vec4.par.rake.width3.wg256", 3 * 8);
+        check("b16.vec4.two.rake.wg256", 32);
+        // Three rounds of two workgroups for each of 16 units.
+        check("pers.b16.vec4.two.sub.early.wg256.u2", 3 * 2 * 16);
     }
 
     #[test]
@@ -446,11 +463,25 @@ mod tests {
         assert_eq!(garbage("b1.vec4.par.rake.wg64"), Some(Garbage::InTileStates(6)));
         assert_eq!(garbage("b1.vec4.par.rake.fill.wg64"), Some(Garbage::Unnoticed(6)));
         assert_eq!(garbage("b1.vec4.par.rake.packed.wg64"), Some(Garbage::Unnoticed(6)));
+        assert_eq!(garbage("b1.vec4.two.sub.wg64"), Some(Garbage::InTileStates(6)));
+        assert_eq!(garbage("b1.vec4.par.rake.clean.wg64"), None);
+        assert_eq!(garbage("b1.vec4.par.rake.packed.clean.wg64"), None);
+        for stateless in ["one.b1.vec4.none.rake.wg64", "redo.b1.vec4.none.rake.wg64"] {
+            assert_eq!(garbage(stateless), None);
+            assert_eq!(Circumstance::NewMemory.garbage(&plan(stateless)), None);
+        }
         let plan = plan("b1.vec4.par.rake.wg64");
         assert_eq!(Circumstance::NewMemory.garbage(&plan), Some(Garbage::InNewMemory(10)));
         assert_eq!(Circumstance::Again.garbage(&plan), None);
         assert_eq!(Circumstance::Surplus.plan(&plan, &device).passes[0].workgroups, 4 + 13);
         assert_eq!(Circumstance::Garbage.plan(&plan, &device), plan);
+        // Where all workgroups have to run at the same time there are no more than fit.
+        let device = DeviceProfile { guarantees: vec![Guarantee::CoResidency], ..device };
+        for (order, more) in [("", 13), ("robin.", 0)] {
+            let label = format!("pers.b1.vec4.two.sub.{order}early.wg64.u1");
+            let plan = catalog::plan(&config(&label), 1000, &device).unwrap();
+            assert_eq!(Circumstance::Surplus.plan(&plan, &device).passes[0].workgroups, 4 + more, "{label}");
+        }
     }
 
     #[test]

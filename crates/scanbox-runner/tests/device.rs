@@ -165,6 +165,33 @@ fn plans_of_different_formats_can_alternate() {
 }
 
 #[test]
+fn kinds_of_plans_can_follow_each_other() {
+    let Some(mut bench) = Bench::new() else { return };
+    const TWO_LEVEL: &str = "b1.vec4.two.sub.wg64";
+    // The two levels come back with fewer and with more groups of tiles than the call before has left, and with others in
+    // between that leave the sums of groups alone, clear them, or put something else there.
+    for (label, n) in [
+        ("b1.vec4.par.rake.wg64", 40_000),
+        (TWO_LEVEL, 100_001),
+        ("b1.vec4.two.sub.clean.wg64", 50_000),
+        ("b1.vec4.two.sub.fill.wg64", 70_000),
+        ("pers.b1.vec4.two.sub.early.wg64.u1", 99_999),
+        (TWO_LEVEL, 9_000),
+        (TWO_LEVEL, 300_000),
+        ("b1.vec4.par.rake.wg64", 40_000),
+        ("pers.b1.vec4.two.sub.early.wg64.u1", 20_000),
+        (TWO_LEVEL, 250_001),
+        ("b1.vec4.par.rake.packed.clean.wg64", 300_000),
+        ("b1.vec4.two.sub.clean.wg64", 300_000),
+        ("b1.vec4.par.rake.packed.clean.wg64", 20_000),
+        (TWO_LEVEL, 60_000),
+        ("b1.vec4.par.rake.wg64", 299_999),
+    ] {
+        bench.check(label, n, &RANDOM);
+    }
+}
+
+#[test]
 fn garbage_in_scratch_memory_does_no_harm() {
     let Some(mut bench) = Bench::new() else { return };
     for label in ["b1.vec4.par.rake.wg64", "b1.vec4.par.rake.packed.wg64"] {
@@ -184,22 +211,30 @@ fn garbage_in_scratch_memory_does_no_harm() {
 #[test]
 fn epochs_and_tickets_wrap() {
     let Some(mut bench) = Bench::new() else { return };
-    const LABEL: &str = "b1.vec4.par.rake.wg64";
-    let config: Config = LABEL.parse().unwrap();
-    let Ok(plan) = catalog::plan(&config, 50_000, bench.device().profile()) else { return };
-    bench.check(LABEL, 50_000, &RANDOM);
-    bench.device().ledger_mut().forget();
-    bench.check(LABEL, 50_000, &RANDOM);
-    // The last two epochs before they begin again; the ticket in memory is what the account says.
-    let calls = 6;
-    let ledger = bench.device().ledger_mut();
-    let before = ledger.clone();
-    let ticket = ledger.turn(&plan.scratch, 0).ticket_base;
-    *ledger = before;
-    ledger.advance_to((1 << 30) - 3, ticket);
-    let intervals = bench.device().time(&plan, calls, 3).unwrap();
-    assert_eq!(intervals.len(), 3);
-    bench.check(LABEL, 50_000, &RANDOM);
+    for label in ["b1.vec4.par.rake.wg64", "b1.vec4.two.sub.wg64", "pers.b1.vec4.two.sub.early.wg64.u1"] {
+        let config: Config = label.parse().unwrap();
+        let Ok(plan) = catalog::plan(&config, 50_000, bench.device().profile()) else { continue };
+        bench.check(label, 50_000, &RANDOM);
+        bench.device().ledger_mut().forget();
+        bench.check(label, 50_000, &RANDOM);
+        // The last two epochs before they begin again; the ticket in memory is what the account says.
+        let close_to_the_end = |bench: &mut Bench| {
+            let ledger = bench.device().ledger_mut();
+            let before = ledger.clone();
+            let ticket = ledger.turn(&plan.scratch, 0).ticket_base;
+            *ledger = before;
+            ledger.advance_to((1 << 30) - 3, ticket);
+        };
+        close_to_the_end(&mut bench);
+        let calls = 6;
+        let intervals = bench.device().time(&plan, calls, 3).unwrap();
+        assert_eq!(intervals.len(), 3);
+        bench.check(label, 50_000, &RANDOM);
+        // Call by call, with more groups of tiles before the end than after it.
+        close_to_the_end(&mut bench);
+        bench.check(label, 90_000, &RANDOM);
+        bench.check(label, 50_000, &RANDOM);
+    }
 }
 
 #[test]

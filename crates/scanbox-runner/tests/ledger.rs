@@ -1,57 +1,131 @@
 //! The bookkeeping of the scratch memory, against a model of the memory itself.
 
-use proptest::prelude::*;
-use scanbox_kernels::plan::{Scratch, ScratchFormat};
-use scanbox_runner::ledger::Ledger;
+use std::collections::BTreeSet;
 
-fn scratch(format: ScratchFormat, fill_each_call: bool) -> Scratch {
-    Scratch { bytes: 1024, format, fill_each_call }
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+use scanbox_kernels::plan::{Content, Scratch};
+use scanbox_runner::ledger::{Ledger, Turn};
+
+fn scratch(content: Content, groups: u32) -> Scratch {
+    Scratch { bytes: 1024, content, groups }
+}
+
+/// What the scratch memory holds.
+#[derive(Debug)]
+struct Memory {
+    /// Whether anything may stand anywhere.
+    unknown: bool,
+    ticket: u32,
+    /// The epochs of the tile states, wherever they stand.
+    tags: BTreeSet<u32>,
+    /// How many words at the beginning of each bank of group sums are not zero.
+    banks: [u32; 2],
+}
+
+impl Memory {
+    const CLEARED: Self = Self { unknown: false, ticket: 0, tags: BTreeSet::new(), banks: [0; 2] };
+
+    /// A call that takes a turn: what it has to find, and what it leaves.
+    fn call(&mut self, scratch: &Scratch, tickets: u32, turn: &Turn) -> Result<(), TestCaseError> {
+        prop_assert!(turn.bank < 2);
+        if turn.adopt {
+            *self = Self::CLEARED;
+        }
+        match scratch.content {
+            Content::None => prop_assert!(!turn.adopt, "memory of others is left alone"),
+            Content::Anything => {
+                prop_assert!(!turn.adopt, "the call clears what it uses itself");
+                // In cleared memory every word has the tag 0.
+                prop_assert!(turn.epoch != 0 && turn.ticket_base == 0 && turn.stale_groups == 0);
+                self.unknown = true;
+            }
+            Content::Zeros => {
+                prop_assert!(!self.unknown && self.ticket == 0 && self.tags.is_empty(), "{self:?}");
+                prop_assert_eq!(self.banks, [0; 2]);
+                prop_assert!(turn.epoch != 0 && turn.ticket_base == 0 && turn.stale_groups == 0);
+            }
+            Content::Tagged => {
+                prop_assert!(!self.unknown, "nobody has cleared what an earlier call left");
+                prop_assert!((1..1 << 30).contains(&turn.epoch));
+                prop_assert!(self.tags.insert(turn.epoch), "epoch {} came before", turn.epoch);
+                prop_assert_eq!(turn.ticket_base, self.ticket);
+                self.ticket = self.ticket.wrapping_add(tickets);
+                if scratch.groups > 0 {
+                    let [own, other] = [turn.bank, 1 - turn.bank].map(|bank| bank as usize);
+                    prop_assert_eq!(self.banks[own], 0, "bank {} has sums of an earlier call", own);
+                    prop_assert!(turn.stale_groups >= self.banks[other], "{turn:?} on {self:?}");
+                    self.banks[own] = scratch.groups;
+                    self.banks[other] = 0;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn any_scratch() -> impl Strategy<Value = Scratch> {
+    let tagged = prop_oneof![Just(0), 1u32..1 << 16].prop_map(|groups| scratch(Content::Tagged, groups));
+    prop_oneof![
+        1 => Just(Scratch::NONE),
+        1 => Just(scratch(Content::Anything, 3)),
+        1 => Just(scratch(Content::Zeros, 3)),
+        7 => tagged,
+    ]
 }
 
 proptest! {
-    /// Whatever is called in whatever order: no call sees a tag of an earlier call, a word of another format, or a
-    /// ticket other than the one it expects.
+    /// Whatever is called in whatever order: no call sees a tag of an earlier call, a ticket other than the one it
+    /// expects, or a sum in its bank of group sums.
     #[test]
     fn no_call_sees_what_an_earlier_one_left(
         start in (1u32 << 30) - 40..(1 << 30) - 1,
-        calls in prop::collection::vec((any::<bool>(), any::<bool>(), 1u32..u32::MAX, any::<bool>()), 1..200),
+        calls in prop::collection::vec((any_scratch(), 1u32..u32::MAX, prop::bool::weighted(0.05)), 1..200),
     ) {
-        let mut ledger = Ledger::default();
-        // The model: the ticket, the format of the words, and the tags that may stand among them.
-        let turn = ledger.turn(&scratch(ScratchFormat::Word64, false), 1);
+        let (mut ledger, mut memory) = (Ledger::default(), Memory { unknown: true, ..Memory::CLEARED });
+        let first = scratch(Content::Tagged, 0);
+        let turn = ledger.turn(&first, 0);
         prop_assert!(turn.adopt, "fresh memory is adopted");
+        memory.call(&first, 0, &turn)?;
+        // Close to the last epoch.
         ledger.advance_to(start, 0);
-        let (mut ticket, mut format, mut tags) = (0u32, ScratchFormat::Word64, vec![start]);
-        for (packed, fill, workgroups, forget) in calls {
+        memory.tags.insert(start);
+        for (scratch, tickets, forget) in calls {
             if forget {
                 ledger.forget();
+                memory.unknown = true;
             }
-            let kind = if packed { ScratchFormat::Packed } else { ScratchFormat::Word64 };
-            let turn = ledger.turn(&scratch(kind, fill || packed), workgroups);
-            if turn.adopt {
-                ticket = 0;
-                tags = vec![0];
-                format = kind;
-            }
-            prop_assert_eq!(format, kind);
-            if fill || packed {
-                // The part of the memory that this call reads is cleared; the rest keeps its tags.
-                ticket = 0;
-            } else {
-                prop_assert!(!tags.contains(&turn.epoch), "epoch {} came before", turn.epoch);
-            }
-            prop_assert!(turn.epoch < 1 << 30);
-            prop_assert_eq!(turn.ticket_base, ticket);
-            tags.push(turn.epoch);
-            ticket = ticket.wrapping_add(workgroups);
+            let turn = ledger.turn(&scratch, tickets);
+            memory.call(&scratch, tickets, &turn)?;
         }
     }
+}
+
+#[test]
+fn memory_is_adopted_no_more_often_than_needed() {
+    let mut ledger = Ledger::default();
+    let mut check = |content, groups, adopts| {
+        let turn = ledger.turn(&scratch(content, groups), 5);
+        assert_eq!(turn.adopt, adopts, "{content:?}");
+        turn
+    };
+    check(Content::Tagged, 0, true);
+    assert_eq!(check(Content::Tagged, 7, false).stale_groups, 0);
+    check(Content::Tagged, 0, false);
+    check(Content::None, 0, false);
+    assert_eq!(check(Content::Tagged, 3, false).stale_groups, 7);
+    assert_eq!(check(Content::Tagged, 2, false).ticket_base, 20);
+    check(Content::Zeros, 0, true);
+    check(Content::Zeros, 0, false);
+    check(Content::Anything, 0, false);
+    check(Content::Zeros, 0, true);
+    assert_eq!(check(Content::Tagged, 3, true).stale_groups, 0);
 }
 
 #[test]
 fn plans_without_scratch_memory_leave_it_alone() {
     let mut ledger = Ledger::default();
     let before = ledger.clone();
-    assert!(!ledger.turn(&scratch(ScratchFormat::None, false), 5).adopt);
+    assert!(!ledger.turn(&Scratch::NONE, 5).adopt);
     assert_eq!(ledger, before);
 }

@@ -13,9 +13,10 @@ use std::fs;
 use std::path::Path;
 
 use harness::Bench;
+use scanbox_kernels::catalog::GROUP_TILES;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::{
-    Binding, Expected, Pass, Plan, Scratch, ScratchFormat, Shader, TICKET_BYTES, Word,
+    Binding, Content, Expected, Pass, Plan, STATES_OFFSET, Scratch, Shader, TICKET_BYTES, Word,
 };
 use scanbox_kernels::reference::{Input, InputKind};
 use scanbox_model::device::DeviceProfile;
@@ -47,19 +48,46 @@ fn copy_folder(from: &Path, to: &Path) {
 }
 
 /// Which alternative of each stage a test shader has.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Choice {
     workgroup_size: u32,
     block_scan: u32,
+    publish: u32,
     tile_state: u32,
     lookback: u32,
+    lookback_width: u32,
+    back_off: u32,
+    state_stride: u32,
 }
 
 const RAKING: u32 = 0;
 const BLELLOCH: u32 = 1;
+const SUBGROUP: u32 = 2;
+const AFTER_SCAN: u32 = 0;
+const BEFORE_SCAN: u32 = 1;
 const WORD64: u32 = 0;
 const PACKED: u32 = 1;
-const LOOKBACKS: [u32; 2] = [0, 1];
+const SEQUENTIAL: u32 = 0;
+const PARALLEL: u32 = 1;
+const GATHER: u32 = 2;
+const TWO_LEVEL: u32 = 3;
+const RESET_FILL: u32 = 0;
+const RESET_EPOCH: u32 = 1;
+
+impl Default for Choice {
+    fn default() -> Self {
+        Self {
+            workgroup_size: 0,
+            block_scan: RAKING,
+            publish: AFTER_SCAN,
+            tile_state: WORD64,
+            lookback: SEQUENTIAL,
+            lookback_width: 1,
+            back_off: 0,
+            state_stride: 1,
+        }
+    }
+}
 
 impl Choice {
     fn shader(&self, root: &'static str, device: &DeviceProfile) -> Shader {
@@ -75,8 +103,16 @@ impl Choice {
                 ("LOAD_LAYOUT", 0),
                 ("TRANSPOSE_ROUNDS", 1),
                 ("BLOCK_SCAN", self.block_scan),
-                ("TILE_STATE", self.tile_state),
+                ("UNIFORM_FLOW", u32::from(device.uniform_control_flow)),
                 ("LOOKBACK", self.lookback),
+                ("LOOKBACK_WIDTH", self.lookback_width),
+                ("TILE_ORDER", 0),
+                ("PUBLISH", self.publish),
+                ("RENDEZVOUS", 0),
+                ("BACK_OFF", self.back_off),
+                ("TILE_STATE", self.tile_state),
+                ("STATE_STRIDE", self.state_stride),
+                ("RESET", if self.tile_state == PACKED { RESET_FILL } else { RESET_EPOCH }),
             ],
             workgroup_size: self.workgroup_size,
             subgroup_size: device.subgroup_size,
@@ -92,18 +128,21 @@ impl Choice {
         result: Expected,
         device: &DeviceProfile,
     ) -> Plan {
-        let packed = self.tile_state == PACKED;
-        let state_bytes = if packed { 4 } else { 8 };
-        let words = [&[Word::Value(n as u32), Word::Epoch, Word::TicketBase], more].concat();
+        let (content, state_bytes, states_offset) = match self.tile_state {
+            PACKED => (Content::Anything, 4, TICKET_BYTES),
+            _ => (Content::Tagged, 8, STATES_OFFSET),
+        };
+        let turn = [Word::Epoch, Word::TicketBase, Word::Bank, Word::StaleGroups];
+        let words = [&[Word::Value(n as u32)], &turn[..], more].concat();
         Plan {
             label: format!("{root} {self:?}"),
             n,
             bytes_moved: 8 * n,
             result,
             scratch: Scratch {
-                bytes: TICKET_BYTES + n * state_bytes,
-                format: if packed { ScratchFormat::Packed } else { ScratchFormat::Word64 },
-                fill_each_call: packed,
+                bytes: states_offset + n * u64::from(self.state_stride) * state_bytes,
+                content,
+                groups: if self.lookback == TWO_LEVEL { n.div_ceil(GROUP_TILES) as u32 } else { 0 },
             },
             passes: vec![Pass {
                 shader: self.shader(root, device),
@@ -112,10 +151,13 @@ impl Choice {
                     Binding::Output,
                     Binding::Scratch(0),
                     Binding::Scratch(TICKET_BYTES),
+                    Binding::Scratch(states_offset),
                 ],
                 words,
                 // Some of them find no tile left.
                 workgroups: n + 3,
+                tickets: Some(0),
+                co_resident: false,
             }],
         }
     }
@@ -142,11 +184,11 @@ fn workgroup_sizes(device: &DeviceProfile) -> Vec<u32> {
     sizes.take_while(|&size| size <= device.max_workgroup_size).collect()
 }
 
-fn check_block_scan(block_scan: u32, workgroup_sizes: impl Fn(&DeviceProfile) -> Vec<u32>) {
+fn check_block_scan(block_scan: u32, publish: u32, workgroup_sizes: impl Fn(&DeviceProfile) -> Vec<u32>) {
     let Some(mut bench) = Bench::new(compiler) else { return };
     let profile = bench.device().profile().clone();
     for workgroup_size in workgroup_sizes(&profile) {
-        let choice = Choice { workgroup_size, block_scan, ..Choice::default() };
+        let choice = Choice { workgroup_size, block_scan, publish, ..Choice::default() };
         let size = u64::from(workgroup_size);
         for n in [1, 2, size / 2, size - 1, size] {
             let plan = Plan {
@@ -154,12 +196,14 @@ fn check_block_scan(block_scan: u32, workgroup_sizes: impl Fn(&DeviceProfile) ->
                 n,
                 bytes_moved: 8 * n,
                 result: Expected::Scan,
-                scratch: Scratch { bytes: 0, format: ScratchFormat::None, fill_each_call: false },
+                scratch: Scratch::NONE,
                 passes: vec![Pass {
                     shader: choice.shader("test_block_scan.comp", &profile),
                     bindings: vec![Binding::Input, Binding::Output],
                     words: vec![Word::Value(n as u32)],
                     workgroups: 1,
+                    tickets: None,
+                    co_resident: false,
                 }],
             };
             for kind in [InputKind::Random, InputKind::Ones, InputKind::Maximum] {
@@ -169,18 +213,31 @@ fn check_block_scan(block_scan: u32, workgroup_sizes: impl Fn(&DeviceProfile) ->
     }
 }
 
+/// Multiples of the subgroup size that are no power of two too.
+fn all_workgroup_sizes(device: &DeviceProfile) -> Vec<u32> {
+    let odd = [3, 5].map(|subgroups| subgroups * device.subgroup_size);
+    [workgroup_sizes(device), odd.to_vec()].concat()
+}
+
 #[test]
 fn raking_scans_a_workgroup() {
-    // Multiples of the subgroup size that are no power of two too.
-    check_block_scan(RAKING, |device| {
-        let odd = [3, 5].map(|subgroups| subgroups * device.subgroup_size);
-        [workgroup_sizes(device), odd.to_vec()].concat()
-    });
+    check_block_scan(RAKING, AFTER_SCAN, all_workgroup_sizes);
 }
 
 #[test]
 fn blelloch_scans_a_workgroup() {
-    check_block_scan(BLELLOCH, workgroup_sizes);
+    check_block_scan(BLELLOCH, AFTER_SCAN, workgroup_sizes);
+}
+
+#[test]
+fn subgroups_scan_a_workgroup() {
+    // Up to more subgroups than one of them has invocations. All of it is unrolled, so few sizes are enough.
+    let some = |device: &DeviceProfile| {
+        let sizes = [1, 3, 8, device.subgroup_size + 1].map(|subgroups| subgroups * device.subgroup_size);
+        sizes.into_iter().filter(|&size| size <= device.max_workgroup_size).collect()
+    };
+    check_block_scan(SUBGROUP, AFTER_SCAN, some);
+    check_block_scan(SUBGROUP, BEFORE_SCAN, some);
 }
 
 /// The tile states that the device can do.
@@ -192,12 +249,34 @@ fn tile_states(device: &DeviceProfile) -> Vec<u32> {
 fn lookbacks_find_what_comes_before() {
     let Some(mut bench) = Bench::new(compiler) else { return };
     let profile = bench.device().profile().clone();
-    let window = u64::from(profile.subgroup_size);
+    // Lookbacks with their width, back-off and stride.
+    let all = [
+        (SEQUENTIAL, 1, 0, 1),
+        (PARALLEL, 1, 0, 1),
+        (PARALLEL, 3, 2, 1),
+        (GATHER, 1, 1, 16),
+        (TWO_LEVEL, 1, 2, 3),
+    ];
     for tile_state in tile_states(&profile) {
-        for lookback in LOOKBACKS {
+        for (lookback, lookback_width, back_off, state_stride) in all {
+            if (lookback, tile_state) == (TWO_LEVEL, PACKED) {
+                continue;
+            }
             for subgroups in [1, 4] {
                 let workgroup_size = subgroups * profile.subgroup_size;
-                let choice = Choice { workgroup_size, tile_state, lookback, ..Choice::default() };
+                let choice = Choice {
+                    workgroup_size,
+                    tile_state,
+                    lookback,
+                    lookback_width,
+                    back_off,
+                    state_stride,
+                    ..Choice::default()
+                };
+                let window = match lookback {
+                    TWO_LEVEL => GROUP_TILES,
+                    _ => u64::from(profile.subgroup_size * lookback_width),
+                };
                 for n in [1, 2, window - 1, window, window + 1, 2 * window + 1, 1000] {
                     for delay in [0, 300] {
                         let more = [Word::Value(delay)];

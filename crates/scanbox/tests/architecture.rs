@@ -59,21 +59,38 @@ fn the_sweep_loop_names_no_backend_and_no_kernel_family() {
 }
 
 #[test]
-fn atomics_live_in_the_tile_state_and_the_ticket() {
-    let allowed = |name: &str| {
-        name.contains("/stages/tile_state")
-            || name.ends_with("/stages/ticket.glsl")
-            || name.ends_with("/compare.comp")
-    };
+fn atomics_live_where_workgroups_or_subgroups_meet() {
+    // Between workgroups; then within one; then the report of the comparison.
+    let allowed = [
+        "/stages/tile_state.glsl",
+        "/stages/tile_state_packed.glsl",
+        "/stages/tile_state_word64.glsl",
+        "/stages/group_state.glsl",
+        "/stages/tile_order.glsl",
+        "/stages/leave.glsl",
+        "/stages/rendezvous_flags.glsl",
+        "/stages/back_off.glsl",
+        "/compare.comp",
+    ];
     for ending in ["glsl", "comp"] {
-        check("kernels/glsl", ending, &["atomic"], |name| allowed(name) || name.ends_with("/params.glsl"));
+        check("kernels/glsl", ending, &["atomic"], |name| {
+            allowed.iter().any(|allowed| name.ends_with(allowed))
+        });
+    }
+    // Those within a workgroup see shared memory alone.
+    for stage in ["rendezvous_flags.glsl", "back_off.glsl"] {
+        check("kernels/glsl/stages", "glsl", &["gl_ScopeDevice", "buffer_reference"], |name| {
+            !name.ends_with(stage)
+        });
     }
 }
 
 #[test]
 fn shaders_have_no_subgroup_size_of_their_own() {
-    // 32 stands for memory banks where it stands, which only speed depends on.
-    check("kernels/glsl/stages", "glsl", &["gl_SubgroupSize", "gl_LocalInvocationIndex", "64u"], |_| false);
+    // 32 stands for memory banks where it stands, which only speed depends on, and 64 for a pause.
+    check("kernels/glsl/stages", "glsl", &["gl_SubgroupSize", "gl_LocalInvocationIndex", "64u"], |name| {
+        name.ends_with("/back_off.glsl")
+    });
 }
 
 #[test]

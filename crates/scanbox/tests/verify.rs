@@ -321,5 +321,5 @@ fn broken_kernels_are_found() {
     check("load_store.glsl", "LANES + i < params.n", "LANES + i <= params.n", 5);
     check("load_store.glsl", "LANES + i < params.n", "LANES + i + 1u < params.n", 5);
     // Tickets of an earlier call.
-    check("ticket.glsl", "- params.ticket_base", "- params.ticket_base * 0u - 1u", 5);
+    check("tile_order.glsl", "- params.ticket_base", "- params.ticket_base * 0u - 1u", 5);
 }

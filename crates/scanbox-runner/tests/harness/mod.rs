@@ -4,10 +4,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use scanbox_kernels::glsl::Compiler;
+use scanbox_model::safe_devices::{Guarantee, SafeDevices};
 use scanbox_runner::vulkan::{self, Options, Vulkan};
 
 /// One test at a time: lavapipe ends the loops of workgroups that wait for one which the system has descheduled.
 static DEVICE: Mutex<()> = Mutex::new(());
+
+const SAFE_DEVICES: &str = include_str!("../../../../configs/safe_devices.toml");
 
 /// A device for the time of one test.
 pub struct Bench {
@@ -28,10 +31,13 @@ impl Bench {
         }
         let turn = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
         let compiler = compiler();
+        let safe_devices = SafeDevices::from_toml(SAFE_DEVICES, "configs/safe_devices.toml").unwrap();
         let options = Options {
             // Enough for any case of these tests on a device that is busy, and an end to those that hang.
-            timeout: Duration::from_secs(60),
+            timeout: Duration::from_secs(30),
             validation: std::env::var_os("SCANBOX_VALIDATION").is_some_and(|on| on == "1"),
+            // Of one workgroup this is true everywhere; tests start no more where it is not known how many fit.
+            safe_devices: safe_devices.assuming([Guarantee::CoResidency]),
             ..Options::default()
         };
         let device = vulkan::open("0", &compiler, options).unwrap_or_else(|error| panic!("{error}"));

@@ -1,8 +1,8 @@
 #version 460
 // Test: the block scan alone. One workgroup, one element per invocation; the output is the scan of the input.
 //
-// The place of the last element is written by one invocation of subgroup 0, from block_total() right after block_scan:
-// with no barrier between, as the stage promises.
+// The place of the last element is written by one invocation of subgroup 0, from block_total() right after the scan: with
+// no barrier between, as the stage promises.
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
@@ -17,17 +17,27 @@ layout(push_constant) uniform Params {
     uint n;  // elements, at most WORKGROUP_SIZE
 } params;
 
+#include "stages/thread_scan.glsl"
+#include "stages/subgroup_scan.glsl"
 #include "stages/block_scan.glsl"
 
-void main() {
+MAIN {
     const uint rank = invocation_rank();
-    const Element own = rank < params.n ? params.source.at[rank] : identity();
-    block_scan(own);
+    Vector items[BATCH_SIZE];
+    items[0] = rank < params.n ? params.source.at[rank] : identity();
+#if PUBLISH == PUBLISH_BEFORE_SCAN
+    block_reduce(items);
+#else
+    block_scan(items);
+#endif
     if (gl_SubgroupID == 0 && gl_SubgroupInvocationID == SUBGROUP_SIZE / 2) {
         params.target.at[params.n - 1] = block_total();
     }
-    barrier();
+#if PUBLISH == PUBLISH_BEFORE_SCAN
+    block_scan_reduced(items);
+#endif
+    block_scan_end();
     if (rank + 1 < params.n) {
-        params.target.at[rank] = combine(block_prefix(), own);
+        params.target.at[rank] = combine(block_prefix(), items[0]);
     }
 }

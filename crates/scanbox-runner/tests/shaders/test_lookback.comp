@@ -1,12 +1,13 @@
 #version 460
-// Test: ticket, tile state and lookback alone. The total of tile i is element i of the input, so the output is the scan
-// of the input.
+// Test: ticket, tile state, group state and lookback alone. The total of tile i is element i of the input, so the output is
+// the scan of the input.
 //
 // Tiles take different times before they publish, so that lookbacks meet every mixture of states.
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
 #define REQUIRE_SCAN
+#define REQUIRE_TILE_STATE
 #include "params.glsl"
 #include "stages/element.glsl"
 #include "stages/operator.glsl"
@@ -15,15 +16,29 @@ layout(push_constant) uniform Params {
     InputVectors source;
     OutputVectors target;
     uvec2 ticket_address;
+    uvec2 groups_address;
     uvec2 states_address;
     uint n;            // tiles
     uint epoch;
     uint ticket_base;
+    uint bank;
+    uint stale_groups;
     uint delay;        // rounds that the slowest tile waits
 } params;
 
-#include "stages/ticket.glsl"
+#include "stages/tile_order.glsl"
 #include "stages/tile_state.glsl"
+#if LOOKBACK == LOOKBACK_TWO_LEVEL
+#include "stages/group_state.glsl"
+#endif
+#include "stages/back_off.glsl"
+
+Element private_total;
+
+Element block_total() {
+    return private_total;
+}
+
 #include "stages/lookback.glsl"
 
 // Takes a while, and returns 0 in a way that no compiler knows.
@@ -36,17 +51,20 @@ uint wait(const uint tile) {
     return x == params.n ? 0u : x & 0u;
 }
 
-void main() {
+MAIN {
+#if LOOKBACK == LOOKBACK_TWO_LEVEL
+    clear_stale_groups();
+#endif
     const uint tile = take_tile();
     if (tile >= params.n) {
         return;
     }
-    const Element total = params.source.at[tile + wait(tile)];
-    if (gl_SubgroupID == 0) {
-        lookback(tile, total);
-    }
+    private_total = params.source.at[tile + wait(tile)];
+    publish_total(tile, private_total);
+    lookback(tile);
     barrier();
+    const Element prefix = tile_prefix();
     if (invocation_rank() == WORKGROUP_SIZE - 1) {
-        params.target.at[tile] = combine(tile_prefix(), total);
+        params.target.at[tile] = combine(prefix, private_total);
     }
 }

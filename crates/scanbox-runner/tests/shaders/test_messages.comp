@@ -9,6 +9,7 @@
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
 #define REQUIRE_SCAN
+#define REQUIRE_TILE_STATE
 #include "params.glsl"
 #include "stages/element.glsl"
 #include "stages/operator.glsl"
@@ -17,13 +18,16 @@ layout(push_constant) uniform Params {
     InputVectors source;
     OutputVectors target;
     uvec2 ticket_address;
+    uvec2 groups_address;
     uvec2 states_address;
     uint n;            // tiles
     uint epoch;
     uint ticket_base;
+    uint bank;
+    uint stale_groups;
 } params;
 
-#include "stages/ticket.glsl"
+#include "stages/tile_order.glsl"
 #include "stages/tile_state.glsl"
 
 const uint MESSAGES = 200u;
@@ -38,10 +42,10 @@ bool passes(const uint tile) {
     uint last = 0u;
     bool good = true;
     while (good && last + 1u < MESSAGES) {
-        Element value;
-        const uint state = read_state(tile, value);
+        const StateWord word = load_state(tile);
+        const uint state = word_state(word);
         if (state != INVALID) {
-            const uint message = (value - value_of(tile, 0u)) & VALUE_MASK;
+            const uint message = (word_value(word) - value_of(tile, 0u)) & VALUE_MASK;
             good = message < MESSAGES && message >= last && state == 1u + message % 2u;
             last = message;
         }

@@ -1,0 +1,184 @@
+//! Few configs that have every pair of parameter values between them, for tests that compile or run kernels.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+use scanbox_kernels::catalog;
+use scanbox_model::config::{
+    BackOff, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset,
+    TileOrder, TileState, VectorWidth,
+};
+use scanbox_model::device::DeviceProfile;
+
+/// Parameters of a config.
+pub const PARAMETERS: usize = 16;
+
+/// A value of each parameter, as its place in the list of values: first those that say which stages there are, then
+/// those that may have any value in any kernel that passes totals on.
+pub type Values = [usize; PARAMETERS];
+
+/// How many of the parameters say which stages there are.
+const STAGES: usize = 8;
+
+/// The values that are tried of parameters which are numbers. All others have all their values.
+#[derive(Debug, Clone)]
+pub struct Numbers {
+    pub batch_sizes: Vec<u32>,
+    /// The first one is right for any stages.
+    pub workgroup_sizes: Vec<u32>,
+    pub lookback_widths: Vec<u32>,
+    pub state_strides: Vec<u32>,
+    pub workgroups_per_unit: Vec<u32>,
+}
+
+impl Numbers {
+    /// How many values each parameter has.
+    pub fn counts(&self) -> Values {
+        [
+            Family::VALUES.len(),
+            Lookback::VALUES.len(),
+            BlockScan::VALUES.len(),
+            LoadLayout::VALUES.len(),
+            TileOrder::VALUES.len(),
+            Publish::VALUES.len(),
+            Rendezvous::VALUES.len(),
+            self.lookback_widths.len(),
+            self.batch_sizes.len(),
+            VectorWidth::VALUES.len(),
+            self.workgroup_sizes.len(),
+            // What `auto` stands for is tried instead; it is left to kernels without tile states.
+            TileState::VALUES.len() - 1,
+            Reset::VALUES.len() - 1,
+            BackOff::VALUES.len(),
+            self.state_strides.len(),
+            self.workgroups_per_unit.len(),
+        ]
+    }
+
+    /// The config with these values.
+    pub fn config(&self, values: Values) -> Config {
+        let [family, lookback, block, layout, order, publish, rendezvous, width, numbers @ ..] = values;
+        let [batch, vector, size, state, reset, back_off, stride, per_unit] = numbers;
+        let family = Family::VALUES[family];
+        let has_states = Lookback::VALUES[lookback] != Lookback::None;
+        let stateful = |place: usize| if has_states { place } else { 0 };
+        Config {
+            kernel: Kernel {
+                family,
+                batch_size: self.batch_sizes[batch],
+                vector_width: VectorWidth::VALUES[vector],
+                lookback: Lookback::VALUES[lookback],
+                block_scan: BlockScan::VALUES[block],
+                load_layout: LoadLayout::VALUES[layout],
+                tile_order: TileOrder::VALUES[order],
+                publish: Publish::VALUES[publish],
+                rendezvous: Rendezvous::VALUES[rendezvous],
+                lookback_width: self.lookback_widths[width],
+                back_off: BackOff::VALUES[stateful(back_off)],
+                state_stride: self.state_strides[stateful(stride)],
+                tile_state: TileState::VALUES[stateful(state + 1)],
+                reset: Reset::VALUES[stateful(reset + 1)],
+            },
+            workgroup_size: self.workgroup_sizes[size],
+            workgroups: None,
+            workgroups_per_unit: (family == Family::Persistent).then(|| self.workgroups_per_unit[per_unit]),
+        }
+    }
+
+    /// Configs of all stages that go together on this device, each with `each` combinations of the other values, and no
+    /// config that `keep` refuses.
+    pub fn candidates(
+        &self,
+        device: &DeviceProfile,
+        each: usize,
+        keep: impl Fn(&Config) -> bool,
+    ) -> Vec<Values> {
+        let counts = self.counts();
+        let [all_stages, all_numbers] =
+            [&counts[..STAGES], &counts[STAGES..]].map(|counts| counts.iter().product::<usize>());
+        let runs = |values| {
+            let config = self.config(values);
+            catalog::legal(&config, 1, device).is_ok() && keep(&config)
+        };
+        let mut found = Vec::new();
+        let mut numbers = 0;
+        for stages in 0..all_stages {
+            let mut values = place_values(stages, &counts);
+            // Some tile state and reset go with any stages that go together.
+            let mut goes = false;
+            for state in 0..counts[STAGES + 3] {
+                values[STAGES + 3] = state;
+                goes |= catalog::legal(&self.config(values), 1, device).is_ok();
+            }
+            let mut left = if goes { each } else { 0 };
+            for _ in 0..all_numbers {
+                if left == 0 {
+                    break;
+                }
+                // A prime number, so that every combination comes in turn, and each is unlike the one before.
+                numbers = (numbers + 7919) % all_numbers;
+                let values = place_values(stages + numbers * all_stages, &counts);
+                if runs(values) {
+                    found.push(self.marked(values, &counts));
+                    left -= 1;
+                }
+            }
+        }
+        found
+    }
+
+    /// The same values, but for parameters that a config does not have: theirs is one of its own there, so that a pair
+    /// with it counts for nothing else.
+    fn marked(&self, mut values: Values, counts: &Values) -> Values {
+        let config = self.config(values);
+        if config.kernel.lookback == Lookback::None {
+            values[STAGES + 3..STAGES + 7].copy_from_slice(&counts[STAGES + 3..STAGES + 7]);
+        }
+        if config.workgroups_per_unit.is_none() {
+            values[PARAMETERS - 1] = counts[PARAMETERS - 1];
+        }
+        values
+    }
+}
+
+/// The digits of a number, where each place has its own base.
+fn place_values(mut number: usize, counts: &Values) -> Values {
+    counts.map(|count| {
+        let digit = number % count;
+        number /= count;
+        digit
+    })
+}
+
+/// The pairs of values that some values have: two parameters and a value of each.
+pub fn pairs<const N: usize>(values: &[usize; N]) -> impl Iterator<Item = (usize, usize, usize, usize)> + '_ {
+    (0..N).flat_map(move |a| (0..a).map(move |b| (a, values[a], b, values[b])))
+}
+
+/// Few rows that have every pair which any of `all` has: the one with the most new pairs, again and again.
+pub fn covering<const N: usize>(all: &[[usize; N]]) -> Vec<[usize; N]> {
+    let base = all.iter().flatten().max().map_or(0, |largest| largest + 1);
+    let index = |(a, x, b, y): (usize, usize, usize, usize)| ((a * N + b) * base + x) * base + y;
+    let mut covered = vec![false; N * N * base * base];
+    let new = |row: &[usize; N], covered: &[bool]| pairs(row).filter(|&pair| !covered[index(pair)]).count();
+    // Counts only ever fall, so that one which is still the largest when it is made anew is the largest of all.
+    let mut heap: BinaryHeap<_> =
+        all.iter().enumerate().map(|(place, row)| (new(row, &covered), Reverse(place))).collect();
+    let mut rows = Vec::new();
+    while let Some((counted, Reverse(place))) = heap.pop() {
+        let row = all[place];
+        let count = new(&row, &covered);
+        if count < counted {
+            heap.push((count, Reverse(place)));
+        } else if count > 0 {
+            pairs(&row).for_each(|pair| covered[index(pair)] = true);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// All pairs of all rows.
+pub fn all_pairs<const N: usize>(rows: &[[usize; N]]) -> BTreeSet<(usize, usize, usize, usize)> {
+    rows.iter().flat_map(pairs).collect()
+}
