@@ -318,8 +318,8 @@ fn broken_kernels_are_found() {
         5,
     );
     // Elements behind the end are stored, the last one is not.
-    check("load_store.glsl", "LANES + i < params.n", "LANES + i <= params.n", 5);
-    check("load_store.glsl", "LANES + i < params.n", "LANES + i + 1u < params.n", 5);
+    check("load_store.glsl", "LANES + i < left", "LANES + i <= left", 5);
+    check("load_store.glsl", "LANES + i < left", "LANES + i + 1u < left", 5);
     // Tickets of an earlier call.
     check("tile_order.glsl", "- params.ticket_base", "- params.ticket_base * 0u - 1u", 5);
 }
