@@ -107,6 +107,9 @@ fn random(text: &str) -> Result<BTreeSet<u64>, String> {
     let (from, to) = (number(from)?, number(to)?);
     let count: usize = count.parse().map_err(|_| usage())?;
     let mut state: u64 = seed.parse().map_err(|_| usage())?;
+    if count == 0 {
+        return Err("a set has at least one size".to_owned());
+    }
     if from > to || count > MAX_SIZES || count as u64 > (to - from).div_ceil(2) {
         return Err(format!("there are not {count} sizes from {from} to {to} to choose from"));
     }

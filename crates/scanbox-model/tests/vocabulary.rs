@@ -158,6 +158,7 @@ fn sizes() {
     check("5..7", Err("no power of two"));
     check("ten", Err("`ten` is no number"));
     check("random:2:5..9:1,8", Ok(&[7, 8, 9]));
+    check("random:0:5..9:1", Err("at least one size"));
     check("random:3:5..9:1", Err("not 3 sizes from 5 to 9"));
     check("random:3:5..9", Err("random:COUNT:FROM..TO:SEED"));
     check("random:x:5..9:1", Err("random:COUNT:FROM..TO:SEED"));
