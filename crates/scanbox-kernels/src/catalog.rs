@@ -1,7 +1,7 @@
 //! Every kernel there is: its rules, its shader and defines, its memory, its plan.
 
 use scanbox_model::config::{
-    BackOff, BlockScan, Config, Element, Family, Kernel, LoadLayout, Lookback, Operator, Parameter, Publish,
+    BackOff, BlockScan, Config, Element, Family, Kernel, LoadLayout, Lookback, Parameter, Publish,
     Rendezvous, Reset, TileOrder, TileState, VectorWidth,
 };
 use scanbox_model::device::DeviceProfile;
@@ -457,17 +457,17 @@ fn shader(config: &Config, device: &DeviceProfile) -> Shader {
         ("SUBGROUP_SIZE", device.subgroup_size),
         ("BATCH_SIZE", kernel.batch_size),
         ("LANES", kernel.vector_width.lanes()),
-        ("ELEMENT", element_define(kernel.element())),
-        ("OPERATOR", operator_define(kernel.operator())),
-        ("LOAD_LAYOUT", load_layout_define(kernel.load_layout)),
+        ("ELEMENT", define(kernel.element())),
+        ("OPERATOR", define(kernel.operator())),
+        ("LOAD_LAYOUT", define(kernel.load_layout)),
         ("TRANSPOSE_ROUNDS", transpose_rounds(config, device).unwrap_or(1)),
-        ("BLOCK_SCAN", block_scan_define(kernel.block_scan)),
+        ("BLOCK_SCAN", define(kernel.block_scan)),
     ];
     defines.push(("INT64", u32::from(device.int64_atomics)));
     defines.push(("UNIFORM_FLOW", u32::from(device.uniform_control_flow)));
     if passes_totals_on(kernel.family) {
         defines.extend([
-            ("LOOKBACK", lookback_define(kernel.lookback)),
+            ("LOOKBACK", define(kernel.lookback)),
             ("LOOKBACK_WIDTH", kernel.lookback_width),
             ("TILE_ORDER", define(kernel.tile_order)),
             ("PUBLISH", define(kernel.publish)),
@@ -488,49 +488,10 @@ fn define<P: Parameter>(value: P) -> u32 {
     P::VALUES.iter().position(|other| *other == value).map_or(0, |place| place as u32)
 }
 
-fn element_define(element: Element) -> u32 {
-    match element {
-        Element::U32 => 0,
-    }
-}
-
-fn operator_define(operator: Operator) -> u32 {
-    match operator {
-        Operator::Add => 0,
-    }
-}
-
-fn load_layout_define(load_layout: LoadLayout) -> u32 {
-    match load_layout {
-        LoadLayout::Transposed => 0,
-        LoadLayout::Direct => 1,
-        LoadLayout::Striped => 2,
-    }
-}
-
-fn block_scan_define(block_scan: BlockScan) -> u32 {
-    match block_scan {
-        BlockScan::Raking => 0,
-        BlockScan::Blelloch => 1,
-        BlockScan::Subgroup => 2,
-    }
-}
-
 fn tile_state_define(tile_state: TileState) -> u32 {
     match tile_state {
         TileState::Auto | TileState::Word64 => 0,
         TileState::Packed => 1,
-    }
-}
-
-fn lookback_define(lookback: Lookback) -> u32 {
-    match lookback {
-        Lookback::Sequential => 0,
-        Lookback::Parallel => 1,
-        Lookback::Gather => 2,
-        Lookback::TwoLevel => 3,
-        // Kernels without a lookback do not ask.
-        Lookback::None => 4,
     }
 }
 
