@@ -42,6 +42,7 @@ MAIN {
     if (tile < full_tiles) {
         Vector items[BATCH_SIZE];
         load_full_tile(tile, items);
+        choose_second_tile();
         arrive(0u, tile, subgroup_total(items));
 
         for (;; ++round) {

@@ -10,7 +10,7 @@ use scanbox_model::space::Rejection;
 
 use crate::plan::{
     Binding, Content, Expected, GROUP_WORDS, GUARD_WORDS, Pass, Plan, STATES_OFFSET, Scratch, Shader,
-    TICKET_BYTES, Word,
+    TICKET_BYTES, Tickets, Word,
 };
 use crate::reference::{InputKind, PACKED_MAX_TOTAL};
 
@@ -151,7 +151,7 @@ fn combination(config: &Config) -> Verdict {
     }
     let orders: &[TileOrder] = match family {
         Family::ChainedScan => &[TileOrder::Ticket, TileOrder::WorkgroupId],
-        Family::Persistent => &[TileOrder::Ticket, TileOrder::RoundRobin],
+        Family::Persistent => &[TileOrder::Ticket, TileOrder::WorkgroupId, TileOrder::RoundRobin],
         // Nobody waits, so that the order is of no importance: the default is written.
         Family::OneWorkgroup | Family::Recompute => &[TileOrder::Ticket],
     };
@@ -198,13 +198,22 @@ fn tile_states(config: &Config, n: u64, device: &DeviceProfile) -> Verdict {
     Ok(())
 }
 
+/// Whether workgroups wait for others that have to run at the same time: persistent ones whose first tiles are not handed out
+/// in the order in which they start.
+fn co_resident(kernel: &Kernel) -> bool {
+    kernel.family == Family::Persistent && kernel.tile_order != TileOrder::Ticket
+}
+
 /// What the device has to keep beyond what Vulkan promises.
 fn guarantees(config: &Config, device: &DeviceProfile) -> Verdict {
     let kernel = &config.kernel;
     let one_subgroup = config.workgroup_size <= device.subgroup_size;
     let needs = [
-        (kernel.tile_order == TileOrder::WorkgroupId, Guarantee::WorkgroupOrder),
-        (kernel.tile_order == TileOrder::RoundRobin, Guarantee::CoResidency),
+        (co_resident(kernel), Guarantee::CoResidency),
+        (
+            kernel.tile_order == TileOrder::WorkgroupId && kernel.family != Family::Persistent,
+            Guarantee::WorkgroupOrder,
+        ),
         (kernel.rendezvous == Rendezvous::Flags && !one_subgroup, Guarantee::SubgroupProgress),
     ];
     match needs.iter().find(|(needed, guarantee)| *needed && !device.guarantees.contains(guarantee)) {
@@ -302,7 +311,7 @@ fn size(config: &Config, n: u64, device: &DeviceProfile) -> Verdict {
 /// # Errors
 /// When fewer workgroups fit the device than are launched, or it is not known how many fit.
 pub fn resident(config: &Config, n: u64, device: &DeviceProfile, registers: Option<u32>) -> Verdict {
-    if config.kernel.tile_order != TileOrder::RoundRobin {
+    if !co_resident(&config.kernel) {
         return Ok(());
     }
     let launched = workgroups(config, n, device);
@@ -339,7 +348,7 @@ pub fn plan(config: &Config, n: u64, device: &DeviceProfile) -> Result<Plan, Rej
     let mut bindings = vec![Binding::Input, Binding::Output];
     let mut words = vec![word(n)];
     let mut scratch = Scratch::NONE;
-    let mut tickets = None;
+    let mut tickets = Tickets::None;
     if passes_totals_on(kernel.family) {
         let two_level = kernel.lookback == Lookback::TwoLevel;
         scratch = Scratch {
@@ -353,12 +362,20 @@ pub fn plan(config: &Config, n: u64, device: &DeviceProfile) -> Result<Plan, Rej
             Binding::Scratch(states_offset(config, n, device)),
         ]);
         words.extend([Word::Epoch, Word::TicketBase, Word::Bank, Word::StaleGroups]);
-        if kernel.tile_order == TileOrder::Ticket {
-            // A persistent workgroup takes one for each full tile that it scans, and one more, with which it stops.
-            let full_tiles = n / config.tile_elements();
-            let beside = if kernel.family == Family::Persistent { full_tiles } else { 0 };
-            tickets = Some(u32::try_from(beside).expect("tiles are checked against 32-bit indices"));
-        }
+        let full_tiles = n / config.tile_elements();
+        let full_tiles = u32::try_from(full_tiles).expect("tiles are checked against 32-bit indices");
+        tickets = match (kernel.family, kernel.tile_order) {
+            // One for each full tile that a workgroup scans, and one more, with which it stops.
+            (Family::Persistent, TileOrder::Ticket) => Tickets::PerWorkgroup { more: full_tiles },
+            // The same without the first: those whose first tile is full take as many as they scan. None where every
+            // tile is the first one of a workgroup.
+            (Family::Persistent, TileOrder::WorkgroupId) => {
+                let all_first = workgroups(config, n, device) == config.tiles(n);
+                Tickets::Exactly(if all_first { 0 } else { full_tiles })
+            }
+            (_, TileOrder::Ticket) => Tickets::PerWorkgroup { more: 0 },
+            _ => Tickets::None,
+        };
     }
     Ok(Plan {
         label: config.to_string(),
@@ -372,7 +389,7 @@ pub fn plan(config: &Config, n: u64, device: &DeviceProfile) -> Result<Plan, Rej
             words,
             workgroups: workgroups(config, n, device),
             tickets,
-            co_resident: kernel.tile_order == TileOrder::RoundRobin,
+            co_resident: co_resident(kernel),
         }],
     })
 }
@@ -583,7 +600,7 @@ pub fn copy(n: u64, shape: (u32, u32), device: &DeviceProfile) -> Plan {
             bindings: vec![Binding::Input, Binding::Output],
             words: vec![word(n)],
             workgroups: n.div_ceil(tile),
-            tickets: None,
+            tickets: Tickets::None,
             co_resident: false,
             shader,
         }],
@@ -638,7 +655,7 @@ fn helper(
         scratch: Scratch::NONE,
         passes: vec![Pass {
             workgroups: words.div_ceil(tile),
-            tickets: None,
+            tickets: Tickets::None,
             co_resident: false,
             shader,
             bindings,

@@ -83,10 +83,24 @@ pub struct Pass {
     pub words: Vec<Word>,
     /// Workgroups that have to start; a backend spreads them over dimensions and may start more.
     pub workgroups: u64,
-    /// Tickets that are taken beside one per workgroup that starts; `None`: no tickets at all.
-    pub tickets: Option<u32>,
+    /// Tickets that are taken.
+    pub tickets: Tickets,
     /// Whether all workgroups have to run at the same time, so that no more than these may start.
     pub co_resident: bool,
+}
+
+/// How many tickets a pass takes from the counter that goes on from call to call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tickets {
+    /// None.
+    None,
+    /// One per workgroup that starts, and so many beside.
+    PerWorkgroup {
+        /// Beside them.
+        more: u32,
+    },
+    /// So many, however many workgroups start.
+    Exactly(u32),
 }
 
 /// Memory of the session that a pass works on.

@@ -213,7 +213,6 @@ fn what_a_rule_says_no_to() {
     combination("pers.b4.vec4.two.sub.early.wg64.g16", "persistent-has-workgroups-per-unit");
     combination("b4.vec4.par.rake.wg64.u4", "persistent-has-workgroups-per-unit");
     combination("b4.vec4.par.rake.robin.wg64", "family-tile-order");
-    combination("pers.b4.vec4.two.sub.wgid.early.wg64.u1", "family-tile-order");
     combination("one.b4.vec4.none.rake.wgid.wg64", "family-tile-order");
     combination("one.b4.vec4.none.sub.early.wg64", "family-without-states");
     combination("redo.b4.vec4.none.rake.pause.wg64", "family-without-states");
@@ -253,6 +252,7 @@ fn what_a_rule_says_no_to() {
     let vulkan = |device: &mut DeviceProfile| device.guarantees.clear();
     without("b4.vec4.par.rake.wgid.wg64", "needs-workgroup-order", &vulkan);
     without("pers.b4.vec4.two.sub.robin.early.wg64.u1", "needs-co-residency", &vulkan);
+    without("pers.b4.vec4.two.sub.wgid.early.wg64.u1", "needs-co-residency", &vulkan);
     without("pers.b4.vec4.two.sub.early.flags.wg64.u1", "needs-subgroup-progress", &vulkan);
     without("pers.b4.vec4.two.sub.early.flags.wg32.u1", "", &vulkan);
     without("b4.vec4.two.sub.striped.early.wg64", "", &vulkan);

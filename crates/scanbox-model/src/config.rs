@@ -150,7 +150,7 @@ parameter! {
     TileOrder, "tile_order", {
         /// The next one, by an atomic counter: in the order in which workgroups start.
         Ticket = "ticket" / "",
-        /// The one with the number of the workgroup.
+        /// The one with the number of the workgroup; persistent: the first one, the others by ticket.
         WorkgroupId = "workgroup-id" / "wgid",
         /// Every so-manieth one, where all workgroups run at the same time.
         RoundRobin = "round-robin" / "robin",

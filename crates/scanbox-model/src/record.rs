@@ -110,6 +110,8 @@ pub enum Selection {
     Named,
     /// It won a sweep at this size, or at the nearest one that was swept.
     Ideal,
+    /// It won a sweep among those that need nothing from the call before.
+    IdealStateless,
     /// Its kernel is the best one on average of a sweep.
     BestKernel,
     /// It is a copy: the ceiling.
@@ -120,7 +122,8 @@ pub enum Selection {
 
 impl Selection {
     /// Every reason.
-    pub const ALL: [Self; 5] = [Self::Named, Self::Ideal, Self::BestKernel, Self::Copy, Self::Baseline];
+    pub const ALL: [Self; 6] =
+        [Self::Named, Self::Ideal, Self::IdealStateless, Self::BestKernel, Self::Copy, Self::Baseline];
 
     /// The word in CSV.
     #[must_use]
@@ -128,6 +131,7 @@ impl Selection {
         match self {
             Self::Named => "named",
             Self::Ideal => "ideal",
+            Self::IdealStateless => "ideal-stateless",
             Self::BestKernel => "best-kernel",
             Self::Copy => "copy",
             Self::Baseline => "baseline",

@@ -16,7 +16,7 @@ use harness::Bench;
 use scanbox_kernels::catalog::GROUP_TILES;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::{
-    Binding, Content, Expected, Pass, Plan, STATES_OFFSET, Scratch, Shader, TICKET_BYTES, Word,
+    Binding, Content, Expected, Pass, Plan, STATES_OFFSET, Scratch, Shader, TICKET_BYTES, Tickets, Word,
 };
 use scanbox_kernels::reference::{Input, InputKind};
 use scanbox_model::device::DeviceProfile;
@@ -156,7 +156,7 @@ impl Choice {
                 words,
                 // Some of them find no tile left.
                 workgroups: n + 3,
-                tickets: Some(0),
+                tickets: Tickets::PerWorkgroup { more: 0 },
                 co_resident: false,
             }],
         }
@@ -202,7 +202,7 @@ fn check_block_scan(block_scan: u32, publish: u32, workgroup_sizes: impl Fn(&Dev
                     bindings: vec![Binding::Input, Binding::Output],
                     words: vec![Word::Value(n as u32)],
                     workgroups: 1,
-                    tickets: None,
+                    tickets: Tickets::None,
                     co_resident: false,
                 }],
             };

@@ -1,16 +1,25 @@
 // Block scan: subgroup scans. Each subgroup scans its own part; then each of them reads the totals of all and finds what
 // comes before its part, so that one barrier is enough.
 //
-// Shared bytes: 4 * SUBGROUPS. Barriers: 1.
+// Shared bytes: 4 * SUBGROUPS. Barriers: 1, none in a workgroup of one subgroup.
 
 shared Element shared_subgroup_totals[SUBGROUPS];
 
 Element private_block_total;
 Element private_block_prefix;
 
-void gather_totals(const Element total) {
-    if (gl_SubgroupInvocationID == 0) {
+void give_total(const Element total) {
+    if (SUBGROUPS == 1u) {
+        private_block_total = total;
+        private_block_prefix = identity();
+    } else if (gl_SubgroupInvocationID == 0) {
         shared_subgroup_totals[gl_SubgroupID] = total;
+    }
+}
+
+void take_totals() {
+    if (SUBGROUPS == 1u) {
+        return;
     }
     barrier();
     private_block_total = identity();
@@ -25,11 +34,13 @@ void gather_totals(const Element total) {
 }
 
 void block_scan(inout Vector items[BATCH_SIZE]) {
-    gather_totals(subgroup_scan(items));
+    give_total(subgroup_scan(items));
+    take_totals();
 }
 
 void block_reduce(const Vector items[BATCH_SIZE]) {
-    gather_totals(subgroup_total(items));
+    give_total(subgroup_total(items));
+    take_totals();
 }
 
 void block_scan_reduced(inout Vector items[BATCH_SIZE]) {

@@ -37,28 +37,47 @@ uint item_vector(const uint k) {
 #endif
 }
 
-void load_partial_tile(const uint tile, out Vector items[BATCH_SIZE]) {
-    InputVectors source = tile_source(tile);
-    const uint left = params.n - tile * TILE_ELEMENTS;
-    [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        [[unroll]] for (uint i = 0u; i < LANES; ++i) {
-            LANE(items[k], i) = identity();
-            if (item_vector(k) * LANES + i < left) {
-                LANE(items[k], i) = LANE(source.at[item_vector(k)], i);
-            }
+// Vector v of a tile that has this many elements left. Vectors that are there as a whole go as a whole: only the one in which
+// the input ends goes element by element.
+Vector load_vector(const InputVectors source, const uint v, const uint left) {
+    if ((v + 1u) * LANES <= left) {
+        return source.at[v];
+    }
+    Vector vector = Vector(identity());
+    [[unroll]] for (uint i = 0u; i < LANES; ++i) {
+        if (v * LANES + i < left) {
+            LANE(vector, i) = LANE(source.at[v], i);
+        }
+    }
+    return vector;
+}
+
+void store_vector(const OutputVectors target, const uint v, const uint left, const Vector vector) {
+    if ((v + 1u) * LANES <= left) {
+        target.at[v] = vector;
+        return;
+    }
+    [[unroll]] for (uint i = 0u; i < LANES; ++i) {
+        if (v * LANES + i < left) {
+            LANE(target.at[v], i) = LANE(vector, i);
         }
     }
 }
 
-void store_partial_tile(const uint tile, const Vector items[BATCH_SIZE]) {
-    OutputVectors target = tile_target(tile);
-    const uint left = params.n - tile * TILE_ELEMENTS;
+// How many elements of the input a tile has left, which is less than a tile only in the last one.
+uint elements_left(const uint tile) {
+    return params.n - tile * TILE_ELEMENTS;
+}
+
+void load_partial_tile(const uint tile, out Vector items[BATCH_SIZE]) {
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        [[unroll]] for (uint i = 0u; i < LANES; ++i) {
-            if (item_vector(k) * LANES + i < left) {
-                LANE(target.at[item_vector(k)], i) = LANE(items[k], i);
-            }
-        }
+        items[k] = load_vector(tile_source(tile), item_vector(k), elements_left(tile));
+    }
+}
+
+void store_partial_tile(const uint tile, const Vector items[BATCH_SIZE]) {
+    [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
+        store_vector(tile_target(tile), item_vector(k), elements_left(tile), items[k]);
     }
 }
 

@@ -1,10 +1,9 @@
 // Lookback: gather. All invocations together read the totals of all predecessors in one hop: those of every tile, or, in
 // two levels, those of the tiles of the own group and the sums of all groups before it.
-// The order in which totals are combined is not that of the tiles: for commutative operators only.
 //
-// Shared bytes: 4 * SUBGROUPS. Barriers: 0.
+// Shared bytes: those of shares. Barriers: 0.
 
-shared Element shared_shares[SUBGROUPS];
+#include "shares.glsl"
 
 void publish_total(const uint tile, const Element total) {
     if (invocation_rank() == 0u) {
@@ -53,17 +52,5 @@ void lookback(const uint tile) {
             }
         }
     }
-    share = subgroup_reduce(share);
-    if (gl_SubgroupInvocationID == 0) {
-        shared_shares[gl_SubgroupID] = share;
-    }
-}
-
-Element tile_prefix() {
-    Element prefix = identity();
-    [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
-        const uint subgroup = first + gl_SubgroupInvocationID;
-        prefix = combine(prefix, subgroup_reduce(subgroup < SUBGROUPS ? shared_shares[subgroup] : identity()));
-    }
-    return prefix;
+    give_share(share);
 }

@@ -36,8 +36,8 @@ void arrive_unpublished(const uint round, const Element total) {
 }
 
 void arrive(const uint round, const uint tile, const Element total) {
-    if (round == 0u && invocation_rank() == 0u) {
-        shared_next_tile = choose_tile(1u);
+    if (round == 0u && chooses_tiles()) {
+        shared_next_tile = private_second_tile;
     }
     arrive_unpublished(round, total);
     if (gl_SubgroupID == 0) {
@@ -53,17 +53,13 @@ uint next_tile(const uint round) {
 }
 
 Element wait_for_prefix(const uint round, const uint tile, const bool more) {
+    if (more && chooses_tiles()) {
+        shared_next_tile = choose_tile(round + 2u);
+    }
     if (gl_SubgroupID == 0) {
-        uint chosen = 0u;
-        if (more && gl_SubgroupInvocationID == 0) {
-            chosen = choose_tile(round + 2u);
-        }
         const Element prefix = find_prefix_onward(tile);
         if (gl_SubgroupInvocationID == 0) {
             shared_prefix[round % 2u] = prefix;
-            if (more) {
-                shared_next_tile = chosen;
-            }
         }
     }
     barrier();

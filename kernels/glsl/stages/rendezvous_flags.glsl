@@ -80,8 +80,8 @@ uint give_total(const uint round, const Element total) {
 }
 
 void arrive(const uint round, const uint tile, const Element total) {
-    if (round == 0u && invocation_rank() == 0u) {
-        offer_tile(1u, choose_tile(1u));
+    if (round == 0u && chooses_tiles()) {
+        offer_tile(1u, private_second_tile);
     }
     if (give_total(round, total) == all_arrived(round)) {
         const Element tile_total = combine_totals(round, SUBGROUPS);
@@ -104,19 +104,15 @@ uint next_tile(const uint round) {
 
 Element wait_for_prefix(const uint round, const uint tile, const bool more) {
     const uint slot = round % SLOTS;
+    if (more && chooses_tiles()) {
+        offer_tile(round + 2u, choose_tile(round + 2u));
+    }
     Element prefix;
     if (gl_SubgroupID == 0) {
-        uint chosen = 0u;
-        if (more && gl_SubgroupInvocationID == 0) {
-            chosen = choose_tile(round + 2u);
-        }
         prefix = find_prefix_onward(tile);
         if (gl_SubgroupInvocationID == 0) {
             WRITE(shared_prefix[slot], prefix);
             RAISE_FLAG(shared_prefix_round[slot], round);
-            if (more) {
-                offer_tile(round + 2u, chosen);
-            }
         }
     } else {
         while (subgroupAny(READ_FLAG(shared_prefix_round[slot]) != round)) {

@@ -15,17 +15,21 @@ uint tile_count() {
     return (params.n + (TILE_ELEMENTS - 1u)) / TILE_ELEMENTS;
 }
 
-#if TILE_ORDER == TILE_ORDER_TICKET
+#ifdef REQUIRE_TILE_STATE
 
 layout(buffer_reference, std430, buffer_reference_align = 4) buffer Ticket {
     uint next;
 };
 
-// The next tile, for the invocation that asks.
+// The next ticket, for the invocation that asks.
 uint take_ticket() {
     Ticket ticket = Ticket(params.ticket_address);
     return atomicAdd(ticket.next, 1u, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed) - params.ticket_base;
 }
+
+#endif
+
+#if TILE_ORDER == TILE_ORDER_TICKET
 
 shared uint shared_tile;
 

@@ -1,7 +1,7 @@
 //! One call of a plan: its dispatches with everything resolved that stays the same from call to call.
 
 use ash::vk;
-use scanbox_kernels::plan::{Binding, Pass, Plan, Scratch, Word};
+use scanbox_kernels::plan::{Binding, Pass, Plan, Scratch, Tickets, Word};
 use scanbox_model::record::Status;
 
 use super::commands::{Access, Recorder};
@@ -117,10 +117,13 @@ impl Call {
                     )
                 };
                 let (groups, started) = groups.ok_or_else(too_many)?;
-                if let Some(more) = pass.tickets {
-                    let taken = started.checked_add(more).and_then(|taken| call.tickets.checked_add(taken));
-                    call.tickets = taken.ok_or_else(too_many)?;
-                }
+                let taken = match pass.tickets {
+                    Tickets::None => Some(0),
+                    Tickets::PerWorkgroup { more } => started.checked_add(more),
+                    Tickets::Exactly(tickets) => Some(tickets),
+                };
+                let all_taken = taken.and_then(|taken| call.tickets.checked_add(taken));
+                call.tickets = all_taken.ok_or_else(too_many)?;
                 let pipeline = pipelines.get(&pass.shader)?;
                 call.dispatches.push(Dispatch { pipeline, push: Push::new(pass, plan, memory)?, groups });
             }

@@ -8,6 +8,7 @@ use scanbox_analysis::answers::{Question, answer};
 use scanbox_analysis::grouping::{Builder, Runs};
 use scanbox_analysis::lines::Lines;
 use scanbox_analysis::metric::Metric;
+use scanbox_analysis::table::Cell;
 use scanbox_kernels::catalog;
 use scanbox_kernels::plan::Content;
 use scanbox_model::config::{Config, Kernel, Reset};
@@ -31,6 +32,8 @@ pub enum Scratch {
 pub struct Tuned {
     /// The winners.
     ideal: BTreeMap<u64, Config>,
+    /// The winners among those that need nothing from the call before.
+    ideal_stateless: BTreeMap<u64, Config>,
     /// The best kernel on average with its best launch shape.
     best_kernel: BTreeMap<u64, Config>,
     /// A kernel that was asked for with its best launch shape.
@@ -70,11 +73,22 @@ impl Tuned {
         let best_kernel = line.into_iter().flat_map(|line| &line.points);
         let mut tuned = Self {
             ideal: answer.ideal.points.iter().map(|point| (point.n, config(point.best.config))).collect(),
+            ideal_stateless: BTreeMap::new(),
             best_kernel: best_kernel.map(|point| (point.n, config(point.best.config))).collect(),
             kernel: BTreeMap::new(),
         };
         if tuned.ideal.is_empty() {
             bail!("--from {}: no row of {} is ok", path.display(), device.name);
+        }
+        for (index, &n) in answer.table.sizes.iter().enumerate() {
+            let needs_nothing = |cell: &&Cell| {
+                let config = config(cell.config);
+                stateless(config, n, device) == config
+            };
+            let cells = answer.table.cells_at(index).iter().filter(needs_nothing);
+            if let Some(best) = cells.max_by(|a, b| a.gbps.total_cmp(&b.gbps)) {
+                tuned.ideal_stateless.insert(n, config(best.config));
+            }
         }
         if let Some(kernel) = kernel {
             let lines = Lines::new(&tables.catalog, answer.table);
@@ -118,11 +132,14 @@ pub fn entrants(
 ) -> Vec<Entrant> {
     let mut chosen: Vec<(Config, Selection)> = Vec::new();
     if let Some(tuned) = tuned {
-        let sources = [
+        let mut sources = vec![
             (&tuned.ideal, Selection::Ideal),
             (&tuned.best_kernel, Selection::BestKernel),
             (&tuned.kernel, Selection::Named),
         ];
+        if scratch.contains(&Scratch::Stateless) {
+            sources.push((&tuned.ideal_stateless, Selection::IdealStateless));
+        }
         chosen
             .extend(sources.iter().filter_map(|(source, selection)| Some((nearest(source, n)?, *selection))));
     }
