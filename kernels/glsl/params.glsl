@@ -13,6 +13,7 @@
 // LOAD_LAYOUT        LOAD_LAYOUT_*              config
 // TRANSPOSE_ROUNDS   1 to BATCH_SIZE            shared memory of the device (stages/load_store.glsl)
 // BLOCK_SCAN         BLOCK_SCAN_*               config
+// SUBGROUP_SCAN      SUBGROUP_SCAN_*            config
 // and where tiles pass their totals on (REQUIRE_TILE_STATE)
 // LOOKBACK           LOOKBACK_*                 config
 // LOOKBACK_WIDTH     1 to 8                     config: states that an invocation looks at at once
@@ -32,6 +33,7 @@
 #extension GL_KHR_shader_subgroup_ballot : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
+#extension GL_KHR_shader_subgroup_shuffle_relative : require
 #extension GL_KHR_shader_subgroup_vote : require
 
 #if defined(INT64) && INT64
@@ -55,6 +57,8 @@
 #define BLOCK_SCAN_RAKING 0
 #define BLOCK_SCAN_BLELLOCH 1
 #define BLOCK_SCAN_SUBGROUP 2
+#define SUBGROUP_SCAN_OPERATION 0
+#define SUBGROUP_SCAN_SHUFFLE 1
 #define LOOKBACK_SEQUENTIAL 0
 #define LOOKBACK_PARALLEL 1
 #define LOOKBACK_GATHER 2
@@ -102,6 +106,12 @@
 #endif
 #if !defined(BLOCK_SCAN) || BLOCK_SCAN < BLOCK_SCAN_RAKING || BLOCK_SCAN > BLOCK_SCAN_SUBGROUP
 #error "BLOCK_SCAN must be one of BLOCK_SCAN_*"
+#endif
+#if !defined(SUBGROUP_SCAN) || SUBGROUP_SCAN < SUBGROUP_SCAN_OPERATION || SUBGROUP_SCAN > SUBGROUP_SCAN_SHUFFLE
+#error "SUBGROUP_SCAN must be one of SUBGROUP_SCAN_*"
+#endif
+#if SUBGROUP_SCAN == SUBGROUP_SCAN_SHUFFLE && BLOCK_SCAN != BLOCK_SCAN_SUBGROUP
+#error "SUBGROUP_SCAN_SHUFFLE needs BLOCK_SCAN_SUBGROUP"
 #endif
 #if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED && BLOCK_SCAN != BLOCK_SCAN_SUBGROUP
 #error "LOAD_LAYOUT_STRIPED needs BLOCK_SCAN_SUBGROUP"

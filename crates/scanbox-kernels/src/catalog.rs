@@ -2,7 +2,7 @@
 
 use scanbox_model::config::{
     BackOff, BlockScan, Config, Element, Family, Kernel, LoadLayout, Lookback, Parameter, Publish,
-    Rendezvous, Reset, TileOrder, TileState, VectorWidth,
+    Rendezvous, Reset, SubgroupScan, TileOrder, TileState, VectorWidth,
 };
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::safe_devices::Guarantee;
@@ -115,6 +115,10 @@ fn combination(config: &Config) -> Verdict {
     if kernel.load_layout == LoadLayout::Striped && kernel.block_scan != BlockScan::Subgroup {
         let detail = format!("load layout striped with block scan {}: rows need subgroup", kernel.block_scan);
         return reject("striped-needs-subgroup-scan", detail);
+    }
+    if kernel.subgroup_scan == SubgroupScan::Shuffle && kernel.block_scan != BlockScan::Subgroup {
+        let detail = format!("subgroup scan by shuffles with block scan {}", kernel.block_scan);
+        return reject("shuffle-needs-subgroup-scan", detail);
     }
     if kernel.publish == Publish::BeforeScan && kernel.block_scan != BlockScan::Subgroup {
         let detail = format!("the total before the scan with block scan {}", kernel.block_scan);
@@ -479,6 +483,7 @@ fn shader(config: &Config, device: &DeviceProfile) -> Shader {
         ("LOAD_LAYOUT", define(kernel.load_layout)),
         ("TRANSPOSE_ROUNDS", transpose_rounds(config, device).unwrap_or(1)),
         ("BLOCK_SCAN", define(kernel.block_scan)),
+        ("SUBGROUP_SCAN", define(kernel.subgroup_scan)),
     ];
     defines.push(("INT64", u32::from(device.int64_atomics)));
     defines.push(("UNIFORM_FLOW", u32::from(device.uniform_control_flow)));

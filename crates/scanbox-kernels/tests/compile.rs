@@ -159,6 +159,7 @@ fn numbers_of_the_catalog_are_those_of_the_shaders() {
         check(kernel.operator(), &defines);
         check(kernel.load_layout, &defines);
         check(kernel.block_scan, &defines);
+        check(kernel.subgroup_scan, &defines);
         assert_eq!(defines["BATCH_SIZE"], kernel.batch_size);
         if kernel.lookback == Lookback::None {
             continue;
@@ -189,7 +190,7 @@ fn what_a_rule_says_no_to() {
     let combination = |label: &str, rule: &str| check(label, 1000, rule, |_| {});
     for label in [
         "b4.vec4.par.rake.wg64",
-        "b3.vec4.two.sub.striped.wgid.early.backoff.stride16.clean.wg96",
+        "b3.vec4.two.sub.shuffle.striped.wgid.early.backoff.stride16.clean.wg96",
         "b4.vec4.par.rake.width8.packed.clean.wg64",
         "one.b7.vec4.none.sub.striped.wg1024",
         "redo.b1.scalar.none.blelloch.direct.wg32",
@@ -208,6 +209,7 @@ fn what_a_rule_says_no_to() {
     combination("b4.vec4.gather.rake.width2.wg64", "width-needs-parallel");
     combination("pers.b4.vec4.two.sub.wg64.u1", "persistent-publishes-before-scan");
     combination("pers.b4.vec4.two.rake.wg64.u1", "persistent-publishes-before-scan");
+    combination("b4.vec4.par.rake.shuffle.wg64", "shuffle-needs-subgroup-scan");
     combination("b4.vec4.par.sub.flags.wg64", "flags-need-persistent");
     combination("pers.b4.vec4.two.sub.early.wg64", "persistent-has-workgroups-per-unit");
     combination("pers.b4.vec4.two.sub.early.wg64.g16", "persistent-has-workgroups-per-unit");

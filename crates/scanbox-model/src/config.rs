@@ -4,12 +4,13 @@
 //!
 //! ```text
 //! label      = kernel "." "wg" SIZE [ "." "g" COUNT | "." "u" COUNT ]
-//! kernel     = [ family "." ] "b" BATCH "." vector "." lookback "." block [ "." layout ] [ "." order ] [ "." publish ]
-//!              [ "." rendezvous ] [ "." "width" WIDTH ] [ "." backoff ] [ "." "stride" STRIDE ] [ "." state ] [ "." reset ]
+//! kernel     = [ family "." ] "b" BATCH "." vector "." lookback "." block [ "." subgroup ] [ "." layout ] [ "." order ]
+//!              [ "." publish ] [ "." rendezvous ] [ "." "width" WIDTH ] [ "." backoff ] [ "." "stride" STRIDE ] [ "." state ] [ "." reset ]
 //! family     = "one" | "redo" | "pers"     (default: the chained scan)
 //! vector     = "scalar" | "vec2" | "vec4"
 //! lookback   = "seq" | "par" | "gather" | "two" | "none"
 //! block      = "rake" | "blelloch" | "sub"
+//! subgroup   = "shuffle"                   (default: operation)
 //! layout     = "direct" | "striped"        (default: transposed)
 //! order      = "wgid" | "robin"            (default: ticket)
 //! publish    = "early"                     (default: after the scan)
@@ -186,6 +187,15 @@ parameter! {
     }
 }
 parameter! {
+    /// How a subgroup scans the rows of its part of a tile.
+    SubgroupScan, "subgroup_scan", {
+        /// Row after row, each by one subgroup operation.
+        Operation = "operation" / "",
+        /// All rows step by step together, by shuffles.
+        Shuffle = "shuffle" / "shuffle",
+    }
+}
+parameter! {
     /// How a tile's state and value are published.
     TileState, "tile_state", {
         /// The 64-bit word where the device has 64-bit buffer atomics, else the packed word.
@@ -268,6 +278,8 @@ pub struct Kernel {
     pub lookback: Lookback,
     /// How a workgroup scans its tile.
     pub block_scan: BlockScan,
+    /// How a subgroup scans its part.
+    pub subgroup_scan: SubgroupScan,
     /// How vectors reach their invocations.
     pub load_layout: LoadLayout,
     /// Which tile a workgroup works on.
@@ -362,6 +374,7 @@ impl fmt::Display for Kernel {
             self.vector_width.tag(),
             self.lookback.tag(),
             self.block_scan.tag(),
+            self.subgroup_scan.tag(),
             self.load_layout.tag(),
             self.tile_order.tag(),
             self.publish.tag(),
@@ -467,6 +480,7 @@ impl<'a> Tags<'a> {
             vector_width: self.required()?,
             lookback: self.required()?,
             block_scan: self.required()?,
+            subgroup_scan: self.value().unwrap_or(SubgroupScan::Operation),
             load_layout: self.value().unwrap_or(LoadLayout::Transposed),
             tile_order: self.value().unwrap_or(TileOrder::Ticket),
             publish: self.value().unwrap_or(Publish::AfterScan),

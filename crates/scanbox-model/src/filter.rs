@@ -49,6 +49,7 @@ const KEYS: &[(&str, Value)] = &[
     }),
     ("lookback", |config| config.kernel.lookback.word().to_owned()),
     ("block_scan", |config| config.kernel.block_scan.word().to_owned()),
+    ("subgroup_scan", |config| config.kernel.subgroup_scan.word().to_owned()),
     ("load_layout", |config| config.kernel.load_layout.word().to_owned()),
     ("tile_order", |config| config.kernel.tile_order.word().to_owned()),
     ("publish", |config| config.kernel.publish.word().to_owned()),

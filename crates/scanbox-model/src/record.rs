@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{
     BackOff, BlockScan, Config, Element, Family, LoadLayout, Lookback, Mode, Operator, Parameter, Publish,
-    Rendezvous, Reset, TileOrder, TileState, VectorWidth,
+    Rendezvous, Reset, SubgroupScan, TileOrder, TileState, VectorWidth,
 };
 use crate::units::throughput_gbps;
 
@@ -268,6 +268,8 @@ pub struct Record {
     pub round_spread_pct: Option<f64>,
     /// `steady` time by the confirmation of a sweep: the median in alternating blocks with the other leaders of the size.
     pub confirmed_ns: Option<u64>,
+    /// How a subgroup scans its part of a tile.
+    pub subgroup_scan: Option<SubgroupScan>,
 }
 
 /// Which of the two times an answer is about.
@@ -410,6 +412,7 @@ parameter_cell!(
     Publish,
     Rendezvous,
     BackOff,
+    SubgroupScan,
     TileState,
     Reset
 );
@@ -531,6 +534,7 @@ pub const COLUMNS: &[Column] = &[
     column!(rounds),
     column!(round_spread_pct),
     column!(confirmed_ns),
+    column!(subgroup_scan),
 ];
 
 /// How many columns schema 1 began with. The others were appended since: a file may end before them.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{
     BackOff, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset,
-    TileOrder, TileState, VectorWidth,
+    SubgroupScan, TileOrder, TileState, VectorWidth,
 };
 use crate::device::DeviceProfile;
 use crate::sizes::Sizes;
@@ -57,6 +57,9 @@ pub struct Block {
     pub lookback: Vec<Lookback>,
     /// Block scans.
     pub block_scan: Vec<BlockScan>,
+    /// Subgroup scans.
+    #[serde(default = "only::<SubgroupScan>", skip_serializing_if = "is_default")]
+    pub subgroup_scan: Vec<SubgroupScan>,
     /// Load layouts.
     #[serde(default = "only::<LoadLayout>")]
     pub load_layout: Vec<LoadLayout>,
@@ -358,6 +361,7 @@ impl Block {
         }
         filled(Lookback::NAME, &self.lookback)?;
         filled(BlockScan::NAME, &self.block_scan)?;
+        filled(SubgroupScan::NAME, &self.subgroup_scan)?;
         filled(LoadLayout::NAME, &self.load_layout)?;
         filled(TileOrder::NAME, &self.tile_order)?;
         filled(Publish::NAME, &self.publish)?;
@@ -387,6 +391,7 @@ impl Block {
             self.vector_width.len(),
             self.lookback.len(),
             self.block_scan.len(),
+            self.subgroup_scan.len(),
             self.load_layout.len(),
             self.tile_order.len(),
             self.publish.len(),
@@ -446,6 +451,7 @@ impl Block {
             vector_width: self.vector_width[0],
             lookback: self.lookback[0],
             block_scan: self.block_scan[0],
+            subgroup_scan: self.subgroup_scan[0],
             load_layout: self.load_layout[0],
             tile_order: self.tile_order[0],
             publish: self.publish[0],
@@ -461,6 +467,7 @@ impl Block {
         each(&mut kernels, &self.vector_width, |kernel, vector_width| Kernel { vector_width, ..kernel });
         each(&mut kernels, &self.lookback, |kernel, lookback| Kernel { lookback, ..kernel });
         each(&mut kernels, &self.block_scan, |kernel, block_scan| Kernel { block_scan, ..kernel });
+        each(&mut kernels, &self.subgroup_scan, |kernel, subgroup_scan| Kernel { subgroup_scan, ..kernel });
         each(&mut kernels, &self.load_layout, |kernel, load_layout| Kernel { load_layout, ..kernel });
         each(&mut kernels, &self.tile_order, |kernel, tile_order| Kernel { tile_order, ..kernel });
         each(&mut kernels, &self.publish, |kernel, publish| Kernel { publish, ..kernel });

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use scanbox_model::config::{
     BackOff, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset,
-    TileOrder, TileState, VectorWidth,
+    SubgroupScan, TileOrder, TileState, VectorWidth,
 };
 use scanbox_model::filter::Filter;
 use scanbox_model::sizes::Sizes;
@@ -19,7 +19,8 @@ prop_compose! {
     fn any_kernel()(
         family in any_value::<Family>(),
         (batch_size, lookback_width, state_stride) in (1u32..=64, 1u32..=8, 1u32..=16),
-        (vector_width, load_layout) in (any_value::<VectorWidth>(), any_value::<LoadLayout>()),
+        (vector_width, load_layout, subgroup_scan) in
+            (any_value::<VectorWidth>(), any_value::<LoadLayout>(), any_value::<SubgroupScan>()),
         (lookback, block_scan) in (any_value::<Lookback>(), any_value::<BlockScan>()),
         (tile_order, publish) in (any_value::<TileOrder>(), any_value::<Publish>()),
         (rendezvous, back_off) in (any_value::<Rendezvous>(), any_value::<BackOff>()),
@@ -31,6 +32,7 @@ prop_compose! {
             vector_width,
             lookback,
             block_scan,
+            subgroup_scan,
             load_layout,
             tile_order,
             publish,
@@ -116,7 +118,7 @@ fn labels() {
     check("b4.vec4.par.rake.wg256.g1073741825", Some("expected the end, found `g1073741825`"));
     // Every part at once, in its order.
     check(
-        "pers.b3.vec4.two.sub.striped.robin.early.flags.width8.backoff.stride16.word64.clean.wg96.u4",
+        "pers.b3.vec4.two.sub.shuffle.striped.robin.early.flags.width8.backoff.stride16.word64.clean.wg96.u4",
         None,
     );
     check("one.b7.vec4.none.sub.wg1024", None);
@@ -124,7 +126,9 @@ fn labels() {
     check("b4.vec4.par.sub.wgid.width2.pause.wg64", None);
     // Defaults are not written out.
     check("chained-scan.b4.vec4.par.rake.wg256", Some("batch size"));
-    for tag in ["transposed", "ticket", "after-scan", "barrier", "width1", "none", "stride1", "auto"] {
+    for tag in
+        ["operation", "transposed", "ticket", "after-scan", "barrier", "width1", "none", "stride1", "auto"]
+    {
         check(&format!("b4.vec4.par.rake.{tag}.wg256"), Some(&format!("found `{tag}`")));
     }
     check("b4.vec4.par.rake.width9.wg256", Some("found `width9`"));
@@ -205,11 +209,11 @@ fn filters() {
         true,
     );
     check("workgroups_per_unit=4", label, false);
-    let label = "pers.b3.vec4.two.sub.striped.robin.early.flags.backoff.stride16.clean.wg96.u4";
+    let label = "pers.b3.vec4.two.sub.shuffle.striped.robin.early.flags.backoff.stride16.clean.wg96.u4";
     check("workgroups_per_unit=4,batch_size=3,family=persistent,lookback=two-level", label, true);
     check("tile_order=round-robin,publish=before-scan,rendezvous=flags,back_off=exponential", label, true);
     check("state_stride=1|8", label, false);
-    check("reset=clean,load_layout=striped,lookback_width=1", label, true);
+    check("reset=clean,load_layout=striped,subgroup_scan=shuffle,lookback_width=1", label, true);
     for (bad, part) in
         [("", "has no `=`"), ("colour=red", "there is no parameter `colour`"), ("reset=", "empty value")]
     {

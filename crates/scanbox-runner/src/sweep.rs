@@ -429,6 +429,7 @@ pub fn blank_record(point: &Point, input: &Input, device: &DeviceProfile, origin
         workgroups: u32::try_from(catalog::workgroups(config, point.n, device)).ok(),
         lookback: Some(kernel.lookback),
         block_scan: Some(kernel.block_scan),
+        subgroup_scan: Some(kernel.subgroup_scan),
         load_layout: Some(kernel.load_layout),
         tile_state: Some(resolved.tile_state),
         reset: Some(resolved.reset),

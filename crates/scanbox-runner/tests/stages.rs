@@ -52,6 +52,7 @@ fn copy_folder(from: &Path, to: &Path) {
 struct Choice {
     workgroup_size: u32,
     block_scan: u32,
+    subgroup_scan: u32,
     publish: u32,
     tile_state: u32,
     lookback: u32,
@@ -63,6 +64,8 @@ struct Choice {
 const RAKING: u32 = 0;
 const BLELLOCH: u32 = 1;
 const SUBGROUP: u32 = 2;
+const OPERATION: u32 = 0;
+const SHUFFLE: u32 = 1;
 const AFTER_SCAN: u32 = 0;
 const BEFORE_SCAN: u32 = 1;
 const WORD64: u32 = 0;
@@ -79,6 +82,7 @@ impl Default for Choice {
         Self {
             workgroup_size: 0,
             block_scan: RAKING,
+            subgroup_scan: OPERATION,
             publish: AFTER_SCAN,
             tile_state: WORD64,
             lookback: SEQUENTIAL,
@@ -103,6 +107,7 @@ impl Choice {
                 ("LOAD_LAYOUT", 0),
                 ("TRANSPOSE_ROUNDS", 1),
                 ("BLOCK_SCAN", self.block_scan),
+                ("SUBGROUP_SCAN", self.subgroup_scan),
                 ("UNIFORM_FLOW", u32::from(device.uniform_control_flow)),
                 ("LOOKBACK", self.lookback),
                 ("LOOKBACK_WIDTH", self.lookback_width),
@@ -184,11 +189,14 @@ fn workgroup_sizes(device: &DeviceProfile) -> Vec<u32> {
     sizes.take_while(|&size| size <= device.max_workgroup_size).collect()
 }
 
-fn check_block_scan(block_scan: u32, publish: u32, workgroup_sizes: impl Fn(&DeviceProfile) -> Vec<u32>) {
+fn check_block_scan(
+    [block_scan, subgroup_scan, publish]: [u32; 3],
+    workgroup_sizes: impl Fn(&DeviceProfile) -> Vec<u32>,
+) {
     let Some(mut bench) = Bench::new(compiler) else { return };
     let profile = bench.device().profile().clone();
     for workgroup_size in workgroup_sizes(&profile) {
-        let choice = Choice { workgroup_size, block_scan, publish, ..Choice::default() };
+        let choice = Choice { workgroup_size, block_scan, subgroup_scan, publish, ..Choice::default() };
         let size = u64::from(workgroup_size);
         for n in [1, 2, size / 2, size - 1, size] {
             let plan = Plan {
@@ -221,12 +229,12 @@ fn all_workgroup_sizes(device: &DeviceProfile) -> Vec<u32> {
 
 #[test]
 fn raking_scans_a_workgroup() {
-    check_block_scan(RAKING, AFTER_SCAN, all_workgroup_sizes);
+    check_block_scan([RAKING, OPERATION, AFTER_SCAN], all_workgroup_sizes);
 }
 
 #[test]
 fn blelloch_scans_a_workgroup() {
-    check_block_scan(BLELLOCH, AFTER_SCAN, workgroup_sizes);
+    check_block_scan([BLELLOCH, OPERATION, AFTER_SCAN], workgroup_sizes);
 }
 
 #[test]
@@ -236,8 +244,8 @@ fn subgroups_scan_a_workgroup() {
         let sizes = [1, 3, 8, device.subgroup_size + 1].map(|subgroups| subgroups * device.subgroup_size);
         sizes.into_iter().filter(|&size| size <= device.max_workgroup_size).collect()
     };
-    check_block_scan(SUBGROUP, AFTER_SCAN, some);
-    check_block_scan(SUBGROUP, BEFORE_SCAN, some);
+    check_block_scan([SUBGROUP, OPERATION, AFTER_SCAN], some);
+    check_block_scan([SUBGROUP, SHUFFLE, BEFORE_SCAN], some);
 }
 
 /// The tile states that the device can do.

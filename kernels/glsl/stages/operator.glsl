@@ -18,10 +18,15 @@ Element subgroup_exclusive_scan(const Element x) {
     return subgroupExclusiveAdd(x);
 }
 
+// What comes before an invocation in its subgroup, from the inclusive scan of x and x.
+Element subgroup_before(const Element inclusive, const Element x) {
+    return inclusive - x;
+}
+
 // The exclusive scan, and the total of the subgroup in all its invocations, for the price of one scan.
 Element subgroup_scan_of(const Element x, out Element total) {
     const Element inclusive = subgroupInclusiveAdd(x);
     total = subgroupShuffle(inclusive, SUBGROUP_SIZE - 1u);
-    return inclusive - x;
+    return subgroup_before(inclusive, x);
 }
 #endif

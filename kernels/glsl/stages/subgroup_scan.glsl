@@ -2,13 +2,45 @@
 //
 // subgroup_total(items): their total, in all invocations of the subgroup.
 // subgroup_scan(items): turns them into their inclusive scan; returns their total, in all invocations.
-// Shared bytes: 0. Barriers: 0. Subgroup scans: one per row of a striped layout, else one.
+// Shared bytes: 0. Barriers: 0. Scans over the invocations: one per row of a striped layout, else one.
+//
+// SUBGROUP_SCAN_OPERATION: row after row, each by one subgroup operation. A device may execute such operations in the order in
+//   which they stand, so that each row waits for the steps of the row before.
+// SUBGROUP_SCAN_SHUFFLE: step by step, each for all rows (Hillis and Steele 1986, by shuffles): the steps of different rows are
+//   under way together. Faster where few subgroups share a unit, so that nothing else hides the wait.
 
 Element subgroup_total(const Vector items[BATCH_SIZE]) {
     return subgroup_reduce(thread_total(items));
 }
 
+#if SUBGROUP_SCAN == SUBGROUP_SCAN_SHUFFLE
+
 #if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED
+const uint ROWS = BATCH_SIZE;
+#else
+const uint ROWS = 1u;
+#endif
+
+// Turns the share of each invocation in each row into what comes before it in the row. Returns: the total of each row.
+void scan_rows(inout Element shares[ROWS], out Element totals[ROWS]) {
+    Element inclusive[ROWS] = shares;
+    [[unroll]] for (uint distance = 1u; distance < SUBGROUP_SIZE; distance *= 2u) {
+        [[unroll]] for (uint k = 0u; k < ROWS; ++k) {
+            const Element earlier = subgroupShuffleUp(inclusive[k], distance);
+            if (gl_SubgroupInvocationID >= distance) {
+                inclusive[k] = combine(earlier, inclusive[k]);
+            }
+        }
+    }
+    [[unroll]] for (uint k = 0u; k < ROWS; ++k) {
+        totals[k] = subgroupShuffle(inclusive[k], SUBGROUP_SIZE - 1u);
+        shares[k] = subgroup_before(inclusive[k], shares[k]);
+    }
+}
+
+#endif
+
+#if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED && SUBGROUP_SCAN == SUBGROUP_SCAN_OPERATION
 
 Element subgroup_scan(inout Vector items[BATCH_SIZE]) {
     Element running = identity();
@@ -21,11 +53,37 @@ Element subgroup_scan(inout Vector items[BATCH_SIZE]) {
     return running;
 }
 
+#elif LOAD_LAYOUT == LOAD_LAYOUT_STRIPED
+
+Element subgroup_scan(inout Vector items[BATCH_SIZE]) {
+    Element before[ROWS];
+    Element totals[ROWS];
+    [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
+        before[k] = vector_scan(items[k]);
+    }
+    scan_rows(before, totals);
+    Element running = identity();
+    [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
+        vector_add(items[k], combine(running, before[k]));
+        running = combine(running, totals[k]);
+    }
+    return running;
+}
+
 #else
 
 Element subgroup_scan(inout Vector items[BATCH_SIZE]) {
+#if SUBGROUP_SCAN == SUBGROUP_SCAN_OPERATION
     Element total;
     const Element before = subgroup_scan_of(thread_scan(items), total);
+#else
+    Element shares[ROWS];
+    Element totals[ROWS];
+    shares[0] = thread_scan(items);
+    scan_rows(shares, totals);
+    const Element before = shares[0];
+    const Element total = totals[0];
+#endif
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
         vector_add(items[k], before);
     }

@@ -6,19 +6,19 @@ use std::collections::{BTreeSet, BinaryHeap};
 use scanbox_kernels::catalog;
 use scanbox_model::config::{
     BackOff, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset,
-    TileOrder, TileState, VectorWidth,
+    SubgroupScan, TileOrder, TileState, VectorWidth,
 };
 use scanbox_model::device::DeviceProfile;
 
 /// Parameters of a config.
-pub const PARAMETERS: usize = 16;
+pub const PARAMETERS: usize = 17;
 
 /// A value of each parameter, as its place in the list of values: first those that say which stages there are, then
 /// those that may have any value in any kernel that passes totals on.
 pub type Values = [usize; PARAMETERS];
 
 /// How many of the parameters say which stages there are.
-const STAGES: usize = 8;
+const STAGES: usize = 9;
 
 /// The values that are tried of parameters which are numbers. All others have all their values.
 #[derive(Debug, Clone)]
@@ -38,6 +38,7 @@ impl Numbers {
             Family::VALUES.len(),
             Lookback::VALUES.len(),
             BlockScan::VALUES.len(),
+            SubgroupScan::VALUES.len(),
             LoadLayout::VALUES.len(),
             TileOrder::VALUES.len(),
             Publish::VALUES.len(),
@@ -57,7 +58,8 @@ impl Numbers {
 
     /// The config with these values.
     pub fn config(&self, values: Values) -> Config {
-        let [family, lookback, block, layout, order, publish, rendezvous, width, numbers @ ..] = values;
+        let [family, lookback, block, subgroup, layout, order, publish, rendezvous, width, numbers @ ..] =
+            values;
         let [batch, vector, size, state, reset, back_off, stride, per_unit] = numbers;
         let family = Family::VALUES[family];
         let has_states = Lookback::VALUES[lookback] != Lookback::None;
@@ -69,6 +71,7 @@ impl Numbers {
                 vector_width: VectorWidth::VALUES[vector],
                 lookback: Lookback::VALUES[lookback],
                 block_scan: BlockScan::VALUES[block],
+                subgroup_scan: SubgroupScan::VALUES[subgroup],
                 load_layout: LoadLayout::VALUES[layout],
                 tile_order: TileOrder::VALUES[order],
                 publish: Publish::VALUES[publish],
