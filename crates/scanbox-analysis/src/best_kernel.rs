@@ -10,10 +10,11 @@ use crate::metric::Metric;
 use crate::normalize::{Normalization, Scale};
 use crate::stats;
 use crate::table::{Cell, KernelIndex};
+use crate::weights::Weights;
 
 /// Scores closer than this, relative to the score of a line of zeros, are equal: sums of a few thousand terms carry
 /// rounding errors well below it, and measured times have at most about ten significant digits.
-const ROUNDING: f64 = 1e-12;
+pub(crate) const ROUNDING: f64 = 1e-12;
 
 /// Every eligible kernel with its score, the winner first.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,42 +48,78 @@ struct Candidate {
     uses: usize,
 }
 
-/// Ranks the eligible kernels. `None` where there is no kernel or no size to compare.
-#[must_use]
-pub fn rank(
-    devices: &[&Lines<'_>],
-    eligibility: &Eligibility,
-    metric: Metric,
-    normalization: Normalization,
-) -> Option<Ranking> {
-    // One long line: all sizes of the first device, then of the second.
-    let places: Vec<(&Lines<'_>, u64, Scale)> = devices
-        .iter()
-        .flat_map(|&lines| eligibility.sizes.iter().map(move |&n| (lines, n)))
-        .filter_map(|(lines, n)| normalization.scale(lines, n).map(|scale| (lines, n, scale)))
-        .collect();
-    let ideal: Vec<f64> = places
-        .iter()
-        .filter_map(|(lines, n, scale)| lines.ideal_gbps(*n).map(|gbps| scale.apply(gbps)))
-        .collect();
-    if ideal.is_empty() {
-        return None;
+/// By what kernels are judged.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Criterion<'a> {
+    /// The metric.
+    pub metric: Metric,
+    /// What throughput is divided by.
+    pub normalization: Normalization,
+    /// How much each size counts.
+    pub weights: &'a Weights,
+}
+
+/// Every device at every size of a comparison as one long line: all sizes of the first device, then of the second.
+pub(crate) struct Places<'a> {
+    places: Vec<(&'a Lines<'a>, u64, Scale)>,
+    /// The ideal line, as the metric sees it.
+    pub(crate) ideal: Vec<f64>,
+    /// The weight of each place.
+    pub(crate) weights: Vec<f64>,
+}
+
+impl<'a> Places<'a> {
+    /// `None` where there is no size, where no size counts, or where a device has no number to divide by.
+    pub(crate) fn new(devices: &[&'a Lines<'a>], sizes: &[u64], criterion: &Criterion<'_>) -> Option<Self> {
+        let of_sizes = criterion.weights.of(sizes)?;
+        let places = devices.iter().flat_map(|&lines| {
+            sizes.iter().map(move |&n| criterion.normalization.scale(lines, n).map(|scale| (lines, n, scale)))
+        });
+        let places: Vec<_> = places.collect::<Option<_>>()?;
+        let ideal = places.iter().map(|(lines, n, scale)| lines.ideal_gbps(*n).map(|gbps| scale.apply(gbps)));
+        let ideal: Vec<f64> = ideal.collect::<Option<_>>()?;
+        let weights = devices.iter().flat_map(|_| of_sizes.iter().copied()).collect();
+        (!places.is_empty()).then_some(Self { places, ideal, weights })
     }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The best config of a kernel at each place, with its throughput as the metric sees it.
+    pub(crate) fn line(&self, kernel: KernelIndex) -> Vec<Option<(&'a Cell, f64)>> {
+        let cell = |&(lines, n, scale): &(&'a Lines<'a>, u64, Scale)| {
+            lines.best(kernel, n).map(|cell| (cell, scale.apply(cell.gbps)))
+        };
+        self.places.iter().map(cell).collect()
+    }
+
+    /// The weighted sum of a line.
+    pub(crate) fn total(&self, line: &[f64]) -> f64 {
+        Metric::Sum.score(&self.ideal, line, &self.weights)
+    }
+}
+
+/// Ranks the eligible kernels. `None` where there is no kernel or no size to compare, or nothing to divide by.
+#[must_use]
+pub fn rank(devices: &[&Lines<'_>], eligibility: &Eligibility, criterion: &Criterion<'_>) -> Option<Ranking> {
+    let places = Places::new(devices, &eligibility.sizes, criterion)?;
+    let Criterion { metric, normalization, .. } = *criterion;
     let sign = if metric.highest_wins() { -1.0 } else { 1.0 };
     let candidates = eligibility.kernels.iter().map(|&kernel| {
-        let cells: Vec<&Cell> = places.iter().filter_map(|(lines, n, _)| lines.best(kernel, *n)).collect();
-        let line: Vec<f64> =
-            cells.iter().zip(&places).map(|(cell, (_, _, scale))| scale.apply(cell.gbps)).collect();
+        let (cells, line): (Vec<&Cell>, Vec<f64>) = places.line(kernel).into_iter().flatten().unzip();
         let spreads: Vec<f64> = cells.iter().map(|cell| cell.relative_spread()).collect();
         Candidate {
             kernel,
-            rank: sign * metric.score(&ideal, &line),
-            total: line.iter().sum(),
+            rank: sign * metric.score(&places.ideal, &line, &places.weights),
+            total: places.total(&line),
             spread: stats::mean(&spreads).unwrap_or(0.0),
             uses: devices.iter().filter_map(|lines| lines.ideal.uses.get(&kernel)).sum(),
         }
     });
-    let candidates = in_order(candidates.collect(), metric.magnitude(&ideal), Metric::Sum.magnitude(&ideal));
+    let magnitude = |metric: Metric| metric.magnitude(&places.ideal, &places.weights);
+    let candidates = in_order(candidates.collect(), magnitude(metric), magnitude(Metric::Sum));
     let mut scores = candidates
         .into_iter()
         .map(|candidate| Score { kernel: candidate.kernel, score: sign * candidate.rank });
@@ -107,7 +144,7 @@ fn in_order(mut candidates: Vec<Candidate>, magnitude: f64, total_magnitude: f64
 }
 
 /// Keeps the indices whose value is at most `tolerance` above the lowest.
-fn keep_lowest(indices: &mut Vec<usize>, value: impl Fn(usize) -> f64, tolerance: f64) {
+pub(crate) fn keep_lowest(indices: &mut Vec<usize>, value: impl Fn(usize) -> f64, tolerance: f64) {
     let lowest = indices.iter().map(|&index| value(index)).fold(f64::INFINITY, f64::min);
     indices.retain(|&index| value(index) <= lowest + tolerance);
 }

@@ -1,23 +1,29 @@
 //! Eligibility, A3 (thesis 5.5): the sizes and kernels that can be compared.
 //!
-//! A kernel that is missing where throughput is low would look better than it is, so kernels are compared over the
-//! sizes where every kernel of the space has a legal config, and a kernel takes part only if it is `ok` at all of them.
+//! A kernel that is missing where throughput is low would look better than it is, so kernels are compared over the same
+//! sizes, and a kernel takes part only if it is `ok` at all of them on every device. Which sizes these are is the
+//! question of [`Coverage`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use scanbox_model::record::Status;
 
+use crate::coverage::Coverage;
 use crate::lines::Lines;
 use crate::table::{Catalog, KernelIndex};
 use crate::warning::{Warning, size_list};
 
 /// What is compared.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Eligibility {
-    /// The sizes, ascending: every kernel of every device's space has a legal config there, and every device an `ok` row.
+    /// How the sizes were chosen; never [`Coverage::Auto`] where there is any.
+    pub coverage: Coverage,
+    /// The sizes of the comparison, ascending; every device has an `ok` row at each.
     pub sizes: Vec<u64>,
-    /// The kernels that are `ok` at all of them on every device, ascending.
+    /// How many sizes have an `ok` row on every device.
+    pub measured: usize,
+    /// The kernels that are `ok` at all sizes of the comparison on every device, ascending.
     pub kernels: Vec<KernelIndex>,
     /// The other kernels, each with the reason.
     pub dropped: Vec<Dropped>,
@@ -32,12 +38,25 @@ pub struct Dropped {
     pub device: String,
     /// The sizes of the comparison where it has no `ok` row there.
     pub sizes: Vec<u64>,
+    /// At how many of them the space has a config of it: 0 for a kernel that is made for other sizes.
+    pub legal: usize,
     /// How its attempts at these sizes ended; empty: there was none.
     pub attempts: BTreeMap<Status, u64>,
 }
 
+impl Dropped {
+    /// Whether the kernel is missing only where the space has no config of it.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        self.legal == 0 && self.attempts.is_empty()
+    }
+}
+
 impl fmt::Display for Dropped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_partial() {
+            return write!(f, "no config at {}", size_list(&self.sizes));
+        }
         if self.attempts.is_empty() {
             return write!(f, "no row at {}", size_list(&self.sizes));
         }
@@ -49,22 +68,25 @@ impl fmt::Display for Dropped {
 
 /// Finds what can be compared on all of these devices (one or more).
 #[must_use]
-pub fn eligibility(catalog: &Catalog, devices: &[&Lines<'_>]) -> (Eligibility, Vec<Warning>) {
+pub fn eligibility(
+    catalog: &Catalog,
+    devices: &[&Lines<'_>],
+    coverage: &Coverage,
+) -> (Eligibility, Vec<Warning>) {
     let names = || devices.iter().map(|lines| lines.table.device.name.clone()).collect::<Vec<_>>();
     let mut warnings = Vec::new();
-    let complete = devices.iter().map(|lines| lines.table.complete_sizes()).reduce(|a, b| &a & &b);
-    let has_row = |n: &u64| devices.iter().all(|lines| lines.table.size_index(*n).is_some());
-    let (sizes, unmeasured): (Vec<u64>, Vec<u64>) =
-        complete.unwrap_or_default().into_iter().partition(has_row);
-    if sizes.is_empty() {
+    let measured = intersection(devices, |lines| lines.table.sizes.iter().copied().collect());
+    let (coverage, wanted) = wanted(devices, coverage, &measured);
+    let (sizes, unmeasured): (Vec<u64>, Vec<u64>) = wanted.into_iter().partition(|n| measured.contains(n));
+    let mut answer = Eligibility { coverage, sizes, measured: measured.len(), ..Eligibility::default() };
+    if answer.sizes.is_empty() {
         warnings.push(Warning::NoCommonSize { devices: names() });
-        return (Eligibility::default(), warnings);
+        return (answer, warnings);
     }
     if !unmeasured.is_empty() {
         warnings.push(Warning::SizesWithoutRow { devices: names(), sizes: unmeasured });
     }
     let all: BTreeSet<KernelIndex> = devices.iter().flat_map(|lines| lines.kernels.iter().copied()).collect();
-    let mut answer = Eligibility { sizes, ..Eligibility::default() };
     for kernel in all {
         match devices.iter().find_map(|lines| missing(catalog, lines, kernel, &answer.sizes)) {
             Some(dropped) => answer.dropped.push(dropped),
@@ -75,6 +97,55 @@ pub fn eligibility(catalog: &Catalog, devices: &[&Lines<'_>]) -> (Eligibility, V
         warnings.push(Warning::NoEligibleKernel { devices: names() });
     }
     (answer, warnings)
+}
+
+/// The sizes that a coverage asks for, and the coverage that decided it. `measured`: on every device.
+fn wanted(
+    devices: &[&Lines<'_>],
+    coverage: &Coverage,
+    measured: &BTreeSet<u64>,
+) -> (Coverage, BTreeSet<u64>) {
+    let of_share = |share| intersection(devices, |lines| lines.table.sizes_of_share(share));
+    let sizes = match coverage {
+        Coverage::Auto => {
+            let common = of_share(1.0);
+            let usable = common.intersection(measured).count();
+            if usable > 0 && 2 * usable >= measured.len() {
+                return (Coverage::Common, common);
+            }
+            return (Coverage::Widest, widest(devices, measured));
+        }
+        Coverage::Common => of_share(1.0),
+        Coverage::Share(share) => of_share(share.get()),
+        Coverage::Widest => widest(devices, measured),
+        Coverage::All => measured.clone(),
+        Coverage::Sizes(sizes) => sizes.iter().collect(),
+    };
+    (coverage.clone(), sizes)
+}
+
+/// What the sets of all devices have in common.
+fn intersection(devices: &[&Lines<'_>], of: impl Fn(&Lines<'_>) -> BTreeSet<u64>) -> BTreeSet<u64> {
+    devices.iter().map(|lines| of(lines)).reduce(|a, b| &a & &b).unwrap_or_default()
+}
+
+/// The sizes of the kernels that are `ok` on every device at the most sizes; of several such sets the one that more
+/// kernels cover, then the one of the larger sizes.
+fn widest(devices: &[&Lines<'_>], measured: &BTreeSet<u64>) -> BTreeSet<u64> {
+    let Some(first) = devices.first() else { return BTreeSet::new() };
+    let covered = |&kernel: &KernelIndex| -> Vec<u64> {
+        let everywhere = |n: &&u64| devices.iter().all(|lines| lines.best(kernel, **n).is_some());
+        measured.iter().filter(everywhere).copied().collect()
+    };
+    let sets: Vec<Vec<u64>> = first.kernels.iter().map(covered).collect();
+    let longest = sets.iter().map(Vec::len).max().unwrap_or(0);
+    let mut kernels: BTreeMap<&[u64], usize> = BTreeMap::new();
+    for set in sets.iter().filter(|set| set.len() == longest) {
+        *kernels.entry(set).or_insert(0) += 1;
+    }
+    let best =
+        kernels.into_iter().max_by_key(|&(set, kernels)| (kernels, set.iter().rev().collect::<Vec<_>>()));
+    best.map(|(set, _)| set.iter().copied().collect()).unwrap_or_default()
 }
 
 /// Why a kernel cannot take part on one device; `None` if it can.
@@ -89,5 +160,6 @@ fn missing(catalog: &Catalog, lines: &Lines<'_>, kernel: KernelIndex, sizes: &[u
             *attempts.entry(failure.status).or_insert(0) += 1;
         }
     }
-    Some(Dropped { kernel, device: lines.table.device.name.clone(), sizes: missing, attempts })
+    let legal = missing.iter().filter(|&&n| lines.table.is_legal(n, kernel)).count();
+    Some(Dropped { kernel, device: lines.table.device.name.clone(), sizes: missing, legal, attempts })
 }

@@ -108,7 +108,7 @@ pub fn ideal_set(catalog: &Catalog, table: &DeviceTable) -> IdealSet {
             margin_pct: runner_up.map(|second| 100.0 * (lead(best, &second) - 1.0)),
             ties: others().filter(|cell| cell.interval().overlaps(&interval)).count(),
             configs: cells.len(),
-            baseline_gbps: table.baseline_gbps.get(&n).copied().filter(|&gbps| gbps > 0.0),
+            baseline_gbps: table.baselines.get(&n).map(|other| other.gbps).filter(|&gbps| gbps > 0.0),
             copy_gbps: table.copy_gbps.get(&n).copied().filter(|&copy| copy > 0.0),
         });
     }

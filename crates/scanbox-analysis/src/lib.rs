@@ -2,23 +2,37 @@
 //!
 //! [`grouping`] sorts the rows of any number of files into one dense [`table`] per device and run. [`ideal`] finds the
 //! best config for each size (the ICS), [`lines`] prunes to one config per kernel and size, [`eligible`] says which
-//! kernels and sizes can be compared, [`best_kernel`] chooses one kernel for a device by a [`metric`], and
-//! [`portable`] one kernel for several devices after a [`normalize`] step. [`answers`] runs all of it. [`mod@bench`] sets the
-//! subjects of a benchmark against each other.
+//! kernels and sizes can be compared ([`coverage`]), [`best_kernel`] chooses one kernel for a device by a [`metric`], and
+//! [`portable`] one kernel for several devices after a [`normalize`] step; [`portfolio`] chooses several kernels.
+//! [`shared`] finds one config per size for several devices, [`bandwidth`] sets the ideal line against the bandwidth of
+//! the device and other implementations, [`density`] shows how the configs of a size are distributed, [`trends`] which
+//! parameters matter where, [`transfer`] what the ICS of one device is worth on another, [`portability`] what a kernel is
+//! worth on all. [`answers`] runs all of it. [`mod@bench`] sets the subjects of a benchmark
+//! against each other. No answer mixes rows of two [`problem`]s.
 //! Every answer comes with its [`warning`]s. Neighbours: `scanbox-model` below, the binary `scanbox` above.
 //!
 //! Throughput is in GB/s (10^9 bytes per second) everywhere, times are in nanoseconds, sizes in elements.
 
 pub mod stats;
+pub mod problem;
 pub mod table;
 pub mod grouping;
 pub mod ideal;
 pub mod lines;
+pub mod coverage;
 pub mod eligible;
 pub mod metric;
+pub mod weights;
 pub mod normalize;
 pub mod best_kernel;
 pub mod portable;
+pub mod portfolio;
+pub mod shared;
+pub mod bandwidth;
+pub mod density;
+pub mod trends;
+pub mod transfer;
+pub mod portability;
 pub mod answers;
 pub mod bench;
 pub mod warning;
@@ -36,8 +50,41 @@ pub enum AnalysisError {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// The text names no metric of shared configs.
+    #[error(
+        "`{text}` is no metric of shared configs: {reason}; the metrics are mean, max, mean-std, min, rank-sum, \
+         rank-product, distance, squared, power:P"
+    )]
+    SharedMetric {
+        /// The text.
+        text: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The text names no coverage.
+    #[error("`{text}` is no coverage; it is auto, common, all, widest, a share (0.5), or sizes (2^19..2^29)")]
+    Coverage {
+        /// The text.
+        text: String,
+    },
+    /// The text is no bandwidth.
+    #[error("`{text}` is no bandwidth; it is GBPS or NAME=GBPS, above 0 (4800, H200=4800)")]
+    Peak {
+        /// The text.
+        text: String,
+    },
+    /// A bandwidth belongs to no device, or is not the only one.
+    #[error("bandwidth {text}: {reason}; there are {devices}")]
+    PeakDevice {
+        /// The bandwidth as it was given.
+        text: String,
+        /// What is wrong.
+        reason: &'static str,
+        /// The devices there are.
+        devices: String,
+    },
     /// The text names no normalisation.
-    #[error("`{text}` is no normalisation; it is one of size-best, device-peak, minmax, none")]
+    #[error("`{text}` is no normalisation; it is one of size-best, device-peak, minmax, ceiling, none")]
     Normalization {
         /// The text.
         text: String,

@@ -16,6 +16,8 @@ pub struct Lines<'a> {
     pub kernels: Vec<KernelIndex>,
     /// Best config by kernel, then by size as in [`DeviceTable::sizes`].
     best: Vec<Option<Cell>>,
+    /// Lowest and highest throughput by size, in GB/s.
+    range: Vec<(f64, f64)>,
 }
 
 impl<'a> Lines<'a> {
@@ -39,7 +41,11 @@ impl<'a> Lines<'a> {
                 }
             }
         }
-        Self { table, ideal: ideal_set(catalog, table), kernels, best }
+        let range = (0..table.sizes.len()).map(|index| {
+            let gbps = table.cells_at(index).iter().map(|cell| cell.gbps);
+            gbps.fold((f64::INFINITY, 0.0f64), |(low, high), gbps| (low.min(gbps), high.max(gbps)))
+        });
+        Self { table, ideal: ideal_set(catalog, table), range: range.collect(), kernels, best }
     }
 
     /// The best config of a kernel at a size; `None` where none is `ok`.
@@ -53,7 +59,18 @@ impl<'a> Lines<'a> {
     /// confirmation has found another winner: no kernel line lies above it.
     #[must_use]
     pub fn ideal_gbps(&self, n: u64) -> Option<f64> {
-        let cells = self.table.cells_at(self.table.size_index(n)?);
-        cells.iter().map(|cell| cell.gbps).max_by(f64::total_cmp)
+        Some(self.range[self.table.size_index(n)?].1)
+    }
+
+    /// The throughput of the slowest `ok` config at a size in GB/s; `None` where no row is `ok`.
+    #[must_use]
+    pub fn least_gbps(&self, n: u64) -> Option<f64> {
+        Some(self.range[self.table.size_index(n)?].0)
+    }
+
+    /// The highest throughput at any size, in GB/s; 0 where no row is `ok`.
+    #[must_use]
+    pub fn peak_gbps(&self) -> f64 {
+        self.range.iter().map(|range| range.1).fold(0.0, f64::max)
     }
 }

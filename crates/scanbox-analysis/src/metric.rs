@@ -54,33 +54,48 @@ impl Metric {
         Self::Power(Exponent::THESIS),
     ];
 
-    /// The score of a line; `ideal` and `line` are equally long and `line` is nowhere above `ideal`.
+    /// The score of a line; all three are equally long and `line` is nowhere above `ideal`. Each term of a sum, a
+    /// maximum or a product of vectors counts as often as `weights` says.
     #[must_use]
-    pub fn score(self, ideal: &[f64], line: &[f64]) -> f64 {
+    pub fn score(self, ideal: &[f64], line: &[f64], weights: &[f64]) -> f64 {
         // Rounding in a normalisation can put a line a last digit above the ideal.
-        let gaps = ideal.iter().zip(line).map(|(i, l)| (i - l).max(0.0));
+        let gaps = ideal.iter().zip(line).map(|(i, l)| (i - l).max(0.0)).zip(weights);
         match self {
-            Self::Sum => line.iter().sum(),
-            Self::Absolute => gaps.sum(),
-            Self::Squared => gaps.map(|gap| gap * gap).sum(),
-            Self::Chebyshev => gaps.fold(0.0, f64::max),
+            Self::Sum => line.iter().zip(weights).map(|(l, w)| w * l).sum(),
+            Self::Absolute => gaps.map(|(gap, w)| w * gap).sum(),
+            Self::Squared => gaps.map(|(gap, w)| w * gap * gap).sum(),
+            Self::Chebyshev => gaps.map(|(gap, w)| w * gap).fold(0.0, f64::max),
             Self::Cosine => {
-                let norm = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>().sqrt();
-                let dot: f64 = ideal.iter().zip(line).map(|(i, l)| i * l).sum();
-                let norms = norm(ideal) * norm(line);
+                let dot = |a: &[f64], b: &[f64]| -> f64 {
+                    a.iter().zip(b).zip(weights).map(|((a, b), w)| w * a * b).sum()
+                };
+                let norms = dot(ideal, ideal).sqrt() * dot(line, line).sqrt();
                 // Only `minmax` can make a line of zeros: it has no direction and ranks last.
-                if norms > 0.0 { (1.0 - dot / norms).max(0.0) } else { 1.0 }
+                if norms > 0.0 { (1.0 - dot(ideal, line) / norms).max(0.0) } else { 1.0 }
             }
-            Self::Power(Exponent(exponent)) => gaps.map(|gap| gap.powf(exponent)).sum(),
+            Self::Power(Exponent(exponent)) => gaps.map(|(gap, w)| w * gap.powf(exponent)).sum(),
         }
     }
 
     /// The magnitude against which two scores are compared: about the score of a line of zeros.
-    pub(crate) fn magnitude(self, ideal: &[f64]) -> f64 {
+    pub(crate) fn magnitude(self, ideal: &[f64], weights: &[f64]) -> f64 {
         match self {
-            Self::Sum => Self::Absolute.magnitude(ideal),
+            Self::Sum => Self::Absolute.magnitude(ideal, weights),
             Self::Cosine => 1.0,
-            _ => self.score(ideal, &vec![0.0; ideal.len()]),
+            _ => self.score(ideal, &vec![0.0; ideal.len()], weights),
+        }
+    }
+
+    /// The formula, for people: `w` is the weight of a size, `I` the ideal line, `L` the line of the kernel.
+    #[must_use]
+    pub fn formula(self) -> String {
+        match self {
+            Self::Sum => "highest sum over sizes of w L".to_owned(),
+            Self::Absolute => "lowest sum over sizes of w (I - L)".to_owned(),
+            Self::Squared => "lowest sum over sizes of w (I - L)^2".to_owned(),
+            Self::Chebyshev => "lowest maximum over sizes of w (I - L)".to_owned(),
+            Self::Cosine => "lowest 1 - I.L / (|I| |L|), products weighted by w; blind to scale".to_owned(),
+            Self::Power(Exponent(exponent)) => format!("lowest sum over sizes of w (I - L)^{exponent}"),
         }
     }
 

@@ -15,13 +15,15 @@ pub enum Normalization {
     DevicePeak,
     /// The slowest `ok` config of its device and size is 0, the best is 1. All are 1 where they are equal.
     MinMax,
+    /// The bandwidth of its device ([`crate::table::DeviceTable::bandwidth`]): the given peak, else the measured copy.
+    Ceiling,
     /// Nothing: GB/s.
     None,
 }
 
 impl Normalization {
     /// Every normalisation.
-    pub const ALL: [Self; 4] = [Self::SizeBest, Self::DevicePeak, Self::MinMax, Self::None];
+    pub const ALL: [Self; 5] = [Self::SizeBest, Self::DevicePeak, Self::MinMax, Self::Ceiling, Self::None];
 
     /// The word on the command line.
     #[must_use]
@@ -30,23 +32,33 @@ impl Normalization {
             Self::SizeBest => "size-best",
             Self::DevicePeak => "device-peak",
             Self::MinMax => "minmax",
+            Self::Ceiling => "ceiling",
             Self::None => "none",
         }
     }
 
-    /// How throughput of one device at one size is scaled; `None` where the device has no `ok` row at `n`.
+    /// The divisor in words and symbols, for people.
+    #[must_use]
+    pub fn formula(self) -> &'static str {
+        match self {
+            Self::SizeBest => "x / I(d,n)",
+            Self::DevicePeak => "x / max over n of I(d,n)",
+            Self::MinMax => "(x - least) / (I(d,n) - least), least over the ok configs of d at n",
+            Self::Ceiling => "x / B(d), B the bandwidth of the device",
+            Self::None => "x in GB/s",
+        }
+    }
+
+    /// How throughput of one device at one size is scaled; `None` where the device has no `ok` row at `n`, or no
+    /// bandwidth to divide by.
     pub(crate) fn scale(self, lines: &Lines<'_>, n: u64) -> Option<Scale> {
         let best = lines.ideal_gbps(n)?;
         let linear = |zero, one| Scale { zero, one };
         Some(match self {
             Self::SizeBest => linear(0.0, best),
-            Self::DevicePeak => {
-                linear(0.0, lines.ideal.points.iter().map(|point| point.best.gbps).fold(0.0, f64::max))
-            }
-            Self::MinMax => {
-                let cells = lines.table.cells_at(lines.table.size_index(n)?);
-                linear(cells.iter().map(|cell| cell.gbps).fold(best, f64::min), best)
-            }
+            Self::DevicePeak => linear(0.0, lines.peak_gbps()),
+            Self::MinMax => linear(lines.least_gbps(n)?, best),
+            Self::Ceiling => linear(0.0, lines.table.bandwidth()?.gbps),
             Self::None => linear(0.0, 1.0),
         })
     }

@@ -49,3 +49,17 @@ pub fn relative_spread(median_ns: u64, q1_ns: u64, q3_ns: u64) -> f64 {
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
+
+/// The geometric mean of numbers of at least 0; `None` of nothing.
+#[must_use]
+pub fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    mean(&logarithms).map(f64::exp)
+}
+
+/// The harmonic mean of numbers of at least 0: 0 where one of them is; `None` of nothing.
+#[must_use]
+pub fn harmonic_mean(values: &[f64]) -> Option<f64> {
+    let inverse: Vec<f64> = values.iter().map(|value| value.recip()).collect();
+    mean(&inverse).map(f64::recip)
+}

@@ -9,6 +9,7 @@ use scanbox_model::config::{Config, Kernel};
 use scanbox_model::device::DeviceKind;
 use scanbox_model::record::Status;
 
+use crate::problem::Problem;
 use crate::stats::{self, Interval};
 
 /// The number of a config in the [`Catalog`].
@@ -139,18 +140,29 @@ pub struct Summary {
     pub planned_with_row: u64,
 }
 
-/// The usable rows of one run of one device.
+/// The fastest scan of another implementation at a size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Baseline {
+    /// What it is called.
+    pub subject: String,
+    /// Its throughput in GB/s.
+    pub gbps: f64,
+}
+
+/// The usable rows of one run of one device about one problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeviceTable {
     /// The device.
     pub device: DeviceIdentity,
+    /// What was scanned.
+    pub problem: Problem,
     /// Chip or program; `None` without metadata.
     pub kind: Option<DeviceKind>,
     /// Driver, version and kernel sources.
     pub provenance: Provenance,
     /// The time of the newest row, UTC.
     pub newest_utc: String,
-    /// Whether no other run of this device is newer.
+    /// Whether no other run of this device about this problem is newer.
     pub newest_run: bool,
     /// Counts.
     pub summary: Summary,
@@ -158,8 +170,10 @@ pub struct DeviceTable {
     pub sizes: Vec<u64>,
     /// Measured copy in GB/s by size, where metadata has it.
     pub copy_gbps: BTreeMap<u64, f64>,
-    /// The fastest scan of another implementation on this device in GB/s by size, where files have it: on hot buffers.
-    pub baseline_gbps: BTreeMap<u64, f64>,
+    /// The bandwidth of the device in GB/s that the user gave.
+    pub peak_gbps: Option<f64>,
+    /// The fastest scan of another implementation on this device by size, where files have it: on hot buffers.
+    pub baselines: BTreeMap<u64, Baseline>,
     /// Where [`Self::space`] comes from.
     pub space_origin: SpaceOrigin,
     /// Which kernels have a legal config at which size: pairs, ascending.
@@ -199,22 +213,39 @@ impl DeviceTable {
         self.space.iter().map(|&(_, kernel)| kernel).collect()
     }
 
-    /// The sizes where every kernel of the space has a legal config (A3).
+    /// The sizes where at least this share of the kernels of the space has a legal config; 1: every kernel (A3).
     #[must_use]
-    pub fn complete_sizes(&self) -> BTreeSet<u64> {
-        let kernels = self.space_kernels().len();
+    pub fn sizes_of_share(&self, share: f64) -> BTreeSet<u64> {
+        let kernels = self.space_kernels().len() as f64;
         let groups = self.space.chunk_by(|a, b| a.0 == b.0);
-        groups.filter(|group| group.len() == kernels).map(|group| group[0].0).collect()
+        groups.filter(|group| group.len() as f64 >= share * kernels).map(|group| group[0].0).collect()
+    }
+
+    /// Whether the space has a legal config of a kernel at a size.
+    #[must_use]
+    pub fn is_legal(&self, n: u64, kernel: KernelIndex) -> bool {
+        self.space.binary_search(&(n, kernel)).is_ok()
     }
 }
 
-/// All tables, ordered by device and provenance.
+/// All tables, ordered by problem, device and provenance.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tables {
     /// What the numbers of configs and kernels stand for.
     pub catalog: Catalog,
-    /// One table per device and run.
+    /// One table per problem, device and run.
     pub devices: Vec<DeviceTable>,
-    /// Rows of implementations other than scanbox, by subject: they enter no answer here.
+    /// Rows of implementations other than scanbox, by subject: they enter no answer but the comparison with a baseline.
     pub other_subjects: BTreeMap<String, u64>,
+}
+
+impl Tables {
+    /// The problems that the rows are about, ascending.
+    #[must_use]
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut problems: Vec<Problem> = self.devices.iter().map(|table| table.problem).collect();
+        problems.sort_unstable();
+        problems.dedup();
+        problems
+    }
 }

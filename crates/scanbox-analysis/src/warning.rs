@@ -77,6 +77,18 @@ pub enum Warning {
         /// The devices.
         devices: Vec<String>,
     },
+    /// A device has no bandwidth to divide by.
+    NoBandwidth {
+        /// The devices.
+        devices: Vec<String>,
+    },
+    /// No size of the comparison has a weight.
+    NoWeight {
+        /// The devices.
+        devices: Vec<String>,
+        /// The sizes.
+        sizes: Vec<u64>,
+    },
     /// Software devices stay out of the answers across devices.
     SoftwareLeftOut {
         /// The devices.
@@ -86,6 +98,27 @@ pub enum Warning {
     NewestRunOnly {
         /// The device.
         device: String,
+    },
+    /// Throughput at these sizes has too few distinct values for a histogram.
+    OneBin {
+        /// The device.
+        device: String,
+        /// The sizes.
+        sizes: Vec<u64>,
+    },
+    /// A device has one size only, over which nothing changes.
+    OneSize {
+        /// The device.
+        device: String,
+    },
+    /// At these sizes the ideal config of one device is not `ok` on another.
+    NotTransferred {
+        /// Whose ideal configuration set it is.
+        from: String,
+        /// Where it was not measured, or failed.
+        to: String,
+        /// The sizes.
+        sizes: Vec<u64>,
     },
 }
 
@@ -149,12 +182,24 @@ impl fmt::Display for Warning {
             ),
             Self::NoCommonSize { devices } => write!(
                 f,
-                "{}: at no measured size does every kernel have a config; no best kernel can be chosen",
+                "{}: there is no measured size to compare kernels at; no best kernel can be chosen (--coverage)",
                 devices.join(", ")
+            ),
+            Self::NoBandwidth { devices } => write!(
+                f,
+                "{}: the bandwidth is not known (no metadata with a copy); --peak-gbps gives it, and ceiling needs it",
+                devices.join(", ")
+            ),
+            Self::NoWeight { devices, sizes } => write!(
+                f,
+                "{}: none of the sizes of the comparison ({}) has a weight; no best kernel can be chosen",
+                devices.join(", "),
+                size_list(sizes)
             ),
             Self::NoEligibleKernel { devices } => write!(
                 f,
-                "{}: no kernel has an ok row at every size of the comparison; no best kernel can be chosen",
+                "{}: no kernel has an ok row at every size of the comparison; no best kernel can be chosen \
+                 (--coverage chooses the sizes)",
                 devices.join(", ")
             ),
             Self::SoftwareLeftOut { devices } => write!(
@@ -165,6 +210,18 @@ impl fmt::Display for Warning {
             Self::NewestRunOnly { device } => {
                 write!(f, "{device}: several runs; answers across devices take the newest one")
             }
+            Self::OneBin { device, sizes } => {
+                let sizes = size_list(sizes);
+                write!(f, "{device}: too few distinct times for a histogram at {sizes}: one bin each")
+            }
+            Self::OneSize { device } => {
+                write!(f, "{device}: one size only; how parameters depend on it cannot be seen")
+            }
+            Self::NotTransferred { from, to, sizes } => write!(
+                f,
+                "the best config of {from} has no ok row on {to} at {}; the transfer leaves that out",
+                size_list(sizes)
+            ),
         }
     }
 }

@@ -202,8 +202,8 @@ fn eligibility() {
         &[(A, "no row at 200"), (B, "no row at 100")],
         &["2 of 4 points", "no kernel has an ok row"],
     );
-    // No size has every kernel.
-    check_eligible(&crossed, None, &[], &[], &[], &["at no measured size"]);
+    // No size has every kernel: those with the most sizes are compared, here the one at the larger size.
+    check_eligible(&crossed, None, &[200], &[B], &[(A, "no config at 200")], &[]);
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn check_across(
         sources.map(|(records, &(_, kind))| Source { kind: Some(kind), ..source(records) }).collect();
     let (tables, _) = tables_of(&sources, Runs::Latest);
     let (answers, warnings) = answer(&tables, &Question { include_software, ..by(Metric::Squared) });
-    assert_eq!(answers.across.map(|across| across.devices).as_deref(), expected);
+    assert_eq!(answers.across.first().map(|across| across.devices.as_slice()), expected);
     assert_eq!(warnings.len(), said, "{warnings:?}");
 }
 
@@ -254,7 +254,7 @@ fn the_portable_kernel() {
     };
     let (d1, d2) = (rows("d1", [(A, 100), (B, 50), (C, 90)]), rows("d2", [(A, 5), (B, 10), (C, 9)]));
     let (tables, _) = tables_of(&[source(&d1), source(&d2)], Runs::Latest);
-    let across = answers(&tables, "squared").across.unwrap();
+    let across = answers(&tables, "squared").across.remove(0);
     let choice = across.portable.choice.unwrap();
     assert_eq!(tables.catalog.kernel(choice.ranking.winner.kernel).to_string(), C);
     assert!((choice.ranking.winner.score - 0.02).abs() < 1e-12);
@@ -274,9 +274,48 @@ fn the_portable_kernel_has_to_run_on_every_device() {
     let d1 = [on(row(A, 64, 100, 5), "d1"), on(row(B, 64, 100, 9), "d1")];
     let d2 = [on(row(A, 64, 100, 5), "d2")];
     let (tables, _) = tables_of(&[source(&d1), source(&d2)], Runs::Latest);
-    let portable = answers(&tables, "squared").across.unwrap().portable;
+    let portable = answers(&tables, "squared").across.remove(0).portable;
     assert_eq!(portable.eligibility.dropped.len(), 1);
     assert_eq!(portable.eligibility.dropped[0].device, "d2");
     let choice = portable.choice.unwrap();
     assert_eq!(tables.catalog.kernel(choice.ranking.winner.kernel).to_string(), A);
+}
+
+#[test]
+fn rows_of_different_problems_are_never_mixed() {
+    use scanbox_model::config::{Element, Mode, Operator, Parameter};
+    // Every problem that rows can be about has its own times: 10 GB/s for the first, 20 for the second, ...
+    let mut records = Vec::new();
+    let mut expected = Vec::new();
+    for (&mode, &element, &op) in Mode::VALUES
+        .iter()
+        .flat_map(|mode| Element::VALUES.iter().map(move |element| (mode, element)))
+        .flat_map(|(mode, element)| Operator::VALUES.iter().map(move |op| (mode, element, op)))
+    {
+        let gbps = 10 * (expected.len() as u64 + 1);
+        for device in ["d1", "d2"] {
+            let record = on(row(A, 64, 100, gbps), device);
+            records.push(Record { mode: Some(mode), element: Some(element), op: Some(op), ..record });
+            expected.push((scanbox_analysis::problem::Problem { mode, element, op }, device, gbps as f64));
+        }
+    }
+    expected.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+    // In one file or in several, in any order.
+    let files: Vec<Vec<Record>> = records.iter().rev().map(|record| vec![record.clone()]).collect();
+    let sources: Vec<Source<'_>> = files.iter().map(|records| source(records)).collect();
+    for tables in [tables(&records), tables_of(&sources, Runs::Latest).0] {
+        let answers = answers(&tables, "squared");
+        let found: Vec<_> = answers
+            .devices
+            .iter()
+            .map(|answer| {
+                (answer.table.problem, answer.table.device.name.as_str(), answer.ideal.points[0].best.gbps)
+            })
+            .collect();
+        assert_eq!(found, expected);
+        assert_eq!(answers.across.len(), expected.len() / 2);
+        for across in &answers.across {
+            assert!(across.devices.iter().all(|&at| answers.devices[at].table.problem == across.problem));
+        }
+    }
 }

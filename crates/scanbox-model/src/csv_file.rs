@@ -80,6 +80,17 @@ pub struct Records {
     pub other_header: bool,
 }
 
+/// What a file of records is like, apart from its rows; see [`Records`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Shape {
+    /// Bytes up to the end of the last complete line.
+    pub complete_bytes: u64,
+    /// The number of the torn last line.
+    pub torn_line: Option<u64>,
+    /// Whether the header is another one than that of a new file.
+    pub other_header: bool,
+}
+
 /// Reads a file of records. A torn last line (no line break at its end) is left out and reported; any other
 /// malformed line is an error.
 ///
@@ -91,44 +102,75 @@ pub fn read(path: &Path) -> Result<Records, CsvError> {
     read_bytes(&bytes, path)
 }
 
+/// Reads a file of records one by one, as [`read`] does, and keeps none of them: `take` sees each.
+///
+/// # Errors
+/// As [`read`], or when `take` says so.
+pub fn for_each<E: From<CsvError>>(
+    path: &Path,
+    take: impl FnMut(&Record) -> Result<(), E>,
+) -> Result<Shape, E> {
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(io_error(path))?;
+    for_each_of_bytes(&bytes, path, take)
+}
+
 /// Reads the bytes of a file of records; `path` is for messages.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_bytes(bytes: &[u8], path: &Path) -> Result<Records, CsvError> {
+    let mut records = Vec::new();
+    let shape = for_each_of_bytes(bytes, path, |record: &Record| {
+        records.push(record.clone());
+        Ok::<(), CsvError>(())
+    })?;
+    let Shape { complete_bytes, torn_line, other_header } = shape;
+    Ok(Records { records, complete_bytes, torn_line, other_header })
+}
+
+fn for_each_of_bytes<E: From<CsvError>>(
+    bytes: &[u8],
+    path: &Path,
+    mut take: impl FnMut(&Record) -> Result<(), E>,
+) -> Result<Shape, E> {
     if bytes.is_empty() {
-        return Err(CsvError::Empty { path: path.to_owned() });
+        return Err(CsvError::Empty { path: path.to_owned() }.into());
     }
     let complete = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     // A header without its line break was cut off before any row: nothing is lost with it.
-    let mut result = Records { complete_bytes: complete as u64, ..Records::default() };
+    let mut shape = Shape { complete_bytes: complete as u64, ..Shape::default() };
     if complete < bytes.len() {
-        result.torn_line = Some(1 + bytes[..complete].iter().filter(|&&byte| byte == b'\n').count() as u64);
+        shape.torn_line = Some(1 + bytes[..complete].iter().filter(|&&byte| byte == b'\n').count() as u64);
     }
     if complete == 0 {
-        return Ok(result);
+        return Ok(shape);
     }
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(&bytes[..complete]);
     let row_error = |line, reason: String| CsvError::Row { path: path.to_owned(), line, reason };
     let header = reader.headers().map_err(|error| row_error(1, error.to_string()))?;
     let order = column_order(header, path)?;
-    result.other_header = !order.iter().copied().eq(0..COLUMNS.len());
+    shape.other_header = !order.iter().copied().eq(0..COLUMNS.len());
     let mut row = csv::StringRecord::new();
+    // One record for all rows: their texts are nearly the same, and find their memory again.
+    let mut record = Record::default();
     loop {
         let line = reader.position().line();
         match reader.read_record(&mut row) {
-            Ok(false) => return Ok(result),
+            Ok(false) => return Ok(shape),
             Ok(true) => {}
             Err(error) => {
                 let line = error.position().map_or(line, csv::Position::line);
-                return Err(row_error(line, "the line is no UTF-8 text".to_owned()));
+                return Err(row_error(line, "the line is no UTF-8 text".to_owned()).into());
             }
         }
         let line = row.position().map_or(line, csv::Position::line);
         if row.len() != order.len() {
-            return Err(row_error(line, format!("{} cells where the header has {}", row.len(), order.len())));
+            let reason = format!("{} cells where the header has {}", row.len(), order.len());
+            return Err(row_error(line, reason).into());
         }
-        result.records.push(read_cells(&row, &order, line, path)?);
+        read_cells(&mut record, &row, &order, line, path)?;
+        take(&record)?;
     }
 }
 
@@ -149,18 +191,26 @@ pub fn read_row(line: &str) -> Result<Record, CsvError> {
     })
 }
 
-fn read_cells(row: &csv::StringRecord, order: &[usize], line: u64, path: &Path) -> Result<Record, CsvError> {
+/// Reads the cells of a row into `record`, and replaces what was there.
+fn read_cells(
+    record: &mut Record,
+    row: &csv::StringRecord,
+    order: &[usize],
+    line: u64,
+    path: &Path,
+) -> Result<(), CsvError> {
     let failed = |column, reason| CsvError::Cell { path: path.to_owned(), line, column, reason };
-    let mut record = Record::default();
+    // Empty cells of a time leave it alone.
+    (record.steady, record.span) = (None, None);
     for (cell, &index) in row.iter().zip(order) {
         let column = &COLUMNS[index];
-        (column.read)(&mut record, cell).map_err(|reason| failed(column.name, reason))?;
+        (column.read)(record, cell).map_err(|reason| failed(column.name, reason))?;
     }
     if record.schema != SCHEMA {
         let reason = format!("this version reads schema {SCHEMA}, the row has {}", record.schema);
         return Err(failed("schema", reason));
     }
-    Ok(record)
+    Ok(())
 }
 
 /// For each column of the file, its index in [`COLUMNS`]. Columns that were appended within the schema may be missing.

@@ -9,6 +9,7 @@
 #[macro_use]
 pub mod config;
 pub mod sizes;
+pub mod parameters;
 pub mod space;
 pub mod filter;
 pub mod device;

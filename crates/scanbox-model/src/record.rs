@@ -312,6 +312,11 @@ impl Record {
 trait Cell: Sized {
     fn write(&self) -> String;
     fn read(text: &str) -> Result<Self, String>;
+    /// Replaces the value, and keeps the memory of a text.
+    fn fill(&mut self, text: &str) -> Result<(), String> {
+        *self = Self::read(text)?;
+        Ok(())
+    }
 }
 
 macro_rules! number_cell {
@@ -351,6 +356,11 @@ impl Cell for String {
     }
     fn read(text: &str) -> Result<Self, String> {
         Ok(text.to_owned())
+    }
+    fn fill(&mut self, text: &str) -> Result<(), String> {
+        self.clear();
+        self.push_str(text);
+        Ok(())
     }
 }
 
@@ -441,7 +451,7 @@ macro_rules! column {
         Column {
             name: stringify!($field),
             write: |record| record.$field.write(),
-            read: |record, text| Cell::read(text).map(|value| record.$field = value),
+            read: |record, text| Cell::fill(&mut record.$field, text),
         }
     };
     // A statistic of a time: present in all six columns or in none.

@@ -52,6 +52,8 @@ pub enum Command {
     Import(commands::import::ImportArgs),
     /// Answer from sweeps: the best config per size, the best kernel, the portable kernel
     Analyze(commands::analyze::AnalyzeArgs),
+    /// Show the answers as one HTML page with plots
+    Report(commands::report::ReportArgs),
     /// Look for what keeps scanbox from working here, and say what to do about it; changes nothing
     Doctor(commands::doctor::DoctorArgs),
     /// Drive a device for a supervisor (internal)

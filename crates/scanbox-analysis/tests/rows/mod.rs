@@ -85,7 +85,7 @@ pub fn tables(records: &[Record]) -> Tables {
 }
 
 pub fn by(metric: Metric) -> Question {
-    Question { metric, normalization: None, include_software: false }
+    Question { metric, ..Question::default() }
 }
 
 pub fn answers<'a>(tables: &'a Tables, metric: &str) -> Answers<'a> {

@@ -1,20 +1,26 @@
 //! `scanbox analyze`: records in, answers out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use scanbox_analysis::answers::{Question, answer};
-use scanbox_analysis::grouping::{Builder, Runs, Source};
+use rayon::prelude::*;
+use scanbox_analysis::answers::{Preset, Question, answer};
+use scanbox_analysis::bandwidth::Peak;
+use scanbox_analysis::coverage::Coverage;
+use scanbox_analysis::grouping::{Builder, FileFacts, FileRows, Runs};
 use scanbox_analysis::metric::Metric;
 use scanbox_analysis::normalize::Normalization;
+use scanbox_analysis::shared::SharedMetric;
 use scanbox_analysis::table::Tables;
+use scanbox_analysis::weights::Weights;
 use scanbox_model::csv_file;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Clock, Record, Status};
+use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Point;
 
 use crate::report::grid::Style;
@@ -23,6 +29,26 @@ use crate::report::{Report, clock_word, csv, json, terminal, text};
 /// Finds the best config for each size, and the best single kernel.
 #[derive(Debug, Clone, clap::Args)]
 pub struct AnalyzeArgs {
+    /// What is asked of which files
+    #[command(flatten)]
+    pub request: Request,
+
+    /// Shows what every metric chooses, what that loses, and where
+    #[arg(long)]
+    pub all_metrics: bool,
+
+    /// Shows for each answer the formula, the rows and the runner-up behind it
+    #[arg(long)]
+    pub explain: bool,
+
+    /// How to write the answers
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// What is asked of which files: by `analyze` and by `report`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Request {
     /// CSV files of `scanbox sweep`; the metadata beside each (x.csv: x.meta.json) says which space was swept
     #[arg(required = true, value_name = "FILES")]
     pub files: Vec<PathBuf>,
@@ -30,6 +56,24 @@ pub struct AnalyzeArgs {
     /// How a single kernel is judged against the best of each size: sum, absolute, squared, chebyshev, cosine, power:P
     #[arg(long, default_value = "squared", value_name = "METRIC")]
     pub metric: Metric,
+
+    /// How one config for several devices is judged at a size: mean, max, mean-std, min, rank-sum, rank-product,
+    /// distance, squared, power:P
+    #[arg(long, default_value = "squared", value_name = "METRIC")]
+    pub shared_metric: SharedMetric,
+
+    /// Over which sizes kernels are compared: common (to all kernels), all, widest (those of the kernels with the most),
+    /// a share of the kernels (0.8), or sizes (2^19..2^29) [default: common where that is at least half, else widest]
+    #[arg(long, value_name = "COVERAGE")]
+    pub coverage: Option<Coverage>,
+
+    /// How much each size counts: uniform, large (every element alike), or a CSV file with n_elements,weight
+    #[arg(long, default_value = "uniform", value_name = "WEIGHTS")]
+    pub weights: String,
+
+    /// Finds the best sets of 1 to K kernels, of which the fastest runs at each size
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    pub portfolio: Option<u32>,
 
     /// Which time decides: many dependent calls back to back, or one call between timestamps
     #[arg(long, default_value = "steady", value_parser = PossibleValuesParser::new(["steady", "span"]).map(clock))]
@@ -39,6 +83,14 @@ pub struct AnalyzeArgs {
     #[arg(long, value_parser = PossibleValuesParser::new(Normalization::ALL.map(Normalization::word)).try_map(|word| word.parse::<Normalization>()))]
     pub normalize: Option<Normalization>,
 
+    /// Bandwidth of the device in GB/s, or NAME=GBPS for one of several [default: the measured copy of the largest size]
+    #[arg(long, value_name = "GBPS")]
+    pub peak_gbps: Vec<Peak>,
+
+    /// Defaults as in the thesis: device-peak for means, none for distances across devices; coverage common
+    #[arg(long, value_parser = PossibleValuesParser::new(["thesis"]))]
+    pub preset: Option<String>,
+
     /// What to take of a device that was swept with several drivers or versions
     #[arg(long, default_value = "latest", value_parser = PossibleValuesParser::new(["latest", "all"]).map(runs))]
     pub runs: Runs,
@@ -46,10 +98,6 @@ pub struct AnalyzeArgs {
     /// Let software devices enter the answers across devices beside hardware
     #[arg(long)]
     pub include_software: bool,
-
-    /// How to write the answers
-    #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
 }
 
 /// How the answers are written.
@@ -91,15 +139,15 @@ fn analyze(
     out: &mut impl Write,
     err: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let (tables, mut warnings) = read_tables(args)?;
-    if tables.devices.iter().all(|table| table.sizes.is_empty()) {
-        bail!(nothing_usable(args, &tables));
-    }
+    let request = &args.request;
+    // A document for machines has everything.
+    let everything = args.format == Format::Json;
     let question = Question {
-        metric: args.metric,
-        normalization: args.normalize,
-        include_software: args.include_software,
+        all_metrics: args.all_metrics || everything,
+        distributions: everything,
+        ..request.question()?
     };
+    let (tables, mut warnings) = request.tables()?;
     let (answers, more) = answer(&tables, &question);
     warnings.extend(more.iter().map(ToString::to_string));
     for warning in &warnings {
@@ -110,7 +158,8 @@ fn analyze(
         tables: &tables,
         answers: &answers,
         question: &question,
-        clock: args.time,
+        clock: request.time,
+        explain: args.explain,
         warnings: &warnings,
     };
     let written = match args.format {
@@ -122,72 +171,158 @@ fn analyze(
     written.and_then(|()| out.flush()).context("standard output")
 }
 
-/// Reads one file after the other; what is kept of each is numbers.
-fn read_tables(args: &AnalyzeArgs) -> anyhow::Result<(Tables, Vec<String>)> {
-    let mut warnings = Vec::new();
-    let mut builder = Builder::new(args.time);
-    let mut seen = BTreeSet::new();
-    for path in &args.files {
-        if !seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
-            warnings.push(format!("{}: named twice; it is read once", path.display()));
-            continue;
-        }
-        add_file(&mut builder, path, &mut warnings)?;
+impl Request {
+    /// What the user asks.
+    pub fn question(&self) -> anyhow::Result<Question> {
+        let preset = if self.preset.is_some() { Preset::Thesis } else { Preset::Scanbox };
+        let coverage = match preset {
+            Preset::Scanbox => Coverage::Auto,
+            Preset::Thesis => Coverage::Common,
+        };
+        Ok(Question {
+            metric: self.metric,
+            shared_metric: self.shared_metric,
+            normalization: self.normalize,
+            preset,
+            coverage: self.coverage.clone().unwrap_or(coverage),
+            weights: weights(&self.weights)?,
+            portfolio: self.portfolio.map(|most| most as usize),
+            all_metrics: false,
+            distributions: false,
+            include_software: self.include_software,
+        })
     }
-    let (tables, more) = builder.finish(args.runs);
+
+    /// What the files hold, and what is to be said about them.
+    pub fn tables(&self) -> anyhow::Result<(Tables, Vec<String>)> {
+        let (mut tables, warnings) = read_tables(self)?;
+        if tables.devices.iter().all(|table| table.sizes.is_empty()) {
+            bail!(nothing_usable(self, &tables));
+        }
+        tables.set_peaks(&self.peak_gbps).context("--peak-gbps")?;
+        Ok((tables, warnings))
+    }
+}
+
+/// `uniform`, `large`, or what a file says.
+fn weights(text: &str) -> anyhow::Result<Weights> {
+    match text {
+        "uniform" => Ok(Weights::Uniform),
+        "large" => Ok(Weights::Large),
+        file => listed_weights(Path::new(file))
+            .with_context(|| format!("--weights {file}: neither uniform nor large nor a file of weights")),
+    }
+}
+
+/// The weights of a CSV file with the columns `n_elements` and `weight`.
+fn listed_weights(path: &Path) -> anyhow::Result<Weights> {
+    let mut reader = ::csv::ReaderBuilder::new().trim(::csv::Trim::All).from_path(path)?;
+    let header = reader.headers()?.clone();
+    if header.iter().ne(["n_elements", "weight"]) {
+        bail!("the first line has to be `n_elements,weight`");
+    }
+    let mut weights = BTreeMap::new();
+    for row in reader.records() {
+        let row = row?;
+        let line = row.position().map_or(0, ::csv::Position::line);
+        let size = row[0].parse::<Sizes>().ok().filter(|sizes| sizes.iter().count() == 1);
+        let Some(n) = size.map(|size| size.largest()) else {
+            bail!("line {line}: `{}` is no size (1024, 2^20)", &row[0]);
+        };
+        let weight = row[1].parse().ok().filter(|weight: &f64| *weight >= 0.0 && weight.is_finite());
+        let Some(weight) = weight else {
+            bail!("line {line}: `{}` is no weight: a number, 0 or above", &row[1]);
+        };
+        if weights.insert(n, weight).is_some() {
+            bail!("line {line}: {n} elements are there twice");
+        }
+    }
+    Ok(Weights::Listed(weights))
+}
+
+/// Reads all files, several at the same time; what is kept of each is numbers.
+fn read_tables(request: &Request) -> anyhow::Result<(Tables, Vec<String>)> {
+    let mut warnings = Vec::new();
+    let mut builder = Builder::new(request.time);
+    let mut seen = BTreeSet::new();
+    let mut paths = Vec::new();
+    for path in &request.files {
+        if seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
+            paths.push(path);
+        } else {
+            warnings.push(format!("{}: named twice; it is read once", path.display()));
+        }
+    }
+    let files: Vec<anyhow::Result<File>> =
+        paths.par_iter().map(|path| File::read(path, request.time)).collect();
+    for file in files {
+        file?.add_to(&mut builder, &mut warnings);
+    }
+    let (tables, more) = builder.finish(request.runs);
     warnings.extend(more.iter().map(ToString::to_string));
     Ok((tables, warnings))
 }
 
 /// Reads a file into `builder`, with the metadata beside it.
 pub fn add_file(builder: &mut Builder, path: &Path, warnings: &mut Vec<String>) -> anyhow::Result<()> {
-    let file = csv_file::read(path)?;
-    let name = path.display().to_string();
-    if let Some(line) = file.torn_line {
-        warnings.push(format!("{name}: line {line} is torn (it has no line break) and is left out"));
-    }
-    let metadata = metadata_of(path, &file.records, warnings)?;
-    let planned: Option<Vec<Point>> = metadata
-        .as_ref()
-        .map(|metadata| metadata.space.enumerate(&metadata.device, scanbox_kernels::legal).points);
-    builder.add(&Source {
-        name: &name,
-        records: &file.records,
-        planned: planned.as_deref(),
-        kind: metadata.as_ref().map(|metadata| metadata.device.kind),
-        copy_gbps: metadata.as_ref().map(|metadata| &metadata.copy_gbps),
-    })?;
+    File::read(path, builder.clock())?.add_to(builder, warnings);
     Ok(())
 }
 
-/// The metadata beside a file; `None` where there is none, or where it is about a device that is not in the file.
-fn metadata_of(
-    path: &Path,
-    records: &[Record],
-    warnings: &mut Vec<String>,
-) -> anyhow::Result<Option<Metadata>> {
-    let beside = Metadata::path_beside(path);
-    if !beside.exists() {
-        return Ok(None);
+/// One file with what the metadata beside it says.
+struct File {
+    rows: FileRows,
+    metadata: Option<Metadata>,
+    planned: Option<Vec<Point>>,
+    warnings: Vec<String>,
+}
+
+impl File {
+    fn read(path: &Path, clock: Clock) -> anyhow::Result<Self> {
+        let name = path.display().to_string();
+        let mut warnings = Vec::new();
+        let beside = Metadata::path_beside(path);
+        let mut metadata = if beside.exists() { Some(Metadata::read(&beside)?) } else { None };
+        // Metadata of a device that is not in the file is not about the file.
+        let (mut empty, mut belongs) = (true, false);
+        let mut rows = FileRows::new(&name, clock);
+        let shape = csv_file::for_each(path, |record: &Record| -> anyhow::Result<()> {
+            empty = false;
+            belongs = belongs
+                || metadata.as_ref().is_some_and(|metadata| {
+                    record.device_uuid == metadata.device.uuid && record.device == metadata.device.name
+                });
+            Ok(rows.push(record)?)
+        })?;
+        if let Some(line) = shape.torn_line {
+            warnings.push(format!("{name}: line {line} is torn (it has no line break) and is left out"));
+        }
+        if let Some(other) = metadata.take_if(|_| !empty && !belongs) {
+            warnings.push(format!(
+                "{}: it is about {}, which has no row in {name}; it is not used",
+                beside.display(),
+                other.device.title()
+            ));
+        }
+        let planned =
+            |metadata: &Metadata| metadata.space.enumerate(&metadata.device, scanbox_kernels::legal).points;
+        Ok(Self { planned: metadata.as_ref().map(planned), rows, metadata, warnings })
     }
-    let metadata = Metadata::read(&beside)?;
-    let belongs =
-        |record: &Record| record.device_uuid == metadata.device.uuid && record.device == metadata.device.name;
-    if records.is_empty() || records.iter().any(belongs) {
-        return Ok(Some(metadata));
+
+    fn add_to(self, builder: &mut Builder, warnings: &mut Vec<String>) {
+        warnings.extend(self.warnings);
+        let facts = FileFacts {
+            planned: self.planned.as_deref(),
+            kind: self.metadata.as_ref().map(|metadata| metadata.device.kind),
+            copy_gbps: self.metadata.as_ref().map(|metadata| &metadata.copy_gbps),
+        };
+        builder.add_rows(self.rows, &facts);
     }
-    warnings.push(format!(
-        "{}: it is about {}, which has no row in {}; it is not used",
-        beside.display(),
-        metadata.device.title(),
-        path.display()
-    ));
-    Ok(None)
 }
 
 /// Why there is no answer at all.
-fn nothing_usable(args: &AnalyzeArgs, tables: &Tables) -> String {
-    let files: Vec<String> = args.files.iter().map(|path| path.display().to_string()).collect();
+fn nothing_usable(request: &Request, tables: &Tables) -> String {
+    let files: Vec<String> = request.files.iter().map(|path| path.display().to_string()).collect();
     let mut counts: Vec<String> = Vec::new();
     for status in Status::ALL {
         let rows: u64 = tables.devices.iter().filter_map(|table| table.summary.by_status.get(&status)).sum();
@@ -200,6 +335,6 @@ fn nothing_usable(args: &AnalyzeArgs, tables: &Tables) -> String {
     format!(
         "{}: no row of scanbox is ok and has a {} time ({found})",
         files.join(", "),
-        clock_word(args.time)
+        clock_word(request.time)
     )
 }

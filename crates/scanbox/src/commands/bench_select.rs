@@ -7,7 +7,6 @@ use anyhow::bail;
 use scanbox_analysis::answers::{Question, answer};
 use scanbox_analysis::grouping::{Builder, Runs};
 use scanbox_analysis::lines::Lines;
-use scanbox_analysis::metric::Metric;
 use scanbox_analysis::table::Cell;
 use scanbox_kernels::catalog;
 use scanbox_kernels::plan::Content;
@@ -65,7 +64,7 @@ impl Tuned {
         for warning in &warnings {
             complain(&format!("warning: {warning}"));
         }
-        let question = Question { metric: Metric::Squared, normalization: None, include_software: true };
+        let question = Question { include_software: true, ..Question::default() };
         let (answers, _) = answer(&tables, &question);
         let answer = &answers.devices[place];
         let config = |index| *tables.catalog.config(index);

@@ -9,6 +9,8 @@ pub mod doctor;
 pub mod import;
 pub mod known_issues;
 pub mod progress;
+pub mod report;
+pub mod report_files;
 pub mod safe_devices;
 pub mod space;
 pub mod sweep;
@@ -90,6 +92,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Bench(args) => Ok(bench::run(args, cli)?.into()),
         Command::Import(args) => Ok(import::run(args)?.into()),
         Command::Analyze(args) => analyze::run(args),
+        Command::Report(args) => Ok(report::run(args)?.into()),
         Command::Doctor(args) => Ok(doctor::run(args, cli)?.into()),
         Command::Worker(args) => worker::run(args, cli).map(|()| ExitCode::SUCCESS),
     }

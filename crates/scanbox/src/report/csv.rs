@@ -1,7 +1,9 @@
 //! The answers as flat CSV: one row per device, run and size.
 //!
 //! Columns: the ideal configuration set (`ideal_*`, `runner_up_*`, `margin_pct`, `ties`, `copy_*`), the best kernel of
-//! the device (`kernel_*`, empty where it has no config) and the portable kernel (`portable_*`, empty with one device).
+//! the device (`kernel_*`, empty where it has no config), the portable kernel (`portable_*`, empty with one device), what
+//! was scanned (`mode`, `element`, `op`), the shared config of the size (`shared_*`, empty with one device), the bandwidth
+//! of the device (`bandwidth_*`) and the fastest scan of another implementation (`baseline_*`).
 
 use std::io::{self, Write};
 
@@ -14,7 +16,8 @@ use super::{Report, clock_word};
 const HEADER: &str = "device,device_uuid,driver,scanbox_version,kernel_hash,clock,metric,normalization,n_elements,\
 ideal_gbps,ideal_config,ideal_kernel,ideal_spread_pct,configs,ties,runner_up_config,runner_up_gbps,margin_pct,\
 copy_gbps,copy_pct,in_choice,kernel,kernel_config,kernel_gbps,kernel_loss_pct,\
-portable_kernel,portable_config,portable_gbps,portable_loss_pct";
+portable_kernel,portable_config,portable_gbps,portable_loss_pct,mode,element,op,\
+shared_config,shared_gbps,shared_loss_pct,bandwidth_gbps,bandwidth_pct,baseline,baseline_gbps,baseline_ratio";
 
 /// Writes header and rows.
 ///
@@ -35,11 +38,12 @@ pub fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
         }
     };
     for (index, device) in report.answers.devices.iter().enumerate() {
-        let across = report.answers.across.as_ref();
-        let portable = across.and_then(|across| {
+        let across = report.answers.across.iter().find_map(|across| {
             let position = across.devices.iter().position(|&device| device == index)?;
-            across.portable.choice.as_ref()?.lines.get(position)
+            Some((across, position))
         });
+        let portable =
+            across.and_then(|(across, position)| across.portable.choice.as_ref()?.lines.get(position));
         let best = device.choice.as_ref().and_then(|choice: &Choice| choice.lines.first());
         for point in &device.ideal.points {
             let table = device.table;
@@ -69,6 +73,26 @@ pub fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
             for chosen in [best, portable] {
                 cells.extend(line(chosen.map(|line| line.kernel), chosen.and_then(|line| line.at(point.n))));
             }
+            let problem = table.problem;
+            cells.extend([problem.mode.to_string(), problem.element.to_string(), problem.op.to_string()]);
+            let shared = across.and_then(|(across, position)| {
+                let points = &across.shared.points;
+                let at = points.binary_search_by_key(&point.n, |shared| shared.n).ok()?;
+                Some((&points[at].cells[position], points[at].loss_pct[position]))
+            });
+            cells.extend([
+                shared.map_or_else(String::new, |(cell, _)| config(cell)),
+                optional(shared.map(|(cell, _)| cell.gbps)),
+                optional(shared.map(|(_, loss)| loss)),
+            ]);
+            let bandwidth = table.bandwidth().map(|bandwidth| bandwidth.gbps);
+            cells.extend([
+                optional(bandwidth),
+                optional(bandwidth.map(|gbps| 100.0 * point.best.gbps / gbps)),
+                table.baselines.get(&point.n).map_or_else(String::new, |other| quoted(&other.subject)),
+                optional(point.baseline_gbps),
+                optional(point.baseline_ratio()),
+            ]);
             writeln!(out, "{}", cells.join(","))?;
         }
     }

@@ -6,19 +6,28 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use scanbox_analysis::answers::{AcrossAnswer, DeviceAnswer};
+use scanbox_analysis::answers::{AcrossAnswer, DeviceAnswer, MetricAnswer};
+use scanbox_analysis::bandwidth::{self, Origin, Regime};
 use scanbox_analysis::best_kernel::{KernelLine, Ranking, Score};
+use scanbox_analysis::density::Density;
 use scanbox_analysis::eligible::Eligibility;
 use scanbox_analysis::ideal::IdealPoint;
+use scanbox_analysis::portability::Portability;
 use scanbox_analysis::portable::Choice;
+use scanbox_analysis::portfolio::Portfolio;
+use scanbox_analysis::problem::Problem;
+use scanbox_analysis::shared::{SharedPoint, SharedSet};
 use scanbox_analysis::table::{Catalog, ConfigIndex, KernelIndex, SpaceOrigin};
+use scanbox_analysis::transfer::Transfer;
+use scanbox_analysis::trends::Trend;
+use scanbox_analysis::weights;
 use scanbox_model::device::DeviceKind;
 use serde::{Serialize, Serializer};
 
 use super::{Report, clock_word};
 
 /// The version of this format.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// The whole document.
 #[derive(Debug, Serialize)]
@@ -29,18 +38,42 @@ struct Document<'a> {
     metric: String,
     normalization: &'static str,
     normalization_across: &'static str,
+    shared_metric: String,
+    normalization_shared: &'static str,
+    /// As it was asked for; each comparison says what decided.
+    coverage: String,
+    weights: Weights,
     warnings: &'a [String],
-    /// Rows of implementations other than scanbox; they enter no answer.
+    /// Rows of implementations other than scanbox; they enter no answer but `baseline`.
     other_subjects: &'a BTreeMap<String, u64>,
+    /// By problem, device and run.
     devices: Vec<Device>,
-    /// `null` with fewer than two devices.
-    across: Option<Across>,
+    /// By problem; none of one with fewer than two devices.
+    across: Vec<Across>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Weights {
+    Uniform,
+    Large,
+    Listed(BTreeMap<u64, Number>),
+}
+
+/// What was scanned.
+#[derive(Debug, Serialize)]
+struct Scanned {
+    mode: String,
+    element: String,
+    op: String,
 }
 
 #[derive(Debug, Serialize)]
 struct Device {
     device: String,
     device_uuid: String,
+    #[serde(flatten)]
+    problem: Scanned,
     /// `null` without metadata.
     kind: Option<DeviceKind>,
     driver: String,
@@ -49,9 +82,117 @@ struct Device {
     newest_utc: String,
     rows: Rows,
     ideal: Ideal,
+    /// A20; `null` where the bandwidth is not known.
+    bandwidth: Option<Bandwidth>,
+    /// A22; `null` without rows of another implementation.
+    baseline: Option<Baseline>,
     comparison: Comparison,
     best_kernel: Option<Best>,
-    by_metric: Vec<Ranked>,
+    by_metric: Vec<MetricRow>,
+    /// A24, one set per number of kernels; `null` where nobody asked.
+    portfolio: Option<Vec<KernelSet>>,
+    /// A19, by size.
+    densities: Vec<DensityRow>,
+    /// A21, by parameter.
+    trends: Vec<TrendRow>,
+}
+
+#[derive(Debug, Serialize)]
+struct DensityRow {
+    n: u64,
+    configs: usize,
+    median_gbps: Number,
+    p90_gbps: Number,
+    best_gbps: Number,
+    /// The share of the configs within 5 % of the best, from 0 to 1.
+    near_best: Number,
+    /// The left edge of the first bin, the width of each, and how many configs are in each.
+    low_gbps: Number,
+    width_gbps: Number,
+    counts: Vec<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct TrendRow {
+    parameter: &'static str,
+    /// Its value in the ideal configuration set, by size.
+    ideal: BTreeMap<u64, String>,
+    /// The best line with the parameter pinned.
+    pinned: Vec<Pinned>,
+}
+
+#[derive(Debug, Serialize)]
+struct Pinned {
+    value: String,
+    mean_loss_pct: Option<Number>,
+    /// Percent of the ideal throughput, by size.
+    loss_pct: BTreeMap<u64, Number>,
+}
+
+#[derive(Debug, Serialize)]
+struct Bandwidth {
+    gbps: Number,
+    /// `given` or `copy`.
+    origin: &'static str,
+    /// The size of the copy.
+    copy_n: Option<u64>,
+    points: Vec<BandwidthRow>,
+}
+
+#[derive(Debug, Serialize)]
+struct BandwidthRow {
+    n: u64,
+    pct: Number,
+    regime: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct Baseline {
+    points: Vec<BaselineRow>,
+    regions: Vec<BaselineRegion>,
+}
+
+#[derive(Debug, Serialize)]
+struct BaselineRow {
+    n: u64,
+    subject: String,
+    gbps: Number,
+    ratio: Number,
+    regime: Option<&'static str>,
+}
+
+#[derive(Debug, Serialize)]
+struct BaselineRegion {
+    /// `null`: every size, where the bandwidth is not known.
+    regime: Option<&'static str>,
+    sizes: usize,
+    faster: usize,
+    mean_ratio: Number,
+    least_ratio: Number,
+    least_n: u64,
+    most_ratio: Number,
+    most_n: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct KernelSet {
+    kernels: Vec<String>,
+    score: Number,
+    exact: bool,
+    uncovered: usize,
+    mean_loss_pct: Number,
+    worst_loss_pct: Number,
+    worst_n: u64,
+}
+
+/// The winner of a metric with what it loses over all devices, and the whole ranking.
+#[derive(Debug, Serialize)]
+struct MetricRow {
+    #[serde(flatten)]
+    ranked: Ranked,
+    mean_loss_pct: Option<Number>,
+    worst_loss_pct: Option<Number>,
+    worst_n: Option<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -102,7 +243,11 @@ struct IdealRow {
 /// A3.
 #[derive(Debug, Serialize)]
 struct Comparison {
+    /// What decided over which sizes kernels are compared.
+    coverage: String,
     sizes: Vec<u64>,
+    /// Sizes with an `ok` row on every device.
+    measured_sizes: usize,
     kernels: Vec<String>,
     dropped: Vec<DroppedKernel>,
 }
@@ -139,6 +284,8 @@ struct Best {
     ranked: Ranked,
     /// Normalisations that would choose another kernel.
     other_normalizations: BTreeMap<&'static str, String>,
+    /// Kernels that cannot be told from it at any size.
+    ties: Vec<String>,
     #[serde(flatten)]
     line: Option<Line>,
 }
@@ -165,10 +312,45 @@ struct LineRow {
 
 #[derive(Debug, Serialize)]
 struct Across {
+    #[serde(flatten)]
+    problem: Scanned,
     /// Positions in `devices`.
     devices: Vec<usize>,
     comparison: Comparison,
     portable_kernel: Option<Portable>,
+    by_metric: Vec<MetricRow>,
+    /// By the chosen metric.
+    shared: Shared,
+    /// By the others.
+    shared_by_metric: Vec<Shared>,
+    /// A11; `from` and `to` are positions in `across.devices`.
+    transfers: Vec<TransferRow>,
+    /// A23, the highest `pp` first.
+    portability: Vec<PortabilityRow>,
+    portfolio: Option<Vec<KernelSet>>,
+}
+
+#[derive(Debug, Serialize)]
+struct TransferRow {
+    from: usize,
+    to: usize,
+    /// Sizes where the config of the one is `ok` on the other.
+    sizes: usize,
+    /// Sizes where it is not.
+    missing: Vec<u64>,
+    worst_efficiency: Option<Number>,
+    worst_n: Option<u64>,
+    geometric_mean: Option<Number>,
+    harmonic_mean: Option<Number>,
+}
+
+#[derive(Debug, Serialize)]
+struct PortabilityRow {
+    kernel: String,
+    pp: Number,
+    mean: Number,
+    /// In the order of `devices`; 0: not supported.
+    efficiencies: Vec<Number>,
 }
 
 /// A18.
@@ -178,8 +360,38 @@ struct Portable {
     #[serde(flatten)]
     ranked: Ranked,
     other_normalizations: BTreeMap<&'static str, String>,
+    ties: Vec<String>,
     /// The launch table: one line per device, in the order of `devices`.
     lines: Vec<Line>,
+}
+
+/// A12 to A17.
+#[derive(Debug, Serialize)]
+struct Shared {
+    metric: String,
+    normalization: &'static str,
+    highest_wins: bool,
+    mean_loss_pct: Option<Number>,
+    worst_loss_pct: Option<Number>,
+    worst_n: Option<u64>,
+    /// Sizes with `ok` rows on every device but no config in common.
+    without_config: Vec<u64>,
+    /// The sizes where another normalisation would choose another config.
+    other_normalizations: BTreeMap<&'static str, Vec<u64>>,
+    points: Vec<SharedRow>,
+}
+
+#[derive(Debug, Serialize)]
+struct SharedRow {
+    n: u64,
+    candidates: usize,
+    config: String,
+    score: Number,
+    runner_up: Option<String>,
+    runner_up_score: Option<Number>,
+    /// In the order of `devices`, as the losses.
+    gbps: Vec<Number>,
+    loss_pct: Vec<Number>,
 }
 
 /// A number that is written with nine significant digits.
@@ -205,10 +417,20 @@ pub fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
         metric: report.question.metric.to_string(),
         normalization: report.question.normalization_alone().word(),
         normalization_across: report.question.normalization_across().word(),
+        shared_metric: report.question.shared_metric.to_string(),
+        normalization_shared: report.question.normalization_shared(report.question.shared_metric).word(),
+        coverage: report.question.coverage.to_string(),
+        weights: match &report.question.weights {
+            weights::Weights::Uniform => Weights::Uniform,
+            weights::Weights::Large => Weights::Large,
+            weights::Weights::Listed(listed) => {
+                Weights::Listed(listed.iter().map(|(&n, &weight)| (n, Number(weight))).collect())
+            }
+        },
         warnings: report.warnings,
         other_subjects: &report.tables.other_subjects,
         devices: report.answers.devices.iter().map(|device| labels.device(device)).collect(),
-        across: report.answers.across.as_ref().map(|across| labels.across(across)),
+        across: report.answers.across.iter().map(|across| labels.across(across)).collect(),
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)
@@ -231,6 +453,7 @@ impl Labels<'_> {
         Device {
             device: table.device.name.clone(),
             device_uuid: table.device.uuid.clone(),
+            problem: scanned(table.problem),
             kind: table.kind,
             driver: table.provenance.driver.clone(),
             scanbox_version: table.provenance.version.clone(),
@@ -262,9 +485,14 @@ impl Labels<'_> {
                     .collect(),
                 points: device.ideal.points.iter().map(|point| self.ideal_row(point)).collect(),
             },
+            bandwidth: device.utilization.as_ref().map(bandwidth),
+            baseline: device.baseline.as_ref().map(baseline),
             comparison: self.comparison(&device.eligibility),
             best_kernel: device.choice.as_ref().map(|choice| self.best(choice)),
-            by_metric: device.by_metric.iter().map(|ranking| self.ranked(ranking)).collect(),
+            by_metric: device.by_metric.iter().map(|answer| self.metric_row(answer)).collect(),
+            portfolio: device.portfolio.as_ref().map(|portfolio| self.portfolio(portfolio)),
+            densities: device.densities.iter().map(density).collect(),
+            trends: device.trends.iter().map(trend).collect(),
         }
     }
 
@@ -300,8 +528,10 @@ impl Labels<'_> {
             reason: dropped.to_string(),
         });
         Comparison {
+            coverage: eligibility.coverage.to_string(),
             sizes: eligibility.sizes.clone(),
-            kernels: eligibility.kernels.iter().map(|&kernel| self.kernel(kernel)).collect(),
+            measured_sizes: eligibility.measured,
+            kernels: self.kernels(&eligibility.kernels),
             dropped: dropped.collect(),
         }
     }
@@ -330,6 +560,7 @@ impl Labels<'_> {
             kernel: self.kernel(choice.ranking.winner.kernel),
             ranked: self.ranked(&choice.ranking),
             other_normalizations: self.other_normalizations(choice),
+            ties: self.kernels(&choice.ties),
             line: choice.lines.first().map(|line| self.line(line)),
         }
     }
@@ -361,12 +592,162 @@ impl Labels<'_> {
             kernel: self.kernel(choice.ranking.winner.kernel),
             ranked: self.ranked(&choice.ranking),
             other_normalizations: self.other_normalizations(choice),
+            ties: self.kernels(&choice.ties),
             lines: choice.lines.iter().map(|line| self.line(line)).collect(),
         });
         Across {
+            problem: scanned(across.problem),
             devices: across.devices.clone(),
             comparison: self.comparison(&across.portable.eligibility),
             portable_kernel: portable,
+            by_metric: across.by_metric.iter().map(|answer| self.metric_row(answer)).collect(),
+            shared: self.shared(&across.shared),
+            shared_by_metric: across.shared_by_metric.iter().map(|shared| self.shared(shared)).collect(),
+            transfers: across.transfers.iter().map(transfer).collect(),
+            portability: across.portability.kernels.iter().map(|row| self.portability(row)).collect(),
+            portfolio: across.portfolio.as_ref().map(|portfolio| self.portfolio(portfolio)),
         }
+    }
+
+    fn portability(&self, row: &Portability) -> PortabilityRow {
+        PortabilityRow {
+            kernel: self.kernel(row.kernel),
+            pp: Number(row.pp),
+            mean: Number(row.mean),
+            efficiencies: row.efficiencies.iter().copied().map(Number).collect(),
+        }
+    }
+
+    fn kernels(&self, kernels: &[KernelIndex]) -> Vec<String> {
+        kernels.iter().map(|&kernel| self.kernel(kernel)).collect()
+    }
+
+    fn metric_row(&self, answer: &MetricAnswer) -> MetricRow {
+        let worst = answer.worst();
+        MetricRow {
+            ranked: self.ranked(&answer.ranking),
+            mean_loss_pct: answer.mean_loss_pct().map(Number),
+            worst_loss_pct: worst.map(|point| Number(point.loss_pct)),
+            worst_n: worst.map(|point| point.n),
+        }
+    }
+
+    fn portfolio(&self, portfolio: &Portfolio) -> Vec<KernelSet> {
+        let row = |set: &scanbox_analysis::portfolio::KernelSet| KernelSet {
+            kernels: self.kernels(&set.kernels),
+            score: Number(set.score),
+            exact: set.exact,
+            uncovered: set.uncovered,
+            mean_loss_pct: Number(set.mean_loss_pct),
+            worst_loss_pct: Number(set.worst.0),
+            worst_n: set.worst.1,
+        };
+        portfolio.sets.iter().map(row).collect()
+    }
+
+    fn shared(&self, shared: &SharedSet) -> Shared {
+        let row = |point: &SharedPoint| SharedRow {
+            n: point.n,
+            candidates: point.candidates,
+            config: self.config(point.config),
+            score: Number(point.score),
+            runner_up: point.runner_up.map(|(config, _)| self.config(config)),
+            runner_up_score: point.runner_up.map(|(_, score)| Number(score)),
+            gbps: point.cells.iter().map(|cell| Number(cell.gbps)).collect(),
+            loss_pct: point.loss_pct.iter().copied().map(Number).collect(),
+        };
+        let others = shared.other_normalizations.iter();
+        Shared {
+            metric: shared.metric.to_string(),
+            normalization: shared.normalization.word(),
+            highest_wins: shared.metric.highest_wins(),
+            mean_loss_pct: shared.mean_loss_pct().map(Number),
+            worst_loss_pct: shared.worst().map(|point| Number(point.worst_loss_pct())),
+            worst_n: shared.worst().map(|point| point.n),
+            without_config: shared.without_config.clone(),
+            other_normalizations: others.map(|(other, sizes)| (other.word(), sizes.clone())).collect(),
+            points: shared.points.iter().map(row).collect(),
+        }
+    }
+}
+
+fn density(density: &Density) -> DensityRow {
+    DensityRow {
+        n: density.n,
+        configs: density.configs,
+        median_gbps: Number(density.median_gbps),
+        p90_gbps: Number(density.p90_gbps),
+        best_gbps: Number(density.best_gbps),
+        near_best: Number(density.near_best),
+        low_gbps: Number(density.histogram.low),
+        width_gbps: Number(density.histogram.width),
+        counts: density.histogram.counts.clone(),
+    }
+}
+
+fn trend(trend: &Trend) -> TrendRow {
+    let pinned = trend.pinned.iter().map(|line| Pinned {
+        value: line.value.to_string(),
+        mean_loss_pct: line.mean_loss_pct().map(Number),
+        loss_pct: line.points.iter().map(|point| (point.n, Number(point.loss_pct))).collect(),
+    });
+    TrendRow {
+        parameter: trend.parameter,
+        ideal: trend.ideal.iter().map(|(n, value)| (*n, value.to_string())).collect(),
+        pinned: pinned.collect(),
+    }
+}
+
+fn transfer(transfer: &Transfer) -> TransferRow {
+    let worst = transfer.worst();
+    TransferRow {
+        from: transfer.from,
+        to: transfer.to,
+        sizes: transfer.points.len(),
+        missing: transfer.missing.clone(),
+        worst_efficiency: worst.map(|point| Number(point.efficiency)),
+        worst_n: worst.map(|point| point.n),
+        geometric_mean: transfer.geometric_mean().map(Number),
+        harmonic_mean: transfer.harmonic_mean().map(Number),
+    }
+}
+
+fn scanned(problem: Problem) -> Scanned {
+    let Problem { mode, element, op } = problem;
+    Scanned { mode: mode.to_string(), element: element.to_string(), op: op.to_string() }
+}
+
+fn bandwidth(utilization: &bandwidth::Utilization) -> Bandwidth {
+    let (origin, copy_n) = match utilization.bandwidth.origin {
+        Origin::Given => ("given", None),
+        Origin::Copy { n } => ("copy", Some(n)),
+    };
+    let points = utilization.points.iter();
+    let points =
+        points.map(|point| BandwidthRow { n: point.n, pct: Number(point.pct), regime: point.regime.word() });
+    Bandwidth { gbps: Number(utilization.bandwidth.gbps), origin, copy_n, points: points.collect() }
+}
+
+fn baseline(comparison: &bandwidth::Comparison) -> Baseline {
+    let row = |point: &bandwidth::ComparisonPoint| BaselineRow {
+        n: point.n,
+        subject: point.subject.clone(),
+        gbps: Number(point.gbps),
+        ratio: Number(point.ratio),
+        regime: point.regime.map(Regime::word),
+    };
+    let region = |region: &bandwidth::Region| BaselineRegion {
+        regime: region.regime.map(Regime::word),
+        sizes: region.sizes,
+        faster: region.faster,
+        mean_ratio: Number(region.mean_ratio),
+        least_ratio: Number(region.least.0),
+        least_n: region.least.1,
+        most_ratio: Number(region.most.0),
+        most_n: region.most.1,
+    };
+    Baseline {
+        points: comparison.points.iter().map(row).collect(),
+        regions: comparison.regions.iter().map(region).collect(),
     }
 }

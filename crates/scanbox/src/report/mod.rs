@@ -3,7 +3,10 @@
 
 pub mod bench;
 pub mod csv;
+mod curve;
+pub mod figure;
 pub mod grid;
+pub mod html;
 pub mod json;
 pub mod plot;
 pub mod terminal;
@@ -25,6 +28,8 @@ pub struct Report<'a> {
     pub question: &'a Question,
     /// The time that throughput was computed from.
     pub clock: Clock,
+    /// Whether formulas, rows and runners-up are shown.
+    pub explain: bool,
     /// What has to be known to trust the answers.
     pub warnings: &'a [String],
 }
@@ -38,7 +43,7 @@ pub fn clock_word(clock: Clock) -> &'static str {
 }
 
 /// The name of a device, with a word where its times mean nothing for GPUs.
-fn title(device: &DeviceAnswer<'_>) -> String {
+pub fn title(device: &DeviceAnswer<'_>) -> String {
     let name = &device.table.device.name;
     let named = if name.is_empty() { "unnamed device" } else { name };
     match device.table.kind {

@@ -1,10 +1,15 @@
 //! The report for people: as text for a terminal or a file, and as Markdown with the same tables.
 
-use std::collections::BTreeSet;
+mod across;
+mod explain;
+mod metrics;
+
 use std::io::{self, Write};
 
-use scanbox_analysis::answers::{AcrossAnswer, DeviceAnswer};
+use scanbox_analysis::answers::DeviceAnswer;
+use scanbox_analysis::bandwidth::{Comparison, Origin, Regime, Region, Utilization};
 use scanbox_analysis::best_kernel::{KernelLine, Ranking};
+use scanbox_analysis::coverage::Coverage;
 use scanbox_analysis::eligible::Eligibility;
 use scanbox_analysis::normalize::Normalization;
 use scanbox_analysis::portable::Choice;
@@ -12,12 +17,11 @@ use scanbox_analysis::table::{ConfigIndex, KernelIndex, SpaceOrigin};
 use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 
+use super::curve;
 use super::grid::{Column, Grid, Style};
 use super::terminal::fold;
 use super::{Report, clock_word, title};
 
-/// Devices side by side in a launch table, so that it fits 80 characters.
-const DEVICES_PER_TABLE: usize = 3;
 /// Dropped kernels that are listed one by one; JSON has all.
 const DROPPED_SHOWN: usize = 4;
 
@@ -33,7 +37,7 @@ pub fn write(report: &Report<'_>, style: Style, out: &mut impl Write) -> io::Res
         }
         page.device(device, out)?;
     }
-    if let Some(across) = &report.answers.across {
+    for across in &report.answers.across {
         page.gap(out)?;
         page.across(across, out)?;
     }
@@ -86,9 +90,9 @@ impl Page<'_> {
     }
 
     fn device(&self, device: &DeviceAnswer<'_>, out: &mut impl Write) -> io::Result<()> {
-        self.heading(2, &title(device), out)?;
+        self.heading(2, &format!("{}: {}", title(device), device.table.problem), out)?;
         self.say(&device.table.provenance.to_string(), out)?;
-        self.say(&rows(device), out)?;
+        self.say(&row_counts(device), out)?;
         if device.ideal.points.is_empty() {
             return Ok(());
         }
@@ -111,12 +115,26 @@ impl Page<'_> {
         if device.ideal.points.iter().any(|point| point.baseline_gbps.is_some()) {
             self.say("x base: times as fast as the fastest scan of another implementation", out)?;
         }
+        if let Some(utilization) = &device.utilization {
+            self.say(&bandwidth(utilization), out)?;
+        }
+        for text in device.baseline.iter().flat_map(baseline) {
+            self.say(&text, out)?;
+        }
+        if self.report.explain {
+            self.explain_ideal(device, out)?;
+        }
+        self.curve(device, out)?;
         self.gap(out)?;
         match &device.choice {
             None => self.say("No best kernel: there is nothing that kernels can be compared by.", out)?,
             Some(choice) => self.best_kernel(device, choice, out)?,
         }
-        self.dropped(&device.eligibility, out)
+        self.dropped(&device.eligibility, out)?;
+        match &device.portfolio {
+            Some(portfolio) => self.portfolio(portfolio, out),
+            None => Ok(()),
+        }
     }
 
     fn ideal_table(&self, device: &DeviceAnswer<'_>, out: &mut impl Write) -> io::Result<()> {
@@ -151,6 +169,17 @@ impl Page<'_> {
         self.grid(grid, out)
     }
 
+    /// The ideal line as a curve, where the lines have a width: in a terminal.
+    fn curve(&self, device: &DeviceAnswer<'_>, out: &mut impl Write) -> io::Result<()> {
+        let Style::Text { width: Some(width) } = self.style else { return Ok(()) };
+        let points: Vec<(u64, f64)> =
+            device.ideal.points.iter().map(|point| (point.n, point.best.gbps)).collect();
+        match curve::draw(&points, width) {
+            Some(curve) => writeln!(out, "\n{curve}"),
+            None => Ok(()),
+        }
+    }
+
     fn best_kernel(
         &self,
         device: &DeviceAnswer<'_>,
@@ -164,53 +193,28 @@ impl Page<'_> {
             out,
         )?;
         if let Some(line) = choice.lines.first() {
-            self.say(&format!("{}; its GB/s are in column `kernel`.", sentence(&losses(line))), out)?;
+            self.say(&format!("{}.", sentence(&losses(line))), out)?;
         }
-        self.say(&self.compared(&device.eligibility, device.ideal.points.len()), out)?;
-        if let Some(text) = self.other_normalizations(choice) {
-            self.say(&text, out)?;
+        self.say(&compared(&device.eligibility), out)?;
+        self.doubts(choice, out)?;
+        self.metrics(&device.by_metric, out)?;
+        if self.report.explain {
+            self.explain_choice(choice, &device.eligibility, out)?;
         }
-        let mut grid = Grid::new([
-            Column::words("metric"),
-            Column::words("best kernel"),
-            Column::numbers("score"),
-            Column::words("runner-up").expendable(1),
-            Column::numbers("its score").expendable(2),
-        ]);
-        for ranking in &device.by_metric {
-            let chosen = ranking.metric == self.report.question.metric;
-            let runner_up = ranking.others.first();
-            grid.push([
-                format!("{}{}", ranking.metric, if chosen { " <" } else { "" }),
-                self.kernel(ranking.winner.kernel),
-                score(ranking.winner.score),
-                runner_up.map_or_else(String::new, |runner_up| self.kernel(runner_up.kernel)),
-                runner_up.map_or_else(String::new, |runner_up| score(runner_up.score)),
-            ]);
-        }
-        self.grid(grid, out)
+        Ok(())
     }
 
-    /// Over what kernels were compared.
-    fn compared(&self, eligibility: &Eligibility, all_sizes: usize) -> String {
-        let kernels = eligibility.kernels.len() + eligibility.dropped.len();
-        let span = match (eligibility.sizes.first(), eligibility.sizes.last()) {
-            (Some(first), Some(last)) if first != last => {
-                format!(" from {} to {}", size_label(*first), size_label(*last))
-            }
-            _ => String::new(),
-        };
-        let note = if eligibility.sizes.len() < all_sizes {
-            "; at sizes with * some kernel has no config"
-        } else {
-            ""
-        };
-        format!(
-            "Compared: {} of {} over {}{span}{note}.",
-            eligibility.kernels.len(),
-            count(kernels, "kernel"),
-            count(eligibility.sizes.len(), "size"),
-        )
+    /// What speaks against relying on a choice.
+    fn doubts(&self, choice: &Choice, out: &mut impl Write) -> io::Result<()> {
+        if !choice.ties.is_empty() {
+            let names: Vec<String> = choice.ties.iter().map(|&kernel| self.kernel(kernel)).collect();
+            let text = format!("Cannot be told from it at any size: {}.", names.join(", "));
+            self.say(&text, out)?;
+        }
+        match self.other_normalizations(choice) {
+            Some(text) => self.say(&text, out),
+            None => Ok(()),
+        }
     }
 
     fn other_normalizations(&self, choice: &Choice) -> Option<String> {
@@ -224,12 +228,23 @@ impl Page<'_> {
     }
 
     fn dropped(&self, eligibility: &Eligibility, out: &mut impl Write) -> io::Result<()> {
-        if eligibility.dropped.is_empty() {
+        // Kernels that are made for other sizes are many and say nothing new; failures are told one by one.
+        let (partial, failed): (Vec<_>, Vec<_>) =
+            eligibility.dropped.iter().partition(|dropped| dropped.is_partial());
+        if !partial.is_empty() {
+            let text = format!(
+                "Left out of the comparison: {} without a config at every one of these sizes \
+                 (--coverage compares over other sizes, --portfolio K takes them in).",
+                count(partial.len(), "kernel")
+            );
+            self.say(&text, out)?;
+        }
+        if failed.is_empty() {
             return Ok(());
         }
         self.gap(out)?;
         self.say(
-            &format!("Left out of the comparison: {}", count(eligibility.dropped.len(), "kernel")),
+            &format!("Left out of the comparison for a failure: {}", count(failed.len(), "kernel")),
             out,
         )?;
         let mut grid = Grid::new([
@@ -237,85 +252,16 @@ impl Page<'_> {
             Column::words("device").expendable(1),
             Column::words("reason"),
         ]);
-        let one_device =
-            eligibility.dropped.iter().all(|dropped| dropped.device == eligibility.dropped[0].device);
-        for dropped in eligibility.dropped.iter().take(DROPPED_SHOWN) {
+        let one_device = failed.iter().all(|dropped| dropped.device == failed[0].device);
+        for dropped in failed.iter().take(DROPPED_SHOWN) {
             let device = if one_device { String::new() } else { dropped.device.clone() };
             grid.push([self.kernel(dropped.kernel), device, dropped.to_string()]);
         }
         self.grid(grid, out)?;
-        match eligibility.dropped.len().saturating_sub(DROPPED_SHOWN) {
+        match failed.len().saturating_sub(DROPPED_SHOWN) {
             0 => Ok(()),
             more => self.say(&format!("and {more} more (--format json lists all)"), out),
         }
-    }
-
-    fn across(&self, across: &AcrossAnswer, out: &mut impl Write) -> io::Result<()> {
-        self.heading(2, &format!("Across {}", count(across.devices.len(), "device")), out)?;
-        let Some(choice) = &across.portable.choice else {
-            return self.say("No portable kernel: there is nothing that kernels can be compared by.", out);
-        };
-        let ranking = &choice.ranking;
-        self.heading(
-            3,
-            &format!("Portable kernel by {}: {}", named(ranking), self.kernel(ranking.winner.kernel)),
-            out,
-        )?;
-        let runner_up = ranking.others.first().map_or_else(
-            || "no runner-up".to_owned(),
-            |runner_up| format!("runner-up {} {}", self.kernel(runner_up.kernel), score(runner_up.score)),
-        );
-        self.say(&format!("Score {}; {runner_up}.", score(ranking.winner.score)), out)?;
-        let shown = launch_sizes(choice.lines.iter()).len();
-        self.say(&self.compared(&across.portable.eligibility, shown), out)?;
-        if let Some(text) = self.other_normalizations(choice) {
-            self.say(&text, out)?;
-        }
-        let devices: Vec<(&DeviceAnswer<'_>, &KernelLine)> = across
-            .devices
-            .iter()
-            .map(|&index| &self.report.answers.devices[index])
-            .zip(&choice.lines)
-            .collect();
-        for (first, group) in devices.chunks(DEVICES_PER_TABLE).enumerate() {
-            self.gap(out)?;
-            for (offset, (device, line)) in group.iter().enumerate() {
-                let number = DEVICES_PER_TABLE * first + offset + 1;
-                self.say(&format!("Device {number}: {}; {}", title(device), losses(line)), out)?;
-            }
-            self.launch_table(group, &across.portable.eligibility, out)?;
-        }
-        self.dropped(&across.portable.eligibility, out)
-    }
-
-    /// How to launch the kernel at each size on each device, and what it loses there.
-    fn launch_table(
-        &self,
-        devices: &[(&DeviceAnswer<'_>, &KernelLine)],
-        eligibility: &Eligibility,
-        out: &mut impl Write,
-    ) -> io::Result<()> {
-        let mut columns = vec![Column::numbers("size")];
-        for _ in devices {
-            columns.extend([Column::words("launch"), Column::numbers("GB/s"), Column::numbers("loss %")]);
-        }
-        let mut grid = Grid::new(columns);
-        for n in launch_sizes(devices.iter().map(|&(_, line)| line)) {
-            let mark = if eligibility.sizes.binary_search(&n).is_ok() { "" } else { "*" };
-            let mut cells = vec![format!("{}{mark}", size_label(n))];
-            for (_, line) in devices {
-                match line.at(n) {
-                    Some(point) => cells.extend([
-                        self.launch(point.best.config),
-                        gbps(point.best.gbps),
-                        percent(point.loss_pct),
-                    ]),
-                    None => cells.extend([String::new(), String::new(), String::new()]),
-                }
-            }
-            grid.push_row(cells);
-        }
-        self.grid(grid, out)
     }
 
     fn launch(&self, config: ConfigIndex) -> String {
@@ -325,13 +271,88 @@ impl Page<'_> {
     }
 }
 
-/// Every size at which a kernel runs on one of the devices, ascending.
-fn launch_sizes<'a>(lines: impl Iterator<Item = &'a KernelLine>) -> BTreeSet<u64> {
-    lines.flat_map(|line| line.points.iter().map(|point| point.n)).collect()
+/// Over what kernels were compared.
+fn compared(eligibility: &Eligibility) -> String {
+    let kernels = eligibility.kernels.len() + eligibility.dropped.len();
+    let span = match (eligibility.sizes.first(), eligibility.sizes.last()) {
+        (Some(first), Some(last)) if first != last => {
+            format!(" from {} to {}", size_label(*first), size_label(*last))
+        }
+        _ => String::new(),
+    };
+    let why = match &eligibility.coverage {
+        Coverage::Auto | Coverage::Common => "where every kernel has a config".to_owned(),
+        Coverage::All => "all that were measured".to_owned(),
+        Coverage::Widest => "what the kernels with the most sizes cover".to_owned(),
+        Coverage::Share(share) => {
+            format!("where at least {} % of the kernels have a config", percent(100.0 * share.get()))
+        }
+        Coverage::Sizes(_) => "as asked".to_owned(),
+    };
+    let note = if eligibility.sizes.len() < eligibility.measured { "; * marks the others" } else { "" };
+    format!(
+        "Compared: {} of {} over {} of {}{span} ({why}{note}).",
+        eligibility.kernels.len(),
+        count(kernels, "kernel"),
+        eligibility.sizes.len(),
+        count(eligibility.measured, "size"),
+    )
+}
+
+/// What the ideal line reaches of the bandwidth at the largest size, and where it exceeds it (A20).
+fn bandwidth(utilization: &Utilization) -> String {
+    let origin = match utilization.bandwidth.origin {
+        Origin::Given => "as given".to_owned(),
+        Origin::Copy { n } => format!("the measured copy of {}", size_label(n)),
+    };
+    let largest = utilization.points.last().map_or_else(String::new, |point| {
+        format!("{} % of it at {}", percent(point.pct), size_label(point.n))
+    });
+    let cached: Vec<u64> = utilization
+        .points
+        .iter()
+        .filter(|point| point.regime == Regime::Cache)
+        .map(|point| point.n)
+        .collect();
+    let cached = match (cached.first(), cached.last()) {
+        (Some(first), Some(last)) => format!(
+            "; above it, from caches, at {} from {} to {}",
+            count(cached.len(), "size"),
+            size_label(*first),
+            size_label(*last)
+        ),
+        _ => String::new(),
+    };
+    format!("Bandwidth: {} GB/s ({origin}); {largest}{cached}.", gbps(utilization.bandwidth.gbps))
+}
+
+/// The ideal line against another implementation, one sentence per regime (A22).
+fn baseline(comparison: &Comparison) -> impl Iterator<Item = String> {
+    let mut subjects: Vec<&str> = comparison.points.iter().map(|point| point.subject.as_str()).collect();
+    subjects.sort_unstable();
+    subjects.dedup();
+    let subjects = subjects.join(", ");
+    let sentence = move |region: &Region| {
+        let sizes = match region.regime {
+            None => count(region.sizes, "size"),
+            Some(Regime::Cache) => format!("{} from caches", count(region.sizes, "size")),
+            Some(Regime::Memory) => format!("{} from memory", count(region.sizes, "size")),
+        };
+        format!(
+            "Against {subjects}: {:.2} times as fast on average at {sizes} ({:.2} at {} to {:.2} at {}), faster at {}.",
+            region.mean_ratio,
+            region.least.0,
+            size_label(region.least.1),
+            region.most.0,
+            size_label(region.most.1),
+            region.faster,
+        )
+    };
+    comparison.regions.iter().map(sentence)
 }
 
 /// Rows by status, and how much of the space they are.
-fn rows(device: &DeviceAnswer<'_>) -> String {
+pub(super) fn row_counts(device: &DeviceAnswer<'_>) -> String {
     let summary = &device.table.summary;
     let statuses = Status::ALL
         .iter()
@@ -372,20 +393,20 @@ fn sentence(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-fn count(n: usize, thing: &str) -> String {
+pub(super) fn count(n: usize, thing: &str) -> String {
     format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
 }
 
-fn gbps(value: f64) -> String {
+pub(super) fn gbps(value: f64) -> String {
     if value < 1.0 { format!("{value:.3}") } else { format!("{value:.1}") }
 }
 
-fn percent(value: f64) -> String {
+pub(super) fn percent(value: f64) -> String {
     format!("{value:.1}")
 }
 
 /// A score with five significant digits.
-fn score(value: f64) -> String {
+pub(super) fn score(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
         size if !(1e-3..1e7).contains(&size) => format!("{value:.4e}"),

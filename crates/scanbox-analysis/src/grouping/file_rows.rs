@@ -1,0 +1,150 @@
+//! The rows of one file, one after the other.
+
+use std::collections::{BTreeMap, HashMap};
+
+use scanbox_model::config::Config;
+use scanbox_model::record::{Cache, Clock, Record, Selection};
+
+use super::OWN_SUBJECT;
+use super::group::Group;
+use crate::AnalysisError;
+use crate::problem::Problem;
+use crate::table::{Baseline, DeviceIdentity};
+
+/// What its rows of a benchmark are called, which are no part of a sweep.
+const OWN_BENCHMARK: &str = "scanbox (benchmark)";
+
+/// Scans of other implementations by device and problem, then size.
+pub(super) type Baselines = BTreeMap<(DeviceIdentity, Problem), BTreeMap<u64, Baseline>>;
+
+/// The rows of one file, taken one by one. Several files can be read at the same time; [`super::Builder::add_rows`] puts them
+/// together.
+#[derive(Debug)]
+pub struct FileRows {
+    pub(super) name: String,
+    pub(super) clock: Clock,
+    pub(super) labels: Labels,
+    pub(super) groups: Vec<Group>,
+    /// The group of the last row, which the next nearly always shares.
+    pub(super) last: usize,
+    /// Rows so far.
+    pub(super) rows: usize,
+    pub(super) other_subjects: BTreeMap<String, u64>,
+    pub(super) baselines: Baselines,
+}
+
+/// Configs by number, in order of appearance.
+#[derive(Debug, Default)]
+pub(super) struct Labels {
+    /// Each with the label of its kernel.
+    pub(super) configs: Vec<(Config, String)>,
+    pub(super) by_config: HashMap<Config, u32>,
+    pub(super) by_label: HashMap<String, u32>,
+}
+
+impl Labels {
+    /// The number of the config of a row, or the column that is wrong and why.
+    fn intern_row(&mut self, record: &Record) -> Result<u32, (&'static str, String)> {
+        let index = match self.by_label.get(&record.config_id) {
+            Some(&index) => index,
+            None => {
+                let config: Config =
+                    record.config_id.parse().map_err(|error| ("config_id", format!("{error}")))?;
+                let index = self.intern(config);
+                self.by_label.insert(record.config_id.clone(), index);
+                index
+            }
+        };
+        let kernel_label = &self.configs[index as usize].1;
+        if *kernel_label != record.kernel_id {
+            let found: String = record.kernel_id.chars().take(80).collect();
+            return Err((
+                "kernel_id",
+                format!("`{found}` where {} belongs to {kernel_label}", record.config_id),
+            ));
+        }
+        Ok(index)
+    }
+
+    pub(super) fn intern(&mut self, config: Config) -> u32 {
+        *self.by_config.entry(config).or_insert_with(|| {
+            self.configs.push((config, config.kernel.to_string()));
+            (self.configs.len() - 1) as u32
+        })
+    }
+}
+
+impl FileRows {
+    /// A file without rows so far; `name` is for messages, throughput is taken from `clock`.
+    #[must_use]
+    pub fn new(name: &str, clock: Clock) -> Self {
+        Self {
+            name: name.to_owned(),
+            clock,
+            labels: Labels::default(),
+            groups: Vec::new(),
+            last: 0,
+            rows: 0,
+            other_subjects: BTreeMap::new(),
+            baselines: BTreeMap::new(),
+        }
+    }
+
+    /// Takes a row.
+    ///
+    /// # Errors
+    /// When a row of scanbox's own has labels that are none or do not belong together.
+    pub fn push(&mut self, record: &Record) -> Result<(), AnalysisError> {
+        self.rows += 1;
+        // Rows of a benchmark have a cache state: they are no part of a sweep.
+        if record.subject != OWN_SUBJECT || record.cache.is_some() {
+            let subject = if record.subject == OWN_SUBJECT { OWN_BENCHMARK } else { &record.subject };
+            match self.other_subjects.get_mut(subject) {
+                Some(rows) => *rows += 1,
+                None => drop(self.other_subjects.insert(subject.to_owned(), 1)),
+            }
+            self.note_baseline(record);
+            return Ok(());
+        }
+        let config = self.labels.intern_row(record).map_err(|(column, reason)| AnalysisError::Label {
+            source_name: self.name.clone(),
+            row: self.rows,
+            column,
+            reason,
+        })?;
+        let problem = Problem::of_record(record, Problem::of_config(&self.labels.configs[config as usize].0));
+        if self.groups.get(self.last).is_none_or(|group| !group.holds(record, problem)) {
+            let found = self.groups.iter().position(|group| group.holds(record, problem));
+            self.last = found.unwrap_or(self.groups.len());
+            if found.is_none() {
+                self.groups.push(Group::new(record, problem));
+            }
+        }
+        self.groups[self.last].push(record, config, self.clock);
+        Ok(())
+    }
+
+    /// Keeps the throughput of a scan of another implementation.
+    fn note_baseline(&mut self, record: &Record) {
+        let is_scan =
+            record.selection.contains(&Selection::Baseline) && !record.selection.contains(&Selection::Copy);
+        let gbps = record.throughput_gbps(self.clock).filter(|_| is_scan && record.cache == Some(Cache::Hot));
+        if let Some(gbps) = gbps {
+            let device = DeviceIdentity { name: record.device.clone(), uuid: record.device_uuid.clone() };
+            let problem = Problem::of_record(record, Problem::default());
+            let baseline = Baseline { subject: record.subject.clone(), gbps };
+            let of_device = self.baselines.entry((device, problem)).or_default();
+            keep_fastest(of_device, record.n_elements, &baseline);
+        }
+    }
+}
+
+/// Takes a baseline in where it is the fastest of its size, of equally fast ones the first by name.
+pub(super) fn keep_fastest(best: &mut BTreeMap<u64, Baseline>, n: u64, baseline: &Baseline) {
+    let is_worse = |old: &Baseline| {
+        baseline.gbps > old.gbps || (baseline.gbps == old.gbps && baseline.subject < old.subject)
+    };
+    if best.get(&n).is_none_or(is_worse) {
+        best.insert(n, baseline.clone());
+    }
+}

@@ -1,0 +1,102 @@
+//! Transfer, A11 (thesis 5.6 and figure 5.12): what the ideal configuration set of one device reaches on another.
+
+use crate::lines::Lines;
+use crate::stats;
+use crate::table::{ConfigIndex, DeviceTable};
+use crate::warning::Warning;
+
+/// The ideal configuration set of one device on another one, or on itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Transfer {
+    /// The position of the device whose set it is.
+    pub from: usize,
+    /// The position of the device that it runs on.
+    pub to: usize,
+    /// Sizes that both devices have, where the config of the one is `ok` on the other, ascending.
+    pub points: Vec<TransferPoint>,
+    /// Sizes that both have, where it is not.
+    pub missing: Vec<u64>,
+}
+
+/// One size of a transfer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TransferPoint {
+    /// Input size in elements.
+    pub n: u64,
+    /// The config that is ideal on the one device.
+    pub config: ConfigIndex,
+    /// What it reaches on the other, in GB/s.
+    pub gbps: f64,
+    /// That as a part of the ideal line there, from 0 to 1.
+    pub efficiency: f64,
+}
+
+impl Transfer {
+    /// The point with the lowest efficiency, the smallest size of several.
+    #[must_use]
+    pub fn worst(&self) -> Option<&TransferPoint> {
+        self.points
+            .iter()
+            .reduce(|worst, point| if point.efficiency < worst.efficiency { point } else { worst })
+    }
+
+    /// The geometric mean of the efficiencies.
+    #[must_use]
+    pub fn geometric_mean(&self) -> Option<f64> {
+        stats::geometric_mean(&self.efficiencies())
+    }
+
+    /// The harmonic mean of the efficiencies: that of the time, where every size moves the same bytes.
+    #[must_use]
+    pub fn harmonic_mean(&self) -> Option<f64> {
+        stats::harmonic_mean(&self.efficiencies())
+    }
+
+    fn efficiencies(&self) -> Vec<f64> {
+        self.points.iter().map(|point| point.efficiency).collect()
+    }
+}
+
+/// Every device's set on every device: by `from`, then `to`. A device on itself has 1 everywhere, or a little less where
+/// a confirmation found another winner than the sweep.
+#[must_use]
+pub fn transfers(devices: &[&Lines<'_>]) -> (Vec<Transfer>, Vec<Warning>) {
+    let mut warnings = Vec::new();
+    let mut answer = Vec::new();
+    for (from, source) in devices.iter().enumerate() {
+        for (to, target) in devices.iter().enumerate() {
+            let transfer = transfer(source, target, from, to);
+            if !transfer.missing.is_empty() {
+                warnings.push(Warning::NotTransferred {
+                    from: source.table.device.name.clone(),
+                    to: target.table.device.name.clone(),
+                    sizes: transfer.missing.clone(),
+                });
+            }
+            answer.push(transfer);
+        }
+    }
+    (answer, warnings)
+}
+
+fn transfer(source: &Lines<'_>, target: &Lines<'_>, from: usize, to: usize) -> Transfer {
+    let mut transfer = Transfer { from, to, points: Vec::new(), missing: Vec::new() };
+    for ideal in &source.ideal.points {
+        let Some(ideal_gbps) = target.ideal_gbps(ideal.n) else { continue };
+        let config = ideal.best.config;
+        match gbps_of(target.table, ideal.n, config) {
+            Some(gbps) => {
+                let efficiency = gbps / ideal_gbps;
+                transfer.points.push(TransferPoint { n: ideal.n, config, gbps, efficiency });
+            }
+            None => transfer.missing.push(ideal.n),
+        }
+    }
+    transfer
+}
+
+/// What a config reaches at a size.
+fn gbps_of(table: &DeviceTable, n: u64, config: ConfigIndex) -> Option<f64> {
+    let cells = table.cells_at(table.size_index(n)?);
+    cells.binary_search_by_key(&config, |cell| cell.config).ok().map(|index| cells[index].gbps)
+}

@@ -1,0 +1,124 @@
+//! Trends, A21 (thesis 5.2 and figures 5.1 to 5.3): which value of each parameter wins at which size, and what is lost
+//! where a parameter is pinned to one value.
+
+use std::collections::BTreeMap;
+
+use scanbox_model::parameters::{PARAMETERS, Value};
+
+use crate::ideal::by_measurement;
+use crate::lines::Lines;
+use crate::stats;
+use crate::table::{Catalog, Cell};
+use crate::warning::Warning;
+
+/// One parameter over the sizes of one run of one device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trend {
+    /// The name of its column.
+    pub parameter: &'static str,
+    /// Its value in the ideal configuration set, by size, ascending.
+    pub ideal: Vec<(u64, Value)>,
+    /// The best line with the parameter pinned to each of its values, ascending by value; at least two.
+    pub pinned: Vec<PinnedLine>,
+}
+
+/// The best that configs with one value of a parameter reach.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PinnedLine {
+    /// The value.
+    pub value: Value,
+    /// The sizes where a config with it is `ok`, ascending.
+    pub points: Vec<PinnedPoint>,
+}
+
+/// One size of a pinned line.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PinnedPoint {
+    /// Input size in elements.
+    pub n: u64,
+    /// The best config with the value.
+    pub best: Cell,
+    /// What is lost against the ideal line, in percent of it.
+    pub loss_pct: f64,
+}
+
+impl PinnedLine {
+    /// The point at a size.
+    #[must_use]
+    pub fn at(&self, n: u64) -> Option<&PinnedPoint> {
+        self.points.binary_search_by_key(&n, |point| point.n).ok().map(|index| &self.points[index])
+    }
+
+    /// The point with the largest loss, the smallest size of several.
+    #[must_use]
+    pub fn worst(&self) -> Option<&PinnedPoint> {
+        self.points.iter().reduce(|worst, point| if point.loss_pct > worst.loss_pct { point } else { worst })
+    }
+
+    /// The arithmetic mean of the loss over its sizes, in percent.
+    #[must_use]
+    pub fn mean_loss_pct(&self) -> Option<f64> {
+        let losses: Vec<f64> = self.points.iter().map(|point| point.loss_pct).collect();
+        stats::mean(&losses)
+    }
+}
+
+impl Trend {
+    /// The value to pin the parameter to for all sizes: of the values that have a config at every size the one that
+    /// loses least on average, the first of several. `None` where no value has one.
+    #[must_use]
+    pub fn constant(&self) -> Option<&PinnedLine> {
+        let whole = self.pinned.iter().filter(|line| line.points.len() == self.ideal.len());
+        whole.reduce(|best, line| if line.mean_loss_pct() < best.mean_loss_pct() { line } else { best })
+    }
+
+    /// What the wrong value costs at a size: the largest loss of a value that has a config there, in percent.
+    #[must_use]
+    pub fn stakes_pct(&self, n: u64) -> Option<f64> {
+        self.pinned.iter().filter_map(|line| line.at(n)).map(|point| point.loss_pct).max_by(f64::total_cmp)
+    }
+
+    /// At how many sizes the ideal configuration set goes over to another value.
+    #[must_use]
+    pub fn changes(&self) -> usize {
+        self.ideal.windows(2).filter(|pair| pair[0].1 != pair[1].1).count()
+    }
+}
+
+/// The trend of every parameter that has at least two values among the `ok` rows, in the order of [`PARAMETERS`].
+#[must_use]
+pub fn trends(catalog: &Catalog, lines: &Lines<'_>) -> (Vec<Trend>, Vec<Warning>) {
+    let table = lines.table;
+    let mut answer = Vec::new();
+    for parameter in PARAMETERS {
+        let value = |cell: &Cell| (parameter.value)(catalog.config(cell.config));
+        let mut best: BTreeMap<Value, BTreeMap<u64, Cell>> = BTreeMap::new();
+        for (index, &n) in table.sizes.iter().enumerate() {
+            for cell in table.cells_at(index) {
+                let of_size = best.entry(value(cell)).or_default().entry(n).or_insert(*cell);
+                // Cells come by config, so of equal ones the first by parameters stays.
+                if by_measurement(cell, of_size).is_lt() {
+                    *of_size = *cell;
+                }
+            }
+        }
+        if best.len() < 2 {
+            continue;
+        }
+        let point = |(n, best): (u64, Cell)| {
+            let ideal_gbps = lines.ideal_gbps(n)?;
+            Some(PinnedPoint { n, best, loss_pct: 100.0 * (1.0 - best.gbps / ideal_gbps) })
+        };
+        let line = |(value, best): (Value, BTreeMap<u64, Cell>)| PinnedLine {
+            value,
+            points: best.into_iter().filter_map(point).collect(),
+        };
+        answer.push(Trend {
+            parameter: parameter.name,
+            ideal: lines.ideal.points.iter().map(|point| (point.n, value(&point.best))).collect(),
+            pinned: best.into_iter().map(line).collect(),
+        });
+    }
+    let one_size = Warning::OneSize { device: table.device.name.clone() };
+    (answer, if table.sizes.len() == 1 { vec![one_size] } else { Vec::new() })
+}

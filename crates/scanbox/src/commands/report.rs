@@ -1,0 +1,151 @@
+//! `scanbox report`: the answers as one HTML page with plots, for people who were not there.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use scanbox_analysis::answers::{Answers, DeviceAnswer, Question, answer};
+use scanbox_analysis::lines::Lines;
+use scanbox_model::units::slug;
+
+use super::analyze::Request;
+use super::report_files::Evidence;
+use super::{Exit, complain};
+use crate::report::html::{self, Sources, printable};
+use crate::report::{Report, title};
+
+/// Kernels of the largest portfolio where the command line says nothing.
+const PORTFOLIO: usize = 6;
+
+/// Arguments of `scanbox report`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The page needs no network and no script; it can be printed. Files of `scanbox bench` and `scanbox import` \
+add the lines of other implementations."
+)]
+pub struct ReportArgs {
+    #[command(flatten)]
+    request: Request,
+
+    /// The page to write
+    #[arg(short, long, value_name = "FILE.html", default_value = "report.html")]
+    out: PathBuf,
+
+    /// Write each plot as SVG and CSV into this folder too, and the tables as CSV
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
+
+    /// The heading of the page
+    #[arg(long, value_name = "TEXT", default_value = "scanbox report")]
+    title: String,
+}
+
+/// Writes the page, and the plots where that is wanted.
+pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
+    let request = &args.request;
+    let question = request.question()?;
+    let portfolio = question.portfolio.or(Some(PORTFOLIO));
+    let question = Question { portfolio, all_metrics: true, distributions: true, ..question };
+    let (tables, mut warnings) = request.tables()?;
+    let evidence = Evidence::read(&request.files, request.time)?;
+    let (answers, more) = answer(&tables, &question);
+    warnings.extend(more.iter().map(ToString::to_string));
+    let lines: Vec<Lines<'_>> =
+        tables.devices.iter().map(|table| Lines::new(&tables.catalog, table)).collect();
+    let report = Report {
+        tables: &tables,
+        answers: &answers,
+        question: &question,
+        clock: request.time,
+        explain: false,
+        warnings: &warnings,
+    };
+    let sources = Sources {
+        report: &report,
+        lines: &lines,
+        evidence: &evidence,
+        titles: titles(&answers, &evidence),
+        names: file_names(&answers),
+    };
+    let sections = html::sections(&sources);
+    let shown: Vec<String> = warnings.iter().map(|warning| printable(warning)).collect();
+    for warning in &shown {
+        complain(&format!("warning: {warning}"));
+    }
+    let page = html::page(&printable(&args.title), &evidence, &sections, &shown)?;
+    write(&args.out, &page)?;
+    let mut files = 0;
+    if let Some(folder) = &args.plots {
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        for figure in html::figures(&sections) {
+            write(&folder.join(format!("{}.svg", figure.name)), &figure.svg()?)?;
+            write(&folder.join(format!("{}.csv", figure.name)), &figure.csv()?)?;
+            files += 2;
+        }
+        for table in html::tables(&sections) {
+            write(&folder.join(format!("{}.csv", table.name)), &table.csv()?)?;
+            files += 1;
+        }
+    }
+    let plots = match &args.plots {
+        Some(folder) => format!(", {files} files in {}", folder.display()),
+        None => String::new(),
+    };
+    complain(&format!("{} ({} kB){plots}", args.out.display(), page.len().div_ceil(1000)));
+    Ok(Exit::Done)
+}
+
+/// Writes a file beside its place and renames it, so that a reader sees the old or the new one.
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
+    let written: io::Result<()> = File::create(&partial)
+        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&partial, path));
+    if written.is_err() {
+        // On a full disk, half a file is in the way.
+        let _ = fs::remove_file(&partial);
+    }
+    written.with_context(|| path.display().to_string())
+}
+
+/// What each device is called: where one has several runs, with what tells them apart.
+fn titles(answers: &Answers<'_>, evidence: &Evidence) -> Vec<String> {
+    let problems =
+        answers.devices.iter().any(|device| device.table.problem != answers.devices[0].table.problem);
+    let name = |device: &DeviceAnswer<'_>| match problems {
+        true => printable(&format!("{}, {}", title(device), device.table.problem)),
+        false => printable(&title(device)),
+    };
+    let titles: Vec<String> = answers.devices.iter().map(name).collect();
+    let several = |name: &String| titles.iter().filter(|other| *other == name).count() > 1;
+    let run = |(index, name): (usize, &String)| {
+        if !several(name) {
+            return name.clone();
+        }
+        let number = titles[..=index].iter().filter(|other| *other == name).count();
+        let table = answers.devices[index].table;
+        let spaces: Vec<&str> =
+            evidence.metadata_of(table).iter().map(|metadata| metadata.space.name.as_str()).collect();
+        let spaces =
+            if spaces.is_empty() { String::new() } else { format!(", space {}", spaces.join(" and ")) };
+        printable(&format!("{name}, run {number}{spaces}"))
+    };
+    titles.iter().enumerate().map(run).collect()
+}
+
+/// The beginning of the names of the files of each device: no two are the same.
+fn file_names(answers: &Answers<'_>) -> Vec<String> {
+    let mut uses: BTreeMap<String, usize> = BTreeMap::new();
+    let name = |device: &DeviceAnswer<'_>| {
+        let slug = slug(&device.table.device.name);
+        let number = uses.entry(slug.clone()).or_insert(0);
+        *number += 1;
+        if *number == 1 { slug } else { format!("{slug}-{number}") }
+    };
+    answers.devices.iter().map(name).collect()
+}

@@ -1,0 +1,190 @@
+//! What a report shows beside the answers: rows that failed, other implementations, and how the files were made.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+use scanbox_analysis::grouping::OWN_SUBJECT;
+use scanbox_analysis::problem::Problem;
+use scanbox_analysis::table::DeviceTable;
+use scanbox_model::csv_file::{self, CsvError};
+use scanbox_model::metadata::Metadata;
+use scanbox_model::record::{Cache, Clock, Record, Selection, Status};
+
+/// Collected file by file.
+#[derive(Debug, Default)]
+pub struct Evidence {
+    /// The files, as they were named.
+    pub files: Vec<String>,
+    /// Attempts of sweeps that did not end ok.
+    pub failures: Vec<FailedAttempt>,
+    /// Scans of other implementations on hot buffers.
+    pub baselines: Vec<BaselineLine>,
+    metadata: Vec<Metadata>,
+}
+
+/// What tells the runs of devices apart, as a row says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunIdentity {
+    problem: Problem,
+    device: String,
+    device_uuid: String,
+    driver: String,
+    version: String,
+    kernel_hash: String,
+}
+
+/// An attempt that did not end ok.
+#[derive(Debug, Clone)]
+pub struct FailedAttempt {
+    /// Where.
+    pub run: RunIdentity,
+    /// Input size in elements.
+    pub n: u64,
+    /// The label of the config.
+    pub config: String,
+    /// How it ended.
+    pub status: Status,
+    /// Why.
+    pub reason: String,
+}
+
+/// Another implementation on one device.
+#[derive(Debug, Clone)]
+pub struct BaselineLine {
+    device: String,
+    device_uuid: String,
+    /// What it is called, with its version.
+    pub name: String,
+    problem: Problem,
+    /// Throughput by size, in GB/s.
+    pub gbps: BTreeMap<u64, f64>,
+}
+
+impl RunIdentity {
+    /// Whether these are the rows of this table.
+    pub fn is_of(&self, table: &DeviceTable) -> bool {
+        let (device, provenance) = (&table.device, &table.provenance);
+        self.problem == table.problem
+            && self.device == device.name
+            && self.device_uuid == device.uuid
+            && self.driver == provenance.driver
+            && self.kernel_hash == provenance.kernel_hash
+            && release(&self.version) == provenance.version
+    }
+}
+
+/// The version without its build, as [`scanbox_analysis::table::Provenance`] has it.
+fn release(version: &str) -> &str {
+    version.split('+').next().unwrap_or(version)
+}
+
+impl Evidence {
+    /// Reads all files, several at the same time.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn read(paths: &[PathBuf], clock: Clock) -> anyhow::Result<Self> {
+        // As the answers do: a file that is named twice is read once.
+        let mut seen = BTreeSet::new();
+        let first = |path: &&PathBuf| seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_path_buf()));
+        let paths: Vec<&PathBuf> = paths.iter().filter(first).collect();
+        let files: Vec<anyhow::Result<Self>> = paths
+            .par_iter()
+            .map(|path| {
+                let mut file = Self { files: vec![path.display().to_string()], ..Self::default() };
+                csv_file::for_each(path, |record: &Record| {
+                    file.add(record, clock);
+                    Ok::<(), CsvError>(())
+                })?;
+                let beside = Metadata::path_beside(path);
+                file.metadata.extend(if beside.exists() { Some(Metadata::read(&beside)?) } else { None });
+                Ok(file)
+            })
+            .collect();
+        let mut all = Self::default();
+        for file in files {
+            let file = file?;
+            all.files.extend(file.files);
+            all.failures.extend(file.failures);
+            all.baselines.extend(file.baselines);
+            all.metadata.extend(file.metadata);
+        }
+        Ok(all)
+    }
+
+    fn add(&mut self, record: &Record, clock: Clock) {
+        if record.subject == OWN_SUBJECT && record.cache.is_none() {
+            if record.status != Status::Ok {
+                self.failures.push(FailedAttempt::new(record));
+            }
+            return;
+        }
+        let is_scan =
+            record.selection.contains(&Selection::Baseline) && !record.selection.contains(&Selection::Copy);
+        let gbps = record.throughput_gbps(clock).filter(|_| is_scan && record.cache == Some(Cache::Hot));
+        let Some(gbps) = gbps else { return };
+        let line = BaselineLine {
+            device: record.device.clone(),
+            device_uuid: record.device_uuid.clone(),
+            name: format!("{} ({})", record.subject, record.subject_version),
+            problem: Problem::of_record(record, Problem::default()),
+            gbps: BTreeMap::new(),
+        };
+        let index = self.baselines.iter().position(|other| other.is_same(&line)).unwrap_or_else(|| {
+            self.baselines.push(line);
+            self.baselines.len() - 1
+        });
+        let best = self.baselines[index].gbps.entry(record.n_elements).or_insert(gbps);
+        *best = best.max(gbps);
+    }
+
+    /// The other implementations on the device of this table. Some do not know its UUID.
+    pub fn baselines_of(&self, table: &DeviceTable) -> Vec<&BaselineLine> {
+        let same = |line: &&BaselineLine| {
+            line.problem == table.problem
+                && line.device == table.device.name
+                && (line.device_uuid.is_empty() || line.device_uuid.eq_ignore_ascii_case(&table.device.uuid))
+        };
+        self.baselines.iter().filter(same).collect()
+    }
+
+    /// What the metadata beside the files of this table says.
+    pub fn metadata_of(&self, table: &DeviceTable) -> Vec<&Metadata> {
+        let same = |metadata: &&Metadata| {
+            metadata.device.name == table.device.name
+                && metadata.device.uuid == table.device.uuid
+                && metadata.device.driver == table.provenance.driver
+                && metadata.kernel_hash == table.provenance.kernel_hash
+                && release(&metadata.tool_version) == table.provenance.version
+        };
+        self.metadata.iter().filter(same).collect()
+    }
+}
+
+impl BaselineLine {
+    fn is_same(&self, other: &Self) -> bool {
+        (&self.device, &self.device_uuid, &self.name, self.problem)
+            == (&other.device, &other.device_uuid, &other.name, other.problem)
+    }
+}
+
+impl FailedAttempt {
+    fn new(record: &Record) -> Self {
+        let of_config = record.config().map(|config| Problem::of_config(&config)).unwrap_or_default();
+        Self {
+            run: RunIdentity {
+                problem: Problem::of_record(record, of_config),
+                device: record.device.clone(),
+                device_uuid: record.device_uuid.clone(),
+                driver: record.driver.clone(),
+                version: record.subject_version.clone(),
+                kernel_hash: record.kernel_hash.clone(),
+            },
+            n: record.n_elements,
+            config: record.config_id.clone(),
+            status: record.status,
+            reason: record.reason.clone(),
+        }
+    }
+}

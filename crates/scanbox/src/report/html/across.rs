@@ -1,0 +1,397 @@
+//! Several devices: the portable kernel, what sets are worth elsewhere, and how portable kernels are.
+
+use scanbox_analysis::answers::AcrossAnswer;
+use scanbox_analysis::lines::Lines;
+use scanbox_analysis::portability::Portability;
+use scanbox_analysis::portable::Choice;
+use scanbox_analysis::shared::SharedSet;
+use scanbox_analysis::transfer::Transfer;
+use scanbox_model::units::{size_label, slug};
+
+use super::{Block, Cell, Column, Section, Sources, Table};
+use super::{portfolio, summary};
+use crate::report::figure::{Figure, Grid, GridRow, LineChart, Look, Plot, Scale, Series, Square};
+use crate::report::text::{count, gbps, percent};
+
+/// Kernels in the cascade.
+const KERNELS_SHOWN: usize = 5;
+/// Kernels in the table of portability.
+const ROWS_SHOWN: usize = 10;
+/// With more devices than that, curves of every set on every device are no picture.
+const DEVICES_WITH_CURVES: usize = 5;
+
+/// The section about one problem, and what the summary says of it.
+pub fn section(sources: &Sources<'_>, across: &AcrossAnswer) -> (Section, Vec<String>) {
+    let lines: Vec<&Lines<'_>> = across.devices.iter().map(|&index| &sources.lines[index]).collect();
+    let view = View { sources, across, lines };
+    let catalog = &sources.report.tables.catalog;
+    let (transfers, portability) = (&across.transfers, &across.portability);
+
+    let mut says = Vec::new();
+    let mut blocks = Vec::new();
+    match &across.portable.choice {
+        Some(choice) => {
+            says.push(view.portable_words(choice));
+            blocks.push(Block::Heading("One kernel for all".into()));
+            blocks.push(Block::Figure(view.portable(choice)));
+            blocks.push(Block::Table(view.launches(choice)));
+        }
+        None => {
+            says.push("No kernel can be compared across the devices: they have no size in common.".into())
+        }
+    }
+    if !across.shared.points.is_empty() {
+        says.extend(view.shared_words());
+        blocks.push(Block::Heading("One config per size for all".into()));
+        blocks.extend((0..view.lines.len()).map(|device| Block::Figure(view.shared(device))));
+        blocks.push(Block::Table(view.shared_table()));
+    }
+    if let Some(portfolio) = &across.portfolio {
+        says.extend(portfolio::words(portfolio, catalog));
+        blocks.push(Block::Heading("How many kernels to ship for all".into()));
+        blocks.extend(portfolio::blocks(portfolio, catalog, &view.name(""), "all devices"));
+    }
+    says.extend(view.transfer_words(transfers));
+    blocks.push(Block::Heading("What the set of one device is worth on another".into()));
+    if view.lines.len() <= DEVICES_WITH_CURVES {
+        blocks.extend((0..view.lines.len()).map(|to| Block::Figure(view.curves(transfers, to))));
+    }
+    blocks.push(Block::Figure(view.matrix(transfers)));
+    if let Some(best) = portability.kernels.first() {
+        says.push(format!(
+            "The most portable kernel is {}: PP {:.3} over {} and {}.",
+            view.kernel(best),
+            best.pp,
+            count(view.lines.len(), "device"),
+            count(portability.sizes.len(), "size"),
+        ));
+        blocks.push(Block::Heading("How portable kernels are".into()));
+        blocks.push(Block::Figure(view.cascade(&portability.kernels)));
+        blocks.push(Block::Table(view.portability(&portability.kernels)));
+    }
+    let heading = format!("Across {}: {}", count(view.lines.len(), "device"), across.problem);
+    (Section { id: view.name(""), heading, blocks }, says)
+}
+
+struct View<'a> {
+    sources: &'a Sources<'a>,
+    across: &'a AcrossAnswer,
+    lines: Vec<&'a Lines<'a>>,
+}
+
+impl View<'_> {
+    /// What the device at this position of the comparison is called.
+    fn title(&self, device: usize) -> &str {
+        &self.sources.titles[self.across.devices[device]]
+    }
+
+    /// The name of a file: with the problem where there are several.
+    fn name(&self, what: &str) -> String {
+        let one = self.sources.report.answers.across.len() == 1;
+        let problem =
+            if one { String::new() } else { format!("-{}", slug(&self.across.problem.to_string())) };
+        let dot = if what.is_empty() { "" } else { "." };
+        format!("across{problem}{dot}{what}")
+    }
+
+    /// The shared sets that are drawn: the chosen one, and those that the thesis compares at length.
+    fn drawn_sets(&self) -> Vec<&SharedSet> {
+        let drawn = ["mean", "rank-product", "power:1.25"];
+        let others = self.across.shared_by_metric.iter();
+        let others = others.filter(|set| drawn.contains(&set.metric.to_string().as_str()));
+        std::iter::once(&self.across.shared).chain(others).collect()
+    }
+
+    fn shared_words(&self) -> Option<String> {
+        let shared = &self.across.shared;
+        let worst = shared.worst()?;
+        Some(format!(
+            "One config per size for all, by {}: it loses {} % on average, {} % at worst (at {}).",
+            shared.metric,
+            percent(shared.mean_loss_pct()?),
+            percent(worst.worst_loss_pct()),
+            size_label(worst.n)
+        ))
+    }
+
+    /// What the shared configs and the portable kernel lose on a device.
+    fn shared(&self, device: usize) -> Figure {
+        let mut series: Vec<Series> = Vec::new();
+        for (number, set) in self.drawn_sets().into_iter().enumerate() {
+            series.push(Series {
+                name: format!("shared configs by {}", set.metric),
+                look: if number == 0 { Look::CHOSEN } else { Look::of(number - 1) },
+                points: set.points.iter().map(|point| (point.n, point.loss_pct[device])).collect(),
+            });
+        }
+        if let Some(choice) = &self.across.portable.choice {
+            series.push(Series {
+                name: "portable kernel, any launch shape".into(),
+                look: Look::IDEAL,
+                points: choice.lines[device].points.iter().map(|point| (point.n, point.loss_pct)).collect(),
+            });
+        }
+        Figure {
+            name: self.sources.names[self.across.devices[device]].clone() + ".shared",
+            title: format!("What shared configs lose on {}", self.title(device)),
+            caption: "Loss against the device's own best config of each size.".into(),
+            plot: Plot::Lines(LineChart { x: Scale::Sizes, y: "loss in %", series, at_least: 10.0 }),
+        }
+    }
+
+    fn shared_table(&self) -> Table {
+        let mut columns = vec![
+            Column::words("metric"),
+            Column::words("normalised by"),
+            Column::numbers("mean loss %"),
+            Column::numbers("worst loss %"),
+            Column::words("at"),
+        ];
+        columns.extend((0..self.lines.len()).map(|device| Column::numbers(self.title(device))));
+        let sets = std::iter::once(&self.across.shared).chain(&self.across.shared_by_metric);
+        let rows = sets.map(|set| {
+            let worst = set.worst();
+            let mut row = vec![
+                Cell::text(set.metric.to_string()),
+                Cell::text(set.normalization.word()),
+                Cell::text(set.mean_loss_pct().map_or_else(String::new, percent)),
+                Cell::text(worst.map_or_else(String::new, |worst| percent(worst.worst_loss_pct()))),
+                Cell::text(worst.map_or_else(String::new, |worst| size_label(worst.n))),
+            ];
+            row.extend((0..self.lines.len()).map(|device| {
+                let total: f64 = set.points.iter().map(|point| point.loss_pct[device]).sum();
+                Cell::text(percent(total / set.points.len().max(1) as f64))
+            }));
+            row
+        });
+        let without = match self.across.shared.without_config.len() {
+            0 => String::new(),
+            sizes => format!(" At {} no config is ok on every device.", count(sizes, "size")),
+        };
+        Table {
+            caption: format!(
+                "Every metric over {}; the chosen one first. Right: mean loss per device.{without}",
+                count(self.across.shared.points.len(), "size")
+            ),
+            columns,
+            rows: rows.collect(),
+            name: self.name("shared"),
+            shown: None,
+        }
+    }
+
+    fn kernel(&self, of: &Portability) -> String {
+        self.sources.report.tables.catalog.kernel(of.kernel).to_string()
+    }
+
+    fn portable_words(&self, choice: &Choice) -> String {
+        let losses = choice.lines.iter().enumerate().filter_map(|(device, line)| {
+            let (mean, worst) = (line.mean_loss_pct()?, line.worst()?);
+            Some(format!(
+                "{} % on {} ({} % at {})",
+                percent(mean),
+                self.title(device),
+                percent(worst.loss_pct),
+                size_label(worst.n)
+            ))
+        });
+        format!(
+            "One kernel for {}, by {} over {}: {}. It loses on average {}.",
+            count(self.lines.len(), "device"),
+            choice.ranking.metric,
+            summary::compared_sizes(&self.across.portable.eligibility),
+            self.sources.report.tables.catalog.kernel(choice.ranking.winner.kernel),
+            losses.collect::<Vec<_>>().join(", ")
+        )
+    }
+
+    fn portable(&self, choice: &Choice) -> Figure {
+        let kernel = self.sources.report.tables.catalog.kernel(choice.ranking.winner.kernel);
+        let series = choice.lines.iter().enumerate().map(|(device, line)| Series {
+            name: self.title(device).to_owned(),
+            look: Look::of(device),
+            points: line.points.iter().map(|point| (point.n, point.loss_pct)).collect(),
+        });
+        Figure {
+            name: self.name("portable"),
+            title: format!("What {kernel} loses on each device"),
+            caption: format!(
+                "Loss against the best config of each size and device; the launch shape is free. It was chosen over {}.",
+                summary::compared_sizes(&self.across.portable.eligibility)
+            ),
+            plot: Plot::Lines(LineChart {
+                x: Scale::Sizes,
+                y: "loss in %",
+                series: series.collect(),
+                at_least: 10.0,
+            }),
+        }
+    }
+
+    /// How to launch the portable kernel.
+    fn launches(&self, choice: &Choice) -> Table {
+        let mut columns = vec![Column::numbers("size")];
+        for device in 0..self.lines.len() {
+            columns.push(Column::words(self.title(device)));
+            columns.push(Column::numbers("GB/s"));
+            columns.push(Column::numbers("loss %"));
+        }
+        let mut sizes: Vec<u64> =
+            choice.lines.iter().flat_map(|line| line.points.iter().map(|point| point.n)).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let rows = sizes.into_iter().map(|n| {
+            let mut row = vec![Cell::text(size_label(n))];
+            for line in &choice.lines {
+                let point = line.at(n);
+                let launch = point.map(|point| {
+                    let config = self.sources.report.tables.catalog.config(point.best.config);
+                    let label = config.to_string();
+                    let kernel = config.kernel.to_string();
+                    label.strip_prefix(&format!("{kernel}.")).unwrap_or(&label).to_owned()
+                });
+                row.push(Cell::code(launch.unwrap_or_default()));
+                row.push(Cell::text(point.map_or_else(String::new, |point| gbps(point.best.gbps))));
+                row.push(Cell::text(point.map_or_else(String::new, |point| percent(point.loss_pct))));
+            }
+            row
+        });
+        Table {
+            caption: "Its launch shape on each device.".into(),
+            columns,
+            rows: rows.collect(),
+            name: self.name("launches"),
+            shown: None,
+        }
+    }
+
+    fn transfer_words(&self, transfers: &[Transfer]) -> Option<String> {
+        let foreign = transfers.iter().filter(|transfer| transfer.from != transfer.to);
+        let worst = foreign.filter_map(|transfer| Some((transfer, transfer.harmonic_mean()?)));
+        let (transfer, mean) = worst.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let least = transfer.worst()?;
+        Some(format!(
+            "Tuning does not carry over by itself: the set of {} reaches {:.0} % of the best on {} ({:.0} % at {}); that is the \
+             worst pair.",
+            self.title(transfer.from),
+            100.0 * mean,
+            self.title(transfer.to),
+            100.0 * least.efficiency,
+            size_label(least.n)
+        ))
+    }
+
+    /// What every set reaches on one device.
+    fn curves(&self, transfers: &[Transfer], to: usize) -> Figure {
+        let lines = self.lines[to];
+        let ideal = lines.table.sizes.iter().filter_map(|&n| Some((n, lines.ideal_gbps(n)?)));
+        let mut series = vec![Series {
+            name: "best config of each size".into(),
+            look: Look::IDEAL,
+            points: ideal.collect(),
+        }];
+        for transfer in transfers.iter().filter(|transfer| transfer.to == to && transfer.from != to) {
+            series.push(Series {
+                name: format!("the set of {}", self.title(transfer.from)),
+                look: Look::of(transfer.from),
+                points: transfer.points.iter().map(|point| (point.n, point.gbps)).collect(),
+            });
+        }
+        Figure {
+            name: format!("{}.transfer", self.sources.names[self.across.devices[to]]),
+            title: format!("Its own set and those of others on {}", self.title(to)),
+            caption: "A size is missing where the config is not ok here.".into(),
+            plot: Plot::Lines(LineChart { x: Scale::Sizes, y: "GB/s", series, at_least: 0.0 }),
+        }
+    }
+
+    fn matrix(&self, transfers: &[Transfer]) -> Figure {
+        type Number = fn(&Transfer) -> Option<f64>;
+        let numbers: [(&str, Number); 3] = [
+            ("harmonic mean", Transfer::harmonic_mean),
+            ("geometric mean", Transfer::geometric_mean),
+            ("least of all sizes", |transfer| transfer.worst().map(|point| point.efficiency)),
+        ];
+        let devices = self.lines.len();
+        let rows = numbers.into_iter().flat_map(|(group, number)| {
+            (0..devices).map(move |from| GridRow {
+                group: group.to_owned(),
+                name: format!("set of {}", self.title(from)),
+                squares: (0..devices)
+                    .map(|to| {
+                        let value = number(&transfers[from * devices + to])?;
+                        Some(Square { value: 100.0 * value, shade: 1.0 - value, marked: from == to })
+                    })
+                    .collect(),
+            })
+        });
+        let grid = Grid {
+            row_name: "from",
+            column_name: "to",
+            value_name: "efficiency_pct",
+            columns: (0..devices).map(|to| (self.title(to).to_owned(), self.title(to).to_owned())).collect(),
+            rows: rows.collect(),
+        };
+        let missing: usize = transfers.iter().map(|transfer| transfer.missing.len()).sum();
+        let note = match missing {
+            0 => String::new(),
+            missing => format!(
+                " Left out: {} where the config has no ok row on the other device.",
+                count(missing, "case")
+            ),
+        };
+        Figure {
+            name: self.name("transfer"),
+            title: "Transfer: rows on columns".into(),
+            caption: format!(
+                "Efficiency in % of the best config of each size on the device of the column; darker is worse; framed: a \
+                 device's own set.{note}"
+            ),
+            plot: Plot::Grid(grid),
+        }
+    }
+
+    fn cascade(&self, kernels: &[Portability]) -> Figure {
+        let series = kernels.iter().take(KERNELS_SHOWN).enumerate().map(|(number, kernel)| Series {
+            name: self.kernel(kernel),
+            look: Look::of(number),
+            points: (1..).zip(&kernel.cascade).map(|(count, step)| (count, step.pp)).collect(),
+        });
+        Figure {
+            name: self.name("cascade"),
+            title: "Portability cascade".into(),
+            caption: "PP (harmonic mean of the efficiencies over devices and sizes; 0 where a device is not supported) as \
+                devices are added, each kernel's best device first."
+                .into(),
+            plot: Plot::Lines(LineChart {
+                x: Scale::Counts("devices"),
+                y: "PP",
+                series: series.collect(),
+                at_least: 1.0,
+            }),
+        }
+    }
+
+    fn portability(&self, kernels: &[Portability]) -> Table {
+        let mut columns =
+            vec![Column::words("kernel"), Column::numbers("PP"), Column::numbers("arithmetic mean")];
+        columns.extend((0..self.lines.len()).map(|device| Column::numbers(self.title(device))));
+        let rows = kernels.iter().map(|kernel| {
+            let mut row = vec![
+                Cell::code(self.kernel(kernel)),
+                Cell::text(format!("{:.3}", kernel.pp)),
+                Cell::text(format!("{:.3}", kernel.mean)),
+            ];
+            row.extend(kernel.efficiencies.iter().map(|value| Cell::text(format!("{value:.3}"))));
+            row
+        });
+        Table {
+            caption: "Portability of the kernels: efficiency per device is the harmonic mean over the sizes."
+                .into(),
+            columns,
+            rows: rows.collect(),
+            name: self.name("portability"),
+            shown: Some(ROWS_SHOWN),
+        }
+    }
+}

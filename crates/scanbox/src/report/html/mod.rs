@@ -1,0 +1,282 @@
+//! The report as one HTML page: words, plots and tables in sections, without script and without anything from a network.
+//!
+//! Each section is made as data ([`Section`]); [`page`] turns the data into text by a template, which escapes everything but the
+//! plots. The plots can be written to files of their own as well ([`figures`]).
+
+mod across;
+mod device;
+mod failures;
+mod portfolio;
+mod provenance;
+mod summary;
+
+use askama::Template;
+use scanbox_analysis::lines::Lines;
+
+use super::Report;
+use super::figure::{Figure, Grid, Plot};
+use crate::commands::report_files::Evidence;
+
+/// A cell with more characters than that may take several lines.
+const LONG: usize = 44;
+
+/// A part of the page.
+#[derive(Debug)]
+pub struct Section {
+    /// What links go to.
+    pub id: String,
+    /// Its heading.
+    pub heading: String,
+    /// What is in it.
+    pub blocks: Vec<Block>,
+}
+
+/// A piece of a section.
+#[derive(Debug)]
+pub enum Block {
+    /// A heading of its own.
+    Heading(String),
+    /// A paragraph.
+    Says(String),
+    /// Statements.
+    List(Vec<String>),
+    /// A plot.
+    Figure(Figure),
+    /// A table.
+    Table(Table),
+}
+
+/// A table.
+#[derive(Debug, Default)]
+pub struct Table {
+    /// What it is, and how to read it.
+    pub caption: String,
+    /// The columns.
+    pub columns: Vec<Column>,
+    /// The rows: one cell per column.
+    pub rows: Vec<Vec<Cell>>,
+    /// The beginning of the name of the CSV file that has all rows; empty: there is none.
+    pub name: String,
+    /// Rows beyond these are in that file only.
+    pub shown: Option<usize>,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone)]
+pub struct Column {
+    /// Its heading.
+    pub name: String,
+    /// Whether it has numbers.
+    pub number: bool,
+}
+
+/// A cell of a table.
+#[derive(Debug, Clone, Default)]
+pub struct Cell {
+    /// What it says.
+    pub text: String,
+    /// Whether it is a label or a command.
+    pub code: bool,
+    /// Whether it stands out.
+    pub flagged: bool,
+}
+
+impl Column {
+    fn words(name: impl Into<String>) -> Self {
+        Self { name: name.into(), number: false }
+    }
+
+    fn numbers(name: impl Into<String>) -> Self {
+        Self { name: name.into(), number: true }
+    }
+}
+
+impl Cell {
+    fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    fn code(text: impl Into<String>) -> Self {
+        Self { text: text.into(), code: true, flagged: false }
+    }
+
+    /// What the style sheet knows it by.
+    fn class(&self, column: &Column) -> Option<String> {
+        let classes = [
+            column.number.then_some("n"),
+            self.flagged.then_some("f"),
+            (self.text.chars().count() > LONG).then_some("w"),
+        ];
+        let classes: Vec<&str> = classes.into_iter().flatten().collect();
+        (!classes.is_empty()).then(|| classes.join(" "))
+    }
+
+    fn flagged_if(self, flagged: bool) -> Self {
+        Self { flagged, ..self }
+    }
+}
+
+/// What the sections are made from.
+pub struct Sources<'a> {
+    /// The answers.
+    pub report: &'a Report<'a>,
+    /// The lines behind them, in the order of the devices.
+    pub lines: &'a [Lines<'a>],
+    /// What else the files say.
+    pub evidence: &'a Evidence,
+    /// What each device is called, in their order: no two are called the same.
+    pub titles: Vec<String>,
+    /// The beginning of the file names of each device.
+    pub names: Vec<String>,
+}
+
+/// All sections, in reading order.
+pub fn sections(sources: &Sources<'_>) -> Vec<Section> {
+    let mut devices = Vec::new();
+    let mut told = Vec::new();
+    for index in 0..sources.report.answers.devices.len() {
+        let (section, says) = device::section(sources, index);
+        devices.push(section);
+        told.push(says);
+    }
+    let mut across = Vec::new();
+    let mut says = Vec::new();
+    for answer in &sources.report.answers.across {
+        let (section, more) = across::section(sources, answer);
+        across.push(section);
+        says.extend(more);
+    }
+    let failures = failures::section(sources);
+    let mut sections = vec![summary::section(sources, told, says)];
+    sections.extend(devices);
+    sections.extend(across);
+    sections.extend(failures);
+    sections.push(provenance::section(sources));
+    sections
+}
+
+/// The figures of all sections.
+pub fn figures(sections: &[Section]) -> impl Iterator<Item = &Figure> {
+    sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
+        Block::Figure(figure) => Some(figure),
+        _ => None,
+    })
+}
+
+/// The tables that have files of their own.
+pub fn tables(sections: &[Section]) -> impl Iterator<Item = &Table> {
+    sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
+        Block::Table(table) if !table.name.is_empty() => Some(table),
+        _ => None,
+    })
+}
+
+impl Table {
+    /// All its rows as CSV with a header.
+    ///
+    /// # Errors
+    /// When a text has no place in CSV; there is none.
+    pub fn csv(&self) -> anyhow::Result<String> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(self.columns.iter().map(|column| &column.name))?;
+        for row in &self.rows {
+            writer.write_record(row.iter().map(|cell| &cell.text))?;
+        }
+        Ok(String::from_utf8(writer.into_inner()?)?)
+    }
+
+    /// A column in which no row says anything is noise.
+    fn drop_empty_columns(&mut self) {
+        for index in (0..self.columns.len()).rev() {
+            if self.rows.iter().all(|row| row[index].text.is_empty()) {
+                self.columns.remove(index);
+                self.rows.iter_mut().for_each(|row| drop(row.remove(index)));
+            }
+        }
+    }
+
+    fn shown_rows(&self) -> &[Vec<Cell>] {
+        &self.rows[..self.shown.unwrap_or(self.rows.len()).min(self.rows.len())]
+    }
+
+    fn rows_left_out(&self) -> usize {
+        self.rows.len() - self.shown_rows().len()
+    }
+}
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    heading: &'a str,
+    version: &'static str,
+    files: &'a [String],
+    style: &'static str,
+    sections: &'a [Section],
+    warnings: &'a [String],
+    pictures: Vec<Picture<'a>>,
+}
+
+/// How a plot stands in the page.
+struct Picture<'a> {
+    figure: &'a Figure,
+    /// One SVG, or one per panel of histograms; none for a grid, which is a table there.
+    svgs: Vec<String>,
+}
+
+impl<'a> Picture<'a> {
+    fn new(figure: &'a Figure) -> anyhow::Result<Self> {
+        let svgs = match &figure.plot {
+            Plot::Lines(_) => vec![figure.svg()?],
+            Plot::Histograms(panels) => panels.iter().map(|panel| panel.svg()).collect::<Result<_, _>>()?,
+            Plot::Grid(_) => Vec::new(),
+        };
+        Ok(Self { figure, svgs })
+    }
+
+    fn grid(&self) -> Option<&Grid> {
+        match &self.figure.plot {
+            Plot::Grid(grid) => Some(grid),
+            _ => None,
+        }
+    }
+
+    fn is_panels(&self) -> bool {
+        matches!(self.figure.plot, Plot::Histograms(_))
+    }
+}
+
+impl Page<'_> {
+    fn picture(&self, figure: &Figure) -> Option<&Picture<'_>> {
+        self.pictures.iter().find(|picture| std::ptr::eq(picture.figure, figure))
+    }
+}
+
+/// The page.
+///
+/// # Errors
+/// When a plot cannot be drawn.
+pub fn page(
+    heading: &str,
+    evidence: &Evidence,
+    sections: &[Section],
+    warnings: &[String],
+) -> anyhow::Result<String> {
+    let page = Page {
+        heading,
+        version: env!("CARGO_PKG_VERSION"),
+        files: &evidence.files,
+        style: include_str!("../../../templates/report.css"),
+        sections,
+        warnings,
+        pictures: figures(sections).map(Picture::new).collect::<Result<_, _>>()?,
+    };
+    Ok(page.render()?)
+}
+
+/// A text from a file as XML can hold it and people can read it: without control characters, and without those that
+/// turn the direction of what follows.
+pub fn printable(text: &str) -> String {
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_bad = |c: char| c.is_control() || turns(c) || matches!(c, '\u{fffe}' | '\u{ffff}');
+    text.chars().map(|c| if is_bad(c) { '\u{fffd}' } else { c }).collect()
+}

@@ -1,0 +1,91 @@
+//! Portfolios: what several kernels lose together, on one device or on several.
+
+use scanbox_analysis::portfolio::Portfolio;
+use scanbox_analysis::table::Catalog;
+use scanbox_model::units::size_label;
+
+use super::{Block, Cell, Column, Table};
+use crate::report::figure::{Figure, LineChart, Look, Plot, Scale, Series};
+use crate::report::text::{count, percent};
+
+/// A further kernel is worth shipping where it takes at least this off the mean loss, in percent of the throughput.
+const WORTH: f64 = 0.5;
+
+/// The curve and the table. `name` begins the names of their files, `title` says whose they are.
+pub fn blocks(portfolio: &Portfolio, catalog: &Catalog, name: &str, title: &str) -> Vec<Block> {
+    let points = |loss: fn(&scanbox_analysis::portfolio::KernelSet) -> f64| {
+        (1..).zip(&portfolio.sets).map(|(kernels, set)| (kernels, loss(set))).collect()
+    };
+    let series = vec![
+        Series { name: "mean loss".into(), look: Look::CHOSEN, points: points(|set| set.mean_loss_pct) },
+        Series { name: "worst loss".into(), look: Look::of(0), points: points(|set| set.worst.0) },
+    ];
+    let figure = Figure {
+        name: format!("{name}.portfolio"),
+        title: format!("What a set of kernels loses on {title}"),
+        caption:
+            "Loss against the best config of each size, where the fastest of the kernels runs at each size."
+                .into(),
+        plot: Plot::Lines(LineChart { x: Scale::Counts("kernels"), y: "loss in %", series, at_least: 5.0 }),
+    };
+    let rows = portfolio.sets.iter().map(|set| {
+        let kernels: Vec<String> =
+            set.kernels.iter().map(|&kernel| catalog.kernel(kernel).to_string()).collect();
+        vec![
+            Cell::text(set.kernels.len().to_string()),
+            Cell::text(percent(set.mean_loss_pct)),
+            Cell::text(percent(set.worst.0)),
+            Cell::text(size_label(set.worst.1)),
+            Cell::text(if set.uncovered == 0 { String::new() } else { count(set.uncovered, "size") }),
+            Cell::text(if set.exact { "every set" } else { "one more" }),
+            Cell::code(kernels.join(" ")),
+        ]
+    });
+    let mut table = Table {
+        caption: format!(
+            "The best sets of kernels, of {}. Tried: every set of that many, or one more than the set before.",
+            count(portfolio.candidates, "kernel")
+        ),
+        columns: vec![
+            Column::numbers("kernels"),
+            Column::numbers("mean loss %"),
+            Column::numbers("worst loss %"),
+            Column::words("at"),
+            Column::words("not covered"),
+            Column::words("tried"),
+            Column::words("which"),
+        ],
+        rows: rows.collect(),
+        name: format!("{name}.portfolio-sets"),
+        shown: None,
+    };
+    table.drop_empty_columns();
+    vec![Block::Figure(figure), Block::Table(table)]
+}
+
+/// How many kernels are worth shipping, in words.
+pub fn words(portfolio: &Portfolio, catalog: &Catalog) -> Option<String> {
+    let sets = &portfolio.sets;
+    // The last kernel that is worth it, given those before it.
+    let worth = (1..sets.len()).rev().find(|&index| {
+        let gain = sets[index - 1].mean_loss_pct - sets[index].mean_loss_pct;
+        gain >= WORTH || sets[index].uncovered < sets[index - 1].uncovered
+    });
+    let worth = worth.unwrap_or(0);
+    let set = sets.get(worth)?;
+    let kernels: Vec<String> = set.kernels.iter().map(|&kernel| catalog.kernel(kernel).to_string()).collect();
+    let losses: Vec<String> = sets
+        .iter()
+        .map(|set| format!("{} lose {} %", set.kernels.len(), percent(set.mean_loss_pct)))
+        .collect();
+    let further = match sets.get(worth + 1) {
+        Some(_) => format!("; a further one gains less than {WORTH} %"),
+        None => String::new(),
+    };
+    Some(format!(
+        "Worth shipping: {} ({}){further}. On average {}.",
+        count(set.kernels.len(), "kernel"),
+        kernels.join(", "),
+        losses.join(", ").replacen("1 lose ", "1 loses ", 1),
+    ))
+}

@@ -1,0 +1,265 @@
+//! The summary in words: every statement is computed from the answers.
+
+use scanbox_analysis::bandwidth::Origin;
+use scanbox_analysis::density::Density;
+use scanbox_analysis::eligible::Eligibility;
+use scanbox_analysis::trends::Trend;
+use scanbox_model::units::size_label;
+
+use super::device::value_name;
+use super::portfolio;
+use super::{Block, Section, Sources};
+use crate::report::text::{count, gbps, percent};
+
+/// Losses above this are named by size, in percent.
+const NOTABLE_LOSS: f64 = 5.0;
+/// A parameter whose best constant loses less than this on average needs no other value anywhere, in percent.
+const CONSTANT_ENOUGH: f64 = 1.0;
+/// A parameter whose wrong value never costs more than this hardly matters, in percent.
+const HARDLY: f64 = 3.0;
+
+/// The section: what is said across devices, then of each.
+pub fn section(sources: &Sources<'_>, devices: Vec<Vec<String>>, across: Vec<String>) -> Section {
+    let mut blocks = Vec::new();
+    let several = devices.len() > 1;
+    if !across.is_empty() {
+        blocks.push(Block::Heading("Across devices".into()));
+        blocks.push(Block::List(across));
+    }
+    for (title, says) in sources.titles.iter().zip(devices) {
+        if several {
+            blocks.push(Block::Heading(title.clone()));
+        }
+        blocks.push(Block::List(says));
+    }
+    Section { id: "summary".into(), heading: "Summary".into(), blocks }
+}
+
+/// What there is to say of one device that has rows.
+pub fn device(sources: &Sources<'_>, index: usize) -> Vec<String> {
+    let device = &sources.report.answers.devices[index];
+    let catalog = &sources.report.tables.catalog;
+    let mut says = Vec::new();
+
+    let points = &device.ideal.points;
+    if let Some(peak) = points.iter().max_by(|a, b| a.best.gbps.total_cmp(&b.best.gbps)) {
+        let last =
+            device.utilization.as_ref().and_then(|found| Some((found.bandwidth, found.points.last()?)));
+        let copy = match last {
+            Some((bandwidth, point)) => format!(
+                "; at {} it is {:.0} % of {}",
+                size_label(point.n),
+                point.pct,
+                match bandwidth.origin {
+                    Origin::Given => "the given bandwidth".to_owned(),
+                    Origin::Copy { .. } => format!("a measured copy ({} GB/s)", gbps(bandwidth.gbps)),
+                }
+            ),
+            None => String::new(),
+        };
+        says.push(format!(
+            "The best configs of {} come from {}. The highest throughput is {} GB/s at {}{copy}.",
+            count(points.len(), "size"),
+            count(device.ideal.uses.len(), "kernel"),
+            gbps(peak.best.gbps),
+            size_label(peak.n),
+        ));
+    }
+    match device.choice.as_ref().and_then(|choice| Some((choice, choice.lines.first()?))) {
+        Some((choice, line)) => {
+            let kernel = catalog.kernel(line.kernel);
+            let notable = line.points.iter().map(|point| (point.n, point.loss_pct > NOTABLE_LOSS));
+            let where_ = match ranges(notable) {
+                ranges if ranges.is_empty() => format!("nowhere more than {NOTABLE_LOSS} %"),
+                ranges => format!("more than {NOTABLE_LOSS} % {ranges}"),
+            };
+            if let (Some(mean), Some(worst)) = (line.mean_loss_pct(), line.worst()) {
+                says.push(format!(
+                    "The best single kernel by {} over {} is {kernel}: it loses {} % on average, {} % at worst (at {}), \
+                     {where_}.",
+                    choice.ranking.metric,
+                    compared_sizes(&device.eligibility),
+                    percent(mean),
+                    percent(worst.loss_pct),
+                    size_label(worst.n),
+                ));
+            }
+        }
+        None => says
+            .push("No single kernel can be chosen: no kernel is ok at every size of the comparison.".into()),
+    }
+    says.extend(device.portfolio.as_ref().and_then(|portfolio| portfolio::words(portfolio, catalog)));
+    says.extend(parameters(&device.trends));
+    says.extend(density_words(&device.densities));
+    let ratios: Vec<(u64, f64)> =
+        points.iter().filter_map(|point| Some((point.n, point.baseline_ratio()?))).collect();
+    let least = ratios.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
+    let most = ratios.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
+    if let (Some(least), Some(most)) = (least, most) {
+        let faster = ratios.iter().filter(|(_, ratio)| *ratio > 1.0).count();
+        says.push(format!(
+            "Against the fastest scan of another implementation, measured in another run: ahead at {faster} of {}, {:.2} times \
+             as fast at worst (at {}), {:.2} times at best (at {}).",
+            count(ratios.len(), "size"),
+            least.1,
+            size_label(least.0),
+            most.1,
+            size_label(most.0),
+        ));
+    }
+    let summary = &device.table.summary;
+    let ok = summary.by_status.get(&scanbox_model::record::Status::Ok).copied().unwrap_or(0);
+    if ok < summary.rows {
+        says.push(format!("{} of {} rows are not ok: see Failures.", summary.rows - ok, summary.rows));
+    }
+    says
+}
+
+/// What pinning a parameter costs.
+pub struct Verdict {
+    /// The parameter.
+    pub parameter: &'static str,
+    /// What the wrong value costs at worst, in percent, and where.
+    pub stakes: (f64, u64),
+    /// The value that loses least at all sizes: the value, its mean and worst loss in percent, and where that is.
+    /// `None`: no value has a config at every size.
+    pub constant: Option<(String, f64, f64, u64)>,
+}
+
+impl Verdict {
+    /// Whether the parameter has to follow the size.
+    pub fn follows_size(&self) -> bool {
+        self.constant.as_ref().is_some_and(|constant| constant.1 >= CONSTANT_ENOUGH)
+    }
+}
+
+/// What pinning each parameter costs, the one first whose best constant costs most.
+pub fn verdicts(trends: &[Trend]) -> Vec<Verdict> {
+    let verdict = |trend: &Trend| {
+        let stakes = trend.ideal.iter().filter_map(|&(n, _)| Some((trend.stakes_pct(n)?, n)));
+        let constant = trend.constant().and_then(|line| {
+            let worst = line.worst()?;
+            Some((value_name(&line.value.to_string()), line.mean_loss_pct()?, worst.loss_pct, worst.n))
+        });
+        Some(Verdict {
+            parameter: trend.parameter,
+            stakes: stakes.reduce(|most, next| if next.0 > most.0 { next } else { most })?,
+            constant,
+        })
+    };
+    let mut verdicts: Vec<Verdict> = trends.iter().filter_map(verdict).collect();
+    let cost = |verdict: &Verdict| verdict.constant.as_ref().map_or(f64::NEG_INFINITY, |constant| constant.1);
+    verdicts.sort_by(|a, b| cost(b).total_cmp(&cost(a)).then(b.stakes.0.total_cmp(&a.stakes.0)));
+    verdicts
+}
+
+/// Which parameters matter: those that have to follow the size, those that need the right value, and the rest.
+fn parameters(trends: &[Trend]) -> Vec<String> {
+    let verdicts = verdicts(trends);
+    let mut says = Vec::new();
+    let follow: Vec<String> = verdicts
+        .iter()
+        .filter(|verdict| verdict.follows_size())
+        .filter_map(|verdict| {
+            let (value, mean, ..) = verdict.constant.as_ref()?;
+            Some(format!(
+                "{} ({value} everywhere would lose {} % on average)",
+                verdict.parameter,
+                percent(*mean)
+            ))
+        })
+        .collect();
+    if !follow.is_empty() {
+        says.push(format!("What has to follow the size: {}.", listed(&follow)));
+    }
+    let (matter, hardly): (Vec<&Verdict>, Vec<&Verdict>) = verdicts
+        .iter()
+        .filter(|verdict| !verdict.follows_size() && verdict.constant.is_some())
+        .partition(|verdict| verdict.stakes.0 >= HARDLY);
+    let matter: Vec<String> = matter
+        .into_iter()
+        .filter_map(|verdict| {
+            let (value, ..) = verdict.constant.as_ref()?;
+            let (stakes, at) = (percent(verdict.stakes.0), size_label(verdict.stakes.1));
+            Some(format!("{} {value} (otherwise up to {stakes} % are lost, at {at})", verdict.parameter))
+        })
+        .collect();
+    if !matter.is_empty() {
+        says.push(format!("What can stay the same at every size: {}.", listed(&matter)));
+    }
+    if !hardly.is_empty() {
+        let names: Vec<String> = hardly.iter().map(|verdict| verdict.parameter.to_owned()).collect();
+        says.push(format!("What hardly matters, by less than {HARDLY} % at any size: {}.", listed(&names)));
+    }
+    says
+}
+
+/// `a, b and c`.
+fn listed(words: &[String]) -> String {
+    match words.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        Some((last, _)) => last.clone(),
+        None => String::new(),
+    }
+}
+
+fn density_words(densities: &[Density]) -> Option<String> {
+    let by_share = |a: &&Density, b: &&Density| a.near_best.total_cmp(&b.near_best);
+    let (fewest, most) = (densities.iter().min_by(by_share)?, densities.iter().max_by(by_share)?);
+    let medians: Vec<f64> =
+        densities.iter().map(|density| 100.0 * density.median_gbps / density.best_gbps).collect();
+    let low = medians.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = medians.iter().copied().fold(0.0, f64::max);
+    Some(format!(
+        "Between {:.1} % (at {}) and {:.1} % (at {}) of the configs of a size come within 5 % of the best; the median config \
+         reaches {low:.0} to {high:.0} % of it.",
+        100.0 * fewest.near_best,
+        size_label(fewest.n),
+        100.0 * most.near_best,
+        size_label(most.n),
+    ))
+}
+
+/// The sizes of a comparison.
+pub fn compared_sizes(eligibility: &Eligibility) -> String {
+    let sizes = count(eligibility.sizes.len(), "size");
+    match (eligibility.sizes.first(), eligibility.sizes.last()) {
+        (Some(first), Some(last)) if first != last => {
+            format!("{sizes} from {} to {}", size_label(*first), size_label(*last))
+        }
+        _ => sizes,
+    }
+}
+
+/// Where something holds, of sizes in ascending order: `from 2^15 to 2^19 and at 2^22`.
+fn ranges(sizes: impl Iterator<Item = (u64, bool)>) -> String {
+    let sizes: Vec<(u64, bool)> = sizes.collect();
+    let runs = sizes.chunk_by(|a, b| a.1 == b.1).filter(|run| run[0].1);
+    let words: Vec<String> = runs
+        .map(|run| match run {
+            [one] => format!("at {}", size_label(one.0)),
+            [first, .., last] => format!("from {} to {}", size_label(first.0), size_label(last.0)),
+            [] => String::new(),
+        })
+        .collect();
+    listed(&words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_in_words() {
+        let check = |held: &[bool], expected: &str| {
+            let sizes = held.iter().enumerate().map(|(index, &held)| (1024 << index, held));
+            assert_eq!(ranges(sizes), expected);
+        };
+        check(&[], "");
+        check(&[false, false], "");
+        check(&[true], "at 2^10");
+        check(&[true, true, true], "from 2^10 to 2^12");
+        check(&[true, false, true, true], "at 2^10 and from 2^12 to 2^13");
+        check(&[true, false, true, false, true], "at 2^10, at 2^12 and at 2^14");
+    }
+}

@@ -1,0 +1,283 @@
+//! The answers across devices: the portable kernel, and the shared config of each size.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use scanbox_analysis::answers::{AcrossAnswer, DeviceAnswer};
+use scanbox_analysis::best_kernel::KernelLine;
+use scanbox_analysis::eligible::Eligibility;
+use scanbox_analysis::shared::SharedSet;
+use scanbox_analysis::transfer::Transfer;
+use scanbox_model::units::size_label;
+
+use super::{Column, Grid, Page, compared, count, gbps, losses, named, percent, score, title};
+
+/// Devices side by side in a launch table, so that it fits 80 characters.
+const DEVICES_PER_TABLE: usize = 3;
+/// Transfers that are listed, the worst first; JSON has all.
+const TRANSFERS_SHOWN: usize = 12;
+
+impl Page<'_> {
+    pub(super) fn across(&self, across: &AcrossAnswer, out: &mut impl Write) -> io::Result<()> {
+        let devices: Vec<&DeviceAnswer<'_>> =
+            across.devices.iter().map(|&index| &self.report.answers.devices[index]).collect();
+        let heading = format!("Across {}: {}", count(devices.len(), "device"), across.problem);
+        self.heading(2, &heading, out)?;
+        self.portable(across, &devices, out)?;
+        self.portability(across, out)?;
+        self.shared(across, &devices, out)?;
+        self.transfers(across, out)?;
+        match &across.portfolio {
+            Some(portfolio) => self.portfolio(portfolio, out),
+            None => Ok(()),
+        }
+    }
+
+    fn portable(
+        &self,
+        across: &AcrossAnswer,
+        devices: &[&DeviceAnswer<'_>],
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let Some(choice) = &across.portable.choice else {
+            return self.say("No portable kernel: there is nothing that kernels can be compared by.", out);
+        };
+        let ranking = &choice.ranking;
+        self.heading(
+            3,
+            &format!("Portable kernel by {}: {}", named(ranking), self.kernel(ranking.winner.kernel)),
+            out,
+        )?;
+        let runner_up = ranking.others.first().map_or_else(
+            || "no runner-up".to_owned(),
+            |runner_up| format!("runner-up {} {}", self.kernel(runner_up.kernel), score(runner_up.score)),
+        );
+        self.say(&format!("Score {}; {runner_up}.", score(ranking.winner.score)), out)?;
+        self.say(&compared(&across.portable.eligibility), out)?;
+        self.doubts(choice, out)?;
+        self.metrics(&across.by_metric, out)?;
+        if self.report.explain {
+            self.explain_choice(choice, &across.portable.eligibility, out)?;
+        }
+        let lines: Vec<(&DeviceAnswer<'_>, &KernelLine)> =
+            devices.iter().copied().zip(&choice.lines).collect();
+        for (first, group) in lines.chunks(DEVICES_PER_TABLE).enumerate() {
+            self.gap(out)?;
+            for (offset, (device, line)) in group.iter().enumerate() {
+                let number = DEVICES_PER_TABLE * first + offset + 1;
+                self.say(&format!("Device {number}: {}; {}", title(device), losses(line)), out)?;
+            }
+            self.launch_table(group, &across.portable.eligibility, out)?;
+        }
+        self.dropped(&across.portable.eligibility, out)
+    }
+
+    /// The shared config of each size (A12 to A17).
+    fn shared(
+        &self,
+        across: &AcrossAnswer,
+        devices: &[&DeviceAnswer<'_>],
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let shared = &across.shared;
+        self.gap(out)?;
+        let Some(worst) = shared.worst() else {
+            return self.say("No shared configs: no config is ok on every device at any size.", out);
+        };
+        let heading = format!(
+            "Shared configs by {} ({}): {}",
+            shared.metric,
+            shared.normalization,
+            count(shared.points.len(), "size")
+        );
+        self.heading(3, &heading, out)?;
+        let text = format!(
+            "They lose {} % on average, {} % at worst (at {}).",
+            percent(shared.mean_loss_pct().unwrap_or(0.0)),
+            percent(worst.worst_loss_pct()),
+            size_label(worst.n)
+        );
+        self.say(&text, out)?;
+        if !shared.without_config.is_empty() {
+            let sizes: Vec<String> = shared.without_config.iter().map(|&n| size_label(n)).collect();
+            self.say(&format!("No config is ok on every device at {}.", sizes.join(", ")), out)?;
+        }
+        if !shared.other_normalizations.is_empty() {
+            let others = shared.other_normalizations.iter();
+            let others: Vec<String> =
+                others.map(|(other, sizes)| format!("{other}: at {}", count(sizes.len(), "size"))).collect();
+            let text = format!("Another normalisation would choose other configs ({}).", others.join(", "));
+            self.say(&text, out)?;
+        }
+        // Few devices have a column each; of many the worst is told.
+        let each = devices.len() <= DEVICES_PER_TABLE;
+        let mut columns = vec![
+            Column::numbers("size"),
+            Column::words("config"),
+            Column::numbers("of").expendable(2),
+            Column::numbers("score").expendable(1),
+        ];
+        if each {
+            columns.extend(
+                ["loss % 1", "loss % 2", "loss % 3"].map(Column::numbers).into_iter().take(devices.len()),
+            );
+        } else {
+            columns.extend([
+                Column::numbers("mean loss %"),
+                Column::numbers("worst loss %"),
+                Column::numbers("on device"),
+            ]);
+        }
+        let mut grid = Grid::new(columns);
+        for point in &shared.points {
+            let mut cells = vec![
+                size_label(point.n),
+                self.config(point.config),
+                point.candidates.to_string(),
+                score(point.score),
+            ];
+            if each {
+                cells.extend(point.loss_pct.iter().map(|&loss| percent(loss)));
+            } else {
+                let worst = point.worst_loss_pct();
+                let mean = point.loss_pct.iter().sum::<f64>() / point.loss_pct.len() as f64;
+                let on = point.loss_pct.iter().position(|&loss| loss == worst).map_or(0, |at| at + 1);
+                cells.extend([percent(mean), percent(worst), on.to_string()]);
+            }
+            grid.push_row(cells);
+        }
+        self.grid(grid, out)?;
+        self.say("of: configs that are ok on every device; losses by the numbers of the devices", out)?;
+        if self.report.explain {
+            self.explain_shared(shared, out)?;
+        }
+        if self.report.question.all_metrics {
+            self.shared_metrics(across, out)?;
+        }
+        Ok(())
+    }
+
+    /// What every metric of shared configs chooses, and what that loses.
+    fn shared_metrics(&self, across: &AcrossAnswer, out: &mut impl Write) -> io::Result<()> {
+        let mut grid = Grid::new([
+            Column::words("metric"),
+            Column::words("normalisation"),
+            Column::numbers("mean loss %"),
+            Column::numbers("worst loss %"),
+            Column::numbers("at"),
+            Column::numbers("other configs").expendable(1),
+        ]);
+        let same = |set: &SharedSet, n: u64, config| {
+            set.points.iter().any(|point| point.n == n && point.config == config)
+        };
+        for set in std::iter::once(&across.shared).chain(&across.shared_by_metric) {
+            let Some(worst) = set.worst() else { continue };
+            let chosen = set.metric == across.shared.metric;
+            let others =
+                set.points.iter().filter(|point| !same(&across.shared, point.n, point.config)).count();
+            grid.push([
+                format!("{}{}", set.metric, if chosen { " <" } else { "" }),
+                set.normalization.to_string(),
+                percent(set.mean_loss_pct().unwrap_or(0.0)),
+                percent(worst.worst_loss_pct()),
+                size_label(worst.n),
+                others.to_string(),
+            ]);
+        }
+        self.grid(grid, out)?;
+        self.say("other configs: sizes where the metric chooses another config than the first one", out)
+    }
+
+    /// What the portable kernel, and the most portable one, are worth on all devices (A23).
+    fn portability(&self, across: &AcrossAnswer, out: &mut impl Write) -> io::Result<()> {
+        let chosen = across.portable.choice.as_ref().map(|choice| choice.ranking.winner.kernel);
+        let kernels = &across.portability.kernels;
+        let chosen = kernels.iter().find(|row| Some(row.kernel) == chosen);
+        let (Some(chosen), Some(best)) = (chosen, kernels.first()) else { return Ok(()) };
+        let best = if best.kernel == chosen.kernel {
+            "the highest of all kernels".to_owned()
+        } else {
+            format!("the highest is {:.3}, of {}", best.pp, self.kernel(best.kernel))
+        };
+        let text = format!(
+            "Portability PP (harmonic mean of efficiencies): {:.3}; {best}. Arithmetic mean: {:.3}.",
+            chosen.pp, chosen.mean
+        );
+        self.say(&text, out)
+    }
+
+    /// What the ideal set of one device reaches on another (A11).
+    fn transfers(&self, across: &AcrossAnswer, out: &mut impl Write) -> io::Result<()> {
+        self.gap(out)?;
+        self.heading(3, "Ideal configuration sets on other devices", out)?;
+        let others = || across.transfers.iter().filter(|transfer| transfer.from != transfer.to);
+        let mut pairs: Vec<&Transfer> = others().collect();
+        let mean = |transfer: &Transfer| transfer.geometric_mean().unwrap_or(0.0);
+        pairs.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
+        let mut grid = Grid::new([
+            Column::numbers("set of"),
+            Column::numbers("on"),
+            Column::numbers("mean %"),
+            Column::numbers("worst %"),
+            Column::numbers("at"),
+            Column::numbers("sizes"),
+            Column::numbers("missing"),
+        ]);
+        let efficiency = |value: Option<f64>| value.map_or_else(String::new, |value| percent(100.0 * value));
+        for transfer in pairs.iter().take(TRANSFERS_SHOWN) {
+            let worst = transfer.worst();
+            grid.push([
+                (transfer.from + 1).to_string(),
+                (transfer.to + 1).to_string(),
+                efficiency(transfer.geometric_mean()),
+                efficiency(worst.map(|point| point.efficiency)),
+                worst.map_or_else(String::new, |point| size_label(point.n)),
+                transfer.points.len().to_string(),
+                transfer.missing.len().to_string(),
+            ]);
+        }
+        self.grid(grid, out)?;
+        match pairs.len().saturating_sub(TRANSFERS_SHOWN) {
+            0 => self.say(
+                "of the ideal line there; mean: geometric; missing: sizes where a config is not ok",
+                out,
+            ),
+            more => self.say(&format!("and {more} better ones (--format json lists all)"), out),
+        }
+    }
+
+    /// How to launch the kernel at each size on each device, and what it loses there.
+    fn launch_table(
+        &self,
+        devices: &[(&DeviceAnswer<'_>, &KernelLine)],
+        eligibility: &Eligibility,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let mut columns = vec![Column::numbers("size")];
+        for _ in devices {
+            columns.extend([Column::words("launch"), Column::numbers("GB/s"), Column::numbers("loss %")]);
+        }
+        let mut grid = Grid::new(columns);
+        for n in launch_sizes(devices.iter().map(|&(_, line)| line)) {
+            let mark = if eligibility.sizes.binary_search(&n).is_ok() { "" } else { "*" };
+            let mut cells = vec![format!("{}{mark}", size_label(n))];
+            for (_, line) in devices {
+                match line.at(n) {
+                    Some(point) => cells.extend([
+                        self.launch(point.best.config),
+                        gbps(point.best.gbps),
+                        percent(point.loss_pct),
+                    ]),
+                    None => cells.extend([String::new(), String::new(), String::new()]),
+                }
+            }
+            grid.push_row(cells);
+        }
+        self.grid(grid, out)
+    }
+}
+
+/// Every size at which a kernel runs on one of the devices, ascending.
+fn launch_sizes<'a>(lines: impl Iterator<Item = &'a KernelLine>) -> BTreeSet<u64> {
+    lines.flat_map(|line| line.points.iter().map(|point| point.n)).collect()
+}

@@ -1,0 +1,127 @@
+//! What each metric chooses, and the best sets of kernels.
+
+use std::io::{self, Write};
+
+use scanbox_analysis::answers::MetricAnswer;
+use scanbox_analysis::portfolio::Portfolio;
+use scanbox_analysis::weights::Weights;
+use scanbox_model::units::size_label;
+
+use super::{Column, Grid, Page, count, percent, score};
+
+impl Page<'_> {
+    /// The winner of each metric; with `--all-metrics` also what it loses, and where.
+    pub(super) fn metrics(&self, answers: &[MetricAnswer], out: &mut impl Write) -> io::Result<()> {
+        if answers.is_empty() {
+            return Ok(());
+        }
+        let losses = self.report.question.all_metrics;
+        let mut columns = vec![
+            Column::words("metric"),
+            Column::words("best kernel"),
+            Column::numbers("score").expendable(2),
+        ];
+        if losses {
+            columns.extend(["mean loss %", "worst loss %", "at"].map(Column::numbers));
+        }
+        let runner_up =
+            [Column::words("runner-up").expendable(1), Column::numbers("its score").expendable(3)];
+        columns.extend(runner_up);
+        let mut grid = Grid::new(columns);
+        for answer in answers {
+            let ranking = &answer.ranking;
+            let chosen = ranking.metric == self.report.question.metric;
+            let mut cells = vec![
+                format!("{}{}", ranking.metric, if chosen { " <" } else { "" }),
+                self.kernel(ranking.winner.kernel),
+                score(ranking.winner.score),
+            ];
+            if losses {
+                cells.extend(lost(answer));
+            }
+            let runner_up = ranking.others.first();
+            cells.extend([
+                runner_up.map_or_else(String::new, |runner_up| self.kernel(runner_up.kernel)),
+                runner_up.map_or_else(String::new, |runner_up| score(runner_up.score)),
+            ]);
+            grid.push_row(cells);
+        }
+        self.grid(grid, out)?;
+        match &self.report.question.weights {
+            Weights::Uniform => Ok(()),
+            weights => self.say(&format!("Scores are weighted ({weights}); losses are not."), out),
+        }
+    }
+
+    /// The best sets of kernels (A24).
+    pub(super) fn portfolio(&self, portfolio: &Portfolio, out: &mut impl Write) -> io::Result<()> {
+        let Some(last) = portfolio.sets.last() else { return Ok(()) };
+        self.gap(out)?;
+        let heading = format!(
+            "Portfolios by {}: the best sets of 1 to {} of {}",
+            self.report.question.metric,
+            last.kernels.len(),
+            count(portfolio.candidates, "kernel")
+        );
+        self.heading(3, &heading, out)?;
+        let mut grid = Grid::new([
+            Column::numbers("kernels"),
+            Column::numbers("score").expendable(2),
+            Column::numbers("loss %"),
+            Column::numbers("worst %"),
+            Column::numbers("at"),
+            Column::words("search").expendable(1),
+            Column::words("which"),
+        ]);
+        for set in &portfolio.sets {
+            let search = if set.exact { "exact" } else { "greedy" };
+            let mut first = [
+                set.kernels.len().to_string(),
+                score(set.score),
+                percent(set.mean_loss_pct),
+                percent(set.worst.0),
+                size_label(set.worst.1),
+                search.to_owned(),
+            ];
+            for &kernel in &set.kernels {
+                let [a, b, c, d, e, f] = std::mem::take(&mut first);
+                grid.push([a, b, c, d, e, f, self.kernel(kernel)]);
+            }
+        }
+        self.grid(grid, out)?;
+        self.say("loss: on average, with the fastest of the set at each size; worst: at one size", out)?;
+        if portfolio.sets.iter().any(|set| !set.exact) {
+            self.say(
+                "greedy: one kernel more than the set before; there are too many sets to try each",
+                out,
+            )?;
+        }
+        for set in portfolio.sets.iter().filter(|set| set.uncovered > 0) {
+            let text = format!(
+                "No {} cover every size: the best leave {} out.",
+                count(set.kernels.len(), "kernel"),
+                set.uncovered
+            );
+            self.say(&text, out)?;
+        }
+        if self.report.explain {
+            let text = format!(
+                "How: {}, where L is the fastest kernel of the set at each size; sets that are ok at every size come \
+                 first.",
+                self.report.question.metric.formula()
+            );
+            self.say(&text, out)?;
+        }
+        Ok(())
+    }
+}
+
+/// What the winner loses on average and at worst, over all devices, and at which size that is.
+fn lost(answer: &MetricAnswer) -> [String; 3] {
+    let worst = answer.worst();
+    [
+        answer.mean_loss_pct().map_or_else(String::new, percent),
+        worst.map_or_else(String::new, |point| percent(point.loss_pct)),
+        worst.map_or_else(String::new, |point| size_label(point.n)),
+    ]
+}

@@ -1,0 +1,330 @@
+//! `scanbox report` as a user runs it: pages that are well formed whatever the files say, plots, and files that are whole or
+//! not there.
+
+#![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use assert_cmd::cargo::cargo_bin_cmd;
+use roxmltree::{Document, Node, ParsingOptions};
+use scanbox_model::csv_file;
+use scanbox_model::record::{Record, Status, TimeStats};
+use tempfile::TempDir;
+
+const HOSTILE: &str = "</title><script>alert('x')</script>&\"<img src=x onerror=y>\u{202e}\u{1}";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn published(name: &str) -> PathBuf {
+    root().join("results").join(name)
+}
+
+fn report(folder: &Path, arguments: &[&str]) -> Output {
+    cargo_bin_cmd!("scanbox").current_dir(folder).arg("report").args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Runs the command, which has to work, and returns the page.
+fn page(folder: &Path, arguments: &[&str]) -> String {
+    let output = report(folder, arguments);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(output.stdout.is_empty(), "the page goes into a file");
+    fs::read_to_string(folder.join("report.html")).unwrap()
+}
+
+/// Parses a page as XML, and checks that it needs nothing from outside and runs nothing.
+fn check_page(page: &str) {
+    assert!(page.starts_with("<!DOCTYPE html>"), "a browser has to take it for HTML");
+    let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(page, options).unwrap();
+    let mut ids = Vec::new();
+    for node in document.descendants().filter(Node::is_element) {
+        let name = node.tag_name().name();
+        assert!(!["script", "link", "img", "iframe", "object", "image"].contains(&name), "{name}");
+        for attribute in node.attributes() {
+            assert!(!attribute.name().starts_with("on"), "{attribute:?}");
+            let target = ["src", "href"].contains(&attribute.name());
+            assert!(!target || attribute.value().starts_with('#'), "{attribute:?}");
+        }
+        ids.extend(node.attribute("id"));
+    }
+    let targets = document.descendants().filter_map(|node| node.attribute("href"));
+    assert!(targets.map(|target| &target[1..]).all(|target| ids.contains(&target)));
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "two of one id");
+    let plots: Vec<Node<'_, '_>> = document
+        .descendants()
+        .filter(|node| node.has_tag_name(("http://www.w3.org/2000/svg", "svg")))
+        .collect();
+    assert!(!plots.is_empty());
+    plots.into_iter().for_each(check_plot);
+}
+
+/// Every text and every line of a plot is inside of it.
+fn check_plot(svg: Node<'_, '_>) {
+    let number = |node: Node<'_, '_>, name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
+    let (width, height) = (number(svg, "width"), number(svg, "height"));
+    let inside = |x: f64, y: f64| {
+        assert!((-1.0..=width + 1.0).contains(&x) && (-1.0..=height + 1.0).contains(&y), "{x} {y}");
+    };
+    for node in svg.descendants() {
+        match node.tag_name().name() {
+            "text" => inside(number(node, "x"), number(node, "y")),
+            "circle" => inside(number(node, "cx"), number(node, "cy")),
+            "polyline" | "polygon" => {
+                for point in node.attribute("points").unwrap().split_whitespace() {
+                    let (x, y) = point.split_once(',').unwrap();
+                    inside(x.parse().unwrap(), y.parse().unwrap());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Writes records, changed, as `name` in a folder.
+fn write(folder: &Path, name: &str, records: &[Record]) {
+    csv_file::write(File::create(folder.join(name)).unwrap(), true, records).unwrap();
+}
+
+/// The published rows of a few sizes.
+fn rows() -> Vec<Record> {
+    let records = csv_file::read(&published("nvidia-h200.thesis.csv")).unwrap().records;
+    records.into_iter().filter(|record| (1 << 18..=1 << 22).contains(&record.n_elements)).collect()
+}
+
+#[test]
+fn the_published_files() {
+    let folder = TempDir::new().unwrap();
+    let [thesis, full, bench] = ["nvidia-h200.thesis.csv", "nvidia-h200.full.csv", "bench/nvidia-h200.csv"]
+        .map(|name| published(name).display().to_string());
+    let all = page(folder.path(), &[&full, &bench, "--peak-gbps", "4800", "--plots", "plots"]);
+    check_page(&all);
+    for said in [
+        "Throughput of NVIDIA H200",
+        "Ideal configuration set",
+        "cub-scan (CUB 3.0.1)",
+        "given bandwidth",
+        "Worth shipping",
+    ] {
+        assert!(all.contains(said), "{said}");
+    }
+    assert!(all.contains("scanbox verify pers."), "the failures have their command");
+    assert!(all.len() < 1_000_000, "{} bytes", all.len());
+    check_plots(&folder.path().join("plots"));
+
+    let two = page(folder.path(), &[&thesis, &full, "--runs", "all", "--portfolio", "2"]);
+    check_page(&two);
+}
+
+#[test]
+fn the_published_reports() {
+    let mut count = 0;
+    for entry in fs::read_dir(published("report")).unwrap() {
+        let page = fs::read_to_string(entry.unwrap().path()).unwrap();
+        check_page(&page);
+        assert!(page.len() < 1_000_000);
+        count += 1;
+    }
+    assert!(count > 1);
+}
+
+/// Each plot has an SVG that is one and a CSV that says something.
+fn check_plots(folder: &Path) {
+    let names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    for kind in ["throughput", "loss", "relative", "parameters", "density", "portfolio"] {
+        for ending in ["svg", "csv"] {
+            let name = format!("nvidia-h200.{kind}.{ending}");
+            assert!(names.contains(&name), "{name} of {names:?}");
+        }
+    }
+    for name in &names {
+        let text = fs::read_to_string(folder.join(name)).unwrap();
+        if name.ends_with(".svg") {
+            check_plot(Document::parse(&text).unwrap().root_element());
+        } else {
+            let mut reader = csv::Reader::from_reader(text.as_bytes());
+            assert!(reader.records().map(Result::unwrap).count() > 0, "{name}");
+        }
+    }
+}
+
+/// Three devices: the published rows, the same rows slower by config, and a third without two of the sizes.
+fn three_devices(folder: &Path) -> Vec<String> {
+    let names = ["One", "Two", "Three"];
+    for (number, name) in names.iter().enumerate() {
+        let mut records = rows();
+        records.retain(|record| number < 2 || record.n_elements >= 1 << 20);
+        for (index, record) in records.iter_mut().enumerate() {
+            record.device = format!("GPU {name}");
+            record.device_uuid = format!("uuid {name}");
+            let slower = |ns: u64| ns + ns * (index * number % 17) as u64 / 20;
+            record.steady = record.steady.map(|time| TimeStats {
+                median_ns: slower(time.median_ns),
+                q1_ns: slower(time.q1_ns),
+                q3_ns: slower(time.q3_ns),
+                ..time
+            });
+            if number == 1 && index % 50 == 0 {
+                record.status = Status::Timeout;
+                record.reason = "it took longer than 5 s".into();
+            }
+            if number == 2 {
+                record.kernel_hash = "another".into();
+            }
+        }
+        write(folder, &format!("{name}.csv"), &records);
+    }
+    names.map(|name| format!("{name}.csv")).into()
+}
+
+#[test]
+fn several_devices() {
+    let folder = TempDir::new().unwrap();
+    let files = three_devices(folder.path());
+    let arguments: Vec<&str> = files.iter().map(String::as_str).chain(["--plots", "plots"]).collect();
+    let page = page(folder.path(), &arguments);
+    check_page(&page);
+    let again = self::page(folder.path(), &arguments);
+    assert_eq!(page, again, "nothing in the page depends on when it was made");
+    let twice: Vec<&str> = arguments.iter().copied().chain([arguments[0], arguments[1]]).collect();
+    let twice = self::page(folder.path(), &twice);
+    let failures = |page: &str| {
+        page.split("attempts of a config").next().unwrap().rsplit('>').next().unwrap().to_owned()
+    };
+    assert_eq!(failures(&page), failures(&twice), "a file that is named twice is read once");
+    let said = [
+        "Across 3 devices",
+        "Portability cascade",
+        "Transfer: rows on columns",
+        "set of GPU Two",
+        "shared configs by squared",
+        "They differ in: kernel sources.",
+        "it took longer than 5 s",
+        "--device &#39;GPU Two&#39; --sizes",
+    ];
+    for said in said {
+        assert!(page.contains(said), "{said}");
+    }
+    for name in ["across.cascade", "across.transfer", "across.portable", "gpu-one.shared", "gpu-two.transfer"]
+    {
+        assert!(folder.path().join(format!("plots/{name}.svg")).exists(), "{name}");
+    }
+}
+
+#[test]
+fn what_files_say_is_text() {
+    let folder = TempDir::new().unwrap();
+    let mut records = rows();
+    let count = records.len();
+    for (index, record) in records.iter_mut().enumerate() {
+        record.device = HOSTILE.into();
+        record.driver = HOSTILE.into();
+        if index % (count / 3) == 0 {
+            record.status = Status::RuntimeError;
+            record.reason = format!("{HOSTILE} '; rm -rf /");
+        }
+    }
+    let mut baseline = records[1].clone();
+    baseline.subject = HOSTILE.into();
+    baseline.subject_version = HOSTILE.into();
+    baseline.cache = Some(scanbox_model::record::Cache::Hot);
+    baseline.selection = vec![scanbox_model::record::Selection::Baseline];
+    records.push(baseline);
+    write(folder.path(), "a'<b>.csv", &records);
+    let page = page(folder.path(), &["a'<b>.csv", "--title", HOSTILE, "--plots", "plots"]);
+    check_page(&page);
+    assert!(!page.contains("<script") && !page.contains("<img"));
+    assert!(!page.contains('\u{202e}') && !page.contains('\u{1}'));
+    for entry in fs::read_dir(folder.path().join("plots")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "svg") {
+            Document::parse(&fs::read_to_string(path).unwrap()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn files_with_little_in_them() {
+    let folder = TempDir::new().unwrap();
+    let check = |records: &[Record], arguments: &[&str]| {
+        write(folder.path(), "little.csv", records);
+        let arguments: Vec<&str> = ["little.csv"].iter().chain(arguments).copied().collect();
+        check_page(&page(folder.path(), &arguments));
+    };
+    let all = rows();
+    let at =
+        |n: u64| -> Vec<Record> { all.iter().filter(|record| record.n_elements == n).cloned().collect() };
+    check(&at(1 << 20), &[]);
+    check(&at(1 << 20)[..1], &["--peak-gbps", "5000"]);
+    // A size that is no power of two, and one config at each of two sizes.
+    let odd: Vec<Record> =
+        at(1 << 20).into_iter().map(|record| Record { n_elements: 1_000_003, ..record }).collect();
+    check(&odd, &[]);
+    check(&[at(1 << 20)[0].clone(), at(1 << 21)[0].clone()], &["--metric", "chebyshev", "--time", "span"]);
+    // One device has nothing that is ok.
+    let failed = at(1 << 20).into_iter().map(|record| Record {
+        device: "Broken".into(),
+        status: Status::WrongResult,
+        reason: "element 7 is 8, not 9".into(),
+        ..record
+    });
+    check(&failed.chain(at(1 << 21)).collect::<Vec<_>>(), &[]);
+}
+
+#[test]
+fn what_cannot_be_done_leaves_no_file() {
+    let folder = TempDir::new().unwrap();
+    let failed: Vec<Record> =
+        rows().into_iter().map(|record| Record { status: Status::Timeout, ..record }).collect();
+    write(folder.path(), "failed.csv", &failed);
+    write(folder.path(), "good.csv", &rows());
+    let check = |arguments: &[&str], code: i32, said: &str| {
+        let before = names(folder.path());
+        let output = report(folder.path(), arguments);
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{error}");
+        assert!(error.contains(said), "{error}");
+        assert_eq!(names(folder.path()), before, "{arguments:?}");
+    };
+    check(&["failed.csv"], 1, "no row of scanbox is ok");
+    check(&["nowhere.csv"], 1, "nowhere.csv");
+    check(&[], 2, "FILES");
+    check(&["good.csv", "-o", "no/such/folder/report.html"], 1, "no/such/folder/report.html");
+    fs::create_dir(folder.path().join("taken")).unwrap();
+    check(&["good.csv", "-o", "taken"], 1, "taken");
+    check(&["good.csv", "--peak-gbps", "0"], 2, "--peak-gbps");
+}
+
+fn names(folder: &Path) -> Vec<PathBuf> {
+    let mut names: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_file_that_is_there_is_replaced_as_a_whole() {
+    use std::os::unix::fs::MetadataExt;
+    let folder = TempDir::new().unwrap();
+    write(folder.path(), "good.csv", &rows());
+    let path = folder.path().join("report.html");
+    fs::write(&path, "old").unwrap();
+    // Somebody reads the old one: a file that is renamed over it is another file.
+    let old = File::open(&path).unwrap();
+    check_page(&page(folder.path(), &["good.csv"]));
+    assert_eq!(std::io::read_to_string(&old).unwrap(), "old");
+    assert_ne!(old.metadata().unwrap().ino(), fs::metadata(&path).unwrap().ino());
+    assert_eq!(names(folder.path()).len(), 2);
+}
