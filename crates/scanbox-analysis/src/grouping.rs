@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use scanbox_model::config::{Config, Kernel};
 use scanbox_model::device::DeviceKind;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Clock, Record, Selection, Status};
 use scanbox_model::space::Point;
 
@@ -53,6 +54,8 @@ pub enum Runs {
 #[derive(Debug)]
 pub struct Builder {
     clock: Clock,
+    /// That of the first row.
+    problem: Option<Problem>,
     configs: Vec<(Config, String)>,
     by_config: HashMap<Config, u32>,
     by_label: HashMap<String, u32>,
@@ -104,6 +107,7 @@ impl Builder {
     pub fn new(clock: Clock) -> Self {
         Self {
             clock,
+            problem: None,
             configs: Vec::new(),
             by_config: HashMap::new(),
             by_label: HashMap::new(),
@@ -117,7 +121,8 @@ impl Builder {
     /// Adds a file.
     ///
     /// # Errors
-    /// When a row of scanbox's own has labels that are none or do not belong together.
+    /// When a row of scanbox's own has labels that are none or do not belong together, or is of another problem than those
+    /// before it.
     pub fn add(&mut self, source: &Source<'_>) -> Result<(), AnalysisError> {
         let mut touched: BTreeSet<usize> = BTreeSet::new();
         let mut others: BTreeMap<&str, u64> = BTreeMap::new();
@@ -131,6 +136,12 @@ impl Builder {
                 continue;
             }
             let config = self.intern_label(record).map_err(|(column, reason)| AnalysisError::Label {
+                source_name: source.name.to_owned(),
+                row: index + 1,
+                column,
+                reason,
+            })?;
+            self.note_problem(record).map_err(|(column, reason)| AnalysisError::Label {
                 source_name: source.name.to_owned(),
                 row: index + 1,
                 column,
@@ -163,6 +174,28 @@ impl Builder {
             self.groups[group].describe(source, planned.as_deref());
         }
         Ok(())
+    }
+
+    /// What the rows so far are of; `None` without any.
+    #[must_use]
+    pub fn problem(&self) -> Option<Problem> {
+        self.problem
+    }
+
+    /// All rows have to be of one problem: times of different ones are not to be compared.
+    fn note_problem(&mut self, record: &Record) -> Result<(), (&'static str, String)> {
+        let problem = Problem::of_row(record).map_err(|reason| ("op", reason))?;
+        let first = *self.problem.get_or_insert(problem);
+        match problem.difference(&first) {
+            Some(difference) => Err((
+                difference.column,
+                format!(
+                    "`{}`, where the rows before have `{}`: analyse files of one problem at a time",
+                    difference.own, difference.others
+                ),
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Keeps the throughput of a scan of another implementation.

@@ -12,6 +12,7 @@ use scanbox_analysis::grouping::{Builder, Runs, Source};
 use scanbox_analysis::metric::Metric;
 use scanbox_analysis::normalize::Normalization;
 use scanbox_analysis::table::Tables;
+use scanbox_kernels::catalog;
 use scanbox_model::csv_file;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Clock, Record, Status};
@@ -147,9 +148,10 @@ pub fn add_file(builder: &mut Builder, path: &Path, warnings: &mut Vec<String>) 
         warnings.push(format!("{name}: line {line} is torn (it has no line break) and is left out"));
     }
     let metadata = metadata_of(path, &file.records, warnings)?;
-    let planned: Option<Vec<Point>> = metadata
-        .as_ref()
-        .map(|metadata| metadata.space.enumerate(&metadata.device, scanbox_kernels::legal).points);
+    let planned: Option<Vec<Point>> = metadata.as_ref().map(|metadata| {
+        let legal = |config: &_, n, device: &_| catalog::legal(config, &metadata.problem, n, device);
+        metadata.space.enumerate(&metadata.device, legal).points
+    });
     builder.add(&Source {
         name: &name,
         records: &file.records,
