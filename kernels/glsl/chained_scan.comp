@@ -2,7 +2,7 @@
 // Chained scan with decoupled lookback: one pass over tiles, one tile per workgroup.
 //
 // Phases: take a tile, load it, scan it within the workgroup, publish its total, find the total of all tiles before
-// it, store. Traffic: n elements read, n written, one tile state written once or twice and read a few times per tile.
+// it, store; a reduction stores the total of all. Traffic: n elements read, n written, one tile state written once or twice and read a few times per tile.
 // Source: ScanBox thesis, chapter 3; Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled
 // Look-back" (2016). kernels/README.md has the stage contracts.
 
@@ -16,6 +16,7 @@
 #include "stages/tile_state_params.glsl"
 #include "stages/tile_order.glsl"
 #include "stages/thread_scan.glsl"
+#include "stages/mode.glsl"
 #include "stages/load_store.glsl"
 #include "stages/subgroup_scan.glsl"
 #include "stages/block_scan.glsl"
@@ -41,6 +42,19 @@ MAIN {
     Vector items[BATCH_SIZE];
     load_tile(tile, items);
 
+#if MODE == MODE_REDUCE
+    block_reduce(items);
+    publish_total(tile, block_total());
+    const bool is_last = tile == tile_count() - 1u;
+    if (passes_prefixes_on() || is_last) {
+        lookback(tile);
+        barrier();
+        const Element prefix = tile_prefix();
+        if (is_last && invocation_rank() == 0u) {
+            store_total(combine(prefix, block_total()));
+        }
+    }
+#else
 #if PUBLISH == PUBLISH_BEFORE_SCAN
     block_reduce(items);
     publish_total(tile, block_total());
@@ -53,5 +67,6 @@ MAIN {
     lookback(tile);
     barrier();
     store_tile(tile, items, combine(tile_prefix(), block_prefix()));
+#endif
     leave();
 }

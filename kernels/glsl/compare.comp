@@ -1,6 +1,10 @@
 #version 460
-// Compares every word of the output with the expected one, and the guard behind it with the guard word. Counts the
-// wrong ones and finds the first.
+// Compares the output with the expected one, and the guard behind it with the guard word. Counts the wrong elements and
+// finds the first.
+//
+// ELEMENT says how: ELEMENT_U32 word by word; ELEMENT_F32 and ELEMENT_F64 as floats, of which those count as right that
+// differ by no more than error_bound times the sum of the magnitudes that make up the element. Inputs of sums that round are
+// not negative, so that this is the expected value itself, but for an initial value below zero.
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
@@ -10,18 +14,63 @@ layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer Wor
     uint at[];
 };
 layout(buffer_reference, std430, buffer_reference_align = 4) buffer Report {
-    uint mismatches;  // 0 before
-    uint first;       // 0xffffffff before
+    uint mismatches;  // words or floats; 0 before
+    uint first;       // index of a word; 0xffffffff before
+    uint max_error;   // bits of a float, which is in the order of such that are not negative; 0 before
 };
 
 layout(push_constant) uniform Params {
     uvec2 expected_address;
     uvec2 actual_address;
     Report report;
-    uint n;           // elements
-    uint guarded_n;   // elements and guard words
+    uint n;            // words
+    uint guarded_n;    // words and guard words
     uint guard_word;
+    float error_bound;
+    float beside;      // by how much the sum of the magnitudes exceeds the expected value
 } params;
+
+#if ELEMENT == ELEMENT_U32
+
+// Whether a word is right. error: how far it is off, as a share.
+bool is_right(Words expected, Words actual, const uint at, out float error) {
+    error = 0.0;
+    return expected.at[at] == actual.at[at];
+}
+
+#else
+
+#if ELEMENT == ELEMENT_F32
+#define Float float
+Float read(Words words, const uint at) {
+    return uintBitsToFloat(words.at[at]);
+}
+#elif ELEMENT == ELEMENT_F64
+#define Float double
+Float read(Words words, const uint at) {
+    return packDouble2x32(uvec2(words.at[at], words.at[at + 1u]));
+}
+#endif
+
+bool is_right(Words expected, Words actual, const uint at, out float error) {
+    error = 0.0;
+#if ELEMENT == ELEMENT_F64
+    // The first word of an element stands for both.
+    if (at % 2u == 1u) {
+        return true;
+    }
+#endif
+    const Float right = read(expected, at);
+    const Float found = read(actual, at);
+    if (found == right) {
+        return true;
+    }
+    error = float(abs(found - right) / (abs(right) + Float(params.beside)));
+    // A NaN is not right.
+    return error <= params.error_bound;
+}
+
+#endif
 
 void main() {
     // The workgroup's part: indices into it stay small, however large the memory is.
@@ -31,12 +80,17 @@ void main() {
     Words actual_words = Words(element_address(params.actual_address, workgroup_rank(), 4u * WORDS));
     uint mismatches = 0u;
     uint first = 0xffffffffu;
+    uint max_error = 0u;
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE * LANES; ++k) {
         const uint at = gl_LocalInvocationIndex + k * WORKGROUP_SIZE;
         const uint index = begin + at;
         if (index < params.guarded_n) {
-            const uint expected = index < params.n ? expected_words.at[at] : params.guard_word;
-            if (actual_words.at[at] != expected) {
+            float error = 0.0;
+            const bool right = index < params.n ? is_right(expected_words, actual_words, at, error)
+                                                : actual_words.at[at] == params.guard_word;
+            if (right) {
+                max_error = max(max_error, floatBitsToUint(error));
+            } else {
                 mismatches += 1u;
                 first = min(first, index);
             }
@@ -44,8 +98,10 @@ void main() {
     }
     mismatches = subgroupAdd(mismatches);
     first = subgroupMin(first);
-    if (subgroupElect() && mismatches != 0u) {
+    max_error = subgroupMax(max_error);
+    if (subgroupElect() && (mismatches != 0u || max_error != 0u)) {
         atomicAdd(params.report.mismatches, mismatches, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
         atomicMin(params.report.first, first, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+        atomicMax(params.report.max_error, max_error, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
     }
 }

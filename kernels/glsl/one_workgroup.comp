@@ -14,11 +14,13 @@ layout(push_constant) uniform Params {
     Address source_address;
     Address target_address;
     uint n;  // elements
+    INITIAL_WORDS
 } params;
 
 #define TILE_ORDER TILE_ORDER_WORKGROUP_ID
 #include "stages/tile_order.glsl"
 #include "stages/thread_scan.glsl"
+#include "stages/mode.glsl"
 #include "stages/load_store.glsl"
 #include "stages/subgroup_scan.glsl"
 #include "stages/block_scan.glsl"
@@ -37,9 +39,19 @@ MAIN {
         }
         Vector items[BATCH_SIZE];
         load_tile(tile, items);
+#if MODE == MODE_REDUCE
+        block_reduce(items);
+        block_scan_end();
+#else
         block_scan(items);
         block_scan_end();
         store_tile(tile, items, combine(carry, block_prefix()));
+#endif
         carry = combine(carry, block_total());
     }
+#if MODE == MODE_REDUCE
+    if (invocation_rank() == 0u) {
+        store_total(carry);
+    }
+#endif
 }

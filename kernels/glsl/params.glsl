@@ -8,8 +8,10 @@
 // BATCH_SIZE         1 to 64                    config: vectors per invocation and tile
 // LANES              1, 2, 4                    config: elements per vector
 // INT64              0, 1                       device: whether shaders have 64-bit integers; 0 where left out
-// ELEMENT            ELEMENT_*                  config
-// OPERATOR           OPERATOR_*                 config
+// MODE               MODE_*                     problem
+// ELEMENT            ELEMENT_*                  problem; of the comparison: how elements are compared
+// OPERATOR           OPERATOR_*                 problem
+// IN_PLACE           0, 1                       problem: whether the output stands where the input stood
 // LOAD_LAYOUT        LOAD_LAYOUT_*              config
 // TRANSPOSE_ROUNDS   1 to BATCH_SIZE            shared memory of the device (stages/load_store.glsl)
 // BLOCK_SCAN         BLOCK_SCAN_*               config
@@ -25,6 +27,23 @@
 // STATE_STRIDE       1 to 16                    config: words from one tile state to the next
 // RESET              RESET_*                    config, tile state where it is auto
 
+#define MODE_INCLUSIVE 0
+#define MODE_EXCLUSIVE 1
+#define MODE_REDUCE 2
+#define ELEMENT_U32 0
+#define ELEMENT_I32 1
+#define ELEMENT_F32 2
+#define ELEMENT_U64 3
+#define ELEMENT_I64 4
+#define ELEMENT_F64 5
+#define OPERATOR_ADD 0
+#define OPERATOR_MIN 1
+#define OPERATOR_MAX 2
+#define OPERATOR_MUL 3
+#define OPERATOR_AND 4
+#define OPERATOR_OR 5
+#define OPERATOR_XOR 6
+
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_buffer_reference_uvec2 : require
 #extension GL_EXT_control_flow_attributes : require
@@ -39,6 +58,10 @@
 #if defined(INT64) && INT64
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 #endif
+#if defined(ELEMENT) && (ELEMENT == ELEMENT_U64 || ELEMENT == ELEMENT_I64)
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#extension GL_EXT_shader_subgroup_extended_types_int64 : require
+#endif
 
 // A subgroup that enters a branch or a loop together leaves it together: subgroup operations stand behind branches on one
 // lane, which work is done by. Where a device promises it, it is asked to.
@@ -49,8 +72,6 @@
 #define MAIN void main()
 #endif
 
-#define ELEMENT_U32 0
-#define OPERATOR_ADD 0
 #define LOAD_LAYOUT_TRANSPOSED 0
 #define LOAD_LAYOUT_DIRECT 1
 #define LOAD_LAYOUT_STRIPED 2
@@ -75,6 +96,7 @@
 #define BACK_OFF_EXPONENTIAL 2
 #define TILE_STATE_WORD64 0
 #define TILE_STATE_PACKED 1
+#define TILE_STATE_SPLIT 2
 #define RESET_FILL 0
 #define RESET_EPOCH 1
 #define RESET_CLEAN 2
@@ -92,11 +114,19 @@
 #endif
 
 #ifdef REQUIRE_SCAN
-#if !defined(ELEMENT) || ELEMENT != ELEMENT_U32
+#if !defined(MODE) || MODE < MODE_INCLUSIVE || MODE > MODE_REDUCE
+#error "MODE must be one of MODE_*"
+#endif
+#if !defined(ELEMENT) || ELEMENT < ELEMENT_U32 || ELEMENT > ELEMENT_F64
 #error "ELEMENT must be one of ELEMENT_*"
 #endif
-#if !defined(OPERATOR) || OPERATOR != OPERATOR_ADD
+#if !defined(OPERATOR) || OPERATOR < OPERATOR_ADD || OPERATOR > OPERATOR_XOR
 #error "OPERATOR must be one of OPERATOR_*"
+#elif OPERATOR >= OPERATOR_AND && (ELEMENT == ELEMENT_F32 || ELEMENT == ELEMENT_F64)
+#error "OPERATOR_AND, OPERATOR_OR and OPERATOR_XOR are for integers"
+#endif
+#if !defined(IN_PLACE) || IN_PLACE < 0 || IN_PLACE > 1
+#error "IN_PLACE must be 0 or 1"
 #endif
 #if !defined(LOAD_LAYOUT) || LOAD_LAYOUT < LOAD_LAYOUT_TRANSPOSED || LOAD_LAYOUT > LOAD_LAYOUT_STRIPED
 #error "LOAD_LAYOUT must be one of LOAD_LAYOUT_*"
@@ -140,8 +170,15 @@
 #if !defined(BACK_OFF) || BACK_OFF < BACK_OFF_NONE || BACK_OFF > BACK_OFF_EXPONENTIAL
 #error "BACK_OFF must be one of BACK_OFF_*"
 #endif
-#if !defined(TILE_STATE) || TILE_STATE < TILE_STATE_WORD64 || TILE_STATE > TILE_STATE_PACKED
+#if !defined(TILE_STATE) || TILE_STATE < TILE_STATE_WORD64 || TILE_STATE > TILE_STATE_SPLIT
 #error "TILE_STATE must be one of TILE_STATE_*"
+#elif TILE_STATE == TILE_STATE_PACKED && (ELEMENT != ELEMENT_U32 || OPERATOR != OPERATOR_ADD)
+#error "TILE_STATE_PACKED is for sums of ELEMENT_U32"
+#elif TILE_STATE == TILE_STATE_WORD64 && ELEMENT >= ELEMENT_U64
+#error "TILE_STATE_WORD64 has room for 32 bits"
+#endif
+#if LOOKBACK == LOOKBACK_TWO_LEVEL && (ELEMENT > ELEMENT_I32 || OPERATOR != OPERATOR_ADD)
+#error "LOOKBACK_TWO_LEVEL is for sums of 32-bit integers"
 #endif
 #if !defined(STATE_STRIDE) || STATE_STRIDE < 1 || STATE_STRIDE > 16
 #error "STATE_STRIDE must be from 1 to 16"
@@ -149,6 +186,13 @@
 #if !defined(RESET) || RESET < RESET_FILL || RESET > RESET_CLEAN
 #error "RESET must be one of RESET_*"
 #endif
+#endif
+
+// Push constants behind all others: what an exclusive scan begins with.
+#if defined(MODE) && MODE == MODE_EXCLUSIVE
+#define INITIAL_WORDS uint initial_low; uint initial_high;
+#else
+#define INITIAL_WORDS
 #endif
 
 layout(local_size_x = WORKGROUP_SIZE) in;

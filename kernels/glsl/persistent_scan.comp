@@ -18,6 +18,7 @@
 #include "stages/tile_state_params.glsl"
 #include "stages/tile_order.glsl"
 #include "stages/thread_scan.glsl"
+#include "stages/mode.glsl"
 #include "stages/load_store.glsl"
 #include "stages/subgroup_scan.glsl"
 #include "stages/tail.glsl"

@@ -15,11 +15,13 @@ layout(push_constant) uniform Params {
     Address source_address;
     Address target_address;
     uint n;  // elements
+    INITIAL_WORDS
 } params;
 
 #define TILE_ORDER TILE_ORDER_WORKGROUP_ID
 #include "stages/tile_order.glsl"
 #include "stages/thread_scan.glsl"
+#include "stages/mode.glsl"
 #include "stages/load_store.glsl"
 #include "stages/subgroup_scan.glsl"
 #include "stages/block_scan.glsl"

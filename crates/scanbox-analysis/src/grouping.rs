@@ -35,6 +35,8 @@ pub struct Source<'a> {
     pub records: &'a [Record],
     /// The legal points of the space on the device; `None` without metadata.
     pub planned: Option<&'a [Point]>,
+    /// What was computed; the inclusive sum of words where metadata does not say.
+    pub problem: Problem,
     /// Chip or program; `None` without metadata.
     pub kind: Option<DeviceKind>,
     /// Measured copy in GB/s by size.
@@ -67,6 +69,8 @@ pub struct Builder {
 pub struct FileFacts<'a> {
     /// The legal points of the space on the device; `None` without metadata.
     pub planned: Option<&'a [Point]>,
+    /// What was computed.
+    pub problem: Problem,
     /// Chip or program; `None` without metadata.
     pub kind: Option<DeviceKind>,
     /// Measured copy in GB/s by size.
@@ -100,8 +104,8 @@ impl Builder {
     pub fn add(&mut self, source: &Source<'_>) -> Result<(), AnalysisError> {
         let mut rows = FileRows::new(source.name, self.clock);
         source.records.iter().try_for_each(|record| rows.push(record))?;
-        let Source { planned, kind, copy_gbps, .. } = *source;
-        self.add_rows(rows, &FileFacts { planned, kind, copy_gbps });
+        let Source { planned, problem, kind, copy_gbps, .. } = *source;
+        self.add_rows(rows, &FileFacts { planned, problem, kind, copy_gbps });
         Ok(())
     }
 
@@ -128,9 +132,9 @@ impl Builder {
             file.labels.configs.iter().map(|&(config, _)| self.labels.intern(config)).collect();
         for mut group in file.groups {
             group.renumber(&numbers);
-            let planned = facts.planned.map(|points| -> Vec<(u64, u32)> {
-                let points = points.iter().filter(|point| Problem::of_config(&point.config) == group.problem);
-                points.map(|point| (point.n, self.labels.intern(point.config))).collect()
+            let points = facts.planned.filter(|_| facts.problem == group.problem);
+            let planned = points.map(|points| -> Vec<(u64, u32)> {
+                points.iter().map(|point| (point.n, self.labels.intern(point.config))).collect()
             });
             group.describe(facts, planned);
             match self.groups.iter_mut().find(|other| other.is_run_of(&group)) {

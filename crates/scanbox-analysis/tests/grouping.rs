@@ -283,7 +283,8 @@ fn the_portable_kernel_has_to_run_on_every_device() {
 
 #[test]
 fn rows_of_different_problems_are_never_mixed() {
-    use scanbox_model::config::{Element, Mode, Operator, Parameter};
+    use scanbox_model::config::Parameter;
+    use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
     // Every problem that rows can be about has its own times: 10 GB/s for the first, 20 for the second, ...
     let mut records = Vec::new();
     let mut expected = Vec::new();
@@ -292,11 +293,12 @@ fn rows_of_different_problems_are_never_mixed() {
         .flat_map(|mode| Element::VALUES.iter().map(move |element| (mode, element)))
         .flat_map(|(mode, element)| Operator::VALUES.iter().map(move |op| (mode, element, op)))
     {
+        let Ok(problem) = Problem::new(mode, element, op, None, Placement::OutOfPlace) else { continue };
         let gbps = 10 * (expected.len() as u64 + 1);
         for device in ["d1", "d2"] {
             let record = on(row(A, 64, 100, gbps), device);
             records.push(Record { mode: Some(mode), element: Some(element), op: Some(op), ..record });
-            expected.push((scanbox_analysis::problem::Problem { mode, element, op }, device, gbps as f64));
+            expected.push((problem, device, gbps as f64));
         }
     }
     expected.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));

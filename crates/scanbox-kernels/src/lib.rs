@@ -1,12 +1,15 @@
 //! Config in, executable plan out.
 //!
 //! [`catalog`] knows every kernel: its rules, its shader and defines, its memory. [`glsl`] compiles shaders from
-//! sources embedded in the binary. [`mod@reference`] makes inputs and the CPU's answer. Needs shaderc, not Vulkan.
+//! sources embedded in the binary. [`input`] makes inputs, [`mod@reference`] the CPU's answer, and [`rounding`] says how far
+//! from it sums of floats may be. Needs shaderc, not Vulkan.
 //! Neighbours: `scanbox-model` below, `scanbox-runner` above.
 
 pub mod plan;
 pub mod catalog;
 pub mod glsl;
+pub mod input;
 pub mod reference;
+pub mod rounding;
 
 pub use catalog::legal;

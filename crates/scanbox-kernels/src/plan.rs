@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use scanbox_model::problem::{Placement, Problem};
+
 /// Words behind the last output element that every plan leaves alone: they show writes past the end.
 pub const GUARD_WORDS: u64 = 256;
 
@@ -21,16 +23,40 @@ pub const STATES_OFFSET: u64 = TICKET_BYTES + 2 * 8 * GROUP_WORDS;
 pub struct Plan {
     /// What the plan runs, for messages: the label of a config, or the name of a helper kernel.
     pub label: String,
+    /// What it computes; of a helper or a copy, what the session does.
+    pub problem: Problem,
     /// Elements that it works on.
     pub n: u64,
     /// Bytes that it moves at least (reads and writes).
     pub bytes_moved: u64,
     /// What the output holds afterwards.
     pub result: Expected,
+    /// How far an element may be off on an input whose sums are rounded (see [`crate::rounding`]); 0: not at all.
+    pub error_bound: f64,
     /// The scratch memory it needs, and what it expects there.
     pub scratch: Scratch,
     /// The passes, in order; each depends on the one before.
     pub passes: Vec<Pass>,
+}
+
+impl Plan {
+    /// Elements that the output has afterwards.
+    #[must_use]
+    pub fn outputs(&self) -> u64 {
+        if self.result == Expected::Total { 1 } else { self.n }
+    }
+
+    /// Words of 4 bytes that the output has afterwards.
+    #[must_use]
+    pub fn output_words(&self) -> u64 {
+        self.outputs() * self.problem.element_bytes() / 4
+    }
+
+    /// Whether the output stands where the input stood.
+    #[must_use]
+    pub fn in_place(&self) -> bool {
+        self.result != Expected::Copy && self.problem.placement() == Placement::InPlace
+    }
 }
 
 /// What the output of a plan is compared with.
@@ -38,6 +64,8 @@ pub struct Plan {
 pub enum Expected {
     /// The scan of the input: the reference.
     Scan,
+    /// One element, the combination of all of the input: the last one of the reference.
+    Total,
     /// The input itself: a copy.
     Copy,
 }
@@ -66,8 +94,11 @@ pub enum Content {
     /// Anything: the plan clears its memory before each call, as a part of the call.
     Anything,
     /// Tile states that carry the epoch of an earlier call, or zero; a ticket that has counted on; and two banks of group
-    /// sums, at most one of which is not all zeros.
-    Tagged,
+    /// sums, at most one of which is not all zeros. States with epochs of different length do not stand side by side.
+    Tagged {
+        /// Bits of an epoch.
+        epoch_bits: u32,
+    },
     /// Zeros, which the last workgroup of a call leaves behind.
     Zeros,
 }

@@ -2,46 +2,23 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod covering;
+mod device;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use covering::{Numbers, PARAMETERS, all_pairs, covering};
+use device::device;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::Shader;
 use scanbox_kernels::{catalog, legal};
 use scanbox_model::config::{Config, Lookback, Parameter};
-use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::Problem;
 use scanbox_model::safe_devices::{Guarantee, Residency};
-use scanbox_model::space::Space;
+use scanbox_model::space::{Rejection, Space};
 
-fn device(subgroup_size: u32, int64_atomics: bool) -> DeviceProfile {
-    DeviceProfile {
-        name: "test".into(),
-        uuid: String::new(),
-        vendor_id: 0,
-        device_id: 0,
-        kind: DeviceKind::Software,
-        driver: String::new(),
-        api_version: "1.3.0".into(),
-        subgroup_size,
-        min_subgroup_size: subgroup_size,
-        max_subgroup_size: subgroup_size,
-        max_workgroup_size: 1024,
-        max_workgroup_count: [65_535; 3],
-        max_shared_bytes: 32 << 10,
-        max_storage_buffer_bytes: 1 << 30,
-        max_allocation_bytes: 1 << 30,
-        memory_bytes: 64 << 30,
-        buffer_addresses: true,
-        int64_atomics,
-        timestamp_period_ns: 1.0,
-        timestamp_valid_bits: 64,
-        forced: Forced::default(),
-        guarantees: Vec::new(),
-        residency: None,
-        compute_units: None,
-        uniform_control_flow: false,
-    }
+fn u32_sum(config: &Config, n: u64, device: &DeviceProfile) -> Result<(), Rejection> {
+    legal(config, &Problem::default(), n, device)
 }
 
 const THESIS: &str = include_str!("../../../configs/thesis.toml");
@@ -54,13 +31,13 @@ fn compile(shaders: &BTreeSet<Shader>) {
 }
 
 fn shaders(config: &Config, n: u64, device: &DeviceProfile) -> impl Iterator<Item = Shader> + use<> {
-    catalog::plan(config, n, device).unwrap().passes.into_iter().map(|pass| pass.shader)
+    catalog::plan(config, &Problem::default(), n, device).unwrap().passes.into_iter().map(|pass| pass.shader)
 }
 
 #[test]
 fn the_thesis_space_compiles() {
     let device = device(32, true);
-    let points = Space::from_toml(THESIS, "thesis").unwrap().enumerate(&device, legal).points;
+    let points = Space::from_toml(THESIS, "thesis").unwrap().enumerate(&device, u32_sum).points;
     let shaders: BTreeSet<Shader> =
         points.iter().flat_map(|point| shaders(&point.config, point.n, &device)).collect();
     assert_eq!(shaders.len(), 240);
@@ -155,8 +132,6 @@ fn numbers_of_the_catalog_are_those_of_the_shaders() {
         let kernel = &config.kernel;
         let defines: BTreeMap<_, _> =
             shaders(&config, 1, &device).flat_map(|shader| shader.defines).collect();
-        check(kernel.element(), &defines);
-        check(kernel.operator(), &defines);
         check(kernel.load_layout, &defines);
         check(kernel.block_scan, &defines);
         check(kernel.subgroup_scan, &defines);
@@ -183,7 +158,7 @@ fn what_a_rule_says_no_to() {
     fn check(label: &str, n: u64, rule: &str, change: impl Fn(&mut DeviceProfile)) {
         let mut device = willing(3, 0, 0);
         change(&mut device);
-        let verdict = legal(&label.parse().unwrap(), n, &device);
+        let verdict = legal(&label.parse().unwrap(), &Problem::default(), n, &device);
         let found = verdict.as_ref().map_or_else(|rejection| &*rejection.rule, |()| "");
         assert_eq!(found, rule, "{label} at {n}: {verdict:?}");
     }
@@ -286,8 +261,8 @@ fn workgroups_that_wait_for_each_other_have_to_fit() {
         };
         change(&mut device);
         let config = label.parse().unwrap();
-        legal(&config, n, &device).unwrap();
-        let verdict = catalog::resident(&config, n, &device, registers);
+        legal(&config, &Problem::default(), n, &device).unwrap();
+        let verdict = catalog::resident(&config, &Problem::default(), n, &device, registers);
         let found = verdict.as_ref().map_or_else(|rejection| &*rejection.rule, |()| "");
         assert_eq!(found, rule, "{label} at {n}: {verdict:?}");
     }
@@ -319,7 +294,7 @@ fn workgroups_that_wait_for_each_other_have_to_fit() {
 fn the_thesis_space_has_3600_configs_where_subgroups_have_32_invocations() {
     // 8 GiB: 2^29 elements four times do fit the 64 GiB of the test device.
     let space = Space::from_toml(THESIS, "thesis").unwrap();
-    let enumeration = space.enumerate(&device(32, true), legal);
+    let enumeration = space.enumerate(&device(32, true), u32_sum);
     assert_eq!(enumeration.points.len(), 3600);
     assert_eq!(enumeration.kernels().len(), 40);
     assert_eq!(enumeration.pipelines().len(), 240);

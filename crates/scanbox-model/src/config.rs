@@ -16,7 +16,7 @@
 //! publish    = "early"                     (default: after the scan)
 //! rendezvous = "flags"                     (default: barrier)
 //! backoff    = "pause" | "backoff"         (default: none)
-//! state      = "word64" | "packed"         (default: auto)
+//! state      = "word64" | "packed" | "split"  (default: auto)
 //! reset      = "fill" | "epoch" | "clean"  (default: auto)
 //! ```
 //!
@@ -198,12 +198,15 @@ parameter! {
 parameter! {
     /// How a tile's state and value are published.
     TileState, "tile_state", {
-        /// The 64-bit word where the device has 64-bit buffer atomics, else the packed word.
+        /// The 64-bit word where the device has 64-bit buffer atomics and elements have 32 bits, else the split state.
         Auto = "auto" / "",
         /// One 64-bit atomic word: 32-bit value, 30-bit epoch, 2-bit state. Exact modulo 2^32.
         Word64 = "word64" / "word64",
         /// One 32-bit atomic word: 30-bit value, 2-bit state (thesis 4.6). Legal only where the total fits.
         Packed = "packed" / "packed",
+        /// Several 32-bit atomic words: 16 bits of the value, a 14-bit epoch and the 2-bit state in each. For values of any
+        /// length, on any device (Smith, Levien and Owens 2025).
+        Split = "split" / "split",
     }
 }
 parameter! {
@@ -219,28 +222,6 @@ parameter! {
         Clean = "clean" / "clean",
     }
 }
-parameter! {
-    /// Which prefixes are written.
-    Mode, "mode", {
-        /// Element i of the output combines elements 0 to i of the input.
-        Inclusive = "inclusive" / "",
-    }
-}
-parameter! {
-    /// The type of an element.
-    Element, "element", {
-        /// 32-bit unsigned integer, arithmetic modulo 2^32.
-        U32 = "u32" / "",
-    }
-}
-parameter! {
-    /// The associative operator.
-    Operator, "op", {
-        /// Addition.
-        Add = "add" / "",
-    }
-}
-
 impl VectorWidth {
     /// Elements per vector.
     #[must_use]
@@ -253,19 +234,7 @@ impl VectorWidth {
     }
 }
 
-impl Element {
-    /// Bytes of one element.
-    #[must_use]
-    pub fn bytes(self) -> u32 {
-        match self {
-            Self::U32 => 4,
-        }
-    }
-}
-
-/// What is compiled in, apart from the workgroup size: the unit that one application would ship.
-///
-/// Mode, element and operator have one value so far and are not stored; they join as they gain values.
+/// What is compiled in, apart from the workgroup size and the problem: the unit that one application would ship.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Kernel {
     /// How the device-wide scan is organised.
@@ -314,34 +283,10 @@ pub struct Config {
 }
 
 impl Kernel {
-    /// Which prefixes it writes.
-    #[must_use]
-    pub fn mode(&self) -> Mode {
-        Mode::Inclusive
-    }
-
-    /// The type of its elements.
-    #[must_use]
-    pub fn element(&self) -> Element {
-        Element::U32
-    }
-
-    /// Its operator.
-    #[must_use]
-    pub fn operator(&self) -> Operator {
-        Operator::Add
-    }
-
     /// Elements that one invocation owns per tile.
     #[must_use]
     pub fn items_per_invocation(&self) -> u32 {
         self.batch_size * self.vector_width.lanes()
-    }
-
-    /// Bytes that a call has to move at least for `n` elements: each read once, each written once (thesis 3.7).
-    #[must_use]
-    pub fn bytes_moved(&self, n: u64) -> u64 {
-        2 * n * u64::from(self.element().bytes())
     }
 }
 

@@ -57,6 +57,12 @@ pub struct DeviceProfile {
     pub buffer_addresses: bool,
     /// Whether shaders have 64-bit integers and 64-bit atomics on buffers.
     pub int64_atomics: bool,
+    /// Whether shaders have 64-bit integers, in subgroup operations too.
+    #[serde(default)]
+    pub int64_elements: bool,
+    /// Whether shaders have 64-bit floats.
+    #[serde(default)]
+    pub float64_elements: bool,
     /// Whether subgroups are promised to come together again behind branches that they enter together
     /// (VK_KHR_shader_subgroup_uniform_control_flow); kernels ask for it where it is.
     #[serde(default)]

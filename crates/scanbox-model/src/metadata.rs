@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::device::DeviceProfile;
+use crate::problem::Problem;
 use crate::record::{SCHEMA, Status};
 use crate::space::{RejectionCount, Space};
 
@@ -23,6 +24,9 @@ pub struct Metadata {
     pub device: DeviceProfile,
     /// Hash of all kernel sources.
     pub kernel_hash: String,
+    /// What was computed.
+    #[serde(default, skip_serializing_if = "Problem::is_default")]
+    pub problem: Problem,
     /// The space that was swept.
     pub space: Space,
     /// Points of the space on this device.

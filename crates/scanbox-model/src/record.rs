@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::{
-    BackOff, BlockScan, Config, Element, Family, LoadLayout, Lookback, Mode, Operator, Parameter, Publish,
-    Rendezvous, Reset, SubgroupScan, TileOrder, TileState, VectorWidth,
+    BackOff, BlockScan, Config, Family, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset,
+    SubgroupScan, TileOrder, TileState, VectorWidth,
 };
+use crate::problem::{Element, Mode, Operator, Placement};
 use crate::units::throughput_gbps;
 
 /// The version of the columns. Within a version columns are only appended.
@@ -194,7 +195,7 @@ pub struct Record {
     pub element_bytes: u32,
     /// Bytes that a call moves at least (reads and writes).
     pub bytes_moved: u64,
-    /// Which input it ran on: `random` (full range) or `bounded` (the total fits 30 bits).
+    /// Which input it ran on: `random`, `bounded` (the total fits 30 bits) or `real` (sums of it are rounded).
     pub input: String,
     /// Family; empty, as all parameters, for another implementation.
     pub family: Option<Family>,
@@ -270,7 +271,20 @@ pub struct Record {
     pub confirmed_ns: Option<u64>,
     /// How a subgroup scans its part of a tile.
     pub subgroup_scan: Option<SubgroupScan>,
+    /// What an exclusive scan begins with, as text; empty for other modes.
+    pub init: String,
+    /// Where the output stands; empty in files from before there was a choice.
+    pub placement: Option<Placement>,
+    /// Of sums and products of floats: the largest error of an element, as a share of the sum of the magnitudes that were
+    /// combined to it; 0 where every element is exact.
+    pub max_error: Option<Ratio>,
+    /// What it may be at most.
+    pub error_bound: Option<Ratio>,
 }
+
+/// A small share, written with three significant digits.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
+pub struct Ratio(pub f64);
 
 /// Which of the two times an answer is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -350,6 +364,15 @@ impl Cell for f64 {
     }
 }
 
+impl Cell for Ratio {
+    fn write(&self) -> String {
+        if self.0 == 0.0 { "0".to_owned() } else { format!("{:.2e}", self.0) }
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        <f64 as Cell>::read(text).map(Self)
+    }
+}
+
 impl Cell for String {
     fn write(&self) -> String {
         self.clone()
@@ -424,7 +447,8 @@ parameter_cell!(
     BackOff,
     SubgroupScan,
     TileState,
-    Reset
+    Reset,
+    Placement
 );
 
 impl<T: Cell> Cell for Option<T> {
@@ -545,6 +569,10 @@ pub const COLUMNS: &[Column] = &[
     column!(round_spread_pct),
     column!(confirmed_ns),
     column!(subgroup_scan),
+    column!(init),
+    column!(placement),
+    column!(max_error),
+    column!(error_bound),
 ];
 
 /// How many columns schema 1 began with. The others were appended since: a file may end before them.

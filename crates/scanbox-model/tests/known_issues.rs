@@ -30,6 +30,8 @@ fn device(name: &str, vendor_id: u32, driver: &str) -> DeviceProfile {
         memory_bytes: 1 << 33,
         buffer_addresses: true,
         int64_atomics: true,
+        int64_elements: true,
+        float64_elements: true,
         timestamp_period_ns: 1.0,
         timestamp_valid_bits: 64,
         forced: Forced::default(),

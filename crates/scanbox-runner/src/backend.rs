@@ -1,8 +1,9 @@
 //! What the sweep needs from a device. Two implementations: Vulkan and replay.
 
+use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{Module, Plan};
-use scanbox_kernels::reference::Input;
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::{Element, Problem, Value};
 use scanbox_model::record::Status;
 use serde::{Deserialize, Serialize};
 
@@ -18,12 +19,12 @@ pub trait Backend {
     /// order. Plans may then name these shaders.
     fn create_pipelines(&mut self, modules: &[Module]) -> Vec<Result<PipelineInfo, Failure>>;
 
-    /// Fills input and reference memory with the first `n` elements of `input` and of its scan. What is already
-    /// there is kept: a shorter input is the beginning of a longer one.
+    /// Fills input and reference memory with the first `n` elements of the input of a problem and of its answer. What is
+    /// already there is kept: a shorter input is the beginning of a longer one.
     ///
     /// # Errors
     /// When the memory does not fit.
-    fn load(&mut self, input: &Input, n: u64) -> Result<(), Failure>;
+    fn load(&mut self, problem: &Problem, input: &Input, n: u64) -> Result<(), Failure>;
 
     /// Elements of input and reference that are loaded.
     fn loaded_elements(&self) -> u64;
@@ -64,10 +65,10 @@ pub trait Backend {
 /// too.
 const COLD_BYTES: u64 = 256 << 20;
 
-/// How many pairs of input and output buffers cold calls of `n` elements of `element_bytes` bytes rotate over.
+/// How many pairs of input and output buffers cold calls on this many bytes of input rotate over.
 #[must_use]
-pub fn cold_slots(n: u64, element_bytes: u64) -> u64 {
-    COLD_BYTES.div_ceil((2 * n * element_bytes).max(1)).max(2)
+pub fn cold_slots(bytes: u64) -> u64 {
+    COLD_BYTES.div_ceil((2 * bytes).max(1)).max(2)
 }
 
 /// What the scratch memory may hold before a call without harm.
@@ -91,7 +92,7 @@ pub struct PipelineInfo {
 }
 
 /// The outcome of the comparison of every element.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Comparison {
     /// Elements compared, the guard behind the last one included.
     pub compared: u64,
@@ -99,19 +100,48 @@ pub struct Comparison {
     pub mismatches: u64,
     /// The wrong element with the smallest index.
     pub first: Option<Mismatch>,
+    /// Of sums and products of floats: the largest error of a right element (see [`scanbox_kernels::rounding`]), and what it may
+    /// be at most.
+    pub error: Option<Error>,
     /// The one call that was compared, between timestamps.
     pub call: Interval,
+}
+
+/// How far right elements are off, as shares of the sums of the magnitudes that make them up.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Error {
+    /// The largest one.
+    pub max: f64,
+    /// What counts as right.
+    pub bound: f64,
 }
 
 /// A wrong element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
-    /// Its index; at or above the input size, it was written past the end of the output.
+    /// Its index; at or above the size of the output, a word that was written past its end.
     pub index: u64,
+    /// The type of both values.
+    #[serde(default)]
+    pub element: Element,
+    /// The bits of what belongs there.
+    pub expected: u64,
+    /// The bits of what was there.
+    pub got: u64,
+}
+
+impl Mismatch {
     /// What belongs there.
-    pub expected: u32,
+    #[must_use]
+    pub fn expected(&self) -> Value {
+        Value { element: self.element, bits: self.expected }
+    }
+
     /// What was there.
-    pub got: u32,
+    #[must_use]
+    pub fn got(&self) -> Value {
+        Value { element: self.element, bits: self.got }
+    }
 }
 
 /// Two raw timestamps: ticks of `timestamp_period_ns`, of which `timestamp_valid_bits` count.

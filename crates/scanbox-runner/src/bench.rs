@@ -16,29 +16,31 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{Plan, Shader};
-use scanbox_kernels::reference::{Input, InputKind};
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::record::{Cache, Record, SCHEMA, Selection, Selections, Status};
+use scanbox_model::problem::Problem;
+use scanbox_model::record::{Cache, Ratio, Record, SCHEMA, Selection, Selections, Status};
 use scanbox_model::space::Point;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Comparison, Failure, Interval};
+use crate::backend::{Backend, Comparison, Error, Failure, Interval};
 use crate::baseline::{Baseline, BaselineResult, BaselineSubject};
 use crate::measure::{Protocol, Samples, Timed, TimedPlan, block, duration_ns, median};
 use crate::prepare::Pipelines;
-use crate::sweep::{End, Origin, Outcome, blank_record, input_of, now_utc};
+use crate::sweep::{Computation, End, Origin, Outcome, blank_record, now_utc};
 use crate::verify::{describe, verify};
 
 /// The subject of rows of a copy.
 pub const COPY_SUBJECT: &str = "copy";
-/// Bytes of an element, and those that a call moves per element: read once, written once.
-const ELEMENT_BYTES: u32 = 4;
-
 /// What one run has to do.
 #[derive(Debug)]
 pub struct Job {
+    /// What is computed.
+    pub problem: Problem,
+    /// Whether sums of floats are of reals (see [`Computation::real`]).
+    pub real: bool,
     /// Sizes, and who takes part at each. Every subject of every baseline takes part at every size.
     pub sizes: Vec<(u64, Vec<Entrant>)>,
     /// Hot, cold, or both.
@@ -68,7 +70,7 @@ pub struct Entrant {
 #[must_use]
 pub fn copies(device: &DeviceProfile) -> Vec<Entrant> {
     let entrant = |&shape: &(u32, u32)| Entrant {
-        label: catalog::copy(1, shape, device).label,
+        label: catalog::copy(&Problem::default(), 1, shape, device).label,
         selection: vec![Selection::Copy],
     };
     let mut copies: Vec<Entrant> = Vec::new();
@@ -126,6 +128,7 @@ trait Contestant {
 
 /// The outcome of a verification.
 struct Verified {
+    error: Option<Error>,
     mismatches: u64,
     first: Option<u64>,
     /// What is wrong, in words.
@@ -143,9 +146,10 @@ impl Contestant for Own<'_> {
     fn verify(&mut self) -> Result<Verified, Failure> {
         let comparison = verify(self.backend, self.plan)?;
         Ok(Verified {
+            error: comparison.error,
             mismatches: comparison.mismatches,
             first: comparison.first.map(|first| first.index),
-            reason: describe(&comparison, self.plan.n),
+            reason: describe(&comparison, self.plan.outputs()),
             call_ns: duration_ns(comparison.call, self.backend.profile()),
         })
     }
@@ -173,9 +177,11 @@ impl Contestant for External<'_> {
             compared: found.compared,
             mismatches: found.mismatches,
             first: found.first,
+            error: None,
             call: Interval::default(),
         };
         Ok(Verified {
+            error: None,
             mismatches: found.mismatches,
             first: found.first.map(|first| first.index),
             reason: describe(&comparison, self.n),
@@ -214,7 +220,7 @@ pub fn run<E: From<Failure>>(
     observer: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
 ) -> Result<Outcome, E> {
     let started = Instant::now();
-    let input = input_for(&job.sizes, job.seed, backend.profile());
+    let (computation, input) = computation_of(&job.sizes, job.problem, job.real, job.seed, backend.profile());
     let mut bench = Bench {
         backend,
         baselines,
@@ -222,6 +228,7 @@ pub fn run<E: From<Failure>>(
         job,
         stop,
         observer,
+        computation,
         input,
         pipelines: Pipelines::default(),
         rows: 0,
@@ -232,18 +239,23 @@ pub fn run<E: From<Failure>>(
     Ok(Outcome { end, seconds: seconds.into() })
 }
 
-/// The input that all subjects can run on. It is one for all, because they alternate: full-range words, unless some
-/// config needs smaller ones.
+/// What all subjects compute, and the input that all can run on. It is one for all, because they alternate: any random
+/// elements, unless some config needs smaller ones.
 #[must_use]
-pub fn input_for(sizes: &[(u64, Vec<Entrant>)], seed: u64, device: &DeviceProfile) -> Input {
+pub fn computation_of(
+    sizes: &[(u64, Vec<Entrant>)],
+    problem: Problem,
+    real: bool,
+    seed: u64,
+    device: &DeviceProfile,
+) -> (Computation, Input) {
     let largest_n = sizes.iter().map(|(n, _)| *n).max().unwrap_or(1);
-    let configs = sizes.iter().flat_map(|(n, entrants)| {
-        entrants.iter().filter_map(|entrant| Some(Point { n: *n, config: entrant.label.parse().ok()? }))
-    });
-    let special = configs
-        .map(|point| input_of(&point, device, largest_n, seed))
-        .find(|input| input.kind != InputKind::Random);
-    special.unwrap_or(Input { kind: InputKind::Random, seed })
+    let computation = Computation { problem, real, largest_n, seed };
+    let entrants = sizes.iter().flat_map(|(_, entrants)| entrants);
+    let configs = entrants.filter_map(|entrant| entrant.label.parse::<Config>().ok());
+    let any = if real { InputKind::Real } else { InputKind::Random };
+    let special = configs.map(|config| computation.input(&config, device)).find(|input| input.kind != any);
+    (computation, special.unwrap_or(Input { kind: any, seed }))
 }
 
 struct Bench<'a, E> {
@@ -253,6 +265,7 @@ struct Bench<'a, E> {
     job: &'a Job,
     stop: &'a AtomicBool,
     observer: &'a mut dyn FnMut(Event<'_>) -> Result<(), E>,
+    computation: Computation,
     input: Input,
     pipelines: Pipelines,
     rows: u64,
@@ -298,7 +311,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         sizes.sort_by_key(|(n, _)| *n);
         while let Some((n, entrants)) = sizes.last() {
             (self.observer)(Event::Loading { n: *n })?;
-            match self.backend.load(&self.input, *n) {
+            match self.backend.load(&self.job.problem, &self.input, *n) {
                 Ok(()) => break,
                 Err(failure) if failure.status == Status::OutOfMemory => {
                     for entrant in entrants {
@@ -335,7 +348,9 @@ impl<E: From<Failure>> Bench<'_, E> {
         let mut shaders: BTreeSet<Shader> = catalog::helper_shaders(device).into_iter().collect();
         if !self.job.one_by_one {
             for (n, entrants) in &self.job.sizes {
-                let plans = entrants.iter().filter_map(|entrant| plan_of(&entrant.label, *n, device).ok());
+                let plans = entrants
+                    .iter()
+                    .filter_map(|entrant| plan_of(&entrant.label, &self.job.problem, *n, device).ok());
                 shaders.extend(plans.flat_map(|plan| plan.passes).map(|pass| pass.shader));
             }
         }
@@ -401,7 +416,7 @@ impl<E: From<Failure>> Bench<'_, E> {
                         BaselineResult::Scan => vec![Selection::Baseline],
                         BaselineResult::Copy => vec![Selection::Copy, Selection::Baseline],
                     },
-                    ..plain_record(n, &self.input, device, &self.job.origin)
+                    ..plain_record(n, &self.computation, &self.input, device, &self.job.origin)
                 };
                 standings.push(Standing {
                     who: Who::External { baseline },
@@ -419,7 +434,7 @@ impl<E: From<Failure>> Bench<'_, E> {
     /// An entrant with its plan and pipelines, or with why it has none.
     fn standing(&mut self, entrant: &Entrant, n: u64) -> Standing {
         let device = self.backend.profile().clone();
-        let mut record = blank(entrant, n, &self.input, &device, &self.job.origin);
+        let mut record = blank(entrant, n, &self.computation, &self.input, &device, &self.job.origin);
         let (plan, failure) = match self.plan(&entrant.label, n, &device, &mut record) {
             Ok(plan) => (Some(plan), None),
             Err(failure) => (None, Some(failure)),
@@ -441,7 +456,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         device: &DeviceProfile,
         record: &mut Record,
     ) -> Result<Plan, Failure> {
-        let plan = plan_of(label, n, device)?;
+        let plan = plan_of(label, &self.job.problem, n, device)?;
         for pass in &plan.passes {
             if self.pipelines.get(&pass.shader).is_none() {
                 self.pipelines.make(self.backend, self.compiler, std::slice::from_ref(&pass.shader));
@@ -465,6 +480,8 @@ impl<E: From<Failure>> Bench<'_, E> {
         if let Some(verified) = verified {
             standing.record.mismatches = Some(verified.mismatches);
             standing.record.first_mismatch = verified.first;
+            standing.record.max_error = verified.error.map(|error| Ratio(error.max));
+            standing.record.error_bound = verified.error.map(|error| Ratio(error.bound));
             standing.call_ns = verified.call_ns;
             standing.failure = verified.reason.map(|reason| Failure::new(Status::WrongResult, reason));
         }
@@ -545,15 +562,22 @@ impl<E: From<Failure>> Bench<'_, E> {
 
 /// The record of an entrant before it ran.
 #[must_use]
-pub fn blank(entrant: &Entrant, n: u64, input: &Input, device: &DeviceProfile, origin: &Origin) -> Record {
+pub fn blank(
+    entrant: &Entrant,
+    n: u64,
+    computation: &Computation,
+    input: &Input,
+    device: &DeviceProfile,
+    origin: &Origin,
+) -> Record {
     let mut record = match entrant.label.parse::<Config>() {
-        Ok(config) => blank_record(&Point { n, config }, input, device, origin),
+        Ok(config) => blank_record(&Point { n, config }, computation, input, device, origin),
         Err(_) => Record {
             subject: COPY_SUBJECT.to_owned(),
             subject_version: origin.version.clone(),
             config_id: entrant.label.clone(),
             kernel_id: entrant.label.clone(),
-            ..plain_record(n, input, device, origin)
+            ..plain_record(n, computation, input, device, origin)
         },
     };
     record.selection.clone_from(&entrant.selection);
@@ -561,7 +585,13 @@ pub fn blank(entrant: &Entrant, n: u64, input: &Input, device: &DeviceProfile, o
 }
 
 /// What rows of anything but a config have in common.
-fn plain_record(n: u64, input: &Input, device: &DeviceProfile, origin: &Origin) -> Record {
+fn plain_record(
+    n: u64,
+    computation: &Computation,
+    input: &Input,
+    device: &DeviceProfile,
+    origin: &Origin,
+) -> Record {
     Record {
         schema: SCHEMA,
         run_id: origin.run_id.clone(),
@@ -570,26 +600,26 @@ fn plain_record(n: u64, input: &Input, device: &DeviceProfile, origin: &Origin) 
         driver: device.driver.clone(),
         kernel_hash: origin.kernel_hash.clone(),
         n_elements: n,
-        element_bytes: ELEMENT_BYTES,
-        bytes_moved: 2 * u64::from(ELEMENT_BYTES) * n,
+        element_bytes: computation.problem.element().bytes(),
+        bytes_moved: 2 * computation.problem.element_bytes() * n,
         input: input.to_string(),
         ..Record::default()
     }
 }
 
 /// The plan of an entrant.
-fn plan_of(label: &str, n: u64, device: &DeviceProfile) -> Result<Plan, Failure> {
+fn plan_of(label: &str, problem: &Problem, n: u64, device: &DeviceProfile) -> Result<Plan, Failure> {
     let unsupported = |reason: String| Failure::new(Status::Unsupported, reason);
-    let mut copies = catalog::COPY_SHAPES.iter().map(|&shape| catalog::copy(1, shape, device));
+    let mut copies = catalog::COPY_SHAPES.iter().map(|&shape| catalog::copy(problem, 1, shape, device));
     if let Some(place) = copies.position(|plan| plan.label == label) {
         // Kernels index with 32 bits, copies too, and the guard lies behind the last element.
-        if u32::try_from(n + (1 << 20)).is_err() {
+        if u32::try_from(n * problem.element_bytes() / 4 + (1 << 20)).is_err() {
             return Err(unsupported(format!("{n} elements, where kernels index with 32 bits")));
         }
-        return Ok(catalog::copy(n, catalog::COPY_SHAPES[place], device));
+        return Ok(catalog::copy(problem, n, catalog::COPY_SHAPES[place], device));
     }
     let config: Config = label.parse().map_err(|error| unsupported(format!("{error}")))?;
-    catalog::plan(&config, n, device).map_err(|rejection| unsupported(rejection.to_string()))
+    catalog::plan(&config, problem, n, device).map_err(|rejection| unsupported(rejection.to_string()))
 }
 
 fn pooled(blocks: &[Samples]) -> Samples {

@@ -7,10 +7,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use scanbox_kernels::catalog;
+use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{Content, Plan};
-use scanbox_kernels::reference::{Input, InputKind};
 use scanbox_model::config::{Config, Lookback, TileState};
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::{Operator, Problem};
 use scanbox_model::space::Rejection;
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +20,10 @@ use crate::backend::Garbage;
 /// What the elements of a case are, before it is known what the tile state of its config can carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Pattern {
-    /// Full-range random words; smaller ones for the packed tile state.
+    /// Random elements, of integer sums full-range ones; smaller ones for the packed tile state.
     Random,
+    /// Random reals, whose sums are rounded.
+    Real,
     /// All ones: a wrong element says which tiles are missing.
     Ones,
     /// Element i is i.
@@ -33,13 +36,21 @@ pub enum Pattern {
 
 impl Pattern {
     /// Every pattern.
-    pub const ALL: [Self; 5] = [Self::Random, Self::Ones, Self::Ramp, Self::Maximum, Self::Spike];
+    pub const ALL: [Self; 6] = [Self::Random, Self::Real, Self::Ones, Self::Ramp, Self::Maximum, Self::Spike];
+
+    /// Those that a problem is tried on.
+    #[must_use]
+    pub fn of_problem(problem: &Problem) -> Vec<Self> {
+        let rounds = problem.rounds() && problem.operator() == Operator::Add;
+        Self::ALL.into_iter().filter(|pattern| *pattern != Self::Real || rounds).collect()
+    }
 
     /// The word on the command line.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Random => "random",
+            Self::Real => "real",
             Self::Ones => "ones",
             Self::Ramp => "ramp",
             Self::Maximum => "maximum",
@@ -52,6 +63,7 @@ impl Pattern {
         let kind = match self {
             Self::Random if packed => InputKind::Bounded { n: n.next_power_of_two().max(BOUNDED_ELEMENTS) },
             Self::Random => InputKind::Random,
+            Self::Real => InputKind::Real,
             Self::Ones => InputKind::Ones,
             Self::Ramp => InputKind::Ramp,
             Self::Maximum => InputKind::Maximum,
@@ -66,6 +78,7 @@ impl Pattern {
     pub fn of(input: &Input) -> Self {
         match input.kind {
             InputKind::Random | InputKind::Bounded { .. } => Self::Random,
+            InputKind::Real => Self::Real,
             InputKind::Ones => Self::Ones,
             InputKind::Ramp => Self::Ramp,
             InputKind::Maximum => Self::Maximum,
@@ -130,7 +143,7 @@ impl Circumstance {
             Self::NewMemory if plan.scratch.content != Content::None => Some(Garbage::InNewMemory(COMING)),
             Self::Garbage => match plan.scratch.content {
                 Content::Anything => Some(Garbage::Unnoticed(OLD)),
-                Content::Tagged => Some(Garbage::InTileStates(OLD)),
+                Content::Tagged { .. } => Some(Garbage::InTileStates(OLD)),
                 // Zeros have to be zeros.
                 Content::Zeros | Content::None => None,
             },
@@ -170,6 +183,8 @@ impl fmt::Display for Circumstance {
 /// What to try of each config.
 #[derive(Debug, Clone)]
 pub struct Request {
+    /// What is computed.
+    pub problem: Problem,
     /// The inputs.
     pub patterns: Vec<Pattern>,
     /// These sizes; where left out, those around the boundaries of each config.
@@ -227,7 +242,7 @@ impl Selection {
             for &pattern in &request.patterns {
                 let mut items: Vec<Item> = Vec::new();
                 for &n in &sizes {
-                    match allow(&config).and_then(|()| input_of(&config, pattern, n, device, request.seed)) {
+                    match allow(&config).and_then(|()| input_of(&config, pattern, n, device, request)) {
                         Ok(input) => match items.last_mut().filter(|item| item.input == input) {
                             Some(item) => item.sizes.push(n),
                             None => items.push(Item { config, input, sizes: vec![n] }),
@@ -266,16 +281,26 @@ fn input_of(
     pattern: Pattern,
     n: u64,
     device: &DeviceProfile,
-    seed: u64,
+    request: &Request,
 ) -> Result<Input, Rejection> {
-    catalog::legal(config, n, device)?;
-    let packed = catalog::resolve(&config.kernel, device).tile_state == TileState::Packed;
-    let input = pattern.input(packed, n, seed);
+    let problem = &request.problem;
+    catalog::legal(config, problem, n, device)?;
+    let packed = catalog::resolve(&config.kernel, problem, device).tile_state == TileState::Packed;
+    let input = pattern.input(packed, n, request.seed);
     if packed && !input.fits_packed(n) {
         let detail = format!(
             "{config}: the packed tile state carries totals below 2^30, not that of {n} elements of input {input}"
         );
         return Err(Rejection { rule: "packed-total".into(), detail });
+    }
+    if pattern == Pattern::Real && !Pattern::of_problem(problem).contains(&pattern) {
+        let detail = format!("input real of {problem}: it is for sums of floats, which alone are rounded");
+        return Err(Rejection { rule: "real-needs-float-sum".into(), detail });
+    }
+    if pattern != Pattern::Real && !input.is_exact(problem, n) {
+        let detail =
+            format!("{problem}: sums of {n} elements of input {input} are rounded; real is for that");
+        return Err(Rejection { rule: "input-not-exact".into(), detail });
     }
     Ok(input)
 }
@@ -338,7 +363,13 @@ mod tests {
     }
 
     fn request(patterns: &[Pattern], sizes: Option<&[u64]>) -> Request {
-        Request { patterns: patterns.to_vec(), sizes: sizes.map(<[u64]>::to_vec), thorough: false, seed: 7 }
+        Request {
+            problem: Problem::default(),
+            patterns: patterns.to_vec(),
+            sizes: sizes.map(<[u64]>::to_vec),
+            thorough: false,
+            seed: 7,
+        }
     }
 
     fn select(configs: &[Config], device: &DeviceProfile, request: &Request) -> Selection {
@@ -415,7 +446,11 @@ mod tests {
     fn the_packed_state_gets_what_it_can_carry() {
         let config = config("b4.vec4.par.rake.packed.wg256");
         let sizes = [46_341, 46_342, 1 << 20];
-        let selection = select(&[config], &device(32, true), &request(&Pattern::ALL, Some(&sizes)));
+        let selection = select(
+            &[config],
+            &device(32, true),
+            &request(&Pattern::of_problem(&Problem::default()), Some(&sizes)),
+        );
         let inputs: Vec<String> =
             selection.items.iter().map(|item| format!("{} {:?}", item.input, item.sizes)).collect();
         let expected = [
@@ -429,7 +464,8 @@ mod tests {
         assert_eq!(selection.left_out["packed-total"].cases, 5);
         for item in &selection.items {
             for &n in &item.sizes {
-                let total: u64 = (0..n).map(|index| u64::from(item.input.element(index))).sum();
+                let total: u64 =
+                    (0..n).map(|index| item.input.element(&Problem::default(), index).bits).sum();
                 assert!(total < 1 << 30, "{} at {n}: {total}", item.input);
             }
         }
@@ -441,7 +477,7 @@ mod tests {
         let request = request(&[Pattern::Ones, Pattern::Random], Some(&[1000, 1 << 33]));
         let selection = select(&configs, &device(32, false), &request);
         assert_eq!(selection.left_out["word64-needs-int64-atomics"].cases, 4);
-        assert_eq!(selection.left_out["packed-total"].cases, 2);
+        assert_eq!(selection.left_out["index-32-bit"].cases, 2);
         assert_eq!(selection.cases(), 2);
         assert_eq!(selection.configs().into_iter().collect::<Vec<_>>(), [configs[1]]);
     }
@@ -458,7 +494,7 @@ mod tests {
     #[test]
     fn garbage_is_what_the_reset_has_to_bear() {
         let device = device(32, true);
-        let plan = |label| catalog::plan(&config(label), 1000, &device).unwrap();
+        let plan = |label| catalog::plan(&config(label), &Problem::default(), 1000, &device).unwrap();
         let garbage = |label| Circumstance::Garbage.garbage(&plan(label));
         assert_eq!(garbage("b1.vec4.par.rake.wg64"), Some(Garbage::InTileStates(6)));
         assert_eq!(garbage("b1.vec4.par.rake.fill.wg64"), Some(Garbage::Unnoticed(6)));
@@ -479,7 +515,7 @@ mod tests {
         let device = DeviceProfile { guarantees: vec![Guarantee::CoResidency], ..device };
         for (order, more) in [("", 13), ("robin.", 0)] {
             let label = format!("pers.b1.vec4.two.sub.{order}early.wg64.u1");
-            let plan = catalog::plan(&config(&label), 1000, &device).unwrap();
+            let plan = catalog::plan(&config(&label), &Problem::default(), 1000, &device).unwrap();
             assert_eq!(Circumstance::Surplus.plan(&plan, &device).passes[0].workgroups, 4 + more, "{label}");
         }
     }
@@ -492,6 +528,6 @@ mod tests {
                 assert_eq!(Pattern::of(&pattern.input(packed, 1000, 1)), pattern);
             }
         }
-        assert!("zeros".parse::<Pattern>().unwrap_err().contains("random, ones, ramp"));
+        assert!("zeros".parse::<Pattern>().unwrap_err().contains("random, real, ones"));
     }
 }

@@ -7,8 +7,6 @@
 
 use scanbox_kernels::plan::{Content, Scratch};
 
-/// Epochs have 30 bits in the state word; 0 is what cleared memory holds.
-const LAST_EPOCH: u32 = (1 << 30) - 1;
 /// The epoch of calls that find zeros. No other call ever uses it.
 const ZEROS_EPOCH: u32 = 1;
 
@@ -28,7 +26,7 @@ pub struct Ledger {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
     /// Fill the whole scratch memory with zeros first. Not a part of the measured time: it is needed on fresh memory, after
-    /// plans that leave something else behind, and once in 2^30 calls.
+    /// plans that leave something else behind, and when the epochs have run out.
     pub adopt: bool,
     /// The value of [`scanbox_kernels::plan::Word::Epoch`].
     pub epoch: u32,
@@ -66,10 +64,12 @@ impl Ledger {
                 *self = Self { content: Content::Zeros, ..Self::default() };
                 turn(adopt)
             }
-            Content::Tagged => {
-                let adopt = self.content != Content::Tagged || self.last_epoch == LAST_EPOCH;
+            Content::Tagged { epoch_bits } => {
+                // 0 is what cleared memory holds.
+                let last_epoch = (1 << epoch_bits) - 1;
+                let adopt = self.content != scratch.content || self.last_epoch == last_epoch;
                 if adopt {
-                    *self = Self { content: Content::Tagged, ..Self::default() };
+                    *self = Self { content: scratch.content, ..Self::default() };
                 }
                 self.last_epoch += 1;
                 let ticket_base = self.ticket;

@@ -21,13 +21,14 @@ use std::time::Duration;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{GUARD_WORDS, Module, Plan};
-use scanbox_kernels::reference::Input;
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
+use scanbox_model::problem::{Element, Problem};
 use scanbox_model::record::Status;
 use serde::Deserialize;
 
-use crate::backend::{Backend, Comparison, Failure, Garbage, Interval, Mismatch, PipelineInfo};
+use crate::backend::{Backend, Comparison, Error, Failure, Garbage, Interval, Mismatch, PipelineInfo};
 
 /// What a replay device does.
 #[derive(Debug, Clone, Deserialize)]
@@ -202,6 +203,8 @@ impl Replay {
             memory_bytes: script.memory_bytes,
             buffer_addresses: true,
             int64_atomics: script.int64_atomics,
+            int64_elements: script.int64_atomics,
+            float64_elements: true,
             timestamp_period_ns: 1.0,
             timestamp_valid_bits: 48,
             forced: Forced::default(),
@@ -292,9 +295,10 @@ impl Backend for Replay {
         modules.iter().map(|_| Ok(PipelineInfo { registers: Some(32) })).collect()
     }
 
-    fn load(&mut self, _input: &Input, n: u64) -> Result<(), Failure> {
-        if n * 12 > self.profile.memory_bytes {
-            let reason = format!("{} bytes, where the device has {}", n * 12, self.profile.memory_bytes);
+    fn load(&mut self, problem: &Problem, _input: &Input, n: u64) -> Result<(), Failure> {
+        let bytes = 3 * n * problem.element_bytes();
+        if bytes > self.profile.memory_bytes {
+            let reason = format!("{bytes} bytes, where the device has {}", self.profile.memory_bytes);
             return Err(Failure::new(Status::OutOfMemory, reason));
         }
         self.loaded = n;
@@ -315,14 +319,18 @@ impl Backend for Replay {
         std::thread::sleep(Duration::from_millis(self.script.wall_ms_per_config));
         let ns = self.sample_ns(plan);
         let good = Comparison {
-            compared: plan.n + GUARD_WORDS,
+            compared: plan.outputs() + GUARD_WORDS,
             mismatches: 0,
             first: None,
+            error: plan
+                .problem
+                .rounds()
+                .then_some(Error { max: plan.error_bound / 8.0, bound: plan.error_bound }),
             call: self.interval(ns),
         };
         let wrong = |index| Comparison {
             mismatches: 1,
-            first: Some(Mismatch { index, expected: 1, got: 2 }),
+            first: Some(Mismatch { index, element: Element::U32, expected: 1, got: 2 }),
             ..good
         };
         let kinds = [
@@ -338,8 +346,8 @@ impl Backend for Replay {
         ];
         match self.fault(plan, &kinds) {
             Some(F::WrongElement) => Ok(wrong(0)),
-            Some(F::WrongLast) => Ok(wrong(plan.n - 1)),
-            Some(F::WriteBehind) => Ok(wrong(plan.n)),
+            Some(F::WrongLast) => Ok(wrong(plan.outputs() - 1)),
+            Some(F::WriteBehind) => Ok(wrong(plan.outputs())),
             Some(F::OutOfMemory) => Err(Failure::new(Status::OutOfMemory, "scripted")),
             Some(F::PipelineError) => Err(Failure::new(Status::PipelineError, "scripted")),
             Some(F::DeviceLost) => {

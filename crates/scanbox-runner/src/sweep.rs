@@ -12,10 +12,12 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{Plan, Shader};
-use scanbox_kernels::reference::Input;
+use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::record::{Record, SCHEMA, Status};
+use scanbox_model::problem::Problem;
+use scanbox_model::record::{Ratio, Record, SCHEMA, Status};
 use scanbox_model::space::Point;
 use scanbox_model::units::throughput_gbps;
 use serde::{Deserialize, Serialize};
@@ -33,13 +35,13 @@ const CANARY_ELEMENTS: u64 = 1 << 26;
 /// What one run has to do.
 #[derive(Debug)]
 pub struct Job {
+    /// What is computed, and on which elements.
+    pub computation: Computation,
     /// Points to measure.
     pub points: Vec<Point>,
-    /// The largest size of the whole sweep, whether or not it is still to do: it decides the input.
-    pub largest_n: u64,
     /// Sizes whose copy is still to be measured.
     pub copy_sizes: BTreeSet<u64>,
-    /// Seed of the order and of the input.
+    /// Seed of the order.
     pub seed: u64,
     /// How times are taken.
     pub protocol: Protocol,
@@ -52,6 +54,31 @@ pub struct Job {
     pub one_by_one: bool,
     /// What every row of the run says about its origin.
     pub origin: Origin,
+}
+
+/// What is computed, and on which elements: the same for all rows of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Computation {
+    /// What is computed.
+    pub problem: Problem,
+    /// Whether sums of floats are of reals, which are rounded, and not of integers.
+    pub real: bool,
+    /// The largest size of the whole run, whether or not it is still to do.
+    pub largest_n: u64,
+    /// What random elements are drawn from.
+    pub seed: u64,
+}
+
+impl Computation {
+    /// The input that a config runs on.
+    #[must_use]
+    pub fn input(&self, config: &Config, device: &DeviceProfile) -> Input {
+        let kind = match catalog::input_kind(&config.kernel, &self.problem, device, self.largest_n) {
+            InputKind::Random if self.real => InputKind::Real,
+            kind => kind,
+        };
+        Input { kind, seed: self.seed }
+    }
 }
 
 /// The part of a record that is the same for all rows of a run, beside the device.
@@ -206,7 +233,8 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let mut shaders: BTreeSet<Shader> = catalog::helper_shaders(device).into_iter().collect();
         if !self.job.one_by_one {
             for point in &self.job.points {
-                if let Ok(plan) = catalog::plan(&point.config, point.n, device) {
+                if let Ok(plan) = catalog::plan(&point.config, &self.job.computation.problem, point.n, device)
+                {
                     shaders.extend(plan.passes.into_iter().map(|pass| pass.shader));
                 }
             }
@@ -232,7 +260,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let device = self.backend.profile();
         let mut groups: Vec<(Input, Vec<Point>)> = Vec::new();
         for &point in &self.job.points {
-            let input = input_of(&point, device, self.job.largest_n, self.job.seed);
+            let input = self.job.computation.input(&point.config, device);
             match groups.iter_mut().find(|(other, _)| *other == input) {
                 Some((_, points)) => points.push(point),
                 None => groups.push((input, vec![point])),
@@ -247,7 +275,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let start = Instant::now();
         while let Some(n) = points.iter().map(|point| point.n).max() {
             (self.observer)(Event::Loading { n })?;
-            let failure = match self.backend.load(&input, n) {
+            let failure = match self.backend.load(&self.job.computation.problem, &input, n) {
                 Ok(()) => break,
                 Err(failure) if failure.status == Status::OutOfMemory => failure,
                 Err(failure) => return Err(failure.into()),
@@ -274,6 +302,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
     /// Measures the copy of each size of the job that has none yet.
     fn measure_copies(&mut self) -> Result<(), E> {
         let start = Instant::now();
+        let problem = self.job.computation.problem;
         let sizes: BTreeSet<u64> = self.job.copy_sizes.clone();
         let loaded = self.backend.loaded_elements();
         // The largest first: an idle device raises its clocks on them.
@@ -282,9 +311,11 @@ impl<E: From<Failure>> Sweep<'_, E> {
                 break;
             }
             let device = self.backend.profile().clone();
-            let plans = catalog::COPY_SHAPES.iter().map(|&shape| catalog::copy(n, shape, &device));
+            let plans = catalog::COPY_SHAPES.iter().map(|&shape| catalog::copy(&problem, n, shape, &device));
             let times: Vec<u64> = plans.filter_map(|plan| self.time_copy(&plan)).collect();
-            if let Some(gbps) = times.into_iter().min().and_then(|ns| throughput_gbps(8 * n, ns)) {
+            if let Some(gbps) =
+                times.into_iter().min().and_then(|ns| throughput_gbps(2 * n * problem.element_bytes(), ns))
+            {
                 (self.observer)(Event::Copied { n, gbps })?;
             }
         }
@@ -316,7 +347,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
                 self.spend("canary", start);
                 return Ok(());
             }
-            _ => catalog::copy(n, catalog::COPY_SHAPES[0], &device),
+            _ => catalog::copy(&self.job.computation.problem, n, catalog::COPY_SHAPES[0], &device),
         };
         self.canary = self.time_copy(&plan).map(|ns| Canary { plan, first_ns: ns, last_ns: ns });
         self.spend("canary", start);
@@ -351,7 +382,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
         record: &mut Record,
     ) -> Result<Measurement, Failure> {
         let device = self.backend.profile().clone();
-        let plan = catalog::plan(&point.config, point.n, &device)
+        let plan = catalog::plan(&point.config, &self.job.computation.problem, point.n, &device)
             .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
         for pass in &plan.passes {
             if self.pipelines.get(&pass.shader).is_none() {
@@ -362,7 +393,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
             record.registers = info.registers;
             record.compile_ms = Some(compile_ms);
         }
-        catalog::resident(&point.config, point.n, &device, record.registers)
+        catalog::resident(&point.config, &self.job.computation.problem, point.n, &device, record.registers)
             .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
         let start = Instant::now();
         let comparison = verify(self.backend, &plan);
@@ -370,7 +401,9 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let comparison = comparison?;
         record.mismatches = Some(comparison.mismatches);
         record.first_mismatch = comparison.first.map(|first| first.index);
-        if let Some(reason) = describe(&comparison, point.n) {
+        record.max_error = comparison.error.map(|error| Ratio(error.max));
+        record.error_bound = comparison.error.map(|error| Ratio(error.bound));
+        if let Some(reason) = describe(&comparison, plan.outputs()) {
             return Err(Failure::new(Status::WrongResult, reason));
         }
         let start = Instant::now();
@@ -394,17 +427,23 @@ impl<E: From<Failure>> Sweep<'_, E> {
     }
 
     fn blank_record(&self, point: &Point, input: Input) -> Record {
-        blank_record(point, &input, self.backend.profile(), &self.job.origin)
+        blank_record(point, &self.job.computation, &input, self.backend.profile(), &self.job.origin)
     }
 }
 
 /// The record of a point before it ran.
 #[must_use]
-pub fn blank_record(point: &Point, input: &Input, device: &DeviceProfile, origin: &Origin) -> Record {
+pub fn blank_record(
+    point: &Point,
+    computation: &Computation,
+    input: &Input,
+    device: &DeviceProfile,
+    origin: &Origin,
+) -> Record {
     let config = &point.config;
     let kernel = &config.kernel;
-    let resolved = catalog::resolve(kernel, device);
-    Record {
+    let resolved = catalog::resolve(kernel, &computation.problem, device);
+    let mut record = Record {
         schema: SCHEMA,
         run_id: origin.run_id.clone(),
         device: device.name.clone(),
@@ -416,11 +455,6 @@ pub fn blank_record(point: &Point, input: &Input, device: &DeviceProfile, origin
         config_id: config.to_string(),
         kernel_id: kernel.to_string(),
         n_elements: point.n,
-        mode: Some(kernel.mode()),
-        element: Some(kernel.element()),
-        op: Some(kernel.operator()),
-        element_bytes: kernel.element().bytes(),
-        bytes_moved: kernel.bytes_moved(point.n),
         input: input.to_string(),
         family: Some(kernel.family),
         batch_size: Some(kernel.batch_size),
@@ -441,15 +475,12 @@ pub fn blank_record(point: &Point, input: &Input, device: &DeviceProfile, origin
         back_off: Some(kernel.back_off),
         state_stride: Some(kernel.state_stride),
         workgroups_per_unit: config.workgroups_per_unit,
-        shared_bytes: catalog::shared_bytes(config, device).and_then(|bytes| u32::try_from(bytes).ok()),
+        shared_bytes: catalog::shared_bytes(config, &computation.problem, device)
+            .and_then(|bytes| u32::try_from(bytes).ok()),
         ..Record::default()
-    }
-}
-
-/// The input that a point of a sweep runs on.
-#[must_use]
-pub fn input_of(point: &Point, device: &DeviceProfile, largest_n: u64, seed: u64) -> Input {
-    Input { kind: catalog::input_kind(&point.config.kernel, device, largest_n), seed }
+    };
+    computation.problem.describe(point.n, &mut record);
+    record
 }
 
 /// Now, in UTC, to the second.

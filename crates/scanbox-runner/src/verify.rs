@@ -13,9 +13,10 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{Plan, Shader};
-use scanbox_kernels::reference::Input;
 use scanbox_model::config::Config;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use serde::{Deserialize, Serialize};
 
@@ -30,14 +31,14 @@ use crate::sweep::{End, Outcome};
 /// When the plan does not run; a wrong element is no error but [`Comparison::mismatches`].
 pub fn verify(backend: &mut dyn Backend, plan: &Plan) -> Result<Comparison, Failure> {
     let comparison = backend.verify(plan)?;
-    if comparison.compared < plan.n {
-        let reason = format!("only {} of {} elements were compared", comparison.compared, plan.n);
+    if comparison.compared < plan.outputs() {
+        let reason = format!("only {} of {} elements were compared", comparison.compared, plan.outputs());
         return Err(Failure::new(Status::RuntimeError, reason));
     }
     Ok(comparison)
 }
 
-/// What a comparison found wrong, in words; `None` where nothing is.
+/// What a comparison of `n` elements of output found wrong, in words; `None` where nothing is.
 #[must_use]
 pub fn describe(comparison: &Comparison, n: u64) -> Option<String> {
     if comparison.mismatches == 0 {
@@ -53,7 +54,9 @@ pub fn describe(comparison: &Comparison, n: u64) -> Option<String> {
         }
         Some(first) => format!(
             "{count} of {n} elements are wrong; the first is element {}: expected {}, got {}",
-            first.index, first.expected, first.got
+            first.index,
+            first.expected(),
+            first.got()
         ),
         None => format!("{count} of {n} elements are wrong"),
     })
@@ -62,6 +65,8 @@ pub fn describe(comparison: &Comparison, n: u64) -> Option<String> {
 /// What one verification has to do.
 #[derive(Debug)]
 pub struct Job {
+    /// What is computed.
+    pub problem: Problem,
     /// What is to be tried.
     pub items: Vec<Item>,
     /// Seed of the order.
@@ -232,7 +237,11 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         let mut shaders: BTreeSet<Shader> = catalog::helper_shaders(device).into_iter().collect();
         if !self.job.one_by_one {
             let smallest = |item: &Item| item.sizes.first().copied().unwrap_or(1);
-            let plans = self.job.items.iter().map(|item| catalog::plan(&item.config, smallest(item), device));
+            let plans = self
+                .job
+                .items
+                .iter()
+                .map(|item| catalog::plan(&item.config, &self.job.problem, smallest(item), device));
             shaders.extend(plans.flatten().flat_map(|plan| plan.passes).map(|pass| pass.shader));
         }
         (self.observer)(Event::Compiling { shaders: shaders.len() })?;
@@ -259,7 +268,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         items.retain(|item| !self.given_up.contains(&item.config));
         while let Some(n) = items.iter().map(|item| largest(item)).max() {
             (self.observer)(Event::Loading { n })?;
-            let failure = match self.backend.load(&input, n) {
+            let failure = match self.backend.load(&self.job.problem, &input, n) {
                 Ok(()) => break,
                 Err(failure) if failure.status == Status::OutOfMemory => failure,
                 Err(failure) => return Err(failure.into()),
@@ -328,7 +337,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
                 self.call(&plan, circumstance).map_err(|failure| failed(failure, Some(circumstance)))?;
             tally.calls += 1;
             tally.elements += comparison.compared;
-            if let Some(reason) = describe(&comparison, n) {
+            if let Some(reason) = describe(&comparison, plan.outputs()) {
                 let mismatch = comparison.first;
                 let failed = FailedCase { n, circumstance: Some(circumstance), reason, mismatch };
                 return Err(Ended::ByFailure(Status::WrongResult, failed));
@@ -339,14 +348,14 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
 
     /// The plan of a case, with its pipelines.
     fn plan(&mut self, item: &Item, n: u64) -> Result<Plan, Failure> {
-        let plan = catalog::plan(&item.config, n, self.backend.profile())
+        let plan = catalog::plan(&item.config, &self.job.problem, n, self.backend.profile())
             .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
         for pass in &plan.passes {
             if self.pipelines.get(&pass.shader).is_none() {
                 self.pipelines.make(self.backend, self.compiler, std::slice::from_ref(&pass.shader));
             }
             let (info, _) = self.pipelines.get(&pass.shader).expect("it was just made").clone()?;
-            catalog::resident(&item.config, n, self.backend.profile(), info.registers)
+            catalog::resident(&item.config, &self.job.problem, n, self.backend.profile(), info.registers)
                 .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
         }
         Ok(plan)

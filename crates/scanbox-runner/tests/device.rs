@@ -12,12 +12,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use scanbox_kernels::catalog::{self, GUARD_WORD};
 use scanbox_kernels::glsl::Compiler;
-use scanbox_kernels::plan::{GUARD_WORDS, Plan};
-use scanbox_kernels::reference::{Input, InputKind};
+use scanbox_kernels::input::{Input, InputKind};
+use scanbox_kernels::plan::{Content, GUARD_WORDS, Plan};
+use scanbox_kernels::reference::Reference;
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceKind;
+use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::record::Status;
-use scanbox_runner::backend::{Backend, Comparison, Garbage, Mismatch, cold_slots};
+use scanbox_runner::backend::{Backend, Comparison, Error, Garbage, Mismatch, cold_slots};
 use scanbox_runner::ledger::Ledger;
 use scanbox_runner::measure::duration_ns;
 use scanbox_runner::vulkan::{self, Options, Tamper, Vulkan, VulkanError};
@@ -84,7 +86,7 @@ impl Bench {
 
     /// The plan that copies `n` loaded elements.
     fn copy(&mut self, n: u64) -> Plan {
-        let plan = catalog::copy(n, catalog::COPY_SHAPES[0], self.device().profile());
+        let plan = catalog::copy(&Problem::default(), n, catalog::COPY_SHAPES[0], self.device().profile());
         self.prepare(&plan);
         plan
     }
@@ -92,13 +94,15 @@ impl Bench {
     /// Runs a plan twice in a row; each time every element has to be right.
     fn check_plan(&mut self, plan: &Plan, input: &Input) {
         let device = self.device();
-        device.load(input, plan.n).unwrap_or_else(|failure| panic!("{}: {failure}", plan.label));
+        device
+            .load(&plan.problem, input, plan.n)
+            .unwrap_or_else(|failure| panic!("{}: {failure}", plan.label));
         for run in ["first", "second"] {
             let comparison =
                 device.verify(plan).unwrap_or_else(|failure| panic!("{}: {failure}", plan.label));
             let Comparison { compared, mismatches, first, .. } = comparison;
             assert_eq!((mismatches, first), (0, None), "{} n={} {input}, {run} run", plan.label, plan.n);
-            assert!(compared >= plan.n, "{compared} of {} elements compared", plan.n);
+            assert!(compared >= plan.outputs(), "{compared} of {} elements compared", plan.outputs());
         }
     }
 
@@ -109,10 +113,10 @@ impl Bench {
         let config: Config = label.parse().unwrap();
         let profile = self.device().profile();
         let kind = match input.kind {
-            InputKind::Random => catalog::input_kind(&config.kernel, profile, n),
+            InputKind::Random => catalog::input_kind(&config.kernel, &Problem::default(), profile, n),
             kind => kind,
         };
-        match catalog::plan(&config, n, profile) {
+        match catalog::plan(&config, &Problem::default(), n, profile) {
             Ok(plan) => {
                 self.prepare(&plan);
                 self.check_plan(&plan, &Input { kind, ..*input });
@@ -137,7 +141,7 @@ fn copies_are_right_at_every_tail() {
     let Some(mut bench) = Bench::new() else { return };
     for shape in catalog::COPY_SHAPES {
         for n in [1, 2, 3, 4, 5, 1023, 1024, 1025, 4095, 65_537, 1_000_003] {
-            let plan = catalog::copy(n, *shape, bench.device().profile());
+            let plan = catalog::copy(&Problem::default(), n, *shape, bench.device().profile());
             bench.prepare(&plan);
             bench.check_plan(&plan, &RANDOM);
         }
@@ -211,9 +215,16 @@ fn garbage_in_scratch_memory_does_no_harm() {
 #[test]
 fn epochs_and_tickets_wrap() {
     let Some(mut bench) = Bench::new() else { return };
-    for label in ["b1.vec4.par.rake.wg64", "b1.vec4.two.sub.wg64", "pers.b1.vec4.two.sub.early.wg64.u1"] {
+    for label in [
+        "b1.vec4.par.rake.wg64",
+        "b1.vec4.two.sub.wg64",
+        "pers.b1.vec4.two.sub.early.wg64.u1",
+        "b1.vec4.par.rake.split.wg64",
+    ] {
         let config: Config = label.parse().unwrap();
-        let Ok(plan) = catalog::plan(&config, 50_000, bench.device().profile()) else { continue };
+        let Ok(plan) = catalog::plan(&config, &Problem::default(), 50_000, bench.device().profile()) else {
+            continue;
+        };
         bench.check(label, 50_000, &RANDOM);
         bench.device().ledger_mut().forget();
         bench.check(label, 50_000, &RANDOM);
@@ -223,7 +234,8 @@ fn epochs_and_tickets_wrap() {
             let before = ledger.clone();
             let ticket = ledger.turn(&plan.scratch, 0).ticket_base;
             *ledger = before;
-            ledger.advance_to((1 << 30) - 3, ticket);
+            let Content::Tagged { epoch_bits } = plan.scratch.content else { panic!("{label}: no epochs") };
+            ledger.advance_to((1 << epoch_bits) - 3, ticket);
         };
         close_to_the_end(&mut bench);
         let calls = 6;
@@ -237,15 +249,24 @@ fn epochs_and_tickets_wrap() {
     }
 }
 
+/// A word of the random input.
+fn word(index: u64) -> u32 {
+    RANDOM.element(&Problem::default(), index).bits as u32
+}
+
+fn mismatch(index: u64, expected: u32, got: u32) -> Mismatch {
+    Mismatch { index, element: Element::U32, expected: expected.into(), got: got.into() }
+}
+
 #[test]
 fn nothing_computed_is_all_wrong() {
     let Some(mut bench) = Bench::new() else { return };
     let plan = bench.copy(10_000);
     bench.check_plan(&plan, &RANDOM);
     let comparison = bench.device().verify_tampered(&plan, Tamper::SkipCall).unwrap();
-    let expected = RANDOM.element(0);
+    let expected = word(0);
     assert_eq!(comparison.mismatches, 10_000);
-    assert_eq!(comparison.first, Some(Mismatch { index: 0, expected, got: !expected }));
+    assert_eq!(comparison.first, Some(mismatch(0, expected, !expected)));
 }
 
 #[test]
@@ -255,13 +276,13 @@ fn one_wrong_word_is_found() {
     let plan = bench.copy(N);
     bench.check_plan(&plan, &RANDOM);
     for index in [0, 1, 255, 5000, N - 1, N, N + GUARD_WORDS - 1] {
-        let expected = if index < N { RANDOM.element(index) } else { GUARD_WORD };
+        let expected = if index < N { word(index) } else { GUARD_WORD };
         let got = expected ^ (1 << (index % 32));
         let tamper = Tamper::Overwrite { index, word: got };
         let comparison = bench.device().verify_tampered(&plan, tamper).unwrap();
         assert_eq!(comparison.compared, N + GUARD_WORDS);
         assert_eq!(comparison.mismatches, 1, "index {index}");
-        assert_eq!(comparison.first, Some(Mismatch { index, expected, got }));
+        assert_eq!(comparison.first, Some(mismatch(index, expected, got)));
     }
 }
 
@@ -272,19 +293,19 @@ fn a_write_past_the_end_is_found() {
     bench.check_plan(&plan, &RANDOM);
     // It thinks that there are ten more elements than are compared.
     let mut longer = bench.copy(10_010);
-    bench.device().load(&RANDOM, 10_010).unwrap();
+    bench.device().load(&Problem::default(), &RANDOM, 10_010).unwrap();
     longer.n = 10_000;
     let comparison = bench.device().verify(&longer).unwrap();
     assert_eq!(comparison.mismatches, 10);
     let first = comparison.first.unwrap();
-    assert_eq!((first.index, first.expected, first.got), (10_000, GUARD_WORD, RANDOM.element(10_000)));
+    assert_eq!(first, mismatch(10_000, GUARD_WORD, word(10_000)));
 }
 
 #[test]
 fn samples_are_intervals_in_order() {
     let Some(mut bench) = Bench::new() else { return };
     let plan = bench.copy(4096);
-    bench.device().load(&RANDOM, 4096).unwrap();
+    bench.device().load(&Problem::default(), &RANDOM, 4096).unwrap();
     let busy_ns = bench.device().busy_ns();
     for (calls, samples) in [(1, 1), (1, 50), (10, 7), (300, 100)] {
         let intervals = bench.device().time(&plan, calls, samples).unwrap();
@@ -304,7 +325,9 @@ fn times_of_scans_leave_right_results_possible() {
     for label in ["b1.vec4.par.rake.wg64", "b1.vec4.seq.rake.packed.wg64"] {
         let config: Config = label.parse().unwrap();
         bench.check(label, 20_000, &ONES);
-        let Ok(plan) = catalog::plan(&config, 20_000, bench.device().profile()) else { continue };
+        let Ok(plan) = catalog::plan(&config, &Problem::default(), 20_000, bench.device().profile()) else {
+            continue;
+        };
         assert_eq!(bench.device().time(&plan, 20, 3).unwrap().len(), 3);
         bench.check(label, 20_000, &ONES);
     }
@@ -317,9 +340,9 @@ fn cold_calls_work_on_other_buffers() {
     for (label, n) in [("b1.vec4.par.rake.wg64", 3_000_000), ("b1.vec4.seq.rake.fill.wg64", 20_001)] {
         let config: Config = label.parse().unwrap();
         bench.check(label, n, &RANDOM);
-        let plan = catalog::plan(&config, n, bench.device().profile()).unwrap();
+        let plan = catalog::plan(&config, &Problem::default(), n, bench.device().profile()).unwrap();
         // More calls than there are slots for the first, fewer than that for the second.
-        assert!(cold_slots(3_000_000, 4) < 30 && cold_slots(20_001, 4) > 30);
+        assert!(cold_slots(4 * 3_000_000) < 30 && cold_slots(4 * 20_001) > 30);
         assert_eq!(bench.device().time_cold(&plan, 10, 3).unwrap().len(), 3);
         let copy = bench.copy(n / 2);
         assert_eq!(bench.device().time_cold(&copy, 3, 2).unwrap().len(), 2);
@@ -361,7 +384,7 @@ fn plans_without_input_or_pipeline_fail_and_do_no_harm() {
     assert_eq!(failure.status, Status::RuntimeError);
     assert!(failure.reason.contains("0 are loaded"), "{failure}");
 
-    bench.device().load(&RANDOM, 1000).unwrap();
+    bench.device().load(&Problem::default(), &RANDOM, 1000).unwrap();
     let mut unknown = plan.clone();
     unknown.passes[0].shader.defines.push(("NOBODY_COMPILED_THIS", 1));
     let failure = bench.device().verify(&unknown).unwrap_err();
@@ -372,11 +395,11 @@ fn plans_without_input_or_pipeline_fail_and_do_no_harm() {
 #[test]
 fn too_much_memory_is_a_failure_and_no_end() {
     let Some(mut bench) = Bench::new() else { return };
-    let failure = bench.device().load(&RANDOM, 1 << 46).unwrap_err();
+    let failure = bench.device().load(&Problem::default(), &RANDOM, 1 << 46).unwrap_err();
     assert_eq!(failure.status, Status::OutOfMemory);
     assert!(failure.reason.contains("input buffer of 281474976710656 bytes"), "{failure}");
     assert!(!failure.is_fatal());
-    let failure = bench.device().load(&RANDOM, u64::MAX).unwrap_err();
+    let failure = bench.device().load(&Problem::default(), &RANDOM, u64::MAX).unwrap_err();
     assert_eq!(failure.status, Status::OutOfMemory);
     let plan = bench.copy(1000);
     bench.check_plan(&plan, &RANDOM);
@@ -399,14 +422,14 @@ fn a_submission_that_takes_too_long_ends_the_session() {
     let Some(mut bench) = Bench::with(Options { timeout: std::time::Duration::ZERO, ..options() }) else {
         return;
     };
-    let Err(failure) = bench.device().load(&RANDOM, 1 << 24) else {
+    let Err(failure) = bench.device().load(&Problem::default(), &RANDOM, 1 << 24) else {
         // Lavapipe does it all before the submission returns.
         eprintln!("not tested: this driver has nothing left to do when it is waited for");
         return;
     };
     assert_eq!(failure.status, Status::Timeout, "{failure}");
     assert!(failure.is_fatal());
-    let plan = catalog::copy(1000, catalog::COPY_SHAPES[0], bench.device().profile());
+    let plan = catalog::copy(&Problem::default(), 1000, catalog::COPY_SHAPES[0], bench.device().profile());
     assert_eq!(bench.device().verify(&plan).unwrap_err(), failure);
     assert_eq!(bench.device().time(&plan, 1, 1).unwrap_err(), failure);
     // Dropping it neither waits nor crashes.
@@ -460,4 +483,82 @@ fn the_list_shows_what_can_be_opened() {
 fn the_account_of_a_new_session_is_empty() {
     let Some(mut bench) = Bench::new() else { return };
     assert_eq!(*bench.device().ledger_mut(), Ledger::default());
+}
+
+#[test]
+fn comparisons_know_the_type_of_elements() {
+    let Some(mut bench) = Bench::new() else { return };
+    const N: u64 = 5_001;
+    const INDEX: u64 = 4_000;
+    let problem =
+        |element, mode, placement| Problem::new(mode, element, Operator::Add, None, placement).unwrap();
+    for element in [Element::I32, Element::F32, Element::U64, Element::F64] {
+        for (mode, placement) in [
+            (Mode::Inclusive, Placement::OutOfPlace),
+            (Mode::Inclusive, Placement::InPlace),
+            (Mode::Reduce, Placement::OutOfPlace),
+        ] {
+            let problem = problem(element, mode, placement);
+            let config = "b1.vec2.par.rake.wg32".parse().unwrap();
+            let Ok(plan) = catalog::plan(&config, &problem, N, bench.device().profile()) else { continue };
+            bench.prepare(&plan);
+            bench.check_plan(&plan, &RANDOM);
+            let words = u64::from(element.bytes()) / 4;
+            // All of it, and one word: of a reduction that is the only element, else one amid the others and its upper half.
+            let first = bench.device().verify_tampered(&plan, Tamper::SkipCall).unwrap().first.unwrap();
+            assert_eq!(first.element, element, "{problem}");
+            // In place, what is not written is the input, whose beginning may be right.
+            assert!(first.index <= if plan.in_place() { 9 } else { 0 }, "{problem}: {}", first.index);
+            let index = INDEX.min(plan.outputs() - 1);
+            let tamper = Tamper::Overwrite { index: (index + 1) * words - 1, word: 0x4012_3456 };
+            let comparison = bench.device().verify_tampered(&plan, tamper).unwrap();
+            let first = comparison.first.unwrap();
+            assert_eq!((comparison.mismatches, first.index, first.element), (1, index, element), "{problem}");
+            let upper_word = if words == 2 { first.got >> 32 } else { first.got };
+            assert_eq!(upper_word, 0x4012_3456, "{problem}: {} {}", first.expected(), first.got());
+            let behind = Tamper::Overwrite { index: plan.output_words() + 3, word: 7 };
+            let first = bench.device().verify_tampered(&plan, behind).unwrap().first.unwrap();
+            assert_eq!((first.index, first.element), (plan.outputs() + 3, Element::U32), "{problem}");
+            assert_eq!((first.expected, first.got), (GUARD_WORD.into(), 7), "{problem}");
+        }
+    }
+}
+
+#[test]
+fn sums_of_reals_are_right_within_their_bound_and_no_further() {
+    let Some(mut bench) = Bench::new() else { return };
+    const N: u64 = 20_000;
+    const INDEX: u64 = 12_345;
+    let sum =
+        |element| Problem::new(Mode::Inclusive, element, Operator::Add, None, Placement::OutOfPlace).unwrap();
+    let real = Input { kind: InputKind::Real, seed: 7 };
+    let config = "b2.vec4.par.rake.wg64".parse().unwrap();
+    for element in [Element::F32, Element::F64] {
+        let problem = sum(element);
+        let Ok(plan) = catalog::plan(&config, &problem, N, bench.device().profile()) else { continue };
+        bench.prepare(&plan);
+        bench.check_plan(&plan, &real);
+        let error = bench.device().verify(&plan).unwrap().error.unwrap();
+        // In practice roundings cancel: far below the bound, but there are some.
+        assert!(error.max > 0.0 && error.max < error.bound / 2.0, "{error:?}");
+        // The same plan on elements whose sums are exact has to be exact.
+        bench.check_plan(&plan, &RANDOM);
+        assert_eq!(bench.device().verify(&plan).unwrap().error, Some(Error::default()));
+        if element == Element::F32 {
+            bench.device().load(&problem, &real, N).unwrap();
+            let mut words = vec![0; N as usize];
+            real.fill(&problem, 0, &mut words);
+            Reference::new(problem).scan(&mut words);
+            let right = f32::from_bits(words[INDEX as usize]);
+            for (times, wrong) in [(0.9, 0), (1.1, 1)] {
+                let off = (f64::from(right) * (1.0 + times * error.bound)) as f32;
+                let tamper = Tamper::Overwrite { index: INDEX, word: off.to_bits() };
+                let found = bench.device().verify_tampered(&plan, tamper).unwrap();
+                assert_eq!(found.mismatches, wrong, "{times} of the bound");
+            }
+            // Neither is a NaN right.
+            let tamper = Tamper::Overwrite { index: INDEX, word: f32::NAN.to_bits() };
+            assert_eq!(bench.device().verify_tampered(&plan, tamper).unwrap().mismatches, 1);
+        }
+    }
 }

@@ -7,6 +7,9 @@ use proptest::test_runner::TestCaseError;
 use scanbox_kernels::plan::{Content, Scratch};
 use scanbox_runner::ledger::{Ledger, Turn};
 
+const TAGGED: Content = Content::Tagged { epoch_bits: 30 };
+const HALVES: Content = Content::Tagged { epoch_bits: 14 };
+
 fn scratch(content: Content, groups: u32) -> Scratch {
     Scratch { bytes: 1024, content, groups }
 }
@@ -19,12 +22,15 @@ struct Memory {
     ticket: u32,
     /// The epochs of the tile states, wherever they stand.
     tags: BTreeSet<u32>,
+    /// Bits of those epochs: a word of another length is read as any epoch.
+    epoch_bits: u32,
     /// How many words at the beginning of each bank of group sums are not zero.
     banks: [u32; 2],
 }
 
 impl Memory {
-    const CLEARED: Self = Self { unknown: false, ticket: 0, tags: BTreeSet::new(), banks: [0; 2] };
+    const CLEARED: Self =
+        Self { unknown: false, ticket: 0, tags: BTreeSet::new(), epoch_bits: 0, banks: [0; 2] };
 
     /// A call that takes a turn: what it has to find, and what it leaves.
     fn call(&mut self, scratch: &Scratch, tickets: u32, turn: &Turn) -> Result<(), TestCaseError> {
@@ -45,9 +51,11 @@ impl Memory {
                 prop_assert_eq!(self.banks, [0; 2]);
                 prop_assert!(turn.epoch != 0 && turn.ticket_base == 0 && turn.stale_groups == 0);
             }
-            Content::Tagged => {
+            Content::Tagged { epoch_bits } => {
                 prop_assert!(!self.unknown, "nobody has cleared what an earlier call left");
-                prop_assert!((1..1 << 30).contains(&turn.epoch));
+                prop_assert!(self.tags.is_empty() || self.epoch_bits == epoch_bits, "{self:?}");
+                self.epoch_bits = epoch_bits;
+                prop_assert!((1..1 << epoch_bits).contains(&turn.epoch));
                 prop_assert!(self.tags.insert(turn.epoch), "epoch {} came before", turn.epoch);
                 prop_assert_eq!(turn.ticket_base, self.ticket);
                 self.ticket = self.ticket.wrapping_add(tickets);
@@ -65,11 +73,12 @@ impl Memory {
 }
 
 fn any_scratch() -> impl Strategy<Value = Scratch> {
-    let tagged = prop_oneof![Just(0), 1u32..1 << 16].prop_map(|groups| scratch(Content::Tagged, groups));
+    let tagged = prop_oneof![Just(0), 1u32..1 << 16].prop_map(|groups| scratch(TAGGED, groups));
     prop_oneof![
         1 => Just(Scratch::NONE),
         1 => Just(scratch(Content::Anything, 3)),
         1 => Just(scratch(Content::Zeros, 3)),
+        1 => Just(scratch(HALVES, 0)),
         7 => tagged,
     ]
 }
@@ -79,11 +88,14 @@ proptest! {
     /// expects, or a sum in its bank of group sums.
     #[test]
     fn no_call_sees_what_an_earlier_one_left(
-        start in (1u32 << 30) - 40..(1 << 30) - 1,
+        before_the_end in 2u32..41,
+        halves in prop::bool::ANY,
         calls in prop::collection::vec((any_scratch(), 1u32..u32::MAX, prop::bool::weighted(0.05)), 1..200),
     ) {
         let (mut ledger, mut memory) = (Ledger::default(), Memory { unknown: true, ..Memory::CLEARED });
-        let first = scratch(Content::Tagged, 0);
+        let (content, bits) = if halves { (HALVES, 14) } else { (TAGGED, 30) };
+        let start = (1u32 << bits) - before_the_end;
+        let first = scratch(content, 0);
         let turn = ledger.turn(&first, 0);
         prop_assert!(turn.adopt, "fresh memory is adopted");
         memory.call(&first, 0, &turn)?;
@@ -109,17 +121,21 @@ fn memory_is_adopted_no_more_often_than_needed() {
         assert_eq!(turn.adopt, adopts, "{content:?}");
         turn
     };
-    check(Content::Tagged, 0, true);
-    assert_eq!(check(Content::Tagged, 7, false).stale_groups, 0);
-    check(Content::Tagged, 0, false);
+    check(TAGGED, 0, true);
+    assert_eq!(check(TAGGED, 7, false).stale_groups, 0);
+    check(TAGGED, 0, false);
+    check(HALVES, 0, true);
+    check(HALVES, 0, false);
+    assert_eq!(check(TAGGED, 7, true).stale_groups, 0);
+    check(TAGGED, 0, false);
     check(Content::None, 0, false);
-    assert_eq!(check(Content::Tagged, 3, false).stale_groups, 7);
-    assert_eq!(check(Content::Tagged, 2, false).ticket_base, 20);
+    assert_eq!(check(TAGGED, 3, false).stale_groups, 7);
+    assert_eq!(check(TAGGED, 2, false).ticket_base, 15);
     check(Content::Zeros, 0, true);
     check(Content::Zeros, 0, false);
     check(Content::Anything, 0, false);
     check(Content::Zeros, 0, true);
-    assert_eq!(check(Content::Tagged, 3, true).stale_groups, 0);
+    assert_eq!(check(TAGGED, 3, true).stale_groups, 0);
 }
 
 #[test]

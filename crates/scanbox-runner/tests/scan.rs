@@ -23,6 +23,7 @@ use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_model::config::{BlockScan, Config, Family, Lookback};
 use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::cases::{Item, Pattern, Request, Selection};
@@ -79,7 +80,8 @@ fn items(row: usize, config: Config, device: &DeviceProfile) -> Vec<Item> {
         _ => u64::from(device.subgroup_size * config.kernel.lookback_width) * tile,
     };
     // Workgroups that all have to run at the same time may be more than fit; one of them fits always.
-    let fits = |n: &u64| catalog::resident(&config, *n, device, Some(MOST_REGISTERS)).is_ok();
+    let fits =
+        |n: &u64| catalog::resident(&config, &Problem::default(), *n, device, Some(MOST_REGISTERS)).is_ok();
     let sizes = match row % 6 {
         _ if !fits(&(window + tile + 1)) => vec![1, tile - 1, tile],
         0 => vec![1, tile, 7 * tile + 1],
@@ -89,10 +91,11 @@ fn items(row: usize, config: Config, device: &DeviceProfile) -> Vec<Item> {
         4 => vec![1025, window + tile + 1],
         _ => vec![4093, 2 * tile + 1],
     };
-    let pattern = Pattern::ALL[(row + row / 5) % 5];
+    let pattern = Pattern::of_problem(&Problem::default())[(row + row / 5) % 5];
     // The packed tile state carries no maximum.
     let patterns = if pattern == Pattern::Maximum { vec![pattern, Pattern::Ones] } else { vec![pattern] };
     let request = Request {
+        problem: Problem::default(),
         patterns,
         sizes: Some(sizes.into_iter().filter(|&n| n > 0).collect()),
         thorough: false,
@@ -103,7 +106,7 @@ fn items(row: usize, config: Config, device: &DeviceProfile) -> Vec<Item> {
 
 /// Verifies items in sessions of their own: another one goes on where a time-out has ended one.
 #[allow(clippy::print_stderr, reason = "what has not run to its end has to be said")]
-fn check(mut items: Vec<Item>) {
+fn check(problem: Problem, mut items: Vec<Item>) {
     let start = Instant::now();
     let (mut tally, mut configs) = (Tally::default(), BTreeSet::new());
     while !items.is_empty() {
@@ -111,7 +114,7 @@ fn check(mut items: Vec<Item>) {
         let swiftshader = bench.device().profile().driver.contains("SwiftShader");
         let mut verdicts: Vec<Verdict> = Vec::new();
         let (device, compiler) = bench.parts();
-        let job = Job { items: items.clone(), seed: 3, one_by_one: false };
+        let job = Job { problem, items: items.clone(), seed: 3, one_by_one: false };
         verify::run(device, compiler, &job, &AtomicBool::new(false), &mut |event| {
             if let Event::Finished { verdict } = event {
                 verdicts.push(verdict.clone());
@@ -151,7 +154,10 @@ fn every_pair_of_parameter_values_is_right() {
     let rows = covering(&configs.keys().copied().collect::<Vec<_>>());
     assert!(rows.len() < 80, "{} rows", rows.len());
     let rows = rows.iter().map(|values| configs[values]);
-    check(rows.enumerate().flat_map(|(row, config)| items(row, config, &device)).collect());
+    check(
+        Problem::default(),
+        rows.enumerate().flat_map(|(row, config)| items(row, config, &device)).collect(),
+    );
 }
 
 #[test]
@@ -160,7 +166,13 @@ fn every_boundary_of_some_configs_is_right() {
     let select = |labels: &[&str], patterns: &[Pattern]| {
         let mut configs: Vec<Config> = labels.iter().map(|label| label.parse().unwrap()).collect();
         configs.retain(|config| !hangs(config, &device));
-        let request = Request { patterns: patterns.to_vec(), sizes: None, thorough: false, seed: 5 };
+        let request = Request {
+            problem: Problem::default(),
+            patterns: patterns.to_vec(),
+            sizes: None,
+            thorough: false,
+            seed: 5,
+        };
         Selection::new(&configs, &device, &request, |_| Ok(())).items
     };
     let every_input =
@@ -173,20 +185,24 @@ fn every_boundary_of_some_configs_is_right() {
         "pers.b2.vec2.gather.sub.striped.early.packed.wg32.u1",
     ];
     let some = select(&some_inputs, &[Pattern::Random, Pattern::Spike]);
-    check([select(&every_input, &Pattern::ALL), some].concat());
+    check(
+        Problem::default(),
+        [select(&every_input, &Pattern::of_problem(&Problem::default())), some].concat(),
+    );
 }
 
 #[test]
 fn what_a_device_cannot_do_has_its_rule() {
     let Some(device) = profile() else { return };
-    let reject =
-        |label: &str, n| catalog::legal(&label.parse().unwrap(), n, &device).map_err(|reason| reason.rule);
+    let reject = |label: &str, n| {
+        catalog::legal(&label.parse().unwrap(), &Problem::default(), n, &device).map_err(|reason| reason.rule)
+    };
     let word64 = reject("b4.vec4.par.rake.word64.wg64", 1000);
     if device.int64_atomics {
         assert_eq!(word64, Ok(()));
     } else {
         assert_eq!(word64.unwrap_err(), "word64-needs-int64-atomics");
-        assert_eq!(reject("b4.vec4.par.rake.wg64", 1000), Ok(()), "auto is the packed tile state then");
+        assert_eq!(reject("b4.vec4.par.rake.wg64", 1000), Ok(()), "auto is the split tile state then");
     }
     assert_eq!(reject("b4.vec4.par.rake.packed.epoch.wg64", 1000).unwrap_err(), "packed-has-no-epoch");
     let beyond = device.max_workgroup_size * 2;

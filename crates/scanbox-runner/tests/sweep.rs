@@ -7,12 +7,15 @@ use std::time::Duration;
 
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::legal;
+use scanbox_model::config::Config;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::{Clock, Record, Status};
-use scanbox_model::space::{Point, Space};
+use scanbox_model::space::{Point, Rejection, Space};
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::replay::{Replay, Script};
-use scanbox_runner::sweep::{self, End, Event, Job, Origin, Outcome};
+use scanbox_runner::sweep::{self, Computation, End, Event, Job, Origin, Outcome};
 
 const SPACE: &str = r#"
 name = "test"
@@ -38,13 +41,17 @@ impl Ran {
     }
 }
 
+fn u32_sum(config: &Config, n: u64, device: &DeviceProfile) -> Result<(), Rejection> {
+    legal(config, &Problem::default(), n, device)
+}
+
 fn points(replay: &Replay) -> Vec<Point> {
-    Space::from_toml(SPACE, "test").unwrap().enumerate(replay.profile(), legal).points
+    Space::from_toml(SPACE, "test").unwrap().enumerate(replay.profile(), u32_sum).points
 }
 
 fn job(points: Vec<Point>) -> Job {
     Job {
-        largest_n: 1 << 16,
+        computation: Computation { problem: Problem::default(), real: false, largest_n: 1 << 16, seed: 7 },
         copy_sizes: points.iter().map(|point| point.n).collect(),
         points,
         seed: 7,
@@ -169,7 +176,7 @@ fn throttling_shows_as_drift() {
             job.points = Space::from_toml(SPACE, "test")
                 .unwrap()
                 .with_sizes(sizes)
-                .enumerate(Replay::new(Script::default()).profile(), legal)
+                .enumerate(Replay::new(Script::default()).profile(), u32_sum)
                 .points;
         },
     );

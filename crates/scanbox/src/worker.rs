@@ -13,9 +13,10 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 use scanbox_kernels::glsl::Compiler;
-use scanbox_kernels::reference::Input;
+use scanbox_kernels::input::Input;
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Record};
 use scanbox_model::space::Point;
 use scanbox_runner::backend::{Backend, Failure};
@@ -23,7 +24,7 @@ use scanbox_runner::baseline::{Baseline, Greeting};
 use scanbox_runner::bench::{self, Entrant};
 use scanbox_runner::cases::{Circumstance, Item};
 use scanbox_runner::measure::Protocol;
-use scanbox_runner::sweep::{self, End, Origin, Outcome};
+use scanbox_runner::sweep::{self, Computation, End, Origin, Outcome};
 use scanbox_runner::verify::{self, Verdict};
 use scanbox_runner::vulkan;
 use serde::{Deserialize, Serialize};
@@ -59,10 +60,10 @@ pub enum Work {
 /// See [`sweep::Job`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SweepWork {
+    /// See [`sweep::Job::computation`].
+    pub computation: Computation,
     /// Labels and sizes.
     pub points: Vec<(String, u64)>,
-    /// See [`sweep::Job::largest_n`].
-    pub largest_n: u64,
     /// See [`sweep::Job::copy_sizes`].
     pub copy_sizes: BTreeSet<u64>,
     /// See [`sweep::Job::seed`].
@@ -80,6 +81,8 @@ pub struct SweepWork {
 /// See [`verify::Job`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct VerifyWork {
+    /// See [`verify::Job::problem`].
+    pub problem: Problem,
     /// Labels, inputs and sizes.
     pub items: Vec<(String, Input, Vec<u64>)>,
     /// See [`verify::Job::seed`].
@@ -91,6 +94,10 @@ pub struct VerifyWork {
 /// See [`bench::Job`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct BenchWork {
+    /// See [`bench::Job::problem`].
+    pub problem: Problem,
+    /// See [`bench::Job::real`].
+    pub real: bool,
     /// See [`bench::Job::sizes`].
     pub sizes: Vec<(u64, Vec<Entrant>)>,
     /// See [`bench::Job::caches`].
@@ -265,7 +272,7 @@ fn sweep(work: SweepWork, backend: &mut dyn Backend, compiler: &Compiler) -> any
     let points = work.points.iter().map(|(label, n)| Ok(Point { n: *n, config: label.parse()? }));
     let job = sweep::Job {
         points: points.collect::<anyhow::Result<_>>()?,
-        largest_n: work.largest_n,
+        computation: work.computation,
         copy_sizes: work.copy_sizes,
         seed: work.seed,
         protocol: work.protocol,
@@ -298,6 +305,7 @@ fn verify(work: VerifyWork, backend: &mut dyn Backend, compiler: &Compiler) -> a
     let items =
         work.items.into_iter().map(|(label, input, sizes)| Ok(Item { config: label.parse()?, input, sizes }));
     let job = verify::Job {
+        problem: work.problem,
         items: items.collect::<anyhow::Result<_>>()?,
         seed: work.seed,
         one_by_one: work.one_by_one,
@@ -327,6 +335,8 @@ fn verify(work: VerifyWork, backend: &mut dyn Backend, compiler: &Compiler) -> a
 
 fn bench(work: BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<Outcome> {
     let job = bench::Job {
+        problem: work.problem,
+        real: work.real,
         sizes: work.sizes,
         caches: work.caches,
         rounds: work.rounds,

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use scanbox_model::filter::Filter;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_model::space::{Point, Space};
 use scanbox_runner::backend::Backend;
@@ -168,7 +169,8 @@ fn storm_points(sizes: &str, filter: &str) -> Vec<(Point, Option<(&'static str, 
     let text = include_str!("../../../configs/thesis.toml");
     let space = Space::from_toml(text, "thesis").unwrap().with_sizes(sizes.parse().unwrap());
     let filter: Filter = filter.parse().unwrap();
-    let mut points = space.enumerate(Replay::new(Script::default()).profile(), scanbox_kernels::legal).points;
+    let u32_sum = |config: &_, n, device: &_| scanbox_kernels::legal(config, &Problem::default(), n, device);
+    let mut points = space.enumerate(Replay::new(Script::default()).profile(), u32_sum).points;
     points.retain(|point| filter.accepts(&point.config));
     let fault = |index: usize| (index % 10 == 7).then(|| STORM[index / 10 % STORM.len()]);
     points.into_iter().enumerate().map(|(index, point)| (point, fault(index))).collect()

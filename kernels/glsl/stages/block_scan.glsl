@@ -4,9 +4,9 @@
 // block_total(): the total of the tile. Valid in subgroup 0 after block_scan, in all after block_scan_end.
 // block_prefix(): what comes before the items of this invocation (or subgroup) in the tile. Valid after block_scan_end,
 //   or after any other barrier.
-// Where BLOCK_SCAN is BLOCK_SCAN_SUBGROUP, the same in two steps, with the total known before anything is scanned:
-// block_reduce(items): makes block_total and block_prefix valid.
-// block_scan_reduced(items): the rest.
+// block_reduce(items): makes block_total and block_prefix valid as block_scan does, and leaves the items alone.
+// block_scan_reduced(items): where BLOCK_SCAN is BLOCK_SCAN_SUBGROUP, the rest: the total is then known before anything is
+//   scanned.
 
 #if BLOCK_SCAN == BLOCK_SCAN_RAKING
 #include "block_scan_raking.glsl"
@@ -19,6 +19,10 @@
 #if BLOCK_SCAN != BLOCK_SCAN_SUBGROUP
 void block_scan(inout Vector items[BATCH_SIZE]) {
     scan_totals(thread_scan(items));
+}
+
+void block_reduce(const Vector items[BATCH_SIZE]) {
+    scan_totals(thread_total(items));
 }
 
 void block_scan_end() {

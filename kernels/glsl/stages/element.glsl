@@ -1,27 +1,114 @@
 // Stage: element. The element type, its vectors, and the memory they stand in.
-// Offers: Element, Vector, LANE(vector, i), the references to input and output memory.
+// Offers: Element, Vector, LANE(vector, i), the references to input and output memory;
+// element_word(value), element_of_word(word): a 32-bit element as a word, and back;
+// element_words(value), element_of_words(words): any element as two words, the lower first, and back.
+//
+// A type is one entry here: its names, its limits, and how its bits are words.
 
 #if ELEMENT == ELEMENT_U32
 #define ELEMENT_BYTES 4
 #define Element uint
-#if LANES == 1
-#define Vector uint
-#elif LANES == 2
-#define Vector uvec2
-#else
-#define Vector uvec4
-#endif
+#define Vector2 uvec2
+#define Vector4 uvec4
+#define LARGEST 0xffffffffu
+#define SMALLEST 0u
+#define WORD_OF(value) (value)
+#define OF_WORD(word) (word)
+#elif ELEMENT == ELEMENT_I32
+#define ELEMENT_BYTES 4
+#define Element int
+#define Vector2 ivec2
+#define Vector4 ivec4
+#define LARGEST 0x7fffffff
+#define SMALLEST (-0x7fffffff - 1)
+#define WORD_OF(value) uint(value)
+#define OF_WORD(word) int(word)
+#elif ELEMENT == ELEMENT_F32
+#define ELEMENT_BYTES 4
+#define Element float
+#define Vector2 vec2
+#define Vector4 vec4
+#define LARGEST uintBitsToFloat(0x7f800000u)
+#define SMALLEST uintBitsToFloat(0xff800000u)
+#define WORD_OF(value) floatBitsToUint(value)
+#define OF_WORD(word) uintBitsToFloat(word)
+#elif ELEMENT == ELEMENT_U64
+#define ELEMENT_BYTES 8
+#define Element uint64_t
+#define Vector2 u64vec2
+#define Vector4 u64vec4
+#define LARGEST 0xffffffffffffffffUL
+#define SMALLEST 0UL
+#define WORDS_OF(value) unpackUint2x32(value)
+#define OF_WORDS(words) packUint2x32(words)
+#elif ELEMENT == ELEMENT_I64
+#define ELEMENT_BYTES 8
+#define Element int64_t
+#define Vector2 i64vec2
+#define Vector4 i64vec4
+#define LARGEST 0x7fffffffffffffffL
+#define SMALLEST (-0x7fffffffffffffffL - 1L)
+#define WORDS_OF(value) unpackUint2x32(uint64_t(value))
+#define OF_WORDS(words) int64_t(packUint2x32(words))
+#elif ELEMENT == ELEMENT_F64
+#define ELEMENT_BYTES 8
+#define Element double
+#define Vector2 dvec2
+#define Vector4 dvec4
+#define LARGEST packDouble2x32(uvec2(0u, 0x7ff00000u))
+#define SMALLEST packDouble2x32(uvec2(0u, 0xfff00000u))
+#define WORDS_OF(value) unpackDouble2x32(value)
+#define OF_WORDS(words) packDouble2x32(words)
 #endif
 
 #if LANES == 1
+#define Vector Element
 #define LANE(vector, i) (vector)
 #else
 #define LANE(vector, i) (vector)[i]
+#if LANES == 2
+#define Vector Vector2
+#else
+#define Vector Vector4
+#endif
 #endif
 
-layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES * LANES) restrict readonly buffer InputVectors {
+#if ELEMENT_BYTES == 4
+uint element_word(const Element value) {
+    return WORD_OF(value);
+}
+
+Element element_of_word(const uint word) {
+    return OF_WORD(word);
+}
+
+uvec2 element_words(const Element value) {
+    return uvec2(WORD_OF(value), 0u);
+}
+
+Element element_of_words(const uvec2 words) {
+    return OF_WORD(words.x);
+}
+#else
+uvec2 element_words(const Element value) {
+    return WORDS_OF(value);
+}
+
+Element element_of_words(const uvec2 words) {
+    return OF_WORDS(words);
+}
+#endif
+
+// In place, the two are the same memory.
+#if defined(IN_PLACE) && IN_PLACE
+#define UNSHARED
+#else
+#define UNSHARED restrict
+#endif
+
+layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES * LANES) UNSHARED readonly buffer InputVectors {
     Vector at[];
 };
-layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES * LANES) restrict writeonly buffer OutputVectors {
+layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES * LANES) UNSHARED writeonly buffer OutputVectors {
     Vector at[];
 };

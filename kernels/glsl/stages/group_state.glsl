@@ -5,8 +5,8 @@
 // load_group(group): the word of a group. Nothing is done with it yet, as with load_state.
 // group_complete(word), group_total(word): whether all tiles of a full group have added theirs, and their sum.
 //
-// Bits 63..48 tiles that have added, 47..0 their sum, of which only the lower 32 bits count. For integer addition only:
-// other operators have no atomic. A sum cannot carry an epoch, so words have to be zero before a call. There are two banks
+// Bits 63..48 tiles that have added, 47..0 their sum, of which only the lower 32 bits count. For sums of 32-bit integers only:
+// no other operator and type has an atomic that counts beside it. A sum cannot carry an epoch, so words have to be zero before a call. There are two banks
 // of them: a call uses one and clears the other, which the call before has used (the host knows how much of it).
 
 const uint GROUP_TILES = 32u;
@@ -29,7 +29,7 @@ void clear_stale_groups() {
 
 void add_to_group(const uint tile, const Element total) {
     GroupStates groups = GroupStates(params.groups_address);
-    const uint64_t word = (uint64_t(1) << GROUP_COUNT_BIT) + uint64_t(total);
+    const uint64_t word = (uint64_t(1) << GROUP_COUNT_BIT) + uint64_t(element_word(total));
     atomicAdd(groups.at[params.bank * GROUP_WORDS + tile / GROUP_TILES], word, gl_ScopeDevice, gl_StorageSemanticsNone,
               gl_SemanticsRelaxed);
 }
@@ -45,5 +45,5 @@ bool group_complete(const uint64_t word) {
 }
 
 Element group_total(const uint64_t word) {
-    return Element(word);
+    return element_of_word(uint(word));
 }

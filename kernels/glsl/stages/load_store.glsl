@@ -12,6 +12,8 @@
 //   Source: CUB's BLOCK_LOAD_WARP_TRANSPOSE.
 // LOAD_LAYOUT_STRIPED: a subgroup owns BATCH_SIZE rows of SUBGROUP_SIZE successive vectors, an invocation one vector of each
 //   row. Nothing is exchanged; the subgroup scan has to go row by row instead. Shared bytes: 0.
+//
+// In place: every vector is stored by the invocation that has loaded it, behind its load.
 
 const uint TILE_VECTORS = WORKGROUP_SIZE * BATCH_SIZE;
 
@@ -171,11 +173,13 @@ void load_tile(const uint tile, out Vector items[BATCH_SIZE]) {
     }
 }
 
-// Combines prefix with each of the items.
+// Combines what comes before with each of the items, and makes of them what is written.
 void add_prefix(inout Vector items[BATCH_SIZE], const Element prefix) {
+    const Element before = what_comes_first(prefix);
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        vector_add(items[k], prefix);
+        vector_add(items[k], before);
     }
+    make_exclusive(items, before);
 }
 
 // Stores prefix combined with each of the items.
@@ -186,4 +190,10 @@ void store_tile(const uint tile, inout Vector items[BATCH_SIZE], const Element p
     } else {
         store_partial_tile(tile, items);
     }
+}
+
+// Stores the only element that a reduction writes. Called by one invocation.
+void store_total(const Element total) {
+    OutputVectors target = tile_target(0u);
+    LANE(target.at[0], 0) = total;
 }

@@ -1,6 +1,7 @@
 // Stage: lookback. Publishes the total of the tile and finds the total of all tiles before it.
 //
 // publish_total(tile, total): called by all invocations; total counts in the first one.
+// passes_prefixes_on(): whether a lookback finds its end because tiles before it have looked back.
 // lookback(tile): called by all invocations.
 // tile_prefix(): the total of all tiles before this one. Valid in all invocations after the next barrier; called by whole
 //   subgroups.

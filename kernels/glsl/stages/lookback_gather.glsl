@@ -14,6 +14,10 @@ void publish_total(const uint tile, const Element total) {
     }
 }
 
+bool passes_prefixes_on() {
+    return false;
+}
+
 void lookback(const uint tile) {
 #if LOOKBACK == LOOKBACK_TWO_LEVEL
     const uint first_own = tile / GROUP_TILES * GROUP_TILES;

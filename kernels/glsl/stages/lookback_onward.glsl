@@ -25,7 +25,7 @@ Element find_prefix_onward(const uint tile) {
     Element share = identity();
     while (subgroupAny(next_tile < tile || next_group < group)) {
         // Both loads are under way together: one hop, not two.
-        StateWord tile_word = StateWord(0);
+        StateWord tile_word = no_word();
         uint64_t group_word = uint64_t(0);
         if (next_tile < tile) {
             tile_word = load_state(next_tile);

@@ -16,6 +16,10 @@ void publish_total(const uint tile, const Element total) {
     }
 }
 
+bool passes_prefixes_on() {
+    return true;
+}
+
 void lookback(const uint tile) {
     if (gl_SubgroupID == 0) {
         Element prefix = identity();

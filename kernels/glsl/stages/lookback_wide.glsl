@@ -28,7 +28,7 @@ Element find_prefix(const uint tile) {
         while (blocked) {
             StateWord words[LOOKBACK_WIDTH];
             [[unroll]] for (uint row = 0u; row < LOOKBACK_WIDTH; ++row) {
-                words[row] = StateWord(0);
+                words[row] = no_word();
                 const uint place = row * SUBGROUP_SIZE + lane;
                 // What an inclusive prefix further on makes superfluous is not looked at again.
                 if (states[row] == INVALID && place >= last_inclusive) {

@@ -1,32 +1,84 @@
 // Stage: operator. The associative operator and its subgroup forms; the left operand is always the earlier one.
-// Offers: identity(), combine(a, b), subgroup_reduce(x), subgroup_exclusive_scan(x), subgroup_scan_of(x, total).
+// Offers: identity(), combine(a, b), subgroup_reduce(x), subgroup_exclusive_scan(x), subgroup_before(inclusive, x),
+// subgroup_scan_of(x, total).
+//
+// An operator is one entry here: its identity for every type, how it combines, and its subgroup operations. min and max of
+// infinities are infinities; with a NaN among the elements results are undefined, as in GLSL.
 
 #if OPERATOR == OPERATOR_ADD
+#define IDENTITY Element(0)
+#define COMBINED(earlier, later) (earlier) + (later)
+#define SUBGROUP_REDUCE subgroupAdd
+#define SUBGROUP_EXCLUSIVE subgroupExclusiveAdd
+#define SUBGROUP_INCLUSIVE subgroupInclusiveAdd
+#elif OPERATOR == OPERATOR_MIN
+#define IDENTITY Element(LARGEST)
+#define COMBINED(earlier, later) min(earlier, later)
+#define SUBGROUP_REDUCE subgroupMin
+#define SUBGROUP_EXCLUSIVE subgroupExclusiveMin
+#define SUBGROUP_INCLUSIVE subgroupInclusiveMin
+#elif OPERATOR == OPERATOR_MAX
+#define IDENTITY Element(SMALLEST)
+#define COMBINED(earlier, later) max(earlier, later)
+#define SUBGROUP_REDUCE subgroupMax
+#define SUBGROUP_EXCLUSIVE subgroupExclusiveMax
+#define SUBGROUP_INCLUSIVE subgroupInclusiveMax
+#elif OPERATOR == OPERATOR_MUL
+#define IDENTITY Element(1)
+#define COMBINED(earlier, later) (earlier) * (later)
+#define SUBGROUP_REDUCE subgroupMul
+#define SUBGROUP_EXCLUSIVE subgroupExclusiveMul
+#define SUBGROUP_INCLUSIVE subgroupInclusiveMul
+#elif OPERATOR == OPERATOR_AND
+#define IDENTITY (~Element(0))
+#define COMBINED(earlier, later) (earlier) & (later)
+#define SUBGROUP_REDUCE subgroupAnd
+#define SUBGROUP_EXCLUSIVE subgroupExclusiveAnd
+#define SUBGROUP_INCLUSIVE subgroupInclusiveAnd
+#elif OPERATOR == OPERATOR_OR
+#define IDENTITY Element(0)
+#define COMBINED(earlier, later) (earlier) | (later)
+#define SUBGROUP_REDUCE subgroupOr
+#define SUBGROUP_EXCLUSIVE subgroupExclusiveOr
+#define SUBGROUP_INCLUSIVE subgroupInclusiveOr
+#elif OPERATOR == OPERATOR_XOR
+#define IDENTITY Element(0)
+#define COMBINED(earlier, later) (earlier) ^ (later)
+#define SUBGROUP_REDUCE subgroupXor
+#define SUBGROUP_EXCLUSIVE subgroupExclusiveXor
+#define SUBGROUP_INCLUSIVE subgroupInclusiveXor
+#endif
+
 Element identity() {
-    return Element(0);
+    return IDENTITY;
 }
 
 Element combine(const Element earlier, const Element later) {
-    return earlier + later;
+    return COMBINED(earlier, later);
 }
 
 Element subgroup_reduce(const Element x) {
-    return subgroupAdd(x);
+    return SUBGROUP_REDUCE(x);
 }
 
 Element subgroup_exclusive_scan(const Element x) {
-    return subgroupExclusiveAdd(x);
+    return SUBGROUP_EXCLUSIVE(x);
 }
 
 // What comes before an invocation in its subgroup, from the inclusive scan of x and x.
 Element subgroup_before(const Element inclusive, const Element x) {
+#if OPERATOR == OPERATOR_ADD && ELEMENT != ELEMENT_F32 && ELEMENT != ELEMENT_F64
+    // Nothing is lost, and a difference is cheaper than another shuffle.
     return inclusive - x;
+#else
+    const Element before = subgroupShuffleUp(inclusive, 1u);
+    return gl_SubgroupInvocationID == 0 ? identity() : before;
+#endif
 }
 
 // The exclusive scan, and the total of the subgroup in all its invocations, for the price of one scan.
 Element subgroup_scan_of(const Element x, out Element total) {
-    const Element inclusive = subgroupInclusiveAdd(x);
+    const Element inclusive = SUBGROUP_INCLUSIVE(x);
     total = subgroupShuffle(inclusive, SUBGROUP_SIZE - 1u);
     return subgroup_before(inclusive, x);
 }
-#endif

@@ -11,9 +11,25 @@
 // when the slowest is in round r - 1 at least; it then arrives for round r + 2 at most: r - 1, r, r + 1, r + 2.
 const uint SLOTS = 4u;
 
-shared Element shared_totals[SLOTS][SUBGROUPS];
+// Atomics are for words, so that elements are one or two of them: flags keep the two together.
+#if ELEMENT_BYTES == 4
+#define SharedElement uint
+#define READ_ELEMENT(variable) element_of_word(READ(variable))
+#define WRITE_ELEMENT(variable, value) WRITE(variable, element_word(value))
+#else
+struct SharedElement {
+    uint low;
+    uint high;
+};
+#define READ_ELEMENT(variable) element_of_words(uvec2(READ(variable.low), READ(variable.high)))
+#define WRITE_ELEMENT(variable, value) \
+    WRITE(variable.low, element_words(value).x); \
+    WRITE(variable.high, element_words(value).y)
+#endif
+
+shared SharedElement shared_totals[SLOTS][SUBGROUPS];
 shared uint shared_arrived[SLOTS];       // subgroups that have arrived, over all rounds of the slot
-shared Element shared_prefix[SLOTS];
+shared SharedElement shared_prefix[SLOTS];
 shared uint shared_prefix_round[SLOTS];  // the round that the prefix belongs to
 shared uint shared_next_tile[SLOTS];
 shared uint shared_next_round[SLOTS];    // the round that the tile belongs to
@@ -37,7 +53,7 @@ Element combine_totals(const uint round, const uint count) {
     Element total = identity();
     [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
         const uint subgroup = first + gl_SubgroupInvocationID;
-        const Element other = READ(shared_totals[round % SLOTS][min(subgroup, SUBGROUPS - 1u)]);
+        const Element other = READ_ELEMENT(shared_totals[round % SLOTS][min(subgroup, SUBGROUPS - 1u)]);
         total = combine(total, subgroup_reduce(subgroup < count ? other : identity()));
     }
     return total;
@@ -71,7 +87,7 @@ uint give_total(const uint round, const Element total) {
     const uint slot = round % SLOTS;
     uint arrived = 0u;
     if (gl_SubgroupInvocationID == 0) {
-        WRITE(shared_totals[slot][gl_SubgroupID], total);
+        WRITE_ELEMENT(shared_totals[slot][gl_SubgroupID], total);
         arrived = 1u + atomicAdd(shared_arrived[slot], 1u, gl_ScopeWorkgroup, gl_StorageSemanticsShared, ACQUIRE_RELEASE);
     }
     // What the first invocation has acquired, all may read.
@@ -111,13 +127,13 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
     if (gl_SubgroupID == 0) {
         prefix = find_prefix_onward(tile);
         if (gl_SubgroupInvocationID == 0) {
-            WRITE(shared_prefix[slot], prefix);
+            WRITE_ELEMENT(shared_prefix[slot], prefix);
             RAISE_FLAG(shared_prefix_round[slot], round);
         }
     } else {
         while (subgroupAny(READ_FLAG(shared_prefix_round[slot]) != round)) {
         }
-        prefix = READ(shared_prefix[slot]);
+        prefix = READ_ELEMENT(shared_prefix[slot]);
     }
     return prefix;
 }

@@ -20,12 +20,13 @@ Element tail_total(const uint tile) {
 }
 
 void scan_tail(const uint tile, const Element prefix) {
-    Element running = prefix;
+    Element running = what_comes_first(prefix);
     [[dont_unroll]] for (uint row = 0u; row < BATCH_SIZE; ++row) {
         Vector items = load_vector(tile_source(tile), tail_vector(row), elements_left(tile));
         Element row_total;
         const Element before = subgroup_scan_of(vector_scan(items), row_total);
         vector_add(items, combine(running, before));
+        make_row_exclusive(items, running);
         store_vector(tile_target(tile), tail_vector(row), elements_left(tile), items);
         running = combine(running, row_total);
     }

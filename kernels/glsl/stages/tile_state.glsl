@@ -4,8 +4,9 @@
 // publish(tile, state, value): one invocation publishes.
 // load_state(tile): the word of a tile. Nothing is done with it yet, so that several loads can be under way together.
 // word_state(word), word_value(word): the state in it and, unless that is INVALID, its value.
+// no_word(): some word, for places where nothing is loaded.
 //
-// State and value share one word, so relaxed atomics are enough: whoever sees the state sees the value (thesis 4.6,
+// State and value share one word (or each of several words has the state), so relaxed atomics are enough: whoever sees the state sees the value (thesis 4.6,
 // one-field descriptor). No fence is needed on the lookback path, because nothing else is passed between workgroups.
 // Loads are atomic and volatile: others could be hoisted out of a polling loop.
 // STATE_STRIDE: words from one state to the next, 1 being the densest.
@@ -20,7 +21,15 @@ const uint INCLUSIVE = 2u;  // the value is the total of the tile and of all bef
 #include "tile_state_word64.glsl"
 #elif TILE_STATE == TILE_STATE_PACKED
 #include "tile_state_packed.glsl"
+#else
+#include "tile_state_split.glsl"
 #endif
+
+#if TILE_STATE != TILE_STATE_SPLIT
+
+StateWord no_word() {
+    return StateWord(0);
+}
 
 void publish(const uint tile, const uint state, const Element value) {
     TileStates states = TileStates(params.states_address);
@@ -32,3 +41,5 @@ StateWord load_state(const uint tile) {
     TileStates states = TileStates(params.states_address);
     return atomicLoad(states.at[tile * STATE_STRIDE], gl_ScopeDevice, gl_StorageSemanticsNone, POLLED);
 }
+
+#endif

@@ -11,4 +11,5 @@ layout(push_constant) uniform Params {
     uint ticket_base;  // value of the ticket before this call
     uint bank;         // which of the two banks of group words this call uses
     uint stale_groups; // words of the other bank that an earlier call has left
+    INITIAL_WORDS
 } params;

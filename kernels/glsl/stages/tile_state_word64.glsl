@@ -16,7 +16,7 @@ layout(buffer_reference, std430, buffer_reference_align = 8) buffer TileStates {
 };
 
 StateWord state_word(const uint state, const Element value) {
-    return (uint64_t(value) << 32) | uint64_t((params.epoch << 2) | state);
+    return (uint64_t(element_word(value)) << 32) | uint64_t((params.epoch << 2) | state);
 }
 
 uint word_state(const StateWord word) {
@@ -25,5 +25,5 @@ uint word_state(const StateWord word) {
 }
 
 Element word_value(const StateWord word) {
-    return Element(word >> 32);
+    return element_of_word(uint(word >> 32));
 }

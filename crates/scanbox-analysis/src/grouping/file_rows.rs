@@ -17,8 +17,8 @@ const OWN_BENCHMARK: &str = "scanbox (benchmark)";
 /// Scans of other implementations by device and problem, then size.
 pub(super) type Baselines = BTreeMap<(DeviceIdentity, Problem), BTreeMap<u64, Baseline>>;
 
-/// The rows of one file, taken one by one. Several files can be read at the same time; [`super::Builder::add_rows`] puts them
-/// together.
+/// The rows of one file, taken one by one. Several files can be read at the same time;
+/// [`super::Builder::add_rows`] puts them together.
 #[derive(Debug)]
 pub struct FileRows {
     pub(super) name: String,
@@ -103,8 +103,7 @@ impl FileRows {
                 Some(rows) => *rows += 1,
                 None => drop(self.other_subjects.insert(subject.to_owned(), 1)),
             }
-            self.note_baseline(record);
-            return Ok(());
+            return self.note_baseline(record);
         }
         let config = self.labels.intern_row(record).map_err(|(column, reason)| AnalysisError::Label {
             source_name: self.name.clone(),
@@ -112,7 +111,7 @@ impl FileRows {
             column,
             reason,
         })?;
-        let problem = Problem::of_record(record, Problem::of_config(&self.labels.configs[config as usize].0));
+        let problem = self.problem_of(record)?;
         if self.groups.get(self.last).is_none_or(|group| !group.holds(record, problem)) {
             let found = self.groups.iter().position(|group| group.holds(record, problem));
             self.last = found.unwrap_or(self.groups.len());
@@ -125,17 +124,27 @@ impl FileRows {
     }
 
     /// Keeps the throughput of a scan of another implementation.
-    fn note_baseline(&mut self, record: &Record) {
+    fn note_baseline(&mut self, record: &Record) -> Result<(), AnalysisError> {
         let is_scan =
             record.selection.contains(&Selection::Baseline) && !record.selection.contains(&Selection::Copy);
         let gbps = record.throughput_gbps(self.clock).filter(|_| is_scan && record.cache == Some(Cache::Hot));
         if let Some(gbps) = gbps {
             let device = DeviceIdentity { name: record.device.clone(), uuid: record.device_uuid.clone() };
-            let problem = Problem::of_record(record, Problem::default());
+            let problem = self.problem_of(record)?;
             let baseline = Baseline { subject: record.subject.clone(), gbps };
             let of_device = self.baselines.entry((device, problem)).or_default();
             keep_fastest(of_device, record.n_elements, &baseline);
         }
+        Ok(())
+    }
+
+    fn problem_of(&self, record: &Record) -> Result<Problem, AnalysisError> {
+        Problem::of_row(record).map_err(|reason| AnalysisError::Label {
+            source_name: self.name.clone(),
+            row: self.rows,
+            column: "op",
+            reason,
+        })
     }
 }
 

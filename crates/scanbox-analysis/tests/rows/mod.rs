@@ -9,6 +9,7 @@ use scanbox_analysis::table::Tables;
 use scanbox_analysis::warning::Warning;
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceKind;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::{Clock, Record, SCHEMA, Status, TimeStats};
 
 /// Kernels in the fixed order of parameters.
@@ -69,7 +70,14 @@ pub fn on(mut record: Record, device: &str) -> Record {
 
 /// A file without metadata.
 pub fn source(records: &[Record]) -> Source<'_> {
-    Source { name: "x.csv", records, planned: None, kind: Some(DeviceKind::Hardware), copy_gbps: None }
+    Source {
+        name: "x.csv",
+        records,
+        planned: None,
+        problem: Problem::default(),
+        kind: Some(DeviceKind::Hardware),
+        copy_gbps: None,
+    }
 }
 
 pub fn tables_of(sources: &[Source<'_>], runs: Runs) -> (Tables, Vec<Warning>) {

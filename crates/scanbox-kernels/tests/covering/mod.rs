@@ -9,6 +9,7 @@ use scanbox_model::config::{
     SubgroupScan, TileOrder, TileState, VectorWidth,
 };
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::Problem;
 
 /// Parameters of a config.
 pub const PARAMETERS: usize = 17;
@@ -101,7 +102,7 @@ impl Numbers {
             [&counts[..STAGES], &counts[STAGES..]].map(|counts| counts.iter().product::<usize>());
         let runs = |values| {
             let config = self.config(values);
-            catalog::legal(&config, 1, device).is_ok() && keep(&config)
+            catalog::legal(&config, &Problem::default(), 1, device).is_ok() && keep(&config)
         };
         let mut found = Vec::new();
         let mut numbers = 0;
@@ -111,7 +112,7 @@ impl Numbers {
             let mut goes = false;
             for state in 0..counts[STAGES + 3] {
                 values[STAGES + 3] = state;
-                goes |= catalog::legal(&self.config(values), 1, device).is_ok();
+                goes |= catalog::legal(&self.config(values), &Problem::default(), 1, device).is_ok();
             }
             let mut left = if goes { each } else { 0 };
             for _ in 0..all_numbers {

@@ -30,7 +30,7 @@ impl Push {
             if matches!(binding, Binding::Input | Binding::Output) {
                 push.data.push((*binding, push.length));
             }
-            push.append(&memory.address(*binding, plan.result)?.to_ne_bytes(), plan)?;
+            push.append(&memory.address(*binding, plan)?.to_ne_bytes(), plan)?;
         }
         for &word in &pass.words {
             let value = match word {

@@ -171,6 +171,8 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
             .unwrap_or(0),
         buffer_addresses: features.v12.buffer_device_address == vk::TRUE,
         int64_atomics: features.int64_atomics(),
+        int64_elements: features.int64_elements(),
+        float64_elements: features.v10.shader_float64 == vk::TRUE,
         uniform_control_flow: uniform_control_flow.shader_subgroup_uniform_control_flow == vk::TRUE,
         timestamp_period_ns: limits.timestamp_period,
         timestamp_valid_bits: queue_family.map_or(0, |family| families[family].timestamp_valid_bits),
@@ -289,12 +291,18 @@ impl Features {
         self.v10.shader_int64 == vk::TRUE && self.v12.shader_buffer_int64_atomics == vk::TRUE
     }
 
+    fn int64_elements(&self) -> bool {
+        self.v10.shader_int64 == vk::TRUE && self.v12.shader_subgroup_extended_types == vk::TRUE
+    }
+
     /// What is enabled on a device that misses nothing.
-    fn to_enable(int64_atomics: bool) -> Self {
+    fn to_enable(profile: &DeviceProfile) -> Self {
         let mut features = Self::default();
         features.required().into_iter().for_each(|(feature, _)| *feature = vk::TRUE);
-        features.v10.shader_int64 = vk::Bool32::from(int64_atomics);
-        features.v12.shader_buffer_int64_atomics = vk::Bool32::from(int64_atomics);
+        features.v10.shader_int64 = vk::Bool32::from(profile.int64_atomics || profile.int64_elements);
+        features.v10.shader_float64 = vk::Bool32::from(profile.float64_elements);
+        features.v12.shader_buffer_int64_atomics = vk::Bool32::from(profile.int64_atomics);
+        features.v12.shader_subgroup_extended_types = vk::Bool32::from(profile.int64_elements);
         features
     }
 }
@@ -341,7 +349,7 @@ impl Gpu {
     /// Creates the logical device of a candidate without problems.
     pub fn new(instance: Instance, candidate: &Candidate) -> Result<Arc<Self>, VulkanError> {
         let Candidate { raw: physical, queue_family, limits, listed } = candidate;
-        let mut features = Features::to_enable(listed.profile.int64_atomics);
+        let mut features = Features::to_enable(&listed.profile);
         let mut statistics_feature = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default()
             .pipeline_executable_info(true);
         let queues =

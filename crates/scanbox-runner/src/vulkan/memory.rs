@@ -8,8 +8,11 @@ use std::time::Duration;
 use ash::vk;
 use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme};
 use gpu_allocator::{AllocationError, MemoryLocation};
-use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS};
-use scanbox_kernels::reference::{Input, scan_in_place};
+use scanbox_kernels::catalog::REPORT_WORDS;
+use scanbox_kernels::input::Input;
+use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan};
+use scanbox_kernels::reference::Reference;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 
 use super::commands::Commands;
@@ -18,10 +21,9 @@ use super::failed;
 use crate::backend::{Failure, cold_slots};
 
 const WORD_BYTES: u64 = 4;
-/// The widest access of a kernel is one vector of four words; buffers end on such a boundary.
-const VECTOR_BYTES: u64 = 16;
-/// Elements that are made and sent at a time: enough to hide what a submission costs, and far below any n that is
-/// large.
+/// The widest access of a kernel is one vector of four elements of 8 bytes; buffers end on such a boundary.
+const VECTOR_BYTES: u64 = 32;
+/// Words that are made and sent at a time: enough to hide what a submission costs, and far below any input that is large.
 const CHUNK: usize = 1 << 22;
 /// Slots of cold buffers begin where a new allocation would: on a boundary of any cache line.
 const SLOT_ALIGNMENT: u64 = 256;
@@ -145,9 +147,10 @@ pub(super) struct Memory {
     staging: Vec<Slot>,
 }
 
-/// The buffers that grow with n, and what is in them.
+/// The buffers that grow with the input, and what is in them.
 struct Large {
-    n: u64,
+    /// Bytes of an input that they have room for.
+    bytes: u64,
     input: Buffer,
     output: Buffer,
     reference: Buffer,
@@ -157,10 +160,11 @@ struct Large {
 /// What input and reference hold.
 #[derive(Debug, Clone, Copy)]
 struct Loaded {
+    problem: Problem,
     input: Input,
     n: u64,
-    /// The last element of the reference: the sum of all.
-    total: u32,
+    /// The answer so far.
+    reference: Reference,
 }
 
 /// Room for one chunk of the input and of the reference.
@@ -170,10 +174,8 @@ struct Slot {
     pending: bool,
 }
 
-/// Words of the report: mismatches, first mismatching index.
-pub(super) const REPORT_WORDS: u64 = 2;
-/// Words of the readback: the report, then an expected word and the one that was there.
-const READBACK_WORDS: u64 = REPORT_WORDS + 2;
+/// Words of the readback: the report, then an expected element and the one that was there, of two words each.
+const READBACK_WORDS: u64 = REPORT_WORDS + 4;
 
 impl Memory {
     pub fn new(gpu: &Arc<Gpu>) -> Result<Self, Failure> {
@@ -195,12 +197,21 @@ impl Memory {
         self.large.as_ref().and_then(|large| large.loaded).map_or(0, |loaded| loaded.n)
     }
 
-    /// The buffer that a binding names, and the offset in it.
-    fn resolve(&self, binding: Binding, result: Expected) -> Result<(&Buffer, u64), Failure> {
+    /// What is loaded, if it is for this problem.
+    pub fn input_of(&self, problem: &Problem) -> Option<Input> {
+        let loaded = self.large.as_ref().and_then(|large| large.loaded)?;
+        (loaded.problem == *problem).then_some(loaded.input)
+    }
+
+    /// The buffer that a binding of a plan names, and the offset in it.
+    fn resolve(&self, binding: Binding, plan: &Plan) -> Result<(&Buffer, u64), Failure> {
         let missing = |what| Failure::new(Status::RuntimeError, format!("the plan needs {what}"));
         let large = || self.large.as_ref().ok_or_else(|| missing("an input, and none is loaded"));
-        Ok(match (binding, result) {
+        Ok(match (binding, plan.result) {
             (Binding::Input, _) | (Binding::Expected, Expected::Copy) => (&large()?.input, 0),
+            (Binding::Expected, Expected::Total) => {
+                (&large()?.reference, (plan.n - 1) * plan.problem.element_bytes())
+            }
             (Binding::Reference, _) | (Binding::Expected, Expected::Scan) => (&large()?.reference, 0),
             (Binding::Output, _) => (&large()?.output, 0),
             (Binding::Report, _) => (&self.report, 0),
@@ -212,8 +223,8 @@ impl Memory {
     }
 
     /// The address of what a binding names.
-    pub fn address(&self, binding: Binding, result: Expected) -> Result<vk::DeviceAddress, Failure> {
-        self.resolve(binding, result).map(|(buffer, offset)| buffer.address() + offset)
+    pub fn address(&self, binding: Binding, plan: &Plan) -> Result<vk::DeviceAddress, Failure> {
+        self.resolve(binding, plan).map(|(buffer, offset)| buffer.address() + offset)
     }
 
     /// Sees to `bytes` of scratch memory. Returns whether the memory is new, so that its content is unknown.
@@ -244,43 +255,48 @@ impl Memory {
 
     /// What was copied to the readback buffer.
     pub fn read_back(&mut self) -> [u32; READBACK_WORDS as usize] {
-        self.readback.words().try_into().expect("the readback buffer has exactly these words")
+        *self.readback.words().first_chunk().expect("the readback buffer has at least these words")
     }
 
-    /// The buffers that a wrong element is looked up in: what belongs there, and the output.
-    pub fn expected_and_output(&self, result: Expected) -> Result<(&Buffer, &Buffer), Failure> {
-        let (expected, _) = self.resolve(Binding::Expected, result)?;
-        let (output, _) = self.resolve(Binding::Output, result)?;
-        Ok((expected, output))
+    /// The buffers that a wrong element is looked up in, with offsets: what belongs there, and the output.
+    pub fn expected_and_output(&self, plan: &Plan) -> Result<[(&Buffer, u64); 2], Failure> {
+        Ok([self.resolve(Binding::Expected, plan)?, self.resolve(Binding::Output, plan)?])
     }
 
-    /// Fills input and reference with the first `n` elements, as far as they are not there yet.
-    pub fn load(&mut self, input: &Input, n: u64, limit: Duration) -> Result<(), Failure> {
+    /// Input and output, of plans that work in place.
+    pub fn input_and_output(&self) -> Option<(&Buffer, &Buffer)> {
+        self.large.as_ref().map(|large| (&large.input, &large.output))
+    }
+
+    /// Fills input and reference of a problem with the first `n` elements, as far as they are not there yet.
+    pub fn load(&mut self, problem: &Problem, input: &Input, n: u64, limit: Duration) -> Result<(), Failure> {
         // Chunks may be on their way still, if an earlier load failed.
         self.staging.iter_mut().try_for_each(|slot| slot.wait(limit))?;
-        if self.large.as_ref().is_none_or(|large| large.n < n) {
+        // A size that overflows is refused like any other that is too large.
+        let bytes = n.saturating_mul(problem.element_bytes());
+        if self.large.as_ref().is_none_or(|large| large.bytes < bytes) {
             // The old ones go first: both together may not fit.
             self.cold = None;
             self.large = None;
-            self.large = Some(Large::new(&self.gpu, n)?);
+            self.large = Some(Large::new(&self.gpu, bytes)?);
         }
         while self.staging.len() < SLOTS {
             self.staging.push(Slot::new(&self.gpu)?);
         }
         let Self { large: Some(large), staging, .. } = self else { unreachable!("it was just made") };
         let before = large.loaded;
-        large.fill(input, n, staging, limit)?;
-        if before.is_none_or(|before| before.input != *input) {
+        large.fill(problem, input, n, staging, limit)?;
+        if before.is_none_or(|before| (before.problem, before.input) != (*problem, *input)) {
             // Its inputs are copies of another one.
             self.cold = None;
         }
         Ok(())
     }
 
-    /// Sees to the buffers that cold calls of `n` elements rotate over. The first pair are the ordinary input and output;
-    /// the others begin as copies of them.
-    pub fn reserve_cold(&mut self, n: u64, limit: Duration) -> Result<(), Failure> {
-        if self.cold.as_ref().is_some_and(|cold| cold.n == n) {
+    /// Sees to the buffers that cold calls on this many bytes of input rotate over. The first pair are the ordinary input and
+    /// output; the others begin as copies of them.
+    pub fn reserve_cold(&mut self, bytes: u64, limit: Duration) -> Result<(), Failure> {
+        if self.cold.as_ref().is_some_and(|cold| cold.bytes == bytes) {
             return Ok(());
         }
         // The old ones go first: both together may not fit.
@@ -288,7 +304,7 @@ impl Memory {
         let (Some(large), Some(slot)) = (&self.large, self.staging.first_mut()) else {
             return Err(Failure::new(Status::RuntimeError, "a cold call needs an input, and none is loaded"));
         };
-        let cold = self.cold.insert(Cold::new(&self.gpu, n)?);
+        let cold = self.cold.insert(Cold::new(&self.gpu, bytes)?);
         cold.fill(&large.input, slot, limit)
     }
 
@@ -309,7 +325,8 @@ impl Memory {
 
 /// Input and output buffers beside the ordinary ones: together they exceed any cache.
 struct Cold {
-    n: u64,
+    /// Of an input.
+    bytes: u64,
     /// Pairs, the ordinary one included.
     slots: u64,
     /// The pair of the next call. It is not the first of each sample: a sample of small calls ends before all slots had
@@ -322,11 +339,11 @@ struct Cold {
 }
 
 impl Cold {
-    fn new(gpu: &Arc<Gpu>, n: u64) -> Result<Self, Failure> {
-        let slots = cold_slots(n, WORD_BYTES);
-        let stride = (n * WORD_BYTES).next_multiple_of(SLOT_ALIGNMENT);
+    fn new(gpu: &Arc<Gpu>, bytes: u64) -> Result<Self, Failure> {
+        let slots = cold_slots(bytes);
+        let stride = bytes.next_multiple_of(SLOT_ALIGNMENT);
         let new = |name| Buffer::new(gpu, name, stride.saturating_mul(slots - 1), MemoryLocation::GpuOnly);
-        Ok(Self { n, slots, next: 0, stride, inputs: new("cold input")?, outputs: new("cold output")? })
+        Ok(Self { bytes, slots, next: 0, stride, inputs: new("cold input")?, outputs: new("cold output")? })
     }
 
     /// Copies the input into every slot.
@@ -334,7 +351,7 @@ impl Cold {
         slot.wait(limit)?;
         let mut recorder = slot.commands.begin()?;
         for other in 0..self.slots - 1 {
-            recorder.copy((input, 0), (&self.inputs, other * self.stride), self.n * WORD_BYTES);
+            recorder.copy((input, 0), (&self.inputs, other * self.stride), self.bytes);
         }
         // The first write to memory may cost more than any other.
         recorder.fill(&self.outputs, 0, 0);
@@ -345,40 +362,46 @@ impl Cold {
 }
 
 impl Large {
-    fn new(gpu: &Arc<Gpu>, n: u64) -> Result<Self, Failure> {
-        // A size that overflows is refused like any other that is too large.
-        let new = |name, words: u64| {
-            Buffer::new(gpu, name, words.max(1).saturating_mul(WORD_BYTES), MemoryLocation::GpuOnly)
-        };
+    /// Buffers for inputs of at most this many bytes.
+    fn new(gpu: &Arc<Gpu>, bytes: u64) -> Result<Self, Failure> {
+        let new = |name, bytes: u64| Buffer::new(gpu, name, bytes.max(WORD_BYTES), MemoryLocation::GpuOnly);
         Ok(Self {
-            n,
-            input: new("input", n)?,
-            output: new("output", n.saturating_add(GUARD_WORDS))?,
-            reference: new("reference", n)?,
+            bytes,
+            input: new("input", bytes)?,
+            output: new("output", bytes.saturating_add(GUARD_WORDS * WORD_BYTES))?,
+            reference: new("reference", bytes)?,
             loaded: None,
         })
     }
 
-    fn fill(&mut self, input: &Input, n: u64, staging: &mut [Slot], limit: Duration) -> Result<(), Failure> {
-        let (start, mut total) = match self.loaded.take() {
-            Some(loaded) if loaded.input == *input => {
+    fn fill(
+        &mut self,
+        problem: &Problem,
+        input: &Input,
+        n: u64,
+        staging: &mut [Slot],
+        limit: Duration,
+    ) -> Result<(), Failure> {
+        let (start, mut reference) = match self.loaded.take() {
+            Some(loaded) if (loaded.problem, loaded.input) == (*problem, *input) => {
                 if n <= loaded.n {
                     self.loaded = Some(loaded);
                     return Ok(());
                 }
-                (loaded.n, loaded.total)
+                (loaded.n, loaded.reference)
             }
-            _ => (0, 0),
+            _ => (0, Reference::new(*problem)),
         };
-        for (slot, first) in (0..staging.len()).cycle().zip((start..n).step_by(CHUNK)) {
+        let chunk = CHUNK as u64 * WORD_BYTES / problem.element_bytes();
+        for (slot, first) in (0..staging.len()).cycle().zip((start..n).step_by(chunk as usize)) {
             let slot = &mut staging[slot];
             slot.wait(limit)?;
-            let length = (n - first).min(CHUNK as u64);
-            total = slot.make(input, first, length as usize, total);
-            slot.send(first, length, &self.input, &self.reference)?;
+            let bytes = (n - first).min(chunk) * problem.element_bytes();
+            slot.make(problem, input, first, (bytes / WORD_BYTES) as usize, &mut reference);
+            slot.send(first * problem.element_bytes(), bytes, &self.input, &self.reference)?;
         }
         staging.iter_mut().try_for_each(|slot| slot.wait(limit))?;
-        self.loaded = Some(Loaded { input: *input, n, total });
+        self.loaded = Some(Loaded { problem: *problem, input: *input, n, reference });
         Ok(())
     }
 }
@@ -396,22 +419,28 @@ impl Slot {
         if std::mem::take(&mut self.pending) { self.commands.wait(limit) } else { Ok(()) }
     }
 
-    /// Makes `length` elements of the input and of its scan, from element `first`, before which the sum is `carry`.
-    /// Returns the sum after them.
-    fn make(&mut self, input: &Input, first: u64, length: usize, carry: u32) -> u32 {
+    /// Makes this many words of the input and of its answer, from element `first`, which the answer has come to.
+    fn make(
+        &mut self,
+        problem: &Problem,
+        input: &Input,
+        first: u64,
+        words: usize,
+        reference: &mut Reference,
+    ) {
         let (elements, scan) = self.buffer.words().split_at_mut(CHUNK);
-        let (elements, scan) = (&mut elements[..length], &mut scan[..length]);
-        input.fill(first, elements);
+        let (elements, scan) = (&mut elements[..words], &mut scan[..words]);
+        input.fill(problem, first, elements);
         scan.copy_from_slice(elements);
-        scan_in_place(scan, carry)
+        reference.scan(scan);
     }
 
-    /// Starts to copy them to their places.
-    fn send(&mut self, first: u64, length: u64, input: &Buffer, reference: &Buffer) -> Result<(), Failure> {
+    /// Starts to copy this many bytes of each to their places.
+    fn send(&mut self, first: u64, bytes: u64, input: &Buffer, reference: &Buffer) -> Result<(), Failure> {
         let mut recorder = self.commands.begin()?;
         for (half, target) in [(0, input), (1, reference)] {
             let from = half * CHUNK as u64 * WORD_BYTES;
-            recorder.copy((&self.buffer, from), (target, first * WORD_BYTES), length * WORD_BYTES);
+            recorder.copy((&self.buffer, from), (target, first), bytes);
         }
         // What is submitted next begins with a barrier that covers these copies.
         recorder.submit()?;

@@ -24,10 +24,11 @@ use std::time::Duration;
 use ash::vk;
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::{CompileError, Compiler};
+use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{Module, Plan, STATES_OFFSET};
-use scanbox_kernels::reference::Input;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::known_issues::KnownIssues;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Status};
 use scanbox_model::safe_devices::SafeDevices;
 
@@ -383,8 +384,8 @@ impl Backend for Vulkan {
         created
     }
 
-    fn load(&mut self, input: &Input, n: u64) -> Result<(), Failure> {
-        self.with(|session| session.memory.load(input, n, session.limit))
+    fn load(&mut self, problem: &Problem, input: &Input, n: u64) -> Result<(), Failure> {
+        self.with(|session| session.memory.load(problem, input, n, session.limit))
     }
 
     fn loaded_elements(&self) -> u64 {
@@ -460,6 +461,8 @@ mod tests {
             memory_bytes: 1 << 36,
             buffer_addresses: true,
             int64_atomics: true,
+            int64_elements: true,
+            float64_elements: true,
             timestamp_period_ns: 1.0,
             timestamp_valid_bits: 64,
             forced: Forced::default(),

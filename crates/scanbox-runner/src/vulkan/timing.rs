@@ -3,17 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use scanbox_kernels::catalog::{self, GUARD_WORD};
+use scanbox_kernels::catalog::{self, GUARD_WORD, REPORT_WORDS};
 use scanbox_kernels::plan::{Content, GUARD_WORDS, Plan};
+use scanbox_model::problem::Element;
 use scanbox_model::record::{Cache, Status};
 
 use super::call::Call;
 use super::commands::{Access, Commands, Recorder};
 use super::device::Gpu;
-use super::memory::{Memory, REPORT_WORDS};
+use super::memory::Memory;
 use super::pipeline::Pipelines;
 use super::timestamps::Timestamps;
-use crate::backend::{Comparison, Failure, Interval, Mismatch};
+use crate::backend::{Comparison, Error, Failure, Interval, Mismatch};
 use crate::ledger::{Ledger, Turn};
 
 /// Dispatches per submission at most, where samples can be divided among several: it bounds the memory of the command
@@ -54,17 +55,27 @@ impl Session {
     /// Poisons the output, runs `plan` once and compares every element.
     pub fn verify(&mut self, plan: &Plan, tamper: Tamper) -> Result<Comparison, Failure> {
         let mut call = self.prepare(plan)?;
-        let mut poison = self.helper(&catalog::poison(plan.n, plan.result, &self.gpu.profile))?;
-        let mut compare = self.helper(&catalog::compare(plan.n, plan.result, &self.gpu.profile))?;
+        // An input whose elements have one right answer is compared exactly, whatever rounds on others.
+        let exact =
+            self.memory.input_of(&plan.problem).is_some_and(|input| input.is_exact(&plan.problem, plan.n));
+        let error_bound = if exact { 0.0 } else { plan.error_bound };
+        let mut poison = self.helper(&catalog::poison(plan, &self.gpu.profile))?;
+        let mut compare = self.helper(&catalog::compare(plan, error_bound, &self.gpu.profile))?;
         let turn = call.turns(1, &mut self.ledger)[0];
 
         let Self { commands, memory, timestamps, .. } = self;
         let mut recorder = commands.begin()?;
         recorder.reset_queries(timestamps, 2);
-        recorder.update(memory.report(), 0, &[0, u32::MAX]);
+        recorder.update(memory.report(), 0, &[0, u32::MAX, 0]);
         adopt(&mut recorder, memory, &turn);
         recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         poison.record(&mut recorder, &Turn::NONE);
+        if let Some((input, output)) = memory.input_and_output().filter(|_| plan.in_place()) {
+            // What is not written then holds its input. The guard is poisoned all the same.
+            recorder.barrier(Access::COMPUTE, Access::TRANSFER);
+            recorder.copy((input, 0), (output, 0), plan.n * plan.problem.element_bytes());
+            recorder.barrier(Access::TRANSFER, Access::COMPUTE);
+        }
         recorder.timestamp(timestamps, 0);
         if tamper == Tamper::SkipCall {
             // The turn that was taken is for nothing: the tickets of the call stay where they are.
@@ -85,13 +96,20 @@ impl Session {
         recorder.submit()?;
         commands.wait(self.limit)?;
 
-        let [mismatches, first, ..] = memory.read_back();
+        let [mismatches, first, max_error, ..] = memory.read_back();
         let call = timestamps.intervals(2)?[0];
         let first = match mismatches {
             0 => None,
             _ => Some(self.look_up(u64::from(first), plan)?),
         };
-        Ok(Comparison { compared: plan.n + GUARD_WORDS, mismatches: u64::from(mismatches), first, call })
+        let max = f64::from(f32::from_bits(max_error));
+        Ok(Comparison {
+            compared: plan.outputs() + GUARD_WORDS,
+            mismatches: u64::from(mismatches),
+            first,
+            error: plan.problem.rounds().then_some(Error { max, bound: error_bound }),
+            call,
+        })
     }
 
     /// Takes samples of `calls` calls each, in as few submissions as is good.
@@ -104,7 +122,7 @@ impl Session {
     ) -> Result<Vec<Interval>, Failure> {
         let mut call = self.prepare(plan)?;
         if cache == Cache::Cold {
-            self.memory.reserve_cold(plan.n, self.limit)?;
+            self.memory.reserve_cold(plan.n * plan.problem.element_bytes(), self.limit)?;
         }
         let per_sample = (call.dispatches() * calls as usize).max(1);
         let per_submission = u32::try_from(MAX_DISPATCHES / per_sample).unwrap_or(u32::MAX).max(1);
@@ -168,7 +186,7 @@ impl Session {
             self.ledger.forget();
         }
         let clears = plan.scratch.content == Content::Anything;
-        let fill = clears.then(|| catalog::fill(plan.scratch.bytes, &self.gpu.profile));
+        let fill = clears.then(|| catalog::fill(plan, &self.gpu.profile));
         let plans = fill.iter().chain([plan]);
         Call::prepare(
             plans,
@@ -189,21 +207,35 @@ impl Session {
         )
     }
 
-    /// Reads what belongs at `index`, and what is there.
-    fn look_up(&mut self, index: u64, plan: &Plan) -> Result<Mismatch, Failure> {
+    /// Reads the element that belongs where word `word` is wrong, and the one that is there; behind the output, words.
+    fn look_up(&mut self, word: u64, plan: &Plan) -> Result<Mismatch, Failure> {
         let Self { commands, memory, limit, .. } = self;
-        let (expected, output) = memory.expected_and_output(plan.result)?;
+        let behind = word.checked_sub(plan.output_words());
+        let (element, index, offset) = match behind {
+            Some(past_end) => (Element::U32, plan.outputs() + past_end, word * WORD_BYTES),
+            None => {
+                let bytes = plan.problem.element_bytes();
+                let index = word * WORD_BYTES / bytes;
+                (plan.problem.element(), index, index * bytes)
+            }
+        };
+        let bytes = u64::from(element.bytes());
         let mut recorder = commands.begin()?;
-        let words = [expected, output].into_iter().zip(REPORT_WORDS..);
+        let places = memory.expected_and_output(plan)?.into_iter().zip([REPORT_WORDS, REPORT_WORDS + 2]);
         // Behind the last element only the output has something to say.
-        for (buffer, place) in words.skip(usize::from(index >= plan.n)) {
-            recorder.copy((buffer, index * WORD_BYTES), (memory.readback(), place * WORD_BYTES), WORD_BYTES);
+        for ((buffer, start), place) in places.skip(usize::from(behind.is_some())) {
+            recorder.copy((buffer, start + offset), (memory.readback(), place * WORD_BYTES), bytes);
         }
         recorder.barrier(Access::TRANSFER, Access::HOST);
         recorder.submit()?;
         commands.wait(*limit)?;
-        let [.., expected, got] = memory.read_back();
-        Ok(Mismatch { index, expected: if index < plan.n { expected } else { GUARD_WORD }, got })
+        let [.., expected_low, expected_high, low, high] = memory.read_back();
+        let bits = |low: u32, high: u32| match bytes {
+            4 => u64::from(low),
+            _ => u64::from(low) | u64::from(high) << 32,
+        };
+        let expected = if behind.is_some() { GUARD_WORD.into() } else { bits(expected_low, expected_high) };
+        Ok(Mismatch { index, element, expected, got: bits(low, high) })
     }
 
     /// Sets every word of the scratch memory from byte `offset`.

@@ -14,6 +14,7 @@ use scanbox_analysis::coverage::Coverage;
 use scanbox_analysis::grouping::{Builder, FileFacts, FileRows, Runs};
 use scanbox_analysis::metric::Metric;
 use scanbox_analysis::normalize::Normalization;
+use scanbox_analysis::problem::Problem;
 use scanbox_analysis::shared::SharedMetric;
 use scanbox_analysis::table::Tables;
 use scanbox_analysis::weights::Weights;
@@ -304,8 +305,11 @@ impl File {
                 other.device.title()
             ));
         }
-        let planned =
-            |metadata: &Metadata| metadata.space.enumerate(&metadata.device, scanbox_kernels::legal).points;
+        let planned = |metadata: &Metadata| {
+            let legal =
+                |config: &_, n, device: &_| scanbox_kernels::legal(config, &metadata.problem, n, device);
+            metadata.space.enumerate(&metadata.device, legal).points
+        };
         Ok(Self { planned: metadata.as_ref().map(planned), rows, metadata, warnings })
     }
 
@@ -313,6 +317,7 @@ impl File {
         warnings.extend(self.warnings);
         let facts = FileFacts {
             planned: self.planned.as_deref(),
+            problem: self.metadata.as_ref().map_or_else(Problem::default, |metadata| metadata.problem),
             kind: self.metadata.as_ref().map(|metadata| metadata.device.kind),
             copy_gbps: self.metadata.as_ref().map(|metadata| &metadata.copy_gbps),
         };

@@ -6,13 +6,14 @@ use std::io::{ErrorKind, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 use scanbox_analysis::bench::{Heat, heats};
 use scanbox_model::config::{Config, Kernel};
 use scanbox_model::csv_file::{self, Appender};
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::metadata::{Metadata, Run};
+use scanbox_model::problem::{Difference, Problem};
 use scanbox_model::record::{Cache, Clock, Record, SCHEMA, Status};
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Space;
@@ -24,6 +25,7 @@ use scanbox_runner::sweep::{End, Origin, now_utc};
 
 use super::bench_select::{Scratch, Tuned, entrants};
 use super::bench_task::{BenchSettings, BenchTask, News};
+use super::problem::{Elements, ProblemArgs};
 use super::sweep::{parse_duration, run_id, stop_on_signals};
 use super::sweep_file::{counts, this_tool};
 use super::{Exit, Format, UsageError, compiler, complain, known_issues};
@@ -64,6 +66,13 @@ pub struct BenchArgs {
     /// Input sizes: 2^10..2^29, 1000,2^20, or random:40:2^10..2^29:SEED [default: those of --from, else 2^10..2^29]
     #[arg(long, value_name = "SIZES")]
     sizes: Option<Sizes>,
+
+    #[command(flatten)]
+    problem: ProblemArgs,
+
+    /// The elements
+    #[arg(long, value_name = "INPUT", value_enum, default_value_t = Elements::Random)]
+    input: Elements,
 
     /// Hot: every call works on the same buffers; cold: on other ones than the calls before, together larger than any cache
     #[arg(long, value_name = "STATES", value_enum, value_delimiter = ',', default_value = "hot")]
@@ -132,6 +141,13 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
             "nothing to compare: name configs, or take those of a sweep with --from, or give a --baseline";
         return Err(UsageError(message.to_owned()).into());
     }
+    let problem = args.problem.problem()?;
+    let real = args.input.real(&problem)?;
+    if !problem.is_default() && !args.baseline.is_empty() {
+        let message =
+            format!("--baseline with {problem}: baselines scan u32 by addition, inclusive, out of place");
+        return Err(UsageError(message).into());
+    }
     let kernel_hash = compiler(cli)?.kernel_hash();
     let command = WorkerCommand {
         device: args.device.clone(),
@@ -141,20 +157,26 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     };
     let worker = command.start()?;
     let device = worker.profile.clone();
-    let tuned = args.from.as_ref().map(|path| Tuned::read(path, &device, args.kernel)).transpose()?;
+    let tuned =
+        args.from.as_ref().map(|path| Tuned::read(path, &problem, &device, args.kernel)).transpose()?;
     let sizes = args.sizes(tuned.as_ref())?;
-    let entrants = args.entrants(&sizes, tuned.as_ref(), &device);
+    let entrants = args.entrants(&sizes, tuned.as_ref(), &problem, &device);
     let path = match &args.out {
         Some(path) => path.clone(),
-        None => Path::new("results/bench").join(format!("{}.csv", slug(&device.name))),
+        None if problem.is_default() => {
+            Path::new("results/bench").join(format!("{}.csv", slug(&device.name)))
+        }
+        None => Path::new("results/bench").join(format!("{}.{problem}.csv", slug(&device.name))),
     };
-    let others = args.others(&sizes)?;
+    let others = args.others(&sizes, &problem)?;
     introduce(&device, &sizes, &path)?;
 
     let mut file = BenchFile::create(&path)?;
     let stop = stop_on_signals()?;
     let supervision = Supervision { command, timeout: args.timeout, deadline: None, stop: &stop };
     let settings = BenchSettings {
+        problem,
+        real,
         caches: args.caches(),
         rounds: args.rounds,
         seed: args.seed,
@@ -207,22 +229,36 @@ impl BenchArgs {
         &self,
         sizes: &Sizes,
         tuned: Option<&Tuned>,
+        problem: &Problem,
         device: &DeviceProfile,
     ) -> Vec<(u64, Vec<Entrant>)> {
         let at = |n: u64| {
             let mut all = copies(device);
-            all.extend(entrants(&self.configs, tuned, &self.scratch, n, device));
+            all.extend(entrants(&self.configs, tuned, &self.scratch, n, problem, device));
             (n, all)
         };
         sizes.iter().map(at).collect()
     }
 
     /// The rows of other files at these sizes.
-    fn others(&self, sizes: &Sizes) -> anyhow::Result<Vec<Record>> {
+    fn others(&self, sizes: &Sizes, problem: &Problem) -> anyhow::Result<Vec<Record>> {
         let caches = self.caches();
         let mut others = Vec::new();
         for path in &self.with {
-            let found = csv_file::read(path)?.records.into_iter();
+            let found = csv_file::read(path)?.records;
+            // Rows of other implementations do not say what they compute.
+            let other = found.iter().find_map(|row| {
+                let of_row = row.op.map(|_| Problem::of_row(row)).unwrap_or(Ok(Problem::default()));
+                of_row.ok()?.difference(problem)
+            });
+            if let Some(difference) = other {
+                let Difference { column, flag, own, others } = difference;
+                bail!(
+                    "--with {}: its rows have {column} `{own}`, this run has `{others}` ({flag})",
+                    path.display()
+                );
+            }
+            let found = found.into_iter();
             others.extend(found.filter(|row| {
                 sizes.contains(row.n_elements) && row.cache.is_some_and(|cache| caches.contains(&cache))
             }));
@@ -354,6 +390,7 @@ fn metadata(
         tool_commit,
         device: device.clone(),
         kernel_hash: settings.origin.kernel_hash.clone(),
+        problem: settings.problem,
         space: Space {
             name: "bench".to_owned(),
             description: "A benchmark: subjects against each other in alternating blocks".to_owned(),

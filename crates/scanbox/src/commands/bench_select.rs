@@ -12,6 +12,7 @@ use scanbox_kernels::catalog;
 use scanbox_kernels::plan::Content;
 use scanbox_model::config::{Config, Kernel, Reset};
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::{Difference, Problem};
 use scanbox_model::record::{Clock, Selection};
 use scanbox_runner::bench::Entrant;
 
@@ -41,14 +42,31 @@ pub struct Tuned {
 
 impl Tuned {
     /// Reads a sweep file. `kernel` is a kernel that was asked for.
-    pub fn read(path: &Path, device: &DeviceProfile, kernel: Option<Kernel>) -> anyhow::Result<Self> {
+    pub fn read(
+        path: &Path,
+        problem: &Problem,
+        device: &DeviceProfile,
+        kernel: Option<Kernel>,
+    ) -> anyhow::Result<Self> {
         let mut warnings = Vec::new();
         let mut builder = Builder::new(Clock::Steady);
         analyze::add_file(&mut builder, path, &mut warnings)?;
         let (tables, more) = builder.finish(Runs::Latest);
         warnings.extend(more.iter().map(ToString::to_string));
-        let same_name = |place: &usize| tables.devices[*place].device.name == device.name;
-        let mut places: Vec<usize> = (0..tables.devices.len()).filter(same_name).collect();
+        let differences = tables.problems().into_iter().map(|swept| swept.difference(problem));
+        let differences: Option<Vec<Difference>> = differences.collect();
+        if let Some(Difference { column, flag, own, others }) = differences.iter().flatten().next() {
+            let message = format!(
+                "--from {}: its rows have {column} `{own}`, this run has `{others}` ({flag})",
+                path.display()
+            );
+            return Err(UsageError(message).into());
+        }
+        let fits = |place: &usize| {
+            let table = &tables.devices[*place];
+            table.problem == *problem && table.device.name == device.name
+        };
+        let mut places: Vec<usize> = (0..tables.devices.len()).filter(fits).collect();
         // This very unit first.
         places.sort_by_key(|&place| tables.devices[place].device.uuid != device.uuid);
         let Some(&place) = places.first() else {
@@ -82,7 +100,7 @@ impl Tuned {
         for (index, &n) in answer.table.sizes.iter().enumerate() {
             let needs_nothing = |cell: &&Cell| {
                 let config = config(cell.config);
-                stateless(config, n, device) == config
+                stateless(config, problem, n, device) == config
             };
             let cells = answer.table.cells_at(index).iter().filter(needs_nothing);
             if let Some(best) = cells.max_by(|a, b| a.gbps.total_cmp(&b.gbps)) {
@@ -127,6 +145,7 @@ pub fn entrants(
     tuned: Option<&Tuned>,
     scratch: &[Scratch],
     n: u64,
+    problem: &Problem,
     device: &DeviceProfile,
 ) -> Vec<Entrant> {
     let mut chosen: Vec<(Config, Selection)> = Vec::new();
@@ -145,11 +164,11 @@ pub fn entrants(
     chosen.extend(named.iter().map(|config| (*config, Selection::Named)));
     let mut entrants: Vec<Entrant> = Vec::new();
     for (config, selection) in chosen {
-        let config = launched(config, n, device);
+        let config = launched(config, problem, n, device);
         for scratch in scratch {
             let label = match scratch {
                 Scratch::Kept => config,
-                Scratch::Stateless => stateless(config, n, device),
+                Scratch::Stateless => stateless(config, problem, n, device),
             }
             .to_string();
             match entrants.iter_mut().find(|entrant| entrant.label == label) {
@@ -166,16 +185,16 @@ pub fn entrants(
 }
 
 /// The config as it can run this many elements: a workgroup count that stands for another size is left free.
-fn launched(config: Config, n: u64, device: &DeviceProfile) -> Config {
-    match catalog::legal(&config, n, device) {
+fn launched(config: Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Config {
+    match catalog::legal(&config, problem, n, device) {
         Ok(()) => config,
         Err(_) => Config { workgroups: None, ..config },
     }
 }
 
 /// The config with tile states that every call clears, where it has any.
-fn stateless(config: Config, n: u64, device: &DeviceProfile) -> Config {
-    match catalog::plan(&config, n, device) {
+fn stateless(config: Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Config {
+    match catalog::plan(&config, problem, n, device) {
         Ok(plan) if !matches!(plan.scratch.content, Content::None | Content::Anything) => {
             Config { kernel: Kernel { reset: Reset::Fill, ..config.kernel }, ..config }
         }

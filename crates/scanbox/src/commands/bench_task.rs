@@ -8,15 +8,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use scanbox_kernels::reference::Input;
+use scanbox_kernels::input::Input;
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Record, Status};
 use scanbox_model::units::size_label;
 use scanbox_runner::baseline::Greeting;
-use scanbox_runner::bench::{Entrant, blank, input_for};
+use scanbox_runner::bench::{Entrant, blank, computation_of};
 use scanbox_runner::measure::Protocol;
-use scanbox_runner::sweep::{Origin, now_utc};
+use scanbox_runner::sweep::{Computation, Origin, now_utc};
 
 use super::progress::Line;
 use crate::supervise::{Death, Task, WORKERS_PER_CONFIG};
@@ -25,6 +26,10 @@ use crate::worker::{BenchWork, Key, Product, Work};
 /// What is the same for all rows of a run.
 #[derive(Debug, Clone)]
 pub struct BenchSettings {
+    /// What is computed.
+    pub problem: Problem,
+    /// Whether sums of floats are of reals.
+    pub real: bool,
     /// Hot, cold, or both.
     pub caches: Vec<Cache>,
     /// Blocks per subject, size and cache state.
@@ -56,6 +61,7 @@ pub struct BenchTask<'a> {
     left: BTreeMap<u64, Vec<Entrant>>,
     sizes: u64,
     settings: BenchSettings,
+    computation: Computation,
     input: Input,
     /// Rows that have come.
     rows: HashSet<(String, String, u64, Option<Cache>)>,
@@ -75,12 +81,14 @@ impl<'a> BenchTask<'a> {
         device: &DeviceProfile,
         sink: &'a mut dyn FnMut(News) -> anyhow::Result<()>,
     ) -> Self {
-        let input = input_for(&sizes, settings.seed, device);
+        let (computation, input) =
+            computation_of(&sizes, settings.problem, settings.real, settings.seed, device);
         let count = sizes.len() as u64;
         Self {
             left: sizes.into_iter().collect(),
             sizes: count,
             settings,
+            computation,
             input,
             rows: HashSet::new(),
             ended: HashMap::new(),
@@ -131,7 +139,7 @@ impl<'a> BenchTask<'a> {
             status,
             reason: reason.to_owned(),
             timestamp_utc: now_utc(),
-            ..blank(&entrant, key.n, &self.input, device, origin)
+            ..blank(&entrant, key.n, &self.computation, &self.input, device, origin)
         };
         for cache in self.settings.caches.clone() {
             self.row(Record { cache: Some(cache), ..record.clone() })?;
@@ -142,10 +150,22 @@ impl<'a> BenchTask<'a> {
 
 impl Task for BenchTask<'_> {
     fn work(&self, one_by_one: bool) -> Work {
-        let BenchSettings { caches, rounds, seed, protocol, origin, baselines, baseline_subjects, timeout } =
-            self.settings.clone();
+        let BenchSettings {
+            problem,
+            real,
+            caches,
+            rounds,
+            seed,
+            protocol,
+            origin,
+            baselines,
+            baseline_subjects,
+            timeout,
+        } = self.settings.clone();
         let sizes = self.left.iter().map(|(n, entrants)| (*n, entrants.clone())).collect();
         Work::Bench(BenchWork {
+            problem,
+            real,
             sizes,
             caches,
             rounds,

@@ -8,6 +8,7 @@ pub mod devices;
 pub mod doctor;
 pub mod import;
 pub mod known_issues;
+pub mod problem;
 pub mod progress;
 pub mod report;
 pub mod report_files;
@@ -177,6 +178,7 @@ const BUILT_IN_SPACES: &[(&str, &str)] = &[
     ("thesis", include_str!("../../../../configs/thesis.toml")),
     ("quick", include_str!("../../../../configs/quick.toml")),
     ("full", include_str!("../../../../configs/full.toml")),
+    ("problems", include_str!("../../../../configs/problems.toml")),
 ];
 
 /// A space by name, or from a file: anything with a slash or the ending `.toml`.

@@ -128,7 +128,7 @@ impl Evidence {
             device: record.device.clone(),
             device_uuid: record.device_uuid.clone(),
             name: format!("{} ({})", record.subject, record.subject_version),
-            problem: Problem::of_record(record, Problem::default()),
+            problem: Problem::of_row(record).unwrap_or_default(),
             gbps: BTreeMap::new(),
         };
         let index = self.baselines.iter().position(|other| other.is_same(&line)).unwrap_or_else(|| {
@@ -171,10 +171,9 @@ impl BaselineLine {
 
 impl FailedAttempt {
     fn new(record: &Record) -> Self {
-        let of_config = record.config().map(|config| Problem::of_config(&config)).unwrap_or_default();
         Self {
             run: RunIdentity {
-                problem: Problem::of_record(record, of_config),
+                problem: Problem::of_row(record).unwrap_or_default(),
                 device: record.device.clone(),
                 device_uuid: record.device_uuid.clone(),
                 driver: record.driver.clone(),

@@ -10,11 +10,13 @@ use scanbox_kernels::catalog;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::filter::Filter;
 use scanbox_model::metadata::Metadata;
+use scanbox_model::problem::Problem;
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::{Enumeration, RejectionCount, Space};
 use scanbox_model::units::size_label;
 use serde::Serialize;
 
+use super::problem::ProblemArgs;
 use super::{Exit, Format, device_profile, known_issues, load_space, safe_devices};
 use crate::report::grid::{Column, Grid, Style};
 use crate::report::terminal;
@@ -22,7 +24,7 @@ use crate::report::terminal;
 /// Which part of which space.
 #[derive(Debug, Args)]
 pub struct SpaceSelection {
-    /// The space: thesis, quick, full, or the path of a .toml file
+    /// The space: thesis, quick, full, problems, or the path of a .toml file
     #[arg(long, default_value = "thesis", value_name = "NAME|FILE")]
     pub space: String,
 
@@ -33,6 +35,10 @@ pub struct SpaceSelection {
     /// Only these configs, for example lookback=parallel,workgroup_size=256|512
     #[arg(long, value_name = "FILTER")]
     pub filter: Option<Filter>,
+
+    /// What is computed.
+    #[command(flatten)]
+    pub problem: ProblemArgs,
 }
 
 impl SpaceSelection {
@@ -46,11 +52,16 @@ impl SpaceSelection {
     }
 
     /// The points of the space on a device that the filter accepts.
-    pub fn enumerate(&self, space: &Space, device: &DeviceProfile) -> anyhow::Result<Enumeration> {
+    pub fn enumerate(
+        &self,
+        space: &Space,
+        problem: &Problem,
+        device: &DeviceProfile,
+    ) -> anyhow::Result<Enumeration> {
         let issues = known_issues::of(device)?;
         let mut enumeration = space.enumerate(device, |config, n, device| {
-            catalog::legal(config, n, device)?;
-            issues.allow(config, &catalog::resolved(config, device))
+            catalog::legal(config, problem, n, device)?;
+            issues.allow(config, &catalog::resolved(config, problem, device))
         });
         if let Some(filter) = &self.filter {
             enumeration.points.retain(|point| filter.accepts(&point.config));
@@ -82,6 +93,7 @@ pub struct SpaceArgs {
 #[derive(Serialize)]
 struct Counts {
     space: String,
+    problem: Problem,
     device: String,
     subgroup_size: u32,
     configs: usize,
@@ -108,6 +120,7 @@ struct SizeCounts {
 
 /// Counts the space.
 pub fn run(args: &SpaceArgs) -> anyhow::Result<Exit> {
+    let problem = args.selection.problem.problem()?;
     let space = args.selection.load()?;
     let device = match &args.profile {
         Some(path) => {
@@ -117,8 +130,8 @@ pub fn run(args: &SpaceArgs) -> anyhow::Result<Exit> {
         }
         None => device_profile(&args.device)?,
     };
-    let enumeration = args.selection.enumerate(&space, &device)?;
-    let counts = count(&space, &device, &enumeration);
+    let enumeration = args.selection.enumerate(&space, &problem, &device)?;
+    let counts = count(&space, problem, &device, &enumeration);
     let mut out = stdout().lock();
     match args.format {
         Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&counts)?)?,
@@ -127,7 +140,7 @@ pub fn run(args: &SpaceArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn count(space: &Space, device: &DeviceProfile, enumeration: &Enumeration) -> Counts {
+fn count(space: &Space, problem: Problem, device: &DeviceProfile, enumeration: &Enumeration) -> Counts {
     let mut by_size: BTreeMap<u64, Enumeration> = BTreeMap::new();
     for point in &enumeration.points {
         let empty = || Enumeration { points: Vec::new(), rejections: Vec::new() };
@@ -140,6 +153,7 @@ fn count(space: &Space, device: &DeviceProfile, enumeration: &Enumeration) -> Co
     };
     Counts {
         space: space.name.clone(),
+        problem,
         device: device.title(),
         subgroup_size: device.subgroup_size,
         configs: enumeration.points.len(),
@@ -153,8 +167,12 @@ fn count(space: &Space, device: &DeviceProfile, enumeration: &Enumeration) -> Co
 
 fn write_table(out: &mut impl Write, counts: &Counts) -> std::io::Result<()> {
     let width = terminal::width();
-    let heading =
-        format!("space {} on {}, subgroups of {}", counts.space, counts.device, counts.subgroup_size);
+    let problem =
+        if counts.problem.is_default() { String::new() } else { format!(", problem {}", counts.problem) };
+    let heading = format!(
+        "space {} on {}, subgroups of {}{problem}",
+        counts.space, counts.device, counts.subgroup_size
+    );
     writeln!(out, "{}\n", terminal::fold("", &heading, 2, width))?;
     let mut sizes = Grid::new(["size", "configs", "kernels", "pipelines"].map(Column::numbers));
     for (&n, part) in &counts.sizes {

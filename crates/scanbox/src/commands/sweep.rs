@@ -13,14 +13,16 @@ use scanbox_analysis::ideal::winner;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::known_issues::DeviceIssues;
 use scanbox_model::metadata::Metadata;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::space::{Enumeration, Point, Space};
 use scanbox_model::units::{size_label, slug};
 use scanbox_runner::bench::Entrant;
 use scanbox_runner::measure::Protocol;
-use scanbox_runner::sweep::{End, Origin, now_utc};
+use scanbox_runner::sweep::{Computation, End, Origin, now_utc};
 
 use super::bench_task::BenchSettings;
+use super::problem::Elements;
 use super::space::SpaceSelection;
 use super::sweep_confirm::{CACHES, ROUNDS, confirm, unconfirmed};
 use super::sweep_file::{Key, Resume, SweepFile, counts, point_key, row_key, rows_before};
@@ -44,6 +46,10 @@ pub struct SweepArgs {
 
     #[command(flatten)]
     selection: SpaceSelection,
+
+    /// The elements
+    #[arg(long, value_name = "INPUT", value_enum, default_value_t = Elements::Random)]
+    input: Elements,
 
     /// Stop after this time, for example 10m; the same command goes on later
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
@@ -122,6 +128,8 @@ impl SweepArgs {
 }
 
 fn sweep_one(device: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
+    let problem = args.selection.problem.problem()?;
+    let real = args.input.real(&problem)?;
     let space = args.selection.load()?;
     let compiler = compiler(cli)?;
     let command = WorkerCommand {
@@ -132,19 +140,20 @@ fn sweep_one(device: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> 
     };
     let worker = command.start()?;
     let device = worker.profile.clone();
-    let enumeration = args.selection.enumerate(&space, &device)?;
+    let enumeration = args.selection.enumerate(&space, &problem, &device)?;
     if enumeration.points.is_empty() {
         let hint = "`scanbox space` with the same arguments shows which rules reject its configs";
         let message = format!("no config of space {} is left on {}; {hint}", space.name, device.title());
         return Err(UsageError(message).into());
     }
-    let path = output_path(&args.out, &device, worker.unit, &space);
+    let path = output_path(&args.out, &device, worker.unit, &space, &problem, real);
     if args.dry_run {
         return dry_run(args, &path, &device, &space, &enumeration);
     }
     let resume = Resume { accept_device: args.accept_device, retry_failed: args.retry_failed };
     let kernel_hash = compiler.kernel_hash();
-    let mut file = SweepFile::open(&path, &device, &space, &enumeration, &kernel_hash, resume)?;
+    let mut file =
+        SweepFile::open(&path, &device, &space, &enumeration, &kernel_hash, &problem, real, resume)?;
     let points = file.points_to_do(&enumeration);
     introduce(&device, &file.issues, &space, &enumeration, &points, &path);
     let deadline = args.budget.map(|budget| Instant::now() + budget);
@@ -178,13 +187,23 @@ fn sweep_one(device: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> 
     summarise(args, &file, &enumeration, supervised.as_ref())
 }
 
-/// `results/<device>.<space>.csv`, or the file that the user names. Another unit of the same model has its number.
-fn output_path(out: &Path, device: &DeviceProfile, unit: usize, space: &Space) -> PathBuf {
+/// `results/<device>.<space>.csv`, or the file that the user names. Another unit of the same model has its number; a problem
+/// that is not the default, and an input that is not, have their names too.
+fn output_path(
+    out: &Path,
+    device: &DeviceProfile,
+    unit: usize,
+    space: &Space,
+    problem: &Problem,
+    real: bool,
+) -> PathBuf {
     if is_file(out) {
         return out.to_owned();
     }
     let unit = if unit == 0 { String::new() } else { format!("-{unit}") };
-    out.join(format!("{}{unit}.{}.csv", slug(&device.name), space.name))
+    let problem = if problem.is_default() { String::new() } else { format!(".{problem}") };
+    let real = if real { ".real" } else { "" };
+    out.join(format!("{}{unit}.{}{problem}{real}.csv", slug(&device.name), space.name))
 }
 
 /// Whether `--out` names the file itself, not its folder.
@@ -251,7 +270,12 @@ fn measure(
     let stop = stop_on_signals()?;
     let supervision = Supervision { command, timeout: args.timeout, deadline, stop: &stop };
     let settings = Settings {
-        largest_n: file.metadata.space.sizes.largest(),
+        computation: Computation {
+            problem: file.metadata.problem,
+            real: args.input == Elements::Real,
+            largest_n: file.metadata.space.sizes.largest(),
+            seed: args.seed,
+        },
         seed: args.seed,
         protocol: Protocol::default().with(args.warm_up, args.samples),
         origin: origin(kernel_hash),
@@ -278,6 +302,8 @@ fn confirm_leaders(
     let device = worker.profile.clone();
     let supervision = Supervision { command, timeout: args.timeout, deadline, stop: &stop };
     let settings = BenchSettings {
+        problem: file.metadata.problem,
+        real: args.input == Elements::Real,
         caches: CACHES.to_vec(),
         rounds: ROUNDS,
         seed: args.seed,

@@ -18,6 +18,7 @@ use scanbox_model::csv_file::{self, Appender};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::known_issues::DeviceIssues;
 use scanbox_model::metadata::{Metadata, MetadataError, Run};
+use scanbox_model::problem::{Difference, Problem};
 use scanbox_model::record::{Record, SCHEMA, Status};
 use scanbox_model::space::{Enumeration, Point, Space};
 use scanbox_runner::sweep::now_utc;
@@ -72,13 +73,16 @@ pub struct SweepFile {
 }
 
 impl SweepFile {
-    /// Opens or creates the files. What they hold must be of the same device, driver, kernels and schema.
+    /// Opens or creates the files. What they hold must be of the same device, driver, kernels, problem and schema.
+    #[allow(clippy::too_many_arguments, reason = "all that a file holds one of")]
     pub fn open(
         path: &Path,
         device: &DeviceProfile,
         space: &Space,
         enumeration: &Enumeration,
         kernel_hash: &str,
+        problem: &Problem,
+        real: bool,
         resume: Resume,
     ) -> anyhow::Result<Self> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -90,6 +94,9 @@ impl SweepFile {
         let known = known_metadata(&Metadata::path_beside(path))?;
         for before in rows.iter().map(Provenance::of_row) {
             before.check(path, device, kernel_hash, resume)?;
+        }
+        for row in &rows {
+            check_problem(path, row, problem, real)?;
         }
         let mut before = known.clone();
         if let Some(known) = &known {
@@ -124,6 +131,7 @@ impl SweepFile {
             tool_commit,
             device: device.clone(),
             kernel_hash: kernel_hash.to_owned(),
+            problem: *problem,
             space,
             points: keys.len() as u64,
             rejections: enumeration.rejections.clone(),
@@ -379,6 +387,25 @@ impl<'a> Provenance<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether a row that is there is of the problem, and of the input, of this run.
+fn check_problem(path: &Path, row: &Record, problem: &Problem, real: bool) -> anyhow::Result<()> {
+    let before = Problem::of_row(row).map_err(|reason| anyhow::anyhow!("{}: {reason}", path.display()))?;
+    let refuse = |column: &str, flag: &str, before: &str, now: &str| {
+        bail!(
+            "{}: its rows have {column} `{before}`, this run has `{now}` ({flag}); a file holds one problem: write to another \
+             place with --out",
+            path.display()
+        )
+    };
+    if let Some(Difference { column, flag, own, others }) = before.difference(problem) {
+        return refuse(column, flag, &own, &others);
+    }
+    if (row.input == "real") != real {
+        return refuse("input", "--input", &row.input, if real { "real" } else { "random" });
+    }
+    Ok(())
 }
 
 /// Takes the rows out that are to be measured again.

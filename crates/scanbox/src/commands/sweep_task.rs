@@ -7,7 +7,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Record, Status};
 use scanbox_model::space::Point;
 use scanbox_runner::measure::Protocol;
-use scanbox_runner::sweep::{Origin, blank_record, input_of, now_utc};
+use scanbox_runner::sweep::{Computation, Origin, blank_record, now_utc};
 
 use super::progress::Progress;
 use super::sweep_file::{Key, SweepFile, point_key, row_key};
@@ -26,9 +26,9 @@ pub struct SweepTask<'a> {
 /// What is the same for all rows of a run.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The largest size of the sweep.
-    pub largest_n: u64,
-    /// Seed of order and input.
+    /// What is computed, and on which elements.
+    pub computation: Computation,
+    /// Seed of the order.
     pub seed: u64,
     /// How times are taken.
     pub protocol: Protocol,
@@ -65,8 +65,8 @@ impl<'a> SweepTask<'a> {
     ) -> anyhow::Result<()> {
         let settings = &self.settings;
         let Some(point) = self.left.get(key) else { return Ok(()) };
-        let input = input_of(point, device, settings.largest_n, settings.seed);
-        let mut record = blank_record(point, &input, device, &settings.origin);
+        let input = settings.computation.input(&point.config, device);
+        let mut record = blank_record(point, &settings.computation, &input, device, &settings.origin);
         record.status = status;
         record.reason = reason;
         record.order_index = self.rows;
@@ -84,7 +84,7 @@ impl Task for SweepTask<'_> {
     fn work(&self, one_by_one: bool) -> Work {
         Work::Sweep(SweepWork {
             points: self.left.keys().cloned().collect(),
-            largest_n: self.settings.largest_n,
+            computation: self.settings.computation,
             copy_sizes: self.file.sizes_without_copy(self.left.values()),
             seed: self.settings.seed,
             protocol: self.settings.protocol,

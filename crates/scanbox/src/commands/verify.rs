@@ -10,6 +10,7 @@ use scanbox_model::config::Config;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::filter::Filter;
 use scanbox_model::known_issues::{DeviceIssues, Expectation, Issue};
+use scanbox_model::problem::{Problem, Value};
 use scanbox_model::record::Status;
 use scanbox_model::sizes::Sizes;
 use scanbox_runner::cases::{Circumstance, LeftOut, Pattern, Request, Selection};
@@ -17,6 +18,7 @@ use scanbox_runner::sweep::End;
 use scanbox_runner::verify::{FailedCase, Tally, Verdict};
 use serde::Serialize;
 
+use super::problem::ProblemArgs;
 use super::sweep::{parse_duration, stop_on_signals};
 use super::verify_task::{Results, VerifyTask};
 use super::{Exit, Format, UsageError, complain, known_issues, load_space};
@@ -43,7 +45,7 @@ pub struct VerifyArgs {
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: String,
 
-    /// Every kernel and workgroup size of this space: thesis, quick, full, or the path of a .toml file
+    /// Every kernel and workgroup size of this space: thesis, quick, full, problems, or the path of a .toml file
     #[arg(long, default_value = "thesis", value_name = "NAME|FILE")]
     space: String,
 
@@ -59,13 +61,11 @@ pub struct VerifyArgs {
     #[arg(long, conflicts_with = "sizes")]
     thorough: bool,
 
-    /// These inputs [possible values: random, ones, ramp, maximum, spike]
-    #[arg(
-        long,
-        value_name = "INPUTS",
-        value_delimiter = ',',
-        default_value = "random,ones,ramp,maximum,spike"
-    )]
+    #[command(flatten)]
+    problem: ProblemArgs,
+
+    /// These inputs, of random, real, ones, ramp, maximum, spike [default: all, real for sums of floats alone]
+    #[arg(long, value_name = "INPUTS", value_delimiter = ',')]
     inputs: Vec<Pattern>,
 
     /// Seed of random inputs and of the order
@@ -95,6 +95,7 @@ struct Answer {
     device: String,
     driver: String,
     subgroup_size: u32,
+    problem: Problem,
     configs: usize,
     configs_by_status: BTreeMap<Status, u64>,
     configs_unfinished: usize,
@@ -117,8 +118,8 @@ struct Failure {
     input: String,
     circumstance: Option<Circumstance>,
     first_mismatch: Option<u64>,
-    expected: Option<u32>,
-    got: Option<u32>,
+    expected: Option<serde_json::Value>,
+    got: Option<serde_json::Value>,
     reason: String,
     repeat: String,
 }
@@ -131,17 +132,18 @@ pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
         kernels: cli.kernels.clone(),
         cache: cli.cache.clone(),
     };
+    let problem = args.problem.problem()?;
     let worker = command.start()?;
     let device = worker.profile.clone();
     let issues = known_issues::of(&device)?;
     let configs = args.configs(&device)?;
-    let selection = Selection::new(&configs, &device, &args.request(), |config| {
-        issues.allow(config, &catalog::resolved(config, &device))
+    let selection = Selection::new(&configs, &device, &args.request(problem), |config| {
+        issues.allow(config, &catalog::resolved(config, &problem, &device))
     });
     if selection.items.is_empty() {
         return Err(nothing_to_do(&selection, &device).into());
     }
-    introduce(&device, &selection);
+    introduce(&device, &problem, &selection);
     for issue in &issues.active {
         complain(&format!("known issue {}: {}", issue.id, issue.why));
     }
@@ -154,20 +156,20 @@ pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
         stop: &stop,
     };
     let failure = |verdict: &Verdict| {
-        let mut failure = Failure::new(verdict, args, cli);
+        let mut failure = Failure::new(verdict, &problem, args, cli);
         let config: Option<Config> = verdict.config.parse().ok();
-        let judged = config.map(|config| judge(&issues, &config, &device, verdict.status));
+        let judged = config.map(|config| judge(&issues, &config, &problem, &device, verdict.status));
         if let Some(Expectation::Failed(issue)) = judged {
             failure.reason = format!("{}; known issue {}", failure.reason, issue.id);
         }
         failure
     };
     let remark = |verdict: &Verdict| failure(verdict).to_string();
-    let mut task = VerifyTask::new(&selection.items, args.seed, args.fail_fast, &remark);
+    let mut task = VerifyTask::new(problem, &selection.items, args.seed, args.fail_fast, &remark);
     let supervised = supervision.run(worker, &mut task);
     let results = task.end();
-    tell_unexpected_passes(&issues, &device, &selection, &results);
-    let answer = Answer::new(&device, &selection, &results, supervised?, failure);
+    tell_unexpected_passes(&issues, &problem, &device, &selection, &results);
+    let answer = Answer::new(&device, &problem, &selection, &results, supervised?, failure);
     let mut out = stdout().lock();
     match args.format {
         Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&answer)?)?,
@@ -177,14 +179,18 @@ pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
 }
 
 impl VerifyArgs {
-    fn request(&self) -> Request {
+    fn request(&self, problem: Problem) -> Request {
         let mut patterns = Vec::new();
         for pattern in &self.inputs {
             if !patterns.contains(pattern) {
                 patterns.push(*pattern);
             }
         }
+        if patterns.is_empty() {
+            patterns = Pattern::of_problem(&problem);
+        }
         Request {
+            problem,
             patterns,
             sizes: self.sizes.as_ref().map(|sizes| sizes.iter().collect()),
             thorough: self.thorough,
@@ -212,15 +218,17 @@ impl VerifyArgs {
 fn judge<'a>(
     issues: &'a DeviceIssues,
     config: &Config,
+    problem: &Problem,
     device: &DeviceProfile,
     status: Status,
 ) -> Expectation<'a> {
-    issues.judge(config, &catalog::resolved(config, device), status)
+    issues.judge(config, &catalog::resolved(config, problem, device), status)
 }
 
 /// Configs that passed although an issue says that they fail.
 fn tell_unexpected_passes(
     issues: &DeviceIssues,
+    problem: &Problem,
     device: &DeviceProfile,
     selection: &Selection,
     results: &Results,
@@ -231,7 +239,7 @@ fn tell_unexpected_passes(
         if failed.contains(config.to_string().as_str()) {
             continue;
         }
-        let Expectation::Passed(issue) = judge(issues, config, device, Status::Ok) else { continue };
+        let Expectation::Passed(issue) = judge(issues, config, problem, device, Status::Ok) else { continue };
         match passed.iter_mut().find(|(other, _)| other.id == issue.id) {
             Some((_, configs)) => *configs += 1,
             None => passed.push((issue, 1)),
@@ -252,10 +260,13 @@ fn nothing_to_do(selection: &Selection, device: &DeviceProfile) -> UsageError {
     })
 }
 
-fn introduce(device: &DeviceProfile, selection: &Selection) {
+fn introduce(device: &DeviceProfile, problem: &Problem, selection: &Selection) {
     complain(&format!("{}, {}", device.title(), device.driver));
     if device.kind == DeviceKind::Software {
         complain("a software device: what is right there may still be wrong on a GPU");
+    }
+    if !problem.is_default() {
+        complain(&format!("problem {problem}"));
     }
     complain(&format!(
         "{} configs, {} cases, {} calls each",
@@ -272,7 +283,7 @@ fn introduce(device: &DeviceProfile, selection: &Selection) {
 }
 
 impl Failure {
-    fn new(verdict: &Verdict, args: &VerifyArgs, cli: &Cli) -> Self {
+    fn new(verdict: &Verdict, problem: &Problem, args: &VerifyArgs, cli: &Cli) -> Self {
         let nothing = FailedCase { n: 0, circumstance: None, reason: String::new(), mismatch: None };
         let FailedCase { n, circumstance, reason, mismatch } = verdict.failed.clone().unwrap_or(nothing);
         Self {
@@ -282,16 +293,22 @@ impl Failure {
             input: verdict.input.to_string(),
             circumstance,
             first_mismatch: mismatch.map(|mismatch| mismatch.index),
-            expected: mismatch.map(|mismatch| mismatch.expected),
-            got: mismatch.map(|mismatch| mismatch.got),
+            expected: mismatch.map(|mismatch| json(mismatch.expected())),
+            got: mismatch.map(|mismatch| json(mismatch.got())),
             reason,
-            repeat: repeat(verdict, n, args, cli),
+            repeat: repeat(verdict, n, problem, args, cli),
         }
     }
 }
 
+/// An element as a number; as text where JSON has no such number.
+fn json(value: Value) -> serde_json::Value {
+    let text = value.to_string();
+    serde_json::from_str(&text).unwrap_or_else(|_| text.into())
+}
+
 /// The command that runs one case again.
-fn repeat(verdict: &Verdict, n: u64, args: &VerifyArgs, cli: &Cli) -> String {
+fn repeat(verdict: &Verdict, n: u64, problem: &Problem, args: &VerifyArgs, cli: &Cli) -> String {
     let mut words = vec!["scanbox".to_owned(), "verify".to_owned()];
     if let Some(kernels) = &cli.kernels {
         words.extend(["--kernels".to_owned(), kernels.display().to_string()]);
@@ -300,6 +317,7 @@ fn repeat(verdict: &Verdict, n: u64, args: &VerifyArgs, cli: &Cli) -> String {
         words.extend(["--assume".to_owned(), guarantee.to_string()]);
     }
     words.extend(["--device".to_owned(), args.device.clone(), verdict.config.clone()]);
+    words.extend(problem.flags());
     let input = Pattern::of(&verdict.input).to_string();
     words.extend(["--sizes".to_owned(), n.to_string(), "--inputs".to_owned(), input]);
     words.extend(["--seed".to_owned(), args.seed.to_string()]);
@@ -330,6 +348,7 @@ impl std::fmt::Display for Failure {
 impl Answer {
     fn new(
         device: &DeviceProfile,
+        problem: &Problem,
         selection: &Selection,
         results: &Results,
         supervised: Supervised,
@@ -340,6 +359,7 @@ impl Answer {
             device: device.title(),
             driver: device.driver.clone(),
             subgroup_size: device.subgroup_size,
+            problem: *problem,
             configs,
             configs_by_status: results.counts(configs),
             configs_unfinished: results.unfinished.len(),
@@ -370,6 +390,9 @@ impl Answer {
             statuses.push(format!("{} not finished", self.configs_unfinished));
         }
         writeln!(out, "device     {}, subgroups of {}", self.device, self.subgroup_size)?;
+        if !self.problem.is_default() {
+            writeln!(out, "problem    {}", self.problem)?;
+        }
         writeln!(out, "configs    {}: {}", self.configs, statuses.join(", "))?;
         writeln!(
             out,

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use scanbox_kernels::reference::Input;
+use scanbox_kernels::input::Input;
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_runner::cases::Item;
 use scanbox_runner::verify::{FailedCase, Tally, Verdict};
@@ -15,6 +16,7 @@ use crate::worker::{Key, Product, VerifyWork, Work};
 
 /// Gets a verdict on every item, or on the first that fails of a config.
 pub struct VerifyTask<'a> {
+    problem: Problem,
     items: &'a [Item],
     /// Places in `items` of those without a verdict.
     left: BTreeSet<usize>,
@@ -58,6 +60,7 @@ impl Results {
 impl<'a> VerifyTask<'a> {
     /// The task of getting verdicts on these items. `remark` puts a failure into words.
     pub fn new(
+        problem: Problem,
         items: &'a [Item],
         seed: u64,
         fail_fast: bool,
@@ -65,6 +68,7 @@ impl<'a> VerifyTask<'a> {
     ) -> Self {
         let key = |item: &Item| (item.config.to_string(), item.input);
         Self {
+            problem,
             items,
             left: (0..items.len()).collect(),
             places: items.iter().enumerate().map(|(place, item)| (key(item), place)).collect(),
@@ -127,7 +131,12 @@ impl Task for VerifyTask<'_> {
             let Item { config, input, sizes } = &self.items[place];
             (config.to_string(), *input, sizes.clone())
         });
-        Work::Verify(VerifyWork { items: items.collect(), seed: self.seed, one_by_one })
+        Work::Verify(VerifyWork {
+            problem: self.problem,
+            items: items.collect(),
+            seed: self.seed,
+            one_by_one,
+        })
     }
 
     fn is_complete(&self) -> bool {

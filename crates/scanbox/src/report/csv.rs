@@ -74,7 +74,11 @@ pub fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
                 cells.extend(line(chosen.map(|line| line.kernel), chosen.and_then(|line| line.at(point.n))));
             }
             let problem = table.problem;
-            cells.extend([problem.mode.to_string(), problem.element.to_string(), problem.op.to_string()]);
+            cells.extend([
+                problem.mode().to_string(),
+                problem.element().to_string(),
+                problem.operator().to_string(),
+            ]);
             let shared = across.and_then(|(across, position)| {
                 let points = &across.shared.points;
                 let at = points.binary_search_by_key(&point.n, |shared| shared.n).ok()?;

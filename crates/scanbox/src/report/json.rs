@@ -66,6 +66,9 @@ struct Scanned {
     mode: String,
     element: String,
     op: String,
+    /// Of an exclusive scan.
+    init: Option<String>,
+    placement: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -713,8 +716,13 @@ fn transfer(transfer: &Transfer) -> TransferRow {
 }
 
 fn scanned(problem: Problem) -> Scanned {
-    let Problem { mode, element, op } = problem;
-    Scanned { mode: mode.to_string(), element: element.to_string(), op: op.to_string() }
+    Scanned {
+        mode: problem.mode().to_string(),
+        element: problem.element().to_string(),
+        op: problem.operator().to_string(),
+        init: problem.init().map(|init| init.to_string()),
+        placement: problem.placement().to_string(),
+    }
 }
 
 fn bandwidth(utilization: &bandwidth::Utilization) -> Bandwidth {

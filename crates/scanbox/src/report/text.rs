@@ -90,7 +90,7 @@ impl Page<'_> {
     }
 
     fn device(&self, device: &DeviceAnswer<'_>, out: &mut impl Write) -> io::Result<()> {
-        self.heading(2, &format!("{}: {}", title(device), device.table.problem), out)?;
+        self.heading(2, &format!("{}: {}", title(device), device.table.problem.title()), out)?;
         self.say(&device.table.provenance.to_string(), out)?;
         self.say(&row_counts(device), out)?;
         if device.ideal.points.is_empty() {

@@ -3,6 +3,7 @@
 use scanbox_kernels::catalog;
 use scanbox_model::config::Config;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::problem::Problem;
 use scanbox_model::units::size_label;
 use scanbox_runner::vulkan::{self, Listed, Loader, VulkanError};
 
@@ -160,7 +161,7 @@ fn memory(profile: &DeviceProfile) -> Finding {
     };
     let largest_in = |bytes: u64| {
         let mut sizes = std::iter::successors(Some(LARGEST_ELEMENTS), |n| (*n > 1).then_some(n / 2));
-        sizes.find(|&n| catalog::memory_bytes(&config, n, profile) <= bytes).unwrap_or(1)
+        sizes.find(|&n| catalog::memory_bytes(&config, &Problem::default(), n, profile) <= bytes).unwrap_or(1)
     };
     let (fits, fits_now) = (largest_in(profile.memory_bytes), largest_in(available));
     let memory = bytes_label(profile.memory_bytes);

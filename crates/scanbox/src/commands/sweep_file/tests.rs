@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use scanbox_runner::backend::Backend;
 use scanbox_runner::replay::{Replay, Script};
-use scanbox_runner::sweep::{Origin, blank_record, input_of};
+use scanbox_runner::sweep::{Computation, Origin, blank_record};
 use tempfile::TempDir;
 
 use super::*;
@@ -37,7 +37,9 @@ impl Sweep {
         let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
         let device = Replay::new(Script::default()).profile().clone();
         let space = Space::from_toml(SPACE, "test").unwrap();
-        let enumeration = space.enumerate(&device, scanbox_kernels::legal);
+        let enumeration = space.enumerate(&device, |config, n, device| {
+            scanbox_kernels::legal(config, &Problem::default(), n, device)
+        });
         Self { folder: folder.unwrap(), device, space, enumeration }
     }
 
@@ -64,9 +66,17 @@ impl Sweep {
     fn resume(&self) -> Rows {
         let origin = Origin { run_id: "run".into(), version: "1".into(), kernel_hash: "hash".into() };
         let resume = Resume::default();
-        let mut file =
-            SweepFile::open(&self.path("csv"), &self.device, &self.space, &self.enumeration, "hash", resume)
-                .unwrap();
+        let mut file = SweepFile::open(
+            &self.path("csv"),
+            &self.device,
+            &self.space,
+            &self.enumeration,
+            "hash",
+            &Problem::default(),
+            false,
+            resume,
+        )
+        .unwrap();
         let points = file.points_to_do(&self.enumeration);
         if points.is_empty() {
             file.settle(true).unwrap();
@@ -76,8 +86,10 @@ impl Sweep {
                 let key = point_key(point);
                 assert!(file.workers_ended(&key) < 2, "{key:?} is quarantined");
                 file.intend(&key).unwrap();
-                let mut record =
-                    blank_record(point, &input_of(point, &self.device, 4096, 1), &self.device, &origin);
+                let computation =
+                    Computation { problem: Problem::default(), real: false, largest_n: 4096, seed: 1 };
+                let input = computation.input(&point.config, &self.device);
+                let mut record = blank_record(point, &computation, &input, &self.device, &origin);
                 record.status = outcome(point);
                 if record.status == Status::Timeout {
                     file.worker_ended(&key, "timeout").unwrap();

@@ -69,7 +69,7 @@ pub fn section(sources: &Sources<'_>, across: &AcrossAnswer) -> (Section, Vec<St
         blocks.push(Block::Figure(view.cascade(&portability.kernels)));
         blocks.push(Block::Table(view.portability(&portability.kernels)));
     }
-    let heading = format!("Across {}: {}", count(view.lines.len(), "device"), across.problem);
+    let heading = format!("Across {}: {}", count(view.lines.len(), "device"), across.problem.title());
     (Section { id: view.name(""), heading, blocks }, says)
 }
 

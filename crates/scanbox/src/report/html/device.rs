@@ -26,7 +26,7 @@ pub fn section(sources: &Sources<'_>, index: usize) -> (Section, Vec<String>) {
         heading: sources.titles[index].clone(),
         blocks: vec![Block::Says(format!(
             "{}. {}, {}. Times: {}.",
-            device.table.problem,
+            device.table.problem.title(),
             printable(&device.table.provenance.to_string()),
             row_counts(device),
             clock_word(sources.report.clock)

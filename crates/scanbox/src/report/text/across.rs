@@ -21,7 +21,7 @@ impl Page<'_> {
     pub(super) fn across(&self, across: &AcrossAnswer, out: &mut impl Write) -> io::Result<()> {
         let devices: Vec<&DeviceAnswer<'_>> =
             across.devices.iter().map(|&index| &self.report.answers.devices[index]).collect();
-        let heading = format!("Across {}: {}", count(devices.len(), "device"), across.problem);
+        let heading = format!("Across {}: {}", count(devices.len(), "device"), across.problem.title());
         self.heading(2, &heading, out)?;
         self.portable(across, &devices, out)?;
         self.portability(across, out)?;

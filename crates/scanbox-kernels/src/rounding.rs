@@ -1,0 +1,51 @@
+//! How far sums of floats may be off: what "correct" means where results depend on the order of combining.
+//!
+//! The kernel decides the order. Whatever it is, a sum in which no term passes through more than d roundings is within
+//! gamma(d) = d u / (1 - d u) of the exact one, relative to the sum of the magnitudes of its terms, where u is the unit
+//! roundoff (Higham, Accuracy and Stability of Numerical Algorithms, 4.2). d follows from the stages.
+
+use scanbox_model::config::{Config, Family, Lookback};
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::{Element, Operator, Problem};
+
+/// The largest error of an element of the output that counts as right on an input whose sums round, as a share of the sum of the
+/// magnitudes that make it up; 0 where nothing is rounded.
+#[must_use]
+pub fn error_bound(problem: &Problem, config: &Config, n: u64, device: &DeviceProfile) -> f64 {
+    if !problem.rounds() || problem.operator() != Operator::Add {
+        return 0.0;
+    }
+    let (unit, reference_unit) = match problem.element() {
+        Element::F32 => (f64::EPSILON * (1u64 << 28) as f64, f64::EPSILON / 2.0),
+        // In pairs, what is lost is added up with the precision of the type.
+        _ => (f64::EPSILON / 2.0, f64::EPSILON * f64::EPSILON),
+    };
+    let depth = roundings(config, n, device) as f64 * unit;
+    // More than this is no bound at all.
+    let gamma = if depth < 0.5 { depth / (1.0 - depth) } else { 1.0 };
+    // The reference is rounded as well, and at its end to the type.
+    gamma + n as f64 * reference_unit + unit
+}
+
+/// Roundings that an element may pass through on its way into the output, at most. Combining with an identity rounds nothing.
+fn roundings(config: &Config, n: u64, device: &DeviceProfile) -> u64 {
+    let kernel = &config.kernel;
+    let subgroup_size = u64::from(device.subgroup_size);
+    let subgroups = u64::from(config.workgroup_size) / subgroup_size;
+    let tiles = config.tiles(n);
+    // Within an invocation; row by row; in a subgroup operation, however a driver makes it; among the subgroups, twice; and
+    // Blelloch's two sweeps.
+    let tile = u64::from(kernel.items_per_invocation())
+        + u64::from(kernel.batch_size)
+        + 2 * subgroup_size
+        + 3 * subgroups
+        + 2 * u64::from(config.workgroup_size.ilog2());
+    let before = match kernel.family {
+        Family::Recompute => n.div_ceil(u64::from(config.workgroup_size)) + subgroup_size + subgroups,
+        _ if kernel.lookback == Lookback::None => tiles,
+        // Each tile that is looked at adds itself, and each inclusive prefix is handed on at most once per tile.
+        _ => 2 * tiles + subgroup_size + subgroups,
+    };
+    // The prefix of the tile, that of the invocation, and an initial value.
+    tile + before + 3
+}

@@ -1,0 +1,474 @@
+//! Problems: what is computed, whatever kernel computes it.
+//!
+//! A problem is no part of a config or its label: the same kernel scans any type with any operator. Rows of different
+//! problems are never of the same point, so a sweep file holds one of them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Parameter;
+use crate::record::Record;
+
+parameter! {
+    /// Which prefixes are written.
+    Mode, "mode", {
+        /// Element i of the output combines elements 0 to i of the input.
+        Inclusive = "inclusive" / "",
+        /// Element i of the output combines an initial value and elements 0 to i - 1 of the input.
+        Exclusive = "exclusive" / "exclusive",
+        /// The output is one element: all of the input combined.
+        Reduce = "reduce" / "reduce",
+    }
+}
+parameter! {
+    /// The type of an element.
+    #[derive(Default)]
+    Element, "element", {
+        /// 32-bit unsigned integer, arithmetic modulo 2^32.
+        #[default]
+        U32 = "u32" / "",
+        /// 32-bit signed integer in two's complement, arithmetic modulo 2^32.
+        I32 = "i32" / "i32",
+        /// IEEE 754 binary32.
+        F32 = "f32" / "f32",
+        /// 64-bit unsigned integer, arithmetic modulo 2^64.
+        U64 = "u64" / "u64",
+        /// 64-bit signed integer in two's complement, arithmetic modulo 2^64.
+        I64 = "i64" / "i64",
+        /// IEEE 754 binary64.
+        F64 = "f64" / "f64",
+    }
+}
+parameter! {
+    /// The associative operator.
+    Operator, "op", {
+        /// Addition.
+        Add = "add" / "",
+        /// The smaller one.
+        Min = "min" / "min",
+        /// The larger one.
+        Max = "max" / "max",
+        /// Multiplication.
+        Mul = "mul" / "mul",
+        /// Bits that are set in both.
+        And = "and" / "and",
+        /// Bits that are set in one of them, or in both.
+        Or = "or" / "or",
+        /// Bits that are set in one of them.
+        Xor = "xor" / "xor",
+    }
+}
+parameter! {
+    /// Where the output stands.
+    Placement, "placement", {
+        /// In memory of its own.
+        OutOfPlace = "out-of-place" / "",
+        /// Where the input stood.
+        InPlace = "in-place" / "in-place",
+    }
+}
+
+impl Element {
+    /// Bytes of one element.
+    #[must_use]
+    pub fn bytes(self) -> u32 {
+        match self {
+            Self::U32 | Self::I32 | Self::F32 => 4,
+            Self::U64 | Self::I64 | Self::F64 => 8,
+        }
+    }
+
+    /// Whether it is a floating-point type: results then depend on the order in which elements are combined.
+    #[must_use]
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F64)
+    }
+}
+
+impl Operator {
+    /// Whether elements of this type can be combined by it.
+    #[must_use]
+    pub fn takes(self, element: Element) -> bool {
+        !(element.is_float() && matches!(self, Self::And | Self::Or | Self::Xor))
+    }
+
+    /// What changes nothing when it is combined with something.
+    #[must_use]
+    pub fn identity(self, element: Element) -> Value {
+        use Element as E;
+        let of = |u32, i32, f32, u64, i64, f64| match element {
+            E::U32 => Value::from_u32(u32),
+            E::I32 => Value::from_i32(i32),
+            E::F32 => Value::from_f32(f32),
+            E::U64 => Value::from_u64(u64),
+            E::I64 => Value::from_i64(i64),
+            E::F64 => Value::from_f64(f64),
+        };
+        match self {
+            Self::Add | Self::Or | Self::Xor => of(0, 0, 0.0, 0, 0, 0.0),
+            Self::Mul => of(1, 1, 1.0, 1, 1, 1.0),
+            Self::And => of(u32::MAX, -1, 0.0, u64::MAX, -1, 0.0),
+            Self::Min => of(u32::MAX, i32::MAX, f32::INFINITY, u64::MAX, i64::MAX, f64::INFINITY),
+            Self::Max => of(0, i32::MIN, f32::NEG_INFINITY, 0, i64::MIN, f64::NEG_INFINITY),
+        }
+    }
+}
+
+/// One element: a type and the bits of a value of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Value {
+    /// Its type.
+    pub element: Element,
+    /// Its bits; the upper half of a 32-bit one is zero.
+    pub bits: u64,
+}
+
+impl Value {
+    /// An unsigned 32-bit integer.
+    #[must_use]
+    pub fn from_u32(value: u32) -> Self {
+        Self { element: Element::U32, bits: value.into() }
+    }
+
+    /// A signed 32-bit integer.
+    #[must_use]
+    pub fn from_i32(value: i32) -> Self {
+        Self { element: Element::I32, bits: (value as u32).into() }
+    }
+
+    /// A 32-bit float.
+    #[must_use]
+    pub fn from_f32(value: f32) -> Self {
+        Self { element: Element::F32, bits: value.to_bits().into() }
+    }
+
+    /// An unsigned 64-bit integer.
+    #[must_use]
+    pub fn from_u64(value: u64) -> Self {
+        Self { element: Element::U64, bits: value }
+    }
+
+    /// A signed 64-bit integer.
+    #[must_use]
+    pub fn from_i64(value: i64) -> Self {
+        Self { element: Element::I64, bits: value as u64 }
+    }
+
+    /// A 64-bit float.
+    #[must_use]
+    pub fn from_f64(value: f64) -> Self {
+        Self { element: Element::F64, bits: value.to_bits() }
+    }
+
+    /// Reads a value of a type.
+    ///
+    /// # Errors
+    /// When the text is no number, or none that the type has; infinities are not taken.
+    pub fn parse(element: Element, text: &str) -> Result<Self, String> {
+        let value = match element {
+            Element::U32 => text.parse().ok().map(Self::from_u32),
+            Element::I32 => text.parse().ok().map(Self::from_i32),
+            Element::F32 => text.parse().ok().filter(|value: &f32| value.is_finite()).map(Self::from_f32),
+            Element::U64 => text.parse().ok().map(Self::from_u64),
+            Element::I64 => text.parse().ok().map(Self::from_i64),
+            Element::F64 => text.parse().ok().filter(|value: &f64| value.is_finite()).map(Self::from_f64),
+        };
+        value.ok_or_else(|| {
+            format!("`{}` is no value of type {element}", text.chars().take(40).collect::<String>())
+        })
+    }
+
+    /// The value of a float; `None` for an integer.
+    #[must_use]
+    pub fn float(self) -> Option<f64> {
+        match self.element {
+            Element::F32 => Some(f32::from_bits(self.bits as u32).into()),
+            Element::F64 => Some(f64::from_bits(self.bits)),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.element {
+            Element::U32 => write!(f, "{}", self.bits as u32),
+            Element::I32 => write!(f, "{}", self.bits as u32 as i32),
+            Element::F32 => write!(f, "{}", f32::from_bits(self.bits as u32)),
+            Element::U64 => write!(f, "{}", self.bits),
+            Element::I64 => write!(f, "{}", self.bits as i64),
+            Element::F64 => write!(f, "{}", f64::from_bits(self.bits)),
+        }
+    }
+}
+
+/// What is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "Words", into = "Words")]
+pub struct Problem {
+    mode: Mode,
+    element: Element,
+    operator: Operator,
+    init: Option<Value>,
+    placement: Placement,
+}
+
+impl Default for Problem {
+    /// The inclusive sum of 32-bit words, out of place.
+    fn default() -> Self {
+        Self {
+            mode: Mode::Inclusive,
+            element: Element::U32,
+            operator: Operator::Add,
+            init: None,
+            placement: Placement::OutOfPlace,
+        }
+    }
+}
+
+/// Products of inputs and an initial value outside of this range leave the range of a 32-bit float.
+const MOST_INITIAL_FACTOR: f64 = (1u64 << 20) as f64;
+
+impl Problem {
+    /// A problem, if its parts go together. `init` is what an exclusive scan begins with, as text; left out, the identity
+    /// of the operator.
+    ///
+    /// # Errors
+    /// What does not go together; the message names the flags.
+    pub fn new(
+        mode: Mode,
+        element: Element,
+        operator: Operator,
+        init: Option<&str>,
+        placement: Placement,
+    ) -> Result<Self, String> {
+        if !operator.takes(element) {
+            return Err(format!("--op {operator} with --type {element}: it is for integers"));
+        }
+        if mode == Mode::Reduce && placement == Placement::InPlace {
+            return Err("--in-place with --mode reduce: its output is one element".to_owned());
+        }
+        let init = match (init, mode) {
+            (None, Mode::Exclusive) => Some(operator.identity(element)),
+            (None, _) => None,
+            (Some(_), Mode::Inclusive | Mode::Reduce) => {
+                return Err(format!(
+                    "--init with --mode {mode}: only an exclusive scan has an initial value"
+                ));
+            }
+            (Some(text), Mode::Exclusive) => {
+                Some(read_init(element, operator, text).map_err(|reason| format!("--init: {reason}"))?)
+            }
+        };
+        Ok(Self { mode, element, operator, init, placement })
+    }
+
+    /// Which prefixes are written.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The type of an element.
+    #[must_use]
+    pub fn element(&self) -> Element {
+        self.element
+    }
+
+    /// The operator.
+    #[must_use]
+    pub fn operator(&self) -> Operator {
+        self.operator
+    }
+
+    /// What an exclusive scan begins with.
+    #[must_use]
+    pub fn init(&self) -> Option<Value> {
+        self.init
+    }
+
+    /// Where the output stands.
+    #[must_use]
+    pub fn placement(&self) -> Placement {
+        self.placement
+    }
+
+    /// Bytes of one element.
+    #[must_use]
+    pub fn element_bytes(&self) -> u64 {
+        self.element.bytes().into()
+    }
+
+    /// Elements of the output, of `n` elements of the input.
+    #[must_use]
+    pub fn outputs(&self, n: u64) -> u64 {
+        if self.mode == Mode::Reduce { 1 } else { n }
+    }
+
+    /// Bytes that a call has to move at least for `n` elements: each read once, each of the output written once
+    /// (thesis 3.7).
+    #[must_use]
+    pub fn bytes_moved(&self, n: u64) -> u64 {
+        (n + self.outputs(n)) * self.element_bytes()
+    }
+
+    /// Whether results depend on the order in which elements are combined: sums and products of floats.
+    #[must_use]
+    pub fn rounds(&self) -> bool {
+        self.element.is_float() && matches!(self.operator, Operator::Add | Operator::Mul)
+    }
+
+    /// Whether it is the inclusive sum of 32-bit words, out of place.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The initial value, where it is not the one that an exclusive scan has by default.
+    fn given_init(&self) -> Option<Value> {
+        self.init.filter(|init| *init != self.operator.identity(self.element))
+    }
+
+    /// The problem of a row; that of files from before rows had one.
+    ///
+    /// # Errors
+    /// When its columns do not go together.
+    pub fn of_row(record: &Record) -> Result<Self, String> {
+        let mode = record.mode.unwrap_or(Mode::Inclusive);
+        let element = record.element.unwrap_or(Element::U32);
+        let operator = record.op.unwrap_or(Operator::Add);
+        let placement = record.placement.unwrap_or(Placement::OutOfPlace);
+        let init = Some(record.init.as_str()).filter(|init| !init.is_empty());
+        Self::new(mode, element, operator, init, placement)
+    }
+
+    /// Fills the columns of a row that say what was computed for `n` elements.
+    pub fn describe(&self, n: u64, record: &mut Record) {
+        record.mode = Some(self.mode);
+        record.element = Some(self.element);
+        record.op = Some(self.operator);
+        record.element_bytes = self.element.bytes();
+        record.bytes_moved = self.bytes_moved(n);
+        record.init = self.init.map_or_else(String::new, |init| init.to_string());
+        record.placement = Some(self.placement);
+    }
+
+    /// The first part in which another problem differs, by its column and flag, with what both have there.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Option<Difference> {
+        let init = |problem: &Self| problem.init.map_or_else(String::new, |init| init.to_string());
+        let parts = [
+            (Mode::NAME, "--mode", self.mode.to_string(), other.mode.to_string()),
+            (Element::NAME, "--type", self.element.to_string(), other.element.to_string()),
+            (Operator::NAME, "--op", self.operator.to_string(), other.operator.to_string()),
+            ("init", "--init", init(self), init(other)),
+            (Placement::NAME, "--in-place", self.placement.to_string(), other.placement.to_string()),
+        ];
+        parts
+            .into_iter()
+            .find(|(.., own, others)| own != others)
+            .map(|(column, flag, own, others)| Difference { column, flag, own, others })
+    }
+
+    /// For headings: `inclusive u32 add`, `exclusive f32 max from 1 in place`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let init = self.given_init().map_or_else(String::new, |init| format!(" from {init}"));
+        let placement = if self.placement == Placement::InPlace { " in place" } else { "" };
+        format!("{} {} {}{init}{placement}", self.mode, self.element, self.operator)
+    }
+
+    /// The flags that ask for it.
+    #[must_use]
+    pub fn flags(&self) -> Vec<String> {
+        let default = Self::default();
+        let mut flags = Vec::new();
+        let mut flag = |name: &str, value: String| flags.extend([name.to_owned(), value]);
+        if self.operator != default.operator {
+            flag("--op", self.operator.to_string());
+        }
+        if self.element != default.element {
+            flag("--type", self.element.to_string());
+        }
+        if self.mode != default.mode {
+            flag("--mode", self.mode.to_string());
+        }
+        if let Some(init) = self.given_init() {
+            // One word, because the value may begin with a minus.
+            flags.push(format!("--init={init}"));
+        }
+        if self.placement == Placement::InPlace {
+            flags.push("--in-place".to_owned());
+        }
+        flags
+    }
+}
+
+/// What two problems differ in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The column.
+    pub column: &'static str,
+    /// The flag.
+    pub flag: &'static str,
+    /// What the one has.
+    pub own: String,
+    /// What the other one has.
+    pub others: String,
+}
+
+/// Reads an initial value that inputs can be combined with.
+fn read_init(element: Element, operator: Operator, text: &str) -> Result<Value, String> {
+    let identity = operator.identity(element);
+    // An infinity is the identity of min and max, and written into rows.
+    if text == identity.to_string() {
+        return Ok(identity);
+    }
+    let value = Value::parse(element, text)?;
+    let range = 1.0 / MOST_INITIAL_FACTOR..=MOST_INITIAL_FACTOR;
+    match value.float().filter(|_| operator == Operator::Mul) {
+        Some(factor) if !range.contains(&factor.abs()) => {
+            Err(format!("{value} as a factor: from 2^-20 to 2^20, so that products stay finite"))
+        }
+        _ => Ok(value),
+    }
+}
+
+impl fmt::Display for Problem {
+    /// For messages and file names: `u32-add-inclusive`, `f32-max-exclusive-init=1-in-place`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}-{}", self.element, self.operator, self.mode)?;
+        if let Some(init) = self.given_init() {
+            write!(f, "-init={init}")?;
+        }
+        if self.placement == Placement::InPlace { write!(f, "-in-place") } else { Ok(()) }
+    }
+}
+
+/// A problem as it crosses processes and stands in metadata.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Words {
+    mode: Mode,
+    element: Element,
+    op: Operator,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    init: Option<String>,
+    placement: Placement,
+}
+
+impl From<Problem> for Words {
+    fn from(problem: Problem) -> Self {
+        let Problem { mode, element, operator, init, placement } = problem;
+        Self { mode, element, op: operator, init: init.map(|init| init.to_string()), placement }
+    }
+}
+
+impl TryFrom<Words> for Problem {
+    type Error = String;
+
+    fn try_from(words: Words) -> Result<Self, String> {
+        Self::new(words.mode, words.element, words.op, words.init.as_deref(), words.placement)
+    }
+}

@@ -1,0 +1,144 @@
+//! Problems on a real device: combinations that cover every pair of what decides how an element is handled, at awkward sizes.
+//!
+//! Needs `SCANBOX_TEST_DEVICE=1`, see `tests/device.rs`.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "these are tests: the lint knows only the functions that are marked as one"
+)]
+
+#[path = "../../scanbox-kernels/tests/covering/mod.rs"]
+#[allow(dead_code, reason = "tests that compile need more of it")]
+mod covering;
+mod harness;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use covering::covering;
+use harness::Bench;
+use scanbox_kernels::catalog;
+use scanbox_kernels::glsl::Compiler;
+use scanbox_model::config::{Config, Family, Parameter};
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
+use scanbox_model::record::Status;
+use scanbox_model::space::Space;
+use scanbox_runner::backend::{Backend, Failure};
+use scanbox_runner::cases::{Item, Pattern, Request, Selection};
+use scanbox_runner::verify::{self, Event, Job};
+
+const PROBLEMS: &str = include_str!("../../../configs/problems.toml");
+
+/// The configs of the space for problems, in small workgroups.
+fn configs(device: &DeviceProfile) -> Vec<Config> {
+    let points = Space::from_toml(PROBLEMS, "problems").unwrap().enumerate(device, |_, _, _| Ok(())).points;
+    let small = |config: Config| Config { workgroup_size: 2 * device.subgroup_size, ..config };
+    // No persistent kernel with several subgroups comes to its end on SwiftShader (tests/scan.rs).
+    let runs = |config: &Config| {
+        config.kernel.family != Family::Persistent || !device.driver.contains("SwiftShader")
+    };
+    let mut configs: Vec<Config> = points.iter().map(|point| small(point.config)).filter(runs).collect();
+    configs.sort();
+    configs.dedup();
+    configs
+}
+
+fn all_problems() -> Vec<Problem> {
+    let mut all = Vec::new();
+    for &mode in Mode::VALUES {
+        for &element in Element::VALUES {
+            for &operator in Operator::VALUES {
+                for &placement in Placement::VALUES {
+                    // Another initial value than the identity, in every other problem that has one.
+                    let init = (mode == Mode::Exclusive && placement == Placement::InPlace).then_some("3");
+                    all.extend(Problem::new(mode, element, operator, init, placement).ok());
+                }
+            }
+        }
+    }
+    all
+}
+
+fn place<P: Parameter>(value: P) -> usize {
+    P::VALUES.iter().position(|other| *other == value).unwrap()
+}
+
+fn row(config: &Config, problem: &Problem) -> [usize; 10] {
+    let kernel = &config.kernel;
+    [
+        place(problem.mode()),
+        place(problem.element()),
+        place(problem.operator()),
+        place(problem.placement()),
+        place(kernel.family),
+        place(kernel.lookback),
+        place(kernel.block_scan),
+        place(kernel.subgroup_scan),
+        place(kernel.load_layout),
+        place(kernel.tile_state),
+    ]
+}
+
+/// Cases of a config: around one boundary each, in turns.
+fn items(turn: usize, config: Config, problem: Problem, device: &DeviceProfile) -> Vec<Item> {
+    let tile = config.tile_elements();
+    let window = u64::from(device.subgroup_size) * tile;
+    let sizes = match turn % 4 {
+        0 => vec![1, tile - 1, 3 * tile + 1],
+        1 => vec![2, tile + 1, window + 1],
+        2 => vec![3, tile, window + tile + 3],
+        _ => vec![5, 2 * tile - 1, 33 * tile + 2],
+    };
+    let patterns = Pattern::of_problem(&problem);
+    let second = patterns[1 + turn % (patterns.len() - 1)];
+    let request = Request {
+        problem,
+        patterns: vec![Pattern::Random, second],
+        sizes: Some(sizes),
+        thorough: false,
+        seed: 13,
+    };
+    Selection::new(&[config], device, &request, |_| Ok(())).items
+}
+
+#[test]
+fn every_pair_of_problem_and_stage_is_right() {
+    let Some(mut bench) = Bench::new(|| Compiler::new(None, None).unwrap()) else { return };
+    let profile = bench.device().profile().clone();
+    let (device, compiler) = bench.parts();
+    let mut all = BTreeMap::new();
+    for config in configs(&profile) {
+        for problem in all_problems() {
+            if catalog::legal(&config, &problem, 1000, &profile).is_ok() {
+                all.entry(row(&config, &problem)).or_insert((config, problem));
+            }
+        }
+    }
+    let rows = covering(&all.keys().copied().collect::<Vec<_>>());
+    assert!(rows.len() > 20, "{} rows", rows.len());
+    // All pipelines at once, so that no core waits for another one.
+    let shaders = rows.iter().flat_map(|row| {
+        let (config, problem) = &all[row];
+        catalog::plan(config, problem, 1, &profile).unwrap().passes.into_iter().map(|pass| pass.shader)
+    });
+    let modules: Result<Vec<_>, _> = compiler.compile_all(&shaders.collect::<Vec<_>>()).into_iter().collect();
+    for created in device.create_pipelines(&modules.unwrap()) {
+        created.unwrap();
+    }
+    let mut cases = 0;
+    for (turn, row) in rows.iter().enumerate() {
+        let (config, problem) = all[row];
+        let job = Job { problem, items: items(turn, config, problem, &profile), seed: 3, one_by_one: false };
+        assert!(!job.items.is_empty(), "{config} {problem}");
+        verify::run(device, compiler, &job, &AtomicBool::new(false), &mut |event| {
+            if let Event::Finished { verdict } = event {
+                assert_eq!(verdict.status, Status::Ok, "{problem}: {verdict:#?}");
+                cases += verdict.tally.cases;
+            }
+            Ok::<(), Failure>(())
+        })
+        .unwrap();
+    }
+    assert!(cases > 3 * rows.len() as u64, "{cases} cases of {} rows", rows.len());
+}

@@ -1,0 +1,202 @@
+//! Problems as a user asks for them, on the replay device: through sweep, bench, verify, space and analyze.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod sweeps;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use assert_cmd::cargo::cargo_bin;
+use scanbox_model::csv_file;
+use scanbox_model::problem::Problem;
+use scanbox_model::record::Status;
+use sweeps::{ALL, CONFIG, Ended, Place, ended};
+
+/// A command other than a sweep with the files of one.
+#[track_caller]
+fn run(place: &Place, args: &[&str], code: i32) -> Ended {
+    let mut command = Command::new(cargo_bin("scanbox"));
+    command.args(args).current_dir(place.folder());
+    command.env("SCANBOX_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
+    let ended = ended(command.output().unwrap());
+    assert_eq!(ended.code, Some(code), "{args:?}: {}{}", ended.stdout, ended.stderr);
+    ended
+}
+
+const DEVICE: [&str; 2] = ["--device", "replay:replay.toml"];
+
+#[test]
+fn rows_and_metadata_say_what_was_computed() {
+    let place = Place::new("");
+    let flags = ["--op", "add", "--type", "f64", "--mode", "exclusive", "--init=-2.5", "--in-place"];
+    assert_eq!(place.sweep(&flags).code, Some(0));
+    for row in place.records() {
+        assert_eq!(row.status, Status::Ok);
+        assert_eq!(Problem::of_row(&row).unwrap().to_string(), "f64-add-exclusive-init=-2.5-in-place");
+        assert_eq!((row.element_bytes, row.bytes_moved), (8, 16 * row.n_elements));
+        assert_eq!(row.tile_state.unwrap().to_string(), "split", "64 bits do not fit beside an epoch");
+        assert!(row.max_error.is_some() && row.error_bound.is_some());
+    }
+    assert_eq!(
+        place.metadata().problem.flags().join(" "),
+        "--type f64 --mode exclusive --init=-2.5 --in-place"
+    );
+    // The same command goes on where it was; another problem does not.
+    let again = place.sweep(&flags);
+    assert!(again.stderr.contains("28 of them done before"), "{}", again.stderr);
+}
+
+#[test]
+fn a_file_holds_one_problem() {
+    fn check(before: &[&str], now: &[&str], parts: &[&str]) {
+        let place = Place::new("");
+        assert_eq!(place.sweep(before).code, Some(0));
+        let csv = fs::read(place.file("csv")).unwrap();
+        let ended = place.sweep(now);
+        assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+        for part in parts.iter().chain(&["a file holds one problem", "--out"]) {
+            assert!(ended.stderr.contains(part), "no `{part}` in {}", ended.stderr);
+        }
+        assert_eq!(fs::read(place.file("csv")).unwrap(), csv, "nothing was written");
+    }
+    check(&[], &["--op", "max"], &["rows have op `add`, this run has `max` (--op)"]);
+    check(&[], &["--type", "i32"], &["element `u32`", "(--type)"]);
+    check(&["--mode", "exclusive"], &[], &["mode `exclusive`, this run has `inclusive` (--mode)"]);
+    check(&["--mode", "exclusive"], &["--mode", "exclusive", "--init", "7"], &["init `0`", "`7` (--init)"]);
+    check(&[], &["--in-place"], &["placement `out-of-place`", "(--in-place)"]);
+    let float = ["--type", "f32"];
+    check(&float, &["--type", "f32", "--input", "real"], &["input `random`", "`real` (--input)"]);
+}
+
+#[test]
+fn rows_from_before_there_were_problems_are_of_the_default() {
+    let place = Place::new("");
+    place.sweep(&[]);
+    // The columns that were appended last go, as in a file of an older version.
+    let cut = |line: &str| line.rsplitn(5, ',').last().unwrap().to_owned();
+    let text = fs::read_to_string(place.file("csv")).unwrap();
+    let header = cut(text.lines().next().unwrap());
+    assert!(header.ends_with(",subgroup_scan"), "{header}");
+    let older: Vec<String> = text.lines().map(cut).collect();
+    fs::write(place.file("csv"), older.join("\n") + "\n").unwrap();
+    let again = place.sweep(&[]);
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    assert!(again.stderr.contains("28 of them done before"), "{}", again.stderr);
+    assert_eq!(place.sweep(&["--op", "xor"]).code, Some(1));
+}
+
+#[test]
+fn default_file_names_have_the_problem() {
+    let place = Place::new("");
+    let name = |args: &[&str], code| {
+        let space = ["sweep", "--dry-run", "--space", "space.toml", "--out", "."];
+        run(&place, &[&space[..], &DEVICE, args].concat(), code).stdout
+    };
+    assert!(name(&[], 0).contains("./replay.test.csv"));
+    assert!(name(&["--mode", "reduce", "--op", "min"], 0).contains("./replay.test.u32-min-reduce.csv"));
+    let real = name(&["--type", "f32", "--input", "real"], 0);
+    assert!(real.contains("./replay.test.f32-add-inclusive.real.csv"), "{real}");
+}
+
+#[test]
+fn a_reduction_moves_one_element_more_than_it_reads() {
+    let place = Place::new("");
+    assert_eq!(place.sweep(&["--mode", "reduce"]).code, Some(0));
+    let records = place.records();
+    assert_eq!(records.len(), ALL);
+    assert!(records.iter().all(|row| row.bytes_moved == 4 * (row.n_elements + 1)));
+    assert!(records.iter().all(|row| row.max_error.is_none()));
+}
+
+#[test]
+fn verify_bench_and_space_take_the_same_flags() {
+    let place = Place::new("[[fault]]\nkind = \"wrong_last\"\nconfig = \"b1\"");
+    let flags = ["--type", "i64", "--op", "min", "--mode", "exclusive", "--init=-7"];
+    let verify = ["verify", CONFIG, "--sizes", "100", "--format", "json"];
+    let answer = run(&place, &[&verify[..], &DEVICE, &flags].concat(), 0).stdout;
+    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(answer["problem"]["element"], "i64");
+    assert_eq!(answer["cases"], 5, "one per input; reals are for sums of floats");
+    let wrong = ["verify", "b1.vec4.seq.rake.wg64", "--sizes", "100", "--inputs", "ones"];
+    let told = run(&place, &[&wrong[..], &DEVICE, &flags].concat(), 5).stdout;
+    assert!(told.contains("problem    i64-min-exclusive-init=-7"), "{told}");
+    // What repeats it repeats the problem.
+    assert!(
+        told.contains("--op min --type i64 --mode exclusive --init=-7 --sizes 100 --inputs ones"),
+        "{told}"
+    );
+
+    let bench = ["bench", CONFIG, "--sizes", "4096", "--rounds", "1", "--out", "bench.csv"];
+    run(&place, &[&bench[..], &DEVICE, &flags].concat(), 0);
+    let rows = csv_file::read(&place.folder().join("bench.csv")).unwrap().records;
+    let own = rows.iter().find(|row| row.config_id == CONFIG).unwrap();
+    assert_eq!(Problem::of_row(own).unwrap().to_string(), "i64-min-exclusive-init=-7");
+    let copy = rows.iter().find(|row| row.subject == "copy").unwrap();
+    assert_eq!((copy.element_bytes, copy.bytes_moved), (8, 16 * 4096));
+
+    let space = ["space", "--space", "problems", "--format", "json"];
+    let counts = |flags: &[&str]| {
+        let text = run(&place, &[&space[..], &DEVICE, flags].concat(), 0).stdout;
+        let counts: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let rules = counts["rejections"].as_array().unwrap().iter();
+        let rules: Vec<String> = rules.map(|rule| rule["rule"].as_str().unwrap().to_owned()).collect();
+        (counts["configs"].as_u64().unwrap(), rules)
+    };
+    let (sums, _) = counts(&[]);
+    let (minima, rules) = counts(&flags);
+    assert!(0 < minima && minima < sums, "{minima} of {sums}");
+    for rule in ["two-level-needs-32-bit-sum", "word64-needs-32-bit-elements", "packed-needs-u32-sum"] {
+        assert!(rules.iter().any(|found| found == rule), "{rule} in {rules:?}");
+    }
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let place = Place::new("");
+    let check = |args: &[&str], parts: &[&str]| {
+        let ended = run(&place, &[&["verify", CONFIG, "--sizes", "1"], &DEVICE[..], args].concat(), 2);
+        for part in parts {
+            assert!(ended.stderr.contains(part), "no `{part}` in {}", ended.stderr);
+        }
+    };
+    check(&["--op", "and", "--type", "f32"], &["--op and with --type f32: it is for integers"]);
+    check(&["--op", "plus"], &["`plus` is no op; it is one of add, min"]);
+    check(&["--type", "u16"], &["`u16` is no element", "u32, i32, f32"]);
+    check(&["--init", "1"], &["--init with --mode inclusive: only an exclusive scan"]);
+    check(&["--mode", "exclusive", "--init", "x"], &["--init: `x` is no value of type u32"]);
+    check(&["--mode", "exclusive", "--init", "-1"], &["`-1` is no value of type u32"]);
+    check(&["--mode", "exclusive", "--type", "f32", "--init", "nan"], &["`nan` is no value of type f32"]);
+    let factor = ["--mode", "exclusive", "--type", "f32", "--op", "mul", "--init", "1e30"];
+    check(&factor, &["from 2^-20 to 2^20"]);
+    check(&["--mode", "reduce", "--in-place"], &["--in-place with --mode reduce"]);
+    check(&["--inputs", "real"], &["rule real-needs-float-sum"]);
+    let ended = place.sweep(&["--input", "real"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("--input real with u32-add-inclusive"), "{}", ended.stderr);
+    let baseline = ["bench", CONFIG, "--op", "max", "--baseline", "/bin/true", "--sizes", "4096"];
+    let ended = run(&place, &[&baseline[..], &DEVICE].concat(), 2);
+    assert!(ended.stderr.contains("--baseline with u32-max-inclusive"), "{}", ended.stderr);
+}
+
+#[test]
+fn times_of_different_problems_are_not_compared() {
+    let place = Place::new("");
+    place.sweep(&[]);
+    fs::create_dir(place.folder().join("sums")).unwrap();
+    for ending in ["csv", "meta.json"] {
+        fs::rename(place.file(ending), place.folder().join(format!("sums/test.{ending}"))).unwrap();
+    }
+    place.sweep(&["--op", "max"]);
+    run(&place, &["analyze", "--include-software", "sums/test.csv"], 0);
+    run(&place, &["analyze", "--include-software", "out/test.csv"], 0);
+    let both = run(&place, &["analyze", "--include-software", "sums/test.csv", "out/test.csv"], 1);
+    assert!(both.stderr.contains("column `op`: `max`, where the rows before have `add`"), "{}", both.stderr);
+    let bench = ["bench", "--from", "out/test.csv", "--sizes", "4096", "--out", "bench.csv"];
+    let other = run(&place, &[&bench[..], &DEVICE].concat(), 2);
+    assert!(other.stderr.contains("its rows have op `max`, this run has `add` (--op)"), "{}", other.stderr);
+    run(&place, &[&bench[..], &DEVICE, &["--op", "max", "--rounds", "1"]].concat(), 0);
+    let with = ["bench", CONFIG, "--with", "bench.csv", "--sizes", "4096", "--out", "other.csv"];
+    let other = run(&place, &[&with[..], &DEVICE].concat(), 1);
+    assert!(other.stderr.contains("bench.csv: its rows have op `max`"), "{}", other.stderr);
+}
