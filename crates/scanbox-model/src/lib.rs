@@ -9,6 +9,7 @@
 #[macro_use]
 pub mod config;
 pub mod sizes;
+pub mod sample;
 pub mod space;
 pub mod filter;
 pub mod device;
