@@ -66,7 +66,7 @@ pub enum Format {
     Md,
 }
 
-fn clock(word: String) -> Clock {
+pub fn clock(word: String) -> Clock {
     if word == clock_word(Clock::Span) { Clock::Span } else { Clock::Steady }
 }
 
@@ -161,7 +161,7 @@ pub fn add_file(builder: &mut Builder, path: &Path, warnings: &mut Vec<String>) 
 }
 
 /// The metadata beside a file; `None` where there is none, or where it is about a device that is not in the file.
-fn metadata_of(
+pub fn metadata_of(
     path: &Path,
     records: &[Record],
     warnings: &mut Vec<String>,

@@ -4,8 +4,10 @@ pub mod analyze;
 pub mod bench;
 pub mod bench_select;
 pub mod bench_task;
+pub mod compare;
 pub mod devices;
 pub mod doctor;
+pub mod export;
 pub mod import;
 pub mod known_issues;
 pub mod progress;
@@ -49,6 +51,10 @@ pub enum Exit {
     Incomplete = 4,
     /// A config gave a wrong result.
     WrongResult = 5,
+    /// A comparison found a regression.
+    Regression = 6,
+    /// A comparison could not say, or had nothing to compare with.
+    Inconclusive = 7,
 }
 
 impl From<Exit> for ExitCode {
@@ -90,6 +96,8 @@ pub fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Bench(args) => Ok(bench::run(args, cli)?.into()),
         Command::Import(args) => Ok(import::run(args)?.into()),
         Command::Analyze(args) => analyze::run(args),
+        Command::Compare(args) => Ok(compare::run(args)?.into()),
+        Command::Export(args) => Ok(export::run(args)?.into()),
         Command::Doctor(args) => Ok(doctor::run(args, cli)?.into()),
         Command::Worker(args) => worker::run(args, cli).map(|()| ExitCode::SUCCESS),
     }
@@ -174,6 +182,7 @@ const BUILT_IN_SPACES: &[(&str, &str)] = &[
     ("thesis", include_str!("../../../../configs/thesis.toml")),
     ("quick", include_str!("../../../../configs/quick.toml")),
     ("full", include_str!("../../../../configs/full.toml")),
+    ("nightly", include_str!("../../../../configs/nightly.toml")),
 ];
 
 /// A space by name, or from a file: anything with a slash or the ending `.toml`.

@@ -2,10 +2,13 @@
 //! computes an answer.
 
 pub mod bench;
+pub mod compare;
 pub mod csv;
 pub mod grid;
 pub mod json;
 pub mod plot;
+pub mod records;
+pub mod t4;
 pub mod terminal;
 pub mod text;
 
