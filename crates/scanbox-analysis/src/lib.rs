@@ -8,7 +8,7 @@
 //! the device and other implementations, [`density`] shows how the configs of a size are distributed, [`trends`] which
 //! parameters matter where, [`transfer`] what the ICS of one device is worth on another, [`portability`] what a kernel is
 //! worth on all. [`answers`] runs all of it. [`mod@bench`] sets the subjects of a benchmark
-//! against each other. No answer mixes rows of two [`problem`]s.
+//! against each other, [`mod@compare`] two sweeps. No answer mixes rows of two [`problem`]s.
 //! Every answer comes with its [`warning`]s. Neighbours: `scanbox-model` below, the binary `scanbox` above.
 //!
 //! Throughput is in GB/s (10^9 bytes per second) everywhere, times are in nanoseconds, sizes in elements.
@@ -35,6 +35,7 @@ pub mod transfer;
 pub mod portability;
 pub mod answers;
 pub mod bench;
+pub mod compare;
 pub mod warning;
 
 /// Why a request cannot be answered.
@@ -88,6 +89,35 @@ pub enum AnalysisError {
     Normalization {
         /// The text.
         text: String,
+    },
+    /// A file that is to be compared has rows of more than one device.
+    #[error("{source_name} has rows of {first} and of {second}: a comparison is about one device")]
+    SeveralDevices {
+        /// The file.
+        source_name: String,
+        /// A device.
+        first: String,
+        /// Another one.
+        second: String,
+    },
+    /// Two files that are to be compared are of different models.
+    #[error(
+        "the base is of {base}, the new run of {new}: between two models nothing is a regression; --accept-device \
+         compares them all the same"
+    )]
+    OtherModel {
+        /// The name of the device of the base.
+        base: String,
+        /// That of the new run.
+        new: String,
+    },
+    /// Two sweeps of different problems are not compared.
+    #[error("the base is of {base}, the new run of {new}: name two sweeps of one problem")]
+    OtherProblem {
+        /// What the base computes.
+        base: String,
+        /// What the new run computes.
+        new: String,
     },
     /// A row of scanbox's own has a label that cannot be read.
     #[error("{source_name}: data row {row}: column `{column}`: {reason}")]

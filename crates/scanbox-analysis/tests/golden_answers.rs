@@ -19,6 +19,7 @@ use scanbox_analysis::table::{KernelIndex, Tables};
 use scanbox_analysis::weights::Weights;
 use scanbox_model::csv_file;
 use scanbox_model::metadata::Metadata;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::Clock;
 use serde_json::Value;
 
@@ -38,7 +39,16 @@ fn tables(files: &[&str]) -> Tables {
         let records = csv_file::read(&path).unwrap().records;
         let metadata = Metadata::read(&Metadata::path_beside(&path)).ok();
         let copy_gbps = metadata.as_ref().map(|metadata| &metadata.copy_gbps);
-        builder.add(&Source { name: file, records: &records, planned: None, kind: None, copy_gbps }).unwrap();
+        builder
+            .add(&Source {
+                name: file,
+                records: &records,
+                planned: None,
+                problem: Problem::default(),
+                kind: None,
+                copy_gbps,
+            })
+            .unwrap();
     }
     builder.finish(Runs::Latest).0
 }

@@ -11,6 +11,7 @@ pub mod config;
 pub mod problem;
 pub mod sizes;
 pub mod parameters;
+pub mod sample;
 pub mod space;
 pub mod filter;
 pub mod device;

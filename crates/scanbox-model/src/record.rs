@@ -263,9 +263,9 @@ pub struct Record {
     pub cache: Option<Cache>,
     /// Why the subject takes part in a benchmark, joined by `+`; empty in a sweep.
     pub selection: Selections,
-    /// Blocks of samples behind the times of a benchmark: one per round.
+    /// Blocks of samples, one per round: behind the times of a benchmark, or behind `confirmed_ns` of a sweep.
     pub rounds: Option<u32>,
-    /// The highest less the lowest `steady` median of a round, in percent of their median.
+    /// The highest less the lowest `steady` median of a round, in percent of their median; as `rounds`.
     pub round_spread_pct: Option<f64>,
     /// `steady` time by the confirmation of a sweep: the median in alternating blocks with the other leaders of the size.
     pub confirmed_ns: Option<u64>,

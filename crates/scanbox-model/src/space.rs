@@ -2,7 +2,7 @@
 //!
 //! A space is a union of blocks; a block is the full product of its lists. Where a block fixes `workgroups`, the
 //! input size follows from it (thesis 3.8): `n = batch size * vector width * workgroup size * workgroups`. Where it
-//! does not, every config runs at every size.
+//! does not, every config runs at every size. A block may be a [`Sample`] of its product.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +14,7 @@ use crate::config::{
     SubgroupScan, TileOrder, TileState, VectorWidth,
 };
 use crate::device::DeviceProfile;
+use crate::sample::Sample;
 use crate::sizes::Sizes;
 
 /// A set of configs and input sizes.
@@ -87,6 +88,9 @@ pub struct Block {
     /// Resets.
     #[serde(default = "only::<Reset>")]
     pub reset: Vec<Reset>,
+    /// Which part of the legal points that no block before has; all where left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Sample>,
 }
 
 /// The default of an optional list: the first value, which is the one that labels leave out.
@@ -284,9 +288,9 @@ impl Space {
         device: &DeviceProfile,
         legal: impl Fn(&Config, u64, &DeviceProfile) -> Result<(), Rejection>,
     ) -> Enumeration {
-        let mut points = BTreeSet::new();
+        let mut legal_points = BTreeSet::new();
         let mut seen = BTreeSet::new();
-        let mut rejections: BTreeMap<Cow<'static, str>, RejectionCount> = BTreeMap::new();
+        let mut rejections = Rejections::default();
         for point in self.blocks.iter().flat_map(|block| block.points(&self.sizes, device)) {
             if !seen.insert(point) {
                 continue;
@@ -304,19 +308,51 @@ impl Space {
             };
             match verdict {
                 Ok(()) => {
-                    points.insert(point);
+                    legal_points.insert(point);
                 }
-                Err(rejection) => {
-                    let entry = rejections.entry(rejection.rule.clone()).or_insert_with(|| RejectionCount {
-                        rule: rejection.rule.into_owned(),
-                        points: 0,
-                        example: rejection.detail,
-                    });
-                    entry.points += 1;
-                }
+                Err(rejection) => rejections.count(rejection),
             }
         }
-        Enumeration { points: points.into_iter().collect(), rejections: rejections.into_values().collect() }
+        let points = self.sampled(&legal_points, device);
+        for point in legal_points.difference(&points) {
+            rejections.count(Rejection {
+                rule: "not-in-sample".into(),
+                detail: format!("{} at {} could run, but the sample leaves it out", point.config, point.n),
+            });
+        }
+        Enumeration { points: points.into_iter().collect(), rejections: rejections.0.into_values().collect() }
+    }
+
+    /// The legal points without those that the samples of blocks leave out.
+    fn sampled(&self, legal: &BTreeSet<Point>, device: &DeviceProfile) -> BTreeSet<Point> {
+        if self.blocks.iter().all(|block| block.sample.is_none()) {
+            return legal.clone();
+        }
+        let mut points = BTreeSet::new();
+        for block in &self.blocks {
+            let mut of_block = block.points(&self.sizes, device);
+            of_block.retain(|point| legal.contains(point) && !points.contains(point));
+            match block.sample {
+                Some(sample) => points.extend(sample.of(&of_block)),
+                None => points.extend(of_block),
+            }
+        }
+        points
+    }
+}
+
+/// Rejections by rule.
+#[derive(Default)]
+struct Rejections(BTreeMap<Cow<'static, str>, RejectionCount>);
+
+impl Rejections {
+    fn count(&mut self, rejection: Rejection) {
+        let entry = self.0.entry(rejection.rule.clone()).or_insert_with(|| RejectionCount {
+            rule: rejection.rule.into_owned(),
+            points: 0,
+            example: rejection.detail,
+        });
+        entry.points += 1;
     }
 }
 
@@ -370,7 +406,13 @@ impl Block {
         filled(BackOff::NAME, &self.back_off)?;
         upto("state_stride", &self.state_stride, MAX_STATE_STRIDE)?;
         filled(TileState::NAME, &self.tile_state)?;
-        filled(Reset::NAME, &self.reset)
+        filled(Reset::NAME, &self.reset)?;
+        match self.sample {
+            Some(Sample { per_size: 0, .. }) => {
+                Err(("sample", "`per_size` is 0, but a sample has at least one config per size".to_owned()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The sizes of the block in a space with these.

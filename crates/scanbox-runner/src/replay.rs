@@ -1,12 +1,24 @@
 //! A scriptable device without hardware: answers from a model, and fails on demand. Every sweep, resume and gate test
 //! runs on it.
 //!
-//! A script is TOML: the device, its speed, its noise, and a list of faults.
+//! A script is TOML: the device, its speed, its noise, what is slower than it was, and a list of faults. The seed decides
+//! how fast each config is; the run, together with the seed, decides the noise. So two scripts that differ in `run` alone
+//! are one device on two days.
 //!
 //! ```toml
 //! launch_ns = 2000.0
 //! bandwidth_gbps = 1000.0
 //! noise_ratio = 0.015
+//!
+//! outlier_share = 0.01
+//! block_noise_ratio = 0.008
+//! drift_ratio = 0.02
+//! run = 7
+//!
+//! [[slow]]
+//! factor = 1.05
+//! config = "b4.vec4"        # as in a fault
+//! n = 4096
 //!
 //! [[fault]]
 //! kind = "wrong_element"
@@ -56,14 +68,23 @@ pub struct Script {
     pub noise_ratio: f64,
     /// Share of samples that take twice as long.
     pub outlier_share: f64,
+    /// Standard deviation of what all samples of one measurement have in common, as a share: a measurement ends when
+    /// another plan is timed. More samples do not average it out, more rounds do.
+    pub block_noise_ratio: f64,
+    /// Standard deviation of what a whole run has in common, as a share: drift between runs.
+    pub drift_ratio: f64,
+    /// Which run of the device this is.
+    pub run: u64,
     /// How much longer than on the same buffers a call takes on cold ones.
     pub cold_ratio: f64,
-    /// All times of this device are longer by this share: drift between runs.
+    /// All times of this device are longer by this share.
     pub slowdown_ratio: f64,
-    /// Seed of the noise and of the speed of each config.
+    /// Seed of the speed of each config and, with the run, of the noise.
     pub seed: u64,
     /// What each verification takes in wall-clock time, so that a sweep can be hit in the middle.
     pub wall_ms_per_config: u64,
+    /// What is slower.
+    pub slow: Vec<Slow>,
     /// What goes wrong.
     #[serde(rename = "fault")]
     pub faults: Vec<Fault>,
@@ -83,13 +104,31 @@ impl Default for Script {
             bandwidth_gbps: 1000.0,
             noise_ratio: 0.0,
             outlier_share: 0.0,
+            block_noise_ratio: 0.0,
+            drift_ratio: 0.0,
+            run: 0,
             cold_ratio: 1.25,
             slowdown_ratio: 0.0,
             seed: 0,
             wall_ms_per_config: 0,
+            slow: Vec::new(),
             faults: Vec::new(),
         }
     }
+}
+
+/// Something that takes longer, and at which points.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Slow {
+    /// How many times as long.
+    pub factor: f64,
+    /// The beginning of the labels that it hits; every config, but no copy, where left out.
+    #[serde(default)]
+    pub config: String,
+    /// The size that it hits; all where left out.
+    #[serde(default)]
+    pub n: Option<u64>,
 }
 
 /// One thing that goes wrong, and for which points.
@@ -177,6 +216,10 @@ pub struct Replay {
     clock_ticks: u64,
     busy_ns: f64,
     throttle: f64,
+    /// What the whole run has in common.
+    drift: f64,
+    /// What the measurement that goes on has in common, and what it measures.
+    block: Option<(String, u64, f64)>,
     lost: bool,
 }
 
@@ -213,8 +256,12 @@ impl Replay {
             compute_units: None,
             uniform_control_flow: false,
         };
+        // The first run of a seed is the stream of the seed itself.
+        let mut noise = ChaCha8Rng::seed_from_u64(script.seed);
+        noise.set_stream(script.run);
+        let drift = if script.drift_ratio > 0.0 { factor(&mut noise, script.drift_ratio) } else { 1.0 };
         Self {
-            noise: ChaCha8Rng::seed_from_u64(script.seed),
+            noise,
             happened: vec![0; script.faults.len()],
             profile,
             loaded: 0,
@@ -222,6 +269,8 @@ impl Replay {
             clock_ticks: (1 << 48) - 1_000_000,
             busy_ns: 0.0,
             throttle: 1.0,
+            drift,
+            block: None,
             lost: false,
             script,
         }
@@ -248,20 +297,46 @@ impl Replay {
 
     /// How long a call of this plan takes on the device without noise.
     fn model_ns(&self, plan: &Plan) -> f64 {
-        let efficiency = if plan.label.starts_with("copy") {
+        let is_copy = plan.label.starts_with("copy");
+        let efficiency = if is_copy {
             1.0
         } else {
             0.5 + 0.45 * unit_interval(&format!("speed {} {}", self.script.seed, plan.label))
         };
         let transfer_ns = plan.bytes_moved as f64 / self.script.bandwidth_gbps / efficiency;
-        (self.script.launch_ns + transfer_ns) * self.throttle * (1.0 + self.script.slowdown_ratio)
+        let hit = |slow: &&Slow| {
+            let named = if slow.config.is_empty() { !is_copy } else { plan.label.starts_with(&slow.config) };
+            named && slow.n.is_none_or(|n| n == plan.n)
+        };
+        let slower: f64 = self.script.slow.iter().filter(hit).map(|slow| slow.factor).product();
+        (self.script.launch_ns + transfer_ns)
+            * slower
+            * self.throttle
+            * self.drift
+            * (1.0 + self.script.slowdown_ratio)
     }
 
-    /// A sample around the model: normal noise by the sum of twelve uniform draws, and outliers.
+    /// A sample around the model: with the noise of the measurement, noise of its own, and outliers.
     fn sample_ns(&mut self, plan: &Plan) -> f64 {
-        let normal: f64 = (0..12).map(|_| self.noise.random::<f64>()).sum::<f64>() - 6.0;
+        let block = self.block_factor(plan);
+        let own = factor(&mut self.noise, self.script.noise_ratio);
         let outlier = if self.noise.random::<f64>() < self.script.outlier_share { 2.0 } else { 1.0 };
-        self.model_ns(plan) * (1.0 + self.script.noise_ratio * normal).max(0.1) * outlier
+        self.model_ns(plan) * block * own * outlier
+    }
+
+    /// What the measurement that goes on has in common; another plan begins another one.
+    fn block_factor(&mut self, plan: &Plan) -> f64 {
+        if self.script.block_noise_ratio == 0.0 {
+            return 1.0;
+        }
+        match &self.block {
+            Some((label, n, factor)) if *label == plan.label && *n == plan.n => *factor,
+            _ => {
+                let factor = factor(&mut self.noise, self.script.block_noise_ratio);
+                self.block = Some((plan.label.clone(), plan.n, factor));
+                factor
+            }
+        }
     }
 
     fn interval(&mut self, ns: f64) -> Interval {
@@ -275,6 +350,12 @@ impl Replay {
     fn alive(&self) -> Result<(), Failure> {
         if self.lost { Err(Failure::new(Status::DeviceLost, "the device was lost before")) } else { Ok(()) }
     }
+}
+
+/// One plus normal noise of this standard deviation, by the sum of twelve uniform draws.
+fn factor(noise: &mut ChaCha8Rng, ratio: f64) -> f64 {
+    let normal: f64 = (0..12).map(|_| noise.random::<f64>()).sum::<f64>() - 6.0;
+    (1.0 + ratio * normal).max(0.1)
 }
 
 /// A number from 0 to 1 that depends on the text alone.

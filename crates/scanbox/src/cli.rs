@@ -33,7 +33,7 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 operational error; 2 usage; 3 no usable device; 4 incomplete, \
-run again to go on; 5 a wrong result was found; 130 interrupted twice";
+run again to go on; 5 a wrong result was found; 6 a regression was found; 7 no regression could be found or excluded; 130 interrupted twice";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -54,6 +54,10 @@ pub enum Command {
     Analyze(commands::analyze::AnalyzeArgs),
     /// Show the answers as one HTML page with plots
     Report(commands::report::ReportArgs),
+    /// Say whether a sweep became slower than the one before, also by the exit code: the gate of a nightly job
+    Compare(commands::compare::CompareArgs),
+    /// Write the rows of sweeps for other programs: the T4 format of autotuners, JSON, one CSV
+    Export(commands::export::ExportArgs),
     /// Look for what keeps scanbox from working here, and say what to do about it; changes nothing
     Doctor(commands::doctor::DoctorArgs),
     /// Drive a device for a supervisor (internal)

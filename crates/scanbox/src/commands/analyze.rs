@@ -115,7 +115,7 @@ pub enum Format {
     Md,
 }
 
-fn clock(word: String) -> Clock {
+pub fn clock(word: String) -> Clock {
     if word == clock_word(Clock::Span) { Clock::Span } else { Clock::Steady }
 }
 
@@ -282,29 +282,18 @@ impl File {
     fn read(path: &Path, clock: Clock) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let mut warnings = Vec::new();
-        let beside = Metadata::path_beside(path);
-        let mut metadata = if beside.exists() { Some(Metadata::read(&beside)?) } else { None };
-        // Metadata of a device that is not in the file is not about the file.
+        let metadata = metadata_beside(path)?;
         let (mut empty, mut belongs) = (true, false);
         let mut rows = FileRows::new(&name, clock);
         let shape = csv_file::for_each(path, |record: &Record| -> anyhow::Result<()> {
             empty = false;
-            belongs = belongs
-                || metadata.as_ref().is_some_and(|metadata| {
-                    record.device_uuid == metadata.device.uuid && record.device == metadata.device.name
-                });
+            belongs = belongs || metadata.as_ref().is_some_and(|metadata| is_about(metadata, record));
             Ok(rows.push(record)?)
         })?;
         if let Some(line) = shape.torn_line {
             warnings.push(format!("{name}: line {line} is torn (it has no line break) and is left out"));
         }
-        if let Some(other) = metadata.take_if(|_| !empty && !belongs) {
-            warnings.push(format!(
-                "{}: it is about {}, which has no row in {name}; it is not used",
-                beside.display(),
-                other.device.title()
-            ));
-        }
+        let metadata = metadata.filter(|other| empty || belongs || disown(other, path, &mut warnings));
         let planned = |metadata: &Metadata| {
             let legal =
                 |config: &_, n, device: &_| scanbox_kernels::legal(config, &metadata.problem, n, device);
@@ -323,6 +312,37 @@ impl File {
         };
         builder.add_rows(self.rows, &facts);
     }
+}
+
+fn metadata_beside(path: &Path) -> anyhow::Result<Option<Metadata>> {
+    let beside = Metadata::path_beside(path);
+    if beside.exists() { Ok(Some(Metadata::read(&beside)?)) } else { Ok(None) }
+}
+
+fn is_about(metadata: &Metadata, record: &Record) -> bool {
+    record.device_uuid == metadata.device.uuid && record.device == metadata.device.name
+}
+
+/// Says that the metadata beside a file is about a device that is not in it. Returns: that it is not to be used.
+fn disown(metadata: &Metadata, path: &Path, warnings: &mut Vec<String>) -> bool {
+    warnings.push(format!(
+        "{}: it is about {}, which has no row in {}; it is not used",
+        Metadata::path_beside(path).display(),
+        metadata.device.title(),
+        path.display()
+    ));
+    false
+}
+
+/// The metadata beside a file; `None` where there is none, or where it is about a device that is not in the file.
+pub fn metadata_of(
+    path: &Path,
+    records: &[Record],
+    warnings: &mut Vec<String>,
+) -> anyhow::Result<Option<Metadata>> {
+    let belongs = |metadata: &Metadata| records.iter().any(|record| is_about(metadata, record));
+    let metadata = metadata_beside(path)?;
+    Ok(metadata.filter(|other| records.is_empty() || belongs(other) || disown(other, path, warnings)))
 }
 
 /// Why there is no answer at all.

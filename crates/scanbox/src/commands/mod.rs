@@ -4,8 +4,10 @@ pub mod analyze;
 pub mod bench;
 pub mod bench_select;
 pub mod bench_task;
+pub mod compare;
 pub mod devices;
 pub mod doctor;
+pub mod export;
 pub mod import;
 pub mod known_issues;
 pub mod problem;
@@ -52,6 +54,10 @@ pub enum Exit {
     Incomplete = 4,
     /// A config gave a wrong result.
     WrongResult = 5,
+    /// A comparison found a regression.
+    Regression = 6,
+    /// A comparison could not say, or had nothing to compare with.
+    Inconclusive = 7,
 }
 
 impl From<Exit> for ExitCode {
@@ -94,6 +100,8 @@ pub fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Import(args) => Ok(import::run(args)?.into()),
         Command::Analyze(args) => analyze::run(args),
         Command::Report(args) => Ok(report::run(args)?.into()),
+        Command::Compare(args) => Ok(compare::run(args)?.into()),
+        Command::Export(args) => Ok(export::run(args)?.into()),
         Command::Doctor(args) => Ok(doctor::run(args, cli)?.into()),
         Command::Worker(args) => worker::run(args, cli).map(|()| ExitCode::SUCCESS),
     }
@@ -179,6 +187,7 @@ const BUILT_IN_SPACES: &[(&str, &str)] = &[
     ("quick", include_str!("../../../../configs/quick.toml")),
     ("full", include_str!("../../../../configs/full.toml")),
     ("problems", include_str!("../../../../configs/problems.toml")),
+    ("nightly", include_str!("../../../../configs/nightly.toml")),
 ];
 
 /// A space by name, or from a file: anything with a slash or the ending `.toml`.

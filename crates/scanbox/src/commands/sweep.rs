@@ -72,6 +72,10 @@ pub struct SweepArgs {
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(2..=1000))]
     confirm: Option<u32>,
 
+    /// Blocks of each of them
+    #[arg(long, value_name = "NUMBER", default_value_t = ROUNDS, requires = "confirm", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+
     /// The file to write, if it ends with .csv, else the folder for DEVICE.SPACE.csv
     #[arg(long, value_name = "PATH", default_value = "results")]
     out: PathBuf,
@@ -305,7 +309,7 @@ fn confirm_leaders(
         problem: file.metadata.problem,
         real: args.input == Elements::Real,
         caches: CACHES.to_vec(),
-        rounds: ROUNDS,
+        rounds: args.rounds,
         seed: args.seed,
         protocol: Protocol::default().with(args.warm_up, args.samples),
         // Within the same second it is not the run before.
@@ -315,7 +319,7 @@ fn confirm_leaders(
         timeout: args.timeout,
     };
     let told =
-        serde_json::json!({ "confirm": args.confirm, "rounds": ROUNDS, "protocol": settings.protocol });
+        serde_json::json!({ "confirm": args.confirm, "rounds": args.rounds, "protocol": settings.protocol });
     file.begin_run(&settings.origin.run_id, args.seed, told)?;
     let result = confirm(&supervision, worker, &device, leaders, settings, file);
     end_run(result, file)

@@ -16,7 +16,7 @@ use super::sweep_file::{Key, SweepFile, row_key};
 use crate::process::Worker;
 use crate::supervise::{Supervised, Supervision};
 
-/// Blocks per leader.
+/// Blocks per leader, where the user does not say.
 pub const ROUNDS: u32 = 5;
 
 /// The leaders of each size that has one without a confirmed time: the `count` fastest rows.
@@ -68,10 +68,11 @@ pub fn confirm(
 
 /// What the confirmation of a size says about one of its rows; nothing about a row that is no leader any more.
 fn take_over(record: &mut Record, confirmation: Option<&Record>) {
-    record.confirmed_ns = None;
+    (record.confirmed_ns, record.rounds, record.round_spread_pct) = (None, None, None);
     match confirmation {
         Some(row) if row.status == Status::Ok => {
             record.confirmed_ns = row.steady.map(|time| time.median_ns);
+            (record.rounds, record.round_spread_pct) = (row.rounds, row.round_spread_pct);
         }
         // What fails when it runs again has no time that could be relied on.
         Some(row) => {

@@ -2,6 +2,7 @@
 //! computes an answer.
 
 pub mod bench;
+pub mod compare;
 pub mod csv;
 mod curve;
 pub mod figure;
@@ -9,6 +10,8 @@ pub mod grid;
 pub mod html;
 pub mod json;
 pub mod plot;
+pub mod records;
+pub mod t4;
 pub mod terminal;
 pub mod text;
 

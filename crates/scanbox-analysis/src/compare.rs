@@ -1,0 +1,457 @@
+//! Two sweeps of one space, before and after: which sizes became slower, beyond what noise and drift explain.
+//!
+//! Rows are set against each other config by config; what decides are two lines, the ideal line and that of the best
+//! kernel of the base. A line has one time per size and run: that of its best config among those that both runs have
+//! tried, by confirmed times where both runs have them. Taking the best on both sides keeps the luck of the best in
+//! balance: the winner of the base alone was lucky in the base, and would look slower in every other run.
+//!
+//! A change is `ln(new / base)`, less the drift of the run ([`drift`]). It counts when it is above the threshold and
+//! above the noise floor ([`noise`]), which is [`LINE_SIGMAS`] standard deviations of such a change. So the intervals
+//! around the two times, each half as wide as the floor, do not overlap. And it has to have been seen more than once: in
+//! the rounds of a confirmation, or by the next configs of the line.
+
+pub mod drift;
+pub mod noise;
+mod side;
+
+use scanbox_model::problem::Problem;
+use scanbox_model::record::{Clock, Record, Status};
+
+use self::drift::Drift;
+use self::noise::Noise;
+use self::side::{Side, Time};
+use crate::AnalysisError;
+use crate::answers::{Question as Answered, answer};
+use crate::grouping::{Builder, Runs, Source};
+use crate::metric::Metric;
+
+/// Standard deviations from which on a change of a line is no chance: 42 lines (21 sizes twice) at 3 in 100,000 each
+/// are wrong in 1 of 750 comparisons, where noise is normal, and it has somewhat more weight in its tails.
+pub const LINE_SIGMAS: f64 = 4.0;
+/// The same for single configs, of which there are thousands.
+pub const CONFIG_SIGMAS: f64 = 5.0;
+/// So many configs next to the best have to have seen a loss that was not measured in rounds.
+const WITNESSES: usize = 4;
+/// Drift above this leaves nothing that could be compared: a device at another clock has another best config.
+pub const DRIFT_LIMIT: f64 = 0.10;
+
+/// What is asked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Question {
+    /// Chooses the kernel of the base whose line decides.
+    pub metric: Metric,
+    /// Which time.
+    pub clock: Clock,
+    /// The smallest change that matters, as a share.
+    pub threshold: f64,
+    /// Whether two models of devices may be compared.
+    pub accept_device: bool,
+}
+
+/// What became of a line or a config at a size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// No change above the threshold.
+    Same,
+    /// Faster beyond threshold and noise.
+    Faster,
+    /// Slower beyond threshold and noise.
+    Slower,
+    /// A change above the threshold that may be noise.
+    Unclear,
+    /// There is no time in the new run.
+    Missing,
+}
+
+impl Verdict {
+    /// Every verdict.
+    pub const ALL: [Self; 5] = [Self::Same, Self::Faster, Self::Slower, Self::Unclear, Self::Missing];
+
+    /// The word in reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Same => "SAME",
+            Self::Faster => "FASTER",
+            Self::Slower => "SLOWER",
+            Self::Unclear => "UNCLEAR",
+            Self::Missing => "MISSING",
+        }
+    }
+}
+
+/// What the comparison as a whole says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// No deciding line became slower.
+    NoRegression,
+    /// At least one did, or none of its configs works any more.
+    Regression,
+    /// That cannot be said.
+    Inconclusive,
+}
+
+/// A config and its time at one size in one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Measured {
+    /// The label of the config.
+    pub config: String,
+    /// Its time in nanoseconds.
+    pub ns: u64,
+    /// Whether that is the time of a confirmation.
+    pub confirmed: bool,
+}
+
+/// A line at one size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LineChange {
+    /// Input size in elements.
+    pub n: u64,
+    /// Its best config in the base, of those that both runs have tried.
+    pub base: Measured,
+    /// The same in the new run; `None` where there is none.
+    pub new: Option<Measured>,
+    /// How much slower, as a share of the base, less the drift; negative is faster.
+    pub change: Option<f64>,
+    /// The noise floor, as a share; `None` where nothing tells it.
+    pub floor: Option<f64>,
+    /// What that amounts to.
+    pub verdict: Verdict,
+    /// How many of its configs ended `ok` in the base and were tried, all in vain, in the new run; 0 unless `Missing`.
+    pub lost_configs: usize,
+}
+
+/// A config at one size that is `ok` in the base.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfigChange {
+    /// Input size in elements.
+    pub n: u64,
+    /// Its label.
+    pub config: String,
+    /// Its time in the base, in nanoseconds.
+    pub base_ns: u64,
+    /// Its time in the new run; `None` where it has none.
+    pub new_ns: Option<u64>,
+    /// As in [`LineChange`].
+    pub change: Option<f64>,
+    /// As in [`LineChange`], with [`CONFIG_SIGMAS`].
+    pub floor: Option<f64>,
+    /// What that amounts to.
+    pub verdict: Verdict,
+    /// How it ended in the new run, where it was tried.
+    pub status: Option<Status>,
+    /// Why, where it failed.
+    pub reason: String,
+}
+
+impl ConfigChange {
+    /// Whether it was `ok` and is not any more.
+    #[must_use]
+    pub fn fails_now(&self) -> bool {
+        self.status.is_some_and(|status| status != Status::Ok)
+    }
+}
+
+/// Another config wins a size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WinnerChange {
+    /// Input size in elements.
+    pub n: u64,
+    /// The winner in the base.
+    pub base: String,
+    /// The winner in the new run.
+    pub new: String,
+}
+
+/// Something that two runs should have in common and do not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// What: device, unit, driver, kernels, version.
+    pub what: &'static str,
+    /// In the base.
+    pub base: String,
+    /// In the new run.
+    pub new: String,
+}
+
+/// The whole comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// What it comes to.
+    pub outcome: Outcome,
+    /// What the two runs do not have in common.
+    pub differences: Vec<Difference>,
+    /// How the device as a whole changed its speed.
+    pub drift: Drift,
+    /// How far the canary ranged within the base and within the new run, as a share.
+    pub canary: [Option<f64>; 2],
+    /// The ideal line, by size: every size at which the base has an `ok` row.
+    pub ideal: Vec<LineChange>,
+    /// The label of the best kernel of the base.
+    pub kernel: Option<String>,
+    /// Its line, by size.
+    pub kernel_line: Vec<LineChange>,
+    /// Every config that is `ok` in the base, by size and label. They decide nothing.
+    pub configs: Vec<ConfigChange>,
+    /// Sizes that have another winner.
+    pub winners: Vec<WinnerChange>,
+    /// Sizes that only the new run has.
+    pub new_sizes: Vec<u64>,
+}
+
+impl Comparison {
+    /// The changes that decide, each with whether it is one of the ideal line.
+    pub fn deciding(&self) -> impl Iterator<Item = (bool, &LineChange)> {
+        self.ideal
+            .iter()
+            .map(|change| (true, change))
+            .chain(self.kernel_line.iter().map(|change| (false, change)))
+    }
+
+    /// The changes that make a regression, the worst first: a line that is gone before one that is slower.
+    #[must_use]
+    pub fn guilty(&self) -> Vec<(bool, &LineChange)> {
+        let mut guilty: Vec<(bool, &LineChange)> =
+            self.deciding().filter(|(_, change)| change.is_regression()).collect();
+        let loss = |change: &LineChange| change.change.unwrap_or(f64::INFINITY);
+        guilty.sort_by(|(_, a), (_, b)| loss(b).total_cmp(&loss(a)));
+        guilty
+    }
+}
+
+impl LineChange {
+    /// Whether the gate has to close for it.
+    #[must_use]
+    pub fn is_regression(&self) -> bool {
+        self.verdict == Verdict::Slower || self.lost_configs > 0
+    }
+}
+
+/// Compares a new run with a base.
+///
+/// # Errors
+/// When a file has rows of several devices or labels that are none, or the two are of different models.
+pub fn compare(
+    base: &Source<'_>,
+    new: &Source<'_>,
+    question: &Question,
+) -> Result<Comparison, AnalysisError> {
+    // Both read every label: from here on labels are only compared.
+    let kernel = best_kernel(base, question)?;
+    Builder::new(question.clock).add(new)?;
+    let sides = [Side::new(base, question.clock)?, Side::new(new, question.clock)?];
+    let differences = differences(&sides, question)?;
+    let [base, new] = &sides;
+    let drift = Drift::between(base, new);
+    let canary = [base.canary_range(), new.canary_range()];
+    let noise = Noise::between(base, new, &drift);
+    let judge = Judge { question, drift: &drift, noise: &noise, canary, base, new };
+    let ideal = judge.line(|_| true);
+    let kernel_line =
+        kernel.as_ref().map_or_else(Vec::new, |kernel| judge.line(|record| record.kernel_id == *kernel));
+    let mut comparison = Comparison {
+        outcome: Outcome::Inconclusive,
+        differences,
+        canary,
+        ideal,
+        kernel,
+        kernel_line,
+        configs: judge.configs(),
+        winners: judge.winners(),
+        new_sizes: new.sizes().filter(|&n| base.winner(n).is_none()).collect(),
+        drift,
+    };
+    comparison.outcome = outcome(&comparison, question);
+    Ok(comparison)
+}
+
+fn outcome(comparison: &Comparison, question: &Question) -> Outcome {
+    if comparison.deciding().any(|(_, change)| change.is_regression()) {
+        return Outcome::Regression;
+    }
+    let open =
+        |(_, change): (bool, &LineChange)| matches!(change.verdict, Verdict::Unclear | Verdict::Missing);
+    let drift = &comparison.drift;
+    if comparison.ideal.is_empty()
+        || comparison.deciding().any(open)
+        || drift.removed.abs() > DRIFT_LIMIT
+        || drift.is_unexplained(question.threshold)
+        || drift.scans_against_copies().is_some_and(|alone| alone > question.threshold)
+    {
+        return Outcome::Inconclusive;
+    }
+    Outcome::NoRegression
+}
+
+/// What the two runs do not have in common.
+fn differences(sides: &[Side<'_>; 2], question: &Question) -> Result<Vec<Difference>, AnalysisError> {
+    let mut found = Vec::new();
+    let [Some(base), Some(new)] = [sides[0].any_row(), sides[1].any_row()] else { return Ok(found) };
+    if base.device != new.device && !question.accept_device {
+        return Err(AnalysisError::OtherModel { base: base.device.clone(), new: new.device.clone() });
+    }
+    // A file of a sweep holds one problem.
+    let problems = [base, new].map(|row| Problem::of_row(row).ok().map(|problem| problem.title()));
+    if let [Some(base), Some(new)] = &problems
+        && base != new
+    {
+        return Err(AnalysisError::OtherProblem { base: base.clone(), new: new.clone() });
+    }
+    let pairs = [
+        ("device", &base.device, &new.device),
+        ("unit", &base.device_uuid, &new.device_uuid),
+        ("driver", &base.driver, &new.driver),
+        ("kernels", &base.kernel_hash, &new.kernel_hash),
+        ("version", &base.subject_version, &new.subject_version),
+    ];
+    for (what, base, new) in pairs {
+        if base != new {
+            found.push(Difference { what, base: base.clone(), new: new.clone() });
+        }
+    }
+    Ok(found)
+}
+
+/// The best kernel of a run by the metric; where kernels have no size in common, the best of those that have the most
+/// sizes.
+fn best_kernel(source: &Source<'_>, question: &Question) -> Result<Option<String>, AnalysisError> {
+    let mut builder = Builder::new(question.clock);
+    builder.add(source)?;
+    let (tables, _) = builder.finish(Runs::Latest);
+    let asked = Answered { metric: question.metric, include_software: true, ..Answered::default() };
+    let (answers, _) = answer(&tables, &asked);
+    let chosen = answers.devices.first().and_then(|device| device.choice.as_ref());
+    Ok(chosen.map(|choice| tables.catalog.kernel(choice.ranking.winner.kernel).to_string()))
+}
+
+/// Two runs, and what is known of their noise.
+struct Judge<'a> {
+    question: &'a Question,
+    drift: &'a Drift,
+    noise: &'a Noise,
+    canary: [Option<f64>; 2],
+    base: &'a Side<'a>,
+    new: &'a Side<'a>,
+}
+
+impl Judge<'_> {
+    /// The line of the configs that `belongs` accepts.
+    fn line(&self, belongs: impl Fn(&Record) -> bool) -> Vec<LineChange> {
+        self.base.sizes().filter_map(|n| self.line_at(n, &belongs)).collect()
+    }
+
+    fn line_at(&self, n: u64, belongs: impl Fn(&Record) -> bool) -> Option<LineChange> {
+        // Of configs that the new run has not tried nothing can be said.
+        let tried =
+            |by: &Side<'_>, time: &Time<'_>| belongs(time.record) && by.has_tried(n, &time.record.config_id);
+        let base: Vec<Time<'_>> = self.base.times(n).filter(|time| tried(self.new, time)).collect();
+        let new: Vec<Time<'_>> = self.new.times(n).filter(|time| tried(self.base, time)).collect();
+        let Some(base_best) = Time::best(&base) else {
+            let untried: Vec<Time> = self.base.times(n).filter(|time| belongs(time.record)).collect();
+            return Time::best(&untried).map(|best| missing(n, &best, 0));
+        };
+        let Some(new_best) = Time::best(&new) else { return Some(missing(n, &base_best, base.len())) };
+        let times = base.clone();
+        // One sort of time on both sides.
+        let (base, new) = match (base_best.is_confirmed(), new_best.is_confirmed()) {
+            (true, true) => (base_best, new_best),
+            _ => (Time::fastest(&base)?, Time::fastest(&new)?),
+        };
+        let (change, floor, mut verdict) = self.verdict(n, &base, &new, LINE_SIGMAS);
+        let in_rounds = base.rounds().is_some() && new.rounds().is_some();
+        if verdict == Verdict::Slower && !in_rounds && !self.is_seen_by_others(n, change, &base, &times) {
+            verdict = Verdict::Unclear;
+        }
+        Some(LineChange {
+            n,
+            base: base.measured(),
+            new: Some(new.measured()),
+            change: Some(change),
+            floor,
+            verdict,
+            lost_configs: 0,
+        })
+    }
+
+    /// Whether the next fastest configs of a line have lost at least half as much, by their median. A config that was
+    /// measured once in each run may have been off once: one row in some thousands is, by 6 % and more, and its samples
+    /// do not show it.
+    fn is_seen_by_others(&self, n: u64, change: f64, best: &Time<'_>, line: &[Time<'_>]) -> bool {
+        let mut others: Vec<&Time<'_>> =
+            line.iter().filter(|time| time.record.config_id != best.record.config_id).collect();
+        others.sort_by_key(|time| time.unconfirmed().ns);
+        let changes = others.into_iter().filter_map(|time| {
+            let new = self.new.time(n, &time.record.config_id)?.unconfirmed();
+            Some((new.ns as f64 / time.unconfirmed().ns as f64).ln() - self.drift.removed)
+        });
+        let middle = noise::median(&mut changes.take(WITNESSES).collect::<Vec<_>>());
+        middle.is_some_and(|middle| middle > 0.5 * change.ln_1p())
+    }
+
+    /// Every config that is `ok` in the base.
+    fn configs(&self) -> Vec<ConfigChange> {
+        let mut changes = Vec::new();
+        for n in self.base.sizes() {
+            for base in self.base.times(n) {
+                let base = base.unconfirmed();
+                let config = &base.record.config_id;
+                let row = self.new.row(n, config);
+                let new = self.new.time(n, config).map(|new| new.unconfirmed());
+                let judged = new.as_ref().map(|new| self.verdict(n, &base, new, CONFIG_SIGMAS));
+                changes.push(ConfigChange {
+                    n,
+                    config: config.clone(),
+                    base_ns: base.ns,
+                    new_ns: new.map(|new| new.ns),
+                    change: judged.map(|(change, ..)| change),
+                    floor: judged.and_then(|(_, floor, _)| floor),
+                    verdict: judged.map_or(Verdict::Missing, |(.., verdict)| verdict),
+                    status: row.map(|row| row.status),
+                    reason: row.map(|row| row.reason.clone()).unwrap_or_default(),
+                });
+            }
+        }
+        changes
+    }
+
+    fn winners(&self) -> Vec<WinnerChange> {
+        let change = |n: u64| {
+            let (base, new) = (self.base.winner(n)?, self.new.winner(n)?);
+            let (base, new) = (&base.record.config_id, &new.record.config_id);
+            (base != new).then(|| WinnerChange { n, base: base.clone(), new: new.clone() })
+        };
+        self.base.sizes().filter_map(change).collect()
+    }
+
+    /// Change, floor and verdict of two times.
+    fn verdict(&self, n: u64, base: &Time, new: &Time, sigmas: f64) -> (f64, Option<f64>, Verdict) {
+        let change = (new.ns as f64 / base.ns as f64).ln() - self.drift.removed;
+        let sigma = self.noise.of_change(n, base, new);
+        // A canary that ranges further than noise makes it says that the device changed its speed within a run.
+        let canary = self.canary.iter().flatten().fold(0.0, |a: f64, &b| a.max(b));
+        let unsteady = self.noise.of_rows(n).map_or(0.0, |sigma| canary - LINE_SIGMAS * sigma);
+        let floor = sigma.map(|sigma| (sigmas * sigma).max(unsteady));
+        let threshold = self.question.threshold.ln_1p();
+        let verdict = match floor {
+            _ if change.abs() <= threshold => Verdict::Same,
+            Some(floor) if change > floor => Verdict::Slower,
+            Some(floor) if change < -floor => Verdict::Faster,
+            // Getting faster never needs to be made sure of.
+            _ if change < 0.0 => Verdict::Same,
+            _ => Verdict::Unclear,
+        };
+        (change.exp_m1(), floor.map(f64::exp_m1), verdict)
+    }
+}
+
+fn missing(n: u64, base: &Time, lost_configs: usize) -> LineChange {
+    LineChange {
+        n,
+        base: base.measured(),
+        new: None,
+        change: None,
+        floor: None,
+        verdict: Verdict::Missing,
+        lost_configs,
+    }
+}

@@ -1,0 +1,187 @@
+//! How much the same config differs from run to run for no reason.
+//!
+//! The spread of the samples of a row does not tell: on an H200 samples spread by 0.3 % where the row as a whole moves by
+//! 0.8 % from one measurement to the next (below 2^20), and by 2 to 3 % from one unit to another. But two runs of one space
+//! have hundreds of configs in common, nearly all of them unchanged, and each is a repeated measurement. What their
+//! changes leave after the median of their kernel (or size) is taken out is noise; by size, because small sizes are
+//! noisier.
+//!
+//! For times of a confirmation the noise is that between its rounds, over the square root of their number, and more where
+//! configs that were confirmed in both runs differ by more.
+
+use std::collections::BTreeMap;
+
+use super::drift::Drift;
+use super::side::{Side, Time};
+
+/// Below this many leftovers at a size those of the neighbouring sizes are taken as well.
+const LEFTOVERS_MIN: usize = 30;
+/// Below this many in all, nothing is known of the noise.
+const LEFTOVERS_KNOWN: usize = 8;
+/// Configs of a kernel (or size) from which on their median is taken out.
+const CONFIGS_MIN: usize = 3;
+/// Confirmed rows at a size, below which those of the neighbouring sizes are taken as well.
+const ROUNDS_MIN: usize = 8;
+/// The standard error of a median, in those of a mean, for normal noise: the root of pi/2.
+const MEDIAN_ERROR: f64 = 1.2533;
+
+/// The noise of two runs.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Noise {
+    /// Standard deviation of the change of one config, by size.
+    rows: BTreeMap<u64, f64>,
+    /// Standard deviation of the median of a round of a confirmation, by size.
+    rounds: BTreeMap<u64, f64>,
+    /// How much further than that apart configs are that both runs have confirmed; 1 at least.
+    rounds_factor: f64,
+}
+
+impl Noise {
+    pub(super) fn between(base: &Side<'_>, new: &Side<'_>, drift: &Drift) -> Self {
+        let leftovers = leftovers(base, new, drift);
+        let rounds = round_deviations(base, new);
+        let mut noise = Self {
+            rows: pooled(&leftovers, LEFTOVERS_MIN, LEFTOVERS_KNOWN, deviation),
+            rounds: pooled(&rounds, ROUNDS_MIN, 1, |values| values.iter().sum::<f64>() / values.len() as f64),
+            rounds_factor: 1.0,
+        };
+        noise.rounds_factor = noise.factor(base, new, drift);
+        noise
+    }
+
+    /// Standard deviation of `ln(new / base)` of two times that are the same but for noise; `None` where nothing tells it.
+    pub(super) fn of_change(&self, n: u64, base: &Time<'_>, new: &Time<'_>) -> Option<f64> {
+        let confirmed = || self.of_confirmed(n, base, new).map(|sigma| self.rounds_factor * sigma);
+        let row = || {
+            let sampling = base.sampling.hypot(new.sampling);
+            self.of_rows(n).map(|sigma| sigma.max(sampling))
+        };
+        confirmed().or_else(row)
+    }
+
+    /// The same of two rows of the sweep, by what other configs show.
+    pub(super) fn of_rows(&self, n: u64) -> Option<f64> {
+        self.rows.get(&n).copied()
+    }
+
+    fn of_confirmed(&self, n: u64, base: &Time<'_>, new: &Time<'_>) -> Option<f64> {
+        let (base, _) = base.rounds()?;
+        let (new, _) = new.rounds()?;
+        let shares = 1.0 / f64::from(base) + 1.0 / f64::from(new);
+        self.rounds.get(&n).map(|sigma| MEDIAN_ERROR * sigma * shares.sqrt())
+    }
+
+    /// Configs that both runs have confirmed, against the noise between rounds.
+    fn factor(&self, base: &Side<'_>, new: &Side<'_>, drift: &Drift) -> f64 {
+        let mut ratios = Vec::new();
+        for n in base.sizes() {
+            for time in base.times(n) {
+                let other = new.time(n, &time.record.config_id);
+                let sigma = other.and_then(|other| self.of_confirmed(n, &time, &other));
+                if let (Some(other), Some(sigma)) = (other, sigma.filter(|&sigma| sigma > 0.0)) {
+                    ratios.push((((other.ns as f64 / time.ns as f64).ln() - drift.removed) / sigma).abs());
+                }
+            }
+        }
+        let known = ratios.len() >= LEFTOVERS_KNOWN;
+        median(&mut ratios).filter(|_| known).map_or(1.0, |middle| (MAD_DEVIATION * middle).max(1.0))
+    }
+}
+
+/// The standard deviation of normal noise, in median absolute deviations.
+const MAD_DEVIATION: f64 = 1.4826;
+
+/// What is left of the changes at each size when the median of their kernel is taken out; where a kernel has few configs,
+/// that of the size, and where that has few, the drift.
+fn leftovers(base: &Side<'_>, new: &Side<'_>, drift: &Drift) -> BTreeMap<u64, Vec<f64>> {
+    let mut sizes = BTreeMap::new();
+    for n in base.sizes() {
+        let mut kernels: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for time in base.times(n) {
+            if let Some(other) = new.time(n, &time.record.config_id) {
+                let change = (other.unconfirmed().ns as f64 / time.unconfirmed().ns as f64).ln();
+                kernels.entry(&time.record.kernel_id).or_default().push(change);
+            }
+        }
+        let (many, few): (Vec<Vec<f64>>, Vec<Vec<f64>>) =
+            kernels.into_values().partition(|changes| changes.len() >= CONFIGS_MIN);
+        let few: Vec<f64> = few.into_iter().flatten().collect();
+        let mut left: Vec<f64> = many.into_iter().flat_map(centred).collect();
+        if few.len() >= CONFIGS_MIN {
+            left.extend(centred(few));
+        } else {
+            let centre = drift.scans.unwrap_or_default();
+            left.extend(few.into_iter().map(|change| change - centre));
+        }
+        sizes.insert(n, left);
+    }
+    sizes
+}
+
+/// The values less their median, and stretched by what taking that out costs.
+fn centred(values: Vec<f64>) -> Vec<f64> {
+    let count = values.len() as f64;
+    let centre = median(&mut values.clone()).unwrap_or_default();
+    values.into_iter().map(|value| (value - centre) * (count / (count - 1.0)).sqrt()).collect()
+}
+
+/// The standard deviation of a round that each confirmed row shows, by size.
+fn round_deviations(base: &Side<'_>, new: &Side<'_>) -> BTreeMap<u64, Vec<f64>> {
+    let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for side in [base, new] {
+        for n in side.sizes() {
+            let shown = side.times(n).filter_map(|time| time.rounds()).map(|(_, deviation)| deviation);
+            sizes.entry(n).or_default().extend(shown);
+        }
+    }
+    sizes
+}
+
+/// A statistic of the values of each size, with those of so many neighbouring sizes that there are `enough`. No size has
+/// one where there are fewer than `known` in all.
+fn pooled(
+    values: &BTreeMap<u64, Vec<f64>>,
+    enough: usize,
+    known: usize,
+    statistic: impl Fn(&mut [f64]) -> f64,
+) -> BTreeMap<u64, f64> {
+    let sizes: Vec<(&u64, &Vec<f64>)> = values.iter().collect();
+    let mut found = BTreeMap::new();
+    for (index, &(&n, at)) in sizes.iter().enumerate() {
+        let mut pool = at.clone();
+        let mut distance = 1;
+        while pool.len() < enough && distance < sizes.len() {
+            let (below, above) = (index.checked_sub(distance), index + distance);
+            for (_, neighbour) in below.and_then(|below| sizes.get(below)).into_iter().chain(sizes.get(above))
+            {
+                pool.extend(*neighbour);
+            }
+            distance += 1;
+        }
+        if pool.len() >= known.max(1) {
+            found.insert(n, statistic(&mut pool));
+        }
+    }
+    found
+}
+
+/// The standard deviation by what most values show, and by the tails if they are wider. Configs that really changed have
+/// one tail for themselves, so the narrower one counts.
+fn deviation(values: &mut [f64]) -> f64 {
+    /// The share of a tail, and where it begins for normal noise, in standard deviations.
+    const TAIL: (f64, f64) = (0.025, 1.96);
+    let centre = median(values).unwrap_or_default();
+    let mut distances: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
+    let middle = MAD_DEVIATION * median(&mut distances).unwrap_or_default();
+    let last = values.len() - 1;
+    let cut = (TAIL.0 * last as f64).round() as usize;
+    let tail = (centre - values[cut]).min(values[last - cut] - centre) / TAIL.1;
+    middle.max(tail)
+}
+
+/// The median; sorts the values. `None` of nothing.
+pub(super) fn median(values: &mut [f64]) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let (below, above) = (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
+    Some(f64::midpoint(*below, *above))
+}

@@ -1,0 +1,153 @@
+//! One of the two runs: its rows by size and config.
+
+use std::collections::BTreeMap;
+
+use scanbox_model::record::{Clock, Record, Status};
+
+use super::Measured;
+use crate::AnalysisError;
+use crate::grouping::{OWN_SUBJECT, Source};
+use crate::ideal::winner;
+use crate::stats;
+
+/// The rows of a run.
+pub struct Side<'a> {
+    clock: Clock,
+    rows: BTreeMap<u64, BTreeMap<&'a str, &'a Record>>,
+    /// Measured copy in GB/s by size.
+    pub copy_gbps: Option<&'a BTreeMap<u64, f64>>,
+}
+
+/// The time of an `ok` row.
+#[derive(Debug, Clone, Copy)]
+pub struct Time<'a> {
+    /// The row.
+    pub record: &'a Record,
+    /// Nanoseconds: of the confirmation, where there was one.
+    pub ns: u64,
+    sweep_ns: u64,
+    confirmed_ns: Option<u64>,
+    /// Standard deviation of the median that the samples of the row show, as a share.
+    pub sampling: f64,
+}
+
+impl<'a> Side<'a> {
+    /// The rows of a file. Those of benchmarks and other implementations are left out; of two of one config and size the
+    /// later one stays.
+    pub fn new(source: &Source<'a>, clock: Clock) -> Result<Self, AnalysisError> {
+        let mut rows: BTreeMap<u64, BTreeMap<&str, &Record>> = BTreeMap::new();
+        let mut device: Option<&Record> = None;
+        let own = |record: &&Record| record.subject == OWN_SUBJECT && record.cache.is_none();
+        for record in source.records.iter().filter(own) {
+            let first = device.get_or_insert(record);
+            if (&first.device, &first.device_uuid) != (&record.device, &record.device_uuid) {
+                return Err(AnalysisError::SeveralDevices {
+                    source_name: source.name.to_owned(),
+                    first: format!("{} ({})", first.device, first.device_uuid),
+                    second: format!("{} ({})", record.device, record.device_uuid),
+                });
+            }
+            let age = |record: &Record| (record.timestamp_utc.clone(), record.order_index);
+            let slot = rows.entry(record.n_elements).or_default().entry(&record.config_id).or_insert(record);
+            if age(record) >= age(slot) {
+                *slot = record;
+            }
+        }
+        Ok(Self { clock, rows, copy_gbps: source.copy_gbps })
+    }
+
+    /// Sizes that were tried, ascending.
+    pub fn sizes(&self) -> impl Iterator<Item = u64> {
+        self.rows.keys().copied()
+    }
+
+    /// Any row: what they have in common is that of all.
+    pub fn any_row(&self) -> Option<&'a Record> {
+        self.rows.values().flat_map(BTreeMap::values).next().copied()
+    }
+
+    /// The row of a config.
+    pub fn row(&self, n: u64, config: &str) -> Option<&'a Record> {
+        self.rows.get(&n)?.get(config).copied()
+    }
+
+    /// Whether a config has a row, whatever it says.
+    pub fn has_tried(&self, n: u64, config: &str) -> bool {
+        self.row(n, config).is_some()
+    }
+
+    /// The time of a config, if it is `ok`.
+    pub fn time(&self, n: u64, config: &str) -> Option<Time<'a>> {
+        Time::of(self.row(n, config)?, self.clock)
+    }
+
+    /// All times of a size, by label.
+    pub fn times(&self, n: u64) -> impl Iterator<Item = Time<'a>> {
+        self.rows
+            .get(&n)
+            .into_iter()
+            .flat_map(BTreeMap::values)
+            .filter_map(|&record| Time::of(record, self.clock))
+    }
+
+    /// The config that wins a size.
+    pub fn winner(&self, n: u64) -> Option<Time<'a>> {
+        Time::best(&self.times(n).collect::<Vec<_>>())
+    }
+
+    /// How far the readings of the canary lie apart, as a share.
+    pub fn canary_range(&self) -> Option<f64> {
+        let readings = || self.rows.values().flat_map(BTreeMap::values).filter_map(|record| record.drift_pct);
+        let (lowest, highest) = (readings().reduce(f64::min)?, readings().reduce(f64::max)?);
+        Some((highest - lowest) / 100.0)
+    }
+}
+
+impl<'a> Time<'a> {
+    fn of(record: &'a Record, clock: Clock) -> Option<Self> {
+        let time = record.time(clock).filter(|time| record.status == Status::Ok && time.median_ns > 0)?;
+        // It is a `steady` time.
+        let confirmed_ns = record.confirmed_ns.filter(|&ns| clock == Clock::Steady && ns > 0);
+        Some(Self {
+            record,
+            ns: confirmed_ns.unwrap_or(time.median_ns),
+            sweep_ns: time.median_ns,
+            confirmed_ns,
+            sampling: stats::median_deviation(time.median_ns, time.q1_ns, time.q3_ns, record.samples),
+        })
+    }
+
+    /// The same without its confirmation.
+    pub fn unconfirmed(self) -> Self {
+        Self { ns: self.sweep_ns, confirmed_ns: None, ..self }
+    }
+
+    /// Whether its time is that of a confirmation.
+    pub fn is_confirmed(&self) -> bool {
+        self.confirmed_ns.is_some()
+    }
+
+    /// Rounds of its confirmation, and the standard deviation of the median of a round, as a share, that their range
+    /// shows.
+    pub fn rounds(&self) -> Option<(u32, f64)> {
+        self.confirmed_ns?;
+        let (rounds, spread_pct) = (self.record.rounds?, self.record.round_spread_pct?);
+        Some((rounds, stats::deviation_of_range(spread_pct / 100.0, rounds)?))
+    }
+
+    /// What the sweep alone shows as the fastest.
+    pub fn fastest(times: &[Self]) -> Option<Self> {
+        times.iter().min_by_key(|time| time.sweep_ns).map(|time| time.unconfirmed())
+    }
+
+    /// The best, as the ideal line has it: by confirmed times, where the fastest was confirmed.
+    pub fn best(times: &[Self]) -> Option<Self> {
+        let fastest = times.iter().min_by_key(|time| time.sweep_ns)?;
+        Some(*winner(fastest, times, |time| time.confirmed_ns))
+    }
+
+    /// For a report.
+    pub fn measured(&self) -> Measured {
+        Measured { config: self.record.config_id.clone(), ns: self.ns, confirmed: self.is_confirmed() }
+    }
+}

@@ -1,0 +1,274 @@
+//! Comparisons of rows made by hand: one row per rule.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod rows;
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use scanbox_analysis::AnalysisError;
+use scanbox_analysis::compare::{Comparison, Outcome, Question, Verdict, compare};
+use scanbox_analysis::grouping::Source;
+use scanbox_model::record::{Clock, Record, Status};
+
+use crate::rows::{failed, on, row, source, timed};
+
+const KERNELS: [&str; 4] = [rows::A, rows::B, rows::C, rows::D];
+const WORKGROUP_SIZES: [u32; 4] = [32, 64, 128, 256];
+const SIZES: [u64; 6] = [1 << 20, 1 << 21, 1 << 22, 1 << 23, 1 << 24, 1 << 25];
+
+/// The time of the config with this place among 16; the first one of kernel A is the fastest.
+fn nominal_ns(place: usize) -> f64 {
+    1e6 * (1.0 + 0.01 * place as f64)
+}
+
+/// A small number that looks like noise and depends on what it is for.
+fn wobble(run: u64, n: u64, place: usize) -> f64 {
+    let mut hash =
+        run.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ n.wrapping_mul(0xD6E8_FEB8_6659_FD93) ^ place as u64;
+    for _ in 0..3 {
+        hash = (hash ^ (hash >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    }
+    (hash >> 40) as f64 / f64::from(1 << 24) - 0.5
+}
+
+/// A run: 16 configs at 6 sizes, with noise of this half range, each time times `factor(n, place)`.
+fn run(number: u64, noise: f64, factor: impl Fn(u64, usize) -> f64) -> Vec<Record> {
+    let mut records = Vec::new();
+    for n in SIZES {
+        for (place, (kernel, workgroup_size)) in
+            KERNELS.iter().flat_map(|kernel| WORKGROUP_SIZES.map(|size| (kernel, size))).enumerate()
+        {
+            let ns = nominal_ns(place) * (1.0 + 2.0 * noise * wobble(number, n, place)) * factor(n, place);
+            let mut record = timed(row(kernel, workgroup_size, n, 1), ns.round() as u64, 1000);
+            record.bytes_moved = 8 * n;
+            records.push(record);
+        }
+    }
+    records
+}
+
+fn unchanged(_: u64, _: usize) -> f64 {
+    1.0
+}
+
+fn asked() -> Question {
+    Question {
+        metric: "squared".parse().unwrap(),
+        clock: Clock::Steady,
+        threshold: 0.03,
+        accept_device: false,
+    }
+}
+
+/// Copies at every size, times a factor.
+fn copies(factor: f64) -> BTreeMap<u64, f64> {
+    SIZES.iter().map(|&n| (n, 1000.0 * factor)).collect()
+}
+
+fn compared(base: &[Record], new: &[Record], copy_factor: f64) -> Comparison {
+    let (before, after) = (copies(1.0), copies(copy_factor));
+    let base = Source { copy_gbps: Some(&before), ..source(base) };
+    let new = Source { copy_gbps: Some(&after), ..source(new) };
+    compare(&base, &new, &asked()).unwrap()
+}
+
+const N: u64 = 1 << 22;
+
+#[test]
+fn verdicts() {
+    /// `expected`: of the ideal line at `N`, and of all.
+    fn check(what: &str, noise: f64, factor: fn(u64, usize) -> f64, expected: (Verdict, Outcome)) {
+        let found = compared(&run(1, noise, unchanged), &run(2, noise, factor), 1.0);
+        let there = found.ideal.iter().find(|change| change.n == N).unwrap();
+        assert_eq!((there.verdict, found.outcome), expected, "{what}: {there:?}");
+        for change in found.ideal.iter().filter(|change| change.n != N) {
+            assert_eq!(change.verdict, Verdict::Same, "{what}: {change:?}");
+        }
+    }
+    fn at_size(n: u64, factor: f64) -> f64 {
+        if n == N { factor } else { 1.0 }
+    }
+    use Outcome::{Inconclusive, NoRegression, Regression};
+    use Verdict::{Faster, Same, Slower, Unclear};
+    check("nothing", 0.005, unchanged, (Same, NoRegression));
+    check("a loss", 0.005, |n, _| at_size(n, 1.05), (Slower, Regression));
+    check("below the threshold", 0.005, |n, _| at_size(n, 1.02), (Same, NoRegression));
+    check("faster", 0.005, |n, _| at_size(n, 0.9), (Faster, NoRegression));
+    // Noise of the rows reaches further than the loss.
+    check("in the noise", 0.04, |n, _| at_size(n, 1.07), (Unclear, Inconclusive));
+    // One row of each run says so, and no other: it may have been off once.
+    let lone = |n, place| if n == N && place > 0 { 1.3 } else { at_size(n, 1.07) };
+    check("seen by all", 0.005, lone, (Slower, Regression));
+    // The second fastest takes its place, 1 % behind.
+    check(
+        "the winner alone",
+        0.005,
+        |n, place| if place == 0 { at_size(n, 1.2) } else { 1.0 },
+        (Same, NoRegression),
+    );
+}
+
+#[test]
+fn a_lone_row_decides_nothing() {
+    // The winner is far ahead, and lost; the configs behind it did not.
+    let ahead = |factor: f64| {
+        move |n: u64, place: usize| match place {
+            0 => 0.8 * if n == N { factor } else { 1.0 },
+            _ => 1.0,
+        }
+    };
+    let (base, new) = (run(1, 0.005, ahead(1.0)), run(2, 0.005, ahead(1.06)));
+    let found = compared(&base, &new, 1.0);
+    let there = found.ideal.iter().find(|change| change.n == N).unwrap();
+    assert_eq!((there.verdict, found.outcome), (Verdict::Unclear, Outcome::Inconclusive));
+    // It is told, and measured in rounds it decides.
+    let told = found.configs.iter().filter(|config| config.verdict == Verdict::Slower).count();
+    assert_eq!(told, 1);
+    let confirmed = |records: Vec<Record>| -> Vec<Record> {
+        let confirm = |mut record: Record| {
+            record.confirmed_ns = record.steady.map(|time| time.median_ns);
+            (record.rounds, record.round_spread_pct) = (Some(5), Some(1.0));
+            record
+        };
+        records.into_iter().map(confirm).collect()
+    };
+    let found = compared(&confirmed(base), &confirmed(new), 1.0);
+    let there = found.ideal.iter().find(|change| change.n == N).unwrap();
+    assert_eq!((there.verdict, found.outcome), (Verdict::Slower, Outcome::Regression), "{there:?}");
+    assert!(there.base.confirmed && there.new.as_ref().unwrap().confirmed);
+    assert_eq!(found.guilty()[0].1.n, N);
+}
+
+#[test]
+fn drift() {
+    /// Everything takes `factor` times as long, copies `copy` times.
+    fn check(factor: f64, copy: f64, removed: f64, outcome: Outcome) {
+        let (base, new) = (run(1, 0.002, unchanged), run(2, 0.002, |_, _| factor));
+        let found = compared(&base, &new, 1.0 / copy);
+        let share = found.drift.removed.exp_m1();
+        assert!((share - removed).abs() < 0.003, "{factor} {copy}: {:?}", found.drift);
+        assert_eq!(found.outcome, outcome, "{factor} {copy}: {:?}", found.drift);
+    }
+    use Outcome::{Inconclusive, NoRegression, Regression};
+    check(1.06, 1.06, 0.06, NoRegression);
+    check(0.94, 0.94, -0.06, NoRegression);
+    // Copies are as they were: it is the scans.
+    check(1.06, 1.0, 0.0, Regression);
+    check(1.06, 1.02, 0.02, Regression);
+    // The device is faster, and scans lost what it gained: nothing to see in a time, and not hidden.
+    check(1.02, 0.96, 0.0, Inconclusive);
+    // A copy that changed alone moves nothing.
+    check(1.0, 1.2, 0.0, NoRegression);
+    check(1.2, 1.2, 0.2, Inconclusive);
+
+    // Without copies, scans of enough sizes tell drift; that it may be a loss is not hidden.
+    let (base, new) = (run(1, 0.002, unchanged), run(2, 0.002, |_, _| 1.06));
+    let found = compare(&source(&base), &source(&new), &asked()).unwrap();
+    assert_eq!((found.drift.copies, found.outcome), (None, Inconclusive));
+    let few = |records: &[Record]| -> Vec<Record> {
+        records.iter().filter(|record| record.n_elements < N).cloned().collect()
+    };
+    let found = compare(&source(&few(&base)), &source(&few(&new)), &asked()).unwrap();
+    assert_eq!((found.drift.removed, found.outcome), (0.0, Regression));
+}
+
+#[test]
+fn what_is_missing_or_fails() {
+    let (base, new) = (run(1, 0.005, unchanged), run(2, 0.005, unchanged));
+    let at = |record: &Record| record.n_elements == N;
+    // The size was not swept.
+    let part: Vec<Record> = new.iter().filter(|record| !at(record)).cloned().collect();
+    let found = compared(&base, &part, 1.0);
+    let there = found.ideal.iter().find(|change| change.n == N).unwrap();
+    assert_eq!(
+        (there.verdict, there.lost_configs, found.outcome),
+        (Verdict::Missing, 0, Outcome::Inconclusive)
+    );
+    // It was, in vain.
+    let fail = |record: &Record| {
+        if at(record) { failed(record.clone(), Status::WrongResult) } else { record.clone() }
+    };
+    let broken: Vec<Record> = new.iter().map(fail).collect();
+    let found = compared(&base, &broken, 1.0);
+    let there = found.ideal.iter().find(|change| change.n == N).unwrap();
+    assert_eq!(
+        (there.verdict, there.lost_configs, found.outcome),
+        (Verdict::Missing, 16, Outcome::Regression)
+    );
+    assert_eq!(found.configs.iter().filter(|config| config.fails_now()).count(), 16);
+    // A config that was not tried is left out on both sides: the line is that of the others.
+    let winner = format!("{}.wg32", rows::A);
+    let others: Vec<Record> = new.iter().filter(|record| record.config_id != winner).cloned().collect();
+    let found = compared(&base, &others, 1.0);
+    assert_eq!(found.outcome, Outcome::NoRegression);
+    assert!(found.ideal.iter().all(|change| change.base.config != winner));
+    // One that was, and fails now, takes what it led by with it.
+    let lead = |n: u64, place: usize| if n == N && place == 0 { 0.9 } else { 1.0 };
+    let base = run(1, 0.005, lead);
+    let broken: Vec<Record> = run(2, 0.005, lead)
+        .into_iter()
+        .map(|record| if record.config_id == winner { failed(record, Status::Timeout) } else { record })
+        .collect();
+    let found = compared(&base, &broken, 1.0);
+    let there = found.ideal.iter().find(|change| change.n == N).unwrap();
+    assert!(there.change.unwrap() > 0.08, "{there:?}");
+    assert_ne!(found.outcome, Outcome::NoRegression);
+    // Nothing at all.
+    let found = compared(&[], &base, 1.0);
+    assert_eq!(found.outcome, Outcome::Inconclusive);
+    let found = compared(&base, &[], 1.0);
+    assert_eq!(found.outcome, Outcome::Inconclusive);
+}
+
+#[test]
+fn devices() {
+    let base = run(1, 0.005, unchanged);
+    let other: Vec<Record> = base.iter().map(|record| on(record.clone(), "d2")).collect();
+    let refused = compare(&source(&base), &source(&other), &asked());
+    assert!(matches!(refused, Err(AnalysisError::OtherModel { .. })), "{refused:?}");
+    let accepted = Question { accept_device: true, ..asked() };
+    let found = compare(&source(&base), &source(&other), &accepted).unwrap();
+    let what: Vec<&str> = found.differences.iter().map(|difference| difference.what).collect();
+    assert_eq!(what, ["device", "unit"]);
+    let both = [base.clone(), other].concat();
+    let refused = compare(&source(&base), &source(&both), &asked());
+    assert!(matches!(refused, Err(AnalysisError::SeveralDevices { .. })), "{refused:?}");
+    let mut bad = base.clone();
+    bad[3].config_id = "nonsense".into();
+    assert!(matches!(
+        compare(&source(&base), &source(&bad), &asked()),
+        Err(AnalysisError::Label { row: 4, .. })
+    ));
+}
+
+#[test]
+fn an_unsteady_canary_widens_the_floor() {
+    let base = run(1, 0.002, unchanged);
+    let mut new = run(2, 0.002, |n, _| if n == N { 1.06 } else { 1.0 });
+    assert_eq!(compared(&base, &new, 1.0).outcome, Outcome::Regression);
+    new[0].drift_pct = Some(0.0);
+    new[1].drift_pct = Some(20.0);
+    let found = compared(&base, &new, 1.0);
+    assert_eq!((found.canary, found.outcome), ([None, Some(0.2)], Outcome::Inconclusive));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// The order of rows is no matter, a run is the same as itself, and what is slower one way is faster the other.
+    #[test]
+    fn symmetry(seed in 0u64..1000, percent in 5u32..30, at in 0usize..SIZES.len()) {
+        let factor = 1.0 + f64::from(percent) / 100.0;
+        let base = run(seed, 0.003, unchanged);
+        let new = run(seed + 1, 0.003, |n, _| if n == SIZES[at] { factor } else { 1.0 });
+        let there = |found: &Comparison| found.ideal[at].verdict;
+        let forth = compared(&base, &new, 1.0);
+        prop_assert_eq!(there(&forth), Verdict::Slower);
+        prop_assert_eq!(there(&compared(&new, &base, 1.0)), Verdict::Faster);
+        let mut turned = new.clone();
+        turned.reverse();
+        prop_assert_eq!(&compared(&base, &turned, 1.0), &forth);
+        prop_assert_eq!(compared(&base, &base, 1.0).outcome, Outcome::NoRegression);
+    }
+}

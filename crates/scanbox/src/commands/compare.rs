@@ -1,0 +1,156 @@
+//! `scanbox compare`: whether a new sweep is slower than the one before, in words and as an exit code.
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use scanbox_analysis::AnalysisError;
+use scanbox_analysis::compare::{Outcome, Question, compare};
+use scanbox_analysis::grouping::Source;
+use scanbox_analysis::metric::Metric;
+use scanbox_model::csv_file;
+use scanbox_model::metadata::Metadata;
+use scanbox_model::problem::Problem;
+use scanbox_model::record::{Clock, Record};
+
+use super::analyze::{Format, clock, metadata_of};
+use super::{Exit, UsageError, complain};
+use crate::report::compare as report;
+use crate::report::grid::Style;
+use crate::report::terminal;
+
+/// Arguments of `scanbox compare`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct CompareArgs {
+    /// The sweep before: its CSV, with the metadata beside it
+    #[arg(value_name = "BASE")]
+    pub base: PathBuf,
+
+    /// The sweep to judge
+    #[arg(value_name = "NEW")]
+    pub new: PathBuf,
+
+    /// The smallest loss that matters, in percent; what noise can do is never told, however small this is
+    #[arg(long, default_value = "3", value_name = "PERCENT", value_parser = threshold)]
+    pub threshold: f64,
+
+    /// Chooses the kernel of BASE whose line is watched beside the ideal line, as in `scanbox analyze`
+    #[arg(long, default_value = "squared", value_name = "METRIC")]
+    pub metric: Metric,
+
+    /// Which time decides: many dependent calls back to back, or one call between timestamps
+    #[arg(long, default_value = "steady", value_parser = PossibleValuesParser::new(["steady", "span"]).map(clock))]
+    pub time: Clock,
+
+    /// Compare two models of devices all the same
+    #[arg(long)]
+    pub accept_device: bool,
+
+    /// How to write the answer: md for a comment on a change, json and csv for programs
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// A share from a number of percent.
+fn threshold(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').trim_end();
+    let percent: f64 = number.parse().map_err(|_| format!("`{text}` is no number of percent"))?;
+    if percent > 0.0 && percent < 100.0 {
+        Ok(percent / 100.0)
+    } else {
+        Err("a threshold is above 0 and below 100 percent".to_owned())
+    }
+}
+
+/// Compares, and says by the exit code what came of it.
+///
+/// # Errors
+/// When a file cannot be read, the two are not of one model, or nobody reads the output.
+pub fn run(args: &CompareArgs) -> anyhow::Result<Exit> {
+    if !args.base.exists() {
+        let base = args.base.display();
+        complain(&format!("no base: {base} is not there; keep a sweep under that name to compare with it"));
+        return Ok(Exit::Inconclusive);
+    }
+    let [base, new] = [File::read(&args.base)?, File::read(&args.new)?];
+    let question = Question {
+        metric: args.metric,
+        clock: args.time,
+        threshold: args.threshold,
+        accept_device: args.accept_device,
+    };
+    let comparison = compare(&base.source(), &new.source(), &question).map_err(|error| match error {
+        AnalysisError::OtherModel { .. } | AnalysisError::OtherProblem { .. } => {
+            UsageError(error.to_string()).into()
+        }
+        error => anyhow::Error::from(error),
+    })?;
+    let exit = match comparison.outcome {
+        Outcome::NoRegression => Exit::Done,
+        Outcome::Regression => Exit::Regression,
+        Outcome::Inconclusive => Exit::Inconclusive,
+    };
+    let report = report::Report {
+        comparison: &comparison,
+        question: &question,
+        base: &base.name,
+        new: &new.name,
+        records: [&base.records, &new.records],
+    };
+    match write(args, &report) {
+        // The exit code is the answer; whoever has seen enough of the rest has it too.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit),
+        written => Ok(written.map(|()| exit).context("standard output")?),
+    }
+}
+
+fn write(args: &CompareArgs, report: &report::Report<'_>) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    match args.format {
+        Format::Table => report::text(report, Style::Text { width: terminal::width() }, &mut out),
+        Format::Md => report::text(report, Style::Markdown, &mut out),
+        Format::Json => report::json(report, &mut out),
+        Format::Csv => report::csv(report, &mut out),
+    }?;
+    out.flush()
+}
+
+/// A file and its metadata.
+struct File {
+    name: String,
+    records: Vec<Record>,
+    metadata: Option<Metadata>,
+}
+
+impl File {
+    fn read(path: &Path) -> anyhow::Result<Self> {
+        let name = path.display().to_string();
+        let found = csv_file::read(path)?;
+        let mut warnings = Vec::new();
+        if let Some(line) = found.torn_line {
+            warnings.push(format!("{name}: line {line} is torn (it has no line break) and is left out"));
+        }
+        let metadata = metadata_of(path, &found.records, &mut warnings)?;
+        if metadata.is_none() {
+            warnings.push(format!(
+                "{name}: there is no metadata beside it, so no copies tell drift from a slow-down of all scans"
+            ));
+        }
+        for warning in warnings {
+            complain(&format!("warning: {warning}"));
+        }
+        Ok(Self { name, records: found.records, metadata })
+    }
+
+    fn source(&self) -> Source<'_> {
+        Source {
+            name: &self.name,
+            records: &self.records,
+            planned: None,
+            problem: self.metadata.as_ref().map_or_else(Problem::default, |metadata| metadata.problem),
+            kind: self.metadata.as_ref().map(|metadata| metadata.device.kind),
+            copy_gbps: self.metadata.as_ref().map(|metadata| &metadata.copy_gbps),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! `scanbox export`: the rows of sweeps, as other programs read them.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use scanbox_model::csv_file;
+use scanbox_model::metadata::Metadata;
+use scanbox_model::record::Record;
+
+use super::complain;
+use super::{Exit, analyze};
+use crate::report::{records, t4};
+
+/// Arguments of `scanbox export`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ExportArgs {
+    /// CSV files of scanbox; the metadata beside each (x.csv: x.meta.json) says where it was measured
+    #[arg(required = true, value_name = "FILES")]
+    files: Vec<PathBuf>,
+
+    /// How to write the rows
+    #[arg(long, value_enum)]
+    format: Format,
+
+    /// The file to write [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Formats of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// The results format of autotuners, as Kernel Tuner writes and reads it (schema T4, version 1.0.0)
+    T4,
+    /// One JSON array with an object per row; cells without a value are left out
+    Json,
+    /// One CSV of all files, with every column of this version
+    Csv,
+}
+
+/// A file with what its metadata says.
+pub struct Exported {
+    /// The file.
+    pub name: String,
+    /// Its rows.
+    pub records: Vec<Record>,
+    /// Its metadata, where there is any.
+    pub metadata: Option<Metadata>,
+}
+
+/// Exports.
+///
+/// # Errors
+/// When a file cannot be read or written.
+pub fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
+    let files = args.files.iter().map(|path| read(path)).collect::<anyhow::Result<Vec<_>>>()?;
+    let write = |out: &mut dyn Write| match args.format {
+        Format::T4 => t4::write(&files, out),
+        Format::Json => records::json(&files, out),
+        Format::Csv => records::csv(&files, out),
+    };
+    match &args.output {
+        Some(path) => replace(path, write).with_context(|| format!("{}", path.display()))?,
+        None => {
+            let mut out = BufWriter::new(io::stdout().lock());
+            write(&mut out).and_then(|()| out.flush()).context("standard output")?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn read(path: &Path) -> anyhow::Result<Exported> {
+    let found = csv_file::read(path)?;
+    let name = path.display().to_string();
+    let mut warnings = Vec::new();
+    if let Some(line) = found.torn_line {
+        warnings.push(format!("{name}: line {line} is torn (it has no line break) and is left out"));
+    }
+    let metadata = analyze::metadata_of(path, &found.records, &mut warnings)?;
+    for warning in warnings {
+        complain(&format!("warning: {warning}"));
+    }
+    Ok(Exported { name, records: found.records, metadata })
+}
+
+/// Writes a file beside its place and renames it, so that nobody ever sees half of it.
+fn replace(path: &Path, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let written = File::create(&partial)
+        .and_then(|file| {
+            let mut out = BufWriter::new(file);
+            write(&mut out)?;
+            out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+        })
+        .and_then(|()| std::fs::rename(&partial, path));
+    if written.is_err() {
+        // On a full disk, half a file is in the way.
+        let _ = std::fs::remove_file(&partial);
+    }
+    written
+}

@@ -1,0 +1,67 @@
+//! Rows as they are, for other programs.
+
+use std::io::{self, Write};
+
+use scanbox_model::record::{COLUMNS, Record};
+use serde_json::{Map, Value};
+
+use crate::commands::export::Exported;
+
+/// Every row of every file as one CSV.
+pub fn csv(files: &[Exported], out: &mut dyn Write) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record(COLUMNS.iter().map(|column| column.name))?;
+    for record in rows(files) {
+        writer.write_record(COLUMNS.iter().map(|column| (column.write)(record)))?;
+    }
+    writer.flush()
+}
+
+/// Every row of every file as one array of objects.
+pub fn json(files: &[Exported], out: &mut dyn Write) -> io::Result<()> {
+    let mut separator = "[\n";
+    for record in rows(files) {
+        out.write_all(separator.as_bytes())?;
+        serde_json::to_writer(&mut *out, &object(record))?;
+        separator = ",\n";
+    }
+    if separator == "[\n" {
+        out.write_all(b"[")?;
+    }
+    out.write_all(b"\n]\n")
+}
+
+fn rows(files: &[Exported]) -> impl Iterator<Item = &Record> {
+    files.iter().flat_map(|file| &file.records)
+}
+
+/// A row as an object: its columns by name, numbers as numbers, those without a value left out.
+pub fn object(record: &Record) -> Map<String, Value> {
+    let cell = |column: &scanbox_model::record::Column| {
+        let text = (column.write)(record);
+        (!text.is_empty()).then(|| (column.name.to_owned(), value(column.name, text)))
+    };
+    COLUMNS.iter().filter_map(cell).collect()
+}
+
+/// Columns whose text may look like a number and is a name.
+const TEXTS: [&str; 10] = [
+    "run_id",
+    "device",
+    "device_uuid",
+    "driver",
+    "kernel_hash",
+    "subject",
+    "subject_version",
+    "config_id",
+    "kernel_id",
+    "reason",
+];
+
+fn value(column: &str, text: String) -> Value {
+    let number = || text.parse::<serde_json::Number>().ok();
+    match number().filter(|_| !TEXTS.contains(&column)) {
+        Some(number) => Value::Number(number),
+        None => Value::String(text),
+    }
+}

@@ -1,0 +1,306 @@
+//! The nightly job from its first night on, on the replay device: `scripts/nightly`, and `scanbox compare` as it sees it.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod sweeps;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use assert_cmd::cargo::cargo_bin;
+use scanbox_kernels::legal;
+use scanbox_model::csv_file;
+use scanbox_model::metadata::Metadata;
+use scanbox_model::problem::Problem;
+use scanbox_model::record::Record;
+use scanbox_model::space::{Point, Space};
+use serde_json::Value;
+
+use crate::sweeps::{Ended, ended};
+
+/// 16 configs at 8 sizes.
+const SPACE: &str = r#"
+name = "night"
+sizes = "2^12..2^19"
+[[block]]
+family = ["chained-scan"]
+batch_size = [1, 4]
+vector_width = ["vec2", "vec4"]
+workgroup_size = [64, 128]
+lookback = ["sequential", "parallel"]
+block_scan = ["raking"]
+"#;
+/// A device with noise and drift; `run` says which night it is.
+const DEVICE: &str = "noise_ratio = 0.015\noutlier_share = 0.01\ndrift_ratio = 0.02\n";
+/// Every config takes 8 % longer at 2^16.
+const LOSS: &str = "[[slow]]\nfactor = 1.08\nn = 65536\n";
+
+/// A place for nights.
+struct Job {
+    folder: tempfile::TempDir,
+}
+
+impl Job {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("space.toml"), SPACE).unwrap();
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn state(&self) -> PathBuf {
+        self.path("state")
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.folder.path());
+        command.env("SCANBOX", cargo_bin("scanbox"));
+        command.env("SCANBOX_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
+        for name in ["GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"] {
+            command.env(name, self.path(name));
+        }
+        command
+    }
+
+    /// A night on a device that follows this script.
+    fn night(&self, run: u32, script: &str, args: &[&str]) -> Ended {
+        fs::write(self.path("replay.toml"), format!("run = {run}\n{DEVICE}{script}")).unwrap();
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/nightly");
+        let mut command = self.command(&script);
+        command.args(["--device", "replay:replay.toml", "--space", "space.toml", "--state", "state"]);
+        ended(command.args(args).output().unwrap())
+    }
+
+    fn scanbox(&self, args: &[&str]) -> Ended {
+        ended(self.command(&cargo_bin("scanbox")).args(args).output().unwrap())
+    }
+
+    /// The nights that are kept, the first one first.
+    fn nights(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.state().join("nights")).unwrap().flatten();
+        let mut nights: Vec<String> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+        nights.sort();
+        nights
+    }
+
+    fn base(&self) -> String {
+        let link = fs::read_link(self.state().join("base")).unwrap();
+        link.file_name().unwrap().to_str().unwrap().to_owned()
+    }
+}
+
+fn first_line(ended: &Ended) -> &str {
+    ended.stdout.lines().next().unwrap_or_default()
+}
+
+#[test]
+fn nights_from_the_first_one_on() {
+    let job = Job::new();
+
+    let first = job.night(1, "", &[]);
+    assert_eq!(first.code, Some(0), "{}{}", first.stdout, first.stderr);
+    assert!(first_line(&first).contains("no base yet"), "{}", first.stdout);
+    let base = job.base();
+    assert_eq!(job.nights(), std::slice::from_ref(&base));
+
+    let same = job.night(2, "", &[]);
+    assert_eq!(same.code, Some(0), "{}{}", same.stdout, same.stderr);
+    assert!(first_line(&same).starts_with("SAME"), "{}", same.stdout);
+    assert_eq!(job.base(), base);
+
+    let slower = job.night(3, LOSS, &[]);
+    assert_eq!(slower.code, Some(6), "{}{}", slower.stdout, slower.stderr);
+    let line = first_line(&slower);
+    assert!(line.starts_with("SLOWER: +") && line.contains("at 2^16") && line.contains(".vec"), "{line}");
+    assert_eq!(job.base(), base);
+
+    // Somebody has looked at it and takes it: the night after is the same again.
+    let accepted = job.night(4, LOSS, &["--accept"]);
+    assert_eq!(accepted.code, Some(6), "{}", accepted.stdout);
+    assert_ne!(job.base(), base);
+    let after = job.night(5, LOSS, &[]);
+    assert_eq!(after.code, Some(0), "{}{}", after.stdout, after.stderr);
+    assert!(first_line(&after).starts_with("SAME"), "{}", after.stdout);
+
+    // What was lost comes back: that is faster, never fails, and is the base from then on.
+    let faster = job.night(6, "", &["--keep", "1"]);
+    assert_eq!(faster.code, Some(0), "{}{}", faster.stdout, faster.stderr);
+    assert!(first_line(&faster).starts_with("FASTER: at 2^16"), "{}", faster.stdout);
+    // The base and one more.
+    let nights = job.nights();
+    assert_eq!(nights.len(), 2, "{nights:?}");
+    assert_eq!(Some(&job.base()), nights.last());
+
+    let night = job.state().join("base");
+    for file in ["sweep.csv", "sweep.meta.json", "sweep.txt", "compare.txt", "compare.md", "compare.json"] {
+        assert!(fs::metadata(night.join(file)).unwrap().len() > 0, "{file}");
+    }
+    let summary = fs::read_to_string(job.path("GITHUB_STEP_SUMMARY")).unwrap();
+    assert!(summary.contains("**SLOWER: +") && summary.contains("| 2^16"), "{summary}");
+    assert_eq!(fs::read_to_string(job.path("GITHUB_OUTPUT")).unwrap().lines().count(), 6);
+}
+
+#[test]
+fn a_night_that_fails_leaves_the_base() {
+    let job = Job::new();
+    // Not complete: no base.
+    let cut = job.night(1, "", &["--budget", "0s"]);
+    assert_eq!(cut.code, Some(4), "{}", cut.stderr);
+    assert!(!job.state().join("base").exists());
+
+    assert_eq!(job.night(1, "", &[]).code, Some(0));
+    let base = job.base();
+    let wrong = "[[fault]]\nkind = \"wrong_element\"\nn = 4096\nconfig = \"b4.vec4.par\"\n";
+    let ended = job.night(2, wrong, &[]);
+    assert_eq!(ended.code, Some(5), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("ok and fail now: 2"), "{}", ended.stdout);
+    // All configs of a size: the line is gone.
+    let gone = "[[fault]]\nkind = \"out_of_memory\"\nn = 4096\n";
+    let ended = job.night(3, gone, &[]);
+    assert_eq!(ended.code, Some(6), "{}{}", ended.stdout, ended.stderr);
+    assert!(
+        first_line(&ended).starts_with("SLOWER: at 2^12 none of 16 configs works any more"),
+        "{}",
+        ended.stdout
+    );
+    // Nothing of a sweep that cannot be.
+    let ended = job.night(4, "", &["--space", "missing.toml"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    let ended = job.night(4, "", &["--no-such-option"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    assert_eq!(job.base(), base);
+}
+
+#[test]
+fn the_nightly_space_has_the_winners_and_a_sample() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
+    let device = Metadata::read(&root.join("results/nvidia-h200.full.meta.json")).unwrap().device;
+    let space = Space::from_toml(&read("configs/nightly.toml"), "nightly.toml").unwrap();
+    let legal = |config: &_, n, device: &_| legal(config, &Problem::default(), n, device);
+    let enumeration = space.enumerate(&device, legal);
+    let left_out = enumeration.rejections.iter().find(|rejection| rejection.rule == "not-in-sample").unwrap();
+    assert!(left_out.points > 1000, "{left_out:?}");
+    let per_size = enumeration.points_per_size();
+    assert_eq!(per_size.len(), 20);
+    assert!(per_size.values().all(|count| (18..=60).contains(count)), "{per_size:?}");
+
+    let rows = csv_file::read(&root.join("results/nvidia-h200.full.csv")).unwrap().records;
+    for &n in per_size.keys() {
+        let fastest = |belongs: &dyn Fn(&Record) -> bool| {
+            let at = rows.iter().filter(|row| row.n_elements == n && belongs(row));
+            at.filter_map(|row| row.steady.map(|time| time.median_ns)).min()
+        };
+        let here = |row: &Record| {
+            row.config().is_some_and(|config| enumeration.points.binary_search(&Point { n, config }).is_ok())
+        };
+        // At small sizes leaders change places by chance.
+        let (all, nightly) = (fastest(&|_| true).unwrap(), fastest(&here).unwrap());
+        assert!(
+            nightly as f64 <= 1.05 * all as f64,
+            "the winner of {n}: {all} ns, in the nightly space {nightly} ns"
+        );
+    }
+}
+
+/// Two nights for `scanbox compare`.
+fn two_nights(script: &str) -> Job {
+    let job = Job::new();
+    for (run, out, script) in [(1, "base.csv", ""), (2, "new.csv", script)] {
+        fs::write(job.path("replay.toml"), format!("run = {run}\n{DEVICE}{script}")).unwrap();
+        let sweep = ["sweep", "--device", "replay:replay.toml", "--space", "space.toml", "--out", out];
+        let swept = job.scanbox(&sweep);
+        assert_eq!(swept.code, Some(0), "{}", swept.stderr);
+    }
+    job
+}
+
+#[test]
+fn formats_and_exit_codes() {
+    let job = two_nights(LOSS);
+    let compare = |args: &[&str]| job.scanbox(&[&["compare"], args].concat());
+    let check = |args: &[&str], code: i32, text: &str| {
+        let ended = compare(args);
+        let all = format!("{}{}", ended.stdout, ended.stderr);
+        assert_eq!(ended.code, Some(code), "{args:?}: {all}");
+        assert!(all.contains(text), "{args:?}: {all}");
+    };
+    check(&["base.csv", "new.csv"], 6, "SLOWER: +");
+    check(&["base.csv", "base.csv"], 0, "SAME: no size is slower by more than 3 %");
+    check(&["base.csv", "new.csv", "--threshold", "20%"], 0, "SAME: no size is slower by more than 20 %");
+    check(&["new.csv", "base.csv"], 0, "FASTER: at 2^16");
+    check(&["none.csv", "new.csv"], 7, "no base: none.csv is not there");
+    check(&["base.csv", "none.csv"], 1, "none.csv");
+    check(&["base.csv"], 2, "NEW");
+    check(&["base.csv", "new.csv", "--threshold", "0"], 2, "above 0 and below 100");
+    check(&["base.csv", "space.toml"], 1, "space.toml: line 1");
+
+    let markdown = compare(&["base.csv", "new.csv", "--format", "md"]).stdout;
+    assert!(markdown.starts_with("**SLOWER: +"), "{markdown}");
+    assert!(markdown.contains("\n| 2^16 | SLOWER "), "{markdown}");
+
+    let json: Value =
+        serde_json::from_str(&compare(&["base.csv", "new.csv", "--format", "json"]).stdout).unwrap();
+    assert_eq!(json["outcome"], "regression");
+    assert_eq!(json["ideal"].as_array().unwrap().len(), 8);
+    let slower: Vec<&Value> =
+        json["ideal"].as_array().unwrap().iter().filter(|line| line["verdict"] == "SLOWER").collect();
+    assert_eq!(slower.len(), 1);
+    assert_eq!(slower[0]["n"], 65536);
+    let change = slower[0]["change_pct"].as_f64().unwrap();
+    assert!((5.0..=11.0).contains(&change), "{change}");
+    assert_eq!(json["configs"].as_array().unwrap().len(), 16 * 8);
+
+    let csv = compare(&["base.csv", "new.csv", "--format", "csv"]).stdout;
+    assert_eq!(csv.lines().count(), 1 + 8 + 8 + 16 * 8);
+
+    // Half the sizes are there, and the other half is no line that is as it was.
+    let kept: Vec<String> = fs::read_to_string(job.path("base.csv"))
+        .unwrap()
+        .lines()
+        .filter(|line| line.split(',').nth(10) != Some("65536"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    fs::write(job.path("part.csv"), kept.concat()).unwrap();
+    check(&["base.csv", "part.csv"], 7, "MISSING: the new run has no row to compare at 2^16");
+    fs::write(job.path("empty.csv"), format!("{}\n", kept[0].trim_end())).unwrap();
+    check(&["empty.csv", "new.csv"], 7, "nothing to compare");
+
+    // Another model, and the flag for it.
+    let other = fs::read_to_string(job.path("base.csv")).unwrap().replace(",Replay,", ",Other,");
+    fs::write(job.path("other.csv"), other).unwrap();
+    check(&["base.csv", "other.csv"], 2, "--accept-device");
+    check(&["base.csv", "other.csv", "--accept-device"], 0, "device: Replay, now Other");
+    // Another driver and other kernels are told.
+    let other = fs::read_to_string(job.path("base.csv")).unwrap().replace(",replay 1,", ",replay 2,");
+    fs::write(job.path("other.csv"), other).unwrap();
+    check(&["base.csv", "other.csv"], 0, "driver: replay 1, now replay 2");
+}
+
+#[test]
+fn drift_is_no_regression_and_is_told() {
+    // Everything is 6 % slower, copies too.
+    let job = two_nights("slowdown_ratio = 0.06\n");
+    let ended = job.scanbox(&["compare", "base.csv", "new.csv"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stdout);
+    assert!(ended.stdout.contains("the device is slower as a whole"), "{}", ended.stdout);
+    // Without copies nobody can tell that.
+    fs::remove_file(job.path("new.meta.json")).unwrap();
+    let ended = job.scanbox(&["compare", "base.csv", "new.csv"]);
+    assert_eq!(ended.code, Some(7), "{}", ended.stdout);
+    assert!(ended.stdout.starts_with("UNCLEAR: all sizes differ by +"), "{}", ended.stdout);
+    // So much that another config may be best.
+    let job = two_nights("slowdown_ratio = 0.3\n");
+    let ended = job.scanbox(&["compare", "base.csv", "new.csv"]);
+    assert_eq!(ended.code, Some(7), "{}", ended.stdout);
+    assert!(ended.stdout.starts_with("UNCLEAR: the device as a whole differs"), "{}", ended.stdout);
+    // All scans, but no copy.
+    let job = two_nights("[[slow]]\nfactor = 1.08\n");
+    let ended = job.scanbox(&["compare", "base.csv", "new.csv"]);
+    assert_eq!(ended.code, Some(6), "{}", ended.stdout);
+    assert!(ended.stdout.contains("scans are slower as a whole, and copies are not"), "{}", ended.stdout);
+}
