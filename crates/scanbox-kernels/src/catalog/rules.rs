@@ -1,0 +1,347 @@
+//! The rules: which config can solve which problem, on which device.
+
+use scanbox_model::config::{
+    BackOff, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Publish, Rendezvous, Reset,
+    SubgroupScan, TileOrder, TileState,
+};
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
+use scanbox_model::safe_devices::Guarantee;
+use scanbox_model::space::Rejection;
+
+use super::{Resolved, groups, launched_per_call, memory_bytes, resolve, shared_bytes, workgroups};
+use crate::input::PACKED_MAX_TOTAL;
+use crate::plan::{GROUP_WORDS, GUARD_WORDS};
+
+/// The comparison indexes words with 32 bits, those of the guard too.
+const MOST_WORDS: u64 = u32::MAX as u64 - GUARD_WORDS;
+
+/// One workgroup, or every workgroup going over everything before it, is out of the question for more than this.
+const MOST_RECOMPUTED: u64 = 1 << 20;
+
+type Verdict = Result<(), Rejection>;
+
+fn reject(rule: &'static str, detail: impl Into<String>) -> Verdict {
+    Err(Rejection { rule: rule.into(), detail: detail.into() })
+}
+
+/// The rules: whether this config can solve the problem for `n` elements on this device, known without trying.
+///
+/// # Errors
+/// The first rule that says no, with its numbers.
+pub fn legal(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Verdict {
+    combination(config)?;
+    computes(config, problem, device)?;
+    if passes_totals_on(config.kernel.family) {
+        tile_states(config, problem, n, device)?;
+    }
+    guarantees(config, device)?;
+    shape(config, problem, device)?;
+    size(config, problem, n, device)
+}
+
+/// Whether workgroups pass the totals of their tiles on through memory.
+pub(super) fn passes_totals_on(family: Family) -> bool {
+    matches!(family, Family::ChainedScan | Family::Persistent)
+}
+
+/// Which values go together, on any device.
+fn combination(config: &Config) -> Verdict {
+    let kernel = &config.kernel;
+    let family = kernel.family;
+    let lookbacks: &[Lookback] = match family {
+        Family::ChainedScan => {
+            &[Lookback::Sequential, Lookback::Parallel, Lookback::Gather, Lookback::TwoLevel]
+        }
+        Family::Persistent => &[Lookback::Gather, Lookback::TwoLevel],
+        Family::OneWorkgroup | Family::Recompute => &[Lookback::None],
+    };
+    if !lookbacks.contains(&kernel.lookback) {
+        return reject("family-lookback", format!("family {family} with lookback {}", kernel.lookback));
+    }
+    if kernel.load_layout == LoadLayout::Striped && kernel.block_scan != BlockScan::Subgroup {
+        let detail = format!("load layout striped with block scan {}: rows need subgroup", kernel.block_scan);
+        return reject("striped-needs-subgroup-scan", detail);
+    }
+    if kernel.subgroup_scan == SubgroupScan::Shuffle && kernel.block_scan != BlockScan::Subgroup {
+        let detail = format!("subgroup scan by shuffles with block scan {}", kernel.block_scan);
+        return reject("shuffle-needs-subgroup-scan", detail);
+    }
+    if kernel.publish == Publish::BeforeScan && kernel.block_scan != BlockScan::Subgroup {
+        let detail = format!("the total before the scan with block scan {}", kernel.block_scan);
+        return reject("before-scan-needs-subgroup-scan", detail);
+    }
+    if kernel.lookback_width > 1 && kernel.lookback != Lookback::Parallel {
+        let detail =
+            format!("a lookback width of {} with lookback {}", kernel.lookback_width, kernel.lookback);
+        return reject("width-needs-parallel", detail);
+    }
+    let persistent = family == Family::Persistent;
+    if persistent && (kernel.block_scan != BlockScan::Subgroup || kernel.publish != Publish::BeforeScan) {
+        let detail = format!(
+            "block scan {}, published {}: a persistent kernel publishes before the scan, by subgroups",
+            kernel.block_scan, kernel.publish
+        );
+        return reject("persistent-publishes-before-scan", detail);
+    }
+    if !persistent && kernel.rendezvous != Rendezvous::Barrier {
+        return reject("flags-need-persistent", format!("rendezvous flags with family {family}"));
+    }
+    if persistent != config.workgroups_per_unit.is_some() {
+        let detail = match persistent {
+            true => "a persistent kernel is launched with some workgroups per unit (.u4)".to_owned(),
+            false => format!("workgroups per unit with family {family}"),
+        };
+        return reject("persistent-has-workgroups-per-unit", detail);
+    }
+    if persistent && config.workgroups.is_some() {
+        return reject(
+            "persistent-has-workgroups-per-unit",
+            "workgroups that follow from the size".to_owned(),
+        );
+    }
+    let orders: &[TileOrder] = match family {
+        Family::ChainedScan => &[TileOrder::Ticket, TileOrder::WorkgroupId],
+        Family::Persistent => &[TileOrder::Ticket, TileOrder::WorkgroupId, TileOrder::RoundRobin],
+        // Nobody waits, so that the order is of no importance: the default is written.
+        Family::OneWorkgroup | Family::Recompute => &[TileOrder::Ticket],
+    };
+    if !orders.contains(&kernel.tile_order) {
+        return reject("family-tile-order", format!("family {family} with tile order {}", kernel.tile_order));
+    }
+    let state_parameters =
+        (kernel.tile_state, kernel.reset, kernel.back_off, kernel.state_stride, kernel.publish);
+    let defaults = (TileState::Auto, Reset::Auto, BackOff::None, 1, Publish::AfterScan);
+    if !passes_totals_on(family) && state_parameters != defaults {
+        let detail = format!("parameters of tile states with family {family}, which has none");
+        return reject("family-without-states", detail);
+    }
+    if !(1..=scanbox_model::space::MAX_BATCH_SIZE).contains(&kernel.batch_size) {
+        return reject("batch-size", format!("a batch size of {}", kernel.batch_size));
+    }
+    Ok(())
+}
+
+/// What kernels and devices can compute.
+fn computes(config: &Config, problem: &Problem, device: &DeviceProfile) -> Verdict {
+    let (kernel, element) = (&config.kernel, problem.element());
+    let missing = match element {
+        Element::U64 | Element::I64 => !device.int64_elements,
+        Element::F64 => !device.float64_elements,
+        Element::U32 | Element::I32 | Element::F32 => false,
+    };
+    if missing {
+        return reject("element-needs-64-bit", format!("the device has no type {element} in shaders"));
+    }
+    let sums_32_bits = problem.operator() == Operator::Add && matches!(element, Element::U32 | Element::I32);
+    if kernel.lookback == Lookback::TwoLevel && !sums_32_bits {
+        let detail = format!("{problem}: groups of tiles are added up by atomics on 32-bit integers");
+        return reject("two-level-needs-32-bit-sum", detail);
+    }
+    if problem.mode() == Mode::Reduce {
+        if !matches!(kernel.family, Family::ChainedScan | Family::OneWorkgroup) {
+            let detail = format!(
+                "a reduction with family {}: its tiles wait for nobody, and one of them has all the work",
+                kernel.family
+            );
+            return reject("family-reduce", detail);
+        }
+        if passes_totals_on(kernel.family)
+            && kernel.block_scan == BlockScan::Subgroup
+            && kernel.publish != Publish::BeforeScan
+        {
+            let detail = "a reduction scans nothing: by subgroups, totals are published at once (.early)";
+            return reject("reduce-publishes-before-scan", detail);
+        }
+    }
+    if problem.placement() == Placement::InPlace && kernel.family == Family::Recompute {
+        let detail = "in place, other workgroups overwrite what each of them has to read";
+        return reject("recompute-in-place", detail);
+    }
+    Ok(())
+}
+
+/// What tile states can carry.
+fn tile_states(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Verdict {
+    let Resolved { tile_state, reset } = resolve(&config.kernel, problem, device);
+    if tile_state == TileState::Word64 && !device.int64_atomics {
+        return reject("word64-needs-int64-atomics", "the device has no 64-bit atomics on buffers");
+    }
+    if tile_state == TileState::Word64 && problem.element().bytes() > 4 {
+        let detail =
+            format!("the 64-bit word has room for 32 bits beside epoch and state, not for {problem}");
+        return reject("word64-needs-32-bit-elements", detail);
+    }
+    if tile_state == TileState::Packed
+        && (problem.element(), problem.operator()) != (Element::U32, Operator::Add)
+    {
+        let detail = format!("the packed tile state carries sums of u32 below 2^30, not {problem}");
+        return reject("packed-needs-u32-sum", detail);
+    }
+    if tile_state == TileState::Packed && reset == Reset::Epoch {
+        let detail = "the packed tile state has no bits for an epoch: use reset fill or clean";
+        return reject("packed-has-no-epoch", detail);
+    }
+    if tile_state == TileState::Packed && n > PACKED_MAX_TOTAL {
+        let detail =
+            format!("the packed tile state carries totals below 2^30: not even ones over {n} elements");
+        return reject("packed-total", detail);
+    }
+    if config.kernel.lookback == Lookback::TwoLevel {
+        if tile_state != TileState::Word64 {
+            return reject("two-level-needs-word64", "groups are added up in 64-bit words");
+        }
+        if groups(config, n) > GROUP_WORDS {
+            let detail = format!("{} groups of tiles, where memory holds {GROUP_WORDS}", groups(config, n));
+            return reject("group-words", detail);
+        }
+    }
+    Ok(())
+}
+
+/// Whether workgroups wait for others that have to run at the same time: persistent ones whose first tiles are not handed out
+/// in the order in which they start.
+pub(super) fn co_resident(kernel: &Kernel) -> bool {
+    kernel.family == Family::Persistent && kernel.tile_order != TileOrder::Ticket
+}
+
+/// What the device has to keep beyond what Vulkan promises.
+fn guarantees(config: &Config, device: &DeviceProfile) -> Verdict {
+    let kernel = &config.kernel;
+    let one_subgroup = config.workgroup_size <= device.subgroup_size;
+    let needs = [
+        (co_resident(kernel), Guarantee::CoResidency),
+        (
+            kernel.tile_order == TileOrder::WorkgroupId && kernel.family != Family::Persistent,
+            Guarantee::WorkgroupOrder,
+        ),
+        (kernel.rendezvous == Rendezvous::Flags && !one_subgroup, Guarantee::SubgroupProgress),
+    ];
+    match needs.iter().find(|(needed, guarantee)| *needed && !device.guarantees.contains(guarantee)) {
+        Some((_, guarantee)) => Err(Rejection {
+            rule: format!("needs-{guarantee}").into(),
+            detail: format!(
+                "{} is not known to give the guarantee {guarantee} (configs/safe_devices.toml); --assume {guarantee} \
+                 runs it all the same",
+                device.title()
+            ),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Whether the device can start such workgroups.
+fn shape(config: &Config, problem: &Problem, device: &DeviceProfile) -> Verdict {
+    let workgroup_size = config.workgroup_size;
+    if workgroup_size > device.max_workgroup_size {
+        let detail = format!(
+            "a workgroup of {workgroup_size}, where the device has {} invocations at most",
+            device.max_workgroup_size
+        );
+        return reject("workgroup-size-limit", detail);
+    }
+    if workgroup_size == 0 || !workgroup_size.is_multiple_of(device.subgroup_size) {
+        let detail = format!(
+            "a workgroup of {workgroup_size} is no multiple of the subgroup size {}",
+            device.subgroup_size
+        );
+        return reject("full-subgroups", detail);
+    }
+    if config.kernel.block_scan == BlockScan::Blelloch && !workgroup_size.is_power_of_two() {
+        let detail = format!("the Blelloch block scan with a workgroup of {workgroup_size}");
+        return reject("blelloch-power-of-two", detail);
+    }
+    let Some(shared_bytes) = shared_bytes(config, problem, device) else {
+        let detail =
+            format!("no way to transpose through {} bytes of shared memory", device.max_shared_bytes);
+        return reject("shared-memory", detail);
+    };
+    if shared_bytes > u64::from(device.max_shared_bytes) {
+        let detail = format!(
+            "{shared_bytes} bytes of shared memory, where the device has {}",
+            device.max_shared_bytes
+        );
+        return reject("shared-memory", detail);
+    }
+    Ok(())
+}
+
+/// Whether the device can take so many elements.
+fn size(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Verdict {
+    if n == 0 {
+        return reject("no-elements", "a scan has at least one element");
+    }
+    // Tiles behind the last one are counted too: by tickets, and round robin.
+    let beyond = config.tile_elements() * (1 + u64::from(launched_per_call(config, device).unwrap_or(0)));
+    let words = n.saturating_mul(problem.element_bytes() / 4);
+    if n > u64::from(u32::MAX) - GUARD_WORDS - beyond.min(1 << 31) || words > MOST_WORDS {
+        return reject("index-32-bit", format!("{n} elements, where kernels index with 32 bits"));
+    }
+    if config.workgroups.is_some_and(|workgroups| u64::from(workgroups) != config.tiles(n)) {
+        let detail =
+            format!("{config} stands for {} elements, not {n}", config.fixed_elements().unwrap_or(0));
+        return reject("workgroups-fix-size", detail);
+    }
+    if !passes_totals_on(config.kernel.family) && n > MOST_RECOMPUTED {
+        let family = config.kernel.family;
+        return reject(
+            "family-size",
+            format!("{n} elements with family {family}: {MOST_RECOMPUTED} at most"),
+        );
+    }
+    let most_workgroups =
+        device.max_workgroup_count.iter().fold(1u64, |all, &count| all.saturating_mul(count.into()));
+    if workgroups(config, n, device) > most_workgroups {
+        let detail =
+            format!("{} workgroups, where a dispatch has {most_workgroups}", workgroups(config, n, device));
+        return reject("workgroup-count-limit", detail);
+    }
+    let bytes = memory_bytes(config, problem, n, device);
+    if bytes > device.memory_bytes {
+        let detail = format!(
+            "{bytes} bytes for input, output, reference and scratch, where the device has {}",
+            device.memory_bytes
+        );
+        return reject("device-memory", detail);
+    }
+    Ok(())
+}
+
+/// The rule for kernels whose workgroups all have to run at the same time, once the driver has told the registers that an
+/// invocation takes.
+///
+/// # Errors
+/// When fewer workgroups fit the device than are launched, or it is not known how many fit.
+pub fn resident(
+    config: &Config,
+    problem: &Problem,
+    n: u64,
+    device: &DeviceProfile,
+    registers: Option<u32>,
+) -> Verdict {
+    if !co_resident(&config.kernel) {
+        return Ok(());
+    }
+    let launched = workgroups(config, n, device);
+    if launched == 1 {
+        return Ok(());
+    }
+    let (Some(residency), Some(units), Some(registers)) = (device.residency, device.compute_units, registers)
+    else {
+        let detail =
+            "how many workgroups fit the device is not known (units, registers, configs/safe_devices.toml)";
+        return reject("residency-unknown", detail);
+    };
+    let shared_bytes = shared_bytes(config, problem, device).unwrap_or(u64::MAX);
+    let per_unit =
+        residency.workgroups_per_unit(config.workgroup_size, device.subgroup_size, registers, shared_bytes);
+    let fit = u64::from(per_unit) * u64::from(units);
+    if launched > fit {
+        let detail = format!(
+            "{launched} workgroups that have to run at the same time, where {fit} fit: {registers} registers per \
+             invocation, {shared_bytes} bytes of shared memory"
+        );
+        return reject("residency", detail);
+    }
+    Ok(())
+}
