@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::legal;
-use scanbox_model::config::Config;
+use scanbox_model::config::{Config, TileState};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Clock, Record, Status};
@@ -199,9 +199,19 @@ fn sizes_that_do_not_fit_are_out_of_memory() {
 }
 
 #[test]
-fn packed_tile_states_run_on_bounded_input() {
-    let ran = run("int64_atomics = false");
-    assert!(ran.records.iter().all(|record| record.status == Status::Ok && record.input == "bounded"));
+fn the_tile_state_decides_the_input() {
+    let check = |ran: &Ran, input: &str| {
+        assert_eq!(ran.records.len(), ALL);
+        assert!(ran.records.iter().all(|record| record.status == Status::Ok && record.input == input));
+    };
+    // Without 64-bit atomics `auto` is the split state, which carries whole words.
+    check(&run("int64_atomics = false"), "random");
+    let packed = run_with("", |job| {
+        for point in &mut job.points {
+            point.config.kernel.tile_state = TileState::Packed;
+        }
+    });
+    check(&packed, "bounded");
 }
 
 #[test]
