@@ -1,7 +1,7 @@
 //! Every kernel there is: its shader and defines, its memory, its plan. `rules` say which config can run what where,
-//! `helpers` are the kernels beside the scans.
+//! `copy_and_check` are the kernels beside the scans.
 
-mod helpers;
+mod copy_and_check;
 mod rules;
 
 use scanbox_model::config::{
@@ -19,7 +19,7 @@ use crate::plan::{
 };
 use crate::rounding::error_bound;
 
-pub use helpers::{COPY_SHAPES, REPORT_WORDS, compare, copy, fill, helper_shaders, poison};
+pub use copy_and_check::{COPY_SHAPES, REPORT_WORDS, compare, copy, fill, helper_shaders, poison};
 use rules::{co_resident, passes_totals_on};
 pub use rules::{legal, resident};
 
