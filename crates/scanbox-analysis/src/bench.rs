@@ -58,6 +58,12 @@ fn is_copy(record: &Record) -> bool {
     record.selection.contains(&Selection::Copy)
 }
 
+/// The throughput of a row as a baseline of sweeps, in GB/s: a scan of another implementation, on hot buffers as theirs are.
+#[must_use]
+pub fn baseline_gbps(record: &Record, clock: Clock) -> Option<f64> {
+    record.throughput_gbps(clock).filter(|_| is_baseline(record) && record.cache == Some(Cache::Hot))
+}
+
 fn is_baseline(record: &Record) -> bool {
     record.selection.contains(&Selection::Baseline) && !is_copy(record)
 }

@@ -17,6 +17,7 @@ use scanbox_model::space::Point;
 pub use file_rows::FileRows;
 use file_rows::{Baselines, Labels, keep_fastest};
 use group::Group;
+pub use group::release;
 
 use crate::AnalysisError;
 use crate::problem::Problem;

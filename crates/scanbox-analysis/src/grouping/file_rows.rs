@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use scanbox_model::config::Config;
-use scanbox_model::record::{Cache, Clock, Record, Selection};
+use scanbox_model::record::{Clock, Record};
 
 use super::OWN_SUBJECT;
 use super::group::Group;
 use crate::AnalysisError;
+use crate::bench::baseline_gbps;
 use crate::problem::Problem;
 use crate::table::{Baseline, DeviceIdentity};
 
@@ -125,10 +126,7 @@ impl FileRows {
 
     /// Keeps the throughput of a scan of another implementation.
     fn note_baseline(&mut self, record: &Record) -> Result<(), AnalysisError> {
-        let is_scan =
-            record.selection.contains(&Selection::Baseline) && !record.selection.contains(&Selection::Copy);
-        let gbps = record.throughput_gbps(self.clock).filter(|_| is_scan && record.cache == Some(Cache::Hot));
-        if let Some(gbps) = gbps {
+        if let Some(gbps) = baseline_gbps(record, self.clock) {
             let device = DeviceIdentity { name: record.device.clone(), uuid: record.device_uuid.clone() };
             let problem = self.problem_of(record)?;
             let baseline = Baseline { subject: record.subject.clone(), gbps };

@@ -254,6 +254,7 @@ fn timestamp_key(text: &str) -> u64 {
 }
 
 /// The version without its build: `0.1.0+abc` is `0.1.0`.
-fn release(version: &str) -> &str {
+#[must_use]
+pub fn release(version: &str) -> &str {
     version.split('+').next().unwrap_or(version)
 }

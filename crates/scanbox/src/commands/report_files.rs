@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use rayon::prelude::*;
-use scanbox_analysis::grouping::OWN_SUBJECT;
+use scanbox_analysis::bench::baseline_gbps;
+use scanbox_analysis::grouping::{OWN_SUBJECT, release};
 use scanbox_analysis::problem::Problem;
 use scanbox_analysis::table::DeviceTable;
 use scanbox_model::csv_file::{self, CsvError};
 use scanbox_model::metadata::Metadata;
-use scanbox_model::record::{Cache, Clock, Record, Selection, Status};
+use scanbox_model::record::{Clock, Record, Status};
 
 /// Collected file by file.
 #[derive(Debug, Default)]
@@ -74,11 +75,6 @@ impl RunIdentity {
     }
 }
 
-/// The version without its build, as [`scanbox_analysis::table::Provenance`] has it.
-fn release(version: &str) -> &str {
-    version.split('+').next().unwrap_or(version)
-}
-
 impl Evidence {
     /// Reads all files, several at the same time.
     ///
@@ -120,10 +116,7 @@ impl Evidence {
             }
             return;
         }
-        let is_scan =
-            record.selection.contains(&Selection::Baseline) && !record.selection.contains(&Selection::Copy);
-        let gbps = record.throughput_gbps(clock).filter(|_| is_scan && record.cache == Some(Cache::Hot));
-        let Some(gbps) = gbps else { return };
+        let Some(gbps) = baseline_gbps(record, clock) else { return };
         let line = BaselineLine {
             device: record.device.clone(),
             device_uuid: record.device_uuid.clone(),
@@ -152,7 +145,8 @@ impl Evidence {
     /// What the metadata beside the files of this table says.
     pub fn metadata_of(&self, table: &DeviceTable) -> Vec<&Metadata> {
         let same = |metadata: &&Metadata| {
-            metadata.device.name == table.device.name
+            metadata.problem == table.problem
+                && metadata.device.name == table.device.name
                 && metadata.device.uuid == table.device.uuid
                 && metadata.device.driver == table.provenance.driver
                 && metadata.kernel_hash == table.provenance.kernel_hash
