@@ -31,8 +31,13 @@ pub fn section(sources: &Sources<'_>) -> Option<Section> {
         sizes.dedup();
         let listed =
             |separator: &str| sizes.iter().map(|&n| size_label(n)).collect::<Vec<_>>().join(separator);
-        let name = &sources.report.answers.devices[device].table.device.name;
-        let command = format!("scanbox verify {config} --device {} --sizes {}", quoted(name), listed(","));
+        let table = sources.report.answers.devices[device].table;
+        let name = quoted(&table.device.name);
+        let mut command = format!("scanbox verify {config} --device {name} --sizes {}", listed(","));
+        for flag in table.problem.flags() {
+            command += " ";
+            command += &flag;
+        }
         vec![
             Cell::text(sources.titles[device].clone()),
             Cell::text(status.word()),
