@@ -19,7 +19,9 @@ use crate::plan::{
 };
 use crate::rounding::error_bound;
 
-pub use copy_and_check::{COPY_SHAPES, REPORT_WORDS, compare, copy, fill, helper_shaders, poison};
+pub use copy_and_check::{
+    CEILING_SHAPES, REPORT_WORDS, ceiling, compare, copy, fill, helper_shaders, poison,
+};
 use rules::{co_resident, passes_totals_on};
 pub use rules::{legal, resident};
 

@@ -43,19 +43,32 @@ impl Plan {
     /// Elements that the output has afterwards.
     #[must_use]
     pub fn outputs(&self) -> u64 {
-        if self.result == Expected::Total { 1 } else { self.n }
+        match self.result {
+            Expected::Scan | Expected::Copy => self.n,
+            Expected::Total => 1,
+            Expected::Sums { run_words } => self.words_of(self.n).div_ceil(run_words.into()),
+        }
     }
 
     /// Words of 4 bytes that the output has afterwards.
     #[must_use]
     pub fn output_words(&self) -> u64 {
-        self.outputs() * self.problem.element_bytes() / 4
+        match self.result {
+            Expected::Sums { .. } => self.outputs(),
+            Expected::Scan | Expected::Total | Expected::Copy => self.words_of(self.outputs()),
+        }
+    }
+
+    /// Words of 4 bytes of so many elements.
+    fn words_of(&self, elements: u64) -> u64 {
+        elements * self.problem.element_bytes() / 4
     }
 
     /// Whether the output stands where the input stood.
     #[must_use]
     pub fn in_place(&self) -> bool {
-        self.result != Expected::Copy && self.problem.placement() == Placement::InPlace
+        matches!(self.result, Expected::Scan | Expected::Total)
+            && self.problem.placement() == Placement::InPlace
     }
 }
 
@@ -68,6 +81,11 @@ pub enum Expected {
     Total,
     /// The input itself: a copy.
     Copy,
+    /// Sums of the words of the input, modulo 2^32, one for each run of so many words: a read.
+    Sums {
+        /// Words of a run; the last one may be shorter.
+        run_words: u32,
+    },
 }
 
 /// Scratch memory that a plan shares with all other plans of a session: the ticket, the sums of groups, the tile states.

@@ -313,6 +313,12 @@ impl Problem {
         (n + self.outputs(n)) * self.element_bytes()
     }
 
+    /// The word for what moves as many bytes and does nothing else: the subject of its rows.
+    #[must_use]
+    pub fn ceiling(&self) -> &'static str {
+        if self.mode == Mode::Reduce { "read" } else { "copy" }
+    }
+
     /// Whether results depend on the order in which elements are combined: sums and products of floats.
     #[must_use]
     pub fn rounds(&self) -> bool {

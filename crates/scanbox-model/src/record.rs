@@ -115,7 +115,7 @@ pub enum Selection {
     IdealStateless,
     /// Its kernel is the best one on average of a sweep.
     BestKernel,
-    /// It is a copy: the ceiling.
+    /// It is the ceiling: a copy, or of a reduction a read.
     Copy,
     /// It is another implementation.
     Baseline,

@@ -32,8 +32,6 @@ use crate::prepare::Pipelines;
 use crate::sweep::{Computation, End, Origin, Outcome, blank_record, now_utc};
 use crate::verify::{describe, verify};
 
-/// The subject of rows of a copy.
-pub const COPY_SUBJECT: &str = "copy";
 /// What one run has to do.
 #[derive(Debug)]
 pub struct Job {
@@ -60,27 +58,27 @@ pub struct Job {
 /// A subject of scanbox's own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entrant {
-    /// The label of a config, or of a copy (see [`copies`]).
+    /// The label of a config, or of a ceiling (see [`ceilings`]).
     pub label: String,
     /// Why it takes part.
     pub selection: Selections,
 }
 
-/// The copies in all their launch shapes: the fastest of them at a size is the ceiling.
+/// The ceiling of a problem ([`catalog::ceiling`]) in all its launch shapes: the fastest of them at a size counts.
 #[must_use]
-pub fn copies(device: &DeviceProfile) -> Vec<Entrant> {
+pub fn ceilings(problem: &Problem, device: &DeviceProfile) -> Vec<Entrant> {
     let entrant = |&shape: &(u32, u32)| Entrant {
-        label: catalog::copy(&Problem::default(), 1, shape, device).label,
+        label: catalog::ceiling(problem, 1, shape, device).label,
         selection: vec![Selection::Copy],
     };
-    let mut copies: Vec<Entrant> = Vec::new();
-    for copy in catalog::COPY_SHAPES.iter().map(entrant) {
+    let mut ceilings: Vec<Entrant> = Vec::new();
+    for ceiling in catalog::CEILING_SHAPES.iter().map(entrant) {
         // On a device with small workgroups two shapes may be one.
-        if !copies.contains(&copy) {
-            copies.push(copy);
+        if !ceilings.contains(&ceiling) {
+            ceilings.push(ceiling);
         }
     }
-    copies
+    ceilings
 }
 
 /// What happens during a run.
@@ -573,7 +571,8 @@ pub fn blank(
     let mut record = match entrant.label.parse::<Config>() {
         Ok(config) => blank_record(&Point { n, config }, computation, input, device, origin),
         Err(_) => Record {
-            subject: COPY_SUBJECT.to_owned(),
+            subject: computation.problem.ceiling().to_owned(),
+            bytes_moved: computation.problem.bytes_moved(n),
             subject_version: origin.version.clone(),
             config_id: entrant.label.clone(),
             kernel_id: entrant.label.clone(),
@@ -610,13 +609,14 @@ fn plain_record(
 /// The plan of an entrant.
 fn plan_of(label: &str, problem: &Problem, n: u64, device: &DeviceProfile) -> Result<Plan, Failure> {
     let unsupported = |reason: String| Failure::new(Status::Unsupported, reason);
-    let mut copies = catalog::COPY_SHAPES.iter().map(|&shape| catalog::copy(problem, 1, shape, device));
-    if let Some(place) = copies.position(|plan| plan.label == label) {
-        // Kernels index with 32 bits, copies too, and the guard lies behind the last element.
+    let mut ceilings =
+        catalog::CEILING_SHAPES.iter().map(|&shape| catalog::ceiling(problem, 1, shape, device));
+    if let Some(place) = ceilings.position(|plan| plan.label == label) {
+        // Kernels index with 32 bits, these too, and the guard lies behind the last element.
         if u32::try_from(n * problem.element_bytes() / 4 + (1 << 20)).is_err() {
             return Err(unsupported(format!("{n} elements, where kernels index with 32 bits")));
         }
-        return Ok(catalog::copy(problem, n, catalog::COPY_SHAPES[place], device));
+        return Ok(catalog::ceiling(problem, n, catalog::CEILING_SHAPES[place], device));
     }
     let config: Config = label.parse().map_err(|error| unsupported(format!("{error}")))?;
     catalog::plan(&config, problem, n, device).map_err(|rejection| unsupported(rejection.to_string()))

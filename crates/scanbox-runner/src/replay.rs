@@ -297,7 +297,7 @@ impl Replay {
 
     /// How long a call of this plan takes on the device without noise.
     fn model_ns(&self, plan: &Plan) -> f64 {
-        let is_copy = plan.label.starts_with("copy");
+        let is_copy = ["copy", "read"].iter().any(|ceiling| plan.label.starts_with(ceiling));
         let efficiency = if is_copy {
             1.0
         } else {

@@ -105,8 +105,8 @@ pub enum Event<'a> {
         /// Elements.
         n: u64,
     },
-    /// The copy of one size was measured: the fastest of its shapes.
-    Copied {
+    /// The ceiling of one size was measured (see [`catalog::ceiling`]): the fastest of its shapes.
+    Ceiling {
         /// Elements.
         n: u64,
         /// Throughput in GB/s.
@@ -199,7 +199,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
         self.prepare(compiler)?;
         for (input, points) in self.points_by_input() {
             let points = self.load(input, points)?;
-            self.measure_copies()?;
+            self.measure_ceilings()?;
             for point in self.shuffled(points) {
                 if let Some(end) = self.should_stop() {
                     return Ok(end);
@@ -299,8 +299,8 @@ impl<E: From<Failure>> Sweep<'_, E> {
         points
     }
 
-    /// Measures the copy of each size of the job that has none yet.
-    fn measure_copies(&mut self) -> Result<(), E> {
+    /// Measures the ceiling of each size of the job that has none yet.
+    fn measure_ceilings(&mut self) -> Result<(), E> {
         let start = Instant::now();
         let problem = self.job.computation.problem;
         let sizes: BTreeSet<u64> = self.job.copy_sizes.clone();
@@ -311,20 +311,21 @@ impl<E: From<Failure>> Sweep<'_, E> {
                 break;
             }
             let device = self.backend.profile().clone();
-            let plans = catalog::COPY_SHAPES.iter().map(|&shape| catalog::copy(&problem, n, shape, &device));
-            let times: Vec<u64> = plans.filter_map(|plan| self.time_copy(&plan)).collect();
+            let shapes = catalog::CEILING_SHAPES.iter();
+            let plans = shapes.map(|&shape| catalog::ceiling(&problem, n, shape, &device));
+            let times: Vec<u64> = plans.filter_map(|plan| self.time_ceiling(&plan)).collect();
             if let Some(gbps) =
-                times.into_iter().min().and_then(|ns| throughput_gbps(2 * n * problem.element_bytes(), ns))
+                times.into_iter().min().and_then(|ns| throughput_gbps(problem.bytes_moved(n), ns))
             {
-                (self.observer)(Event::Copied { n, gbps })?;
+                (self.observer)(Event::Ceiling { n, gbps })?;
             }
         }
-        self.spend("copies", start);
+        self.spend("ceilings", start);
         Ok(())
     }
 
-    /// The time of a copy, if it copies; a device that cannot copy shows that in the rows of its configs.
-    fn time_copy(&mut self, plan: &Plan) -> Option<u64> {
+    /// The time of a copy or a read, if it is right; a device that cannot copy shows that in the rows of its configs.
+    fn time_ceiling(&mut self, plan: &Plan) -> Option<u64> {
         let comparison = verify(self.backend, plan).ok().filter(|comparison| comparison.mismatches == 0)?;
         let measured = measure(self.backend, plan, comparison.call, &self.job.protocol).ok()?;
         Some(measured.steady.median_ns)
@@ -342,14 +343,14 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let n = self.backend.loaded_elements().min(CANARY_ELEMENTS);
         let plan = match self.canary.take() {
             Some(canary) if canary.plan.n == n => {
-                let last_ns = self.time_copy(&canary.plan).unwrap_or(canary.last_ns);
+                let last_ns = self.time_ceiling(&canary.plan).unwrap_or(canary.last_ns);
                 self.canary = Some(Canary { last_ns, ..canary });
                 self.spend("canary", start);
                 return Ok(());
             }
-            _ => catalog::copy(&self.job.computation.problem, n, catalog::COPY_SHAPES[0], &device),
+            _ => catalog::copy(&self.job.computation.problem, n, catalog::CEILING_SHAPES[0], &device),
         };
-        self.canary = self.time_copy(&plan).map(|ns| Canary { plan, first_ns: ns, last_ns: ns });
+        self.canary = self.time_ceiling(&plan).map(|ns| Canary { plan, first_ns: ns, last_ns: ns });
         self.spend("canary", start);
         Ok(())
     }

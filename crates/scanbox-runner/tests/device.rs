@@ -86,7 +86,7 @@ impl Bench {
 
     /// The plan that copies `n` loaded elements.
     fn copy(&mut self, n: u64) -> Plan {
-        let plan = catalog::copy(&Problem::default(), n, catalog::COPY_SHAPES[0], self.device().profile());
+        let plan = catalog::copy(&Problem::default(), n, catalog::CEILING_SHAPES[0], self.device().profile());
         self.prepare(&plan);
         plan
     }
@@ -139,11 +139,33 @@ impl Drop for Bench {
 #[test]
 fn copies_are_right_at_every_tail() {
     let Some(mut bench) = Bench::new() else { return };
-    for shape in catalog::COPY_SHAPES {
+    for shape in catalog::CEILING_SHAPES {
         for n in [1, 2, 3, 4, 5, 1023, 1024, 1025, 4095, 65_537, 1_000_003] {
             let plan = catalog::copy(&Problem::default(), n, *shape, bench.device().profile());
             bench.prepare(&plan);
             bench.check_plan(&plan, &RANDOM);
+        }
+    }
+}
+
+#[test]
+fn reads_are_right_at_every_tail_and_a_wrong_sum_is_found() {
+    let Some(mut bench) = Bench::new() else { return };
+    let problem =
+        Problem::new(Mode::Reduce, Element::U32, Operator::Add, None, Placement::OutOfPlace).unwrap();
+    for shape in catalog::CEILING_SHAPES {
+        for n in [1, 2, 5, 127, 128, 129, 1025, 65_537, 1_000_003] {
+            let plan = catalog::ceiling(&problem, n, *shape, bench.device().profile());
+            bench.prepare(&plan);
+            bench.check_plan(&plan, &RANDOM);
+            let sums = plan.outputs();
+            let skipped = bench.device().verify_tampered(&plan, Tamper::SkipCall).unwrap();
+            assert_eq!((skipped.compared, skipped.mismatches), (sums + GUARD_WORDS, sums), "{}", plan.label);
+            for index in [0, sums - 1, sums, sums + GUARD_WORDS - 1] {
+                let tamper = Tamper::Overwrite { index, word: 0x1234_5678 };
+                let comparison = bench.device().verify_tampered(&plan, tamper).unwrap();
+                assert_eq!(comparison.mismatches, 1, "{} n={n} index {index}", plan.label);
+            }
         }
     }
 }
@@ -429,7 +451,7 @@ fn a_submission_that_takes_too_long_ends_the_session() {
     };
     assert_eq!(failure.status, Status::Timeout, "{failure}");
     assert!(failure.is_fatal());
-    let plan = catalog::copy(&Problem::default(), 1000, catalog::COPY_SHAPES[0], bench.device().profile());
+    let plan = catalog::copy(&Problem::default(), 1000, catalog::CEILING_SHAPES[0], bench.device().profile());
     assert_eq!(bench.device().verify(&plan).unwrap_err(), failure);
     assert_eq!(bench.device().time(&plan, 1, 1).unwrap_err(), failure);
     // Dropping it neither waits nor crashes.

@@ -47,7 +47,7 @@ pub trait Task {
     fn phase(&mut self, what: &str);
 
     /// The copy of a size was measured, in GB/s.
-    fn copied(&mut self, _n: u64, _gbps: f64) {}
+    fn ceiling(&mut self, _n: u64, _gbps: f64) {}
 
     /// A baseline has started.
     fn greeted(&mut self, _greeting: Greeting) {}
@@ -179,7 +179,7 @@ impl Shift<'_> {
             match process.next() {
                 Ok(Report::Compiling { shaders }) => self.task.phase(&format!("compiling {shaders} shaders")),
                 Ok(Report::Loading { n }) => self.task.phase(&format!("loading {n} elements")),
-                Ok(Report::Copied { n, gbps }) => self.task.copied(n, gbps),
+                Ok(Report::Ceiling { n, gbps }) => self.task.ceiling(n, gbps),
                 Ok(Report::Started { key }) => {
                     if self.stop_reason().is_some() {
                         process.order(&Order::Stop);

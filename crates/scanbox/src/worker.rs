@@ -162,8 +162,8 @@ pub enum Report {
         /// Elements.
         n: u64,
     },
-    /// See [`sweep::Event::Copied`].
-    Copied {
+    /// See [`sweep::Event::Ceiling`].
+    Ceiling {
         /// Elements.
         n: u64,
         /// Throughput.
@@ -287,7 +287,7 @@ fn sweep(work: SweepWork, backend: &mut dyn Backend, compiler: &Compiler) -> any
         match event {
             Event::Compiling { shaders } => send(&Report::Compiling { shaders })?,
             Event::Loading { n } => send(&Report::Loading { n })?,
-            Event::Copied { n, gbps } => send(&Report::Copied { n, gbps })?,
+            Event::Ceiling { n, gbps } => send(&Report::Ceiling { n, gbps })?,
             Event::Started { point } => {
                 ask(
                     Key { config: point.config.to_string(), n: point.n, input: None, external: false },

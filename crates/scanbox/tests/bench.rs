@@ -70,6 +70,23 @@ fn status_of(rows: &[Record], config: &str, n: u64) -> BTreeSet<Status> {
 }
 
 #[test]
+fn a_reduction_is_held_against_a_read() {
+    let place = Place::new("");
+    let config = "b4.vec4.two.sub.striped.early.wg256";
+    let ended = bench(&place, &[config, "--mode", "reduce", "--sizes", "65536", "--rounds", "2"], 0);
+    let rows = rows(&place);
+    let reads: Vec<&Record> = rows.iter().filter(|row| row.subject == "read").collect();
+    assert_eq!((rows.len(), reads.len()), (1 + COPIES, COPIES));
+    for row in &rows {
+        assert_eq!((row.status, row.bytes_moved), (Status::Ok, 4 * 65_537), "{}", row.config_id);
+    }
+    for part in ["read %", "the fastest read of the size"] {
+        assert!(ended.stdout.contains(part), "no `{part}` in {}", ended.stdout);
+    }
+    assert!(!ended.stdout.contains("copy"), "{}", ended.stdout);
+}
+
+#[test]
 fn every_subject_has_a_row_per_size_and_cache_state() {
     let place = Place::new("noise_ratio = 0.01\n");
     baseline(&place, "fake", "");

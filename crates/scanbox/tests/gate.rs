@@ -70,7 +70,7 @@ fn night(script: &str, run: u64, confirm: usize) -> Night {
     sweep::run(&mut replay, &compiler(), &job, &stop, &mut |event| {
         match event {
             Event::Finished { record } => night.records.push(record.clone()),
-            Event::Copied { n, gbps } => {
+            Event::Ceiling { n, gbps } => {
                 night.copy_gbps.insert(n, gbps);
             }
             _ => {}

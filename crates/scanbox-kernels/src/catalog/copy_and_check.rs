@@ -1,8 +1,8 @@
-//! Kernels beside the scans: copies, what poisons and compares an output, what clears scratch memory.
+//! Kernels beside the scans: copies and reads, what poisons and compares an output, what clears scratch memory.
 
 use scanbox_model::config::VectorWidth;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::{Element, Problem, Value};
+use scanbox_model::problem::{Element, Mode, Problem, Value};
 
 use super::{GUARD_WORD, define, word};
 use crate::plan::{Binding, Expected, GUARD_WORDS, Pass, Plan, Scratch, Shader, Tickets, Word};
@@ -11,11 +11,47 @@ use crate::plan::{Binding, Expected, GUARD_WORDS, Pass, Plan, Scratch, Shader, T
 const HELPER_BATCH_SIZE: u32 = 4;
 const HELPER_WORKGROUP_SIZE: u32 = 256;
 
-/// The launch shapes of the copy kernel: vectors of four per invocation, and workgroup size. The fastest of them at a
-/// size is the measured copy of that size.
-pub const COPY_SHAPES: &[(u32, u32)] = &[(1, 256), (2, 256), (4, 256), (1, 1024), (8, 128)];
+/// The launch shapes of copies and reads: vectors of four per invocation, and workgroup size. The fastest of them at a
+/// size is the measured ceiling of that size.
+pub const CEILING_SHAPES: &[(u32, u32)] = &[(1, 256), (2, 256), (4, 256), (1, 1024), (8, 128)];
 
-/// The plan that copies the input of a problem to the output in one of the [`COPY_SHAPES`]: the ceiling of every scan.
+/// The plan that moves what a problem has to move at least, and does nothing else, in one of the [`CEILING_SHAPES`]: of a
+/// scan a [`copy`], of a reduction a read. A read adds up the words of the input in runs, so that what it has read can be
+/// verified; those sums are the only traffic that a reduction does not have (one word for 128 or more).
+#[must_use]
+pub fn ceiling(problem: &Problem, n: u64, shape: (u32, u32), device: &DeviceProfile) -> Plan {
+    match problem.mode() {
+        Mode::Reduce => read(problem, n, shape, device),
+        Mode::Inclusive | Mode::Exclusive => copy(problem, n, shape, device),
+    }
+}
+
+fn read(problem: &Problem, n: u64, shape: (u32, u32), device: &DeviceProfile) -> Plan {
+    let (batch_size, workgroup_size) = shape;
+    let shader = helper_shader("read.comp", batch_size, workgroup_size, device);
+    let run_words = batch_size * VectorWidth::Vec4.lanes() * device.subgroup_size;
+    let words = n * problem.element_bytes() / 4;
+    let runs_per_workgroup = u64::from(shader.workgroup_size / device.subgroup_size);
+    Plan {
+        label: format!("read.b{batch_size}.wg{}", shader.workgroup_size),
+        problem: *problem,
+        n,
+        bytes_moved: problem.bytes_moved(n),
+        result: Expected::Sums { run_words },
+        error_bound: 0.0,
+        scratch: Scratch::NONE,
+        passes: vec![Pass {
+            bindings: vec![Binding::Input, Binding::Output],
+            words: vec![word(words)],
+            workgroups: words.div_ceil(u64::from(run_words)).div_ceil(runs_per_workgroup),
+            tickets: Tickets::None,
+            co_resident: false,
+            shader,
+        }],
+    }
+}
+
+/// The plan that copies the input of a problem to the output in one of the [`CEILING_SHAPES`].
 #[must_use]
 pub fn copy(problem: &Problem, n: u64, shape: (u32, u32), device: &DeviceProfile) -> Plan {
     let (batch_size, workgroup_size) = shape;
@@ -58,6 +94,9 @@ pub const REPORT_WORDS: u64 = 3;
 /// (see [`Plan::error_bound`]).
 #[must_use]
 pub fn compare(plan: &Plan, error_bound: f64, device: &DeviceProfile) -> Plan {
+    if let Expected::Sums { run_words } = plan.result {
+        return compare_sums(plan, run_words, device);
+    }
     let output = plan.output_words();
     // Of an initial value below zero, what its magnitude is more.
     let initial = plan.problem.init().and_then(Value::float).map_or(0.0, |initial| (-2.0 * initial).max(0.0));
@@ -75,6 +114,26 @@ pub fn compare(plan: &Plan, error_bound: f64, device: &DeviceProfile) -> Plan {
     let element = if floats { plan.problem.element() } else { Element::U32 };
     helper.passes[0].shader = compare_shader(element, device);
     helper
+}
+
+fn compare_sums(plan: &Plan, run_words: u32, device: &DeviceProfile) -> Plan {
+    let guarded = plan.output_words() + GUARD_WORDS;
+    let words = vec![
+        word(plan.n * plan.problem.element_bytes() / 4),
+        Word::Value(run_words),
+        word(guarded),
+        Word::Value(GUARD_WORD),
+    ];
+    let bindings = vec![Binding::Input, Binding::Output, Binding::Report];
+    let mut helper = helper("compare_sums.comp", guarded, plan, bindings, words, device);
+    let shader = compare_sums_shader(device);
+    helper.passes[0].workgroups = guarded.div_ceil(shader.workgroup_size.into());
+    helper.passes[0].shader = shader;
+    helper
+}
+
+fn compare_sums_shader(device: &DeviceProfile) -> Shader {
+    helper_shader("compare_sums.comp", 1, HELPER_WORKGROUP_SIZE, device)
 }
 
 fn compare_shader(element: Element, device: &DeviceProfile) -> Shader {
@@ -135,7 +194,7 @@ fn helper_shader(root: &'static str, batch_size: u32, workgroup_size: u32, devic
     }
 }
 
-/// The shaders that every session needs beside those of its configs: fill, poison, compare and the copies.
+/// The shaders that every session needs beside those of its configs: fill, poison, the comparisons, copies and reads.
 #[must_use]
 pub fn helper_shaders(device: &DeviceProfile) -> Vec<Shader> {
     let helper = |root, batch_size, workgroup_size| helper_shader(root, batch_size, workgroup_size, device);
@@ -148,7 +207,10 @@ pub fn helper_shaders(device: &DeviceProfile) -> Vec<Shader> {
     if device.float64_elements {
         shaders.push(compare_shader(Element::F64, device));
     }
-    shaders.extend(COPY_SHAPES.iter().map(|&(batch, size)| helper("copy.comp", batch, size)));
+    shaders.push(compare_sums_shader(device));
+    for root in ["copy.comp", "read.comp"] {
+        shaders.extend(CEILING_SHAPES.iter().map(|&(batch, size)| helper(root, batch, size)));
+    }
     shaders.sort();
     shaders.dedup();
     shaders

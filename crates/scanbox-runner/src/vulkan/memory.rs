@@ -208,7 +208,10 @@ impl Memory {
         let missing = |what| Failure::new(Status::RuntimeError, format!("the plan needs {what}"));
         let large = || self.large.as_ref().ok_or_else(|| missing("an input, and none is loaded"));
         Ok(match (binding, plan.result) {
-            (Binding::Input, _) | (Binding::Expected, Expected::Copy) => (&large()?.input, 0),
+            // The sums of a read are expected nowhere: their complements are poison enough.
+            (Binding::Input, _) | (Binding::Expected, Expected::Copy | Expected::Sums { .. }) => {
+                (&large()?.input, 0)
+            }
             (Binding::Expected, Expected::Total) => {
                 (&large()?.reference, (plan.n - 1) * plan.problem.element_bytes())
             }

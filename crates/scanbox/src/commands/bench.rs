@@ -19,7 +19,7 @@ use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Space;
 use scanbox_model::units::slug;
 use scanbox_runner::baseline::Greeting;
-use scanbox_runner::bench::{COPY_SUBJECT, Entrant, copies};
+use scanbox_runner::bench::{Entrant, ceilings};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::sweep::{End, Origin, now_utc};
 
@@ -233,7 +233,7 @@ impl BenchArgs {
         device: &DeviceProfile,
     ) -> Vec<(u64, Vec<Entrant>)> {
         let at = |n: u64| {
-            let mut all = copies(device);
+            let mut all = ceilings(problem, device);
             all.extend(entrants(&self.configs, tuned, &self.scratch, n, problem, device));
             (n, all)
         };
@@ -363,9 +363,10 @@ fn metadata(
 ) -> anyhow::Result<Metadata> {
     let (tool_version, tool_commit) = this_tool();
     let mut copy_gbps: BTreeMap<u64, f64> = BTreeMap::new();
-    let copies =
-        records.iter().filter(|record| record.subject == COPY_SUBJECT && record.cache == Some(Cache::Hot));
-    for (n, gbps) in copies.filter_map(|row| Some((row.n_elements, row.throughput_gbps(Clock::Steady)?))) {
+    let ceiling = settings.problem.ceiling();
+    let ceilings =
+        records.iter().filter(|record| record.subject == ceiling && record.cache == Some(Cache::Hot));
+    for (n, gbps) in ceilings.filter_map(|row| Some((row.n_elements, row.throughput_gbps(Clock::Steady)?))) {
         let best = copy_gbps.entry(n).or_insert(0.0);
         *best = best.max((gbps * 10.0).round() / 10.0);
     }

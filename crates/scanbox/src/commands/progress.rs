@@ -102,9 +102,9 @@ impl Progress {
         self.last_row = Instant::now();
     }
 
-    /// Says what a copy reached.
-    pub fn copied(&mut self, n: u64, gbps: f64) {
-        self.line.aside(|| format!("copy of {} elements: {gbps:.0} GB/s", size_label(n)));
+    /// Says what a copy, or of a reduction a read, has reached.
+    pub fn ceiling(&mut self, n: u64, gbps: f64) {
+        self.line.aside(|| format!("ceiling at {} elements: {gbps:.0} GB/s", size_label(n)));
         self.last_row = Instant::now();
     }
 

@@ -30,6 +30,7 @@ use super::sweep_task::{Settings, SweepTask};
 use super::{Exit, UsageError, compiler, complain, known_issues, sweep_many};
 use crate::cli::Cli;
 use crate::process::{Worker, WorkerCommand};
+use crate::report::ceiling_share;
 use crate::report::grid::{Column, Grid, Style};
 use crate::report::terminal;
 use crate::supervise::{Supervised, Supervision};
@@ -403,7 +404,7 @@ fn write_summary(
     let path = file.path();
     let counts = counts(&file.records);
     let words: Vec<String> = counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
-    writeln!(out, "{}\n", best_per_size(&file.records, &file.metadata.copy_gbps))?;
+    writeln!(out, "{}\n", best_per_size(&file.records, &file.metadata))?;
     let words = if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) };
     writeln!(out, "rows       {} of {}{words}", file.records.len(), file.metadata.points)?;
     if let Some(text) = confirmed(&file.records) {
@@ -491,17 +492,17 @@ fn best_of_sizes(records: &[Record]) -> BTreeMap<u64, Best<'_>> {
     best
 }
 
-fn best_per_size(records: &[Record], copy_gbps: &BTreeMap<u64, f64>) -> String {
+fn best_per_size(records: &[Record], metadata: &Metadata) -> String {
     let mut grid = Grid::new([
         Column::numbers("size"),
         Column::numbers("GB/s"),
-        Column::numbers("copy %").expendable(1),
+        Column::numbers(ceiling_share(&metadata.problem)).expendable(1),
         Column::words("best config"),
     ]);
     for (n, Best { record, .. }) in best_of_sizes(records) {
         let Some(gbps) = record.throughput_gbps(Clock::Steady) else { continue };
         // A copy that rounds to nothing is no measure.
-        let copy = copy_gbps.get(&n).filter(|copy| **copy > 0.0);
+        let copy = metadata.copy_gbps.get(&n).filter(|copy| **copy > 0.0);
         let share = copy.map_or_else(String::new, |copy| format!("{:.0}", 100.0 * gbps / copy));
         grid.push([size_label(n), format!("{gbps:.1}"), share, record.config_id.clone()]);
     }

@@ -115,8 +115,8 @@ impl Task for SweepTask<'_> {
         self.progress.phase(what);
     }
 
-    fn copied(&mut self, n: u64, gbps: f64) {
-        self.progress.copied(n, gbps);
+    fn ceiling(&mut self, n: u64, gbps: f64) {
+        self.progress.ceiling(n, gbps);
         self.file.metadata.copy_gbps.insert(n, (gbps * 10.0).round() / 10.0);
     }
 

@@ -5,13 +5,14 @@ use std::io::{self, Write};
 
 use scanbox_analysis::bench::{Heat, Place};
 use scanbox_model::metadata::Metadata;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Clock, Record, Selection, TimeStats};
 use scanbox_model::units::size_label;
 use scanbox_runner::baseline::Greeting;
-use scanbox_runner::bench::COPY_SUBJECT;
 use scanbox_runner::sweep::End;
 use serde::Serialize;
 
+use super::ceiling_share;
 use super::grid::{Column, Grid, Style};
 use super::terminal::fold;
 
@@ -150,13 +151,16 @@ impl Report<'_> {
                     Cache::Cold => "Cold: calls rotate over buffers that together exceed any cache",
                 };
                 writeln!(out, "\n{what}")?;
-                writeln!(out, "{}", grid(&heats).draw(Style::Text { width }))?;
+                writeln!(out, "{}", grid(&heats, &self.metadata.problem).draw(Style::Text { width }))?;
             }
         }
-        let legend = "us: median of a call among many back to back; span us: of one call on its own; copy %: of the \
-                      fastest copy of the size; x base: times as fast as the fastest scan of another implementation; \
-                      iqr %, rounds %: spread of the samples, and of the medians of the rounds";
-        writeln!(out, "{}", fold("", legend, 2, width))?;
+        let ceiling = self.metadata.problem.ceiling();
+        let legend = format!(
+            "us: median of a call among many back to back; span us: of one call on its own; {ceiling} %: of the \
+             fastest {ceiling} of the size; x base: times as fast as the fastest scan of another implementation; \
+             iqr %, rounds %: spread of the samples, and of the medians of the rounds"
+        );
+        writeln!(out, "{}", fold("", &legend, 2, width))?;
         self.write_others(width, out)?;
         self.write_failed(width, out)
     }
@@ -201,14 +205,15 @@ pub fn title(record: &Record) -> String {
     }
 }
 
-fn grid(heats: &[&Heat<'_>]) -> Grid {
+fn grid(heats: &[&Heat<'_>], problem: &Problem) -> Grid {
+    let ceiling = problem.ceiling();
     let mut grid = Grid::new([
         Column::numbers("size"),
         Column::words("subject"),
         Column::words("chosen as").expendable(3),
         Column::numbers("us"),
         Column::numbers("GB/s"),
-        Column::numbers("copy %").expendable(1),
+        Column::numbers(ceiling_share(problem)).expendable(1),
         Column::numbers("x base").expendable(1),
         Column::numbers("span us").expendable(5),
         Column::numbers("iqr %").expendable(4),
@@ -216,12 +221,12 @@ fn grid(heats: &[&Heat<'_>]) -> Grid {
     ]);
     for heat in heats {
         let mut size = Some(size_label(heat.n));
-        let mut copied = false;
+        let mut shown = false;
         for place in &heat.places {
             let record = place.record;
-            let own_copy = record.subject == COPY_SUBJECT;
-            // The places come fastest first: the other launch shapes of the copy say nothing more.
-            if own_copy && std::mem::replace(&mut copied, true) {
+            let is_ceiling = record.subject == ceiling;
+            // The places come fastest first: the other launch shapes of the ceiling say nothing more.
+            if is_ceiling && std::mem::replace(&mut shown, true) {
                 continue;
             }
             let selection: Vec<&str> = record.selection.iter().map(|selection| selection.word()).collect();
@@ -231,8 +236,8 @@ fn grid(heats: &[&Heat<'_>]) -> Grid {
             let span = record.time(Clock::Span).map(|time| time.median_ns as f64 / 1e3);
             grid.push([
                 size.take().unwrap_or_default(),
-                if own_copy { COPY_SUBJECT.to_owned() } else { title(record) },
-                if own_copy { String::new() } else { selection.join("+") },
+                if is_ceiling { ceiling.to_owned() } else { title(record) },
+                if is_ceiling { String::new() } else { selection.join("+") },
                 format!("{:.2}", place.median_ns as f64 / 1e3),
                 format!("{:.1}", place.gbps),
                 optional(place.copy_pct, 0),

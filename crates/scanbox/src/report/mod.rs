@@ -18,6 +18,7 @@ pub mod text;
 use scanbox_analysis::answers::{Answers, DeviceAnswer, Question};
 use scanbox_analysis::table::Tables;
 use scanbox_model::device::DeviceKind;
+use scanbox_model::problem::{Mode, Problem};
 use scanbox_model::record::Clock;
 
 /// What a report is about.
@@ -42,6 +43,14 @@ pub fn clock_word(clock: Clock) -> &'static str {
     match clock {
         Clock::Steady => "steady",
         Clock::Span => "span",
+    }
+}
+
+/// The heading of shares of the ceiling (see [`Problem::ceiling`]).
+pub fn ceiling_share(problem: &Problem) -> &'static str {
+    match problem.mode() {
+        Mode::Reduce => "read %",
+        Mode::Inclusive | Mode::Exclusive => "copy %",
     }
 }
 

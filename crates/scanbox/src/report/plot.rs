@@ -6,7 +6,6 @@ use plotters::prelude::*;
 use scanbox_analysis::bench::{Heat, Place};
 use scanbox_model::config::Reset;
 use scanbox_model::record::{Cache, Selection};
-use scanbox_runner::bench::COPY_SUBJECT;
 
 use super::bench::title;
 
@@ -64,11 +63,11 @@ fn lines<'a>(heats: impl Iterator<Item = &'a Heat<'a>>) -> BTreeMap<String, Line
 /// What the lines are called that a subject is on: a choice is one line, whatever config it is at each size.
 fn names(place: &Place<'_>) -> Vec<String> {
     let record = place.record;
-    if record.subject == COPY_SUBJECT {
-        return vec![COPY_SUBJECT.to_owned()];
-    }
     if record.selection.contains(&Selection::Baseline) {
         return vec![title(record)];
+    }
+    if record.selection.contains(&Selection::Copy) {
+        return vec![record.subject.clone()];
     }
     let stateless = record.reset == Some(Reset::Fill);
     let name = |selection: &Selection| match selection {

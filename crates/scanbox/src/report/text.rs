@@ -17,10 +17,10 @@ use scanbox_analysis::table::{ConfigIndex, KernelIndex, SpaceOrigin};
 use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 
-use super::curve;
 use super::grid::{Column, Grid, Style};
 use super::terminal::fold;
 use super::{Report, clock_word, title};
+use super::{ceiling_share, curve};
 
 /// Dropped kernels that are listed one by one; JSON has all.
 const DROPPED_SHOWN: usize = 4;
@@ -141,7 +141,7 @@ impl Page<'_> {
         let mut grid = Grid::new([
             Column::numbers("size"),
             Column::numbers("GB/s"),
-            Column::numbers("copy %").expendable(1),
+            Column::numbers(ceiling_share(&device.table.problem)).expendable(1),
             Column::numbers("x base").expendable(1),
             Column::words("best config"),
             Column::numbers("lead %"),

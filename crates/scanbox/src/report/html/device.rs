@@ -9,11 +9,11 @@ use scanbox_model::units::size_label;
 
 use super::{Block, Cell, Column, Section, Sources, Table, printable};
 use super::{portfolio, summary};
-use crate::report::clock_word;
 use crate::report::figure::{
     Figure, Grid, GridRow, LineChart, Look, Panel, Plot, Scale, Series, Square, power,
 };
 use crate::report::text::{count, gbps, percent, row_counts, score};
+use crate::report::{ceiling_share, clock_word};
 
 /// Losses of a percent or two are not to fill a plot.
 const LEAST_LOSS_SHOWN: f64 = 10.0;
@@ -114,7 +114,11 @@ impl View<'_> {
         let copy = table.copy_gbps.iter().filter(|(n, _)| Some(**n) >= first && Some(**n) <= last);
         let copy: Vec<(u64, f64)> = copy.map(|(&n, &gbps)| (n, gbps)).collect();
         if !copy.is_empty() {
-            series.push(Series { name: "measured copy".into(), look: Look::COPY, points: copy });
+            series.push(Series {
+                name: format!("measured {}", table.problem.ceiling()),
+                look: Look::COPY,
+                points: copy,
+            });
         }
         if let (Some(peak), Some(first), Some(last)) = (table.peak_gbps, first, last) {
             let points = if first == last { vec![(first, peak)] } else { vec![(first, peak), (last, peak)] };
@@ -174,7 +178,7 @@ impl View<'_> {
         let columns = vec![
             Column::numbers("size"),
             Column::numbers("GB/s"),
-            Column::numbers("copy %"),
+            Column::numbers(ceiling_share(&device.table.problem)),
             Column::numbers("x baseline"),
             Column::words("best config"),
             Column::numbers("lead %"),

@@ -52,7 +52,10 @@ pub fn device(sources: &Sources<'_>, index: usize) -> Vec<String> {
                 point.pct,
                 match bandwidth.origin {
                     Origin::Given => "the given bandwidth".to_owned(),
-                    Origin::Copy { .. } => format!("a measured copy ({} GB/s)", gbps(bandwidth.gbps)),
+                    Origin::Copy { .. } => {
+                        let ceiling = device.table.problem.ceiling();
+                        format!("a measured {ceiling} ({} GB/s)", gbps(bandwidth.gbps))
+                    }
                 }
             ),
             None => String::new(),

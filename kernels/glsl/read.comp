@@ -1,0 +1,53 @@
+#version 460
+// Reads the input and adds up its words, those of each subgroup's run by themselves: the traffic of a reduction and nothing
+// else. The measured ceiling of reductions, as the copy is that of scans.
+
+#extension GL_GOOGLE_include_directive : require
+#pragma use_vulkan_memory_model
+#define ELEMENT ELEMENT_U32
+#include "params.glsl"
+#include "stages/element.glsl"
+
+layout(buffer_reference, std430, buffer_reference_align = 4) writeonly buffer Sums {
+    uint at[];
+};
+
+layout(push_constant) uniform Params {
+    uvec2 source_address;
+    Sums sums;  // one word per run
+    uint n;     // words
+} params;
+
+void main() {
+    const uint RUN_VECTORS = SUBGROUP_SIZE * BATCH_SIZE;
+    const uint run = workgroup_rank() * SUBGROUPS + gl_SubgroupID;
+    const uint begin = run * RUN_VECTORS * LANES;
+    if (begin >= params.n) {
+        return;
+    }
+    // The run's part: indices into it stay small, however large the memory is.
+    InputVectors source = InputVectors(element_address(params.source_address, run, RUN_VECTORS * LANES * ELEMENT_BYTES));
+    Vector total = Vector(0u);
+    if (params.n - begin >= RUN_VECTORS * LANES) {
+        [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
+            total += source.at[k * SUBGROUP_SIZE + gl_SubgroupInvocationID];
+        }
+    } else {
+        for (uint k = 0u; k < BATCH_SIZE; ++k) {
+            const uint at = k * SUBGROUP_SIZE + gl_SubgroupInvocationID;
+            [[unroll]] for (uint i = 0u; i < LANES; ++i) {
+                if (begin + at * LANES + i < params.n) {
+                    LANE(total, i) += LANE(source.at[at], i);
+                }
+            }
+        }
+    }
+    uint sum = 0u;
+    [[unroll]] for (uint i = 0u; i < LANES; ++i) {
+        sum += LANE(total, i);
+    }
+    sum = subgroupAdd(sum);
+    if (subgroupElect()) {
+        params.sums.at[run] = sum;
+    }
+}
