@@ -21,10 +21,10 @@
 #include "stages/subgroup_scan.glsl"
 #include "stages/block_scan.glsl"
 #include "stages/tile_state.glsl"
+#include "stages/back_off.glsl"
 #if LOOKBACK == LOOKBACK_TWO_LEVEL
 #include "stages/group_state.glsl"
 #endif
-#include "stages/back_off.glsl"
 #include "stages/lookback.glsl"
 #include "stages/leave.glsl"
 
@@ -46,7 +46,7 @@ MAIN {
     block_reduce(items);
     publish_total(tile, block_total());
     const bool is_last = tile == tile_count() - 1u;
-    if (passes_prefixes_on() || is_last) {
+    if (others_need_lookback(tile) || is_last) {
         lookback(tile);
         barrier();
         const Element prefix = tile_prefix();

@@ -26,6 +26,7 @@
 // TILE_STATE         TILE_STATE_*               config, device where it is auto
 // STATE_STRIDE       1 to 16                    config: words from one tile state to the next
 // RESET              RESET_*                    config, tile state where it is auto
+// GROUP_STATE        GROUP_STATE_*              problem and tile state: how a two-level lookback comes by its groups
 
 #define MODE_INCLUSIVE 0
 #define MODE_EXCLUSIVE 1
@@ -97,6 +98,8 @@
 #define TILE_STATE_WORD64 0
 #define TILE_STATE_PACKED 1
 #define TILE_STATE_SPLIT 2
+#define GROUP_STATE_ADDED 0
+#define GROUP_STATE_PUBLISHED 1
 #define RESET_FILL 0
 #define RESET_EPOCH 1
 #define RESET_CLEAN 2
@@ -177,8 +180,11 @@
 #elif TILE_STATE == TILE_STATE_WORD64 && ELEMENT >= ELEMENT_U64
 #error "TILE_STATE_WORD64 has room for 32 bits"
 #endif
-#if LOOKBACK == LOOKBACK_TWO_LEVEL && (ELEMENT > ELEMENT_I32 || OPERATOR != OPERATOR_ADD)
-#error "LOOKBACK_TWO_LEVEL is for sums of 32-bit integers"
+#if !defined(GROUP_STATE) || GROUP_STATE < GROUP_STATE_ADDED || GROUP_STATE > GROUP_STATE_PUBLISHED
+#error "GROUP_STATE must be one of GROUP_STATE_*"
+#elif GROUP_STATE == GROUP_STATE_ADDED && LOOKBACK == LOOKBACK_TWO_LEVEL && \
+    (ELEMENT > ELEMENT_I32 || OPERATOR != OPERATOR_ADD || TILE_STATE != TILE_STATE_WORD64)
+#error "GROUP_STATE_ADDED is for sums of 32-bit integers beside 64-bit words"
 #endif
 #if !defined(STATE_STRIDE) || STATE_STRIDE < 1 || STATE_STRIDE > 16
 #error "STATE_STRIDE must be from 1 to 16"
@@ -208,6 +214,11 @@ uint invocation_rank() {
 // Position of the workgroup in a dispatch that is spread over several dimensions.
 uint workgroup_rank() {
     return (gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x;
+}
+
+// Workgroups of a dispatch.
+uint workgroups() {
+    return gl_NumWorkGroups.x * gl_NumWorkGroups.y * gl_NumWorkGroups.z;
 }
 
 // The address of element `index` of an array of elements of this many bytes. An index into a buffer reference is

@@ -23,10 +23,10 @@
 #include "stages/subgroup_scan.glsl"
 #include "stages/tail.glsl"
 #include "stages/tile_state.glsl"
+#include "stages/back_off.glsl"
 #if LOOKBACK == LOOKBACK_TWO_LEVEL
 #include "stages/group_state.glsl"
 #endif
-#include "stages/back_off.glsl"
 #include "stages/lookback_onward.glsl"
 #include "stages/rendezvous.glsl"
 #include "stages/leave.glsl"

@@ -9,7 +9,7 @@ use scanbox_model::config::{
     TileState,
 };
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::{Mode, Placement, Problem};
+use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::space::Rejection;
 
 use crate::input::{InputKind, PACKED_MAX_TOTAL};
@@ -103,16 +103,22 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
     let mut scratch = Scratch::NONE;
     let mut tickets = Tickets::None;
     if passes_totals_on(kernel.family) {
-        let two_level = kernel.lookback == Lookback::TwoLevel;
+        let added = group_state(config, problem, device) == Some(GroupState::Added);
+        let states = states_offset(config, problem, n, device);
+        let behind_states = states + config.tiles(n) * state_bytes(config, problem, device);
         scratch = Scratch {
             bytes: scratch_bytes(config, problem, n, device),
             content: content(config, problem, device),
-            groups: if two_level { groups(config, n) as u32 } else { 0 },
+            groups: if added { groups(config, n) as u32 } else { 0 },
         };
         bindings.extend([
             Binding::Scratch(0),
-            Binding::Scratch(TICKET_BYTES),
-            Binding::Scratch(states_offset(config, problem, n, device)),
+            // Published groups stand behind the states, and there is at least one.
+            Binding::Scratch(match group_state(config, problem, device) {
+                Some(GroupState::Published) => behind_states,
+                Some(GroupState::Added) | None => TICKET_BYTES,
+            }),
+            Binding::Scratch(states),
         ]);
         words.extend([Word::Epoch, Word::TicketBase, Word::Bank, Word::StaleGroups]);
         let full_tiles = n / config.tile_elements();
@@ -168,6 +174,28 @@ pub fn launched_per_call(config: &Config, device: &DeviceProfile) -> Option<u32>
     config.workgroups_per_unit.map(|per_unit| per_unit * device.compute_units.unwrap_or(ASSUMED_UNITS))
 }
 
+/// How the groups of a two-level lookback come by their totals (stages/group_state.glsl).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum GroupState {
+    /// Every tile adds its own, atomically, to a 64-bit word: sums of 32-bit integers.
+    Added,
+    /// The last tile of the group combines those of all, and publishes that as tiles do: everything else.
+    Published,
+}
+
+/// `None` where the lookback has no groups.
+fn group_state(config: &Config, problem: &Problem, device: &DeviceProfile) -> Option<GroupState> {
+    let kernel = &config.kernel;
+    let sums =
+        problem.operator() == Operator::Add && matches!(problem.element(), Element::U32 | Element::I32);
+    let words = resolve(kernel, problem, device).tile_state == TileState::Word64;
+    (kernel.lookback == Lookback::TwoLevel).then_some(if sums && words {
+        GroupState::Added
+    } else {
+        GroupState::Published
+    })
+}
+
 fn groups(config: &Config, n: u64) -> u64 {
     config.tiles(n).div_ceil(GROUP_TILES)
 }
@@ -185,8 +213,8 @@ fn content(config: &Config, problem: &Problem, device: &DeviceProfile) -> Conten
 /// Where the tile states begin in the scratch memory. A plan that clears its memory before each call has them right behind
 /// the words of its own groups, so that it has little to clear.
 fn states_offset(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> u64 {
-    match (content(config, problem, device), config.kernel.lookback) {
-        (Content::Anything, Lookback::TwoLevel) => TICKET_BYTES + 8 * groups(config, n),
+    match (content(config, problem, device), group_state(config, problem, device)) {
+        (Content::Anything, Some(GroupState::Added)) => TICKET_BYTES + 8 * groups(config, n),
         (Content::Anything, _) => TICKET_BYTES,
         _ => STATES_OFFSET,
     }
@@ -206,12 +234,21 @@ fn tile_state_bytes(config: &Config, problem: &Problem, device: &DeviceProfile) 
     }
 }
 
+/// Bytes from one tile state to the next.
+fn state_bytes(config: &Config, problem: &Problem, device: &DeviceProfile) -> u64 {
+    u64::from(config.kernel.state_stride) * tile_state_bytes(config, problem, device)
+}
+
 fn scratch_bytes(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> u64 {
     if !passes_totals_on(config.kernel.family) {
         return 0;
     }
-    let stride = u64::from(config.kernel.state_stride) * tile_state_bytes(config, problem, device);
-    states_offset(config, problem, n, device) + config.tiles(n) * stride
+    let published = match group_state(config, problem, device) {
+        Some(GroupState::Published) => groups(config, n),
+        Some(GroupState::Added) | None => 0,
+    };
+    states_offset(config, problem, n, device)
+        + (config.tiles(n) + published) * state_bytes(config, problem, device)
 }
 
 /// Device memory that a session with this config needs for `n` elements: input, output, reference, scratch.
@@ -258,6 +295,7 @@ fn shader(config: &Config, problem: &Problem, device: &DeviceProfile) -> Shader 
             ("TILE_STATE", tile_state_define(resolved.tile_state)),
             ("STATE_STRIDE", kernel.state_stride),
             ("RESET", reset_define(resolved.reset)),
+            ("GROUP_STATE", group_state(config, problem, device).map_or(0, |state| state as u32)),
         ]);
     }
     Shader { root, defines, workgroup_size: config.workgroup_size, subgroup_size: device.subgroup_size }

@@ -197,7 +197,7 @@ fn what_a_rule_says_no_to() {
     combination("one.b4.vec4.none.rake.word64.wg64", "family-without-states");
     combination("one.b4.vec4.none.rake.clean.wg64", "family-without-states");
     combination("b4.vec4.par.rake.packed.epoch.wg64", "packed-has-no-epoch");
-    combination("b4.vec4.two.rake.packed.fill.wg64", "two-level-needs-word64");
+    combination("b4.vec4.two.rake.packed.fill.wg64", "");
     combination("b4.vec4.par.rake.wg48", "full-subgroups");
     combination("b4.vec4.par.blelloch.wg96", "blelloch-power-of-two");
     combination("b4.vec4.par.rake.wg64.g4", "workgroups-fix-size");
@@ -214,6 +214,7 @@ fn what_a_rule_says_no_to() {
     // 2^16 groups of 32 tiles of 32 elements.
     size("b1.scalar.two.sub.wg32", 1 << 26, "");
     size("b1.scalar.two.sub.wg32", (1 << 26) + 1, "group-words");
+    size("b1.scalar.two.sub.split.wg32", (1 << 26) + 1, "");
     for family in ["one", "redo"] {
         size(&format!("{family}.b4.vec4.none.sub.wg64"), 1 << 20, "");
         size(&format!("{family}.b4.vec4.none.sub.wg64"), (1 << 20) + 1, "family-size");
@@ -224,7 +225,7 @@ fn what_a_rule_says_no_to() {
     without("b4.vec4.par.rake.word64.wg64", "word64-needs-int64-atomics", &|device| {
         device.int64_atomics = false
     });
-    without("b4.vec4.two.rake.wg64", "two-level-needs-word64", &|device| device.int64_atomics = false);
+    without("b4.vec4.two.rake.wg64", "", &|device| device.int64_atomics = false);
     without("b4.vec4.gather.rake.wg64", "", &|device| device.int64_atomics = false);
     let vulkan = |device: &mut DeviceProfile| device.guarantees.clear();
     without("b4.vec4.par.rake.wgid.wg64", "needs-workgroup-order", &vulkan);

@@ -60,6 +60,7 @@ struct Choice {
     lookback_width: u32,
     back_off: u32,
     state_stride: u32,
+    group_state: u32,
 }
 
 const RAKING: u32 = 0;
@@ -76,6 +77,8 @@ const SEQUENTIAL: u32 = 0;
 const PARALLEL: u32 = 1;
 const GATHER: u32 = 2;
 const TWO_LEVEL: u32 = 3;
+const ADDED: u32 = 0;
+const PUBLISHED: u32 = 1;
 const RESET_FILL: u32 = 0;
 const RESET_EPOCH: u32 = 1;
 
@@ -91,6 +94,7 @@ impl Default for Choice {
             lookback_width: 1,
             back_off: 0,
             state_stride: 1,
+            group_state: ADDED,
         }
     }
 }
@@ -122,6 +126,7 @@ impl Choice {
                 ("TILE_STATE", self.tile_state),
                 ("STATE_STRIDE", self.state_stride),
                 ("RESET", if self.tile_state == PACKED { RESET_FILL } else { RESET_EPOCH }),
+                ("GROUP_STATE", self.group_state),
             ],
             workgroup_size: self.workgroup_size,
             subgroup_size: device.subgroup_size,
@@ -142,6 +147,9 @@ impl Choice {
             SPLIT => (Content::Tagged { epoch_bits: 14 }, 8, STATES_OFFSET),
             _ => (Content::Tagged { epoch_bits: 30 }, 8, STATES_OFFSET),
         };
+        let state_bytes = u64::from(self.state_stride) * state_bytes;
+        let groups = if self.lookback == TWO_LEVEL { n.div_ceil(GROUP_TILES) } else { 0 };
+        let (added, published) = if self.group_state == PUBLISHED { (0, groups) } else { (groups, 0) };
         let turn = [Word::Epoch, Word::TicketBase, Word::Bank, Word::StaleGroups];
         let words = [&[Word::Value(n as u32)], &turn[..], more].concat();
         Plan {
@@ -152,9 +160,9 @@ impl Choice {
             error_bound: 0.0,
             result,
             scratch: Scratch {
-                bytes: states_offset + n * u64::from(self.state_stride) * state_bytes,
+                bytes: states_offset + (n + published) * state_bytes,
                 content,
-                groups: if self.lookback == TWO_LEVEL { n.div_ceil(GROUP_TILES) as u32 } else { 0 },
+                groups: added as u32,
             },
             passes: vec![Pass {
                 shader: self.shader(root, device),
@@ -162,7 +170,11 @@ impl Choice {
                     Binding::Input,
                     Binding::Output,
                     Binding::Scratch(0),
-                    Binding::Scratch(TICKET_BYTES),
+                    Binding::Scratch(if published > 0 {
+                        states_offset + n * state_bytes
+                    } else {
+                        TICKET_BYTES
+                    }),
                     Binding::Scratch(states_offset),
                 ],
                 words,
@@ -266,17 +278,18 @@ fn tile_states(device: &DeviceProfile) -> Vec<u32> {
 fn lookbacks_find_what_comes_before() {
     let Some(mut bench) = Bench::new(compiler) else { return };
     let profile = bench.device().profile().clone();
-    // Lookbacks with their width, back-off and stride.
+    // Lookbacks with their width, back-off and stride, and how groups get their totals.
     let all = [
-        (SEQUENTIAL, 1, 0, 1),
-        (PARALLEL, 1, 0, 1),
-        (PARALLEL, 3, 2, 1),
-        (GATHER, 1, 1, 16),
-        (TWO_LEVEL, 1, 2, 3),
+        (SEQUENTIAL, 1, 0, 1, ADDED),
+        (PARALLEL, 1, 0, 1, ADDED),
+        (PARALLEL, 3, 2, 1, ADDED),
+        (GATHER, 1, 1, 16, ADDED),
+        (TWO_LEVEL, 1, 2, 3, ADDED),
+        (TWO_LEVEL, 1, 2, 3, PUBLISHED),
     ];
     for tile_state in tile_states(&profile) {
-        for (lookback, lookback_width, back_off, state_stride) in all {
-            if lookback == TWO_LEVEL && tile_state != WORD64 {
+        for (lookback, lookback_width, back_off, state_stride, group_state) in all {
+            if lookback == TWO_LEVEL && group_state == ADDED && tile_state != WORD64 {
                 continue;
             }
             for subgroups in [1, 4] {
@@ -288,6 +301,7 @@ fn lookbacks_find_what_comes_before() {
                     lookback_width,
                     back_off,
                     state_stride,
+                    group_state,
                     ..Choice::default()
                 };
                 let window = match lookback {

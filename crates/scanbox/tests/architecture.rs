@@ -66,7 +66,7 @@ fn atomics_live_where_workgroups_or_subgroups_meet() {
         "/stages/tile_state_packed.glsl",
         "/stages/tile_state_split.glsl",
         "/stages/tile_state_word64.glsl",
-        "/stages/group_state.glsl",
+        "/stages/group_state_added.glsl",
         "/stages/tile_order.glsl",
         "/stages/leave.glsl",
         "/stages/rendezvous_flags.glsl",

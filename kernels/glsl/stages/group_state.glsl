@@ -1,49 +1,19 @@
-// Stage: group state, the second level of a two-level lookback. GROUP_TILES successive tiles add their totals to one word.
+// Stage: group state, the second level of a two-level lookback: one word for the totals of GROUP_TILES successive tiles.
 //
 // clear_stale_groups(): called by all invocations, once per workgroup, at any time.
 // add_to_group(tile, total): one invocation per tile.
+// closes_group(tile), close_group(tile, total): whether a workgroup with this tile has to complete its group; called by one
+//   whole subgroup then, behind the publication of the tile's total, which it waits for those of the group's other tiles.
 // load_group(group): the word of a group. Nothing is done with it yet, as with load_state.
-// group_complete(word), group_total(word): whether all tiles of a full group have added theirs, and their sum.
+// no_group(): some word, for places where nothing is loaded.
+// group_complete(word), group_total(word): whether it has the totals of all tiles of the group, and these combined.
 //
-// Bits 63..48 tiles that have added, 47..0 their sum, of which only the lower 32 bits count. For sums of 32-bit integers only:
-// no other operator and type has an atomic that counts beside it. A sum cannot carry an epoch, so words have to be zero before a call. There are two banks
-// of them: a call uses one and clears the other, which the call before has used (the host knows how much of it).
+// GROUP_STATE_ADDED: an atomic sum, for sums of 32-bit integers. GROUP_STATE_PUBLISHED: by the last tile, for all others.
 
 const uint GROUP_TILES = 32u;
-const uint GROUP_WORDS = 65536u;  // of one bank
-const uint GROUP_COUNT_BIT = 48u;
 
-layout(buffer_reference, std430, buffer_reference_align = 8) buffer GroupStates {
-    uint64_t at[];
-};
-
-void clear_stale_groups() {
-    GroupStates groups = GroupStates(params.groups_address);
-    const uint other = (1u - params.bank) * GROUP_WORDS;
-    const uint workgroups = gl_NumWorkGroups.x * gl_NumWorkGroups.y * gl_NumWorkGroups.z;
-    const uint first = workgroup_rank() * WORKGROUP_SIZE + invocation_rank();
-    for (uint group = first; group < params.stale_groups; group += workgroups * WORKGROUP_SIZE) {
-        atomicStore(groups.at[other + group], uint64_t(0), gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
-    }
-}
-
-void add_to_group(const uint tile, const Element total) {
-    GroupStates groups = GroupStates(params.groups_address);
-    const uint64_t word = (uint64_t(1) << GROUP_COUNT_BIT) + uint64_t(element_word(total));
-    atomicAdd(groups.at[params.bank * GROUP_WORDS + tile / GROUP_TILES], word, gl_ScopeDevice, gl_StorageSemanticsNone,
-              gl_SemanticsRelaxed);
-}
-
-uint64_t load_group(const uint group) {
-    GroupStates groups = GroupStates(params.groups_address);
-    return atomicLoad(groups.at[params.bank * GROUP_WORDS + group], gl_ScopeDevice, gl_StorageSemanticsNone,
-                      POLLED);
-}
-
-bool group_complete(const uint64_t word) {
-    return uint(word >> GROUP_COUNT_BIT) == GROUP_TILES;
-}
-
-Element group_total(const uint64_t word) {
-    return element_of_word(uint(word));
-}
+#if GROUP_STATE == GROUP_STATE_ADDED
+#include "group_state_added.glsl"
+#else
+#include "group_state_published.glsl"
+#endif

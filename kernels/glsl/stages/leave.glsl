@@ -17,19 +17,27 @@ layout(buffer_reference, std430, buffer_reference_align = 4) buffer ScratchWords
 
 shared uint shared_leavers;
 
+// Tile states that a call writes: those of tiles, and of groups where they are published.
+uint state_count() {
+#if LOOKBACK == LOOKBACK_TWO_LEVEL && GROUP_STATE == GROUP_STATE_PUBLISHED
+    return tile_count() + tile_count() / GROUP_TILES;
+#else
+    return tile_count();
+#endif
+}
+
 void leave() {
     Counters counters = Counters(params.ticket_address);
     if (invocation_rank() == 0u) {
         shared_leavers = atomicAdd(counters.left, 1u, gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsAcquireRelease);
     }
     barrier();
-    const uint workgroups = gl_NumWorkGroups.x * gl_NumWorkGroups.y * gl_NumWorkGroups.z;
-    if (shared_leavers == workgroups - 1u) {
+    if (shared_leavers == workgroups() - 1u) {
         ScratchWords states = ScratchWords(params.states_address);
-        for (uint i = invocation_rank(); i < tile_count() * STATE_STRIDE * STATE_WORDS; i += WORKGROUP_SIZE) {
+        for (uint i = invocation_rank(); i < state_count() * STATE_STRIDE * STATE_WORDS; i += WORKGROUP_SIZE) {
             states.at[i] = 0u;
         }
-#if LOOKBACK == LOOKBACK_TWO_LEVEL
+#if LOOKBACK == LOOKBACK_TWO_LEVEL && GROUP_STATE == GROUP_STATE_ADDED
         ScratchWords groups = ScratchWords(params.groups_address);
         for (uint i = invocation_rank(); i < 2u * (tile_count() / GROUP_TILES + 1u); i += WORKGROUP_SIZE) {
             groups.at[i] = 0u;

@@ -1,7 +1,7 @@
 // Stage: lookback. Publishes the total of the tile and finds the total of all tiles before it.
 //
 // publish_total(tile, total): called by all invocations; total counts in the first one.
-// passes_prefixes_on(): whether a lookback finds its end because tiles before it have looked back.
+// others_need_lookback(tile): whether tiles behind this one find what they need only because it looks back.
 // lookback(tile): called by all invocations.
 // tile_prefix(): the total of all tiles before this one. Valid in all invocations after the next barrier; called by whole
 //   subgroups.
@@ -9,7 +9,7 @@
 //
 // LOOKBACK_SEQUENTIAL, LOOKBACK_PARALLEL: subgroup 0 walks back until it meets an inclusive prefix, and publishes its own.
 // LOOKBACK_GATHER, LOOKBACK_TWO_LEVEL: every invocation reads some of the totals of all predecessors; nobody publishes
-//   an inclusive prefix, so nobody waits for more than one hop.
+//   an inclusive prefix, so nobody waits for more than one hop, or two where groups are published.
 
 #if LOOKBACK == LOOKBACK_SEQUENTIAL || LOOKBACK == LOOKBACK_PARALLEL
 #include "lookback_walk.glsl"

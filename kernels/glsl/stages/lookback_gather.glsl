@@ -14,12 +14,19 @@ void publish_total(const uint tile, const Element total) {
     }
 }
 
-bool passes_prefixes_on() {
+bool others_need_lookback(const uint tile) {
+#if LOOKBACK == LOOKBACK_TWO_LEVEL
+    return closes_group(tile);
+#else
     return false;
+#endif
 }
 
 void lookback(const uint tile) {
 #if LOOKBACK == LOOKBACK_TWO_LEVEL
+    if (closes_group(tile) && gl_SubgroupID == 0) {
+        close_group(tile, block_total());
+    }
     const uint first_own = tile / GROUP_TILES * GROUP_TILES;
     const uint own = tile - first_own;
     const uint predecessors = own + tile / GROUP_TILES;
@@ -38,7 +45,7 @@ void lookback(const uint tile) {
             bool ready;
 #if LOOKBACK == LOOKBACK_TWO_LEVEL
             if (next >= own) {
-                const uint64_t word = load_group(next - own);
+                const GroupWord word = load_group(next - own);
                 ready = group_complete(word);
                 value = group_total(word);
             } else

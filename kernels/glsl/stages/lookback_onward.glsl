@@ -26,7 +26,7 @@ Element find_prefix_onward(const uint tile) {
     while (subgroupAny(next_tile < tile || next_group < group)) {
         // Both loads are under way together: one hop, not two.
         StateWord tile_word = no_word();
-        uint64_t group_word = uint64_t(0);
+        GroupWord group_word = no_group();
         if (next_tile < tile) {
             tile_word = load_state(next_tile);
         }

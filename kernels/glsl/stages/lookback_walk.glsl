@@ -16,7 +16,7 @@ void publish_total(const uint tile, const Element total) {
     }
 }
 
-bool passes_prefixes_on() {
+bool others_need_lookback(const uint tile) {
     return true;
 }
 

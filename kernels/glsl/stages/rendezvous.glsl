@@ -18,10 +18,6 @@
 //   run wait for the first tiles of all others: all have to run at the same time.
 // Tiles round robin: every workgroups-th; all workgroups have to run at the same time.
 
-uint workgroups() {
-    return gl_NumWorkGroups.x * gl_NumWorkGroups.y * gl_NumWorkGroups.z;
-}
-
 uint first_tile() {
 #if TILE_ORDER == TILE_ORDER_TICKET
     return take_ticket();

@@ -118,6 +118,21 @@ uint next_tile(const uint round) {
     return READ(shared_next_tile[slot]);
 }
 
+void wait_for_arrivals(const uint round) {
+    while (subgroupAny(READ_FLAG(shared_arrived[round % SLOTS]) < all_arrived(round))) {
+    }
+}
+
+// Sees to the group of a tile, if that is its last one.
+void close_group_of(const uint round, const uint tile) {
+#if LOOKBACK == LOOKBACK_TWO_LEVEL
+    if (closes_group(tile)) {
+        wait_for_arrivals(round);
+        close_group(tile, combine_totals(round, SUBGROUPS));
+    }
+#endif
+}
+
 Element wait_for_prefix(const uint round, const uint tile, const bool more) {
     const uint slot = round % SLOTS;
     if (more && chooses_tiles()) {
@@ -125,6 +140,7 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
     }
     Element prefix;
     if (gl_SubgroupID == 0) {
+        close_group_of(round, tile);
         prefix = find_prefix_onward(tile);
         if (gl_SubgroupInvocationID == 0) {
             WRITE_ELEMENT(shared_prefix[slot], prefix);
@@ -136,11 +152,6 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
         prefix = READ_ELEMENT(shared_prefix[slot]);
     }
     return prefix;
-}
-
-void wait_for_arrivals(const uint round) {
-    while (subgroupAny(READ_FLAG(shared_arrived[round % SLOTS]) < all_arrived(round))) {
-    }
 }
 
 Element subgroup_prefix(const uint round) {

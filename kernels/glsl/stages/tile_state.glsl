@@ -4,6 +4,7 @@
 // publish(tile, state, value): one invocation publishes.
 // load_state(tile): the word of a tile. Nothing is done with it yet, so that several loads can be under way together.
 // word_state(word), word_value(word): the state in it and, unless that is INVALID, its value.
+// publish_at(address, index, state, value), load_state_at(address, index): the same for states that stand elsewhere.
 // no_word(): some word, for places where nothing is loaded.
 //
 // State and value share one word (or each of several words has the state), so relaxed atomics are enough: whoever sees the state sees the value (thesis 4.6,
@@ -31,15 +32,23 @@ StateWord no_word() {
     return StateWord(0);
 }
 
-void publish(const uint tile, const uint state, const Element value) {
-    TileStates states = TileStates(params.states_address);
-    atomicStore(states.at[tile * STATE_STRIDE], state_word(state, value), gl_ScopeDevice, gl_StorageSemanticsNone,
+void publish_at(const uvec2 address, const uint index, const uint state, const Element value) {
+    TileStates states = TileStates(address);
+    atomicStore(states.at[index * STATE_STRIDE], state_word(state, value), gl_ScopeDevice, gl_StorageSemanticsNone,
                 gl_SemanticsRelaxed);
 }
 
-StateWord load_state(const uint tile) {
-    TileStates states = TileStates(params.states_address);
-    return atomicLoad(states.at[tile * STATE_STRIDE], gl_ScopeDevice, gl_StorageSemanticsNone, POLLED);
+StateWord load_state_at(const uvec2 address, const uint index) {
+    TileStates states = TileStates(address);
+    return atomicLoad(states.at[index * STATE_STRIDE], gl_ScopeDevice, gl_StorageSemanticsNone, POLLED);
 }
 
 #endif
+
+void publish(const uint tile, const uint state, const Element value) {
+    publish_at(params.states_address, tile, state, value);
+}
+
+StateWord load_state(const uint tile) {
+    return load_state_at(params.states_address, tile);
+}

@@ -23,22 +23,22 @@ StateWord no_word() {
     return word;
 }
 
-void publish(const uint tile, const uint state, const Element value) {
-    TileStates states = TileStates(params.states_address);
+void publish_at(const uvec2 address, const uint index, const uint state, const Element value) {
+    TileStates states = TileStates(address);
     const uvec2 words = element_words(value);
     [[unroll]] for (uint part = 0u; part < STATE_WORDS; ++part) {
         const uint bits = (words[part / 2u] >> (16u * (part % 2u))) & 0xffffu;
         const uint word = (bits << 16) | (params.epoch << 2) | state;
-        atomicStore(states.at[tile * STATE_STRIDE * STATE_WORDS + part], word, gl_ScopeDevice, gl_StorageSemanticsNone,
+        atomicStore(states.at[index * STATE_STRIDE * STATE_WORDS + part], word, gl_ScopeDevice, gl_StorageSemanticsNone,
                     gl_SemanticsRelaxed);
     }
 }
 
-StateWord load_state(const uint tile) {
-    TileStates states = TileStates(params.states_address);
+StateWord load_state_at(const uvec2 address, const uint index) {
+    TileStates states = TileStates(address);
     StateWord word;
     [[unroll]] for (uint part = 0u; part < STATE_WORDS; ++part) {
-        word.parts[part] = atomicLoad(states.at[tile * STATE_STRIDE * STATE_WORDS + part], gl_ScopeDevice,
+        word.parts[part] = atomicLoad(states.at[index * STATE_STRIDE * STATE_WORDS + part], gl_ScopeDevice,
                                       gl_StorageSemanticsNone, POLLED);
     }
     return word;

@@ -9,7 +9,10 @@ use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::space::Rejection;
 
-use super::{Resolved, groups, launched_per_call, memory_bytes, resolve, shared_bytes, workgroups};
+use super::{
+    GroupState, Resolved, group_state, groups, launched_per_call, memory_bytes, resolve, shared_bytes,
+    workgroups,
+};
 use crate::input::PACKED_MAX_TOTAL;
 use crate::plan::{GROUP_WORDS, GUARD_WORDS};
 
@@ -133,11 +136,6 @@ fn computes(config: &Config, problem: &Problem, device: &DeviceProfile) -> Verdi
     if missing {
         return reject("element-needs-64-bit", format!("the device has no type {element} in shaders"));
     }
-    let sums_32_bits = problem.operator() == Operator::Add && matches!(element, Element::U32 | Element::I32);
-    if kernel.lookback == Lookback::TwoLevel && !sums_32_bits {
-        let detail = format!("{problem}: groups of tiles are added up by atomics on 32-bit integers");
-        return reject("two-level-needs-32-bit-sum", detail);
-    }
     if problem.mode() == Mode::Reduce {
         if !matches!(kernel.family, Family::ChainedScan | Family::OneWorkgroup) {
             let detail = format!(
@@ -187,14 +185,9 @@ fn tile_states(config: &Config, problem: &Problem, n: u64, device: &DeviceProfil
             format!("the packed tile state carries totals below 2^30: not even ones over {n} elements");
         return reject("packed-total", detail);
     }
-    if config.kernel.lookback == Lookback::TwoLevel {
-        if tile_state != TileState::Word64 {
-            return reject("two-level-needs-word64", "groups are added up in 64-bit words");
-        }
-        if groups(config, n) > GROUP_WORDS {
-            let detail = format!("{} groups of tiles, where memory holds {GROUP_WORDS}", groups(config, n));
-            return reject("group-words", detail);
-        }
+    if group_state(config, problem, device) == Some(GroupState::Added) && groups(config, n) > GROUP_WORDS {
+        let detail = format!("{} groups of tiles, where memory holds {GROUP_WORDS}", groups(config, n));
+        return reject("group-words", detail);
     }
     Ok(())
 }

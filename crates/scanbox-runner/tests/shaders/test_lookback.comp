@@ -28,10 +28,10 @@ layout(push_constant) uniform Params {
 
 #include "stages/tile_order.glsl"
 #include "stages/tile_state.glsl"
+#include "stages/back_off.glsl"
 #if LOOKBACK == LOOKBACK_TWO_LEVEL
 #include "stages/group_state.glsl"
 #endif
-#include "stages/back_off.glsl"
 
 Element private_total;
 

@@ -1,0 +1,58 @@
+// Group state: the workgroup with the last tile of a group combines the totals of all its tiles, in their order, and publishes
+// the result as tiles do theirs, in states of its own (behind those of the tiles). Two hops from a tile to the tiles of later groups; for
+// every type, operator and tile state.
+
+#define GroupWord StateWord
+
+void clear_stale_groups() {
+}
+
+void add_to_group(const uint tile, const Element total) {
+}
+
+bool closes_group(const uint tile) {
+    return tile % GROUP_TILES == GROUP_TILES - 1u;
+}
+
+void close_group(const uint tile, const Element total) {
+    const uint first = tile - (GROUP_TILES - 1u);
+    Element group_sum = identity();
+    for (uint chunk = 0u; chunk < GROUP_TILES; chunk += SUBGROUP_SIZE) {
+        const uint member = chunk + gl_SubgroupInvocationID;
+        Element value = identity();
+        bool waits = member < GROUP_TILES - 1u;
+        uint rounds = 0u;
+        // As in any lookback: together until none waits, but only those that wait look again.
+        while (subgroupAny(waits)) {
+            if (waits) {
+                const StateWord word = load_state(first + member);
+                if (word_state(word) != INVALID) {
+                    value = word_value(word);
+                    waits = false;
+                } else {
+                    back_off(rounds);
+                }
+            }
+        }
+        group_sum = combine(group_sum, subgroup_reduce(value));
+    }
+    if (gl_SubgroupInvocationID == 0) {
+        publish_at(params.groups_address, tile / GROUP_TILES, AGGREGATE, combine(group_sum, total));
+    }
+}
+
+GroupWord no_group() {
+    return no_word();
+}
+
+GroupWord load_group(const uint group) {
+    return load_state_at(params.groups_address, group);
+}
+
+bool group_complete(const GroupWord word) {
+    return word_state(word) != INVALID;
+}
+
+Element group_total(const GroupWord word) {
+    return word_value(word);
+}
