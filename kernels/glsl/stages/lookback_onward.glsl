@@ -14,6 +14,16 @@ void publish_total(const uint tile, const Element total) {
 #endif
 }
 
+// Called by one whole subgroup behind publish_total. At once, not where the workgroup looks back: whole groups are what
+// everybody behind them waits for. It waits for totals only, and those of earlier tiles.
+void complete_group(const uint tile, const Element total) {
+#if LOOKBACK == LOOKBACK_TWO_LEVEL
+    if (closes_group(tile)) {
+        close_group(tile, total);
+    }
+#endif
+}
+
 Element find_prefix_onward(const uint tile) {
     const uint lane = gl_SubgroupInvocationID;
     uint rounds = 0u;

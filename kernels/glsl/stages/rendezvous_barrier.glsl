@@ -45,6 +45,7 @@ void arrive(const uint round, const uint tile, const Element total) {
         if (gl_SubgroupInvocationID == 0) {
             publish_total(tile, tile_total);
         }
+        complete_group(tile, tile_total);
     }
 }
 
@@ -52,21 +53,11 @@ uint next_tile(const uint round) {
     return shared_next_tile;
 }
 
-// Sees to the group of a tile, if that is its last one.
-void close_group_of(const uint round, const uint tile) {
-#if LOOKBACK == LOOKBACK_TWO_LEVEL
-    if (closes_group(tile)) {
-        close_group(tile, combine_totals(round, SUBGROUPS));
-    }
-#endif
-}
-
 Element wait_for_prefix(const uint round, const uint tile, const bool more) {
     if (more && chooses_tiles()) {
         shared_next_tile = choose_tile(round + 2u);
     }
     if (gl_SubgroupID == 0) {
-        close_group_of(round, tile);
         const Element prefix = find_prefix_onward(tile);
         if (gl_SubgroupInvocationID == 0) {
             shared_prefix[round % 2u] = prefix;

@@ -104,6 +104,7 @@ void arrive(const uint round, const uint tile, const Element total) {
         if (gl_SubgroupInvocationID == 0) {
             publish_total(tile, tile_total);
         }
+        complete_group(tile, tile_total);
     }
 }
 
@@ -123,16 +124,6 @@ void wait_for_arrivals(const uint round) {
     }
 }
 
-// Sees to the group of a tile, if that is its last one.
-void close_group_of(const uint round, const uint tile) {
-#if LOOKBACK == LOOKBACK_TWO_LEVEL
-    if (closes_group(tile)) {
-        wait_for_arrivals(round);
-        close_group(tile, combine_totals(round, SUBGROUPS));
-    }
-#endif
-}
-
 Element wait_for_prefix(const uint round, const uint tile, const bool more) {
     const uint slot = round % SLOTS;
     if (more && chooses_tiles()) {
@@ -140,7 +131,6 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
     }
     Element prefix;
     if (gl_SubgroupID == 0) {
-        close_group_of(round, tile);
         prefix = find_prefix_onward(tile);
         if (gl_SubgroupInvocationID == 0) {
             WRITE_ELEMENT(shared_prefix[slot], prefix);

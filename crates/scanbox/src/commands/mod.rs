@@ -186,6 +186,7 @@ const BUILT_IN_SPACES: &[(&str, &str)] = &[
     ("thesis", include_str!("../../../../configs/thesis.toml")),
     ("quick", include_str!("../../../../configs/quick.toml")),
     ("full", include_str!("../../../../configs/full.toml")),
+    ("full64", include_str!("../../../../configs/full64.toml")),
     ("problems", include_str!("../../../../configs/problems.toml")),
     ("nightly", include_str!("../../../../configs/nightly.toml")),
 ];

@@ -24,7 +24,7 @@ use crate::report::terminal;
 /// Which part of which space.
 #[derive(Debug, Args)]
 pub struct SpaceSelection {
-    /// The space: thesis, quick, full, nightly, problems, or the path of a .toml file
+    /// The space: thesis, quick, full, full64, nightly, problems, or the path of a .toml file
     #[arg(long, default_value = "thesis", value_name = "NAME|FILE")]
     pub space: String,
 
