@@ -70,7 +70,8 @@ pub enum Expected {
     Copy,
 }
 
-/// Scratch memory that a plan shares with all other plans of a session: the ticket, the sums of groups, the tile states.
+/// Scratch memory that a plan shares with all other plans of a session: the ticket, the sums of groups, the tile states; or the
+/// levels of a scan by levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scratch {
     /// Bytes in use, ticket included; 0: none.
@@ -101,6 +102,8 @@ pub enum Content {
     },
     /// Zeros, which the last workgroup of a call leaves behind.
     Zeros,
+    /// Anything: the plan reads nothing there that it has not written in the same call, and leaves nothing of use to others.
+    Overwritten,
 }
 
 /// One dispatch.
@@ -149,6 +152,8 @@ pub enum Binding {
     Scratch(u64),
     /// The words that the comparison reports in.
     Report,
+    /// The output of an earlier call, kept to compare later ones with.
+    Kept,
 }
 
 /// A word of push constants.

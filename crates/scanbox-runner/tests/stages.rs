@@ -65,6 +65,10 @@ struct Choice {
 const RAKING: u32 = 0;
 const BLELLOCH: u32 = 1;
 const SUBGROUP: u32 = 2;
+const KOGGE_STONE: u32 = 3;
+const SKLANSKY: u32 = 4;
+const BRENT_KUNG: u32 = 5;
+const REDUCE_SCAN: u32 = 6;
 const OPERATION: u32 = 0;
 const SHUFFLE: u32 = 1;
 const AFTER_SCAN: u32 = 0;
@@ -76,6 +80,7 @@ const SEQUENTIAL: u32 = 0;
 const PARALLEL: u32 = 1;
 const GATHER: u32 = 2;
 const TWO_LEVEL: u32 = 3;
+const CHAIN: u32 = 5;
 const RESET_FILL: u32 = 0;
 const RESET_EPOCH: u32 = 1;
 
@@ -247,6 +252,18 @@ fn blelloch_scans_a_workgroup() {
 }
 
 #[test]
+fn levels_of_all_invocations_scan_a_workgroup() {
+    // Every number of subgroups up to 9, whole runs of a reduce-scan and others among them.
+    let small = |device: &DeviceProfile| {
+        let sizes = (1..=9).map(|subgroups| subgroups * device.subgroup_size);
+        sizes.filter(|&size| size <= device.max_workgroup_size).collect()
+    };
+    for block_scan in [KOGGE_STONE, SKLANSKY, BRENT_KUNG, REDUCE_SCAN] {
+        check_block_scan([block_scan, OPERATION, AFTER_SCAN], small);
+    }
+}
+
+#[test]
 fn subgroups_scan_a_workgroup() {
     // Up to more subgroups than one of them has invocations. All of it is unrolled, so few sizes are enough.
     let some = |device: &DeviceProfile| {
@@ -273,6 +290,7 @@ fn lookbacks_find_what_comes_before() {
         (PARALLEL, 3, 2, 1),
         (GATHER, 1, 1, 16),
         (TWO_LEVEL, 1, 2, 3),
+        (CHAIN, 1, 2, 3),
     ];
     for tile_state in tile_states(&profile) {
         for (lookback, lookback_width, back_off, state_stride) in all {

@@ -14,6 +14,14 @@
 #include "block_scan_blelloch.glsl"
 #elif BLOCK_SCAN == BLOCK_SCAN_SUBGROUP
 #include "block_scan_subgroup.glsl"
+#elif BLOCK_SCAN == BLOCK_SCAN_KOGGE_STONE
+#include "block_scan_kogge_stone.glsl"
+#elif BLOCK_SCAN == BLOCK_SCAN_SKLANSKY
+#include "block_scan_sklansky.glsl"
+#elif BLOCK_SCAN == BLOCK_SCAN_BRENT_KUNG
+#include "block_scan_brent_kung.glsl"
+#elif BLOCK_SCAN == BLOCK_SCAN_REDUCE_SCAN
+#include "block_scan_reduce_scan.glsl"
 #endif
 
 #if BLOCK_SCAN != BLOCK_SCAN_SUBGROUP
