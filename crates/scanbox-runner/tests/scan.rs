@@ -143,7 +143,7 @@ fn check(problem: Problem, mut items: Vec<Item>) {
             })
         });
     }
-    let Tally { cases, calls, elements } = tally;
+    let Tally { cases, calls, elements, .. } = tally;
     let (configs, seconds) = (configs.len(), start.elapsed().as_secs_f64());
     eprintln!("{configs} configs, {cases} cases, {calls} calls, {elements} elements, {seconds:.1} s");
 }

@@ -188,6 +188,7 @@ const BUILT_IN_SPACES: &[(&str, &str)] = &[
     ("full", include_str!("../../../../configs/full.toml")),
     ("problems", include_str!("../../../../configs/problems.toml")),
     ("nightly", include_str!("../../../../configs/nightly.toml")),
+    ("families", include_str!("../../../../configs/families.toml")),
 ];
 
 /// A space by name, or from a file: anything with a slash or the ending `.toml`.
