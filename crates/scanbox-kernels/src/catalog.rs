@@ -166,10 +166,9 @@ fn initial_words(init: Option<Value>) -> impl Iterator<Item = Word> {
 #[must_use]
 pub fn workgroups(config: &Config, n: u64, device: &DeviceProfile) -> u64 {
     match config.kernel.family {
-        Family::ChainedScan
-        | Family::Recompute
-        | Family::ReduceThenScan
-        | Family::ScanThenPropagate => config.tiles(n),
+        Family::ChainedScan | Family::Recompute | Family::ReduceThenScan | Family::ScanThenPropagate => {
+            config.tiles(n)
+        }
         Family::OneWorkgroup => 1,
         Family::Persistent => config.tiles(n).min(launched_per_call(config, device).unwrap_or(1).into()),
     }

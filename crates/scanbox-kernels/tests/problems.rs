@@ -423,7 +423,10 @@ fn scans_by_levels_go_up_and_down() {
                 }
                 let places: Vec<(u64, u64)> = ends.into_iter().collect();
                 assert!(places.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{label} {n}: {places:?}");
-                assert!(places.last().is_none_or(|last| last.1 <= plan.scratch.bytes), "{label} {n}: {places:?}");
+                assert!(
+                    places.last().is_none_or(|last| last.1 <= plan.scratch.bytes),
+                    "{label} {n}: {places:?}"
+                );
                 assert_eq!(plan.passes.len() % 2, 1);
             }
         }

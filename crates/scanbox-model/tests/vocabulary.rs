@@ -239,9 +239,12 @@ fn filters() {
         check("deterministic=no", label, !expected);
         check("deterministic=yes|no", label, true);
     }
-    for (bad, part) in
-        [("", "has no `=`"), ("colour=red", "there is no parameter `colour`"), ("reset=", "empty value"), ("deterministic=1", "it is yes or no")]
-    {
+    for (bad, part) in [
+        ("", "has no `=`"),
+        ("colour=red", "there is no parameter `colour`"),
+        ("reset=", "empty value"),
+        ("deterministic=1", "it is yes or no"),
+    ] {
         let error = bad.parse::<Filter>().unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
     }

@@ -355,8 +355,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         };
         let plan = self.plan(item, n).map_err(|failure| failed(failure, None))?;
         // Where there is one right answer, every call has been compared with it.
-        let repeats =
-            item.config.kernel.is_deterministic() && !item.input.is_exact(&self.job.problem, n);
+        let repeats = item.config.kernel.is_deterministic() && !item.input.is_exact(&self.job.problem, n);
         for circumstance in Circumstance::ALL {
             (self.observer)(Event::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
             let comparison =

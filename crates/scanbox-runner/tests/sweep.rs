@@ -246,6 +246,20 @@ fn one_by_one_gives_the_same_rows() {
 }
 
 #[test]
+fn a_plan_of_several_passes_is_one_row() {
+    let config = "rts.b1.vec4.none.rake.wg64";
+    let ran = run_with("", |job| {
+        job.points = [1 << 10, 1 << 16].map(|n| Point { n, config: config.parse().unwrap() }).to_vec();
+    });
+    for n in [1 << 10, 1 << 16] {
+        let row = ran.row(config, n);
+        assert_eq!((row.status, row.registers), (Status::Ok, Some(32)), "{row:?}");
+        assert!(row.compile_ms.is_some() && row.steady.is_some(), "{row:?}");
+    }
+    assert_eq!(ran.records.len(), 2);
+}
+
+#[test]
 fn a_compile_error_is_a_row() {
     let folder = tempfile::tempdir().unwrap();
     let kernels = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/glsl");

@@ -346,7 +346,9 @@ fn deterministic_kernels_repeat_their_bits() {
     assert!(!sums("b2.vec4.par.rake.wg64", &[]).out.contains("same bits"));
     let ran = sums("b1.vec4.chain.rake.wg64", &["--inputs", "real"]);
     ran.code(5)
-        .says("wrong_result: b1.vec4.chain.rake.wg64 at 1000 elements, input real, on the second call in a row")
+        .says(
+            "wrong_result: b1.vec4.chain.rake.wg64 at 1000 elements, input real, on the second call in a row",
+        )
         .says("1 words of 1000 elements differ from those of the first call, and the kernel is deterministic")
         .says("the first is element 0: ")
         .says("repeat: scanbox verify");

@@ -56,20 +56,12 @@ fn combination(config: &Config) -> Verdict {
     let family = kernel.family;
     let lookbacks: &[Lookback] = match family {
         Family::ChainedScan => {
-            const WITHOUT_NONE: &[Lookback] = &[
-                Lookback::Sequential,
-                Lookback::Parallel,
-                Lookback::Gather,
-                Lookback::TwoLevel,
-                Lookback::Chain,
-            ];
-            WITHOUT_NONE
+            &[Lookback::Sequential, Lookback::Parallel, Lookback::Gather, Lookback::TwoLevel, Lookback::Chain]
         }
         Family::Persistent => &[Lookback::Gather, Lookback::TwoLevel],
-        Family::OneWorkgroup
-        | Family::Recompute
-        | Family::ReduceThenScan
-        | Family::ScanThenPropagate => &[Lookback::None],
+        Family::OneWorkgroup | Family::Recompute | Family::ReduceThenScan | Family::ScanThenPropagate => {
+            &[Lookback::None]
+        }
     };
     if !lookbacks.contains(&kernel.lookback) {
         return reject("family-lookback", format!("family {family} with lookback {}", kernel.lookback));
@@ -119,10 +111,9 @@ fn combination(config: &Config) -> Verdict {
         Family::ChainedScan => &[TileOrder::Ticket, TileOrder::WorkgroupId],
         Family::Persistent => &[TileOrder::Ticket, TileOrder::WorkgroupId, TileOrder::RoundRobin],
         // Nobody waits, so that the order is of no importance: the default is written.
-        Family::OneWorkgroup
-        | Family::Recompute
-        | Family::ReduceThenScan
-        | Family::ScanThenPropagate => &[TileOrder::Ticket],
+        Family::OneWorkgroup | Family::Recompute | Family::ReduceThenScan | Family::ScanThenPropagate => {
+            &[TileOrder::Ticket]
+        }
     };
     if !orders.contains(&kernel.tile_order) {
         return reject("family-tile-order", format!("family {family} with tile order {}", kernel.tile_order));

@@ -402,7 +402,10 @@ impl Answer {
         writeln!(out, "elements   {} compared", self.tally.elements)?;
         if self.tally.repeats > 0 {
             let repeats = self.tally.repeats;
-            writeln!(out, "same bits  {repeats} calls of deterministic kernels, as in the first of their case")?;
+            writeln!(
+                out,
+                "same bits  {repeats} calls of deterministic kernels, as in the first of their case"
+            )?;
         }
         for (rule, left_out) in &self.left_out {
             writeln!(out, "left out   {} cases by rule {rule}: {}", left_out.cases, left_out.example)?;
