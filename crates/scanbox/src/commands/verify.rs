@@ -34,7 +34,8 @@ const FAILURES_SHOWN: usize = 20;
 #[command(
     after_help = "Each config runs at sizes around every boundary of its own, on several inputs, and each of \
 these cases five times: on memory as it is, again, with garbage in the scratch memory, on new scratch memory with \
-garbage, and with more workgroups than tiles. Every element is compared on the device."
+garbage, and with more workgroups than tiles. Every element is compared on the device. On inputs that round, the bits of \
+deterministic kernels have to be the same each time."
 )]
 pub struct VerifyArgs {
     /// Only these configs, for example b4.vec4.par.rake.wg256; a workgroup count (.g1024) adds its size to those tried
@@ -49,7 +50,8 @@ pub struct VerifyArgs {
     #[arg(long, default_value = "thesis", value_name = "NAME|FILE")]
     space: String,
 
-    /// Only these configs, for example lookback=parallel,workgroup_size=256|512
+    /// Only these configs, for example lookback=parallel,workgroup_size=256|512; deterministic=yes keeps those whose results
+    /// have the same bits on every run
     #[arg(long, value_name = "FILTER")]
     filter: Option<Filter>,
 
