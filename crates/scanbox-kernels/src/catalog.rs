@@ -134,17 +134,19 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
         };
     }
     words.extend(initial_words(problem.init()));
-    let mut passes = vec![Pass {
-        shader: shader(config, problem, device),
-        bindings,
-        words,
-        workgroups: workgroups(config, n, device),
-        tickets,
-        co_resident: co_resident(kernel),
-    }];
-    if has_levels(kernel.family) {
-        (passes, scratch) = levels::passes(config, problem, n, device);
-    }
+    let (passes, scratch) = if has_levels(kernel.family) {
+        levels::passes(config, problem, n, device)
+    } else {
+        let pass = Pass {
+            shader: shader(config, problem, device),
+            bindings,
+            words,
+            workgroups: workgroups(config, n, device),
+            tickets,
+            co_resident: co_resident(kernel),
+        };
+        (vec![pass], scratch)
+    };
     Ok(Plan {
         label: config.to_string(),
         problem: *problem,

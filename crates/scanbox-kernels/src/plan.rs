@@ -106,6 +106,14 @@ pub enum Content {
     Overwritten,
 }
 
+impl Content {
+    /// Whether a call works whatever stands in the memory, because it clears or writes what it reads.
+    #[must_use]
+    pub fn is_stateless(self) -> bool {
+        matches!(self, Self::None | Self::Anything | Self::Overwritten)
+    }
+}
+
 /// One dispatch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pass {

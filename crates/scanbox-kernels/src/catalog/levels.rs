@@ -23,6 +23,10 @@ const LEVEL_ALIGNMENT: u64 = 256;
 pub(super) fn lengths(config: &Config, n: u64) -> Vec<u64> {
     let mut lengths = vec![n];
     let mut tiles = config.tiles(n);
+    // A tile of one element, which no rule lets through, would be a level without end.
+    if config.tile_elements() <= 1 {
+        return lengths;
+    }
     while tiles > if lengths.len() == 1 { 1 } else { LAST_LEVEL_TILES } {
         lengths.push(tiles);
         tiles = config.tiles(tiles);
@@ -64,11 +68,10 @@ pub(super) fn passes(
     let offsets = offsets(problem, &lengths);
     let levels = Levels { config, problem, device, lengths: &lengths, offsets: &offsets };
     let last = lengths.len() - 1;
-    let two_phases = match config.kernel.family {
+    let [up, down] = match config.kernel.family {
         Family::ScanThenPropagate => [Levels::scan_tiles, Levels::propagate],
         _ => [Levels::reduce_tiles, Levels::downsweep_tiles],
     };
-    let [up, down] = two_phases;
     let mut passes: Vec<Pass> = (0..last).map(|level| up(&levels, level)).collect();
     passes.push(levels.last_level(last));
     if problem.mode() != Mode::Reduce {
