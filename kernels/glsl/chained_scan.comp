@@ -58,13 +58,19 @@ MAIN {
 #if PUBLISH == PUBLISH_BEFORE_SCAN
     block_reduce(items);
     publish_total(tile, block_total());
+#if LOOKBACK == LOOKBACK_CHAIN
+    // The next tile waits for the prefix of this one: it is passed on before anything is scanned.
+    lookback(tile);
     block_scan_reduced(items);
+#else
+    block_scan_reduced(items);
+    lookback(tile);
+#endif
 #else
     block_scan(items);
     publish_total(tile, block_total());
-#endif
-
     lookback(tile);
+#endif
     barrier();
     store_tile(tile, items, combine(tile_prefix(), block_prefix()));
 #endif

@@ -1,7 +1,8 @@
-//! Every kernel there is: its shader and defines, its memory, its plan. `rules` say which config can run what where,
-//! `copy_and_check` are the kernels beside the scans.
+//! Every kernel there is: its shader and defines, its memory, its plan. `rules` say which config can run what where, `levels`
+//! are the passes of the families that have several, `copy_and_check` are the kernels beside the scans.
 
 mod copy_and_check;
+mod levels;
 mod rules;
 
 use scanbox_model::config::{
@@ -9,7 +10,7 @@ use scanbox_model::config::{
     TileState,
 };
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
+use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem, Value};
 use scanbox_model::space::Rejection;
 
 use crate::input::{InputKind, PACKED_MAX_TOTAL};
@@ -20,9 +21,11 @@ use crate::plan::{
 use crate::rounding::error_bound;
 
 pub use copy_and_check::{
-    CEILING_SHAPES, REPORT_WORDS, ceiling, compare, copy, fill, helper_shaders, poison,
+    CEILING_SHAPES, REPORT_WORDS, ceiling, compare, compare_with_kept, copy, fill, helper_shaders, poison,
 };
-use rules::{co_resident, passes_totals_on};
+pub use levels::LAST_LEVEL_TILES;
+pub(crate) use levels::levels_of;
+use rules::{co_resident, has_levels, passes_totals_on};
 pub use rules::{legal, resident};
 
 /// What stands behind the last element of the output before a call, and must still stand there afterwards.
@@ -136,9 +139,20 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
             _ => Tickets::None,
         };
     }
-    if let Some(init) = problem.init() {
-        words.extend([init.bits as u32, (init.bits >> 32) as u32].map(Word::Value));
-    }
+    words.extend(initial_words(problem.init()));
+    let (passes, scratch) = if has_levels(kernel.family) {
+        levels::passes(config, problem, n, device)
+    } else {
+        let pass = Pass {
+            shader: shader(config, problem, device),
+            bindings,
+            words,
+            workgroups: workgroups(config, n, device),
+            tickets,
+            co_resident: co_resident(kernel),
+        };
+        (vec![pass], scratch)
+    };
     Ok(Plan {
         label: config.to_string(),
         problem: *problem,
@@ -147,22 +161,22 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
         result: if problem.mode() == Mode::Reduce { Expected::Total } else { Expected::Scan },
         error_bound: error_bound(problem, config, n, device),
         scratch,
-        passes: vec![Pass {
-            shader: shader(config, problem, device),
-            bindings,
-            words,
-            workgroups: workgroups(config, n, device),
-            tickets,
-            co_resident: co_resident(kernel),
-        }],
+        passes,
     })
 }
 
-/// Workgroups of a call.
+/// The push constants of the initial value of an exclusive scan; none of other scans.
+fn initial_words(init: Option<Value>) -> impl Iterator<Item = Word> {
+    init.into_iter().flat_map(|init| [init.bits as u32, (init.bits >> 32) as u32].map(Word::Value))
+}
+
+/// Workgroups of a call; of a family that goes level by level, those of the passes over the input.
 #[must_use]
 pub fn workgroups(config: &Config, n: u64, device: &DeviceProfile) -> u64 {
     match config.kernel.family {
-        Family::ChainedScan | Family::Recompute => config.tiles(n),
+        Family::ChainedScan | Family::Recompute | Family::ReduceThenScan | Family::ScanThenPropagate => {
+            config.tiles(n)
+        }
         Family::OneWorkgroup => 1,
         Family::Persistent => config.tiles(n).min(launched_per_call(config, device).unwrap_or(1).into()),
     }
@@ -240,6 +254,9 @@ fn state_bytes(config: &Config, problem: &Problem, device: &DeviceProfile) -> u6
 }
 
 fn scratch_bytes(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> u64 {
+    if has_levels(config.kernel.family) {
+        return levels::scratch_bytes(config, problem, n);
+    }
     if !passes_totals_on(config.kernel.family) {
         return 0;
     }
@@ -258,7 +275,7 @@ pub fn memory_bytes(config: &Config, problem: &Problem, n: u64, device: &DeviceP
     3 * elements + GUARD_WORDS * 4 + scratch_bytes(config, problem, n, device)
 }
 
-/// The shader of a config for a problem on a device.
+/// The shader of a config for a problem on a device; of a family that goes level by level, that which scans tiles.
 fn shader(config: &Config, problem: &Problem, device: &DeviceProfile) -> Shader {
     let kernel = &config.kernel;
     let resolved = resolve(kernel, problem, device);
@@ -267,6 +284,8 @@ fn shader(config: &Config, problem: &Problem, device: &DeviceProfile) -> Shader 
         Family::OneWorkgroup => "one_workgroup.comp",
         Family::Recompute => "recompute_scan.comp",
         Family::Persistent => "persistent_scan.comp",
+        Family::ReduceThenScan => "downsweep_tiles.comp",
+        Family::ScanThenPropagate => "scan_tiles.comp",
     };
     let mut defines = vec![
         ("WORKGROUP_SIZE", config.workgroup_size),
@@ -349,6 +368,9 @@ fn scan_shared_bytes(config: &Config, problem: &Problem, device: &DeviceProfile)
         BlockScan::Raking => (subgroups | 1) * subgroup_size,
         BlockScan::Blelloch => size + size / 32,
         BlockScan::Subgroup => subgroups,
+        BlockScan::KoggeStone => 2 * size,
+        BlockScan::Sklansky => size,
+        BlockScan::BrentKung | BlockScan::ReduceScan => size + size / 32,
     };
     let shares = match kernel.family {
         Family::Persistent if kernel.rendezvous == Rendezvous::Flags => 4 * (subgroups + 5),

@@ -88,7 +88,8 @@ pub enum Expected {
     },
 }
 
-/// Scratch memory that a plan shares with all other plans of a session: the ticket, the sums of groups, the tile states.
+/// Scratch memory that a plan shares with all other plans of a session: the ticket, the sums of groups, the tile states; or the
+/// levels of a scan by levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scratch {
     /// Bytes in use, ticket included; 0: none.
@@ -119,6 +120,16 @@ pub enum Content {
     },
     /// Zeros, which the last workgroup of a call leaves behind.
     Zeros,
+    /// Anything: the plan reads nothing there that it has not written in the same call, and leaves nothing of use to others.
+    Overwritten,
+}
+
+impl Content {
+    /// Whether a call works whatever stands in the memory, because it clears or writes what it reads.
+    #[must_use]
+    pub fn is_stateless(self) -> bool {
+        matches!(self, Self::None | Self::Anything | Self::Overwritten)
+    }
 }
 
 /// One dispatch.
@@ -167,6 +178,8 @@ pub enum Binding {
     Scratch(u64),
     /// The words that the comparison reports in.
     Report,
+    /// The output of an earlier call, kept to compare later ones with.
+    Kept,
 }
 
 /// A word of push constants.

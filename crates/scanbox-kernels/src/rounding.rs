@@ -8,6 +8,8 @@ use scanbox_model::config::{Config, Family, Lookback};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Operator, Problem};
 
+use crate::catalog;
+
 /// The largest error of an element of the output that counts as right on an input whose sums round, as a share of the sum of the
 /// magnitudes that make it up; 0 where nothing is rounded.
 #[must_use]
@@ -34,13 +36,18 @@ fn roundings(config: &Config, n: u64, device: &DeviceProfile) -> u64 {
     let subgroups = u64::from(config.workgroup_size) / subgroup_size;
     let tiles = config.tiles(n);
     // Within an invocation; row by row; in a subgroup operation, however a driver makes it; among the subgroups, twice; and
-    // Blelloch's two sweeps.
+    // the two sweeps of the block scans that have no subgroups (Kogge-Stone and Sklansky have as many levels as one of them).
     let tile = u64::from(kernel.items_per_invocation())
         + u64::from(kernel.batch_size)
         + 2 * subgroup_size
         + 3 * subgroups
         + 2 * u64::from(config.workgroup_size.ilog2());
     let before = match kernel.family {
+        // Its tile on each level up to the last, where a carry goes over few tiles; and a prefix for each level down.
+        Family::ReduceThenScan | Family::ScanThenPropagate => {
+            let (levels, last_tiles) = catalog::levels_of(config, n);
+            levels * (tile + 2) + last_tiles
+        }
         Family::Recompute => n.div_ceil(u64::from(config.workgroup_size)) + subgroup_size + subgroups,
         _ if kernel.lookback == Lookback::None => tiles,
         // Each tile that is looked at adds itself, and each inclusive prefix is handed on at most once per tile.

@@ -95,7 +95,9 @@ fn every_pair_of_values_compiles_for_every_subgroup_size() {
     for row in rows {
         let [values @ .., atomics, flow, subgroup] = row;
         let device = willing(subgroup, atomics, flow);
-        all_shaders.extend(shaders(&numbers(device.subgroup_size).config(values), 1, &device));
+        let config = numbers(device.subgroup_size).config(values);
+        // Two tiles and a bit: enough for all passes of families that have several.
+        all_shaders.extend(shaders(&config, 2 * config.tile_elements() + 1, &device));
         all_shaders.extend(catalog::helper_shaders(&device));
     }
     compile(&all_shaders);
@@ -171,6 +173,12 @@ fn what_a_rule_says_no_to() {
         "redo.b1.scalar.none.blelloch.direct.wg32",
         "pers.b3.vec4.gather.sub.striped.robin.early.flags.pause.packed.wg96.u4",
         "pers.b4.vec4.two.sub.early.clean.wg256.u64",
+        "b4.vec4.chain.sub.striped.early.backoff.stride2.packed.clean.wg96",
+        "b4.vec4.chain.ks.split.wg96",
+        "rts.b4.vec4.none.sub.shuffle.striped.wg96",
+        "stp.b4.vec4.none.rs.direct.wg96",
+        "one.b4.vec4.none.bk.wg96",
+        "redo.b4.vec4.none.sk.wg96",
     ] {
         combination(label, "");
     }
@@ -178,6 +186,15 @@ fn what_a_rule_says_no_to() {
     combination("one.b4.vec4.par.rake.wg64", "family-lookback");
     combination("redo.b4.vec4.gather.rake.wg64", "family-lookback");
     combination("pers.b4.vec4.par.sub.early.wg64.u1", "family-lookback");
+    combination("pers.b4.vec4.chain.sub.early.wg64.u1", "family-lookback");
+    combination("rts.b4.vec4.par.rake.wg64", "family-lookback");
+    combination("stp.b4.vec4.chain.rake.wg64", "family-lookback");
+    combination("rts.b4.vec4.none.rake.wgid.wg64", "family-tile-order");
+    combination("stp.b4.vec4.none.sub.early.wg64", "family-without-states");
+    combination("rts.b4.vec4.none.rake.fill.wg64", "family-without-states");
+    combination("rts.b4.vec4.none.ks.striped.wg64", "striped-needs-subgroup-scan");
+    combination("rts.b4.vec4.none.rake.wg64.u1", "persistent-has-workgroups-per-unit");
+    combination("b4.vec4.chain.rake.width2.wg64", "width-needs-parallel");
     combination("b4.vec4.par.rake.striped.wg64", "striped-needs-subgroup-scan");
     combination("b4.vec4.par.blelloch.early.wg64", "before-scan-needs-subgroup-scan");
     combination("b4.vec4.seq.rake.width2.wg64", "width-needs-parallel");
@@ -220,6 +237,9 @@ fn what_a_rule_says_no_to() {
         size(&format!("{family}.b4.vec4.none.sub.wg64"), (1 << 20) + 1, "family-size");
     }
 
+    size("rts.b4.vec4.none.sub.wg64", (1 << 32) - 257 - 1024, "");
+    size("stp.b4.vec4.none.sub.wg64", 1 << 32, "index-32-bit");
+
     let without =
         |label: &str, rule: &str, change: &dyn Fn(&mut DeviceProfile)| check(label, 1000, rule, change);
     without("b4.vec4.par.rake.word64.wg64", "word64-needs-int64-atomics", &|device| {
@@ -237,6 +257,11 @@ fn what_a_rule_says_no_to() {
     without("b4.vec4.par.rake.wg512", "workgroup-size-limit", &|device| device.max_workgroup_size = 256);
     without("b4.vec4.par.rake.wg512", "shared-memory", &|device| device.max_shared_bytes = 1024);
     without("b4.vec4.par.sub.direct.wg512", "", &|device| device.max_shared_bytes = 1024);
+    // Two copies of the totals, where one has room.
+    without("b4.vec4.par.ks.direct.wg512", "shared-memory", &|device| device.max_shared_bytes = 4096);
+    without("b4.vec4.par.sk.direct.wg512", "", &|device| device.max_shared_bytes = 4096);
+    without("rts.b4.vec4.none.sub.wg64", "", &vulkan);
+    without("b4.vec4.chain.sub.wg64", "", &vulkan);
     without("b1.scalar.par.rake.wg32", "workgroup-count-limit", &|device| {
         device.max_workgroup_count = [31, 1, 1]
     });

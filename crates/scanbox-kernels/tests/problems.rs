@@ -11,10 +11,10 @@ use covering::{all_pairs, covering};
 use device::device;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
-use scanbox_kernels::plan::{Expected, Shader, Word};
+use scanbox_kernels::plan::{Binding, Content, Expected, Plan, Shader, Word};
 use scanbox_kernels::reference::Reference;
 use scanbox_kernels::{catalog, legal};
-use scanbox_model::config::{Config, Parameter};
+use scanbox_model::config::{BlockScan, Config, Parameter};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem, Value};
 use scanbox_model::safe_devices::Guarantee;
@@ -83,8 +83,9 @@ fn every_pair_of_problem_and_stage_compiles() {
         let device = DeviceProfile { int64_elements: true, ..device };
         for config in configs(&device) {
             for problem in all_problems() {
-                if let Ok(plan) = catalog::plan(&config, &problem, 1000, &device) {
-                    all.entry(row(&config, &problem, atomics)).or_insert(plan.passes[0].shader.clone());
+                if let Ok(plan) = catalog::plan(&config, &problem, 100_000, &device) {
+                    let shaders: Vec<Shader> = plan.passes.into_iter().map(|pass| pass.shader).collect();
+                    all.entry(row(&config, &problem, atomics)).or_insert(shaders);
                 }
             }
         }
@@ -93,7 +94,8 @@ fn every_pair_of_problem_and_stage_compiles() {
     let rows = covering(&candidates);
     assert_eq!(all_pairs(&rows), all_pairs(&candidates));
     assert!((40..90).contains(&rows.len()), "{} rows", rows.len());
-    let shaders: Vec<Shader> = rows.iter().map(|row| all[row].clone()).collect();
+    let shaders: BTreeSet<Shader> = rows.iter().flat_map(|row| all[row].clone()).collect();
+    let shaders: Vec<Shader> = shaders.into_iter().collect();
     for outcome in Compiler::new(None, None).unwrap().compile_all(&shaders) {
         outcome.unwrap();
     }
@@ -113,12 +115,12 @@ fn every_value_is_in_some_legal_combination() {
     }
     // Every mode, type and operator with each lookback that can have it, and with each block scan.
     for element in 0..Element::VALUES.len() {
-        for block_scan in 0..3 {
+        for block_scan in 0..BlockScan::VALUES.len() {
             assert!(seen.contains(&(1, element, 6, block_scan)), "{element} {block_scan}");
         }
     }
     for operator in 0..Operator::VALUES.len() {
-        for lookback in [0, 1, 2, 4] {
+        for lookback in [0, 1, 2, 4, 5] {
             assert!(seen.contains(&(2, operator, 5, lookback)), "{operator} {lookback}");
         }
     }
@@ -284,6 +286,13 @@ fn reals_are_from_0_to_1_and_their_bound_grows_with_the_depth() {
         );
         // And two more for each of the 4095 other tiles.
         assert!(((large - small) / unit - f64::from(2 * 4095)).abs() < 10.0, "{}", (large - small) / unit);
+        // By levels it grows with their number alone: there are two more of them, with what a tile rounds at most in each.
+        for family in ["rts", "stp"] {
+            let label = format!("{family}.b1.vec4.none.rake.wg32");
+            let (few, many) = (bound(&label, 1 << 14), bound(&label, 1 << 28));
+            let tile = f64::from(4 + 1 + 64 + 3 + 10);
+            assert!(((many - few) / unit - 2.0 * (tile + 2.0)).abs() < 1.0, "{}", (many - few) / unit);
+        }
     }
     for (mode, element, operator) in [
         (Mode::Inclusive, Element::U32, Operator::Add),
@@ -315,6 +324,113 @@ fn plans_say_what_is_computed() {
         Problem::new(Mode::Inclusive, Element::U32, Operator::Add, None, Placement::InPlace).unwrap();
     assert!(plan(&in_place).in_place());
     assert_eq!(plan(&in_place).passes[0].bindings[0], plan(&in_place).passes[0].bindings[1]);
+}
+
+/// The passes of a plan in words: shader, elements, workgroups, and what each address is.
+fn passes(plan: &Plan) -> Vec<String> {
+    plan.passes
+        .iter()
+        .map(|pass| {
+            let Word::Value(n) = pass.words[0] else { panic!("the length comes first") };
+            let bindings: Vec<String> = pass
+                .bindings
+                .iter()
+                .map(|binding| match binding {
+                    Binding::Scratch(offset) => format!("+{offset}"),
+                    other => format!("{other:?}"),
+                })
+                .collect();
+            format!("{} {n} by {}: {}", pass.shader.root, pass.workgroups, bindings.join(" "))
+        })
+        .collect()
+}
+
+#[test]
+fn scans_by_levels_go_up_and_down() {
+    let device = device(32, true);
+    let plan = |label: &str, problem: &Problem, n: u64| {
+        catalog::plan(&label.parse().unwrap(), problem, n, &device).unwrap()
+    };
+    let sum = problem(Mode::Inclusive, Element::U32, Operator::Add, None);
+    let (rts, stp) = ("rts.b1.vec4.none.rake.wg32", "stp.b1.vec4.none.rake.wg32");
+    // One tile needs no level: 128 elements. Totals of up to four tiles are scanned by one workgroup.
+    for label in [rts, stp] {
+        let one = plan(label, &sum, 128);
+        assert_eq!(passes(&one), ["one_workgroup.comp 128 by 1: Input Output"]);
+        assert_eq!((one.scratch.bytes, one.scratch.content), (0, Content::None));
+    }
+    let two = plan(rts, &sum, 4 * 128 * 128);
+    assert_eq!(
+        passes(&two),
+        [
+            "reduce_tiles.comp 65536 by 512: Input Input +0",
+            "one_workgroup.comp 512 by 1: +0 +0",
+            "downsweep_tiles.comp 65536 by 512: Input Output +0",
+        ]
+    );
+    assert_eq!((two.scratch.bytes, two.scratch.content), (2048, Content::Overwritten));
+    let three = plan(rts, &sum, 4 * 128 * 128 + 1);
+    assert_eq!(
+        passes(&three),
+        [
+            "reduce_tiles.comp 65537 by 513: Input Input +0",
+            "reduce_tiles.comp 513 by 5: +0 +0 +2304",
+            "one_workgroup.comp 5 by 1: +2304 +2304",
+            "downsweep_tiles.comp 513 by 5: +0 +0 +2304",
+            "downsweep_tiles.comp 65537 by 513: Input Output +0",
+        ]
+    );
+    assert_eq!(three.scratch.bytes, 2304 + 256);
+    let in_place =
+        Problem::new(Mode::Inclusive, Element::U64, Operator::Add, None, Placement::InPlace).unwrap();
+    assert_eq!(
+        passes(&plan(stp, &in_place, 70_000)),
+        [
+            "scan_tiles.comp 70000 by 547: Output Output +0",
+            "scan_tiles.comp 547 by 5: +0 +0 +4608",
+            "one_workgroup.comp 5 by 1: +4608 +4608",
+            "propagate.comp 547 by 5: +0 +0 +4608",
+            "propagate.comp 70000 by 547: Output Output +0",
+        ]
+    );
+    let total = problem(Mode::Reduce, Element::U32, Operator::Add, None);
+    assert_eq!(
+        passes(&plan(rts, &total, 1000)),
+        ["reduce_tiles.comp 1000 by 8: Input Input +0", "one_workgroup.comp 8 by 1: +0 Output"]
+    );
+    assert_eq!(passes(&plan(rts, &total, 100)), ["one_workgroup.comp 100 by 1: Input Output"]);
+    // The initial value comes in once: in the last pass over the input. Until then tiles begin with the identity.
+    let begun = problem(Mode::Exclusive, Element::U32, Operator::Min, Some("7"));
+    let words = |label: &str, n: u64| -> Vec<Vec<Word>> {
+        plan(label, &begun, n).passes.into_iter().map(|pass| pass.words[1..].to_vec()).collect()
+    };
+    let [seven, identity] = [7, u32::MAX].map(|init| vec![Word::Value(init), Word::Value(0)]);
+    assert_eq!(words(rts, 1000), [vec![], vec![], seven.clone()]);
+    assert_eq!(words(stp, 1000), [identity, vec![], seven.clone()]);
+    assert_eq!(words(stp, 100), [seven]);
+    // All levels of all sizes fit the scratch memory and do not overlap, whatever the tile is.
+    for label in ["rts.b1.scalar.none.rake.wg32", "stp.b3.vec4.none.sub.wg96"] {
+        for n in (0..31).map(|exponent| (1u64 << exponent) + exponent) {
+            for element in [Element::U32, Element::F64] {
+                let plan = plan(label, &problem(Mode::Inclusive, element, Operator::Add, None), n);
+                let bytes = u64::from(element.bytes());
+                let mut ends = BTreeMap::new();
+                for pass in &plan.passes {
+                    let (Binding::Scratch(offset), Word::Value(n)) = (pass.bindings[0], pass.words[0]) else {
+                        continue;
+                    };
+                    ends.insert(offset, offset + u64::from(n) * bytes);
+                }
+                let places: Vec<(u64, u64)> = ends.into_iter().collect();
+                assert!(places.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{label} {n}: {places:?}");
+                assert!(
+                    places.last().is_none_or(|last| last.1 <= plan.scratch.bytes),
+                    "{label} {n}: {places:?}"
+                );
+                assert_eq!(plan.passes.len() % 2, 1);
+            }
+        }
+    }
 }
 
 #[test]
@@ -355,11 +471,17 @@ fn what_a_rule_says_no_to() {
     any("b4.vec4.gather.sub.early.wg64", reduce, "");
     any("b4.vec4.gather.sub.wg64", reduce, "reduce-publishes-before-scan");
     any("one.b4.vec4.none.sub.wg64", reduce, "");
+    any("b4.vec4.chain.rake.wg64", reduce, "");
+    any("rts.b4.vec4.none.sub.wg64", reduce, "");
+    any("stp.b4.vec4.none.sub.wg64", reduce, "family-reduce");
     any("redo.b4.vec4.none.sub.wg64", reduce, "family-reduce");
     any("pers.b4.vec4.two.sub.early.wg64.u1", reduce, "family-reduce");
     let in_place = Problem::new(Mode::Inclusive, E::U32, O::Add, None, Placement::InPlace).unwrap();
     any("b4.vec4.par.rake.wg64", in_place, "");
     any("redo.b4.vec4.none.sub.wg64", in_place, "recompute-in-place");
+    any("rts.b4.vec4.none.sub.wg64", in_place, "");
+    any("stp.b4.vec4.none.sub.wg64", in_place, "");
+    any("b4.vec4.chain.rake.wg64", of(E::F64, O::Mul), "");
 }
 
 #[test]

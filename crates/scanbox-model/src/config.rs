@@ -6,10 +6,10 @@
 //! label      = kernel "." "wg" SIZE [ "." "g" COUNT | "." "u" COUNT ]
 //! kernel     = [ family "." ] "b" BATCH "." vector "." lookback "." block [ "." subgroup ] [ "." layout ] [ "." order ]
 //!              [ "." publish ] [ "." rendezvous ] [ "." "width" WIDTH ] [ "." backoff ] [ "." "stride" STRIDE ] [ "." state ] [ "." reset ]
-//! family     = "one" | "redo" | "pers"     (default: the chained scan)
+//! family     = "one" | "redo" | "pers" | "rts" | "stp"     (default: the chained scan)
 //! vector     = "scalar" | "vec2" | "vec4"
-//! lookback   = "seq" | "par" | "gather" | "two" | "none"
-//! block      = "rake" | "blelloch" | "sub"
+//! lookback   = "seq" | "par" | "gather" | "two" | "none" | "chain"
+//! block      = "rake" | "blelloch" | "sub" | "ks" | "sk" | "bk" | "rs"
 //! subgroup   = "shuffle"                   (default: operation)
 //! layout     = "direct" | "striped"        (default: transposed)
 //! order      = "wgid" | "robin"            (default: ticket)
@@ -96,6 +96,12 @@ parameter! {
         /// Workgroups go from tile to tile, and publish the total of the next before they wait for the prefix of the
         /// current one.
         Persistent = "persistent" / "pers",
+        /// Level by level: tiles are added up, their totals scanned in the same way, and the tiles read again and scanned
+        /// behind them. Nobody waits; passes do.
+        ReduceThenScan = "reduce-then-scan" / "rts",
+        /// Level by level: tiles are scanned on their own, their totals in the same way, and these combined with every
+        /// element of the output (Sengupta, Harris, Zhang and Owens 2007).
+        ScanThenPropagate = "scan-then-propagate" / "stp",
     }
 }
 parameter! {
@@ -122,6 +128,9 @@ parameter! {
         TwoLevel = "two-level" / "two",
         /// There is nothing to look back at.
         None = "none" / "none",
+        /// One invocation waits for the inclusive prefix of the tile before it alone, as StreamScan does (Yan, Long and
+        /// Zhang 2013): a chained scan without any lookback. Prefixes are combined in the order of the tiles.
+        Chain = "chain" / "chain",
     }
 }
 parameter! {
@@ -133,6 +142,14 @@ parameter! {
         Blelloch = "blelloch" / "blelloch",
         /// Each subgroup scans its own part, then reads the totals of all subgroups.
         Subgroup = "subgroup" / "sub",
+        /// All invocations add what stands before them at distances that double (Kogge and Stone 1973).
+        KoggeStone = "kogge-stone" / "ks",
+        /// All invocations of every second run add the total of the run before theirs; runs double (Sklansky 1960).
+        Sklansky = "sklansky" / "sk",
+        /// Inclusive up-sweep and down-sweep with the fewest additions (Brent and Kung 1982).
+        BrentKung = "brent-kung" / "bk",
+        /// That up-sweep until few totals are left, Sklansky's scan of these, and that down-sweep.
+        ReduceScan = "reduce-scan" / "rs",
     }
 }
 parameter! {

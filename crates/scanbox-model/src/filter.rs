@@ -6,14 +6,15 @@
 //! ```
 //!
 //! `parameter` is the name of a parameter's column, or `config` for the beginning of the label:
-//! `lookback=parallel,workgroup_size=256|512`, `config=b4.vec4.par.rake`.
+//! `lookback=parallel,workgroup_size=256|512`, `config=b4.vec4.par.rake`; or `deterministic`, which is `yes` where the result
+//! has the same bits on every run ([`crate::config::Kernel::is_deterministic`]), else `no`.
 
 use std::str::FromStr;
 
 use serde::Deserialize;
 
 use crate::config::Config;
-use crate::parameters::PARAMETERS;
+use crate::parameters::{PARAMETERS, PROPERTIES, YES_OR_NO};
 
 /// A condition on configs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
@@ -39,7 +40,7 @@ const LABEL: &str = "config";
 
 /// Every name that a condition may have.
 fn keys() -> impl Iterator<Item = &'static str> {
-    std::iter::once(LABEL).chain(PARAMETERS.iter().map(|parameter| parameter.name))
+    std::iter::once(LABEL).chain(PARAMETERS.iter().chain(PROPERTIES).map(|parameter| parameter.name))
 }
 
 impl Filter {
@@ -48,7 +49,7 @@ impl Filter {
     pub fn accepts(&self, config: &Config) -> bool {
         self.0.iter().all(|condition| {
             let wanted = &condition.values;
-            match PARAMETERS.iter().find(|parameter| parameter.name == condition.key) {
+            match PARAMETERS.iter().chain(PROPERTIES).find(|parameter| parameter.name == condition.key) {
                 Some(parameter) => wanted.contains(&(parameter.value)(config).to_string()),
                 None => {
                     let label = config.to_string();
@@ -83,6 +84,11 @@ impl FromStr for Filter {
             let values: Vec<String> = values.split('|').map(|value| value.trim().to_owned()).collect();
             if values.iter().any(String::is_empty) {
                 return Err(failed(format!("`{condition}` has an empty value")));
+            }
+            let is_property = PROPERTIES.iter().any(|property| property.name == key);
+            let other = values.iter().find(|value| !YES_OR_NO.contains(&value.as_str()));
+            if let Some(value) = other.filter(|_| is_property) {
+                return Err(failed(format!("`{value}` is no value of {key}; it is yes or no")));
             }
             conditions.push(Condition { key, values });
         }

@@ -8,6 +8,7 @@
 
 #[macro_use]
 pub mod config;
+pub mod deterministic;
 pub mod problem;
 pub mod sizes;
 pub mod parameters;

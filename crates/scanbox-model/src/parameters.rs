@@ -1,4 +1,4 @@
-//! The parameters of a config as a list: what filters and trends name by their column.
+//! The parameters of a config as a list: what filters and trends name by their column; and what filters name beside them.
 
 use std::fmt;
 
@@ -79,3 +79,16 @@ columns! {
     workgroups: |config| Value::optional(config.workgroups),
     workgroups_per_unit: |config| Value::optional(config.workgroups_per_unit),
 }
+
+/// What follows from several parameters of a config: filters name it as they do a parameter, but it is no column.
+pub const PROPERTIES: &[ParameterColumn] = &[ParameterColumn {
+    name: "deterministic",
+    // Yes first, as a list of words has it.
+    value: |config| match config.kernel.is_deterministic() {
+        true => Value::Word { place: 0, word: YES_OR_NO[0] },
+        false => Value::Word { place: 1, word: YES_OR_NO[1] },
+    },
+}];
+
+/// The values of a property.
+pub const YES_OR_NO: [&str; 2] = ["yes", "no"];

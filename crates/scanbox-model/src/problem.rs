@@ -294,6 +294,19 @@ impl Problem {
         self.placement
     }
 
+    /// What is computed of the totals of tiles where they are an array in memory: their inclusive scan, in place, whatever the
+    /// mode is.
+    #[must_use]
+    pub fn of_totals(&self) -> Self {
+        Self { mode: Mode::Inclusive, init: None, placement: Placement::InPlace, ..*self }
+    }
+
+    /// What is computed by a pass that goes over the output of a scan: the same, in place.
+    #[must_use]
+    pub fn of_output(&self) -> Self {
+        Self { placement: Placement::InPlace, ..*self }
+    }
+
     /// Bytes of one element.
     #[must_use]
     pub fn element_bytes(&self) -> u64 {

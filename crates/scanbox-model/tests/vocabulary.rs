@@ -123,6 +123,11 @@ fn labels() {
     );
     check("one.b7.vec4.none.sub.wg1024", None);
     check("redo.b1.scalar.none.sub.direct.wg32", None);
+    check("rts.b4.vec4.none.ks.wg64", None);
+    check("stp.b4.vec4.none.rs.g4.wg64", Some("workgroup size"));
+    check("b4.vec4.chain.bk.split.wg64", None);
+    check("b4.vec4.chain.rs.wg64", None);
+    check("b4.vec4.chain.sk.wg64", None);
     check("b4.vec4.par.sub.wgid.width2.pause.wg64", None);
     // Defaults are not written out.
     check("chained-scan.b4.vec4.par.rake.wg256", Some("batch size"));
@@ -214,9 +219,32 @@ fn filters() {
     check("tile_order=round-robin,publish=before-scan,rendezvous=flags,back_off=exponential", label, true);
     check("state_stride=1|8", label, false);
     check("reset=clean,load_layout=striped,subgroup_scan=shuffle,lookback_width=1", label, true);
-    for (bad, part) in
-        [("", "has no `=`"), ("colour=red", "there is no parameter `colour`"), ("reset=", "empty value")]
-    {
+    for (label, expected) in [
+        ("b4.vec4.chain.rake.wg64", true),
+        ("b4.vec4.gather.sub.striped.early.wg64", true),
+        ("b4.vec4.two.sub.wg64", true),
+        ("one.b4.vec4.none.rake.wg64", true),
+        ("redo.b4.vec4.none.ks.wg64", true),
+        ("rts.b4.vec4.none.sub.striped.wg64", true),
+        ("stp.b4.vec4.none.bk.wg64", true),
+        ("pers.b4.vec4.gather.sub.robin.early.wg64.u1", true),
+        ("pers.b4.vec4.gather.sub.early.wg64.u1", false),
+        ("pers.b4.vec4.gather.sub.wgid.early.wg64.u1", false),
+        ("pers.b4.vec4.two.sub.early.wg64.u1", true),
+        ("b4.vec4.seq.rake.wg64", false),
+        ("b4.vec4.par.rake.wg64", false),
+        ("b4.vec4.par.rake.packed.wg64", true),
+    ] {
+        check("deterministic=yes", label, expected);
+        check("deterministic=no", label, !expected);
+        check("deterministic=yes|no", label, true);
+    }
+    for (bad, part) in [
+        ("", "has no `=`"),
+        ("colour=red", "there is no parameter `colour`"),
+        ("reset=", "empty value"),
+        ("deterministic=1", "it is yes or no"),
+    ] {
         let error = bad.parse::<Filter>().unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
     }

@@ -38,6 +38,19 @@ pub trait Backend {
     /// When the plan does not run to its end. A wrong result is no error here.
     fn verify(&mut self, plan: &Plan) -> Result<Comparison, Failure>;
 
+    /// Keeps the output of the call that [`Backend::verify`] has made last, of this plan or one with as many outputs.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    fn keep(&mut self, plan: &Plan) -> Result<(), Failure>;
+
+    /// Compares the bits of the output of the last call with those that [`Backend::keep`] has kept: [`Mismatch::expected`] are
+    /// the kept ones. The call is that of the comparison, without times.
+    ///
+    /// # Errors
+    /// When nothing is kept. A difference is no error here.
+    fn compare_with_kept(&mut self, plan: &Plan) -> Result<Comparison, Failure>;
+
     /// Puts garbage into the scratch memory: what a verification does to see that no plan depends on what is there.
     ///
     /// # Errors
@@ -77,7 +90,7 @@ pub enum Garbage {
     /// This word everywhere, in memory that counts as new: no harm to any plan, because who uses it first clears it.
     InNewMemory(u32),
     /// This word everywhere, behind the back of the backend: no harm to a plan that fills its memory before each
-    /// call. Other plans have to be given new memory afterwards.
+    /// call, or reads nothing that it has not written. Other plans have to be given new memory afterwards.
     Unnoticed(u32),
     /// This word in every tile state, behind the back of the backend: no harm to a plan whose states carry epochs, as
     /// long as the epoch in the word is an old one.

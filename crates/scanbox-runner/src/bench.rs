@@ -455,14 +455,17 @@ impl<E: From<Failure>> Bench<'_, E> {
         record: &mut Record,
     ) -> Result<Plan, Failure> {
         let plan = plan_of(label, &self.job.problem, n, device)?;
+        let (mut registers, mut all_compile_ms) = (None, 0);
         for pass in &plan.passes {
             if self.pipelines.get(&pass.shader).is_none() {
                 self.pipelines.make(self.backend, self.compiler, std::slice::from_ref(&pass.shader));
             }
             let (info, compile_ms) = self.pipelines.get(&pass.shader).expect("it was just made").clone()?;
-            record.registers = info.registers;
-            record.compile_ms = Some(compile_ms);
+            registers = registers.max(info.registers);
+            all_compile_ms += compile_ms;
         }
+        record.registers = registers;
+        record.compile_ms = Some(all_compile_ms);
         Ok(plan)
     }
 

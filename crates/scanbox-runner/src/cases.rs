@@ -9,7 +9,7 @@ use std::str::FromStr;
 use scanbox_kernels::catalog;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{Content, Plan};
-use scanbox_model::config::{Config, Lookback, TileState};
+use scanbox_model::config::{Config, Family, Lookback, TileState};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Operator, Problem};
 use scanbox_model::space::Rejection;
@@ -118,8 +118,8 @@ pub enum Circumstance {
     First,
     /// The same plan again.
     Again,
-    /// The scratch memory holds what looks like good states: anywhere for a plan that fills its memory, of an older
-    /// epoch for one that does not.
+    /// The scratch memory holds what looks like good states: anywhere for a plan that fills its memory or writes before it
+    /// reads, of an older epoch for one that does not.
     Garbage,
     /// The scratch memory is new, and happens to hold what looks like states of the epoch to come.
     NewMemory,
@@ -142,7 +142,7 @@ impl Circumstance {
         match self {
             Self::NewMemory if plan.scratch.content != Content::None => Some(Garbage::InNewMemory(COMING)),
             Self::Garbage => match plan.scratch.content {
-                Content::Anything => Some(Garbage::Unnoticed(OLD)),
+                Content::Anything | Content::Overwritten => Some(Garbage::Unnoticed(OLD)),
                 Content::Tagged { .. } => Some(Garbage::InTileStates(OLD)),
                 // Zeros have to be zeros.
                 Content::Zeros | Content::None => None,
@@ -311,6 +311,7 @@ fn input_of(
 /// The largest is about 2^17, or a little more than one window of tiles.
 #[must_use]
 pub fn boundary_sizes(config: &Config, device: &DeviceProfile, thorough: bool) -> BTreeSet<u64> {
+    let around = |n: u64| [n - 1, n, n + 1];
     let tile = config.tile_elements();
     // Tiles that a parallel lookback sees at a time, or that make up a group of a two-level one.
     let window = match config.kernel.lookback {
@@ -326,13 +327,20 @@ pub fn boundary_sizes(config: &Config, device: &DeviceProfile, thorough: bool) -
         (window + tile + 1).max(((1 << 17) + 1).min(1024 * tile))
     };
     let largest = largest.max(rounds + tile + 1);
-    let around = |n: u64| [n - 1, n, n + 1];
+    // Families that go level by level have another level from here on.
+    let levels = match config.kernel.family {
+        Family::ReduceThenScan | Family::ScanThenPropagate => {
+            around(catalog::LAST_LEVEL_TILES * tile * tile).to_vec()
+        }
+        _ => Vec::new(),
+    };
     let mut sizes = BTreeSet::from([1, 2, 3, largest]);
     sizes.extend([around(tile), around(2 * tile)].concat());
     sizes.extend([window, window + tile + 1]);
     sizes.extend([31, 1021, 4093, 65_521, 131_071]);
     sizes.extend([10, 12, 16, 17].map(|exponent| 1 << exponent));
     sizes.extend([10, 16, 17].map(|exponent| (1 << exponent) + 1));
+    sizes.extend(levels);
     if thorough {
         sizes.extend(1..=4 * u64::from(device.subgroup_size));
         sizes.extend((1..=20).flat_map(|exponent| around(1 << exponent)));
@@ -414,6 +422,9 @@ mod tests {
         check("b16.vec4.par.rake.wg256", 8);
         check("b16.vec4.par.rake.width3.wg256", 3 * 8);
         check("b16.vec4.two.rake.wg256", 32);
+        // Other levels from 4 tiles of totals on.
+        let levels = boundary_sizes(&config("rts.b1.scalar.none.rake.wg64"), &device(8, true), false);
+        assert!((4 * 64 * 64 - 1..=4 * 64 * 64 + 1).all(|n| levels.contains(&n)));
         // Three rounds of two workgroups for each of 16 units.
         check("pers.b16.vec4.two.sub.early.wg256.u2", 3 * 2 * 16);
     }
@@ -502,6 +513,9 @@ mod tests {
         assert_eq!(garbage("b1.vec4.two.sub.wg64"), Some(Garbage::InTileStates(6)));
         assert_eq!(garbage("b1.vec4.par.rake.clean.wg64"), None);
         assert_eq!(garbage("b1.vec4.par.rake.packed.clean.wg64"), None);
+        for levels in ["rts.b1.vec4.none.rake.wg64", "stp.b1.vec4.none.rake.wg64"] {
+            assert_eq!(garbage(levels), Some(Garbage::Unnoticed(6)));
+        }
         for stateless in ["one.b1.vec4.none.rake.wg64", "redo.b1.vec4.none.rake.wg64"] {
             assert_eq!(garbage(stateless), None);
             assert_eq!(Circumstance::NewMemory.garbage(&plan(stateless)), None);

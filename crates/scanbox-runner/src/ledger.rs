@@ -55,7 +55,8 @@ impl Ledger {
         let turn = |adopt| Turn { adopt, epoch: ZEROS_EPOCH, ..Turn::NONE };
         match scratch.content {
             Content::None => turn(false),
-            Content::Anything => {
+            // The plan clears its memory itself, or needs it as little as others can use what it leaves.
+            Content::Anything | Content::Overwritten => {
                 self.forget();
                 turn(false)
             }

@@ -165,6 +165,8 @@ pub enum FaultKind {
     WrongLast,
     /// A word behind the output is written.
     WriteBehind,
+    /// A call gives the first element other bits than the call before.
+    OtherBits,
     /// The device is lost.
     DeviceLost,
     /// The call never returns.
@@ -445,6 +447,22 @@ impl Backend for Replay {
             }
             _ => Ok(good),
         }
+    }
+
+    fn keep(&mut self, _plan: &Plan) -> Result<(), Failure> {
+        self.alive()
+    }
+
+    fn compare_with_kept(&mut self, plan: &Plan) -> Result<Comparison, Failure> {
+        self.alive()?;
+        let element = plan.problem.element();
+        let other = self.fault(plan, &[FaultKind::OtherBits]).is_some();
+        Ok(Comparison {
+            compared: plan.outputs() + GUARD_WORDS,
+            mismatches: u64::from(other),
+            first: other.then_some(Mismatch { index: 0, element, expected: 1, got: 2 }),
+            ..Comparison::default()
+        })
     }
 
     /// There is no memory to put it into.

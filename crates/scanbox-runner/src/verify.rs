@@ -1,8 +1,9 @@
 //! Whether plans give the right answer: every element, on the device.
 //!
 //! [`verify`] is one call, as a sweep makes it before it takes a time. [`run`] is a verification without times: each
-//! config on many sizes and inputs ([`crate::cases`]), each of those in several circumstances. Like the sweep it names
-//! no backend and no kernel family, and prints nothing: verdicts leave through an observer.
+//! config on many sizes and inputs ([`crate::cases`]), each of those in several circumstances. Where results round, those of
+//! deterministic kernels have to have the same bits in all of them. Like the sweep it names no backend and no kernel family, and
+//! prints nothing: verdicts leave through an observer.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,6 +61,24 @@ pub fn describe(comparison: &Comparison, n: u64) -> Option<String> {
         ),
         None => format!("{count} of {n} elements are wrong"),
     })
+}
+
+/// What differs between an output of `n` elements and that of an earlier call of the same plan, in words; `None` where nothing
+/// does.
+#[must_use]
+pub fn describe_difference(comparison: &Comparison, n: u64) -> Option<String> {
+    if comparison.mismatches == 0 {
+        return None;
+    }
+    let words = comparison.mismatches;
+    let first = comparison.first.map_or(String::new(), |first| {
+        let Mismatch { index, expected, got, .. } = first;
+        let (before, now) = (first.expected(), first.got());
+        format!("; the first is element {index}: {before} ({expected:#x}) then, {now} ({got:#x}) now")
+    });
+    Some(format!(
+        "{words} words of {n} elements differ from those of the first call, and the kernel is deterministic{first}"
+    ))
 }
 
 /// What one verification has to do.
@@ -144,6 +163,9 @@ pub struct Tally {
     pub calls: u64,
     /// Elements compared, guards included.
     pub elements: u64,
+    /// Calls whose bits were compared with those of the first call of their case.
+    #[serde(default)]
+    pub repeats: u64,
 }
 
 impl Tally {
@@ -152,6 +174,7 @@ impl Tally {
         self.cases += other.cases;
         self.calls += other.calls;
         self.elements += other.elements;
+        self.repeats += other.repeats;
     }
 }
 
@@ -331,6 +354,8 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
             Ended::ByFailure(failure.status, failed)
         };
         let plan = self.plan(item, n).map_err(|failure| failed(failure, None))?;
+        // Where there is one right answer, every call has been compared with it.
+        let repeats = item.config.kernel.is_deterministic() && !item.input.is_exact(&self.job.problem, n);
         for circumstance in Circumstance::ALL {
             (self.observer)(Event::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
             let comparison =
@@ -338,6 +363,18 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
             tally.calls += 1;
             tally.elements += comparison.compared;
             if let Some(reason) = describe(&comparison, plan.outputs()) {
+                let mismatch = comparison.first;
+                let failed = FailedCase { n, circumstance: Some(circumstance), reason, mismatch };
+                return Err(Ended::ByFailure(Status::WrongResult, failed));
+            }
+            if !repeats {
+                continue;
+            }
+            let difference =
+                self.repeat(&plan, circumstance).map_err(|failure| failed(failure, Some(circumstance)))?;
+            let Some(comparison) = difference else { continue };
+            tally.repeats += 1;
+            if let Some(reason) = describe_difference(&comparison, plan.outputs()) {
                 let mismatch = comparison.first;
                 let failed = FailedCase { n, circumstance: Some(circumstance), reason, mismatch };
                 return Err(Ended::ByFailure(Status::WrongResult, failed));
@@ -359,6 +396,14 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
                 .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
         }
         Ok(plan)
+    }
+
+    /// Keeps the output of the first call; compares those of the others with it.
+    fn repeat(&mut self, plan: &Plan, circumstance: Circumstance) -> Result<Option<Comparison>, Failure> {
+        match circumstance {
+            Circumstance::First => self.backend.keep(plan).map(|()| None),
+            _ => self.backend.compare_with_kept(plan).map(Some),
+        }
     }
 
     fn call(&mut self, plan: &Plan, circumstance: Circumstance) -> Result<Comparison, Failure> {

@@ -215,6 +215,9 @@ fn kinds_of_plans_can_follow_each_other() {
         ("pers.b1.vec4.two.sub.early.split.wg64.u1", 120_001),
         (TWO_LEVEL, 110_000),
         ("b1.vec4.par.rake.packed.clean.wg64", 20_000),
+        ("rts.b1.vec4.none.rake.wg64", 300_000),
+        ("b1.vec4.par.rake.packed.clean.wg64", 20_000),
+        ("stp.b1.vec4.none.rake.wg64", 300_000),
         (TWO_LEVEL, 60_000),
         ("b1.vec4.par.rake.wg64", 299_999),
     ] {
@@ -234,9 +237,12 @@ fn garbage_in_scratch_memory_does_no_harm() {
             bench.check(label, 7_000, &ONES);
         }
     }
-    // A plan with a fill needs nobody to clear anything for it.
-    bench.device().litter(Garbage::Unnoticed(0xDEAD_BEEF)).unwrap();
-    bench.check("b1.vec4.par.rake.packed.wg64", 50_000, &ONES);
+    // A plan with a fill needs nobody to clear anything for it, nor does one that writes before it reads.
+    for label in ["b1.vec4.par.rake.packed.wg64", "rts.b1.vec4.none.rake.wg64", "stp.b1.vec4.none.rake.wg64"]
+    {
+        bench.device().litter(Garbage::Unnoticed(0xDEAD_BEEF)).unwrap();
+        bench.check(label, 50_000, &ONES);
+    }
 }
 
 #[test]

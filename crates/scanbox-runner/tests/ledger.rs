@@ -46,6 +46,10 @@ impl Memory {
                 prop_assert!(turn.epoch != 0 && turn.ticket_base == 0 && turn.stale_groups == 0);
                 self.unknown = true;
             }
+            Content::Overwritten => {
+                prop_assert!(!turn.adopt, "the call writes before it reads");
+                self.unknown = true;
+            }
             Content::Zeros => {
                 prop_assert!(!self.unknown && self.ticket == 0 && self.tags.is_empty(), "{self:?}");
                 prop_assert_eq!(self.banks, [0; 2]);
@@ -77,6 +81,7 @@ fn any_scratch() -> impl Strategy<Value = Scratch> {
     prop_oneof![
         1 => Just(Scratch::NONE),
         1 => Just(scratch(Content::Anything, 3)),
+        1 => Just(scratch(Content::Overwritten, 0)),
         1 => Just(scratch(Content::Zeros, 3)),
         1 => Just(scratch(HALVES, 0)),
         7 => tagged,
@@ -134,6 +139,10 @@ fn memory_is_adopted_no_more_often_than_needed() {
     check(Content::Zeros, 0, true);
     check(Content::Zeros, 0, false);
     check(Content::Anything, 0, false);
+    check(Content::Zeros, 0, true);
+    check(Content::Overwritten, 0, false);
+    check(Content::Overwritten, 0, false);
+    check(TAGGED, 0, true);
     check(Content::Zeros, 0, true);
     assert_eq!(check(TAGGED, 3, true).stale_groups, 0);
 }

@@ -66,6 +66,10 @@ struct Choice {
 const RAKING: u32 = 0;
 const BLELLOCH: u32 = 1;
 const SUBGROUP: u32 = 2;
+const KOGGE_STONE: u32 = 3;
+const SKLANSKY: u32 = 4;
+const BRENT_KUNG: u32 = 5;
+const REDUCE_SCAN: u32 = 6;
 const OPERATION: u32 = 0;
 const SHUFFLE: u32 = 1;
 const AFTER_SCAN: u32 = 0;
@@ -79,6 +83,7 @@ const GATHER: u32 = 2;
 const TWO_LEVEL: u32 = 3;
 const ADDED: u32 = 0;
 const PUBLISHED: u32 = 1;
+const CHAIN: u32 = 5;
 const RESET_FILL: u32 = 0;
 const RESET_EPOCH: u32 = 1;
 
@@ -259,6 +264,18 @@ fn blelloch_scans_a_workgroup() {
 }
 
 #[test]
+fn levels_of_all_invocations_scan_a_workgroup() {
+    // Powers of two and others, whole runs of a reduce-scan and parts of one behind them.
+    let small = |device: &DeviceProfile| {
+        let sizes = [1, 3, 8, 9].map(|subgroups| subgroups * device.subgroup_size);
+        sizes.into_iter().filter(|&size| size <= device.max_workgroup_size).collect()
+    };
+    for block_scan in [KOGGE_STONE, SKLANSKY, BRENT_KUNG, REDUCE_SCAN] {
+        check_block_scan([block_scan, OPERATION, AFTER_SCAN], small);
+    }
+}
+
+#[test]
 fn subgroups_scan_a_workgroup() {
     // Up to more subgroups than one of them has invocations. All of it is unrolled, so few sizes are enough.
     let some = |device: &DeviceProfile| {
@@ -286,6 +303,7 @@ fn lookbacks_find_what_comes_before() {
         (GATHER, 1, 1, 16, ADDED),
         (TWO_LEVEL, 1, 2, 3, ADDED),
         (TWO_LEVEL, 1, 2, 3, PUBLISHED),
+        (CHAIN, 1, 2, 3, ADDED),
     ];
     for tile_state in tile_states(&profile) {
         for (lookback, lookback_width, back_off, state_stride, group_state) in all {

@@ -73,7 +73,7 @@ fn run_with(script: &str, change: impl FnOnce(&mut Job)) -> Ran {
     let outcome = sweep::run(&mut replay, &compiler, &job, &AtomicBool::new(false), &mut |event| {
         match event {
             Event::Finished { record } => records.push(record.clone()),
-            Event::Copied { n, gbps } => {
+            Event::Ceiling { n, gbps } => {
                 copies.insert(n, gbps);
             }
             _ => {}
@@ -243,6 +243,20 @@ fn one_by_one_gives_the_same_rows() {
             .collect::<Vec<_>>()
     };
     assert_eq!(key(&run_with("", |job| job.one_by_one = true)), key(&run("")));
+}
+
+#[test]
+fn a_plan_of_several_passes_is_one_row() {
+    let config = "rts.b1.vec4.none.rake.wg64";
+    let ran = run_with("", |job| {
+        job.points = [1 << 10, 1 << 16].map(|n| Point { n, config: config.parse().unwrap() }).to_vec();
+    });
+    for n in [1 << 10, 1 << 16] {
+        let row = ran.row(config, n);
+        assert_eq!((row.status, row.registers), (Status::Ok, Some(32)), "{row:?}");
+        assert!(row.compile_ms.is_some() && row.steady.is_some(), "{row:?}");
+    }
+    assert_eq!(ran.records.len(), 2);
 }
 
 #[test]

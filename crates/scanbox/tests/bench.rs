@@ -220,6 +220,12 @@ fn stateless_is_a_fill_in_every_call() {
     assert!(configs.contains(CONFIG) && configs.contains("b4.vec4.par.rake.fill.wg64"), "{configs:?}");
     // The packed tile state is filled in any case.
     assert_eq!(configs.len(), 3 + COPIES, "{configs:?}");
+    // Levels are written before they are read.
+    let place = Place::new("");
+    let levels = "rts.b1.vec4.none.rake.wg64";
+    bench(&place, &[levels, "--scratch", "kept,stateless", "--sizes", "4096", "--rounds", "1"], 0);
+    let configs: BTreeSet<String> = rows(&place).into_iter().map(|row| row.config_id).collect();
+    assert!(configs.contains(levels) && configs.len() == 1 + COPIES, "{configs:?}");
 }
 
 #[test]

@@ -147,9 +147,23 @@ fn the_thesis_space_on_a_device_that_is_not_here() {
     let answer = run_once(Machine::WithoutLoader, &["space", "--profile", PROFILE, "--format", "json"]);
     check(&answer, 0, &[]);
     let counts: Value = serde_json::from_str(&answer.out).unwrap();
-    for (key, count) in [("configs", 3600), ("kernels", 40), ("pipelines", 240)] {
+    let expected = [("configs", 3600), ("kernels", 40), ("pipelines", 240), ("deterministic_kernels", 0)];
+    for (key, count) in expected {
         assert_eq!(counts[key], Value::from(count), "{key}");
     }
+    // A space with all families: what is deterministic is counted, and can be asked for alone.
+    let count = |filter: &[&str]| {
+        let arguments = ["space", "--profile", PROFILE, "--space", "families", "--format", "json"];
+        let answer = run_once(Machine::WithoutLoader, &[&arguments[..], filter].concat());
+        check(&answer, 0, &[]);
+        let counts: Value = serde_json::from_str(&answer.out).unwrap();
+        ["configs", "kernels", "deterministic_kernels"].map(|key| counts[key].as_u64().unwrap())
+    };
+    let ([all, all_kernels, some_kernels], [yes, yes_kernels, yes_again], [no, _, none]) =
+        (count(&[]), count(&["--filter", "deterministic=yes"]), count(&["--filter", "deterministic=no"]));
+    assert!((1000..2000).contains(&all), "{all} configs");
+    assert!(some_kernels < all_kernels && yes_kernels == some_kernels && yes_again == some_kernels);
+    assert_eq!((yes + no, none), (all, 0));
     let answer = run_once(Machine::WithoutLoader, &["space", "--profile", "gone.meta.json"]);
     check(&answer, 1, &["the profile is a metadata file", "gone.meta.json"]);
 }

@@ -328,3 +328,34 @@ fn broken_kernels_are_found() {
     // Tickets of an earlier call.
     check("tile_order.glsl", "- params.ticket_base", "- params.ticket_base * 0u - 1u", 5);
 }
+
+#[test]
+fn deterministic_kernels_repeat_their_bits() {
+    let other_bits = fault("other_bits", "config = \"b1.vec4.chain\"\nn = 1000");
+    let bench = Bench::new(&other_bits);
+    let sums = |config: &str, more: &[&str]| {
+        bench.run(&[&[config, "--type", "f32", "--sizes", "1000,5000"], more].concat())
+    };
+    // Four calls after the first, of each size: on reals alone, where alone results may differ.
+    sums("b2.vec4.chain.rake.wg64", &[]).code(0).says("same bits  8 calls of deterministic kernels");
+    let ran = sums("b2.vec4.chain.rake.wg64", &["--format", "json"]);
+    assert_eq!(ran.code(0).json()["repeats"], 8);
+    // A kernel that is not deterministic may do as it likes.
+    let ran = sums("b2.vec4.par.rake.wg64", &["--format", "json"]);
+    assert_eq!(ran.code(0).json()["repeats"], 0);
+    assert!(!sums("b2.vec4.par.rake.wg64", &[]).out.contains("same bits"));
+    let ran = sums("b1.vec4.chain.rake.wg64", &["--inputs", "real"]);
+    ran.code(5)
+        .says(
+            "wrong_result: b1.vec4.chain.rake.wg64 at 1000 elements, input real, on the second call in a row",
+        )
+        .says("1 words of 1000 elements differ from those of the first call, and the kernel is deterministic")
+        .says("the first is element 0: ")
+        .says("repeat: scanbox verify");
+    sums("b1.vec4.chain.rake.wg64", &["--inputs", "random"]).code(0);
+    // The filter says which they are.
+    let filter = |words: &str| bench.space(&["--filter", words, "--inputs", "ones"]);
+    filter("deterministic=no").code(0).says("configs    8: 8 ok");
+    filter("deterministic=yes").code(2).complains("the filter accepts none");
+    filter("deterministic=maybe").code(2).complains("`maybe` is no value of deterministic; it is yes or no");
+}

@@ -3,7 +3,7 @@
 // block_scan(items): scans the items of each invocation (or subgroup), and the totals of them all.
 // block_total(): the total of the tile. Valid in subgroup 0 after block_scan, in all after block_scan_end.
 // block_prefix(): what comes before the items of this invocation (or subgroup) in the tile. Valid after block_scan_end,
-//   or after any other barrier.
+//   or after any other barrier. (Raking and Blelloch need one; the others have ended with one.)
 // block_reduce(items): makes block_total and block_prefix valid as block_scan does, and leaves the items alone.
 // block_scan_reduced(items): where BLOCK_SCAN is BLOCK_SCAN_SUBGROUP, the rest: the total is then known before anything is
 //   scanned.
@@ -14,6 +14,14 @@
 #include "block_scan_blelloch.glsl"
 #elif BLOCK_SCAN == BLOCK_SCAN_SUBGROUP
 #include "block_scan_subgroup.glsl"
+#elif BLOCK_SCAN == BLOCK_SCAN_KOGGE_STONE
+#include "block_scan_kogge_stone.glsl"
+#elif BLOCK_SCAN == BLOCK_SCAN_SKLANSKY
+#include "block_scan_sklansky.glsl"
+#elif BLOCK_SCAN == BLOCK_SCAN_BRENT_KUNG
+#include "block_scan_brent_kung.glsl"
+#elif BLOCK_SCAN == BLOCK_SCAN_REDUCE_SCAN
+#include "block_scan_reduce_scan.glsl"
 #endif
 
 #if BLOCK_SCAN != BLOCK_SCAN_SUBGROUP
@@ -26,6 +34,8 @@ void block_reduce(const Vector items[BATCH_SIZE]) {
 }
 
 void block_scan_end() {
+#if BLOCK_SCAN == BLOCK_SCAN_RAKING || BLOCK_SCAN == BLOCK_SCAN_BLELLOCH
     barrier();
+#endif
 }
 #endif

@@ -11,7 +11,9 @@
 // LOOKBACK_GATHER, LOOKBACK_TWO_LEVEL: every invocation reads some of the totals of all predecessors; nobody publishes
 //   an inclusive prefix, so nobody waits for more than one hop, or two where groups are published.
 
-#if LOOKBACK == LOOKBACK_SEQUENTIAL || LOOKBACK == LOOKBACK_PARALLEL
+// LOOKBACK_CHAIN: the same, but it only ever looks at the tile before its own, until there is an inclusive prefix.
+
+#if LOOKBACK == LOOKBACK_SEQUENTIAL || LOOKBACK == LOOKBACK_PARALLEL || LOOKBACK == LOOKBACK_CHAIN
 #include "lookback_walk.glsl"
 #else
 #include "lookback_gather.glsl"

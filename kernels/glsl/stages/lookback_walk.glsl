@@ -4,6 +4,8 @@ shared Element shared_tile_prefix;
 
 #if LOOKBACK == LOOKBACK_SEQUENTIAL
 #include "lookback_sequential.glsl"
+#elif LOOKBACK == LOOKBACK_CHAIN
+#include "lookback_chain.glsl"
 #elif LOOKBACK_WIDTH == 1
 #include "lookback_parallel.glsl"
 #else
@@ -11,9 +13,15 @@ shared Element shared_tile_prefix;
 #endif
 
 void publish_total(const uint tile, const Element total) {
+#if LOOKBACK == LOOKBACK_CHAIN
+    if (tile == 0u && invocation_rank() == 0u) {
+        publish(tile, INCLUSIVE, total);
+    }
+#else
     if (invocation_rank() == 0u) {
         publish(tile, tile == 0u ? INCLUSIVE : AGGREGATE, total);
     }
+#endif
 }
 
 bool others_need_lookback(const uint tile) {

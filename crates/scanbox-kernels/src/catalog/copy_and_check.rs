@@ -136,6 +136,16 @@ fn compare_sums_shader(device: &DeviceProfile) -> Shader {
     helper_shader("compare_sums.comp", 1, HELPER_WORKGROUP_SIZE, device)
 }
 
+/// The plan that compares every word of the output of a plan, and the guard behind it, with what was kept of an earlier call.
+#[must_use]
+pub fn compare_with_kept(plan: &Plan, device: &DeviceProfile) -> Plan {
+    let mut helper = compare(plan, 0.0, device);
+    helper.passes[0].bindings[0] = Binding::Kept;
+    // Word by word, whatever the type is.
+    helper.passes[0].shader = compare_shader(Element::U32, device);
+    helper
+}
+
 fn compare_shader(element: Element, device: &DeviceProfile) -> Shader {
     let mut shader = helper_shader("compare.comp", HELPER_BATCH_SIZE, HELPER_WORKGROUP_SIZE, device);
     shader.defines.push(("ELEMENT", define(element)));

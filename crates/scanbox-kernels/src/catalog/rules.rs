@@ -48,16 +48,23 @@ pub(super) fn passes_totals_on(family: Family) -> bool {
     matches!(family, Family::ChainedScan | Family::Persistent)
 }
 
+/// Whether passes wait for each other instead of workgroups: the totals of tiles are an array that is scanned in between.
+pub(super) fn has_levels(family: Family) -> bool {
+    matches!(family, Family::ReduceThenScan | Family::ScanThenPropagate)
+}
+
 /// Which values go together, on any device.
 fn combination(config: &Config) -> Verdict {
     let kernel = &config.kernel;
     let family = kernel.family;
     let lookbacks: &[Lookback] = match family {
         Family::ChainedScan => {
-            &[Lookback::Sequential, Lookback::Parallel, Lookback::Gather, Lookback::TwoLevel]
+            &[Lookback::Sequential, Lookback::Parallel, Lookback::Gather, Lookback::TwoLevel, Lookback::Chain]
         }
         Family::Persistent => &[Lookback::Gather, Lookback::TwoLevel],
-        Family::OneWorkgroup | Family::Recompute => &[Lookback::None],
+        Family::OneWorkgroup | Family::Recompute | Family::ReduceThenScan | Family::ScanThenPropagate => {
+            &[Lookback::None]
+        }
     };
     if !lookbacks.contains(&kernel.lookback) {
         return reject("family-lookback", format!("family {family} with lookback {}", kernel.lookback));
@@ -107,7 +114,9 @@ fn combination(config: &Config) -> Verdict {
         Family::ChainedScan => &[TileOrder::Ticket, TileOrder::WorkgroupId],
         Family::Persistent => &[TileOrder::Ticket, TileOrder::WorkgroupId, TileOrder::RoundRobin],
         // Nobody waits, so that the order is of no importance: the default is written.
-        Family::OneWorkgroup | Family::Recompute => &[TileOrder::Ticket],
+        Family::OneWorkgroup | Family::Recompute | Family::ReduceThenScan | Family::ScanThenPropagate => {
+            &[TileOrder::Ticket]
+        }
     };
     if !orders.contains(&kernel.tile_order) {
         return reject("family-tile-order", format!("family {family} with tile order {}", kernel.tile_order));
@@ -137,12 +146,17 @@ fn computes(config: &Config, problem: &Problem, device: &DeviceProfile) -> Verdi
         return reject("element-needs-64-bit", format!("the device has no type {element} in shaders"));
     }
     if problem.mode() == Mode::Reduce {
-        if !matches!(kernel.family, Family::ChainedScan | Family::OneWorkgroup) {
-            let detail = format!(
-                "a reduction with family {}: its tiles wait for nobody, and one of them has all the work",
-                kernel.family
-            );
-            return reject("family-reduce", detail);
+        let why_not = match kernel.family {
+            Family::ChainedScan | Family::OneWorkgroup | Family::ReduceThenScan => None,
+            Family::ScanThenPropagate => {
+                Some("it scans all tiles first, which a reduction needs none of: reduce-then-scan does not")
+            }
+            Family::Recompute | Family::Persistent => {
+                Some("its tiles wait for nobody, and one of them has all the work")
+            }
+        };
+        if let Some(why_not) = why_not {
+            return reject("family-reduce", format!("a reduction with family {}: {why_not}", kernel.family));
         }
         if passes_totals_on(kernel.family)
             && kernel.block_scan == BlockScan::Subgroup
@@ -275,8 +289,8 @@ fn size(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> V
             format!("{config} stands for {} elements, not {n}", config.fixed_elements().unwrap_or(0));
         return reject("workgroups-fix-size", detail);
     }
-    if !passes_totals_on(config.kernel.family) && n > MOST_RECOMPUTED {
-        let family = config.kernel.family;
+    let family = config.kernel.family;
+    if matches!(family, Family::OneWorkgroup | Family::Recompute) && n > MOST_RECOMPUTED {
         return reject(
             "family-size",
             format!("{n} elements with family {family}: {MOST_RECOMPUTED} at most"),

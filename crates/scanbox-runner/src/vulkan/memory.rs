@@ -140,6 +140,8 @@ pub(super) struct Memory {
     large: Option<Large>,
     cold: Option<Cold>,
     scratch: Option<Buffer>,
+    /// The output of an earlier call.
+    kept: Option<Buffer>,
     /// What the comparison reports in.
     report: Buffer,
     /// Where the host reads reports and single words.
@@ -186,6 +188,7 @@ impl Memory {
             large: None,
             cold: None,
             scratch: None,
+            kept: None,
             report,
             readback,
             staging: Vec::new(),
@@ -218,6 +221,11 @@ impl Memory {
             (Binding::Reference, _) | (Binding::Expected, Expected::Scan) => (&large()?.reference, 0),
             (Binding::Output, _) => (&large()?.output, 0),
             (Binding::Report, _) => (&self.report, 0),
+            (Binding::Kept, _) => {
+                let bytes = plan.output_words() * WORD_BYTES;
+                let kept = self.kept.as_ref().filter(|kept| kept.bytes() >= bytes);
+                (kept.ok_or_else(|| missing("an output of an earlier call, and none is kept"))?, 0)
+            }
             (Binding::Scratch(offset), _) => {
                 let scratch = self.scratch.as_ref().filter(|scratch| offset < scratch.bytes());
                 (scratch.ok_or_else(|| missing("scratch memory that it does not declare"))?, offset)
@@ -261,9 +269,26 @@ impl Memory {
         *self.readback.words().first_chunk().expect("the readback buffer has at least these words")
     }
 
-    /// The buffers that a wrong element is looked up in, with offsets: what belongs there, and the output.
-    pub fn expected_and_output(&self, plan: &Plan) -> Result<[(&Buffer, u64); 2], Failure> {
-        Ok([self.resolve(Binding::Expected, plan)?, self.resolve(Binding::Output, plan)?])
+    /// The buffers that a wrong element is looked up in, with offsets: what it was compared with, and the output.
+    pub fn expected_and_output(
+        &self,
+        expected: Binding,
+        plan: &Plan,
+    ) -> Result<[(&Buffer, u64); 2], Failure> {
+        Ok([self.resolve(expected, plan)?, self.resolve(Binding::Output, plan)?])
+    }
+
+    /// Sees to room for an output of this many bytes beside the one that plans write.
+    pub fn reserve_kept(&mut self, bytes: u64) -> Result<(), Failure> {
+        if self.kept.as_ref().is_none_or(|kept| kept.bytes() < bytes) {
+            self.kept = None;
+            self.kept = Some(Buffer::new(&self.gpu, "kept output", bytes, MemoryLocation::GpuOnly)?);
+        }
+        Ok(())
+    }
+
+    pub fn kept(&self) -> Option<&Buffer> {
+        self.kept.as_ref()
     }
 
     /// Input and output, of plans that work in place.

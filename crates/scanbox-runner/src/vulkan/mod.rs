@@ -401,6 +401,14 @@ impl Backend for Vulkan {
         self.with(|session| session.verify(plan, Tamper::Nothing))
     }
 
+    fn keep(&mut self, plan: &Plan) -> Result<(), Failure> {
+        self.with(|session| session.keep(plan))
+    }
+
+    fn compare_with_kept(&mut self, plan: &Plan) -> Result<Comparison, Failure> {
+        self.with(|session| session.compare_with_kept(plan))
+    }
+
     fn litter(&mut self, garbage: Garbage) -> Result<(), Failure> {
         self.with(|session| match garbage {
             Garbage::InNewMemory(word) => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use scanbox_kernels::catalog::{self, GUARD_WORD, REPORT_WORDS};
-use scanbox_kernels::plan::{Content, Expected, GUARD_WORDS, Plan};
+use scanbox_kernels::plan::{Binding, Content, Expected, GUARD_WORDS, Plan};
 use scanbox_model::problem::Element;
 use scanbox_model::record::{Cache, Status};
 
@@ -21,6 +21,8 @@ use crate::ledger::{Ledger, Turn};
 /// buffer and the time until the fence has to answer.
 const MAX_DISPATCHES: usize = 20_000;
 const WORD_BYTES: u64 = 4;
+/// The words of the report before a comparison (see [`REPORT_WORDS`]).
+const NO_MISMATCH: [u32; REPORT_WORDS as usize] = [0, u32::MAX, 0];
 
 /// What a test does to a call between poison and comparison.
 #[doc(hidden)]
@@ -66,7 +68,7 @@ impl Session {
         let Self { commands, memory, timestamps, .. } = self;
         let mut recorder = commands.begin()?;
         recorder.reset_queries(timestamps, 2);
-        recorder.update(memory.report(), 0, &[0, u32::MAX, 0]);
+        recorder.update(memory.report(), 0, &NO_MISMATCH);
         adopt(&mut recorder, memory, &turn);
         recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         poison.record(&mut recorder, &Turn::NONE);
@@ -90,28 +92,60 @@ impl Session {
             recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         }
         compare.record(&mut recorder, &Turn::NONE);
-        recorder.barrier(Access::COMPUTE, Access::TRANSFER);
-        recorder.copy((memory.report(), 0), (memory.readback(), 0), REPORT_WORDS * WORD_BYTES);
-        recorder.barrier(Access::TRANSFER, Access::HOST);
+        fetch_report(&mut recorder, memory);
         recorder.submit()?;
         commands.wait(self.limit)?;
 
-        let [mismatches, first, max_error, ..] = memory.read_back();
         let call = timestamps.intervals(2)?[0];
+        let (comparison, max_error) = self.read_report(plan, Binding::Expected)?;
+        let error = plan.problem.rounds().then_some(Error { max: max_error, bound: error_bound });
+        Ok(Comparison { error, call, ..comparison })
+    }
+
+    /// Keeps the output of the last call, which was one of `plan`.
+    pub fn keep(&mut self, plan: &Plan) -> Result<(), Failure> {
+        let bytes = plan.output_words() * WORD_BYTES;
+        self.memory.reserve_kept(bytes)?;
+        let Self { commands, memory, limit, .. } = self;
+        let (Some(output), Some(kept)) = (memory.output(), memory.kept()) else {
+            return Err(Failure::new(Status::RuntimeError, "there is no output to keep: nothing is loaded"));
+        };
+        let mut recorder = commands.begin()?;
+        recorder.copy((output, 0), (kept, 0), bytes);
+        recorder.submit()?;
+        commands.wait(*limit)
+    }
+
+    /// Compares the bits of the output of the last call, which was one of `plan`, with those that were kept.
+    pub fn compare_with_kept(&mut self, plan: &Plan) -> Result<Comparison, Failure> {
+        let mut compare = self.helper(&catalog::compare_with_kept(plan, &self.gpu.profile))?;
+        let Self { commands, memory, limit, .. } = self;
+        let mut recorder = commands.begin()?;
+        recorder.update(memory.report(), 0, &NO_MISMATCH);
+        recorder.barrier(Access::TRANSFER, Access::COMPUTE);
+        compare.record(&mut recorder, &Turn::NONE);
+        fetch_report(&mut recorder, memory);
+        recorder.submit()?;
+        commands.wait(*limit)?;
+        Ok(self.read_report(plan, Binding::Kept)?.0)
+    }
+
+    /// What a comparison with `expected` has reported, and the largest error.
+    fn read_report(&mut self, plan: &Plan, expected: Binding) -> Result<(Comparison, f64), Failure> {
+        let [mismatches, first, max_error, ..] = self.memory.read_back();
         let first = match mismatches {
             0 => None,
             // What belongs there stands nowhere.
             _ if matches!(plan.result, Expected::Sums { .. }) => None,
-            _ => Some(self.look_up(u64::from(first), plan)?),
+            _ => Some(self.look_up(u64::from(first), plan, expected)?),
         };
-        let max = f64::from(f32::from_bits(max_error));
-        Ok(Comparison {
+        let comparison = Comparison {
             compared: plan.outputs() + GUARD_WORDS,
             mismatches: u64::from(mismatches),
             first,
-            error: plan.problem.rounds().then_some(Error { max, bound: error_bound }),
-            call,
-        })
+            ..Comparison::default()
+        };
+        Ok((comparison, f64::from(f32::from_bits(max_error))))
     }
 
     /// Takes samples of `calls` calls each, in as few submissions as is good.
@@ -209,8 +243,9 @@ impl Session {
         )
     }
 
-    /// Reads the element that belongs where word `word` is wrong, and the one that is there; behind the output, words.
-    fn look_up(&mut self, word: u64, plan: &Plan) -> Result<Mismatch, Failure> {
+    /// Reads the element that belongs where word `word` is wrong, out of `expected`, and the one that is there; behind the
+    /// output, words.
+    fn look_up(&mut self, word: u64, plan: &Plan, expected: Binding) -> Result<Mismatch, Failure> {
         let Self { commands, memory, limit, .. } = self;
         let behind = word.checked_sub(plan.output_words());
         let (element, index, offset) = match behind {
@@ -223,7 +258,8 @@ impl Session {
         };
         let bytes = u64::from(element.bytes());
         let mut recorder = commands.begin()?;
-        let places = memory.expected_and_output(plan)?.into_iter().zip([REPORT_WORDS, REPORT_WORDS + 2]);
+        let places =
+            memory.expected_and_output(expected, plan)?.into_iter().zip([REPORT_WORDS, REPORT_WORDS + 2]);
         // Behind the last element only the output has something to say.
         for ((buffer, start), place) in places.skip(usize::from(behind.is_some())) {
             recorder.copy((buffer, start + offset), (memory.readback(), place * WORD_BYTES), bytes);
@@ -249,6 +285,13 @@ impl Session {
         recorder.submit()?;
         commands.wait(*limit)
     }
+}
+
+/// Copies the report of a comparison to where the host reads it.
+fn fetch_report(recorder: &mut Recorder<'_>, memory: &Memory) {
+    recorder.barrier(Access::COMPUTE, Access::TRANSFER);
+    recorder.copy((memory.report(), 0), (memory.readback(), 0), REPORT_WORDS * WORD_BYTES);
+    recorder.barrier(Access::TRANSFER, Access::HOST);
 }
 
 /// Clears the scratch memory if this turn asks for it. All of it: other plans of the format use more than this one.

@@ -9,7 +9,6 @@ use scanbox_analysis::grouping::{Builder, Runs};
 use scanbox_analysis::lines::Lines;
 use scanbox_analysis::table::Cell;
 use scanbox_kernels::catalog;
-use scanbox_kernels::plan::Content;
 use scanbox_model::config::{Config, Kernel, Reset};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Difference, Problem};
@@ -195,7 +194,7 @@ fn launched(config: Config, problem: &Problem, n: u64, device: &DeviceProfile) -
 /// The config with tile states that every call clears, where it has any.
 fn stateless(config: Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Config {
     match catalog::plan(&config, problem, n, device) {
-        Ok(plan) if !matches!(plan.scratch.content, Content::None | Content::Anything) => {
+        Ok(plan) if !plan.scratch.content.is_stateless() => {
             Config { kernel: Kernel { reset: Reset::Fill, ..config.kernel }, ..config }
         }
         _ => config,

@@ -189,6 +189,7 @@ const BUILT_IN_SPACES: &[(&str, &str)] = &[
     ("full64", include_str!("../../../../configs/full64.toml")),
     ("problems", include_str!("../../../../configs/problems.toml")),
     ("nightly", include_str!("../../../../configs/nightly.toml")),
+    ("families", include_str!("../../../../configs/families.toml")),
 ];
 
 /// A space by name, or from a file: anything with a slash or the ending `.toml`.

@@ -24,7 +24,7 @@ use crate::report::terminal;
 /// Which part of which space.
 #[derive(Debug, Args)]
 pub struct SpaceSelection {
-    /// The space: thesis, quick, full, full64, nightly, problems, or the path of a .toml file
+    /// The space: thesis, quick, full, full64, nightly, problems, families, or the path of a .toml file
     #[arg(long, default_value = "thesis", value_name = "NAME|FILE")]
     pub space: String,
 
@@ -32,7 +32,8 @@ pub struct SpaceSelection {
     #[arg(long, value_name = "SIZES")]
     pub sizes: Option<Sizes>,
 
-    /// Only these configs, for example lookback=parallel,workgroup_size=256|512
+    /// Only these configs, for example lookback=parallel,workgroup_size=256|512; deterministic=yes keeps those whose results
+    /// have the same bits on every run
     #[arg(long, value_name = "FILTER")]
     pub filter: Option<Filter>,
 
@@ -99,6 +100,8 @@ struct Counts {
     configs: usize,
     kernels: usize,
     pipelines: usize,
+    /// Kernels whose results have the same bits on every run.
+    deterministic_kernels: usize,
     raw_points: u64,
     rejections: Vec<RejectionCount>,
     sizes: BTreeMap<u64, SizeCounts>,
@@ -151,13 +154,15 @@ fn count(space: &Space, problem: Problem, device: &DeviceProfile, enumeration: &
         kernels: part.kernels().len(),
         pipelines: part.pipelines().len(),
     };
+    let kernels = enumeration.kernels();
     Counts {
         space: space.name.clone(),
         problem,
         device: device.title(),
         subgroup_size: device.subgroup_size,
         configs: enumeration.points.len(),
-        kernels: enumeration.kernels().len(),
+        kernels: kernels.len(),
+        deterministic_kernels: kernels.iter().filter(|kernel| kernel.is_deterministic()).count(),
         pipelines: enumeration.pipelines().len(),
         raw_points: enumeration.raw_points(),
         rejections: enumeration.rejections.clone(),
@@ -190,6 +195,7 @@ fn write_table(out: &mut impl Write, counts: &Counts) -> std::io::Result<()> {
         counts.pipelines.to_string(),
     ]);
     writeln!(out, "{}\n", sizes.draw(Style::Text { width }))?;
+    writeln!(out, "deterministic: {} of {} kernels", counts.deterministic_kernels, counts.kernels)?;
     writeln!(out, "rejected: {} of {} in the raw product", counts.rejected(), counts.raw_points)?;
     let longest =
         counts.rejections.iter().map(|rejection| rejection.points.to_string().len()).max().unwrap_or(0);

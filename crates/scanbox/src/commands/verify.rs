@@ -34,7 +34,8 @@ const FAILURES_SHOWN: usize = 20;
 #[command(
     after_help = "Each config runs at sizes around every boundary of its own, on several inputs, and each of \
 these cases five times: on memory as it is, again, with garbage in the scratch memory, on new scratch memory with \
-garbage, and with more workgroups than tiles. Every element is compared on the device."
+garbage, and with more workgroups than tiles. Every element is compared on the device. On inputs that round, the bits of \
+deterministic kernels have to be the same each time."
 )]
 pub struct VerifyArgs {
     /// Only these configs, for example b4.vec4.par.rake.wg256; a workgroup count (.g1024) adds its size to those tried
@@ -45,11 +46,13 @@ pub struct VerifyArgs {
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: String,
 
-    /// Every kernel and workgroup size of this space: thesis, quick, full, full64, problems, or the path of a .toml file
+    /// Every kernel and workgroup size of this space: thesis, quick, full, full64, problems, families, or the path of a .toml
+    /// file
     #[arg(long, default_value = "thesis", value_name = "NAME|FILE")]
     space: String,
 
-    /// Only these configs, for example lookback=parallel,workgroup_size=256|512
+    /// Only these configs, for example lookback=parallel,workgroup_size=256|512; deterministic=yes keeps those whose results
+    /// have the same bits on every run
     #[arg(long, value_name = "FILTER")]
     filter: Option<Filter>,
 
@@ -400,6 +403,13 @@ impl Answer {
             self.tally.cases, self.cases_planned, self.tally.calls
         )?;
         writeln!(out, "elements   {} compared", self.tally.elements)?;
+        if self.tally.repeats > 0 {
+            let repeats = self.tally.repeats;
+            writeln!(
+                out,
+                "same bits  {repeats} calls of deterministic kernels, as in the first of their case"
+            )?;
+        }
         for (rule, left_out) in &self.left_out {
             writeln!(out, "left out   {} cases by rule {rule}: {}", left_out.cases, left_out.example)?;
         }

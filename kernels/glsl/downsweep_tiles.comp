@@ -1,0 +1,32 @@
+#version 460
+// Reduce-then-scan, last passes: each workgroup scans one tile of a level behind what comes before it, which the next level
+// holds.
+//
+// Traffic: n elements read, n written.
+
+#extension GL_GOOGLE_include_directive : require
+#pragma use_vulkan_memory_model
+#define REQUIRE_SCAN
+#include "params.glsl"
+#include "stages/element.glsl"
+#include "stages/operator.glsl"
+#include "stages/levels.glsl"
+#include "stages/thread_scan.glsl"
+#include "stages/mode.glsl"
+#include "stages/load_store.glsl"
+#include "stages/subgroup_scan.glsl"
+#include "stages/block_scan.glsl"
+
+MAIN {
+    const uint tile = take_tile_from_end();
+    if (tile >= tile_count()) {
+        return;
+    }
+    // Before the tile, so that the loads are under way together.
+    const Element prefix = tile_prefix(tile);
+    Vector items[BATCH_SIZE];
+    load_tile(tile, items);
+    block_scan(items);
+    block_scan_end();
+    store_tile(tile, items, combine(prefix, block_prefix()));
+}

@@ -1,0 +1,33 @@
+#version 460
+// Scan-then-propagate, last passes: each workgroup combines what comes before its tile with every element of it, in place.
+//
+// Traffic: n elements read, n written. Elements need nothing of each other: the catalog gives it rows, whatever the layout is.
+
+#extension GL_GOOGLE_include_directive : require
+#pragma use_vulkan_memory_model
+#define REQUIRE_SCAN
+#include "params.glsl"
+#include "stages/element.glsl"
+#include "stages/operator.glsl"
+#include "stages/levels.glsl"
+#include "stages/thread_scan.glsl"
+#include "stages/mode.glsl"
+#include "stages/load_store.glsl"
+
+MAIN {
+    const uint tile = take_tile_from_end();
+    if (tile >= tile_count()) {
+        return;
+    }
+    const Element before = what_comes_first(tile_prefix(tile));
+    Vector items[BATCH_SIZE];
+    load_tile(tile, items);
+    [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
+        vector_add(items[k], before);
+    }
+    if (is_full(tile)) {
+        store_full_tile(tile, items);
+    } else {
+        store_partial_tile(tile, items);
+    }
+}

@@ -1,0 +1,33 @@
+#version 460
+// Scan-then-propagate, first passes: each workgroup scans one tile of a level on its own, and makes an element of the next
+// level of its total. Where MODE is MODE_EXCLUSIVE the initial value is the identity here: the last pass brings the real one.
+//
+// Traffic: n elements read, n written.
+
+#extension GL_GOOGLE_include_directive : require
+#pragma use_vulkan_memory_model
+#define REQUIRE_SCAN
+#include "params.glsl"
+#include "stages/element.glsl"
+#include "stages/operator.glsl"
+#include "stages/levels.glsl"
+#include "stages/thread_scan.glsl"
+#include "stages/mode.glsl"
+#include "stages/load_store.glsl"
+#include "stages/subgroup_scan.glsl"
+#include "stages/block_scan.glsl"
+
+MAIN {
+    const uint tile = take_tile();
+    if (tile >= tile_count()) {
+        return;
+    }
+    Vector items[BATCH_SIZE];
+    load_tile(tile, items);
+    block_scan(items);
+    if (invocation_rank() == 0u) {
+        store_tile_total(tile, block_total());
+    }
+    block_scan_end();
+    store_tile(tile, items, block_prefix());
+}

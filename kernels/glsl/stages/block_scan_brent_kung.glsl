@@ -1,0 +1,25 @@
+// Block scan: Brent and Kung 1982. A sweep up makes totals of runs that double, a sweep down fills in what is between them:
+// the fewest additions, 2 n, and twice the levels. Unlike Blelloch's, its result is inclusive, and nothing is cleared.
+//
+// Shared bytes: those of the sweeps. Barriers: 2 * log2(WORKGROUP_SIZE) for powers of two, as many or one more for others.
+
+#include "sweep_pairs.glsl"
+
+void scan_totals(const Element total) {
+    shared_totals[total_index(invocation_rank())] = total;
+    uint run = 1u;
+    for (; 2u * run <= WORKGROUP_SIZE; run *= 2u) {
+        barrier();
+        add_pairs(run);
+    }
+    // The longest run that has one of half its length behind it.
+    run /= 2u;
+    if (3u * run > WORKGROUP_SIZE) {
+        run /= 2u;
+    }
+    for (; run > 0u; run /= 2u) {
+        barrier();
+        pass_on(run);
+    }
+    barrier();
+}

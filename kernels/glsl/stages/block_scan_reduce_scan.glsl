@@ -1,0 +1,34 @@
+// Block scan: reduce-scan. The sweep up of Brent and Kung, but only until each run has RUN totals; the totals of the runs are
+// scanned as Sklansky does; and the sweep down. Between the two: hardly more additions than the one, hardly more levels than
+// the other. Source: Smith, GPUPrefixSums, "Reduce Scan" (there: spill factor 3).
+//
+// Shared bytes: those of the sweeps. Barriers: 6 + log2(WORKGROUP_SIZE / 8), rounded up, + 1.
+
+#include "sweep_pairs.glsl"
+
+// Totals of one run: three levels.
+const uint RUN = 8u;
+// Totals behind the last whole run are left to the sweep down.
+const uint RUNS = WORKGROUP_SIZE / RUN;
+
+void scan_totals(const Element total) {
+    const uint rank = invocation_rank();
+    shared_totals[total_index(rank)] = total;
+    for (uint run = 1u; run < RUN; run *= 2u) {
+        barrier();
+        add_pairs(run);
+    }
+    for (uint runs = 1u; runs < RUNS; runs *= 2u) {
+        barrier();
+        if (rank < RUNS && (rank & runs) != 0u) {
+            const uint end = total_index((rank + 1u) * RUN - 1u);
+            const uint end_before = total_index(rank / runs * runs * RUN - 1u);
+            shared_totals[end] = combine(shared_totals[end_before], shared_totals[end]);
+        }
+    }
+    for (uint run = RUN / 2u; run > 0u; run /= 2u) {
+        barrier();
+        pass_on(run);
+    }
+    barrier();
+}

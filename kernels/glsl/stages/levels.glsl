@@ -1,0 +1,44 @@
+// Stage: levels. What the passes of a scan by levels have in common: a level is an array, and the totals of its tiles are the
+// next one, which is scanned inclusively in between.
+//
+// take_tile_from_end(): the tile of this workgroup, from the last one to the first; not below tile_count() where there are more
+//   workgroups than tiles. A pass reads what the pass before has touched last first: some of it is in a cache still.
+// store_tile_total(tile, total): into the next level. Called by one invocation.
+// tile_prefix(tile): the total of all tiles before this one, out of the next level.
+// Shared bytes: 0. Barriers: 0: passes are separated by pipeline barriers, and no workgroup waits for another one.
+
+layout(push_constant) uniform Params {
+    Address source_address;
+    Address target_address;  // of a pass that only reads: as the source, and not used
+    Address totals_address;  // of the next level
+    uint n;                  // elements of this level
+    INITIAL_WORDS
+} params;
+
+#define TILE_ORDER TILE_ORDER_WORKGROUP_ID
+#include "tile_order.glsl"
+
+layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) buffer Total {
+    Element value;
+};
+
+Total total_of(const uint tile) {
+    return Total(element_address(params.totals_address, tile, ELEMENT_BYTES));
+}
+
+uint take_tile_from_end() {
+    return tile_count() - 1u - take_tile();
+}
+
+void store_tile_total(const uint tile, const Element value) {
+    Total total = total_of(tile);
+    total.value = value;
+}
+
+Element tile_prefix(const uint tile) {
+    if (tile == 0u) {
+        return identity();
+    }
+    Total total = total_of(tile - 1u);
+    return total.value;
+}
