@@ -12,8 +12,8 @@ use scanbox_model::problem::{Mode, Placement, Problem};
 use super::{initial_words, shader, word};
 use crate::plan::{Binding, Content, Pass, Scratch, Shader, Tickets};
 
-/// Tiles of a level of totals that one workgroup goes over one after another, rather than two passes more: a tile takes it less
-/// than a microsecond, a pass costs two (NVIDIA H200).
+/// Tiles of a level of totals that one workgroup goes over one after another, rather than two passes more: a tile is one trip to
+/// memory, and a pass a dispatch, of about 2 microseconds on an NVIDIA H200.
 pub const LAST_LEVEL_TILES: u64 = 4;
 
 /// Levels begin at multiples of this many bytes: at least one vector of the widest type.
