@@ -3,6 +3,7 @@
 
 mod copy_and_check;
 mod rules;
+mod user_operator;
 
 use scanbox_model::config::{
     BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Rendezvous, Reset, TileOrder,
@@ -20,6 +21,7 @@ use crate::plan::{
 use crate::rounding::error_bound;
 
 pub use copy_and_check::{COPY_SHAPES, REPORT_WORDS, compare, copy, fill, helper_shaders, poison};
+pub use user_operator::{OPERATOR_CHECKS, operator_load, operator_shaders};
 use rules::{co_resident, passes_totals_on};
 pub use rules::{legal, resident};
 
@@ -243,6 +245,7 @@ fn shader(config: &Config, problem: &Problem, device: &DeviceProfile) -> Shader 
         ("BLOCK_SCAN", define(kernel.block_scan)),
         ("SUBGROUP_SCAN", define(kernel.subgroup_scan)),
     ];
+    defines.extend(problem.user().as_ref().map(user_operator::operator_define));
     defines.push(("INT64", u32::from(device.int64_atomics)));
     defines.push(("UNIFORM_FLOW", u32::from(device.uniform_control_flow)));
     if passes_totals_on(kernel.family) {

@@ -9,6 +9,7 @@
 #[macro_use]
 pub mod config;
 pub mod problem;
+pub mod user_operator;
 pub mod sizes;
 pub mod parameters;
 pub mod sample;

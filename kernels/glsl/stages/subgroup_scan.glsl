@@ -26,14 +26,14 @@ void scan_rows(inout Element shares[ROWS], out Element totals[ROWS]) {
     Element inclusive[ROWS] = shares;
     [[unroll]] for (uint distance = 1u; distance < SUBGROUP_SIZE; distance *= 2u) {
         [[unroll]] for (uint k = 0u; k < ROWS; ++k) {
-            const Element earlier = subgroupShuffleUp(inclusive[k], distance);
+            const Element earlier = SHUFFLED_UP(inclusive[k], distance);
             if (gl_SubgroupInvocationID >= distance) {
                 inclusive[k] = combine(earlier, inclusive[k]);
             }
         }
     }
     [[unroll]] for (uint k = 0u; k < ROWS; ++k) {
-        totals[k] = subgroupShuffle(inclusive[k], SUBGROUP_SIZE - 1u);
+        totals[k] = SHUFFLED(inclusive[k], SUBGROUP_SIZE - 1u);
         shares[k] = subgroup_before(inclusive[k], shares[k]);
     }
 }

@@ -129,9 +129,29 @@ fn computes(config: &Config, problem: &Problem, device: &DeviceProfile) -> Verdi
         Element::U64 | Element::I64 => !device.int64_elements,
         Element::F64 => !device.float64_elements,
         Element::U32 | Element::I32 | Element::F32 => false,
+        Element::Struct4 | Element::Struct8 | Element::Struct16 => false,
     };
     if missing {
         return reject("element-needs-64-bit", format!("the device has no type {element} in shaders"));
+    }
+    let in_order = kernel.family != Family::Recompute
+        && kernel.family != Family::Persistent
+        && !matches!(kernel.lookback, Lookback::Gather | Lookback::TwoLevel);
+    if !problem.commutes() && !in_order {
+        let detail = format!(
+            "{problem} by family {family}, lookback {}: it combines totals as they come, and the order of these matters",
+            kernel.lookback,
+            family = kernel.family
+        );
+        return reject("needs-commutative", detail);
+    }
+    let rows = if kernel.load_layout == LoadLayout::Striped { kernel.batch_size } else { 1 };
+    if problem.user().is_some() && kernel.subgroup_scan == SubgroupScan::Shuffle && rows == 1 {
+        let detail = format!(
+            "{problem}: a user's operator has no subgroup operation but shuffles, so that subgroup scan operation is the same \
+             kernel where a tile has one row"
+        );
+        return reject("shuffle-is-operation", detail);
     }
     let sums_32_bits = problem.operator() == Operator::Add && matches!(element, Element::U32 | Element::I32);
     if kernel.lookback == Lookback::TwoLevel && !sums_32_bits {

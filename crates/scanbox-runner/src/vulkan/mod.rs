@@ -12,6 +12,7 @@ mod commands;
 mod device;
 mod instance;
 mod memory;
+mod operator;
 mod pipeline;
 mod timestamps;
 mod timing;
@@ -385,7 +386,10 @@ impl Backend for Vulkan {
     }
 
     fn load(&mut self, problem: &Problem, input: &Input, n: u64) -> Result<(), Failure> {
-        self.with(|session| session.memory.load(problem, input, n, session.limit))
+        self.with(|session| match problem.user() {
+            Some(user) => session.load_by_operator(problem, &user, input, n),
+            None => session.memory.load(problem, input, n, session.limit),
+        })
     }
 
     fn loaded_elements(&self) -> u64 {
