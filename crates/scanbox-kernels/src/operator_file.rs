@@ -156,7 +156,8 @@ impl OperatorFile {
 
 /// The part of the hash that shaders are compiled with: they include the file of this hash or none.
 pub(crate) fn hash_word(operator: &UserOperator) -> u32 {
-    operator.hash as u32
+    // The preprocessor computes with signed words.
+    operator.hash as u32 >> 1
 }
 
 /// The text with blanks in place of comments; lines stay where they are.
@@ -369,7 +370,7 @@ fn glue(fields: &[Field], draws: bool, hash_word: u32) -> String {
     let error = errors.into_iter().reduce(|all, one| format!("max({all}, {one})")).unwrap_or_default();
     let mut text = format!(
         "// Made from the fields of the file.\n\
-         #if OPERATOR_HASH != {hash_word}u\n\
+         #if OPERATOR_HASH != {hash_word}\n\
          #error \"the shader is for another version of the operator's file\"\n\
          #endif\n\
          #include \"{TEXT_NAME}\"\n"
@@ -384,7 +385,7 @@ Element element_of_words(const ElementWords words) {{
     return Element({arguments});
 }}
 
-const float NO_SHARE = uintBitsToFloat(0x7f800000u);
+#define NO_SHARE uintBitsToFloat(0x7f800000u)
 
 float float_error(const float expected, const float got) {{
     if (floatBitsToUint(expected) == floatBitsToUint(got)) {{

@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "tests of kernels need more of it")]
 mod covering;
 mod device;
+mod operator_files;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,6 +40,13 @@ fn all_problems() -> Vec<Problem> {
                 for &placement in Placement::VALUES {
                     all.extend(Problem::new(mode, element, operator, None, placement).ok());
                 }
+            }
+        }
+    }
+    for file in operator_files::all() {
+        for &mode in Mode::VALUES {
+            for &placement in Placement::VALUES {
+                all.extend(Problem::of_user(mode, file.operator(), placement).ok());
             }
         }
     }
@@ -84,7 +92,8 @@ fn every_pair_of_problem_and_stage_compiles() {
         for config in configs(&device) {
             for problem in all_problems() {
                 if let Ok(plan) = catalog::plan(&config, &problem, 1000, &device) {
-                    all.entry(row(&config, &problem, atomics)).or_insert(plan.passes[0].shader.clone());
+                    let shader = plan.passes[0].shader.clone();
+                    all.entry(row(&config, &problem, atomics)).or_insert((problem.user(), shader));
                 }
             }
         }
@@ -92,10 +101,21 @@ fn every_pair_of_problem_and_stage_compiles() {
     let candidates: Vec<_> = all.keys().copied().collect();
     let rows = covering(&candidates);
     assert_eq!(all_pairs(&rows), all_pairs(&candidates));
-    assert!((40..90).contains(&rows.len()), "{} rows", rows.len());
-    let shaders: Vec<Shader> = rows.iter().map(|row| all[row].clone()).collect();
-    for outcome in Compiler::new(None, None).unwrap().compile_all(&shaders) {
-        outcome.unwrap();
+    assert!((40..110).contains(&rows.len()), "{} rows", rows.len());
+    let mut by_operator: BTreeMap<_, Vec<Shader>> = BTreeMap::new();
+    for row in &rows {
+        let (user, shader) = all[row].clone();
+        by_operator.entry(user).or_default().push(shader);
+    }
+    for (user, shaders) in by_operator {
+        let compiler = Compiler::new(None, None).unwrap();
+        let compiler = match user {
+            Some(user) => compiler.with_operator(operator_files::of(&user)),
+            None => compiler,
+        };
+        for outcome in compiler.compile_all(&shaders) {
+            outcome.unwrap();
+        }
     }
 }
 
@@ -198,7 +218,7 @@ const BIG: &str = concat!(
 fn exact_inputs_have_one_answer_in_any_order() {
     // Forward in parts, and as the sum of two strided halves: what a kernel that combines out of order does.
     const N: usize = 40_000;
-    for problem in all_problems().iter().filter(|problem| problem.rounds()) {
+    for problem in all_problems().iter().filter(|problem| problem.rounds() && problem.user().is_none()) {
         for kind in [InputKind::Random, InputKind::Ones, InputKind::Ramp, InputKind::Spike { at: 41 }] {
             let input = Input { kind, seed: 3 };
             assert!(input.is_exact(problem, N as u64));
@@ -240,7 +260,8 @@ fn what_is_lost_shows_in_random_inputs() {
     // The answer changes when any one of some elements is left out, for almost all of them; and/or can change no more often
     // than they have bits, min/max wherever the element is a record.
     const N: usize = 2000;
-    for problem in all_problems().iter().filter(|problem| problem.mode() == Mode::Inclusive) {
+    let of_scanbox = |problem: &&Problem| problem.mode() == Mode::Inclusive && problem.user().is_none();
+    for problem in all_problems().iter().filter(of_scanbox) {
         let input = Input { kind: InputKind::Random, seed: 9 };
         let words = words(problem, &input, N);
         let scan = |mut words: Vec<u32>| {
@@ -254,6 +275,7 @@ fn what_is_lost_shows_in_random_inputs() {
             Operator::Min | Operator::Max => N / 50,
             Operator::Mul => N / 3,
             Operator::Add | Operator::Xor => N / 2,
+            Operator::User => unreachable!("its elements are drawn on a device"),
         };
         assert!(changes >= least, "{problem}: {changes} of {N}");
         // Nothing is an identity that hides a missing initial value: totals of the first elements are not it.
