@@ -12,12 +12,12 @@
 // ELEMENT            ELEMENT_*                  problem; of the comparison: how elements are compared
 // OPERATOR           OPERATOR_*                 problem
 // OPERATOR_HASH      a word                     problem, of a user's operator: hash of its file
+// OPERATOR_COMMUTATIVE 0, 1                     problem, of a user's operator: whether order makes no difference
 // IN_PLACE           0, 1                       problem: whether the output stands where the input stood
 // LOAD_LAYOUT        LOAD_LAYOUT_*              config
 // TRANSPOSE_ROUNDS   1 to BATCH_SIZE            shared memory of the device (stages/load_store.glsl)
 // BLOCK_SCAN         BLOCK_SCAN_*               config
 // SUBGROUP_SCAN      SUBGROUP_SCAN_*            config
-// OPERATOR_COMMUTATIVE 0, 1                     problem, where a user's operator is checked
 // REFERENCE_STEP     REFERENCE_STEP_*           pass, where the answer to a user's operator is made
 // and where tiles pass their totals on (REQUIRE_TILE_STATE)
 // LOOKBACK           LOOKBACK_*                 config

@@ -245,7 +245,7 @@ fn shader(config: &Config, problem: &Problem, device: &DeviceProfile) -> Shader 
         ("BLOCK_SCAN", define(kernel.block_scan)),
         ("SUBGROUP_SCAN", define(kernel.subgroup_scan)),
     ];
-    defines.extend(problem.user().as_ref().map(user_operator::operator_define));
+    defines.extend(problem.user().iter().flat_map(user_operator::operator_defines));
     defines.push(("INT64", u32::from(device.int64_atomics)));
     defines.push(("UNIFORM_FLOW", u32::from(device.uniform_control_flow)));
     if passes_totals_on(kernel.family) {

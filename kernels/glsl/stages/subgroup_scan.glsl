@@ -9,9 +9,24 @@
 // SUBGROUP_SCAN_SHUFFLE: step by step, each for all rows (Hillis and Steele 1986, by shuffles): the steps of different rows are
 //   under way together. Faster where few subgroups share a unit, so that nothing else hides the wait.
 
+#if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED && OPERATOR == OPERATOR_USER && !OPERATOR_COMMUTATIVE
+
+// The items of an invocation are no run: row after row, each of which is one.
+Element subgroup_total(const Vector items[BATCH_SIZE]) {
+    Element total = subgroup_reduce(vector_total(items[0]));
+    [[unroll]] for (uint k = 1u; k < BATCH_SIZE; ++k) {
+        total = combine(total, subgroup_reduce(vector_total(items[k])));
+    }
+    return total;
+}
+
+#else
+
 Element subgroup_total(const Vector items[BATCH_SIZE]) {
     return subgroup_reduce(thread_total(items));
 }
+
+#endif
 
 #if SUBGROUP_SCAN == SUBGROUP_SCAN_SHUFFLE
 

@@ -4,7 +4,7 @@ use scanbox_model::config::VectorWidth;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Problem, Value};
 
-use super::user_operator::operator_define;
+use super::user_operator::operator_defines;
 use super::{GUARD_WORD, define, word};
 use crate::plan::{Binding, Expected, GUARD_WORDS, Pass, Plan, Scratch, Shader, Tickets, Word};
 
@@ -85,7 +85,7 @@ pub fn compare(plan: &Plan, error_bound: f64, device: &DeviceProfile) -> Plan {
 pub(super) fn compare_operator_shader(problem: &Problem, device: &DeviceProfile) -> Option<Shader> {
     let user = problem.user().filter(|_| problem.rounds())?;
     let mut shader = compare_shader(problem.element(), device);
-    shader.defines.push(operator_define(&user));
+    shader.defines.extend(operator_defines(&user));
     Some(shader)
 }
 

@@ -39,13 +39,14 @@ pub const OPERATOR_CHECKS: [(u32, &str); 4] = [
 ];
 
 /// What a shader has to be compiled with that includes a user's file.
-pub(super) fn operator_define(user: &UserOperator) -> (&'static str, u32) {
-    ("OPERATOR_HASH", hash_word(user))
+pub(super) fn operator_defines(user: &UserOperator) -> [(&'static str, u32); 2] {
+    [("OPERATOR_HASH", hash_word(user)), ("OPERATOR_COMMUTATIVE", u32::from(user.commutative))]
 }
 
 /// A shader of one element per invocation that includes the file of a problem's operator.
 pub(super) fn operator_shader(root: &'static str, problem: &Problem, user: &UserOperator, device: &DeviceProfile) -> Shader {
     let workgroup_size = WORKGROUP_SIZE.min(device.max_workgroup_size);
+    let [hash, commutative] = operator_defines(user);
     Shader {
         root,
         defines: vec![
@@ -57,7 +58,8 @@ pub(super) fn operator_shader(root: &'static str, problem: &Problem, user: &User
             ("MODE", define(problem.mode())),
             ("ELEMENT", define(problem.element())),
             ("OPERATOR", define(Operator::User)),
-            operator_define(user),
+            hash,
+            commutative,
         ],
         workgroup_size,
         subgroup_size: device.subgroup_size,
@@ -110,7 +112,7 @@ pub fn operator_load(
         let shader = shader("operator_reference.comp", &[("REFERENCE_STEP", step)]);
         pass(shader, &bindings, vec![word(n), word(chunk_elements)], invocations)
     };
-    let check = shader("operator_check.comp", &[("OPERATOR_COMMUTATIVE", u32::from(user.commutative))]);
+    let check = shader("operator_check.comp", &[]);
     let tolerance = Word::Value(user.tolerance.share().to_bits());
     Plan {
         label: format!("operator {}", user.name),

@@ -107,7 +107,7 @@ impl Buffer {
     }
 
     /// The words of a buffer in host memory.
-    fn words(&mut self) -> &mut [u32] {
+    pub fn words(&mut self) -> &mut [u32] {
         let words = (self.bytes / WORD_BYTES) as usize;
         let allocation = self.allocation.as_ref().expect("a buffer has its memory until it is dropped");
         let pointer = allocation.mapped_ptr().expect("the memory was asked for in host memory").cast::<u32>();
@@ -198,6 +198,11 @@ impl Memory {
     /// The largest n that is loaded.
     pub fn loaded(&self) -> u64 {
         self.large.as_ref().and_then(|large| large.loaded).map_or(0, |loaded| loaded.n)
+    }
+
+    /// Input and reference.
+    pub fn input_and_reference(&self) -> Option<[&Buffer; 2]> {
+        self.large.as_ref().map(|large| [&large.input, &large.reference])
     }
 
     /// What is loaded, if it is for this problem.

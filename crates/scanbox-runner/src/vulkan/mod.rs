@@ -364,6 +364,15 @@ impl Vulkan {
         self.with(|session| session.verify(plan, tamper))
     }
 
+    /// The first words of input and reference, for tests of what the device made.
+    ///
+    /// # Errors
+    /// When nothing is loaded, or the device fails.
+    #[doc(hidden)]
+    pub fn loaded_words(&mut self, words: usize) -> Result<[Vec<u32>; 2], Failure> {
+        self.with(|session| session.loaded_words(words))
+    }
+
     /// The account of epochs and tickets, for tests of their wrap.
     #[doc(hidden)]
     pub fn ledger_mut(&mut self) -> &mut Ledger {

@@ -1,5 +1,6 @@
 //! Input and reference of a user's operator, which the device makes: the CPU does not know it.
 
+use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::{OPERATOR_CHECKS, REPORT_WORDS, operator_load};
 use scanbox_kernels::input::Input;
 use scanbox_model::problem::Problem;
@@ -7,6 +8,7 @@ use scanbox_model::record::Status;
 use scanbox_model::user_operator::UserOperator;
 
 use super::commands::Access;
+use super::memory::Buffer;
 use super::timing::Session;
 use crate::backend::Failure;
 use crate::ledger::Turn;
@@ -52,5 +54,22 @@ impl Session {
         }
         memory.made(problem, input, n);
         Ok(())
+    }
+
+    /// The first words of input and reference.
+    pub(super) fn loaded_words(&mut self, words: usize) -> Result<[Vec<u32>; 2], Failure> {
+        let Self { gpu, commands, memory, .. } = self;
+        let nothing = || Failure::new(Status::RuntimeError, "no input is loaded");
+        let bytes = words as u64 * WORD_BYTES;
+        let [input, reference] = memory.input_and_reference().ok_or_else(nothing)?;
+        let mut copies = Buffer::new(gpu, "copies", 2 * bytes, MemoryLocation::GpuToCpu)?;
+        let mut recorder = commands.begin()?;
+        recorder.copy((input, 0), (&copies, 0), bytes);
+        recorder.copy((reference, 0), (&copies, bytes), bytes);
+        recorder.barrier(Access::TRANSFER, Access::HOST);
+        recorder.submit()?;
+        commands.wait(self.limit)?;
+        let all = copies.words();
+        Ok([all[..words].to_vec(), all[words..2 * words].to_vec()])
     }
 }
