@@ -17,10 +17,7 @@ Element identity() {
 Element combine(const Element earlier, const Element later) {
     const bool earlier_wins =
         earlier.value > later.value || (earlier.value == later.value && earlier.index < later.index);
-    if (earlier_wins) {
-        return earlier;
-    }
-    return later;
+    return Element(earlier_wins ? earlier.value : later.value, earlier_wins ? earlier.index : later.index);
 }
 
 // Values that rise by and by, with many equal ones: a new maximum comes every few elements, and ties are decided by the index.

@@ -21,9 +21,9 @@ use crate::plan::{
 use crate::rounding::error_bound;
 
 pub use copy_and_check::{COPY_SHAPES, REPORT_WORDS, compare, copy, fill, helper_shaders, poison};
-pub use user_operator::{OPERATOR_CHECKS, operator_load, operator_shaders};
 use rules::{co_resident, passes_totals_on};
 pub use rules::{legal, resident};
+pub use user_operator::{OPERATOR_CHECKS, operator_load, operator_shaders};
 
 /// What stands behind the last element of the output before a call, and must still stand there afterwards.
 pub const GUARD_WORD: u32 = 0x5CA7_B0C5;

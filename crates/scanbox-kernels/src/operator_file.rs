@@ -117,8 +117,9 @@ impl OperatorFile {
         }
         for function in ["identity", "combine"] {
             if !defines(&tokens, function) {
-                let reason =
-                    format!("there is no function `Element {function}(...)`; an operator has identity and combine");
+                let reason = format!(
+                    "there is no function `Element {function}(...)`; an operator has identity and combine"
+                );
                 return Err(failed(None, reason));
             }
         }
@@ -277,7 +278,8 @@ impl Facts {
             }
             (_, None) => {
                 return Err(wrong(
-                    "it does not say what counts as right: `exact = yes`, or `tolerance = 1e-5` for floats".to_owned(),
+                    "it does not say what counts as right: `exact = yes`, or `tolerance = 1e-5` for floats"
+                        .to_owned(),
                 ));
             }
         };

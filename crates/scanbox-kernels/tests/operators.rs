@@ -7,11 +7,12 @@ mod operator_files;
 
 use device::device;
 use operator_files::{example, operator};
-use scanbox_kernels::{catalog, legal};
+use proptest::prelude::*;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
 use scanbox_kernels::plan::Binding;
+use scanbox_kernels::{catalog, legal};
 use scanbox_model::config::Parameter;
 use scanbox_model::problem::{Element, Mode, Placement, Problem};
 use scanbox_model::safe_devices::Guarantee;
@@ -30,7 +31,10 @@ const FACTS: &str = "commutative = no, exact = yes";
 fn files_say_what_an_operator_is() {
     let check = |name: &str, element, facts: &str| {
         let operator = example(name).operator();
-        assert_eq!((operator.name.as_str(), operator.element, operator.facts().as_str()), (name, element, facts));
+        assert_eq!(
+            (operator.name.as_str(), operator.element, operator.facts().as_str()),
+            (name, element, facts)
+        );
     };
     check("affine", Element::Struct8, "ordered+exact");
     check("affine-f32", Element::Struct8, "ordered+tolerance=0.00001");
@@ -45,7 +49,8 @@ fn files_say_what_an_operator_is() {
 #[test]
 fn what_is_wrong_with_a_file_is_said() {
     let check = |path: &str, text: String, expected: &str| {
-        let error = OperatorFile::new(OperatorSource { path: path.to_owned(), text }).unwrap_err().to_string();
+        let error =
+            OperatorFile::new(OperatorSource { path: path.to_owned(), text }).unwrap_err().to_string();
         assert!(error.starts_with(path), "{error}");
         assert!(error.contains(expected), "{error}\nexpected: {expected}");
     };
@@ -57,8 +62,16 @@ fn what_is_wrong_with_a_file_is_said() {
     check("max.glsl", good(), "`max` is an operator of scanbox's own");
     check("user.glsl", good(), "give the file another name");
     let facts = |facts: &str| text(facts, "uint a;", ALL);
-    check("x.glsl", good().replace("#pragma", "// #pragma"), "there is no line that says what the operator is");
-    check("x.glsl", good() + "\n#pragma scanbox operator(exact = yes)", "x.glsl:8: a second `#pragma scanbox`; the first is in line 1");
+    check(
+        "x.glsl",
+        good().replace("#pragma", "// #pragma"),
+        "there is no line that says what the operator is",
+    );
+    check(
+        "x.glsl",
+        good() + "\n#pragma scanbox operator(exact = yes)",
+        "x.glsl:8: a second `#pragma scanbox`; the first is in line 1",
+    );
     check("x.glsl", good().replace("operator(", "monoid("), "x.glsl:1: `#pragma scanbox monoid(");
     check("x.glsl", good().replace("yes)", "yes"), "is no operator; for example `#pragma scanbox operator(");
     check("x.glsl", facts("commutative, exact = yes"), "x.glsl:1: `commutative` is no fact with a value");
@@ -81,13 +94,33 @@ fn what_is_wrong_with_a_file_is_said() {
     check("x.glsl", good().replace("struct Element", "struct Pair"), "there is no `struct Element { ... };`");
     check("x.glsl", good().replace("struct Element", "// struct Element"), "there is no `struct Element");
     check("x.glsl", fields(""), "`struct Element` has no fields");
-    check("x.glsl", fields("uint a;\ndouble b;"), "x.glsl:4: `double` is no type of a field: there are uint, uvec2");
+    check(
+        "x.glsl",
+        fields("uint a;\ndouble b;"),
+        "x.glsl:4: `double` is no type of a field: there are uint, uvec2",
+    );
     check("x.glsl", fields("uint a[2];"), "x.glsl:3: `uint a[`: a field is a type and a name");
-    check("x.glsl", fields("uint a; uvec2 b;"), "has 12 bytes, and memory is read 4, 8 or 16 at a time: add a field");
+    check(
+        "x.glsl",
+        fields("uint a; uvec2 b;"),
+        "has 12 bytes, and memory is read 4, 8 or 16 at a time: add a field",
+    );
     check("x.glsl", fields("uvec4 a; uint b;"), "has 20 bytes, and memory is read 4, 8 or 16 at a time");
-    check("x.glsl", "#pragma scanbox operator(commutative = no, exact = yes)\nstruct Element { uint a".into(), "has no end");
-    check("x.glsl", text(FACTS, "uint a;", &["identity", "draw"]), "there is no function `Element combine(...)`");
-    check("x.glsl", text(FACTS, "uint a;", &["combine", "draw"]), "there is no function `Element identity(...)`");
+    check(
+        "x.glsl",
+        "#pragma scanbox operator(commutative = no, exact = yes)\nstruct Element { uint a".into(),
+        "has no end",
+    );
+    check(
+        "x.glsl",
+        text(FACTS, "uint a;", &["identity", "draw"]),
+        "there is no function `Element combine(...)`",
+    );
+    check(
+        "x.glsl",
+        text(FACTS, "uint a;", &["combine", "draw"]),
+        "there is no function `Element identity(...)`",
+    );
     check("x.glsl", text(FACTS, "float a;", &["identity", "combine"]), "there is no function `Element draw(");
     let missing = OperatorFile::read("nowhere/affine.glsl".as_ref()).unwrap_err().to_string();
     assert!(missing.starts_with("nowhere/affine.glsl: "), "{missing}");
@@ -95,7 +128,10 @@ fn what_is_wrong_with_a_file_is_said() {
 
 fn problems(file: &OperatorFile) -> Vec<Problem> {
     let modes = [Mode::Inclusive, Mode::Exclusive, Mode::Reduce];
-    modes.into_iter().map(|mode| Problem::of_user(mode, file.operator(), Placement::OutOfPlace).unwrap()).collect()
+    modes
+        .into_iter()
+        .map(|mode| Problem::of_user(mode, file.operator(), Placement::OutOfPlace).unwrap())
+        .collect()
 }
 
 #[test]
@@ -153,8 +189,12 @@ fn the_compiler_names_the_users_file_and_line() {
         let error = compiler.compile(shader).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     };
-    let good = text(FACTS, "uint a;", &["identity"]) + "\nElement combine(const Element a, const Element b) {\n    return b;\n}";
-    check(&good.replace("return b", "return c"), "some/where/wrong.glsl:7: error: 'c' : undeclared identifier");
+    let good = text(FACTS, "uint a;", &["identity"])
+        + "\nElement combine(const Element a, const Element b) {\n    return b;\n}";
+    check(
+        &good.replace("return b", "return c"),
+        "some/where/wrong.glsl:7: error: 'c' : undeclared identifier",
+    );
     check(&(good.clone() + "\n#include \"other.glsl\""), "there is no kernel source some/where/other.glsl");
 }
 
@@ -255,5 +295,33 @@ fn the_answer_is_made_in_chunks_that_any_size_has_work_for() {
         assert_eq!(plan.passes[2].workgroups, 1);
         assert_eq!(plan.passes[4].bindings, [Binding::Input, Binding::Reference, Binding::Report]);
         assert!(plan.passes[4].workgroups * 256 >= n);
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_reader_panic(text in any::<String>(), at in 0usize..2000, length in 0usize..40) {
+        // Any text, and any text in place of a part of a good file.
+        let source = |text: String| OperatorSource { path: "any.glsl".into(), text };
+        let _ = OperatorFile::new(source(text.clone()));
+        let good = &example("matrix2x2").source().text.clone();
+        let end = (at + length).min(good.len());
+        let begin = at.min(end);
+        // The examples are ASCII.
+        let changed = format!("{}{text}{}", &good[..begin], &good[end..]);
+        let _ = OperatorFile::new(source(changed));
+    }
+
+    #[test]
+    fn a_comment_changes_nothing_but_the_hash(comment in "[ -~]{0,30}", line in 0usize..40) {
+        prop_assume!(!comment.contains("*/"));
+        let file = example("segmented-sum");
+        let mut lines: Vec<String> = file.source().text.lines().map(str::to_owned).collect();
+        let line = line.min(lines.len());
+        lines.insert(line, format!("/* struct Element {comment} */ // #pragma scanbox {comment}"));
+        let source = OperatorSource { path: "segmented-sum.glsl".into(), text: lines.join("\n") };
+        let (before, after) = (file.operator(), OperatorFile::new(source).unwrap().operator());
+        prop_assert_ne!(before.hash, after.hash);
+        prop_assert_eq!((before.element, before.facts()), (after.element, after.facts()));
     }
 }

@@ -413,8 +413,7 @@ impl Problem {
         match name.built_in() {
             Some(operator) => Self::new(mode, element, operator, init, placement),
             None => {
-                let user =
-                    UserOperator::read(name, element, &record.operator_hash, &record.operator_facts)?;
+                let user = UserOperator::read(name, element, &record.operator_hash, &record.operator_facts)?;
                 Self::of_user(mode, user, placement)
             }
         }

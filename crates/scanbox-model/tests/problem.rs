@@ -24,10 +24,10 @@ fn any_user() -> impl Strategy<Value = UserOperator> {
 }
 
 fn any_problem() -> impl Strategy<Value = Problem> {
-    let of_user = (any_of::<Mode>(), any_user(), any_of::<Placement>()).prop_filter_map(
-        "what goes together",
-        |(mode, user, placement)| Problem::of_user(mode, user, placement).ok(),
-    );
+    let of_user = (any_of::<Mode>(), any_user(), any_of::<Placement>())
+        .prop_filter_map("what goes together", |(mode, user, placement)| {
+            Problem::of_user(mode, user, placement).ok()
+        });
     prop_oneof![4 => any_own_problem(), 1 => of_user]
 }
 
@@ -149,11 +149,15 @@ fn rows_of_operators_that_make_no_sense_are_refused() {
         let reason = Problem::of_row(&row).unwrap_err();
         assert!(reason.contains(expected), "{reason}");
     };
-    check(row("affine", Element::Struct8, "", ""), "none of scanbox's own operators, and there is no operator_hash");
+    check(
+        row("affine", Element::Struct8, "", ""),
+        "none of scanbox's own operators, and there is no operator_hash",
+    );
     for hash in ["0123", "0123456789ABCDEF", "+123456789abcdef", "0123456789abcdef0"] {
         check(row("affine", Element::Struct8, hash, "ordered+exact"), "is no hash");
     }
-    for facts in ["", "ordered", "exact+ordered", "ordered+tolerance=2", "ordered+tolerance=x", "maybe+exact"] {
+    for facts in ["", "ordered", "exact+ordered", "ordered+tolerance=2", "ordered+tolerance=x", "maybe+exact"]
+    {
         check(row("affine", Element::Struct8, "0123456789abcdef", facts), "no facts of an operator");
     }
     check(row("affine", Element::U32, "0123456789abcdef", "ordered+exact"), "which is no structure");

@@ -411,7 +411,13 @@ impl Backend for Replay {
         };
         let wrong = |index| Comparison {
             mismatches: 1,
-            first: Some(Mismatch { index, element: Element::U32, expected: 1, got: 2, ..Mismatch::default() }),
+            first: Some(Mismatch {
+                index,
+                element: Element::U32,
+                expected: 1,
+                got: 2,
+                ..Mismatch::default()
+            }),
             ..good
         };
         let kinds = [

@@ -243,7 +243,9 @@ fn config(kernel: &str, turn: usize, device: &DeviceProfile) -> Config {
     let persistent = kernel.starts_with("pers");
     // Flags need a guarantee where there are several subgroups; and SwiftShader does not bring several of a persistent workgroup
     // to their end (tests/scan.rs).
-    let one = kernel.contains("flags") || persistent && device.driver.contains("SwiftShader") || turn.is_multiple_of(3);
+    let one = kernel.contains("flags")
+        || persistent && device.driver.contains("SwiftShader")
+        || turn.is_multiple_of(3);
     let size = if one { device.subgroup_size } else { 2 * device.subgroup_size };
     format!("{kernel}.wg{size}{}", if persistent { ".u1" } else { "" }).parse().unwrap()
 }
@@ -301,9 +303,9 @@ fn every_kind_of_kernel_is_right() {
             // The first one in turn that this kernel can compute, if there is any.
             let able = (0..problems.len()).map(|more| problems[(turn + place + more) % problems.len()]);
             let able = able.map(|(mode, placement)| of_user(file, mode, placement));
-            let Some(problem) = able.into_iter().find(|problem| {
-                catalog::legal(&config, problem, 1000, &profile).is_ok()
-            }) else {
+            let Some(problem) =
+                able.into_iter().find(|problem| catalog::legal(&config, problem, 1000, &profile).is_ok())
+            else {
                 continue;
             };
             let verdicts = verdicts(&mut bench, &of(&file.operator()), problem, config, sizes);
@@ -363,7 +365,10 @@ fn what_is_no_operator_is_told() {
     // The last one that is not zero: its order matters.
     let last = "b.value != 0u ? b.value : a.value";
     check(&words(FACTS, "0u", last), "");
-    check(&words("commutative = yes, exact = yes", "0u", last), "combine is not commutative, as the file says it is");
+    check(
+        &words("commutative = yes, exact = yes", "0u", last),
+        "combine is not commutative, as the file says it is",
+    );
 }
 
 #[test]
@@ -387,7 +392,9 @@ fn a_wrong_element_is_told_with_all_its_words() {
         assert_eq!(right.mismatches, 0, "{problem}");
         // Of an exact operator there is no error to speak of.
         assert_eq!(right.error.is_some(), name == "affine-f32");
-        assert!(right.error.is_none_or(|error| error.bound == f64::from(1e-5f32) && error.max <= error.bound));
+        assert!(
+            right.error.is_none_or(|error| error.bound == f64::from(1e-5f32) && error.max <= error.bound)
+        );
         let last_word = (INDEX + 1) * words - 1;
         let tamper = Tamper::Overwrite { index: last_word, word: 0x4012_3456 };
         let comparison = device.verify_tampered(&plan, tamper).unwrap();

@@ -54,7 +54,10 @@ fn rows_and_metadata_are_read_without_the_file() {
     assert_eq!(place.sweep(&[&AFFINE[..], &["--mode", "exclusive"]].concat()).code, Some(0));
     for row in place.records() {
         assert_eq!(row.status, Status::Ok, "{}", row.reason);
-        assert_eq!((row.op.unwrap().as_str(), row.element.unwrap().to_string().as_str()), ("affine", "struct8"));
+        assert_eq!(
+            (row.op.unwrap().as_str(), row.element.unwrap().to_string().as_str()),
+            ("affine", "struct8")
+        );
         assert_eq!((row.element_bytes, row.bytes_moved), (8, 16 * row.n_elements));
         assert_eq!((row.operator_hash.len(), row.operator_facts.as_str()), (16, "ordered+exact"));
         assert_eq!((row.init.as_str(), row.max_error), ("", None));
@@ -99,7 +102,10 @@ fn a_file_that_changed_is_another_problem() {
     };
     refuse(&[], "rows have element `struct8`, this run has `u32`");
     fs::copy(examples().join("segmented-sum.glsl"), place.folder().join("segmented-sum.glsl")).unwrap();
-    refuse(&["--operator", "segmented-sum.glsl"], "rows have op `affine`, this run has `segmented-sum` (--operator)");
+    refuse(
+        &["--operator", "segmented-sum.glsl"],
+        "rows have op `affine`, this run has `segmented-sum` (--operator)",
+    );
     let file = place.folder().join("affine.glsl");
     fs::write(&file, fs::read_to_string(&file).unwrap() + "// another thought\n").unwrap();
     refuse(&AFFINE, "rows have operator_hash `");
@@ -150,7 +156,8 @@ fn verify_tries_what_there_is_and_repeats_with_the_file() {
     let wrong = Place::new("[[fault]]\nkind = \"wrong_last\"\nconfig = \"b1\"");
     fs::create_dir(wrong.folder().join("my operators")).unwrap();
     fs::copy(examples().join("affine.glsl"), wrong.folder().join("my operators/affine.glsl")).unwrap();
-    let verify = ["verify", "b1.vec4.seq.rake.wg64", "--sizes", "100", "--operator", "my operators/affine.glsl"];
+    let verify =
+        ["verify", "b1.vec4.seq.rake.wg64", "--sizes", "100", "--operator", "my operators/affine.glsl"];
     let told = run(&wrong, &[&verify[..], &DEVICE].concat(), 5).stdout;
     assert!(told.contains("--operator 'my operators/affine.glsl' --sizes 100"), "{told}");
 }
@@ -174,7 +181,12 @@ fn what_is_wrong_with_a_file_is_told_before_anything_runs() {
     check("Affine.glsl", &good, &[], &["Affine.glsl: the name of the file is that of the operator"]);
     check("two.glsl", &good.replace("exact = yes", ""), &[], &["two.glsl:7: `` is no fact with a value"]);
     let broken = good.replace("Element(1u, 0u)", "Element(1u, zero)");
-    check("broken.glsl", &broken, &[], &["does not compile", "broken.glsl:15: error: 'zero' : undeclared identifier"]);
+    check(
+        "broken.glsl",
+        &broken,
+        &[],
+        &["does not compile", "broken.glsl:15: error: 'zero' : undeclared identifier"],
+    );
     check("clash.glsl", &good, &["--op", "max"], &["--operator", "--op", "cannot be used with"]);
     check("clash.glsl", &good, &["--type", "u32"], &["cannot be used with"]);
     check("clash.glsl", &good, &["--mode", "exclusive", "--init", "1"], &["cannot be used with"]);
@@ -207,7 +219,9 @@ fn a_real_device_sweeps_an_operator() {
     assert!(rows.len() >= 4 && rows.iter().all(|row| row.status == Status::Ok), "{rows:#?}");
     run(&place, &["analyze", "--include-software", "real.csv"], 0);
     // An operator that is none: no times, and a reason.
-    let minus = fs::read_to_string(place.folder().join("affine.glsl")).unwrap().replace("+ later.offset", "- later.offset");
+    let minus = fs::read_to_string(place.folder().join("affine.glsl"))
+        .unwrap()
+        .replace("+ later.offset", "- later.offset");
     fs::write(place.folder().join("minus.glsl"), minus).unwrap();
     let minus = ["--operator", "minus.glsl"];
     let told = run(&place, &[&verify[..], &device, &minus].concat(), 5).stdout;

@@ -140,6 +140,27 @@ layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) UNSHARE
     StoredElement at[];
 };
 
-#define LOAD_LANE(source, v, i) loaded_element(InputElements(source).at[(v) * LANES + (i)])
-#define STORE_LANE(target, v, i, value) OutputElements(target).at[(v) * LANES + (i)] = stored_element(value)
+#if LANES == 1
+#define LOAD_LANE(source, v, i) loaded_element(source.at[v])
+#define STORE_LANE(target, v, i, value) target.at[v] = stored_element(value)
+#else
+// Word by word: where an input ends there is no vector. References are not cast, which SwiftShader dies of.
+Element load_lane(const InputVectors source, const uint v, const uint i) {
+    ElementWords words = ElementWords(0u);
+    [[unroll]] for (uint word = 0u; word < ELEMENT_WORDS; ++word) {
+        words[word] = STORED_WORD(source.at[v], i * ELEMENT_WORDS + word);
+    }
+    return element_of_words(words);
+}
+
+void store_lane(const OutputVectors target, const uint v, const uint i, const Element value) {
+    const ElementWords words = element_words(value);
+    [[unroll]] for (uint word = 0u; word < ELEMENT_WORDS; ++word) {
+        STORED_WORD(target.at[v], i * ELEMENT_WORDS + word) = words[word];
+    }
+}
+
+#define LOAD_LANE(source, v, i) load_lane(source, v, i)
+#define STORE_LANE(target, v, i, value) store_lane(target, v, i, value)
+#endif
 #endif

@@ -65,15 +65,15 @@ struct Vector {
 
 #if ELEMENT_BYTES * LANES == 8
 #define StoredVector uvec2
-#define STORED_WORD(stored, word) (stored)[word]
+#define STORED_WORD(stored, word) stored[word]
 #elif ELEMENT_BYTES * LANES == 16
 #define StoredVector uvec4
-#define STORED_WORD(stored, word) (stored)[word]
+#define STORED_WORD(stored, word) stored[word]
 #else
 struct StoredVector {
     uvec4 quads[ELEMENT_BYTES * LANES / 16];
 };
-#define STORED_WORD(stored, word) (stored).quads[(word) / 4u][(word) % 4u]
+#define STORED_WORD(stored, word) stored.quads[(word) / 4u][(word) % 4u]
 #endif
 
 const uint ELEMENT_WORDS = ELEMENT_BYTES / 4u;

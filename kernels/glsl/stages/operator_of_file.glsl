@@ -33,9 +33,9 @@ Element subgroup_reduce(const Element x) {
 
 // What comes before an invocation in its subgroup, from the inclusive scan of x and x.
 Element subgroup_before(const Element inclusive, const Element x) {
-    const Element before = SHUFFLED_UP(inclusive, 1u);
+    Element before = SHUFFLED_UP(inclusive, 1u);
     if (gl_SubgroupInvocationID == 0) {
-        return identity();
+        before = identity();
     }
     return before;
 }

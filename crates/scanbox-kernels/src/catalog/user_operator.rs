@@ -23,10 +23,7 @@ const NOWHERE: u32 = u32::MAX;
 /// What [`operator_load`] finds out, by the bit in the first word of the report (`operator_check.comp`), and what it means
 /// where it is not so. The first one that fails explains the others.
 pub const OPERATOR_CHECKS: [(u32, &str); 4] = [
-    (
-        4,
-        "identity() is none: combine(identity(), x) and combine(x, identity()) have to be x, and are not at",
-    ),
+    (4, "identity() is none: combine(identity(), x) and combine(x, identity()) have to be x, and are not at"),
     (
         2,
         "combine is not associative: combine(combine(a, b), c) and combine(a, combine(b, c)) have to be the same, and are not at",
@@ -44,7 +41,12 @@ pub(super) fn operator_defines(user: &UserOperator) -> [(&'static str, u32); 2] 
 }
 
 /// A shader of one element per invocation that includes the file of a problem's operator.
-pub(super) fn operator_shader(root: &'static str, problem: &Problem, user: &UserOperator, device: &DeviceProfile) -> Shader {
+pub(super) fn operator_shader(
+    root: &'static str,
+    problem: &Problem,
+    user: &UserOperator,
+    device: &DeviceProfile,
+) -> Shader {
     let workgroup_size = WORKGROUP_SIZE.min(device.max_workgroup_size);
     let [hash, commutative] = operator_defines(user);
     Shader {
@@ -132,12 +134,7 @@ pub fn operator_load(
             step(0, chunks),
             step(1, 1),
             step(2, chunks),
-            pass(
-                check,
-                &[Binding::Input, Binding::Reference, Binding::Report],
-                vec![word(n), tolerance],
-                n,
-            ),
+            pass(check, &[Binding::Input, Binding::Reference, Binding::Report], vec![word(n), tolerance], n),
         ],
     }
 }

@@ -221,7 +221,8 @@ impl Session {
         };
         let bytes = u64::from(element.bytes());
         let mut recorder = commands.begin()?;
-        let places = memory.expected_and_output(plan)?.into_iter().zip([REPORT_WORDS, REPORT_WORDS + ELEMENT_WORDS]);
+        let places =
+            memory.expected_and_output(plan)?.into_iter().zip([REPORT_WORDS, REPORT_WORDS + ELEMENT_WORDS]);
         // Behind the last element only the output has something to say.
         for ((buffer, start), place) in places.skip(usize::from(behind.is_some())) {
             recorder.copy((buffer, start + offset), (memory.readback(), place * WORD_BYTES), bytes);

@@ -58,8 +58,7 @@ impl ProblemArgs {
         let placement = if self.in_place { Placement::InPlace } else { Placement::OutOfPlace };
         if let Some(path) = &self.operator {
             let file = OperatorFile::read(path).map_err(|error| UsageError(error.to_string()))?;
-            let problem =
-                Problem::of_user(self.mode, file.operator(), placement).map_err(UsageError)?;
+            let problem = Problem::of_user(self.mode, file.operator(), placement).map_err(UsageError)?;
             return Ok((problem, Some(file)));
         }
         let problem = Problem::new(self.mode, self.element, self.op, self.init.as_deref(), placement)
