@@ -372,7 +372,7 @@ fn what_is_no_operator_is_told() {
 }
 
 #[test]
-fn a_wrong_element_is_told_with_all_its_words() {
+fn calls_are_timed_and_a_wrong_element_is_told_with_all_its_words() {
     let Some(mut bench) = Bench::new(|| Compiler::new(None, None).unwrap()) else { return };
     const N: u64 = 3_001;
     const INDEX: u64 = 2_000;
@@ -395,6 +395,11 @@ fn a_wrong_element_is_told_with_all_its_words() {
         assert!(
             right.error.is_none_or(|error| error.bound == f64::from(1e-5f32) && error.max <= error.bound)
         );
+        // Calls can be timed, hot and cold, and leave what was loaded as it is.
+        for intervals in [device.time(&plan, 3, 2), device.time_cold(&plan, 3, 2)] {
+            assert_eq!(intervals.unwrap().len(), 2, "{problem}");
+        }
+        assert_eq!(device.verify(&plan).unwrap().mismatches, 0, "{problem}");
         let last_word = (INDEX + 1) * words - 1;
         let tamper = Tamper::Overwrite { index: last_word, word: 0x4012_3456 };
         let comparison = device.verify_tampered(&plan, tamper).unwrap();

@@ -122,6 +122,24 @@ fn combination(config: &Config) -> Verdict {
     Ok(())
 }
 
+/// Whether a kernel combines elements in their order only, so that its operator need not be commutative. Every value is named: a
+/// new one has to say.
+fn combines_in_order(kernel: &Kernel) -> bool {
+    let tiles = match (kernel.family, kernel.lookback) {
+        // Each invocation takes every n-th row or total.
+        (Family::Recompute | Family::Persistent, _) => false,
+        (Family::ChainedScan | Family::OneWorkgroup, Lookback::Gather | Lookback::TwoLevel) => false,
+        (
+            Family::ChainedScan | Family::OneWorkgroup,
+            Lookback::Sequential | Lookback::Parallel | Lookback::None,
+        ) => true,
+    };
+    let within = match kernel.block_scan {
+        BlockScan::Raking | BlockScan::Blelloch | BlockScan::Subgroup => true,
+    };
+    tiles && within
+}
+
 /// What kernels and devices can compute.
 fn computes(config: &Config, problem: &Problem, device: &DeviceProfile) -> Verdict {
     let (kernel, element) = (&config.kernel, problem.element());
@@ -134,10 +152,7 @@ fn computes(config: &Config, problem: &Problem, device: &DeviceProfile) -> Verdi
     if missing {
         return reject("element-needs-64-bit", format!("the device has no type {element} in shaders"));
     }
-    let in_order = kernel.family != Family::Recompute
-        && kernel.family != Family::Persistent
-        && !matches!(kernel.lookback, Lookback::Gather | Lookback::TwoLevel);
-    if !problem.commutes() && !in_order {
+    if !problem.commutes() && !combines_in_order(kernel) {
         let detail = format!(
             "{problem} by family {family}, lookback {}: it combines totals as they come, and the order of these matters",
             kernel.lookback,

@@ -281,9 +281,7 @@ impl Memory {
         // Chunks may be on their way still, if an earlier load failed.
         self.staging.iter_mut().try_for_each(|slot| slot.wait(limit))?;
         self.reserve(problem, n)?;
-        while self.staging.len() < SLOTS {
-            self.staging.push(Slot::new(&self.gpu)?);
-        }
+        self.reserve_staging()?;
         let Self { large: Some(large), staging, .. } = self else { unreachable!("it was just made") };
         let before = large.loaded;
         large.fill(problem, input, n, staging, limit)?;
@@ -303,6 +301,13 @@ impl Memory {
             self.cold = None;
             self.large = None;
             self.large = Some(Large::new(&self.gpu, bytes)?);
+        }
+        Ok(())
+    }
+
+    fn reserve_staging(&mut self) -> Result<(), Failure> {
+        while self.staging.len() < SLOTS {
+            self.staging.push(Slot::new(&self.gpu)?);
         }
         Ok(())
     }
@@ -336,6 +341,8 @@ impl Memory {
         }
         // The old ones go first: both together may not fit.
         self.cold = None;
+        // An input that was made on the device needed none.
+        self.reserve_staging()?;
         let (Some(large), Some(slot)) = (&self.large, self.staging.first_mut()) else {
             return Err(Failure::new(Status::RuntimeError, "a cold call needs an input, and none is loaded"));
         };
