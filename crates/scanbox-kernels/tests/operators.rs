@@ -41,6 +41,9 @@ fn files_say_what_an_operator_is() {
     check("matrix2x2", Element::Struct16, "ordered+exact");
     check("segmented-sum", Element::Struct8, "ordered+exact");
     check("argmax", Element::Struct8, "commutative+exact");
+    // The manual shows one of them as it is.
+    let manual = include_str!("../../../kernels/README.md");
+    assert!(manual.contains(&example("affine").source().text));
     // Whatever stands in the file is in its hash.
     let [a, b] = ["// a", "// b"].map(|end| operator("a", &(text(FACTS, "uint a;", ALL) + end)).operator());
     assert_ne!(a.hash, b.hash);
