@@ -38,6 +38,28 @@ bool is_right(Words expected, Words actual, const uint at, out float error) {
     return expected.at[at] == actual.at[at];
 }
 
+#elif ELEMENT >= ELEMENT_STRUCT4
+
+#include "stages/element.glsl"
+
+// A structure is right if none of its fields is off by more than error_bound (element_error).
+bool is_right(Words expected, Words actual, const uint at, out float error) {
+    error = 0.0;
+    const uint WORDS = ELEMENT_BYTES / 4u;
+    // The first word of an element stands for all.
+    if (at % WORDS != 0u) {
+        return true;
+    }
+    ElementWords right = ElementWords(0u);
+    ElementWords found = ElementWords(0u);
+    [[unroll]] for (uint word = 0u; word < WORDS; ++word) {
+        right[word] = expected.at[at + word];
+        found[word] = actual.at[at + word];
+    }
+    error = element_error(element_of_words(right), element_of_words(found));
+    return error <= params.error_bound;
+}
+
 #else
 
 #if ELEMENT == ELEMENT_F32

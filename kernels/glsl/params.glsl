@@ -11,11 +11,14 @@
 // MODE               MODE_*                     problem
 // ELEMENT            ELEMENT_*                  problem; of the comparison: how elements are compared
 // OPERATOR           OPERATOR_*                 problem
+// OPERATOR_HASH      a word                     problem, of a user's operator: hash of its file
+// OPERATOR_COMMUTATIVE 0, 1                     problem, of a user's operator: whether order makes no difference
 // IN_PLACE           0, 1                       problem: whether the output stands where the input stood
 // LOAD_LAYOUT        LOAD_LAYOUT_*              config
 // TRANSPOSE_ROUNDS   1 to BATCH_SIZE            shared memory of the device (stages/load_store.glsl)
 // BLOCK_SCAN         BLOCK_SCAN_*               config
 // SUBGROUP_SCAN      SUBGROUP_SCAN_*            config
+// REFERENCE_STEP     REFERENCE_STEP_*           pass, where the answer to a user's operator is made
 // and where tiles pass their totals on (REQUIRE_TILE_STATE)
 // LOOKBACK           LOOKBACK_*                 config
 // LOOKBACK_WIDTH     1 to 8                     config: states that an invocation looks at at once
@@ -37,6 +40,9 @@
 #define ELEMENT_U64 3
 #define ELEMENT_I64 4
 #define ELEMENT_F64 5
+#define ELEMENT_STRUCT4 6
+#define ELEMENT_STRUCT8 7
+#define ELEMENT_STRUCT16 8
 #define OPERATOR_ADD 0
 #define OPERATOR_MIN 1
 #define OPERATOR_MAX 2
@@ -44,6 +50,10 @@
 #define OPERATOR_AND 4
 #define OPERATOR_OR 5
 #define OPERATOR_XOR 6
+#define OPERATOR_USER 7
+#define REFERENCE_STEP_TOTALS 0
+#define REFERENCE_STEP_PREFIXES 1
+#define REFERENCE_STEP_SCAN 2
 
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_buffer_reference_uvec2 : require
@@ -125,13 +135,15 @@
 #if !defined(MODE) || MODE < MODE_INCLUSIVE || MODE > MODE_REDUCE
 #error "MODE must be one of MODE_*"
 #endif
-#if !defined(ELEMENT) || ELEMENT < ELEMENT_U32 || ELEMENT > ELEMENT_F64
+#if !defined(ELEMENT) || ELEMENT < ELEMENT_U32 || ELEMENT > ELEMENT_STRUCT16
 #error "ELEMENT must be one of ELEMENT_*"
 #endif
-#if !defined(OPERATOR) || OPERATOR < OPERATOR_ADD || OPERATOR > OPERATOR_XOR
+#if !defined(OPERATOR) || OPERATOR < OPERATOR_ADD || OPERATOR > OPERATOR_USER
 #error "OPERATOR must be one of OPERATOR_*"
 #elif OPERATOR >= OPERATOR_AND && (ELEMENT == ELEMENT_F32 || ELEMENT == ELEMENT_F64)
 #error "OPERATOR_AND, OPERATOR_OR and OPERATOR_XOR are for integers"
+#elif (OPERATOR == OPERATOR_USER) != (ELEMENT >= ELEMENT_STRUCT4)
+#error "OPERATOR_USER is for ELEMENT_STRUCT*, and no other operator is"
 #endif
 #if !defined(IN_PLACE) || IN_PLACE < 0 || IN_PLACE > 1
 #error "IN_PLACE must be 0 or 1"
@@ -182,7 +194,7 @@
 #error "TILE_STATE must be one of TILE_STATE_*"
 #elif TILE_STATE == TILE_STATE_PACKED && (ELEMENT != ELEMENT_U32 || OPERATOR != OPERATOR_ADD)
 #error "TILE_STATE_PACKED is for sums of ELEMENT_U32"
-#elif TILE_STATE == TILE_STATE_WORD64 && ELEMENT >= ELEMENT_U64
+#elif TILE_STATE == TILE_STATE_WORD64 && ELEMENT >= ELEMENT_U64 && ELEMENT != ELEMENT_STRUCT4
 #error "TILE_STATE_WORD64 has room for 32 bits"
 #endif
 #if !defined(GROUP_STATE) || GROUP_STATE < GROUP_STATE_ADDED || GROUP_STATE > GROUP_STATE_PUBLISHED
@@ -200,7 +212,8 @@
 #endif
 
 // Push constants behind all others: what an exclusive scan begins with.
-#if defined(MODE) && MODE == MODE_EXCLUSIVE
+// A user's operator begins with its identity.
+#if defined(MODE) && MODE == MODE_EXCLUSIVE && OPERATOR != OPERATOR_USER
 #define INITIAL_WORDS uint initial_low; uint initial_high;
 #else
 #define INITIAL_WORDS

@@ -285,19 +285,33 @@ fn the_portable_kernel_has_to_run_on_every_device() {
 fn rows_of_different_problems_are_never_mixed() {
     use scanbox_model::config::Parameter;
     use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
+    use scanbox_model::user_operator::{Tolerance, UserOperator};
     // Every problem that rows can be about has its own times: 10 GB/s for the first, 20 for the second, ...
     let mut records = Vec::new();
     let mut expected = Vec::new();
+    let mut problems = Vec::new();
     for (&mode, &element, &op) in Mode::VALUES
         .iter()
         .flat_map(|mode| Element::VALUES.iter().map(move |element| (mode, element)))
         .flat_map(|(mode, element)| Operator::VALUES.iter().map(move |op| (mode, element, op)))
     {
-        let Ok(problem) = Problem::new(mode, element, op, None, Placement::OutOfPlace) else { continue };
+        problems.extend(Problem::new(mode, element, op, None, Placement::OutOfPlace).ok());
+    }
+    // Operators of users: the same name with two texts, and another name with one of them.
+    for (name, hash) in [("affine", 1), ("affine", 2), ("maps", 1)] {
+        let facts = (false, Tolerance::EXACT);
+        let user = UserOperator::new(name.parse().unwrap(), hash, Element::Struct8, facts).unwrap();
+        problems.extend(Problem::of_user(Mode::Inclusive, user, Placement::OutOfPlace).ok());
+    }
+    for problem in problems {
         let gbps = 10 * (expected.len() as u64 + 1);
         for device in ["d1", "d2"] {
+            // Its columns, and the time and bytes that the row has.
             let record = on(row(A, 64, 100, gbps), device);
-            records.push(Record { mode: Some(mode), element: Some(element), op: Some(op), ..record });
+            let mut described = record.clone();
+            problem.describe(record.n_elements, &mut described);
+            let (element_bytes, bytes_moved) = (record.element_bytes, record.bytes_moved);
+            records.push(Record { element_bytes, bytes_moved, ..described });
             expected.push((problem, device, gbps as f64));
         }
     }

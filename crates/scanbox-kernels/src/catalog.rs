@@ -4,6 +4,7 @@
 mod copy_and_check;
 mod levels;
 mod rules;
+mod user_operator;
 
 use scanbox_model::config::{
     BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Rendezvous, Reset, TileOrder,
@@ -27,6 +28,7 @@ pub use levels::LAST_LEVEL_TILES;
 pub(crate) use levels::levels_of;
 use rules::{co_resident, has_levels, passes_totals_on};
 pub use rules::{legal, resident};
+pub use user_operator::{OPERATOR_CHECKS, operator_load, operator_shaders};
 
 /// What stands behind the last element of the output before a call, and must still stand there afterwards.
 pub const GUARD_WORD: u32 = 0x5CA7_B0C5;
@@ -200,8 +202,9 @@ enum GroupState {
 /// `None` where the lookback has no groups.
 fn group_state(config: &Config, problem: &Problem, device: &DeviceProfile) -> Option<GroupState> {
     let kernel = &config.kernel;
-    let sums =
-        problem.operator() == Operator::Add && matches!(problem.element(), Element::U32 | Element::I32);
+    let sums = problem.user().is_none()
+        && problem.operator() == Operator::Add
+        && matches!(problem.element(), Element::U32 | Element::I32);
     let words = resolve(kernel, problem, device).tile_state == TileState::Word64;
     (kernel.lookback == Lookback::TwoLevel).then_some(if sums && words {
         GroupState::Added
@@ -301,6 +304,7 @@ fn shader(config: &Config, problem: &Problem, device: &DeviceProfile) -> Shader 
         ("BLOCK_SCAN", define(kernel.block_scan)),
         ("SUBGROUP_SCAN", define(kernel.subgroup_scan)),
     ];
+    defines.extend(problem.user().iter().flat_map(user_operator::operator_defines));
     defines.push(("INT64", u32::from(device.int64_atomics)));
     defines.push(("UNIFORM_FLOW", u32::from(device.uniform_control_flow)));
     if passes_totals_on(kernel.family) {

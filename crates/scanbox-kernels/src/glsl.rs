@@ -10,6 +10,7 @@ use std::time::Instant;
 use include_dir::{Dir, include_dir};
 use rayon::prelude::*;
 
+use crate::operator_file::{OperatorFile, TEXT_NAME};
 use crate::plan::{Module, Shader};
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../kernels/glsl");
@@ -48,6 +49,7 @@ pub enum CompileError {
 pub struct Compiler {
     sources: BTreeMap<String, Cow<'static, str>>,
     cache: Option<PathBuf>,
+    operator: Option<OperatorFile>,
 }
 
 impl Compiler {
@@ -61,10 +63,16 @@ impl Compiler {
             Some(folder) => read_folder(folder, folder, &mut all)?,
             None => read_embedded(&EMBEDDED, &mut all),
         }
-        Ok(Self { sources: all, cache })
+        Ok(Self { sources: all, cache, operator: None })
     }
 
-    /// Hash of all kernel sources: the `kernel_hash` of records.
+    /// The same compiler, which also compiles shaders of this operator.
+    #[must_use]
+    pub fn with_operator(self, operator: OperatorFile) -> Self {
+        Self { operator: Some(operator), ..self }
+    }
+
+    /// Hash of all kernel sources: the `kernel_hash` of records. That of a user's operator is a column of its own.
     #[must_use]
     pub fn kernel_hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();
@@ -111,8 +119,12 @@ impl Compiler {
         }
         options.set_include_callback(|requested, _, includer, _| {
             let path = include_path(includer, requested);
-            let text = self.sources.get(&path).ok_or_else(|| format!("there is no kernel source {path}"))?;
-            Ok(shaderc::ResolvedInclude { resolved_name: path, content: text.to_string() })
+            let found = self.sources.get(&path).map(|text| (path.clone(), text.to_string()));
+            // Of a user's file the compiler shall say the path that the user knows.
+            let (resolved_name, content) = found
+                .or_else(|| self.operator_source(&path))
+                .ok_or_else(|| format!("there is no kernel source {path}"))?;
+            Ok(shaderc::ResolvedInclude { resolved_name, content })
         });
         let failed =
             |log: String| CompileError::Shader { shader: shader.to_string(), log: log.trim().to_owned() };
@@ -126,6 +138,17 @@ impl Compiler {
             .map_err(|error| failed(error.to_string()))
     }
 
+    /// What a stage includes of a user's operator: its name for the compiler, and its text.
+    fn operator_source(&self, path: &str) -> Option<(String, String)> {
+        let operator = self.operator.as_ref()?;
+        let name = path.strip_prefix("stages/")?;
+        if name == TEXT_NAME {
+            let source = operator.source();
+            return Some((source.path.clone(), source.text.clone()));
+        }
+        (name == "operator_file.glsl").then(|| (path.to_owned(), operator.glue().to_owned()))
+    }
+
     /// The key of a shader in the cache: everything that decides its SPIR-V.
     fn key(&self, shader: &Shader) -> String {
         let mut hasher = blake3::Hasher::new();
@@ -137,6 +160,10 @@ impl Compiler {
         for (path, text) in closure {
             hash_text(&mut hasher, path);
             hash_text(&mut hasher, text);
+        }
+        if let Some(operator) = self.operator.as_ref().filter(|_| shader.has_operator_file()) {
+            hash_text(&mut hasher, operator.glue());
+            hash_text(&mut hasher, &operator.source().text);
         }
         hasher.finalize().to_hex()[..32].to_owned()
     }

@@ -143,6 +143,9 @@ impl Input {
         if !problem.rounds() {
             return true;
         }
+        if problem.user().is_some() {
+            return false;
+        }
         if self.kind == InputKind::Real {
             return false;
         }
@@ -183,7 +186,13 @@ fn integer(element: Element, value: i64) -> Value {
         Element::U64 => Value::from_u64(value as u64),
         Element::I64 => Value::from_i64(value),
         Element::F64 => Value::from_f64(value as f64),
+        Element::Struct4 | Element::Struct8 | Element::Struct16 => no_number(element),
     }
+}
+
+/// Elements of a user's operator are made on the device, by its file.
+fn no_number(element: Element) -> ! {
+    unreachable!("{element} is no number: it is drawn on the device")
 }
 
 /// An integer with these bits; of 32-bit ones the upper half, which is the better one.
@@ -201,6 +210,7 @@ fn largest(element: Element, operator: Operator) -> Value {
         _ if operator == Operator::Mul => integer(element, 1),
         Element::F32 => Value::from_f32(f32::MAX),
         Element::F64 => Value::from_f64(f64::MAX),
+        Element::Struct4 | Element::Struct8 | Element::Struct16 => no_number(element),
     }
 }
 
@@ -221,6 +231,7 @@ fn draw(element: Element, operator: Operator, random: u64, index: u64) -> Value 
             let rank = (index.min(1 << 29) * 4 + (random & 255)) as u32;
             ranked(element, if operator == Operator::Max { rank } else { !rank }, random as u32)
         }
+        (_, Operator::User) => no_number(element),
         (_, Operator::Add | Operator::Xor) => bits(element, random),
         (_, Operator::Mul) => bits(element, random | 1 << 32 | 1),
         // One bit more or less, the more rarely the later: there are few of them.
@@ -253,5 +264,6 @@ fn ranked(element: Element, rank: u32, low: u32) -> Value {
             let value = f64::from_bits((magnitude << 32 | u64::from(low)) + 0x0010_0000_0000_0000);
             Value::from_f64(if negative { -value } else { value })
         }
+        Element::Struct4 | Element::Struct8 | Element::Struct16 => no_number(element),
     }
 }

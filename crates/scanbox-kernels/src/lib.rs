@@ -1,7 +1,7 @@
 //! Config in, executable plan out.
 //!
 //! [`catalog`] knows every kernel: its rules, its shader and defines, its memory. [`glsl`] compiles shaders from
-//! sources embedded in the binary. [`input`] makes inputs, [`mod@reference`] the CPU's answer, and [`rounding`] says how far
+//! sources embedded in the binary. [`input`] makes inputs, [`mod@reference`] the CPU's answer, [`operator_file`] reads users' operators, and [`rounding`] says how far
 //! from it sums of floats may be. Needs shaderc, not Vulkan.
 //! Neighbours: `scanbox-model` below, `scanbox-runner` above.
 
@@ -9,6 +9,7 @@ pub mod plan;
 pub mod catalog;
 pub mod glsl;
 pub mod input;
+pub mod operator_file;
 pub mod reference;
 pub mod rounding;
 

@@ -170,7 +170,7 @@ pub enum Binding {
     Input,
     /// The output, with [`GUARD_WORDS`] behind its last element.
     Output,
-    /// The scan of the input, made on the CPU.
+    /// The scan of the input, made on the CPU; of a user's operator, on the device.
     Reference,
     /// What the output must equal: the reference or the input, by [`Plan::result`].
     Expected,
@@ -208,6 +208,14 @@ pub struct Shader {
     pub workgroup_size: u32,
     /// The subgroup size it is compiled for.
     pub subgroup_size: u32,
+}
+
+impl Shader {
+    /// Whether it includes the file of a user's operator.
+    #[must_use]
+    pub fn has_operator_file(&self) -> bool {
+        self.defines.iter().any(|(name, _)| *name == "OPERATOR_HASH")
+    }
 }
 
 impl fmt::Display for Shader {

@@ -11,9 +11,12 @@ use scanbox_model::problem::{Element, Operator, Problem};
 use crate::catalog;
 
 /// The largest error of an element of the output that counts as right on an input whose sums round, as a share of the sum of the
-/// magnitudes that make it up; 0 where nothing is rounded.
+/// magnitudes that make it up; 0 where nothing is rounded. Of a user's operator, the tolerance of its file.
 #[must_use]
 pub fn error_bound(problem: &Problem, config: &Config, n: u64, device: &DeviceProfile) -> f64 {
+    if let Some(user) = problem.user() {
+        return user.tolerance.share().into();
+    }
     if !problem.rounds() || problem.operator() != Operator::Add {
         return 0.0;
     }

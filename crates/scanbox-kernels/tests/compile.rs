@@ -90,7 +90,7 @@ fn every_pair_of_values_compiles_for_every_subgroup_size() {
         let missing = (0..count).find(|&value| rows.iter().all(|row| row[place] != value));
         assert_eq!(missing, None, "a value of parameter {place} is in no config");
     }
-    assert!((30..80).contains(&rows.len()), "{} rows", rows.len());
+    assert!((30..110).contains(&rows.len()), "{} rows", rows.len());
     let mut all_shaders = BTreeSet::new();
     for row in rows {
         let [values @ .., atomics, flow, subgroup] = row;

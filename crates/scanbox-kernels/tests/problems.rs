@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "tests of kernels need more of it")]
 mod covering;
 mod device;
+mod operator_files;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,6 +40,13 @@ fn all_problems() -> Vec<Problem> {
                 for &placement in Placement::VALUES {
                     all.extend(Problem::new(mode, element, operator, None, placement).ok());
                 }
+            }
+        }
+    }
+    for file in operator_files::all() {
+        for &mode in Mode::VALUES {
+            for &placement in Placement::VALUES {
+                all.extend(Problem::of_user(mode, file.operator(), placement).ok());
             }
         }
     }
@@ -85,7 +93,7 @@ fn every_pair_of_problem_and_stage_compiles() {
             for problem in all_problems() {
                 if let Ok(plan) = catalog::plan(&config, &problem, 100_000, &device) {
                     let shaders: Vec<Shader> = plan.passes.into_iter().map(|pass| pass.shader).collect();
-                    all.entry(row(&config, &problem, atomics)).or_insert(shaders);
+                    all.entry(row(&config, &problem, atomics)).or_insert((problem.user(), shaders));
                 }
             }
         }
@@ -93,11 +101,22 @@ fn every_pair_of_problem_and_stage_compiles() {
     let candidates: Vec<_> = all.keys().copied().collect();
     let rows = covering(&candidates);
     assert_eq!(all_pairs(&rows), all_pairs(&candidates));
-    assert!((40..90).contains(&rows.len()), "{} rows", rows.len());
-    let shaders: BTreeSet<Shader> = rows.iter().flat_map(|row| all[row].clone()).collect();
-    let shaders: Vec<Shader> = shaders.into_iter().collect();
-    for outcome in Compiler::new(None, None).unwrap().compile_all(&shaders) {
-        outcome.unwrap();
+    assert!((40..150).contains(&rows.len()), "{} rows", rows.len());
+    let mut by_operator: BTreeMap<_, BTreeSet<Shader>> = BTreeMap::new();
+    for row in &rows {
+        let (user, shaders) = all[row].clone();
+        by_operator.entry(user).or_default().extend(shaders);
+    }
+    for (user, shaders) in by_operator {
+        let compiler = Compiler::new(None, None).unwrap();
+        let compiler = match user {
+            Some(user) => compiler.with_operator(operator_files::of(&user)),
+            None => compiler,
+        };
+        let shaders: Vec<Shader> = shaders.into_iter().collect();
+        for outcome in compiler.compile_all(&shaders) {
+            outcome.unwrap();
+        }
     }
 }
 
@@ -200,7 +219,7 @@ const BIG: &str = concat!(
 fn exact_inputs_have_one_answer_in_any_order() {
     // Forward in parts, and as the sum of two strided halves: what a kernel that combines out of order does.
     const N: usize = 40_000;
-    for problem in all_problems().iter().filter(|problem| problem.rounds()) {
+    for problem in all_problems().iter().filter(|problem| problem.rounds() && problem.user().is_none()) {
         for kind in [InputKind::Random, InputKind::Ones, InputKind::Ramp, InputKind::Spike { at: 41 }] {
             let input = Input { kind, seed: 3 };
             assert!(input.is_exact(problem, N as u64));
@@ -242,7 +261,8 @@ fn what_is_lost_shows_in_random_inputs() {
     // The answer changes when any one of some elements is left out, for almost all of them; and/or can change no more often
     // than they have bits, min/max wherever the element is a record.
     const N: usize = 2000;
-    for problem in all_problems().iter().filter(|problem| problem.mode() == Mode::Inclusive) {
+    let of_scanbox = |problem: &&Problem| problem.mode() == Mode::Inclusive && problem.user().is_none();
+    for problem in all_problems().iter().filter(of_scanbox) {
         let input = Input { kind: InputKind::Random, seed: 9 };
         let words = words(problem, &input, N);
         let scan = |mut words: Vec<u32>| {
@@ -256,6 +276,7 @@ fn what_is_lost_shows_in_random_inputs() {
             Operator::Min | Operator::Max => N / 50,
             Operator::Mul => N / 3,
             Operator::Add | Operator::Xor => N / 2,
+            Operator::User => unreachable!("its elements are drawn on a device"),
         };
         assert!(changes >= least, "{problem}: {changes} of {N}");
         // Nothing is an identity that hides a missing initial value: totals of the first elements are not it.

@@ -10,6 +10,7 @@
 pub mod config;
 pub mod deterministic;
 pub mod problem;
+pub mod user_operator;
 pub mod sizes;
 pub mod parameters;
 pub mod sample;

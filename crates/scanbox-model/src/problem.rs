@@ -9,6 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Parameter;
 use crate::record::Record;
+use crate::user_operator::{OperatorName, Tolerance, UserOperator};
+
+mod value;
+
+pub use value::Value;
 
 parameter! {
     /// Which prefixes are written.
@@ -38,6 +43,12 @@ parameter! {
         I64 = "i64" / "i64",
         /// IEEE 754 binary64.
         F64 = "f64" / "f64",
+        /// A structure of a user's operator, of 4 bytes.
+        Struct4 = "struct4" / "struct4",
+        /// One of 8 bytes.
+        Struct8 = "struct8" / "struct8",
+        /// One of 16 bytes.
+        Struct16 = "struct16" / "struct16",
     }
 }
 parameter! {
@@ -57,6 +68,8 @@ parameter! {
         Or = "or" / "or",
         /// Bits that are set in one of them.
         Xor = "xor" / "xor",
+        /// That of a user's file ([`Problem::user`]).
+        User = "user" / "user",
     }
 }
 parameter! {
@@ -74,8 +87,9 @@ impl Element {
     #[must_use]
     pub fn bytes(self) -> u32 {
         match self {
-            Self::U32 | Self::I32 | Self::F32 => 4,
-            Self::U64 | Self::I64 | Self::F64 => 8,
+            Self::U32 | Self::I32 | Self::F32 | Self::Struct4 => 4,
+            Self::U64 | Self::I64 | Self::F64 | Self::Struct8 => 8,
+            Self::Struct16 => 16,
         }
     }
 
@@ -84,16 +98,26 @@ impl Element {
     pub fn is_float(self) -> bool {
         matches!(self, Self::F32 | Self::F64)
     }
+
+    /// Whether it is a structure, which a user's operator brings.
+    #[must_use]
+    pub fn is_struct(self) -> bool {
+        matches!(self, Self::Struct4 | Self::Struct8 | Self::Struct16)
+    }
 }
 
 impl Operator {
-    /// Whether elements of this type can be combined by it.
+    /// Whether elements of this type can be combined by it. Structures go with the operator that brings them.
     #[must_use]
     pub fn takes(self, element: Element) -> bool {
-        !(element.is_float() && matches!(self, Self::And | Self::Or | Self::Xor))
+        (self == Self::User) == element.is_struct()
+            && !(element.is_float() && matches!(self, Self::And | Self::Or | Self::Xor))
     }
 
     /// What changes nothing when it is combined with something.
+    ///
+    /// # Panics
+    /// Of a user's operator: its file alone knows it.
     #[must_use]
     pub fn identity(self, element: Element) -> Value {
         use Element as E;
@@ -104,6 +128,7 @@ impl Operator {
             E::U64 => Value::from_u64(u64),
             E::I64 => Value::from_i64(i64),
             E::F64 => Value::from_f64(f64),
+            E::Struct4 | E::Struct8 | E::Struct16 => panic!("the identity of {element} is in a file"),
         };
         match self {
             Self::Add | Self::Or | Self::Xor => of(0, 0, 0.0, 0, 0, 0.0),
@@ -111,94 +136,7 @@ impl Operator {
             Self::And => of(u32::MAX, -1, 0.0, u64::MAX, -1, 0.0),
             Self::Min => of(u32::MAX, i32::MAX, f32::INFINITY, u64::MAX, i64::MAX, f64::INFINITY),
             Self::Max => of(0, i32::MIN, f32::NEG_INFINITY, 0, i64::MIN, f64::NEG_INFINITY),
-        }
-    }
-}
-
-/// One element: a type and the bits of a value of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Value {
-    /// Its type.
-    pub element: Element,
-    /// Its bits; the upper half of a 32-bit one is zero.
-    pub bits: u64,
-}
-
-impl Value {
-    /// An unsigned 32-bit integer.
-    #[must_use]
-    pub fn from_u32(value: u32) -> Self {
-        Self { element: Element::U32, bits: value.into() }
-    }
-
-    /// A signed 32-bit integer.
-    #[must_use]
-    pub fn from_i32(value: i32) -> Self {
-        Self { element: Element::I32, bits: (value as u32).into() }
-    }
-
-    /// A 32-bit float.
-    #[must_use]
-    pub fn from_f32(value: f32) -> Self {
-        Self { element: Element::F32, bits: value.to_bits().into() }
-    }
-
-    /// An unsigned 64-bit integer.
-    #[must_use]
-    pub fn from_u64(value: u64) -> Self {
-        Self { element: Element::U64, bits: value }
-    }
-
-    /// A signed 64-bit integer.
-    #[must_use]
-    pub fn from_i64(value: i64) -> Self {
-        Self { element: Element::I64, bits: value as u64 }
-    }
-
-    /// A 64-bit float.
-    #[must_use]
-    pub fn from_f64(value: f64) -> Self {
-        Self { element: Element::F64, bits: value.to_bits() }
-    }
-
-    /// Reads a value of a type.
-    ///
-    /// # Errors
-    /// When the text is no number, or none that the type has; infinities are not taken.
-    pub fn parse(element: Element, text: &str) -> Result<Self, String> {
-        let value = match element {
-            Element::U32 => text.parse().ok().map(Self::from_u32),
-            Element::I32 => text.parse().ok().map(Self::from_i32),
-            Element::F32 => text.parse().ok().filter(|value: &f32| value.is_finite()).map(Self::from_f32),
-            Element::U64 => text.parse().ok().map(Self::from_u64),
-            Element::I64 => text.parse().ok().map(Self::from_i64),
-            Element::F64 => text.parse().ok().filter(|value: &f64| value.is_finite()).map(Self::from_f64),
-        };
-        value.ok_or_else(|| {
-            format!("`{}` is no value of type {element}", text.chars().take(40).collect::<String>())
-        })
-    }
-
-    /// The value of a float; `None` for an integer.
-    #[must_use]
-    pub fn float(self) -> Option<f64> {
-        match self.element {
-            Element::F32 => Some(f32::from_bits(self.bits as u32).into()),
-            Element::F64 => Some(f64::from_bits(self.bits)),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.element {
-            Element::U32 => write!(f, "{}", self.bits as u32),
-            Element::I32 => write!(f, "{}", self.bits as u32 as i32),
-            Element::F32 => write!(f, "{}", f32::from_bits(self.bits as u32)),
-            Element::U64 => write!(f, "{}", self.bits),
-            Element::I64 => write!(f, "{}", self.bits as i64),
-            Element::F64 => write!(f, "{}", f64::from_bits(self.bits)),
+            Self::User => panic!("the identity of a user's operator is in its file"),
         }
     }
 }
@@ -210,6 +148,7 @@ pub struct Problem {
     mode: Mode,
     element: Element,
     operator: Operator,
+    user: Option<UserOperator>,
     init: Option<Value>,
     placement: Placement,
 }
@@ -221,6 +160,7 @@ impl Default for Problem {
             mode: Mode::Inclusive,
             element: Element::U32,
             operator: Operator::Add,
+            user: None,
             init: None,
             placement: Placement::OutOfPlace,
         }
@@ -243,12 +183,13 @@ impl Problem {
         init: Option<&str>,
         placement: Placement,
     ) -> Result<Self, String> {
+        if operator == Operator::User || element.is_struct() {
+            return Err("an operator of your own, and its type, come with --operator FILE".to_owned());
+        }
         if !operator.takes(element) {
             return Err(format!("--op {operator} with --type {element}: it is for integers"));
         }
-        if mode == Mode::Reduce && placement == Placement::InPlace {
-            return Err("--in-place with --mode reduce: its output is one element".to_owned());
-        }
+        Self::check_placement(mode, placement)?;
         let init = match (init, mode) {
             (None, Mode::Exclusive) => Some(operator.identity(element)),
             (None, _) => None,
@@ -261,7 +202,24 @@ impl Problem {
                 Some(read_init(element, operator, text).map_err(|reason| format!("--init: {reason}"))?)
             }
         };
-        Ok(Self { mode, element, operator, init, placement })
+        Ok(Self { mode, element, operator, user: None, init, placement })
+    }
+
+    /// A problem of a user's operator. An exclusive scan begins with its identity.
+    ///
+    /// # Errors
+    /// What does not go together; the message names the flags.
+    pub fn of_user(mode: Mode, user: UserOperator, placement: Placement) -> Result<Self, String> {
+        Self::check_placement(mode, placement)?;
+        let (element, operator) = (user.element, Operator::User);
+        Ok(Self { mode, element, operator, user: Some(user), init: None, placement })
+    }
+
+    fn check_placement(mode: Mode, placement: Placement) -> Result<(), String> {
+        if mode == Mode::Reduce && placement == Placement::InPlace {
+            return Err("--in-place with --mode reduce: its output is one element".to_owned());
+        }
+        Ok(())
     }
 
     /// Which prefixes are written.
@@ -282,7 +240,25 @@ impl Problem {
         self.operator
     }
 
-    /// What an exclusive scan begins with.
+    /// The operator, where it is of a user's file.
+    #[must_use]
+    pub fn user(&self) -> Option<UserOperator> {
+        self.user
+    }
+
+    /// The name of the operator.
+    #[must_use]
+    pub fn operator_name(&self) -> OperatorName {
+        self.user.map_or_else(|| self.operator.into(), |user| user.name)
+    }
+
+    /// Whether the order of two elements makes no difference.
+    #[must_use]
+    pub fn commutes(&self) -> bool {
+        self.user.is_none_or(|user| user.commutative)
+    }
+
+    /// What an exclusive scan begins with; `None` of a user's operator, whose identity it begins with.
     #[must_use]
     pub fn init(&self) -> Option<Value> {
         self.init
@@ -332,9 +308,13 @@ impl Problem {
         if self.mode == Mode::Reduce { "read" } else { "copy" }
     }
 
-    /// Whether results depend on the order in which elements are combined: sums and products of floats.
+    /// Whether results depend on the order in which elements are combined: sums and products of floats, and what a user's file
+    /// says has a tolerance.
     #[must_use]
     pub fn rounds(&self) -> bool {
+        if let Some(user) = self.user {
+            return user.tolerance != Tolerance::EXACT;
+        }
         self.element.is_float() && matches!(self.operator, Operator::Add | Operator::Mul)
     }
 
@@ -356,17 +336,25 @@ impl Problem {
     pub fn of_row(record: &Record) -> Result<Self, String> {
         let mode = record.mode.unwrap_or(Mode::Inclusive);
         let element = record.element.unwrap_or(Element::U32);
-        let operator = record.op.unwrap_or(Operator::Add);
+        let name = record.op.unwrap_or_else(|| Operator::Add.into());
         let placement = record.placement.unwrap_or(Placement::OutOfPlace);
         let init = Some(record.init.as_str()).filter(|init| !init.is_empty());
-        Self::new(mode, element, operator, init, placement)
+        match name.built_in() {
+            Some(operator) => Self::new(mode, element, operator, init, placement),
+            None => {
+                let user = UserOperator::read(name, element, &record.operator_hash, &record.operator_facts)?;
+                Self::of_user(mode, user, placement)
+            }
+        }
     }
 
     /// Fills the columns of a row that say what was computed for `n` elements.
     pub fn describe(&self, n: u64, record: &mut Record) {
         record.mode = Some(self.mode);
         record.element = Some(self.element);
-        record.op = Some(self.operator);
+        record.op = Some(self.operator_name());
+        record.operator_hash = self.user.map_or_else(String::new, |user| user.hash_text());
+        record.operator_facts = self.user.map_or_else(String::new, |user| user.facts());
         record.element_bytes = self.element.bytes();
         record.bytes_moved = self.bytes_moved(n);
         record.init = self.init.map_or_else(String::new, |init| init.to_string());
@@ -377,10 +365,16 @@ impl Problem {
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<Difference> {
         let init = |problem: &Self| problem.init.map_or_else(String::new, |init| init.to_string());
+        let hash = |problem: &Self| problem.user.map_or_else(String::new, |user| user.hash_text());
+        let facts = |problem: &Self| problem.user.map_or_else(String::new, |user| user.facts());
+        let operator_flag = if self.user.or(other.user).is_some() { "--operator" } else { "--op" };
+        let name = |problem: &Self| problem.operator_name().to_string();
         let parts = [
             (Mode::NAME, "--mode", self.mode.to_string(), other.mode.to_string()),
             (Element::NAME, "--type", self.element.to_string(), other.element.to_string()),
-            (Operator::NAME, "--op", self.operator.to_string(), other.operator.to_string()),
+            (Operator::NAME, operator_flag, name(self), name(other)),
+            ("operator_hash", "--operator", hash(self), hash(other)),
+            ("operator_facts", "--operator", facts(self), facts(other)),
             ("init", "--init", init(self), init(other)),
             (Placement::NAME, "--in-place", self.placement.to_string(), other.placement.to_string()),
         ];
@@ -395,19 +389,21 @@ impl Problem {
     pub fn title(&self) -> String {
         let init = self.given_init().map_or_else(String::new, |init| format!(" from {init}"));
         let placement = if self.placement == Placement::InPlace { " in place" } else { "" };
-        format!("{} {} {}{init}{placement}", self.mode, self.element, self.operator)
+        format!("{} {} {}{init}{placement}", self.mode, self.element, self.operator_name())
     }
 
-    /// The flags that ask for it.
+    /// The flags that ask for it; the file of a user's operator by its name alone.
     #[must_use]
     pub fn flags(&self) -> Vec<String> {
         let default = Self::default();
         let mut flags = Vec::new();
         let mut flag = |name: &str, value: String| flags.extend([name.to_owned(), value]);
-        if self.operator != default.operator {
+        if let Some(user) = self.user {
+            flag("--operator", format!("{}.glsl", user.name));
+        } else if self.operator != default.operator {
             flag("--op", self.operator.to_string());
         }
-        if self.element != default.element {
+        if self.element != default.element && self.user.is_none() {
             flag("--type", self.element.to_string());
         }
         if self.mode != default.mode {
@@ -457,7 +453,7 @@ fn read_init(element: Element, operator: Operator, text: &str) -> Result<Value, 
 impl fmt::Display for Problem {
     /// For messages and file names: `u32-add-inclusive`, `f32-max-exclusive-init=1-in-place`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}-{}", self.element, self.operator, self.mode)?;
+        write!(f, "{}-{}-{}", self.element, self.operator_name(), self.mode)?;
         if let Some(init) = self.given_init() {
             write!(f, "-init={init}")?;
         }
@@ -471,7 +467,11 @@ impl fmt::Display for Problem {
 struct Words {
     mode: Mode,
     element: Element,
-    op: Operator,
+    op: OperatorName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    operator_hash: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    operator_facts: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     init: Option<String>,
     placement: Placement,
@@ -479,8 +479,16 @@ struct Words {
 
 impl From<Problem> for Words {
     fn from(problem: Problem) -> Self {
-        let Problem { mode, element, operator, init, placement } = problem;
-        Self { mode, element, op: operator, init: init.map(|init| init.to_string()), placement }
+        let Problem { mode, element, user, init, placement, .. } = problem;
+        Self {
+            mode,
+            element,
+            op: problem.operator_name(),
+            operator_hash: user.map(|user| user.hash_text()),
+            operator_facts: user.map(|user| user.facts()),
+            init: init.map(|init| init.to_string()),
+            placement,
+        }
     }
 }
 
@@ -488,6 +496,12 @@ impl TryFrom<Words> for Problem {
     type Error = String;
 
     fn try_from(words: Words) -> Result<Self, String> {
-        Self::new(words.mode, words.element, words.op, words.init.as_deref(), words.placement)
+        let Words { mode, element, op, placement, .. } = words;
+        if let Some(operator) = op.built_in() {
+            return Self::new(mode, element, operator, words.init.as_deref(), placement);
+        }
+        let (hash, facts) =
+            (words.operator_hash.unwrap_or_default(), words.operator_facts.unwrap_or_default());
+        Self::of_user(mode, UserOperator::read(op, element, &hash, &facts)?, placement)
     }
 }

@@ -6,8 +6,9 @@ use crate::config::{
     BackOff, BlockScan, Config, Family, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset,
     SubgroupScan, TileOrder, TileState, VectorWidth,
 };
-use crate::problem::{Element, Mode, Operator, Placement};
+use crate::problem::{Element, Mode, Placement};
 use crate::units::throughput_gbps;
+use crate::user_operator::OperatorName;
 
 /// The version of the columns. Within a version columns are only appended.
 pub const SCHEMA: u32 = 1;
@@ -189,8 +190,8 @@ pub struct Record {
     pub mode: Option<Mode>,
     /// Element type.
     pub element: Option<Element>,
-    /// Operator.
-    pub op: Option<Operator>,
+    /// Name of the operator.
+    pub op: Option<OperatorName>,
     /// Bytes of one element.
     pub element_bytes: u32,
     /// Bytes that a call moves at least (reads and writes).
@@ -280,6 +281,10 @@ pub struct Record {
     pub max_error: Option<Ratio>,
     /// What it may be at most.
     pub error_bound: Option<Ratio>,
+    /// Of a user's operator: hash of its file; else empty.
+    pub operator_hash: String,
+    /// What the file says of it ([`crate::user_operator::UserOperator::facts`]); else empty.
+    pub operator_facts: String,
 }
 
 /// A small share, written with three significant digits.
@@ -435,7 +440,6 @@ macro_rules! parameter_cell {
 parameter_cell!(
     Mode,
     Element,
-    Operator,
     Family,
     VectorWidth,
     Lookback,
@@ -450,6 +454,15 @@ parameter_cell!(
     Reset,
     Placement
 );
+
+impl Cell for OperatorName {
+    fn write(&self) -> String {
+        self.as_str().to_owned()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse()
+    }
+}
 
 impl<T: Cell> Cell for Option<T> {
     fn write(&self) -> String {
@@ -573,6 +586,8 @@ pub const COLUMNS: &[Column] = &[
     column!(placement),
     column!(max_error),
     column!(error_bound),
+    column!(operator_hash),
+    column!(operator_facts),
 ];
 
 /// How many columns schema 1 began with. The others were appended since: a file may end before them.

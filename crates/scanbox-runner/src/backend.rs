@@ -130,30 +130,46 @@ pub struct Error {
 }
 
 /// A wrong element.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Mismatch {
     /// Its index; at or above the size of the output, a word that was written past its end.
     pub index: u64,
     /// The type of both values.
     #[serde(default)]
     pub element: Element,
-    /// The bits of what belongs there.
+    /// The bits of what belongs there; of a structure of 16 bytes, the first half.
     pub expected: u64,
-    /// The bits of what was there.
+    /// The bits of what was there; of a structure of 16 bytes, the first half.
     pub got: u64,
+    /// The second half of what belongs there, of a structure of 16 bytes.
+    #[serde(default)]
+    pub expected_rest: u64,
+    /// The second half of what was there.
+    #[serde(default)]
+    pub got_rest: u64,
 }
 
 impl Mismatch {
-    /// What belongs there.
+    /// What belongs there, as text: a number, or the words of a structure.
     #[must_use]
-    pub fn expected(&self) -> Value {
-        Value { element: self.element, bits: self.expected }
+    pub fn expected(&self) -> String {
+        self.text(self.expected, self.expected_rest)
     }
 
-    /// What was there.
+    /// What was there, as text.
     #[must_use]
-    pub fn got(&self) -> Value {
-        Value { element: self.element, bits: self.got }
+    pub fn got(&self) -> String {
+        self.text(self.got, self.got_rest)
+    }
+
+    fn text(&self, bits: u64, rest: u64) -> String {
+        let words = [bits as u32, (bits >> 32) as u32, rest as u32, (rest >> 32) as u32];
+        if !self.element.is_struct() {
+            return Value { element: self.element, bits }.to_string();
+        }
+        let words = &words[..self.element.bytes() as usize / 4];
+        let words: Vec<String> = words.iter().map(|word| format!("{word:#010x}")).collect();
+        format!("{{{}}}", words.join(", "))
     }
 }
 

@@ -344,6 +344,7 @@ impl<E: From<Failure>> Bench<'_, E> {
     fn prepare(&mut self) -> Result<(), E> {
         let device = self.backend.profile();
         let mut shaders: BTreeSet<Shader> = catalog::helper_shaders(device).into_iter().collect();
+        shaders.extend(catalog::operator_shaders(&self.job.problem, device));
         if !self.job.one_by_one {
             for (n, entrants) in &self.job.sizes {
                 let plans = entrants

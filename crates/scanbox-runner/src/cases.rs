@@ -41,6 +41,9 @@ impl Pattern {
     /// Those that a problem is tried on.
     #[must_use]
     pub fn of_problem(problem: &Problem) -> Vec<Self> {
+        if problem.user().is_some() {
+            return vec![Self::Random, Self::Spike];
+        }
         let rounds = problem.rounds() && problem.operator() == Operator::Add;
         Self::ALL.into_iter().filter(|pattern| *pattern != Self::Real || rounds).collect()
     }
@@ -297,7 +300,14 @@ fn input_of(
         let detail = format!("input real of {problem}: it is for sums of floats, which alone are rounded");
         return Err(Rejection { rule: "real-needs-float-sum".into(), detail });
     }
-    if pattern != Pattern::Real && !input.is_exact(problem, n) {
+    if problem.user().is_some() && !Pattern::of_problem(problem).contains(&pattern) {
+        let detail = format!(
+            "input {input} of {problem}: it is made of numbers, and elements of a structure are what its file draws: random, \
+             spike"
+        );
+        return Err(Rejection { rule: "input-needs-numbers".into(), detail });
+    }
+    if problem.user().is_none() && pattern != Pattern::Real && !input.is_exact(problem, n) {
         let detail =
             format!("{problem}: sums of {n} elements of input {input} are rounded; real is for that");
         return Err(Rejection { rule: "input-not-exact".into(), detail });

@@ -413,7 +413,13 @@ impl Backend for Replay {
         };
         let wrong = |index| Comparison {
             mismatches: 1,
-            first: Some(Mismatch { index, element: Element::U32, expected: 1, got: 2 }),
+            first: Some(Mismatch {
+                index,
+                element: Element::U32,
+                expected: 1,
+                got: 2,
+                ..Mismatch::default()
+            }),
             ..good
         };
         let kinds = [
@@ -460,7 +466,14 @@ impl Backend for Replay {
         Ok(Comparison {
             compared: plan.outputs() + GUARD_WORDS,
             mismatches: u64::from(other),
-            first: other.then_some(Mismatch { index: 0, element, expected: 1, got: 2 }),
+            first: other.then_some(Mismatch {
+                index: 0,
+                element,
+                expected: 1,
+                got: 2,
+                expected_rest: 0,
+                got_rest: 0,
+            }),
             ..Comparison::default()
         })
     }

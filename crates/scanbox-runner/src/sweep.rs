@@ -231,6 +231,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
     fn prepare(&mut self, compiler: &Compiler) -> Result<(), E> {
         let device = self.backend.profile();
         let mut shaders: BTreeSet<Shader> = catalog::helper_shaders(device).into_iter().collect();
+        shaders.extend(catalog::operator_shaders(&self.job.computation.problem, device));
         if !self.job.one_by_one {
             for point in &self.job.points {
                 if let Ok(plan) = catalog::plan(&point.config, &self.job.computation.problem, point.n, device)

@@ -258,6 +258,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
     fn prepare(&mut self) -> Result<(), E> {
         let device = self.backend.profile();
         let mut shaders: BTreeSet<Shader> = catalog::helper_shaders(device).into_iter().collect();
+        shaders.extend(catalog::operator_shaders(&self.job.problem, device));
         if !self.job.one_by_one {
             let smallest = |item: &Item| item.sizes.first().copied().unwrap_or(1);
             let plans = self
@@ -294,6 +295,18 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
             let failure = match self.backend.load(&self.job.problem, &input, n) {
                 Ok(()) => break,
                 Err(failure) if failure.status == Status::OutOfMemory => failure,
+                // An operator that is none: no kernel can do it right.
+                Err(failure) if failure.status == Status::WrongResult => {
+                    for item in items {
+                        let reason = failure.reason.clone();
+                        let failed = FailedCase { n, circumstance: None, reason, mismatch: None };
+                        self.finish(
+                            item,
+                            &Verdict::failed(&item.config, input, Status::WrongResult, failed),
+                        )?;
+                    }
+                    return Ok(Vec::new());
+                }
                 Err(failure) => return Err(failure.into()),
             };
             let (too_large, rest) = items.into_iter().partition(|item| largest(item) == n);

@@ -58,7 +58,8 @@ fn bits_that_differ_from_those_of_an_earlier_call_are_found() {
         let comparison = device.verify_tampered(&plan, tamper).unwrap();
         assert_eq!(comparison.mismatches, 0, "{comparison:?}");
         let other = device.compare_with_kept(&plan).unwrap();
-        let expected = Mismatch { index: INDEX, element, expected: kept, got: kept ^ 1 };
+        let expected =
+            Mismatch { index: INDEX, element, expected: kept, got: kept ^ 1, expected_rest: 0, got_rest: 0 };
         assert_eq!((other.mismatches, other.first), (1, Some(expected)));
     }
 }

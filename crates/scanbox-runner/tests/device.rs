@@ -288,7 +288,7 @@ fn word(index: u64) -> u32 {
 }
 
 fn mismatch(index: u64, expected: u32, got: u32) -> Mismatch {
-    Mismatch { index, element: Element::U32, expected: expected.into(), got: got.into() }
+    Mismatch { index, expected: expected.into(), got: got.into(), ..Mismatch::default() }
 }
 
 #[test]

@@ -11,6 +11,8 @@
 #[allow(dead_code, reason = "tests that compile need more of it")]
 mod covering;
 mod harness;
+#[path = "../../scanbox-kernels/tests/operator_files/mod.rs"]
+mod operator_files;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -54,6 +56,13 @@ fn all_problems() -> Vec<Problem> {
                     let init = (mode == Mode::Exclusive && placement == Placement::InPlace).then_some("3");
                     all.extend(Problem::new(mode, element, operator, init, placement).ok());
                 }
+            }
+        }
+    }
+    for file in operator_files::all() {
+        for &mode in Mode::VALUES {
+            for &placement in Placement::VALUES {
+                all.extend(Problem::of_user(mode, file.operator(), placement).ok());
             }
         }
     }
@@ -118,8 +127,12 @@ fn every_pair_of_problem_and_stage_is_right() {
     let rows = covering(&all.keys().copied().collect::<Vec<_>>());
     assert!(rows.len() > 20, "{} rows", rows.len());
     // All pipelines at once, so that no core waits for another one.
-    let shaders = rows.iter().flat_map(|row| {
-        let (config, problem) = &all[row];
+    let of_user = |problem: &Problem| {
+        let file = problem.user().map(|user| operator_files::of(&user));
+        file.map(|file| Compiler::new(None, None).unwrap().with_operator(file))
+    };
+    let shaders = rows.iter().map(|row| &all[row]).filter(|(_, problem)| problem.user().is_none());
+    let shaders = shaders.flat_map(|(config, problem)| {
         catalog::plan(config, problem, 1, &profile).unwrap().passes.into_iter().map(|pass| pass.shader)
     });
     let modules: Result<Vec<_>, _> = compiler.compile_all(&shaders.collect::<Vec<_>>()).into_iter().collect();
@@ -131,6 +144,8 @@ fn every_pair_of_problem_and_stage_is_right() {
         let (config, problem) = all[row];
         let job = Job { problem, items: items(turn, config, problem, &profile), seed: 3, one_by_one: false };
         assert!(!job.items.is_empty(), "{config} {problem}");
+        let of_user = of_user(&problem);
+        let compiler = of_user.as_ref().unwrap_or(compiler);
         verify::run(device, compiler, &job, &AtomicBool::new(false), &mut |event| {
             if let Event::Finished { verdict } = event {
                 assert_eq!(verdict.status, Status::Ok, "{problem}: {verdict:#?}");

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use scanbox_kernels::operator_file::OperatorSource;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::safe_devices::Guarantee;
 
@@ -29,6 +30,9 @@ pub struct WorkerCommand {
     pub assume: Vec<Guarantee>,
     /// See [`crate::cli::Cli::cache`].
     pub cache: Option<PathBuf>,
+    /// The operator that the worker is to compile with, where it is of a file. The worker gets its text, so that a file which
+    /// changes meanwhile changes nothing.
+    pub operator: Option<OperatorSource>,
 }
 
 /// A worker whose device is open.

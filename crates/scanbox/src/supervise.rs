@@ -171,7 +171,10 @@ impl Shift<'_> {
     fn run(&mut self, worker: &mut Worker) -> anyhow::Result<Left> {
         let profile = worker.profile.clone();
         let process = &mut worker.process;
-        process.order(&Order::Work(Box::new(self.task.work(self.setup_deaths > 0))));
+        process.order(&Order::Work {
+            work: Box::new(self.task.work(self.setup_deaths > 0)),
+            operator: self.supervision.command.operator.clone(),
+        });
         let mut in_flight: Option<InFlight> = None;
         let mut deadline = Instant::now() + SETUP_LIMIT;
         let mut stop_deadline = None;

@@ -14,6 +14,7 @@ use anyhow::Context;
 use clap::Args;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::Input;
+use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
@@ -39,7 +40,12 @@ pub const MARK: &str = "scanbox:";
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Order {
     /// Do this.
-    Work(Box<Work>),
+    Work {
+        /// What.
+        work: Box<Work>,
+        /// The operator, where it is of a user's file.
+        operator: Option<OperatorSource>,
+    },
     /// Go on with the config that was announced.
     Go,
     /// Finish: no more configs.
@@ -247,7 +253,7 @@ fn die_with_supervisor(_: u32) -> bool {
 }
 
 fn work(args: &WorkerArgs, cli: &Cli) -> anyhow::Result<()> {
-    let compiler = compiler(cli)?;
+    let mut compiler = compiler(cli)?;
     let options = vulkan::Options {
         // The supervisor has the clock, and ends the whole process.
         timeout: Duration::MAX,
@@ -257,7 +263,10 @@ fn work(args: &WorkerArgs, cli: &Cli) -> anyhow::Result<()> {
     let mut backend = open_device(&args.device, &compiler, options)?;
     let profile = Box::new(backend.profile().clone());
     send(&Report::Ready { profile, unit: unit_of(&args.device)? })?;
-    let Some(Order::Work(work)) = receive()? else { return Ok(()) };
+    let Some(Order::Work { work, operator }) = receive()? else { return Ok(()) };
+    if let Some(source) = operator {
+        compiler = compiler.with_operator(OperatorFile::new(source)?);
+    }
     let outcome = match *work {
         Work::Sweep(work) => sweep(work, backend.as_mut(), &compiler)?,
         Work::Verify(work) => verify(work, backend.as_mut(), &compiler)?,
@@ -385,7 +394,7 @@ fn ask(key: Key, stop: &AtomicBool) -> io::Result<()> {
 /// What ends the work of a worker before its end.
 #[derive(Debug, thiserror::Error)]
 enum WorkerError {
-    #[error("the device failed before any config could run: {0}")]
+    #[error("nothing could run: {0}")]
     Device(#[from] Failure),
     #[error("the supervisor went away: {0}")]
     Supervisor(#[from] io::Error),

@@ -60,7 +60,7 @@ fn the_sweep_loop_names_no_backend_and_no_kernel_family() {
 
 #[test]
 fn atomics_live_where_workgroups_or_subgroups_meet() {
-    // Between workgroups; then within one; then the report of the comparison.
+    // Between workgroups; then within one; then the reports of the comparison and of the check of an operator.
     let allowed = [
         "/stages/tile_state.glsl",
         "/stages/tile_state_packed.glsl",
@@ -72,6 +72,7 @@ fn atomics_live_where_workgroups_or_subgroups_meet() {
         "/stages/rendezvous_flags.glsl",
         "/stages/back_off.glsl",
         "/compare.comp",
+        "/operator_check.comp",
     ];
     for ending in ["glsl", "comp"] {
         check("kernels/glsl", ending, &["atomic"], |name| {

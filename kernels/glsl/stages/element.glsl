@@ -1,11 +1,18 @@
 // Stage: element. The element type, its vectors, and the memory they stand in.
 // Offers: Element, Vector, LANE(vector, i), the references to input and output memory;
 // element_word(value), element_of_word(word): a 32-bit element as a word, and back;
-// element_words(value), element_of_words(words): any element as two words, the lower first, and back.
+// element_words(value), element_of_words(words): any element as ElementWords, the lower word first, and back;
+// loaded_element(stored), stored_element(value): an element from what stands in memory, a StoredElement, and back;
+// loaded_vector(stored), stored_vector(vector): a vector from what stands in memory, a StoredVector, and back;
+// LOAD_LANE(source, v, i), STORE_LANE(target, v, i, value): one element of vector v in memory;
+// VECTOR_OF(value): a vector of one and the same element.
 //
-// A type is one entry here: its names, its limits, and how its bits are words.
+// A type is one entry here: its names, its limits, and how its bits are words. The type of a user's operator is in
+// element_of_file.glsl.
 
-#if ELEMENT == ELEMENT_U32
+#if ELEMENT >= ELEMENT_STRUCT4
+#include "element_of_file.glsl"
+#elif ELEMENT == ELEMENT_U32
 #define ELEMENT_BYTES 4
 #define Element uint
 #define Vector2 uvec2
@@ -61,6 +68,20 @@
 #define OF_WORDS(words) packDouble2x32(words)
 #endif
 
+#if ELEMENT < ELEMENT_STRUCT4
+
+// What stands in memory is what is worked with.
+#define StoredElement Element
+#define loaded_element(stored) (stored)
+#define stored_element(value) (value)
+#define StoredVector Vector
+#define loaded_vector(stored) (stored)
+#define stored_vector(vector) (vector)
+#define LOAD_LANE(source, v, i) LANE(source.at[v], i)
+#define STORE_LANE(target, v, i, value) LANE(target.at[v], i) = (value)
+#define VECTOR_OF(value) Vector(value)
+#define ElementWords uvec2
+
 #if LANES == 1
 #define Vector Element
 #define LANE(vector, i) (vector)
@@ -99,6 +120,8 @@ Element element_of_words(const uvec2 words) {
 }
 #endif
 
+#endif
+
 // In place, the two are the same memory.
 #if defined(IN_PLACE) && IN_PLACE
 #define UNSHARED
@@ -107,8 +130,41 @@ Element element_of_words(const uvec2 words) {
 #endif
 
 layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES * LANES) UNSHARED readonly buffer InputVectors {
-    Vector at[];
+    StoredVector at[];
 };
 layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES * LANES) UNSHARED writeonly buffer OutputVectors {
-    Vector at[];
+    StoredVector at[];
 };
+
+#if ELEMENT >= ELEMENT_STRUCT4
+layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) UNSHARED readonly buffer InputElements {
+    StoredElement at[];
+};
+layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) UNSHARED writeonly buffer OutputElements {
+    StoredElement at[];
+};
+
+#if LANES == 1
+#define LOAD_LANE(source, v, i) loaded_element(source.at[v])
+#define STORE_LANE(target, v, i, value) target.at[v] = stored_element(value)
+#else
+// Word by word: where an input ends there is no vector. References are not cast, which SwiftShader dies of.
+Element load_lane(const InputVectors source, const uint v, const uint i) {
+    ElementWords words = ElementWords(0u);
+    [[unroll]] for (uint word = 0u; word < ELEMENT_WORDS; ++word) {
+        words[word] = STORED_WORD(source.at[v], i * ELEMENT_WORDS + word);
+    }
+    return element_of_words(words);
+}
+
+void store_lane(const OutputVectors target, const uint v, const uint i, const Element value) {
+    const ElementWords words = element_words(value);
+    [[unroll]] for (uint word = 0u; word < ELEMENT_WORDS; ++word) {
+        STORED_WORD(target.at[v], i * ELEMENT_WORDS + word) = words[word];
+    }
+}
+
+#define LOAD_LANE(source, v, i) load_lane(source, v, i)
+#define STORE_LANE(target, v, i, value) store_lane(target, v, i, value)
+#endif
+#endif

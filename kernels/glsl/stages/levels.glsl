@@ -19,7 +19,7 @@ layout(push_constant) uniform Params {
 #include "tile_order.glsl"
 
 layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) buffer Total {
-    Element value;
+    StoredElement value;
 };
 
 Total total_of(const uint tile) {
@@ -32,7 +32,7 @@ uint take_tile_from_end() {
 
 void store_tile_total(const uint tile, const Element value) {
     Total total = total_of(tile);
-    total.value = value;
+    total.value = stored_element(value);
 }
 
 Element tile_prefix(const uint tile) {
@@ -40,5 +40,5 @@ Element tile_prefix(const uint tile) {
         return identity();
     }
     Total total = total_of(tile - 1u);
-    return total.value;
+    return loaded_element(total.value);
 }

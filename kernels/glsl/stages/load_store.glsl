@@ -43,12 +43,12 @@ uint item_vector(const uint k) {
 // the input ends goes element by element.
 Vector load_vector(const InputVectors source, const uint v, const uint left) {
     if ((v + 1u) * LANES <= left) {
-        return source.at[v];
+        return loaded_vector(source.at[v]);
     }
-    Vector vector = Vector(identity());
+    Vector vector = VECTOR_OF(identity());
     [[unroll]] for (uint i = 0u; i < LANES; ++i) {
         if (v * LANES + i < left) {
-            LANE(vector, i) = LANE(source.at[v], i);
+            LANE(vector, i) = LOAD_LANE(source, v, i);
         }
     }
     return vector;
@@ -56,12 +56,12 @@ Vector load_vector(const InputVectors source, const uint v, const uint left) {
 
 void store_vector(const OutputVectors target, const uint v, const uint left, const Vector vector) {
     if ((v + 1u) * LANES <= left) {
-        target.at[v] = vector;
+        target.at[v] = stored_vector(vector);
         return;
     }
     [[unroll]] for (uint i = 0u; i < LANES; ++i) {
         if (v * LANES + i < left) {
-            LANE(target.at[v], i) = LANE(vector, i);
+            STORE_LANE(target, v, i, LANE(vector, i));
         }
     }
 }
@@ -92,7 +92,7 @@ const uint ROUND_VECTORS = ROUND_ROWS * SUBGROUP_SIZE;
 const uint PAD_PERIOD = max(32 / LANES, BATCH_SIZE);
 const uint EXCHANGE_VECTORS = ROUND_VECTORS + ROUND_VECTORS / PAD_PERIOD;
 
-shared Vector shared_exchange[SUBGROUPS * EXCHANGE_VECTORS];
+shared StoredVector shared_exchange[SUBGROUPS * EXCHANGE_VECTORS];
 
 // Where vector v of a round stands.
 uint exchange_index(const uint v) {
@@ -103,7 +103,7 @@ void load_full_tile(const uint tile, out Vector items[BATCH_SIZE]) {
     InputVectors source = tile_source(tile);
     const uint lane = gl_SubgroupInvocationID;
     const uint first = gl_SubgroupID * (SUBGROUP_SIZE * BATCH_SIZE) + lane;
-    Vector rows[BATCH_SIZE];
+    StoredVector rows[BATCH_SIZE];
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
         rows[k] = source.at[first + k * SUBGROUP_SIZE];
     }
@@ -115,7 +115,7 @@ void load_full_tile(const uint tile, out Vector items[BATCH_SIZE]) {
         [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
             const uint v = lane * BATCH_SIZE + k;
             if (v / ROUND_VECTORS == round) {
-                items[k] = shared_exchange[exchange_index(v - round * ROUND_VECTORS)];
+                items[k] = loaded_vector(shared_exchange[exchange_index(v - round * ROUND_VECTORS)]);
             }
         }
         subgroupBarrier();
@@ -130,7 +130,7 @@ void store_full_tile(const uint tile, const Vector items[BATCH_SIZE]) {
         [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
             const uint v = lane * BATCH_SIZE + k;
             if (v / ROUND_VECTORS == round) {
-                shared_exchange[exchange_index(v - round * ROUND_VECTORS)] = items[k];
+                shared_exchange[exchange_index(v - round * ROUND_VECTORS)] = stored_vector(items[k]);
             }
         }
         subgroupBarrier();
@@ -151,7 +151,7 @@ void load_full_tile(const uint tile, out Vector items[BATCH_SIZE]) {
     InputVectors source = tile_source(tile);
     const uint first = item_vector(0u);
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        items[k] = source.at[first + k * ITEM_STRIDE];
+        items[k] = loaded_vector(source.at[first + k * ITEM_STRIDE]);
     }
 }
 
@@ -159,7 +159,7 @@ void store_full_tile(const uint tile, const Vector items[BATCH_SIZE]) {
     OutputVectors target = tile_target(tile);
     const uint first = item_vector(0u);
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        target.at[first + k * ITEM_STRIDE] = items[k];
+        target.at[first + k * ITEM_STRIDE] = stored_vector(items[k]);
     }
 }
 
@@ -195,5 +195,5 @@ void store_tile(const uint tile, inout Vector items[BATCH_SIZE], const Element p
 // Stores the only element that a reduction writes. Called by one invocation.
 void store_total(const Element total) {
     OutputVectors target = tile_target(0u);
-    LANE(target.at[0], 0) = total;
+    STORE_LANE(target, 0, 0, total);
 }

@@ -16,7 +16,7 @@ void recompute(const uint tile) {
     for (uint row = 0u; row < rows; row += RECOMPUTE_ROWS) {
         [[unroll]] for (uint k = 0u; k < RECOMPUTE_ROWS; ++k) {
             if (row + k < rows) {
-                share = combine(share, vector_total(source.at[(row + k) * WORKGROUP_SIZE + invocation_rank()]));
+                share = combine(share, vector_total(loaded_vector(source.at[(row + k) * WORKGROUP_SIZE + invocation_rank()])));
             }
         }
     }

@@ -10,12 +10,17 @@
 #if MODE == MODE_EXCLUSIVE
 
 Element what_comes_first(const Element prefix) {
+#if OPERATOR == OPERATOR_USER
+    // The initial value is the identity.
+    return prefix;
+#else
     return combine(element_of_words(uvec2(params.initial_low, params.initial_high)), prefix);
+#endif
 }
 
 // What the invocation before this one has, or `first` in the first one.
 Element of_neighbour(const Element own, const Element first) {
-    const Element neighbours = subgroupShuffleUp(own, 1u);
+    const Element neighbours = SHUFFLED_UP(own, 1u);
     return gl_SubgroupInvocationID == 0 ? first : neighbours;
 }
 
@@ -36,7 +41,7 @@ void make_exclusive(inout Vector items[BATCH_SIZE], const Element before) {
     [[unroll]] for (uint k = BATCH_SIZE; k > 0u; --k) {
         Element row_before = before;
         if (k > 1u) {
-            row_before = subgroupShuffle(LANE(items[max(k, 2u) - 2u], LANES - 1), SUBGROUP_SIZE - 1u);
+            row_before = SHUFFLED(LANE(items[max(k, 2u) - 2u], LANES - 1), SUBGROUP_SIZE - 1u);
         }
         make_row_exclusive(items[k - 1u], row_before);
     }

@@ -1,9 +1,16 @@
 // Stage: operator. The associative operator and its subgroup forms; the left operand is always the earlier one.
 // Offers: identity(), combine(a, b), subgroup_reduce(x), subgroup_exclusive_scan(x), subgroup_before(inclusive, x),
-// subgroup_scan_of(x, total).
+// subgroup_scan_of(x, total), SHUFFLED(x, lane), SHUFFLED_UP(x, distance): the x of another invocation.
 //
 // An operator is one entry here: its identity for every type, how it combines, and its subgroup operations. min and max of
 // infinities are infinities; with a NaN among the elements results are undefined, as in GLSL.
+
+#if OPERATOR == OPERATOR_USER
+#include "operator_of_file.glsl"
+#else
+
+#define SHUFFLED(value, lane) subgroupShuffle(value, lane)
+#define SHUFFLED_UP(value, distance) subgroupShuffleUp(value, distance)
 
 #if OPERATOR == OPERATOR_ADD
 #define IDENTITY Element(0)
@@ -71,7 +78,7 @@ Element subgroup_before(const Element inclusive, const Element x) {
     // Nothing is lost, and a difference is cheaper than another shuffle.
     return inclusive - x;
 #else
-    const Element before = subgroupShuffleUp(inclusive, 1u);
+    const Element before = SHUFFLED_UP(inclusive, 1u);
     return gl_SubgroupInvocationID == 0 ? identity() : before;
 #endif
 }
@@ -82,3 +89,5 @@ Element subgroup_scan_of(const Element x, out Element total) {
     total = subgroupShuffle(inclusive, SUBGROUP_SIZE - 1u);
     return subgroup_before(inclusive, x);
 }
+
+#endif

@@ -12,11 +12,20 @@ shared uint shared_next_tile;
 // The totals of the first `count` subgroups in the tile of a round.
 Element combine_totals(const uint round, const uint count) {
     Element total = identity();
+#if OPERATOR == OPERATOR_USER
+    // One by one: lavapipe (Mesa 22.3) makes wrong totals of shuffles here, those of scanbox's own operators too.
+    [[unroll]] for (uint subgroup = 0u; subgroup < SUBGROUPS; ++subgroup) {
+        if (subgroup < count) {
+            total = combine(total, shared_totals[round % TOTAL_SLOTS][subgroup]);
+        }
+    }
+#else
     [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
         const uint subgroup = first + gl_SubgroupInvocationID;
         const bool counts = subgroup < count;
         total = combine(total, subgroup_reduce(counts ? shared_totals[round % TOTAL_SLOTS][subgroup] : identity()));
     }
+#endif
     return total;
 }
 

@@ -11,11 +11,23 @@
 // when the slowest is in round r - 1 at least; it then arrives for round r + 2 at most: r - 1, r, r + 1, r + 2.
 const uint SLOTS = 4u;
 
-// Atomics are for words, so that elements are one or two of them: flags keep the two together.
+// Atomics are for words, so that elements are one, two or four of them: flags keep them together.
 #if ELEMENT_BYTES == 4
 #define SharedElement uint
 #define READ_ELEMENT(variable) element_of_word(READ(variable))
 #define WRITE_ELEMENT(variable, value) WRITE(variable, element_word(value))
+#elif ELEMENT_BYTES == 16
+struct SharedElement {
+    uint words[4];
+};
+#define READ_ELEMENT(variable) \
+    element_of_words( \
+        uvec4(READ(variable.words[0]), READ(variable.words[1]), READ(variable.words[2]), READ(variable.words[3])))
+#define WRITE_ELEMENT(variable, value) \
+    WRITE(variable.words[0], element_words(value).x); \
+    WRITE(variable.words[1], element_words(value).y); \
+    WRITE(variable.words[2], element_words(value).z); \
+    WRITE(variable.words[3], element_words(value).w)
 #else
 struct SharedElement {
     uint low;

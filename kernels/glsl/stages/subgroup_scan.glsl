@@ -9,9 +9,24 @@
 // SUBGROUP_SCAN_SHUFFLE: step by step, each for all rows (Hillis and Steele 1986, by shuffles): the steps of different rows are
 //   under way together. Faster where few subgroups share a unit, so that nothing else hides the wait.
 
+#if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED && OPERATOR == OPERATOR_USER && !OPERATOR_COMMUTATIVE
+
+// The items of an invocation are no run: row after row, each of which is one.
+Element subgroup_total(const Vector items[BATCH_SIZE]) {
+    Element total = subgroup_reduce(vector_total(items[0]));
+    [[unroll]] for (uint k = 1u; k < BATCH_SIZE; ++k) {
+        total = combine(total, subgroup_reduce(vector_total(items[k])));
+    }
+    return total;
+}
+
+#else
+
 Element subgroup_total(const Vector items[BATCH_SIZE]) {
     return subgroup_reduce(thread_total(items));
 }
+
+#endif
 
 #if SUBGROUP_SCAN == SUBGROUP_SCAN_SHUFFLE
 
@@ -26,14 +41,14 @@ void scan_rows(inout Element shares[ROWS], out Element totals[ROWS]) {
     Element inclusive[ROWS] = shares;
     [[unroll]] for (uint distance = 1u; distance < SUBGROUP_SIZE; distance *= 2u) {
         [[unroll]] for (uint k = 0u; k < ROWS; ++k) {
-            const Element earlier = subgroupShuffleUp(inclusive[k], distance);
+            const Element earlier = SHUFFLED_UP(inclusive[k], distance);
             if (gl_SubgroupInvocationID >= distance) {
                 inclusive[k] = combine(earlier, inclusive[k]);
             }
         }
     }
     [[unroll]] for (uint k = 0u; k < ROWS; ++k) {
-        totals[k] = subgroupShuffle(inclusive[k], SUBGROUP_SIZE - 1u);
+        totals[k] = SHUFFLED(inclusive[k], SUBGROUP_SIZE - 1u);
         shares[k] = subgroup_before(inclusive[k], shares[k]);
     }
 }

@@ -1,5 +1,5 @@
 // Tile state: several 32-bit words, 16 bits of the value in each. Bits 31..16 value, 15..2 epoch, 1..0 state. Exact for every
-// value, of 32 or 64 bits; needs no 64-bit atomics.
+// value, of 32 bits to 16 bytes; needs no 64-bit atomics.
 //
 // Whoever sees the same epoch and state in all words sees the parts of one value, because no two values are published with
 // the same epoch and state: relaxed atomics are enough. Until then the state counts as INVALID.
@@ -25,7 +25,7 @@ StateWord no_word() {
 
 void publish_at(const uvec2 address, const uint index, const uint state, const Element value) {
     TileStates states = TileStates(address);
-    const uvec2 words = element_words(value);
+    const ElementWords words = element_words(value);
     [[unroll]] for (uint part = 0u; part < STATE_WORDS; ++part) {
         const uint bits = (words[part / 2u] >> (16u * (part % 2u))) & 0xffffu;
         const uint word = (bits << 16) | (params.epoch << 2) | state;
@@ -54,7 +54,7 @@ uint word_state(const StateWord word) {
 }
 
 Element word_value(const StateWord word) {
-    uvec2 words = uvec2(0u);
+    ElementWords words = ElementWords(0u);
     [[unroll]] for (uint part = 0u; part < STATE_WORDS; ++part) {
         words[part / 2u] |= (word.parts[part] >> 16) << (16u * (part % 2u));
     }

@@ -4,6 +4,7 @@ use scanbox_model::config::VectorWidth;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Problem, Value};
 
+use super::user_operator::operator_defines;
 use super::{GUARD_WORD, define, word};
 use crate::plan::{Binding, Expected, GUARD_WORDS, Pass, Plan, Scratch, Shader, Tickets, Word};
 
@@ -112,7 +113,10 @@ pub fn compare(plan: &Plan, error_bound: f64, device: &DeviceProfile) -> Plan {
     // A copy is compared word by word, as integers are.
     let floats = plan.result != Expected::Copy && plan.problem.element().is_float();
     let element = if floats { plan.problem.element() } else { Element::U32 };
-    helper.passes[0].shader = compare_shader(element, device);
+    helper.passes[0].shader = match compare_operator_shader(&plan.problem, device) {
+        Some(shader) if plan.result != Expected::Copy => shader,
+        _ => compare_shader(element, device),
+    };
     helper
 }
 
@@ -144,6 +148,14 @@ pub fn compare_with_kept(plan: &Plan, device: &DeviceProfile) -> Plan {
     // Word by word, whatever the type is.
     helper.passes[0].shader = compare_shader(Element::U32, device);
     helper
+}
+
+/// The comparison of elements of a user's operator that has a tolerance; others are compared word by word.
+pub(super) fn compare_operator_shader(problem: &Problem, device: &DeviceProfile) -> Option<Shader> {
+    let user = problem.user().filter(|_| problem.rounds())?;
+    let mut shader = compare_shader(problem.element(), device);
+    shader.defines.extend(operator_defines(&user));
+    Some(shader)
 }
 
 fn compare_shader(element: Element, device: &DeviceProfile) -> Shader {

@@ -120,8 +120,7 @@ impl Levels<'_> {
     }
 
     /// The config of a pass whose elements need nothing of each other but a total: subgroup operations on rows, so that nothing
-    /// has to be exchanged through shared memory. Rows are not in the order of the input: for commutative operators, as all
-    /// are. Others would keep the layout of the kernel.
+    /// has to be exchanged through shared memory. Operators that do not commute are combined row by row there.
     fn by_rows(&self) -> Config {
         let kernel = Kernel {
             block_scan: BlockScan::Subgroup,
@@ -156,7 +155,8 @@ impl Levels<'_> {
         let shader = self.shader("scan_tiles.comp", self.config, &self.problem(level));
         let bindings = vec![self.source(level), self.target(level), self.totals(level + 1)];
         let mut pass = self.pass(level, shader, bindings);
-        if level == 0 && self.problem.mode() == Mode::Exclusive {
+        // The identity of a user's operator is in its file.
+        if level == 0 && self.problem.mode() == Mode::Exclusive && self.problem.user().is_none() {
             let identity = self.problem.operator().identity(self.problem.element());
             pass.words.extend(initial_words(Some(identity)));
         }

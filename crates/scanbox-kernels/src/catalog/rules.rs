@@ -134,6 +134,26 @@ fn combination(config: &Config) -> Verdict {
     Ok(())
 }
 
+/// Whether a kernel combines elements in their order only, so that its operator need not be commutative. Every value is named: a
+/// new one has to say.
+fn combines_in_order(kernel: &Kernel) -> bool {
+    let tiles = match (kernel.family, kernel.lookback) {
+        // Each invocation takes every n-th row or total.
+        (Family::Recompute | Family::Persistent, _) => false,
+        (Family::ChainedScan | Family::OneWorkgroup, Lookback::Gather | Lookback::TwoLevel) => false,
+        (
+            Family::ChainedScan | Family::OneWorkgroup,
+            Lookback::Sequential | Lookback::Parallel | Lookback::Chain | Lookback::None,
+        ) => true,
+        (Family::ReduceThenScan | Family::ScanThenPropagate, _) => true,
+    };
+    let within = match kernel.block_scan {
+        BlockScan::Raking | BlockScan::Blelloch | BlockScan::Subgroup => true,
+        BlockScan::KoggeStone | BlockScan::Sklansky | BlockScan::BrentKung | BlockScan::ReduceScan => true,
+    };
+    tiles && within
+}
+
 /// What kernels and devices can compute.
 fn computes(config: &Config, problem: &Problem, device: &DeviceProfile) -> Verdict {
     let (kernel, element) = (&config.kernel, problem.element());
@@ -141,9 +161,26 @@ fn computes(config: &Config, problem: &Problem, device: &DeviceProfile) -> Verdi
         Element::U64 | Element::I64 => !device.int64_elements,
         Element::F64 => !device.float64_elements,
         Element::U32 | Element::I32 | Element::F32 => false,
+        Element::Struct4 | Element::Struct8 | Element::Struct16 => false,
     };
     if missing {
         return reject("element-needs-64-bit", format!("the device has no type {element} in shaders"));
+    }
+    if !problem.commutes() && !combines_in_order(kernel) {
+        let detail = format!(
+            "{problem} by family {family}, lookback {}: it combines totals as they come, and the order of these matters",
+            kernel.lookback,
+            family = kernel.family
+        );
+        return reject("needs-commutative", detail);
+    }
+    let rows = if kernel.load_layout == LoadLayout::Striped { kernel.batch_size } else { 1 };
+    if problem.user().is_some() && kernel.subgroup_scan == SubgroupScan::Shuffle && rows == 1 {
+        let detail = format!(
+            "{problem}: a user's operator has no subgroup operation but shuffles, so that subgroup scan operation is the same \
+             kernel where a tile has one row"
+        );
+        return reject("shuffle-is-operation", detail);
     }
     if problem.mode() == Mode::Reduce {
         let why_not = match kernel.family {

@@ -21,8 +21,8 @@ use super::failed;
 use crate::backend::{Failure, cold_slots};
 
 const WORD_BYTES: u64 = 4;
-/// The widest access of a kernel is one vector of four elements of 8 bytes; buffers end on such a boundary.
-const VECTOR_BYTES: u64 = 32;
+/// The widest access of a kernel is one vector of four elements of 16 bytes; buffers end on such a boundary.
+const VECTOR_BYTES: u64 = 64;
 /// Words that are made and sent at a time: enough to hide what a submission costs, and far below any input that is large.
 const CHUNK: usize = 1 << 22;
 /// Slots of cold buffers begin where a new allocation would: on a boundary of any cache line.
@@ -107,7 +107,7 @@ impl Buffer {
     }
 
     /// The words of a buffer in host memory.
-    fn words(&mut self) -> &mut [u32] {
+    pub fn words(&mut self) -> &mut [u32] {
         let words = (self.bytes / WORD_BYTES) as usize;
         let allocation = self.allocation.as_ref().expect("a buffer has its memory until it is dropped");
         let pointer = allocation.mapped_ptr().expect("the memory was asked for in host memory").cast::<u32>();
@@ -165,8 +165,8 @@ struct Loaded {
     problem: Problem,
     input: Input,
     n: u64,
-    /// The answer so far.
-    reference: Reference,
+    /// The answer so far, where the CPU makes it.
+    reference: Option<Reference>,
 }
 
 /// Room for one chunk of the input and of the reference.
@@ -176,8 +176,11 @@ struct Slot {
     pending: bool,
 }
 
-/// Words of the readback: the report, then an expected element and the one that was there, of two words each.
-const READBACK_WORDS: u64 = REPORT_WORDS + 4;
+/// Words of the largest element.
+pub(super) const ELEMENT_WORDS: u64 = 4;
+
+/// Words of the readback: the report, then an expected element and the one that was there.
+const READBACK_WORDS: u64 = REPORT_WORDS + 2 * ELEMENT_WORDS;
 
 impl Memory {
     pub fn new(gpu: &Arc<Gpu>) -> Result<Self, Failure> {
@@ -198,6 +201,11 @@ impl Memory {
     /// The largest n that is loaded.
     pub fn loaded(&self) -> u64 {
         self.large.as_ref().and_then(|large| large.loaded).map_or(0, |loaded| loaded.n)
+    }
+
+    /// Input and reference.
+    pub fn input_and_reference(&self) -> Option<[&Buffer; 2]> {
+        self.large.as_ref().map(|large| [&large.input, &large.reference])
     }
 
     /// What is loaded, if it is for this problem.
@@ -300,17 +308,8 @@ impl Memory {
     pub fn load(&mut self, problem: &Problem, input: &Input, n: u64, limit: Duration) -> Result<(), Failure> {
         // Chunks may be on their way still, if an earlier load failed.
         self.staging.iter_mut().try_for_each(|slot| slot.wait(limit))?;
-        // A size that overflows is refused like any other that is too large.
-        let bytes = n.saturating_mul(problem.element_bytes());
-        if self.large.as_ref().is_none_or(|large| large.bytes < bytes) {
-            // The old ones go first: both together may not fit.
-            self.cold = None;
-            self.large = None;
-            self.large = Some(Large::new(&self.gpu, bytes)?);
-        }
-        while self.staging.len() < SLOTS {
-            self.staging.push(Slot::new(&self.gpu)?);
-        }
+        self.reserve(problem, n)?;
+        self.reserve_staging()?;
         let Self { large: Some(large), staging, .. } = self else { unreachable!("it was just made") };
         let before = large.loaded;
         large.fill(problem, input, n, staging, limit)?;
@@ -321,6 +320,47 @@ impl Memory {
         Ok(())
     }
 
+    /// Sees to input, output and reference of `n` elements.
+    pub fn reserve(&mut self, problem: &Problem, n: u64) -> Result<(), Failure> {
+        // A size that overflows is refused like any other that is too large.
+        let bytes = n.saturating_mul(problem.element_bytes());
+        if self.large.as_ref().is_none_or(|large| large.bytes < bytes) {
+            // The old ones go first: both together may not fit.
+            self.cold = None;
+            self.large = None;
+            self.large = Some(Large::new(&self.gpu, bytes)?);
+        }
+        Ok(())
+    }
+
+    fn reserve_staging(&mut self) -> Result<(), Failure> {
+        while self.staging.len() < SLOTS {
+            self.staging.push(Slot::new(&self.gpu)?);
+        }
+        Ok(())
+    }
+
+    /// Whether the first `n` elements of an input of a problem are there, with their answer.
+    pub fn holds(&self, problem: &Problem, input: &Input, n: u64) -> bool {
+        let loaded = self.large.as_ref().and_then(|large| large.loaded);
+        loaded.is_some_and(|loaded| (loaded.problem, loaded.input) == (*problem, *input) && n <= loaded.n)
+    }
+
+    /// Input and reference are about to be made on the device: what was there is gone.
+    pub fn forget(&mut self) {
+        self.cold = None;
+        if let Some(large) = &mut self.large {
+            large.loaded = None;
+        }
+    }
+
+    /// Input and reference of `n` elements were made on the device.
+    pub fn made(&mut self, problem: &Problem, input: &Input, n: u64) {
+        if let Some(large) = &mut self.large {
+            large.loaded = Some(Loaded { problem: *problem, input: *input, n, reference: None });
+        }
+    }
+
     /// Sees to the buffers that cold calls on this many bytes of input rotate over. The first pair are the ordinary input and
     /// output; the others begin as copies of them.
     pub fn reserve_cold(&mut self, bytes: u64, limit: Duration) -> Result<(), Failure> {
@@ -329,6 +369,8 @@ impl Memory {
         }
         // The old ones go first: both together may not fit.
         self.cold = None;
+        // An input that was made on the device needed none.
+        self.reserve_staging()?;
         let (Some(large), Some(slot)) = (&self.large, self.staging.first_mut()) else {
             return Err(Failure::new(Status::RuntimeError, "a cold call needs an input, and none is loaded"));
         };
@@ -416,7 +458,10 @@ impl Large {
                     self.loaded = Some(loaded);
                     return Ok(());
                 }
-                (loaded.n, loaded.reference)
+                match loaded.reference {
+                    Some(reference) => (loaded.n, reference),
+                    None => (0, Reference::new(*problem)),
+                }
             }
             _ => (0, Reference::new(*problem)),
         };
@@ -429,7 +474,7 @@ impl Large {
             slot.send(first * problem.element_bytes(), bytes, &self.input, &self.reference)?;
         }
         staging.iter_mut().try_for_each(|slot| slot.wait(limit))?;
-        self.loaded = Some(Loaded { problem: *problem, input: *input, n, reference });
+        self.loaded = Some(Loaded { problem: *problem, input: *input, n, reference: Some(reference) });
         Ok(())
     }
 }

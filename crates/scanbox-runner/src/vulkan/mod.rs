@@ -12,6 +12,7 @@ mod commands;
 mod device;
 mod instance;
 mod memory;
+mod operator;
 mod pipeline;
 mod timestamps;
 mod timing;
@@ -363,6 +364,15 @@ impl Vulkan {
         self.with(|session| session.verify(plan, tamper))
     }
 
+    /// The first words of input and reference, for tests of what the device made.
+    ///
+    /// # Errors
+    /// When nothing is loaded, or the device fails.
+    #[doc(hidden)]
+    pub fn loaded_words(&mut self, words: usize) -> Result<[Vec<u32>; 2], Failure> {
+        self.with(|session| session.loaded_words(words))
+    }
+
     /// The account of epochs and tickets, for tests of their wrap.
     #[doc(hidden)]
     pub fn ledger_mut(&mut self) -> &mut Ledger {
@@ -385,7 +395,10 @@ impl Backend for Vulkan {
     }
 
     fn load(&mut self, problem: &Problem, input: &Input, n: u64) -> Result<(), Failure> {
-        self.with(|session| session.memory.load(problem, input, n, session.limit))
+        self.with(|session| match problem.user() {
+            Some(user) => session.load_by_operator(problem, &user, input, n),
+            None => session.memory.load(problem, input, n, session.limit),
+        })
     }
 
     fn loaded_elements(&self) -> u64 {

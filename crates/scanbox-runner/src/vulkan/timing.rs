@@ -11,7 +11,7 @@ use scanbox_model::record::{Cache, Status};
 use super::call::Call;
 use super::commands::{Access, Commands, Recorder};
 use super::device::Gpu;
-use super::memory::Memory;
+use super::memory::{ELEMENT_WORDS, Memory};
 use super::pipeline::Pipelines;
 use super::timestamps::Timestamps;
 use crate::backend::{Comparison, Error, Failure, Interval, Mismatch};
@@ -233,7 +233,7 @@ impl Session {
         )
     }
 
-    fn helper(&self, plan: &Plan) -> Result<Call, Failure> {
+    pub(super) fn helper(&self, plan: &Plan) -> Result<Call, Failure> {
         Call::prepare(
             [plan],
             plan.scratch,
@@ -258,8 +258,10 @@ impl Session {
         };
         let bytes = u64::from(element.bytes());
         let mut recorder = commands.begin()?;
-        let places =
-            memory.expected_and_output(expected, plan)?.into_iter().zip([REPORT_WORDS, REPORT_WORDS + 2]);
+        let places = memory
+            .expected_and_output(expected, plan)?
+            .into_iter()
+            .zip([REPORT_WORDS, REPORT_WORDS + ELEMENT_WORDS]);
         // Behind the last element only the output has something to say.
         for ((buffer, start), place) in places.skip(usize::from(behind.is_some())) {
             recorder.copy((buffer, start + offset), (memory.readback(), place * WORD_BYTES), bytes);
@@ -267,13 +269,19 @@ impl Session {
         recorder.barrier(Access::TRANSFER, Access::HOST);
         recorder.submit()?;
         commands.wait(*limit)?;
-        let [.., expected_low, expected_high, low, high] = memory.read_back();
-        let bits = |low: u32, high: u32| match bytes {
-            4 => u64::from(low),
-            _ => u64::from(low) | u64::from(high) << 32,
+        let words = memory.read_back();
+        // Of the words of an element those that it has, two in one.
+        let bits = |place: u64| {
+            let word = |at: u64| match at < bytes / WORD_BYTES {
+                true => u64::from(words[(place + at) as usize]),
+                false => 0,
+            };
+            [word(0) | word(1) << 32, word(2) | word(3) << 32]
         };
-        let expected = if behind.is_some() { GUARD_WORD.into() } else { bits(expected_low, expected_high) };
-        Ok(Mismatch { index, element, expected, got: bits(low, high) })
+        let [got, got_rest] = bits(REPORT_WORDS + ELEMENT_WORDS);
+        let [expected, expected_rest] =
+            if behind.is_some() { [GUARD_WORD.into(), 0] } else { bits(REPORT_WORDS) };
+        Ok(Mismatch { index, element, expected, got, expected_rest, got_rest })
     }
 
     /// Sets every word of the scratch memory from byte `offset`.

@@ -17,6 +17,7 @@ pub struct Bench {
     /// Dropped by hand, so that complaints about the end of the session count too.
     device: Option<Vulkan>,
     /// Compiles for it.
+    #[allow(dead_code, reason = "tests of operators have a compiler for each")]
     pub compiler: Compiler,
     _turn: MutexGuard<'static, ()>,
 }
@@ -50,6 +51,7 @@ impl Bench {
     }
 
     /// The device and the compiler.
+    #[allow(dead_code, reason = "tests of operators have a compiler for each")]
     pub fn parts(&mut self) -> (&mut Vulkan, &Compiler) {
         (self.device.as_mut().unwrap(), &self.compiler)
     }

@@ -25,7 +25,7 @@ use scanbox_runner::sweep::{End, Origin, now_utc};
 
 use super::bench_select::{Scratch, Tuned, entrants};
 use super::bench_task::{BenchSettings, BenchTask, News};
-use super::problem::{Elements, ProblemArgs};
+use super::problem::{Elements, ProblemArgs, try_operator};
 use super::sweep::{parse_duration, run_id, stop_on_signals};
 use super::sweep_file::{counts, this_tool};
 use super::{Exit, Format, UsageError, compiler, complain, known_issues};
@@ -141,22 +141,25 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
             "nothing to compare: name configs, or take those of a sweep with --from, or give a --baseline";
         return Err(UsageError(message.to_owned()).into());
     }
-    let problem = args.problem.problem()?;
+    let (problem, operator) = args.problem.problem()?;
     let real = args.input.real(&problem)?;
     if !problem.is_default() && !args.baseline.is_empty() {
         let message =
             format!("--baseline with {problem}: baselines scan u32 by addition, inclusive, out of place");
         return Err(UsageError(message).into());
     }
-    let kernel_hash = compiler(cli)?.kernel_hash();
+    let compiler = compiler(cli)?;
+    let kernel_hash = compiler.kernel_hash();
     let command = WorkerCommand {
         device: args.device.clone(),
         assume: cli.assume.clone(),
         kernels: cli.kernels.clone(),
         cache: cli.cache.clone(),
+        operator: operator.as_ref().map(|file| file.source().clone()),
     };
     let worker = command.start()?;
     let device = worker.profile.clone();
+    try_operator(compiler, operator.as_ref(), &problem, &device)?;
     let tuned =
         args.from.as_ref().map(|path| Tuned::read(path, &problem, &device, args.kernel)).transpose()?;
     let sizes = args.sizes(tuned.as_ref())?;

@@ -1,7 +1,13 @@
 //! The flags that say what is computed.
 
+use std::path::PathBuf;
+
 use clap::Args;
+use scanbox_kernels::catalog;
+use scanbox_kernels::glsl::{CompileError, Compiler};
+use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_model::config::Parameter;
+use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 
 use super::UsageError;
@@ -18,6 +24,11 @@ pub struct ProblemArgs {
     #[arg(long = "type", value_name = "TYPE", default_value = "u32", value_parser = Element::from_word)]
     element: Element,
 
+    /// A GLSL file with an operator of your own and its type, in place of --op and --type (kernels/README.md); an exclusive scan
+    /// begins with its identity
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["op", "element", "init"])]
+    operator: Option<PathBuf>,
+
     /// Which prefixes are written: inclusive, exclusive, or reduce: the total alone
     #[arg(long, value_name = "MODE", default_value = "inclusive", value_parser = Mode::from_word)]
     mode: Mode,
@@ -32,10 +43,27 @@ pub struct ProblemArgs {
 }
 
 impl ProblemArgs {
-    /// The problem, if its parts go together.
-    pub fn problem(&self) -> Result<Problem, UsageError> {
+    /// The flags that ask for the problem again.
+    pub fn flags(&self, problem: &Problem) -> Vec<String> {
+        let mut flags = problem.flags();
+        let place = flags.iter().position(|flag| flag == "--operator");
+        if let (Some(place), Some(path)) = (place, &self.operator) {
+            flags[place + 1] = path.display().to_string();
+        }
+        flags
+    }
+
+    /// The problem, if its parts go together, and the operator that it has from a file.
+    pub fn problem(&self) -> Result<(Problem, Option<OperatorFile>), UsageError> {
         let placement = if self.in_place { Placement::InPlace } else { Placement::OutOfPlace };
-        Problem::new(self.mode, self.element, self.op, self.init.as_deref(), placement).map_err(UsageError)
+        if let Some(path) = &self.operator {
+            let file = OperatorFile::read(path).map_err(|error| UsageError(error.to_string()))?;
+            let problem = Problem::of_user(self.mode, file.operator(), placement).map_err(UsageError)?;
+            return Ok((problem, Some(file)));
+        }
+        let problem = Problem::new(self.mode, self.element, self.op, self.init.as_deref(), placement)
+            .map_err(UsageError)?;
+        Ok((problem, None))
     }
 }
 
@@ -58,5 +86,26 @@ impl Elements {
             return Err(UsageError(message));
         }
         Ok(self == Self::Real)
+    }
+}
+
+/// Compiles the kernels that make and prove the answer to a user's operator, before anything else is done with it: what is wrong
+/// with the file is told once, and not as the failure of every config.
+pub fn try_operator(
+    compiler: Compiler,
+    operator: Option<&OperatorFile>,
+    problem: &Problem,
+    device: &DeviceProfile,
+) -> Result<(), UsageError> {
+    let Some(file) = operator else { return Ok(()) };
+    let compiler = compiler.with_operator(file.clone());
+    let mut outcomes = compiler.compile_all(&catalog::operator_shaders(problem, device)).into_iter();
+    match outcomes.find_map(Result::err) {
+        // Which shader it was first says nothing to the user.
+        Some(CompileError::Shader { log, .. }) => {
+            Err(UsageError(format!("--operator {} does not compile:\n{log}", file.source().path)))
+        }
+        Some(error) => Err(UsageError(format!("--operator {}: {error}", file.source().path))),
+        None => Ok(()),
     }
 }

@@ -123,7 +123,7 @@ struct SizeCounts {
 
 /// Counts the space.
 pub fn run(args: &SpaceArgs) -> anyhow::Result<Exit> {
-    let problem = args.selection.problem.problem()?;
+    let (problem, _) = args.selection.problem.problem()?;
     let space = args.selection.load()?;
     let device = match &args.profile {
         Some(path) => {

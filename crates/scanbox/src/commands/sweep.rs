@@ -22,7 +22,7 @@ use scanbox_runner::measure::Protocol;
 use scanbox_runner::sweep::{Computation, End, Origin, now_utc};
 
 use super::bench_task::BenchSettings;
-use super::problem::Elements;
+use super::problem::{Elements, try_operator};
 use super::space::SpaceSelection;
 use super::sweep_confirm::{CACHES, ROUNDS, confirm, unconfirmed};
 use super::sweep_file::{Key, Resume, SweepFile, counts, point_key, row_key, rows_before};
@@ -133,7 +133,7 @@ impl SweepArgs {
 }
 
 fn sweep_one(device: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
-    let problem = args.selection.problem.problem()?;
+    let (problem, operator) = args.selection.problem.problem()?;
     let real = args.input.real(&problem)?;
     let space = args.selection.load()?;
     let compiler = compiler(cli)?;
@@ -142,6 +142,7 @@ fn sweep_one(device: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> 
         assume: cli.assume.clone(),
         kernels: cli.kernels.clone(),
         cache: cli.cache.clone(),
+        operator: operator.as_ref().map(|file| file.source().clone()),
     };
     let worker = command.start()?;
     let device = worker.profile.clone();
@@ -157,6 +158,7 @@ fn sweep_one(device: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> 
     }
     let resume = Resume { accept_device: args.accept_device, retry_failed: args.retry_failed };
     let kernel_hash = compiler.kernel_hash();
+    try_operator(compiler, operator.as_ref(), &problem, &device)?;
     let mut file =
         SweepFile::open(&path, &device, &space, &enumeration, &kernel_hash, &problem, real, resume)?;
     let points = file.points_to_do(&enumeration);

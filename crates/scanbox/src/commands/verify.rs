@@ -10,7 +10,7 @@ use scanbox_model::config::Config;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::filter::Filter;
 use scanbox_model::known_issues::{DeviceIssues, Expectation, Issue};
-use scanbox_model::problem::{Problem, Value};
+use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_model::sizes::Sizes;
 use scanbox_runner::cases::{Circumstance, LeftOut, Pattern, Request, Selection};
@@ -18,10 +18,10 @@ use scanbox_runner::sweep::End;
 use scanbox_runner::verify::{FailedCase, Tally, Verdict};
 use serde::Serialize;
 
-use super::problem::ProblemArgs;
+use super::problem::{ProblemArgs, try_operator};
 use super::sweep::{parse_duration, stop_on_signals};
 use super::verify_task::{Results, VerifyTask};
-use super::{Exit, Format, UsageError, complain, known_issues, load_space};
+use super::{Exit, Format, UsageError, compiler, complain, known_issues, load_space};
 use crate::cli::Cli;
 use crate::process::WorkerCommand;
 use crate::supervise::{Supervised, Supervision};
@@ -67,7 +67,7 @@ pub struct VerifyArgs {
     #[command(flatten)]
     problem: ProblemArgs,
 
-    /// These inputs, of random, real, ones, ramp, maximum, spike [default: all, real for sums of floats alone]
+    /// These inputs, of random, real, ones, ramp, maximum, spike [default: all, real for sums of floats alone; of --operator random, spike]
     #[arg(long, value_name = "INPUTS", value_delimiter = ',')]
     inputs: Vec<Pattern>,
 
@@ -129,15 +129,17 @@ struct Failure {
 
 /// Verifies.
 pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
+    let (problem, operator) = args.problem.problem()?;
     let command = WorkerCommand {
         device: args.device.clone(),
         assume: cli.assume.clone(),
         kernels: cli.kernels.clone(),
         cache: cli.cache.clone(),
+        operator: operator.as_ref().map(|file| file.source().clone()),
     };
-    let problem = args.problem.problem()?;
     let worker = command.start()?;
     let device = worker.profile.clone();
+    try_operator(compiler(cli)?, operator.as_ref(), &problem, &device)?;
     let issues = known_issues::of(&device)?;
     let configs = args.configs(&device)?;
     let selection = Selection::new(&configs, &device, &args.request(problem), |config| {
@@ -305,8 +307,7 @@ impl Failure {
 }
 
 /// An element as a number; as text where JSON has no such number.
-fn json(value: Value) -> serde_json::Value {
-    let text = value.to_string();
+fn json(text: String) -> serde_json::Value {
     serde_json::from_str(&text).unwrap_or_else(|_| text.into())
 }
 
@@ -320,7 +321,7 @@ fn repeat(verdict: &Verdict, n: u64, problem: &Problem, args: &VerifyArgs, cli: 
         words.extend(["--assume".to_owned(), guarantee.to_string()]);
     }
     words.extend(["--device".to_owned(), args.device.clone(), verdict.config.clone()]);
-    words.extend(problem.flags());
+    words.extend(args.problem.flags(problem));
     let input = Pattern::of(&verdict.input).to_string();
     words.extend(["--sizes".to_owned(), n.to_string(), "--inputs".to_owned(), input]);
     words.extend(["--seed".to_owned(), args.seed.to_string()]);

@@ -77,7 +77,7 @@ pub fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
             cells.extend([
                 problem.mode().to_string(),
                 problem.element().to_string(),
-                problem.operator().to_string(),
+                problem.operator_name().to_string(),
             ]);
             let shared = across.and_then(|(across, position)| {
                 let points = &across.shared.points;

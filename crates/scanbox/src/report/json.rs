@@ -66,6 +66,9 @@ struct Scanned {
     mode: String,
     element: String,
     op: String,
+    /// Of a user's operator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operator_hash: Option<String>,
     /// Of an exclusive scan.
     init: Option<String>,
     placement: String,
@@ -719,7 +722,8 @@ fn scanned(problem: Problem) -> Scanned {
     Scanned {
         mode: problem.mode().to_string(),
         element: problem.element().to_string(),
-        op: problem.operator().to_string(),
+        op: problem.operator_name().to_string(),
+        operator_hash: problem.user().map(|user| user.hash_text()),
         init: problem.init().map(|init| init.to_string()),
         placement: problem.placement().to_string(),
     }

@@ -1,0 +1,140 @@
+//! Kernels that only users' operators need: what makes their input and their answer on the device, and proves the answer. The CPU
+//! knows no operator but scanbox's own.
+
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::{Operator, Problem};
+use scanbox_model::user_operator::UserOperator;
+
+use super::{define, word};
+use crate::input::{Input, InputKind};
+use crate::operator_file::hash_word;
+use crate::plan::{Binding, Expected, Pass, Plan, Scratch, Shader, Tickets, Word};
+
+const WORKGROUP_SIZE: u32 = 256;
+
+/// Chunks that the answer is made in at most: as many invocations as a device has work for. The last step but one goes through
+/// all of them one by one, the others through the elements of one; none of them makes 65,535 rounds, where lavapipe ends loops.
+const MOST_CHUNKS: u64 = 1 << 14;
+const FEWEST_CHUNK_ELEMENTS: u64 = 64;
+
+/// No element: all of the input is drawn.
+const NOWHERE: u32 = u32::MAX;
+
+/// What [`operator_load`] finds out, by the bit in the first word of the report (`operator_check.comp`), and what it means
+/// where it is not so. The first one that fails explains the others.
+pub const OPERATOR_CHECKS: [(u32, &str); 4] = [
+    (4, "identity() is none: combine(identity(), x) and combine(x, identity()) have to be x, and are not at"),
+    (
+        2,
+        "combine is not associative: combine(combine(a, b), c) and combine(a, combine(b, c)) have to be the same, and are not at",
+    ),
+    (
+        8,
+        "combine is not commutative, as the file says it is: combine(a, b) and combine(b, a) are not the same at",
+    ),
+    (1, "the scan on the device is not that of the elements one by one: combine has no definite result at"),
+];
+
+/// What a shader has to be compiled with that includes a user's file.
+pub(super) fn operator_defines(user: &UserOperator) -> [(&'static str, u32); 2] {
+    [("OPERATOR_HASH", hash_word(user)), ("OPERATOR_COMMUTATIVE", u32::from(user.commutative))]
+}
+
+/// A shader of one element per invocation that includes the file of a problem's operator.
+pub(super) fn operator_shader(
+    root: &'static str,
+    problem: &Problem,
+    user: &UserOperator,
+    device: &DeviceProfile,
+) -> Shader {
+    let workgroup_size = WORKGROUP_SIZE.min(device.max_workgroup_size);
+    let [hash, commutative] = operator_defines(user);
+    Shader {
+        root,
+        defines: vec![
+            ("WORKGROUP_SIZE", workgroup_size),
+            ("SUBGROUP_SIZE", device.subgroup_size),
+            ("BATCH_SIZE", 1),
+            ("LANES", 1),
+            ("INT64", u32::from(device.int64_atomics)),
+            ("MODE", define(problem.mode())),
+            ("ELEMENT", define(problem.element())),
+            ("OPERATOR", define(Operator::User)),
+            hash,
+            commutative,
+        ],
+        workgroup_size,
+        subgroup_size: device.subgroup_size,
+    }
+}
+
+/// The shaders that a session about this problem needs beside [`super::helper_shaders`]: none for scanbox's own operators.
+#[must_use]
+pub fn operator_shaders(problem: &Problem, device: &DeviceProfile) -> Vec<Shader> {
+    let Some(user) = problem.user() else { return Vec::new() };
+    let input = Input { kind: InputKind::Random, seed: 0 };
+    let plan = operator_load(problem, &user, &input, 1, device);
+    let mut shaders: Vec<Shader> = plan.passes.into_iter().map(|pass| pass.shader).collect();
+    shaders.extend(super::copy_and_check::compare_operator_shader(problem, device));
+    shaders
+}
+
+/// The plan that makes the first `n` elements of an input of a user's operator, and their answer, and proves it: the report says
+/// what failed ([`OPERATOR_CHECKS`]), and at which element. The totals of chunks stand in the output meanwhile.
+#[must_use]
+pub fn operator_load(
+    problem: &Problem,
+    user: &UserOperator,
+    input: &Input,
+    n: u64,
+    device: &DeviceProfile,
+) -> Plan {
+    let shader = |root, more: &[(&'static str, u32)]| {
+        let mut shader = operator_shader(root, problem, user, device);
+        shader.defines.extend_from_slice(more);
+        shader
+    };
+    let pass = |shader: Shader, bindings: &[Binding], words: Vec<Word>, invocations: u64| Pass {
+        workgroups: invocations.div_ceil(shader.workgroup_size.into()),
+        tickets: Tickets::None,
+        co_resident: false,
+        shader,
+        bindings: bindings.to_vec(),
+        words,
+    };
+    let spike_at = match input.kind {
+        InputKind::Spike { at } => u32::try_from(at).unwrap_or(NOWHERE),
+        _ => NOWHERE,
+    };
+    let drawn = [input.seed as u32, (input.seed >> 32) as u32, spike_at].map(Word::Value);
+    let chunk_elements = n.div_ceil(MOST_CHUNKS).max(FEWEST_CHUNK_ELEMENTS);
+    let chunks = n.div_ceil(chunk_elements);
+    let step = |step: u32, invocations: u64| {
+        let bindings = [Binding::Input, Binding::Reference, Binding::Output];
+        let shader = shader("operator_reference.comp", &[("REFERENCE_STEP", step)]);
+        pass(shader, &bindings, vec![word(n), word(chunk_elements)], invocations)
+    };
+    let check = shader("operator_check.comp", &[]);
+    let tolerance = Word::Value(user.tolerance.share().to_bits());
+    Plan {
+        label: format!("operator {}", user.name),
+        problem: *problem,
+        n,
+        bytes_moved: 0,
+        result: Expected::Scan,
+        error_bound: 0.0,
+        scratch: Scratch::NONE,
+        passes: vec![
+            pass(
+                shader("operator_input.comp", &[]),
+                &[Binding::Input],
+                [word(n)].into_iter().chain(drawn).collect(),
+                n,
+            ),
+            step(0, chunks),
+            step(1, 1),
+            step(2, chunks),
+            pass(check, &[Binding::Input, Binding::Reference, Binding::Report], vec![word(n), tolerance], n),
+        ],
+    }
+}

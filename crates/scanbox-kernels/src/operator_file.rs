@@ -1,0 +1,437 @@
+//! Files of users' operators: what one says of itself, and the GLSL that follows from its fields.
+//!
+//! A file has a line `#pragma scanbox operator(commutative = no, exact = yes)`, a `struct Element` of 4, 8 or 16 bytes, and the
+//! functions `identity`, `combine` and, unless random words will do, `draw` (kernels/README.md, "Your own operator").
+//! Everything else is the GLSL compiler's to say.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use scanbox_model::problem::Element;
+use scanbox_model::user_operator::{OperatorName, Tolerance, UserOperator};
+use serde::{Deserialize, Serialize};
+
+/// The largest file that is read, in bytes.
+const MOST_BYTES: u64 = 64 << 10;
+
+/// Types of fields: name, type of a component, components.
+const TYPES: [(&str, Component, usize); 12] = [
+    ("uint", Component::Uint, 1),
+    ("uvec2", Component::Uint, 2),
+    ("uvec3", Component::Uint, 3),
+    ("uvec4", Component::Uint, 4),
+    ("int", Component::Int, 1),
+    ("ivec2", Component::Int, 2),
+    ("ivec3", Component::Int, 3),
+    ("ivec4", Component::Int, 4),
+    ("float", Component::Float, 1),
+    ("vec2", Component::Float, 2),
+    ("vec3", Component::Float, 3),
+    ("vec4", Component::Float, 4),
+];
+
+/// Why a text is no operator, or a file cannot be read: the file, the line where there is one, and what is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {reason}")]
+pub struct OperatorError {
+    place: String,
+    reason: String,
+}
+
+/// A user's file as it crosses processes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperatorSource {
+    /// Where it was read from, for messages.
+    pub path: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// An operator with its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperatorFile {
+    source: OperatorSource,
+    operator: UserOperator,
+    glue: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Component {
+    Uint,
+    Int,
+    Float,
+}
+
+struct Field {
+    name: String,
+    type_name: &'static str,
+    component: Component,
+    components: usize,
+}
+
+/// A word or a sign of a text without comments, and the line it stands on, from 1.
+#[derive(Clone, Copy)]
+struct Token<'a> {
+    text: &'a str,
+    line: usize,
+}
+
+impl OperatorFile {
+    /// Reads an operator from its file.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is none of an operator.
+    pub fn read(path: &Path) -> Result<Self, OperatorError> {
+        let place = path.display().to_string();
+        let failed = |reason: String| OperatorError { place: place.clone(), reason };
+        let bytes = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
+        if bytes > MOST_BYTES {
+            return Err(failed(format!("{bytes} bytes, where an operator has {MOST_BYTES} at most")));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+        Self::new(OperatorSource { path: place.clone(), text })
+    }
+
+    /// An operator from the text of its file. Its name is the stem of the path.
+    ///
+    /// # Errors
+    /// What is wrong with the file, by line where it is about one.
+    pub fn new(source: OperatorSource) -> Result<Self, OperatorError> {
+        let failed = |line: Option<usize>, reason: String| {
+            let line = line.map_or_else(String::new, |line| format!(":{line}"));
+            OperatorError { place: format!("{}{line}", source.path), reason }
+        };
+        let stem = Path::new(&source.path).file_stem().unwrap_or_default().to_string_lossy();
+        let name: OperatorName = stem.parse().map_err(|reason| {
+            failed(None, format!("the name of the file is that of the operator, and {reason}"))
+        })?;
+        let plain = without_comments(&source.text);
+        let tokens = tokens(&plain);
+        let facts = Facts::read(&plain).map_err(|(line, reason)| failed(line, reason))?;
+        let fields = fields(&tokens).map_err(|(line, reason)| failed(line, reason))?;
+        let element = element_of(&fields).map_err(|reason| failed(None, reason))?;
+        let floats = fields.iter().any(|field| field.component == Component::Float);
+        if facts.tolerance != Tolerance::EXACT && !floats {
+            let reason = "a tolerance is for fields that are floats, and there is none: write `exact = yes`";
+            return Err(failed(None, reason.to_owned()));
+        }
+        for function in ["identity", "combine"] {
+            if !defines(&tokens, function) {
+                let reason = format!(
+                    "there is no function `Element {function}(...)`; an operator has identity and combine"
+                );
+                return Err(failed(None, reason));
+            }
+        }
+        let draws = defines(&tokens, "draw");
+        if !draws && floats {
+            let reason = "there is no function `Element draw(const uvec2 random, const uint index)`, which makes elements for \
+                          tests and times: random words will not do for floats";
+            return Err(failed(None, reason.to_owned()));
+        }
+        let hash = blake3::hash(source.text.as_bytes());
+        let hash = u64::from_be_bytes(*hash.as_bytes().first_chunk().expect("a hash has 32 bytes"));
+        let operator = UserOperator::new(name, hash, element, (facts.commutative, facts.tolerance))
+            .map_err(|reason| failed(None, reason))?;
+        let glue = glue(&fields, draws, hash_word(&operator));
+        Ok(Self { source, operator, glue })
+    }
+
+    /// What is known of it without the file.
+    #[must_use]
+    pub fn operator(&self) -> UserOperator {
+        self.operator
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn source(&self) -> &OperatorSource {
+        &self.source
+    }
+
+    /// The GLSL around its text (`stages/operator_file.glsl`).
+    pub(crate) fn glue(&self) -> &str {
+        &self.glue
+    }
+}
+
+/// The part of the hash that shaders are compiled with: they include the file of this hash or none.
+pub(crate) fn hash_word(operator: &UserOperator) -> u32 {
+    // The preprocessor computes with signed words.
+    operator.hash as u32 >> 1
+}
+
+/// The text with blanks in place of comments; lines stay where they are.
+fn without_comments(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("//").into_iter().chain(rest.find("/*")).min() {
+        plain.push_str(&rest[..at]);
+        let comment = &rest[at..];
+        let length = if comment.starts_with("//") {
+            comment.find('\n').unwrap_or(comment.len())
+        } else {
+            comment[2..].find("*/").map_or(comment.len(), |end| end + 4)
+        };
+        plain.push(' ');
+        plain.extend(comment[..length].chars().filter(|character| *character == '\n'));
+        rest = &comment[length..];
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// Words and signs of a text, without lines for the preprocessor.
+fn tokens(plain: &str) -> Vec<Token<'_>> {
+    let mut tokens = Vec::new();
+    for (at, text) in plain.lines().enumerate() {
+        let mut rest = text.trim_start();
+        if rest.starts_with('#') {
+            continue;
+        }
+        while let Some(first) = rest.chars().next() {
+            let word = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+            let length = if word == 0 { first.len_utf8() } else { word };
+            tokens.push(Token { text: &rest[..length], line: at + 1 });
+            rest = rest[length..].trim_start();
+        }
+    }
+    tokens
+}
+
+/// Whether there is a function of this name that returns an element.
+fn defines(tokens: &[Token<'_>], function: &str) -> bool {
+    tokens.windows(3).any(|three| {
+        let [result, name, sign] = three else { return false };
+        (result.text, name.text, sign.text) == ("Element", function, "(")
+    })
+}
+
+/// What the pragma says.
+struct Facts {
+    commutative: bool,
+    tolerance: Tolerance,
+}
+
+/// What is wrong, and the line it is about.
+type Wrong = (Option<usize>, String);
+
+const EXAMPLE: &str = "for example `#pragma scanbox operator(commutative = no, exact = yes)`";
+
+impl Facts {
+    fn read(plain: &str) -> Result<Self, Wrong> {
+        let mut pragmas = plain.lines().enumerate().filter_map(|(at, line)| {
+            let line = line.trim().strip_prefix('#')?.trim_start().strip_prefix("pragma")?.trim();
+            Some((at + 1, line.strip_prefix("scanbox")?.trim()))
+        });
+        let Some((line, text)) = pragmas.next() else {
+            return Err((None, format!("there is no line that says what the operator is, {EXAMPLE}")));
+        };
+        if let Some((other, _)) = pragmas.next() {
+            return Err((Some(other), format!("a second `#pragma scanbox`; the first is in line {line}")));
+        }
+        let wrong = |reason: String| (Some(line), reason);
+        let list = text
+            .strip_prefix("operator")
+            .and_then(|rest| rest.trim().strip_prefix('(')?.strip_suffix(')'))
+            .ok_or_else(|| wrong(format!("`#pragma scanbox {text}` is no operator; {EXAMPLE}")))?;
+        let (mut commutative, mut exact, mut tolerance) = (None, None, None);
+        for fact in list.split(',') {
+            let (key, value) = fact
+                .split_once('=')
+                .map(|(key, value)| (key.trim(), value.trim()))
+                .ok_or_else(|| wrong(format!("`{}` is no fact with a value; {EXAMPLE}", fact.trim())))?;
+            let yes_or_no = || match value {
+                "yes" => Ok(true),
+                "no" => Ok(false),
+                _ => Err(wrong(format!("`{key} = {value}`: it is yes or no"))),
+            };
+            let twice = match key {
+                "commutative" => commutative.replace(yes_or_no()?).is_some(),
+                "exact" => exact.replace(yes_or_no()?).is_some(),
+                "tolerance" => {
+                    let share = value.parse().ok().and_then(Tolerance::new).ok_or_else(|| {
+                        wrong(format!("`tolerance = {value}`: it is a number above 0 and below 1"))
+                    })?;
+                    tolerance.replace(share).is_some()
+                }
+                _ => {
+                    let reason = format!("`{key}` is no fact: there are commutative, exact and tolerance");
+                    return Err(wrong(reason));
+                }
+            };
+            if twice {
+                return Err(wrong(format!("`{key}` is there twice")));
+            }
+        }
+        let Some(commutative) = commutative else {
+            return Err(wrong(
+                "it does not say whether the order of two elements matters: `commutative = no` or `yes`"
+                    .to_owned(),
+            ));
+        };
+        let tolerance = match (exact, tolerance) {
+            (Some(true), None) => Tolerance::EXACT,
+            (None | Some(false), Some(tolerance)) => tolerance,
+            (Some(true), Some(_)) => {
+                return Err(wrong("`exact = yes` and a tolerance: it is one of them".to_owned()));
+            }
+            (_, None) => {
+                return Err(wrong(
+                    "it does not say what counts as right: `exact = yes`, or `tolerance = 1e-5` for floats"
+                        .to_owned(),
+                ));
+            }
+        };
+        Ok(Self { commutative, tolerance })
+    }
+}
+
+/// The fields of `struct Element`.
+fn fields(tokens: &[Token<'_>]) -> Result<Vec<Field>, Wrong> {
+    let start = tokens
+        .windows(3)
+        .position(|three| three.iter().map(|token| token.text).eq(["struct", "Element", "{"]))
+        .ok_or_else(|| (None, "there is no `struct Element { ... };`".to_owned()))?;
+    let line = tokens[start].line;
+    let mut rest = tokens[start + 3..].iter();
+    let mut fields: Vec<Field> = Vec::new();
+    loop {
+        let unfinished = || (Some(line), "`struct Element` has no end".to_owned());
+        let token = rest.next().ok_or_else(unfinished)?;
+        if token.text == "}" {
+            return Ok(fields);
+        }
+        let &(type_name, component, components) =
+            TYPES.iter().find(|(name, ..)| *name == token.text).ok_or_else(|| {
+                let names: Vec<_> = TYPES.iter().map(|(name, ..)| *name).collect();
+                let reason =
+                    format!("`{}` is no type of a field: there are {}", token.text, names.join(", "));
+                (Some(token.line), reason)
+            })?;
+        loop {
+            let name = rest.next().ok_or_else(unfinished)?;
+            let sign = rest.next().ok_or_else(unfinished)?;
+            if !name.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                || !matches!(sign.text, "," | ";")
+            {
+                let reason = format!(
+                    "`{} {}{}`: a field is a type and a name, without brackets",
+                    type_name, name.text, sign.text
+                );
+                return Err((Some(name.line), reason));
+            }
+            fields.push(Field { name: name.text.to_owned(), type_name, component, components });
+            if sign.text == ";" {
+                break;
+            }
+        }
+    }
+}
+
+/// The type by its size.
+fn element_of(fields: &[Field]) -> Result<Element, String> {
+    let words: usize = fields.iter().map(|field| field.components).sum();
+    match words {
+        1 => Ok(Element::Struct4),
+        2 => Ok(Element::Struct8),
+        4 => Ok(Element::Struct16),
+        0 => Err("`struct Element` has no fields".to_owned()),
+        _ => Err(format!(
+            "`struct Element` has {} bytes, and memory is read 4, 8 or 16 at a time{}",
+            4 * words,
+            if words == 3 { ": add a field of 4 bytes" } else { "" }
+        )),
+    }
+}
+
+/// What follows from the fields, around the text of the file.
+fn glue(fields: &[Field], draws: bool, hash_word: u32) -> String {
+    let mut words = Vec::new();
+    let mut arguments = Vec::new();
+    let mut errors = Vec::new();
+    for Field { name, type_name, component, components } in fields {
+        let mut parts = Vec::new();
+        for at in 0..*components {
+            let part = if *components == 1 { name.clone() } else { format!("{name}.{}", &"xyzw"[at..=at]) };
+            let word = format!("words.{}", &"xyzw"[words.len()..=words.len()]);
+            let (to_word, of_word, error) = match component {
+                Component::Uint => ("", "", "word_error"),
+                Component::Int => ("uint", "int", "int_error"),
+                Component::Float => ("floatBitsToUint", "uintBitsToFloat", "float_error"),
+            };
+            words.push(format!("{to_word}(value.{part})"));
+            parts.push(format!("{of_word}({word})"));
+            errors.push(format!("{error}(expected.{part}, got.{part})"));
+        }
+        arguments.push(format!("{type_name}({})", parts.join(", ")));
+    }
+    if words.len() == 1 {
+        words.push("0u".to_owned());
+    }
+    let error = errors.into_iter().reduce(|all, one| format!("max({all}, {one})")).unwrap_or_default();
+    let mut text = format!(
+        "// Made from the fields of the file.\n\
+         #if OPERATOR_HASH != {hash_word}\n\
+         #error \"the shader is for another version of the operator's file\"\n\
+         #endif\n\
+         #include \"{TEXT_NAME}\"\n"
+    );
+    let functions = format!(
+        "
+ElementWords element_words(const Element value) {{
+    return ElementWords({words});
+}}
+
+Element element_of_words(const ElementWords words) {{
+    return Element({arguments});
+}}
+
+#define NO_SHARE uintBitsToFloat(0x7f800000u)
+
+float float_error(const float expected, const float got) {{
+    if (floatBitsToUint(expected) == floatBitsToUint(got)) {{
+        return 0.0;
+    }}
+    const float error = abs(got - expected) / max(abs(expected), 1.0);
+    // A NaN is not right.
+    return error <= 3.0e38 ? error : NO_SHARE;
+}}
+
+float word_error(const uint expected, const uint got) {{
+    return expected == got ? 0.0 : NO_SHARE;
+}}
+
+float int_error(const int expected, const int got) {{
+    return expected == got ? 0.0 : NO_SHARE;
+}}
+
+float element_error(const Element expected, const Element got) {{
+    return {error};
+}}
+",
+        words = words.join(", "),
+        arguments = arguments.join(", "),
+    );
+    text.push_str(&functions);
+    if !draws {
+        let constructed = if fields.iter().map(|field| field.components).sum::<usize>() == 4 {
+            "uvec4(random, random.y * 0x9e3779b9u + index, random.x ^ (index * 0x85ebca6bu))"
+        } else {
+            "random"
+        };
+        let _ = write!(
+            text,
+            "
+// The file draws no elements: any words will do.
+Element draw(const uvec2 random, const uint index) {{
+    return element_of_words({constructed});
+}}
+"
+        );
+    }
+    text
+}
+
+/// The file's own text, as [`glue`] includes it.
+pub(crate) const TEXT_NAME: &str = "operator_text.glsl";

@@ -1,0 +1,101 @@
+//! One element of a problem.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Element;
+
+/// One element: a type and the bits of a value of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Value {
+    /// Its type.
+    pub element: Element,
+    /// Its bits; the upper half of a 32-bit one is zero.
+    pub bits: u64,
+}
+
+impl Value {
+    /// An unsigned 32-bit integer.
+    #[must_use]
+    pub fn from_u32(value: u32) -> Self {
+        Self { element: Element::U32, bits: value.into() }
+    }
+
+    /// A signed 32-bit integer.
+    #[must_use]
+    pub fn from_i32(value: i32) -> Self {
+        Self { element: Element::I32, bits: (value as u32).into() }
+    }
+
+    /// A 32-bit float.
+    #[must_use]
+    pub fn from_f32(value: f32) -> Self {
+        Self { element: Element::F32, bits: value.to_bits().into() }
+    }
+
+    /// An unsigned 64-bit integer.
+    #[must_use]
+    pub fn from_u64(value: u64) -> Self {
+        Self { element: Element::U64, bits: value }
+    }
+
+    /// A signed 64-bit integer.
+    #[must_use]
+    pub fn from_i64(value: i64) -> Self {
+        Self { element: Element::I64, bits: value as u64 }
+    }
+
+    /// A 64-bit float.
+    #[must_use]
+    pub fn from_f64(value: f64) -> Self {
+        Self { element: Element::F64, bits: value.to_bits() }
+    }
+
+    /// Reads a value of a type.
+    ///
+    /// # Errors
+    /// When the text is no number, or none that the type has; infinities are not taken.
+    pub fn parse(element: Element, text: &str) -> Result<Self, String> {
+        let value = match element {
+            Element::U32 => text.parse().ok().map(Self::from_u32),
+            Element::I32 => text.parse().ok().map(Self::from_i32),
+            Element::F32 => text.parse().ok().filter(|value: &f32| value.is_finite()).map(Self::from_f32),
+            Element::U64 => text.parse().ok().map(Self::from_u64),
+            Element::I64 => text.parse().ok().map(Self::from_i64),
+            Element::F64 => text.parse().ok().filter(|value: &f64| value.is_finite()).map(Self::from_f64),
+            // A structure has more than one value.
+            Element::Struct4 | Element::Struct8 | Element::Struct16 => None,
+        };
+        value.ok_or_else(|| {
+            format!("`{}` is no value of type {element}", text.chars().take(40).collect::<String>())
+        })
+    }
+
+    /// The value of a float; `None` for an integer.
+    #[must_use]
+    pub fn float(self) -> Option<f64> {
+        match self.element {
+            Element::F32 => Some(f32::from_bits(self.bits as u32).into()),
+            Element::F64 => Some(f64::from_bits(self.bits)),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.element {
+            Element::U32 => write!(f, "{}", self.bits as u32),
+            Element::I32 => write!(f, "{}", self.bits as u32 as i32),
+            Element::F32 => write!(f, "{}", f32::from_bits(self.bits as u32)),
+            Element::U64 => write!(f, "{}", self.bits),
+            Element::I64 => write!(f, "{}", self.bits as i64),
+            Element::F64 => write!(f, "{}", f64::from_bits(self.bits)),
+            Element::Struct4 => write!(f, "{{{:#010x}}}", self.bits as u32),
+            Element::Struct8 | Element::Struct16 => {
+                write!(f, "{{{:#010x}, {:#010x}}}", self.bits as u32, (self.bits >> 32) as u32)
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Operators that users bring: what is known of one without its file.
+//!
+//! Rows and metadata have name, hash and facts of an operator, so that everything that reads them does without the file.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Parameter;
+use crate::problem::{Element, Operator};
+
+/// The most characters of an operator's name.
+const MOST_CHARACTERS: usize = 32;
+
+/// The name of an operator, as it stands in the `op` column: one of scanbox's own, or the stem of a user's file. Lower-case
+/// letters, digits and dashes, 32 at most, the first a letter.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct OperatorName {
+    /// Filled up with zeros.
+    characters: [u8; MOST_CHARACTERS],
+}
+
+impl OperatorName {
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        let length = self.characters.iter().position(|character| *character == 0).unwrap_or(MOST_CHARACTERS);
+        std::str::from_utf8(&self.characters[..length]).expect("names are ASCII")
+    }
+
+    /// The operator of scanbox's own that has this name.
+    #[must_use]
+    pub fn built_in(&self) -> Option<Operator> {
+        Operator::from_word(self.as_str()).ok().filter(|operator| *operator != Operator::User)
+    }
+}
+
+impl From<Operator> for OperatorName {
+    fn from(operator: Operator) -> Self {
+        operator.word().parse().expect("words of operators are names")
+    }
+}
+
+impl FromStr for OperatorName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let begins = text.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
+        if !begins || text.len() > MOST_CHARACTERS || !text.bytes().all(legal) {
+            return Err(format!(
+                "`{}` is no name of an operator: lower-case letters, digits and dashes, {MOST_CHARACTERS} at most, a letter \
+                 first",
+                text.chars().take(40).collect::<String>()
+            ));
+        }
+        let mut characters = [0; MOST_CHARACTERS];
+        characters[..text.len()].copy_from_slice(text.as_bytes());
+        Ok(Self { characters })
+    }
+}
+
+impl TryFrom<String> for OperatorName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<OperatorName> for String {
+    fn from(name: OperatorName) -> Self {
+        name.as_str().to_owned()
+    }
+}
+
+impl fmt::Display for OperatorName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for OperatorName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+/// How far a field of an element may be off, as a share of its magnitude or of 1, whichever is more; none: not at all.
+/// Not negative and finite.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Tolerance {
+    /// The bits of a 32-bit float that is not negative, which are in the order of such.
+    bits: u32,
+}
+
+impl Tolerance {
+    /// Every bit counts.
+    pub const EXACT: Self = Self { bits: 0 };
+
+    /// A tolerance; `None` unless it is above 0 and below 1.
+    #[must_use]
+    pub fn new(share: f32) -> Option<Self> {
+        (share > 0.0 && share < 1.0).then(|| Self { bits: share.to_bits() })
+    }
+
+    /// The share; 0 where every bit counts.
+    #[must_use]
+    pub fn share(self) -> f32 {
+        f32::from_bits(self.bits)
+    }
+}
+
+impl fmt::Debug for Tolerance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.share(), f)
+    }
+}
+
+/// An operator from a user's file: all that is known of it without the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct UserOperator {
+    /// The stem of the file.
+    pub name: OperatorName,
+    /// Hash of the file's text.
+    pub hash: u64,
+    /// The type of its elements, by size.
+    pub element: Element,
+    /// Whether the order of two elements makes no difference.
+    pub commutative: bool,
+    /// What counts as right.
+    pub tolerance: Tolerance,
+}
+
+impl UserOperator {
+    /// An operator.
+    ///
+    /// # Errors
+    /// When the name is that of one of scanbox's own, or the element no structure.
+    pub fn new(
+        name: OperatorName,
+        hash: u64,
+        element: Element,
+        facts: (bool, Tolerance),
+    ) -> Result<Self, String> {
+        if Operator::from_word(name.as_str()).is_ok() {
+            return Err(format!("`{name}` is an operator of scanbox's own: give the file another name"));
+        }
+        if !element.is_struct() {
+            return Err(format!("operator {name} of type {element}, which is no structure"));
+        }
+        let (commutative, tolerance) = facts;
+        Ok(Self { name, hash, element, commutative, tolerance })
+    }
+
+    /// The text of the `operator_hash` column: 16 hexadecimal digits.
+    #[must_use]
+    pub fn hash_text(&self) -> String {
+        format!("{:016x}", self.hash)
+    }
+
+    /// The text of the `operator_facts` column: `ordered+exact`, `commutative+tolerance=0.00001`.
+    #[must_use]
+    pub fn facts(&self) -> String {
+        let order = if self.commutative { "commutative" } else { "ordered" };
+        match self.tolerance {
+            Tolerance::EXACT => format!("{order}+exact"),
+            tolerance => format!("{order}+tolerance={}", tolerance.share()),
+        }
+    }
+
+    /// The operator of a row or of metadata.
+    ///
+    /// # Errors
+    /// Which column is wrong.
+    pub fn read(name: OperatorName, element: Element, hash: &str, facts: &str) -> Result<Self, String> {
+        let excerpt = |text: &str| text.chars().take(40).collect::<String>();
+        let digits = hash.len() == 16 && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let hash =
+            u64::from_str_radix(hash, 16).ok().filter(|_| digits).ok_or_else(|| match hash.is_empty() {
+                true => {
+                    format!("`{name}` is none of scanbox's own operators, and there is no operator_hash")
+                }
+                false => format!("operator_hash `{}` is no hash", excerpt(hash)),
+            })?;
+        let no_facts = || format!("operator_facts `{}` are no facts of an operator", excerpt(facts));
+        let (order, exactness) = facts.split_once('+').ok_or_else(no_facts)?;
+        let commutative = match order {
+            "commutative" => true,
+            "ordered" => false,
+            _ => return Err(no_facts()),
+        };
+        let tolerance = match exactness.strip_prefix("tolerance=") {
+            Some(share) => share.parse().ok().and_then(Tolerance::new).ok_or_else(no_facts)?,
+            None if exactness == "exact" => Tolerance::EXACT,
+            None => return Err(no_facts()),
+        };
+        Self::new(name, hash, element, (commutative, tolerance))
+    }
+}

@@ -1,0 +1,422 @@
+//! Operators of users on a real device: the examples against the CPU, every kind of kernel at awkward sizes, and operators that are
+//! none.
+//!
+//! Needs `SCANBOX_TEST_DEVICE=1`, see `tests/device.rs`.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "these are tests: the lint knows only the functions that are marked as one"
+)]
+
+mod harness;
+#[path = "../../scanbox-kernels/tests/operator_files/mod.rs"]
+mod operator_files;
+
+use std::sync::atomic::AtomicBool;
+
+use harness::Bench;
+use operator_files::{example, of, operator};
+use scanbox_kernels::catalog;
+use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::input::{Input, InputKind};
+use scanbox_kernels::operator_file::OperatorFile;
+use scanbox_kernels::plan::Shader;
+use scanbox_model::config::Config;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::{Element, Mode, Placement, Problem};
+use scanbox_model::record::Status;
+use scanbox_runner::backend::{Backend, Failure};
+use scanbox_runner::cases::{Pattern, Request, Selection};
+use scanbox_runner::verify::{self, Event, Job, Verdict};
+use scanbox_runner::vulkan::{Tamper, Vulkan};
+
+/// The words of an element; those that it has not are zero.
+type Words = [u32; 4];
+
+/// An example on the CPU.
+struct Example {
+    name: &'static str,
+    words: usize,
+    identity: Words,
+    combine: fn(Words, Words) -> Words,
+    draw: fn([u32; 2], u32) -> Words,
+    /// Whether fields are floats, which may be off by the tolerance.
+    floats: bool,
+}
+
+fn affine(earlier: Words, later: Words) -> Words {
+    let scale = later[0].wrapping_mul(earlier[0]);
+    [scale, later[0].wrapping_mul(earlier[1]).wrapping_add(later[1]), 0, 0]
+}
+
+fn affine_f32(earlier: Words, later: Words) -> Words {
+    let [[a, b], [c, d]] = [earlier, later].map(|words| [words[0], words[1]].map(f32::from_bits));
+    [(c * a).to_bits(), (c * b + d).to_bits(), 0, 0]
+}
+
+fn matrix2x2(earlier: Words, later: Words) -> Words {
+    let entry = |row: usize, column: usize| {
+        let first = later[2 * row].wrapping_mul(earlier[column]);
+        first.wrapping_add(later[2 * row + 1].wrapping_mul(earlier[2 + column]))
+    };
+    [entry(0, 0), entry(0, 1), entry(1, 0), entry(1, 1)]
+}
+
+fn segmented_sum(earlier: Words, later: Words) -> Words {
+    let value = if later[0] == 1 { later[1] } else { earlier[1].wrapping_add(later[1]) };
+    [earlier[0].max(later[0]), value, 0, 0]
+}
+
+fn argmax(earlier: Words, later: Words) -> Words {
+    let (a, b) = (f32::from_bits(earlier[0]), f32::from_bits(later[0]));
+    // Of the larger value, the smaller index.
+    match a.partial_cmp(&b).unwrap().then(later[1].cmp(&earlier[1])) {
+        std::cmp::Ordering::Greater => earlier,
+        _ => later,
+    }
+}
+
+const EXAMPLES: [Example; 5] = [
+    Example {
+        name: "affine",
+        words: 2,
+        identity: [1, 0, 0, 0],
+        combine: affine,
+        draw: |random, _| [random[0] | 1, random[1], 0, 0],
+        floats: false,
+    },
+    Example {
+        name: "affine-f32",
+        words: 2,
+        identity: [0x3f80_0000, 0, 0, 0],
+        combine: affine_f32,
+        draw: |random, _| {
+            let scale = 0.5 + (random[0] >> 8) as f32 / (1 << 25) as f32;
+            let offset = (random[1] >> 8) as f32 / (1 << 24) as f32 - 0.5;
+            [scale.to_bits(), offset.to_bits(), 0, 0]
+        },
+        floats: true,
+    },
+    Example {
+        name: "matrix2x2",
+        words: 4,
+        identity: [1, 0, 0, 1],
+        combine: matrix2x2,
+        draw: |[a, b], _| [a.wrapping_mul(b).wrapping_add(1), a, b, 1],
+        floats: false,
+    },
+    Example {
+        name: "segmented-sum",
+        words: 2,
+        identity: [0; 4],
+        combine: segmented_sum,
+        draw: |random, index| {
+            let rarity = [7, 511, 65_535][(index as usize >> 14) % 3];
+            [u32::from(random[0] & rarity == 0), random[1], 0, 0]
+        },
+        floats: false,
+    },
+    Example {
+        name: "argmax",
+        words: 2,
+        identity: [f32::NEG_INFINITY.to_bits(), u32::MAX, 0, 0],
+        combine: argmax,
+        draw: |random, index| {
+            let value = ((index >> 3).min(1 << 22) + (random[0] & 31)) as f32;
+            [value.to_bits(), index, 0, 0]
+        },
+        floats: false,
+    },
+];
+
+/// The random words of an element: pcg3d of Jarzynski and Olano (2020).
+fn random_words(seed: u64, index: u32) -> [u32; 2] {
+    let mut v = [index, seed as u32, (seed >> 32) as u32];
+    let mix = |v: &mut [u32; 3]| {
+        for (to, a, b) in [(0, 1, 2), (1, 2, 0), (2, 0, 1)] {
+            v[to] = v[to].wrapping_add(v[a].wrapping_mul(v[b]));
+        }
+    };
+    v = v.map(|word| word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
+    mix(&mut v);
+    v = v.map(|word| word ^ (word >> 16));
+    mix(&mut v);
+    [v[0], v[1]]
+}
+
+impl Example {
+    fn elements(&self, input: &Input, n: u32) -> Vec<Words> {
+        let drawn = |index| match input.kind {
+            InputKind::Spike { at } if at != u64::from(index) => self.identity,
+            _ => (self.draw)(random_words(input.seed, index), index),
+        };
+        (0..n).map(drawn).collect()
+    }
+
+    /// One element after another.
+    fn answer(&self, elements: &[Words], mode: Mode) -> Vec<Words> {
+        let mut running = self.identity;
+        let next = elements.iter().map(|element| {
+            let before = running;
+            running = (self.combine)(running, *element);
+            if mode == Mode::Exclusive { before } else { running }
+        });
+        next.collect()
+    }
+
+    fn same(&self, expected: &[u32], got: &[u32]) -> bool {
+        let close = |a: f32, b: f32| (a - b).abs() <= 1e-5 * a.abs().max(1.0);
+        expected == got
+            || self.floats
+                && expected.iter().zip(got).all(|(a, b)| close(f32::from_bits(*a), f32::from_bits(*b)))
+    }
+}
+
+fn create(device: &mut Vulkan, compiler: &Compiler, shaders: &[Shader]) {
+    let modules: Result<Vec<_>, _> = compiler.compile_all(shaders).into_iter().collect();
+    for created in device.create_pipelines(&modules.unwrap()) {
+        created.unwrap();
+    }
+}
+
+fn compiler_of(file: &OperatorFile) -> Compiler {
+    Compiler::new(None, None).unwrap().with_operator(file.clone())
+}
+
+fn of_user(file: &OperatorFile, mode: Mode, placement: Placement) -> Problem {
+    Problem::of_user(mode, file.operator(), placement).unwrap()
+}
+
+#[test]
+fn the_examples_are_what_they_say() {
+    let Some(mut bench) = Bench::new(|| Compiler::new(None, None).unwrap()) else { return };
+    const N: u32 = 40_003;
+    for example in &EXAMPLES {
+        let file = operator_files::example(example.name);
+        for mode in [Mode::Inclusive, Mode::Exclusive] {
+            let problem = of_user(&file, mode, Placement::OutOfPlace);
+            let device = bench.device();
+            let shaders = catalog::operator_shaders(&problem, device.profile());
+            create(device, &compiler_of(&file), &shaders);
+            for kind in [InputKind::Random, InputKind::Spike { at: 41 }] {
+                let input = Input { kind, seed: 0x1234_5678_9abc };
+                // A smaller size first: more is made when more is asked for.
+                device.load(&problem, &input, 100).unwrap();
+                device.load(&problem, &input, N.into()).unwrap();
+                let [elements, answer] = device.loaded_words(N as usize * example.words).unwrap();
+                let expected = example.elements(&input, N);
+                let right = example.answer(&expected, mode);
+                let words = example.words;
+                for index in 0..N as usize {
+                    let at = index * words..(index + 1) * words;
+                    let what = format!("{problem} of input {input}, element {index}");
+                    assert!(example.same(&expected[index][..words], &elements[at.clone()]), "{what}");
+                    assert!(example.same(&right[index][..words], &answer[at]), "{what}");
+                }
+                let different = right.windows(2).filter(|pair| pair[0] != pair[1]).count();
+                let least = if kind == InputKind::Random { N as usize / 50 } else { 1 };
+                assert!(different >= least, "{problem} of input {input} changes {different} times");
+            }
+        }
+    }
+}
+
+/// Kernels of every kind, in workgroups of two subgroups and of one.
+const KERNELS: &[&str] = &[
+    "b2.vec4.seq.rake",
+    "b1.vec2.par.blelloch",
+    "b3.scalar.par.sub",
+    "b2.vec2.seq.sub.striped.early",
+    "b4.vec4.par.sub.shuffle.striped",
+    "b2.vec4.par.rake.direct.width3.split.fill",
+    "b1.vec4.par.blelloch.stride4.split.clean",
+    "b4.vec2.seq.sub.direct.early",
+    "one.b2.vec4.none.rake",
+    "one.b3.vec2.none.sub.striped",
+    "b2.vec2.gather.sub.striped.early",
+    "redo.b2.vec4.none.rake",
+    "pers.b2.vec2.gather.sub.early",
+    "pers.b1.vec4.gather.sub.shuffle.striped.early.flags",
+];
+
+fn config(kernel: &str, turn: usize, device: &DeviceProfile) -> Config {
+    let persistent = kernel.starts_with("pers");
+    // Flags need a guarantee where there are several subgroups; and SwiftShader does not bring several of a persistent workgroup
+    // to their end (tests/scan.rs).
+    let one = kernel.contains("flags")
+        || persistent && device.driver.contains("SwiftShader")
+        || turn.is_multiple_of(3);
+    let size = if one { device.subgroup_size } else { 2 * device.subgroup_size };
+    format!("{kernel}.wg{size}{}", if persistent { ".u1" } else { "" }).parse().unwrap()
+}
+
+/// Verifies one config at sizes around its boundaries.
+fn verdicts(
+    bench: &mut Bench,
+    file: &OperatorFile,
+    problem: Problem,
+    config: Config,
+    sizes: Vec<u64>,
+) -> Vec<Verdict> {
+    let compiler = compiler_of(file);
+    let device = bench.device();
+    let profile = device.profile().clone();
+    let patterns = Pattern::of_problem(&problem);
+    let request = Request { problem, patterns, sizes: Some(sizes), thorough: false, seed: 5 };
+    let items = Selection::new(&[config], &profile, &request, |_| Ok(())).items;
+    let job = Job { problem, items, seed: 3, one_by_one: false };
+    let mut verdicts = Vec::new();
+    verify::run(device, &compiler, &job, &AtomicBool::new(false), &mut |event| {
+        if let Event::Finished { verdict } = event {
+            verdicts.push(verdict.clone());
+        }
+        Ok::<(), Failure>(())
+    })
+    .unwrap();
+    verdicts
+}
+
+#[test]
+fn every_kind_of_kernel_is_right() {
+    let Some(mut bench) = Bench::new(|| Compiler::new(None, None).unwrap()) else { return };
+    let profile = bench.device().profile().clone();
+    let problems = [
+        (Mode::Inclusive, Placement::OutOfPlace),
+        (Mode::Exclusive, Placement::OutOfPlace),
+        (Mode::Inclusive, Placement::InPlace),
+        (Mode::Reduce, Placement::OutOfPlace),
+        (Mode::Exclusive, Placement::InPlace),
+    ];
+    let (mut cases, mut configs) = (0, 0);
+    for (place, file) in operator_files::all().iter().enumerate() {
+        let before = configs;
+        for (turn, kernel) in KERNELS.iter().enumerate() {
+            let config = config(kernel, turn + place, &profile);
+            let tile = config.tile_elements();
+            let window = u64::from(profile.subgroup_size) * tile;
+            let sizes = match turn % 3 {
+                0 => vec![1, tile - 1, 3 * tile + 1],
+                1 => vec![2, tile + 1, window + tile + 3],
+                _ => vec![3, 2 * tile - 1, 33 * tile + 2],
+            };
+            let sizes: Vec<u64> = sizes.into_iter().filter(|&n| n > 0).collect();
+            // The first one in turn that this kernel can compute, if there is any.
+            let able = (0..problems.len()).map(|more| problems[(turn + place + more) % problems.len()]);
+            let able = able.map(|(mode, placement)| of_user(file, mode, placement));
+            let Some(problem) =
+                able.into_iter().find(|problem| catalog::legal(&config, problem, 1000, &profile).is_ok())
+            else {
+                continue;
+            };
+            let verdicts = verdicts(&mut bench, &of(&file.operator()), problem, config, sizes);
+            for verdict in &verdicts {
+                assert_eq!(verdict.status, Status::Ok, "{problem}: {verdict:#?}");
+                cases += verdict.tally.cases;
+            }
+            assert_eq!(verdicts.len(), 2, "{config} {problem}");
+            configs += 1;
+        }
+        let least = if file.operator().commutative { KERNELS.len() - 1 } else { 10 };
+        assert!(configs - before >= least, "{}: {} configs", file.operator().name, configs - before);
+    }
+    assert!(cases > 4 * configs as u64, "{cases} cases of {configs} configs");
+}
+
+const FACTS: &str = "commutative = no, exact = yes";
+
+/// A file of one word with these bodies of identity and combine.
+fn words(facts: &str, identity: &str, combine: &str) -> OperatorFile {
+    let text = format!(
+        "#pragma scanbox operator({facts})
+        struct Element {{ uint value; }};
+        Element identity() {{ return Element({identity}); }}
+        Element combine(const Element a, const Element b) {{ return Element({combine}); }}"
+    );
+    operator("tried", &text)
+}
+
+#[test]
+fn what_is_no_operator_is_told() {
+    let Some(mut bench) = Bench::new(|| Compiler::new(None, None).unwrap()) else { return };
+    let config: Config = "b1.vec4.par.rake.wg32".parse().unwrap();
+    let size = bench.device().profile().subgroup_size;
+    let config = Config { workgroup_size: size * 2, ..config };
+    let mut check = |file: &OperatorFile, expected: &str| {
+        let problem = of_user(file, Mode::Inclusive, Placement::OutOfPlace);
+        for verdict in verdicts(&mut bench, file, problem, config, vec![1000]) {
+            let reason = verdict.failed.as_ref().map_or("", |failed| failed.reason.as_str());
+            match expected {
+                "" => assert_eq!(verdict.status, Status::Ok, "{verdict:?}"),
+                _ => assert_eq!(verdict.status, Status::WrongResult, "{verdict:?}"),
+            }
+            assert!(reason.contains(expected), "{reason}");
+            // It is told once, about the first input.
+            if !expected.is_empty() {
+                return;
+            }
+        }
+    };
+    check(&words(FACTS, "0u", "a.value + b.value"), "");
+    check(&words(FACTS, "0u", "a.value - b.value"), "operator tried of input random: identity() is none");
+    check(&words(FACTS, "1u", "a.value + b.value"), "identity() is none");
+    // An identity it has; but 3 (3 a + b) + c is not 3 a + 3 b + c.
+    let twisted = "a.value == 0u ? b.value : b.value == 0u ? a.value : a.value * 3u + b.value";
+    check(&words(FACTS, "0u", twisted), "combine is not associative");
+    // The last one that is not zero: its order matters.
+    let last = "b.value != 0u ? b.value : a.value";
+    check(&words(FACTS, "0u", last), "");
+    check(
+        &words("commutative = yes, exact = yes", "0u", last),
+        "combine is not commutative, as the file says it is",
+    );
+}
+
+#[test]
+fn calls_are_timed_and_a_wrong_element_is_told_with_all_its_words() {
+    let Some(mut bench) = Bench::new(|| Compiler::new(None, None).unwrap()) else { return };
+    const N: u64 = 3_001;
+    const INDEX: u64 = 2_000;
+    let input = Input { kind: InputKind::Random, seed: 7 };
+    for name in ["affine", "affine-f32", "matrix2x2"] {
+        let file = example(name);
+        let problem = of_user(&file, Mode::Inclusive, Placement::OutOfPlace);
+        let device = bench.device();
+        let words = problem.element_bytes() / 4;
+        let profile = device.profile().clone();
+        let plan = catalog::plan(&"b1.vec2.par.rake.wg32".parse().unwrap(), &problem, N, &profile).unwrap();
+        let mut shaders = catalog::operator_shaders(&problem, &profile);
+        shaders.push(plan.passes[0].shader.clone());
+        create(device, &compiler_of(&file), &shaders);
+        device.load(&problem, &input, N).unwrap();
+        let right = device.verify(&plan).unwrap();
+        assert_eq!(right.mismatches, 0, "{problem}");
+        // Of an exact operator there is no error to speak of.
+        assert_eq!(right.error.is_some(), name == "affine-f32");
+        assert!(
+            right.error.is_none_or(|error| error.bound == f64::from(1e-5f32) && error.max <= error.bound)
+        );
+        // Calls can be timed, hot and cold, and leave what was loaded as it is.
+        for intervals in [device.time(&plan, 3, 2), device.time_cold(&plan, 3, 2)] {
+            assert_eq!(intervals.unwrap().len(), 2, "{problem}");
+        }
+        assert_eq!(device.verify(&plan).unwrap().mismatches, 0, "{problem}");
+        let last_word = (INDEX + 1) * words - 1;
+        let tamper = Tamper::Overwrite { index: last_word, word: 0x4012_3456 };
+        let comparison = device.verify_tampered(&plan, tamper).unwrap();
+        let first = comparison.first.unwrap();
+        assert_eq!((comparison.mismatches, first.index, first.element), (1, INDEX, problem.element()));
+        assert!(first.got().ends_with(", 0x40123456}"), "{}", first.got());
+        let [_, answer] = device.loaded_words((N * words) as usize).unwrap();
+        let expected: Vec<String> = answer[(INDEX * words) as usize..=last_word as usize]
+            .iter()
+            .map(|word| format!("{word:#010x}"))
+            .collect();
+        assert_eq!(first.expected(), format!("{{{}}}", expected.join(", ")));
+        // Nothing written at all: every element shows, and the guard is a word of its own.
+        let nothing = device.verify_tampered(&plan, Tamper::SkipCall).unwrap();
+        assert!(nothing.mismatches >= N, "{problem}: {}", nothing.mismatches);
+        let behind = Tamper::Overwrite { index: plan.output_words() + 3, word: 7 };
+        let first = device.verify_tampered(&plan, behind).unwrap().first.unwrap();
+        assert_eq!((first.index, first.element, first.got().as_str()), (N + 3, Element::U32, "7"));
+    }
+}

@@ -1,0 +1,232 @@
+//! Operators of users as a user asks for them: from a file, through verify, sweep, bench, space and analyze.
+//!
+//! On the replay device; with `SCANBOX_TEST_DEVICE=1` on a real one too.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod sweeps;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use assert_cmd::cargo::cargo_bin;
+use scanbox_model::csv_file;
+use scanbox_model::problem::Problem;
+use scanbox_model::record::Status;
+use sweeps::{CONFIG, Ended, Place, ended};
+
+const DEVICE: [&str; 2] = ["--device", "replay:replay.toml"];
+
+/// A command in the folder of a sweep.
+#[track_caller]
+fn run(place: &Place, args: &[&str], code: i32) -> Ended {
+    let mut command = Command::new(cargo_bin("scanbox"));
+    command.args(args).current_dir(place.folder());
+    command.env("SCANBOX_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
+    let ended = ended(command.output().unwrap());
+    assert_eq!(ended.code, Some(code), "{args:?}: {}{}", ended.stdout, ended.stderr);
+    ended
+}
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/operators")
+}
+
+/// A folder with an example in it.
+fn place_with(example: &str) -> Place {
+    let place = Place::new("");
+    let name = format!("{example}.glsl");
+    fs::copy(examples().join(&name), place.folder().join(&name)).unwrap();
+    place
+}
+
+/// A sweep into another file.
+#[track_caller]
+fn sweep_to(place: &Place, out: &str, args: &[&str]) {
+    run(place, &[&["sweep", "--space", "space.toml", "--out", out][..], &DEVICE, args].concat(), 0);
+}
+
+const AFFINE: [&str; 2] = ["--operator", "affine.glsl"];
+
+#[test]
+fn rows_and_metadata_are_read_without_the_file() {
+    let place = place_with("affine");
+    assert_eq!(place.sweep(&[&AFFINE[..], &["--mode", "exclusive"]].concat()).code, Some(0));
+    for row in place.records() {
+        assert_eq!(row.status, Status::Ok, "{}", row.reason);
+        assert_eq!(
+            (row.op.unwrap().as_str(), row.element.unwrap().to_string().as_str()),
+            ("affine", "struct8")
+        );
+        assert_eq!((row.element_bytes, row.bytes_moved), (8, 16 * row.n_elements));
+        assert_eq!((row.operator_hash.len(), row.operator_facts.as_str()), (16, "ordered+exact"));
+        assert_eq!((row.init.as_str(), row.max_error), ("", None));
+        assert_eq!(row.tile_state.unwrap().to_string(), "split", "8 bytes do not fit beside an epoch");
+    }
+    let problem = place.metadata().problem;
+    assert_eq!(problem, Problem::of_row(&place.records()[0]).unwrap());
+    assert_eq!(problem.user().unwrap().hash_text(), place.records()[0].operator_hash);
+    // Sums of the same device stand beside it.
+    sweep_to(&place, "sums.csv", &[]);
+    fs::remove_file(place.folder().join("affine.glsl")).unwrap();
+    let told = run(&place, &["analyze", "--include-software", "out/test.csv", "sums.csv"], 0).stdout;
+    for title in ["exclusive struct8 affine", "inclusive u32 add"] {
+        assert!(told.contains(title), "no `{title}` in {told}");
+    }
+    let json = ["analyze", "--include-software", "--format", "json", "out/test.csv"];
+    let json: serde_json::Value = serde_json::from_str(&run(&place, &json, 0).stdout).unwrap();
+    let scanned = &json["devices"][0];
+    assert_eq!((&scanned["op"], &scanned["element"]), (&"affine".into(), &"struct8".into()));
+    assert_eq!(scanned["operator_hash"].as_str().unwrap(), place.records()[0].operator_hash);
+    let csv = run(&place, &["analyze", "--include-software", "--format", "csv", "out/test.csv"], 0).stdout;
+    assert!(csv.contains("exclusive,struct8,affine"), "{csv}");
+    run(&place, &["report", "--include-software", "out/test.csv", "--out", "report.html"], 0);
+    let gate = run(&place, &["compare", "sums.csv", "out/test.csv"], 2);
+    assert!(gate.stderr.contains("name two sweeps of one problem"), "{}", gate.stderr);
+    let export = run(&place, &["export", "out/test.csv", "--format", "csv"], 0).stdout;
+    assert!(export.contains(&place.records()[0].operator_hash), "{export}");
+}
+
+#[test]
+fn a_file_that_changed_is_another_problem() {
+    let place = place_with("affine");
+    assert_eq!(place.sweep(&AFFINE).code, Some(0));
+    let again = place.sweep(&AFFINE);
+    assert!(again.stderr.contains("28 of them done before"), "{}", again.stderr);
+    let csv = fs::read(place.file("csv")).unwrap();
+    let refuse = |args: &[&str], part: &str| {
+        let ended = place.sweep(args);
+        assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+        assert!(ended.stderr.contains(part) && ended.stderr.contains("--out"), "{}", ended.stderr);
+        assert_eq!(fs::read(place.file("csv")).unwrap(), csv, "nothing was written");
+    };
+    refuse(&[], "rows have element `struct8`, this run has `u32`");
+    fs::copy(examples().join("segmented-sum.glsl"), place.folder().join("segmented-sum.glsl")).unwrap();
+    refuse(
+        &["--operator", "segmented-sum.glsl"],
+        "rows have op `affine`, this run has `segmented-sum` (--operator)",
+    );
+    let file = place.folder().join("affine.glsl");
+    fs::write(&file, fs::read_to_string(&file).unwrap() + "// another thought\n").unwrap();
+    refuse(&AFFINE, "rows have operator_hash `");
+    // Nor are their times compared.
+    sweep_to(&place, "other.csv", &AFFINE);
+    let both = run(&place, &["analyze", "--include-software", "out/test.csv", "other.csv"], 0).stdout;
+    assert_eq!(both.matches(": inclusive struct8 affine").count(), 2, "{both}");
+    let bench = ["bench", "--from", "out/test.csv", "--sizes", "4096", "--out", "bench.csv"];
+    let other = run(&place, &[&bench[..], &DEVICE, &AFFINE].concat(), 2);
+    assert!(other.stderr.contains("its rows have operator_hash `"), "{}", other.stderr);
+    let bench = ["bench", "--from", "other.csv", "--sizes", "4096", "--rounds", "1", "--out", "bench.csv"];
+    run(&place, &[&bench[..], &DEVICE, &AFFINE].concat(), 0);
+    let rows = csv_file::read(&place.folder().join("bench.csv")).unwrap().records;
+    assert!(rows.iter().any(|row| row.operator_facts == "ordered+exact" && row.status == Status::Ok));
+}
+
+#[test]
+fn space_says_what_is_legal() {
+    let place = place_with("affine");
+    fs::copy(examples().join("argmax.glsl"), place.folder().join("argmax.glsl")).unwrap();
+    let counts = |flags: &[&str]| {
+        let space = ["space", "--space", "full", "--format", "json"];
+        let text = run(&place, &[&space[..], &DEVICE, flags].concat(), 0).stdout;
+        let counts: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let rules = counts["rejections"].as_array().unwrap().iter();
+        let rules: Vec<String> = rules.map(|rule| rule["rule"].as_str().unwrap().to_owned()).collect();
+        (counts["configs"].as_u64().unwrap(), rules)
+    };
+    let (affine, ordered) = counts(&AFFINE);
+    let (argmax, commutative) = counts(&["--operator", "argmax.glsl"]);
+    assert!(0 < affine && affine < argmax, "{affine} and {argmax}");
+    let has = |rules: &[String], rule: &str| rules.iter().any(|other| other == rule);
+    assert!(has(&ordered, "needs-commutative") && !has(&commutative, "needs-commutative"));
+    assert!(has(&ordered, "shuffle-is-operation"), "{ordered:?}");
+}
+
+#[test]
+fn verify_tries_what_there_is_and_repeats_with_the_file() {
+    let place = place_with("affine");
+    let verify = ["verify", CONFIG, "--sizes", "100", "--format", "json"];
+    let answer = run(&place, &[&verify[..], &DEVICE, &AFFINE].concat(), 0).stdout;
+    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(answer["problem"]["op"], "affine");
+    assert_eq!(answer["cases"], 2, "random elements, and one among identities");
+    let numbers = ["verify", CONFIG, "--sizes", "100", "--inputs", "ones"];
+    let told = run(&place, &[&numbers[..], &DEVICE, &AFFINE].concat(), 2).stderr;
+    assert!(told.contains("rule input-needs-numbers") && told.contains("random, spike"), "{told}");
+    let wrong = Place::new("[[fault]]\nkind = \"wrong_last\"\nconfig = \"b1\"");
+    fs::create_dir(wrong.folder().join("my operators")).unwrap();
+    fs::copy(examples().join("affine.glsl"), wrong.folder().join("my operators/affine.glsl")).unwrap();
+    let verify =
+        ["verify", "b1.vec4.seq.rake.wg64", "--sizes", "100", "--operator", "my operators/affine.glsl"];
+    let told = run(&wrong, &[&verify[..], &DEVICE].concat(), 5).stdout;
+    assert!(told.contains("--operator 'my operators/affine.glsl' --sizes 100"), "{told}");
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_told_before_anything_runs() {
+    let place = place_with("affine");
+    let check = |name: &str, text: &str, args: &[&str], parts: &[&str]| {
+        fs::write(place.folder().join(name), text).unwrap();
+        for command in [&["verify", CONFIG, "--sizes", "1"][..], &["bench", CONFIG, "--sizes", "4096"]] {
+            let told = run(&place, &[command, &DEVICE, &["--operator", name], args].concat(), 2).stderr;
+            for part in parts {
+                assert!(told.contains(part), "no `{part}` in {told}");
+            }
+        }
+        let ended = place.sweep(&[&["--operator", name], args].concat());
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+        assert!(!place.file("csv").exists());
+    };
+    let good = fs::read_to_string(examples().join("affine.glsl")).unwrap();
+    check("Affine.glsl", &good, &[], &["Affine.glsl: the name of the file is that of the operator"]);
+    check("two.glsl", &good.replace("exact = yes", ""), &[], &["two.glsl:7: `` is no fact with a value"]);
+    let broken = good.replace("Element(1u, 0u)", "Element(1u, zero)");
+    check(
+        "broken.glsl",
+        &broken,
+        &[],
+        &["does not compile", "broken.glsl:15: error: 'zero' : undeclared identifier"],
+    );
+    check("clash.glsl", &good, &["--op", "max"], &["--operator", "--op", "cannot be used with"]);
+    check("clash.glsl", &good, &["--type", "u32"], &["cannot be used with"]);
+    check("clash.glsl", &good, &["--mode", "exclusive", "--init", "1"], &["cannot be used with"]);
+    check("clash.glsl", &good, &["--mode", "reduce", "--in-place"], &["--in-place with --mode reduce"]);
+    let missing = run(&place, &["space", "--operator", "nowhere.glsl", "--device", DEVICE[1]], 2).stderr;
+    assert!(missing.contains("nowhere.glsl: No such file"), "{missing}");
+    let baseline = ["bench", CONFIG, "--baseline", "/bin/true", "--sizes", "4096"];
+    let told = run(&place, &[&baseline[..], &DEVICE, &AFFINE].concat(), 2).stderr;
+    assert!(told.contains("--baseline with struct8-affine-inclusive"), "{told}");
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "a test that did not run has to say so")]
+fn a_real_device_sweeps_an_operator() {
+    if std::env::var_os("SCANBOX_TEST_DEVICE").is_none() {
+        eprintln!("skipped: set SCANBOX_TEST_DEVICE=1");
+        return;
+    }
+    let place = place_with("affine");
+    let space = "name = \"small\"\nsizes = \"2^10..2^12\"\n[[block]]\nfamily = [\"chained-scan\"]\nbatch_size = [2]\nvector_width = [\"vec2\"]\n\
+                 workgroup_size = [64]\nlookback = [\"sequential\", \"parallel\"]\nblock_scan = [\"raking\"]\n";
+    fs::write(place.folder().join("small.toml"), space).unwrap();
+    let device = ["--device", "0"];
+    let verify = ["verify", "--sizes", "1,255,5000", "b2.vec2.par.rake.wg64", "one.b1.vec4.none.sub.wg32"];
+    let told = run(&place, &[&verify[..], &device, &AFFINE].concat(), 0).stdout;
+    assert!(told.contains("configs    2: 2 ok"), "{told}");
+    let sweep = ["sweep", "--space", "small.toml", "--out", "real.csv", "--warm-up", "1ms", "--samples", "5"];
+    run(&place, &[&sweep[..], &device, &AFFINE].concat(), 0);
+    let rows = csv_file::read(&place.folder().join("real.csv")).unwrap().records;
+    assert!(rows.len() >= 4 && rows.iter().all(|row| row.status == Status::Ok), "{rows:#?}");
+    run(&place, &["analyze", "--include-software", "real.csv"], 0);
+    // An operator that is none: no times, and a reason.
+    let minus = fs::read_to_string(place.folder().join("affine.glsl"))
+        .unwrap()
+        .replace("+ later.offset", "- later.offset");
+    fs::write(place.folder().join("minus.glsl"), minus).unwrap();
+    let minus = ["--operator", "minus.glsl"];
+    let told = run(&place, &[&verify[..], &device, &minus].concat(), 5).stdout;
+    assert!(told.contains("operator minus of input random: "), "{told}");
+    let sweep = ["sweep", "--space", "small.toml", "--out", "minus.csv"];
+    let told = run(&place, &[&sweep[..], &device, &minus].concat(), 1).stderr;
+    assert!(told.contains("operator minus of input random: "), "{told}");
+}

@@ -1,0 +1,93 @@
+#version 460
+// Proves the answer to a problem of a user's operator, and what kernels rely on.
+//
+// CHECK_DEFINITION: the first element of the answer is that of the input (exclusive: the identity), and each other one is the one
+//   before it combined with an element of the input. One answer alone is like that, so that it is the sequential scan.
+// CHECK_ASSOCIATIVE: at each element, that it makes no difference whether it is combined with the one before it first.
+// CHECK_IDENTITY: that the identity changes no element, on either side.
+// CHECK_COMMUTATIVE, where the file says that it is: that the order of two does not matter.
+// Two elements are the same that differ by no more than the tolerance of the file.
+
+#extension GL_GOOGLE_include_directive : require
+#pragma use_vulkan_memory_model
+#include "params.glsl"
+#include "stages/element.glsl"
+
+const uint CHECK_DEFINITION = 1u;
+const uint CHECK_ASSOCIATIVE = 2u;
+const uint CHECK_IDENTITY = 4u;
+const uint CHECK_COMMUTATIVE = 8u;
+
+layout(buffer_reference, std430, buffer_reference_align = 4) buffer Report {
+    uint failed;    // the checks that failed; 0 before
+    uint first;     // index of the first element where one failed; 0xffffffff before
+    uint max_error;
+};
+
+layout(push_constant) uniform Params {
+    Address source_address;
+    Address answer_address;
+    Report report;
+    uint n;           // elements
+    float tolerance;
+} params;
+
+bool same(const Element expected, const Element got) {
+    if (element_words(expected) == element_words(got)) {
+        return true;
+    }
+    return element_error(expected, got) <= params.tolerance;
+}
+
+void main() {
+    const uint begin = workgroup_rank() * WORKGROUP_SIZE;
+    const uint index = begin + gl_LocalInvocationIndex;
+    if (index >= params.n) {
+        return;
+    }
+    // From up to two elements further back: indices stay small, however large the memory is.
+    const uint start = max(begin, 2u) - 2u;
+    const uint at = index - start;
+    InputElements source = InputElements(element_address(params.source_address, start, ELEMENT_BYTES));
+    InputElements answer = InputElements(element_address(params.answer_address, start, ELEMENT_BYTES));
+    const Element value = loaded_element(source.at[at]);
+    const Element found = loaded_element(answer.at[at]);
+    uint failed = 0u;
+    if (!same(value, combine(identity(), value)) || !same(value, combine(value, identity()))) {
+        failed |= CHECK_IDENTITY;
+    }
+    if (index == 0u) {
+#if MODE == MODE_EXCLUSIVE
+        failed |= same(identity(), found) ? 0u : CHECK_DEFINITION;
+#else
+        failed |= same(value, found) ? 0u : CHECK_DEFINITION;
+#endif
+    } else {
+        const Element before = loaded_element(answer.at[at - 1u]);
+#if MODE == MODE_EXCLUSIVE
+        const Element next = loaded_element(source.at[at - 1u]);
+        // The first element is combined with nothing.
+        if (index == 1u) {
+            failed |= same(next, found) ? 0u : CHECK_DEFINITION;
+        } else
+#else
+        const Element next = value;
+#endif
+        {
+            failed |= same(combine(before, next), found) ? 0u : CHECK_DEFINITION;
+        }
+#if OPERATOR_COMMUTATIVE
+        failed |= same(combine(before, value), combine(value, before)) ? 0u : CHECK_COMMUTATIVE;
+#endif
+    }
+    if (index >= 2u) {
+        const Element before = loaded_element(answer.at[at - 2u]);
+        const Element middle = loaded_element(source.at[at - 1u]);
+        const Element one_by_one = combine(combine(before, middle), value);
+        failed |= same(one_by_one, combine(before, combine(middle, value))) ? 0u : CHECK_ASSOCIATIVE;
+    }
+    if (failed != 0u) {
+        atomicOr(params.report.failed, failed, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+        atomicMin(params.report.first, index, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+    }
+}

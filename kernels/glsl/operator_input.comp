@@ -1,0 +1,43 @@
+#version 460
+// Makes the input of a user's operator: every element as the file draws it, or its identity and one drawn element. A function of
+// seed and index, as every input is.
+
+#extension GL_GOOGLE_include_directive : require
+#pragma use_vulkan_memory_model
+#include "params.glsl"
+#include "stages/element.glsl"
+
+layout(push_constant) uniform Params {
+    Address target_address;
+    uint n;         // elements
+    uint seed_low;
+    uint seed_high;
+    uint spike_at;  // the only element that is drawn; 0xffffffff: all are
+} params;
+
+// Source: pcg3d of Jarzynski and Olano, "Hash Functions for GPU Rendering" (2020).
+uvec3 random_words(uvec3 v) {
+    v = v * 1664525u + 1013904223u;
+    v.x += v.y * v.z;
+    v.y += v.z * v.x;
+    v.z += v.x * v.y;
+    v ^= v >> 16u;
+    v.x += v.y * v.z;
+    v.y += v.z * v.x;
+    v.z += v.x * v.y;
+    return v;
+}
+
+void main() {
+    const uint begin = workgroup_rank() * WORKGROUP_SIZE;
+    const uint index = begin + gl_LocalInvocationIndex;
+    if (index >= params.n) {
+        return;
+    }
+    Element value = identity();
+    if (params.spike_at == 0xffffffffu || params.spike_at == index) {
+        value = draw(random_words(uvec3(index, params.seed_low, params.seed_high)).xy, index);
+    }
+    OutputElements target = OutputElements(element_address(params.target_address, begin, ELEMENT_BYTES));
+    target.at[gl_LocalInvocationIndex] = stored_element(value);
+}
