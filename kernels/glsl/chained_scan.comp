@@ -26,6 +26,7 @@
 #endif
 #include "stages/back_off.glsl"
 #include "stages/lookback.glsl"
+#include "stages/blocking.glsl"
 #include "stages/leave.glsl"
 
 MAIN {
@@ -41,14 +42,22 @@ MAIN {
 
     Vector items[BATCH_SIZE];
     load_tile(tile, items);
+#ifdef PUBLISHES_OTHER_TOTAL
+    const Element own_total = total_to_publish(items);
+#define OWN_TOTAL own_total
+#else
+#define OWN_TOTAL block_total()
+#endif
 
 #if MODE == MODE_REDUCE
     block_reduce(items);
-    publish_total(tile, block_total());
+    if (!is_blocked(tile)) {
+        publish_total(tile, OWN_TOTAL);
+    }
     const bool is_last = tile == tile_count() - 1u;
     if (passes_prefixes_on() || is_last) {
         lookback(tile);
-        barrier();
+        lookback_end();
         const Element prefix = tile_prefix();
         if (is_last && invocation_rank() == 0u) {
             store_total(combine(prefix, block_total()));
@@ -57,15 +66,19 @@ MAIN {
 #else
 #if PUBLISH == PUBLISH_BEFORE_SCAN
     block_reduce(items);
-    publish_total(tile, block_total());
+    if (!is_blocked(tile)) {
+        publish_total(tile, OWN_TOTAL);
+    }
     block_scan_reduced(items);
 #else
     block_scan(items);
-    publish_total(tile, block_total());
+    if (!is_blocked(tile)) {
+        publish_total(tile, OWN_TOTAL);
+    }
 #endif
 
     lookback(tile);
-    barrier();
+    lookback_end();
     store_tile(tile, items, combine(tile_prefix(), block_prefix()));
 #endif
     leave();

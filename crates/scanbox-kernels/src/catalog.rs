@@ -3,6 +3,7 @@
 
 mod copy_and_check;
 mod rules;
+mod variant;
 
 use scanbox_model::config::{
     BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Rendezvous, Reset, TileOrder,
@@ -22,6 +23,7 @@ use crate::rounding::error_bound;
 pub use copy_and_check::{COPY_SHAPES, REPORT_WORDS, compare, copy, fill, helper_shaders, poison};
 use rules::{co_resident, passes_totals_on};
 pub use rules::{legal, resident};
+pub use variant::{MAX_BLOCKING, Variant, plan_variant};
 
 /// What stands behind the last element of the output before a call, and must still stand there afterwards.
 pub const GUARD_WORD: u32 = 0x5CA7_B0C5;
@@ -257,6 +259,9 @@ fn shader(config: &Config, problem: &Problem, device: &DeviceProfile) -> Shader 
             ("STATE_STRIDE", kernel.state_stride),
             ("RESET", reset_define(resolved.reset)),
         ]);
+        if kernel.lookback == Lookback::Fallback {
+            defines.push(("MAX_SPINS", kernel.max_spins));
+        }
     }
     Shader { root, defines, workgroup_size: config.workgroup_size, subgroup_size: device.subgroup_size }
 }
@@ -313,7 +318,11 @@ fn scan_shared_bytes(config: &Config, problem: &Problem, device: &DeviceProfile)
     let shares = match kernel.family {
         Family::Persistent if kernel.rendezvous == Rendezvous::Flags => 4 * (subgroups + 5),
         Family::Persistent => 3 * subgroups + 4,
-        Family::ChainedScan if matches!(kernel.lookback, Lookback::Gather | Lookback::TwoLevel) => subgroups,
+        Family::ChainedScan
+            if matches!(kernel.lookback, Lookback::Gather | Lookback::TwoLevel | Lookback::Fallback) =>
+        {
+            subgroups
+        }
         Family::Recompute => subgroups,
         _ => 0,
     };

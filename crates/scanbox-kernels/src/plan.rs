@@ -52,6 +52,12 @@ impl Plan {
         self.outputs() * self.problem.element_bytes() / 4
     }
 
+    /// Whether its workgroups count what their lookbacks do.
+    #[must_use]
+    pub fn is_counted(&self) -> bool {
+        self.passes.iter().any(|pass| pass.bindings.contains(&Binding::Counts))
+    }
+
     /// Whether the output stands where the input stood.
     #[must_use]
     pub fn in_place(&self) -> bool {
@@ -149,6 +155,8 @@ pub enum Binding {
     Scratch(u64),
     /// The words that the comparison reports in.
     Report,
+    /// Four words per tile, in which workgroups say what their lookback did (stages/counts.glsl).
+    Counts,
 }
 
 /// A word of push constants.

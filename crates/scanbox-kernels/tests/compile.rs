@@ -10,6 +10,7 @@ use covering::{Numbers, PARAMETERS, all_pairs, covering};
 use device::device;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::Shader;
+use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::{catalog, legal};
 use scanbox_model::config::{Config, Lookback, Parameter};
 use scanbox_model::device::DeviceProfile;
@@ -147,6 +148,8 @@ fn numbers_of_the_catalog_are_those_of_the_shaders() {
         check(kernel.tile_state, &defines);
         check(kernel.reset, &defines);
         assert_eq!(defines["LOOKBACK_WIDTH"], kernel.lookback_width);
+        let falls_back = kernel.lookback == Lookback::Fallback;
+        assert_eq!(defines.get("MAX_SPINS").copied(), falls_back.then_some(kernel.max_spins));
         assert_eq!(defines["STATE_STRIDE"], kernel.state_stride);
     }
 }
@@ -182,6 +185,12 @@ fn what_a_rule_says_no_to() {
     combination("b4.vec4.par.blelloch.early.wg64", "before-scan-needs-subgroup-scan");
     combination("b4.vec4.seq.rake.width2.wg64", "width-needs-parallel");
     combination("b4.vec4.gather.rake.width2.wg64", "width-needs-parallel");
+    combination("b4.vec4.fallback.sub.striped.early.spins0.pause.stride4.split.fill.wg96", "");
+    combination("b4.vec4.fallback.rake.packed.clean.wg64", "");
+    combination("b4.vec4.fallback.rake.width2.wg64", "width-needs-parallel");
+    combination("b4.vec4.par.rake.spins0.wg64", "spins-need-fallback");
+    combination("pers.b4.vec4.fallback.sub.early.wg64.u1", "family-lookback");
+    combination("one.b4.vec4.fallback.sub.wg64", "family-lookback");
     combination("pers.b4.vec4.two.sub.wg64.u1", "persistent-publishes-before-scan");
     combination("pers.b4.vec4.two.rake.wg64.u1", "persistent-publishes-before-scan");
     combination("b4.vec4.par.rake.shuffle.wg64", "shuffle-needs-subgroup-scan");
@@ -240,6 +249,50 @@ fn what_a_rule_says_no_to() {
         device.max_workgroup_count = [31, 1, 1]
     });
     without("b1.scalar.par.rake.wg32", "device-memory", &|device| device.memory_bytes = 1 << 14);
+}
+
+#[test]
+fn variants_are_other_builds_of_the_same_config() {
+    let device = willing(3, 0, 0);
+    let problem = Problem::default();
+    let blocked = |k| Variant::blocked(Some(k));
+    let counted = Variant::default().counted();
+    let check = |label: &str, variant, rule: &str| {
+        let config = label.parse().unwrap();
+        let verdict = catalog::plan_variant(&config, variant, &problem, 1000, &device);
+        let found = verdict.as_ref().map_or_else(|rejection| &*rejection.rule, |_| "");
+        assert_eq!(found, rule, "{label}{variant}");
+    };
+    for label in ["b4.vec4.fallback.sub.wg64", "b4.vec4.seq.rake.wg64", "b4.vec4.par.rake.width3.wg64"] {
+        check(label, blocked(1), "");
+        check(label, blocked(9).counted(), "");
+    }
+    check("b4.vec4.gather.sub.wg64", blocked(3), "");
+    check("b4.vec4.two.sub.wg64", blocked(3), "");
+    check("b4.vec4.gather.sub.wg64", counted, "counts-need-walk");
+    check("b4.vec4.par.rake.wg64", blocked(0), "blocking-rate");
+    check("b4.vec4.par.rake.wg64", blocked(32), "blocking-rate");
+    check("pers.b4.vec4.two.sub.early.wg64.u1", blocked(1), "blocking-needs-chained-scan");
+    check("one.b4.vec4.none.sub.wg64", blocked(1), "blocking-needs-chained-scan");
+    check("b4.vec4.par.rake.spins0.wg64", blocked(1), "spins-need-fallback");
+
+    let config: Config = "b4.vec4.fallback.sub.early.wg64".parse().unwrap();
+    let plan = |variant| catalog::plan_variant(&config, variant, &problem, 1000, &device).unwrap();
+    assert_eq!(plan(Variant::default()), catalog::plan(&config, &problem, 1000, &device).unwrap());
+    let all = [Variant::default(), blocked(1), counted, blocked(1).counted()].map(plan);
+    assert_eq!(all.each_ref().map(|plan| plan.is_counted()), [false, false, true, true]);
+    assert_eq!(all[3].label, format!("{config} blocked 1 in 2 counted"));
+    let shaders: BTreeSet<Shader> = all.iter().map(|plan| plan.passes[0].shader.clone()).collect();
+    assert_eq!(shaders.len(), 4);
+    let words = |shader: &Shader| Compiler::new(None, None).unwrap().compile(shader).unwrap().spirv;
+    let distinct: BTreeSet<_> = shaders.iter().map(words).collect();
+    assert_eq!(distinct.len(), 4, "each is another program");
+    // What builds without the defines have is what they have where there is nothing to block and nothing to count.
+    let none = Shader {
+        defines: [&all[0].passes[0].shader.defines[..], &[("BLOCKING", 0), ("COUNTED", 0)]].concat(),
+        ..all[0].passes[0].shader.clone()
+    };
+    assert_eq!(words(&none), words(&all[0].passes[0].shader));
 }
 
 #[test]

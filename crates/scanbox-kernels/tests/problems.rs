@@ -118,7 +118,7 @@ fn every_value_is_in_some_legal_combination() {
         }
     }
     for operator in 0..Operator::VALUES.len() {
-        for lookback in [0, 1, 2, 4] {
+        for lookback in [0, 1, 2, 4, 5] {
             assert!(seen.contains(&(2, operator, 5, lookback)), "{operator} {lookback}");
         }
     }
@@ -360,6 +360,9 @@ fn what_a_rule_says_no_to() {
     let in_place = Problem::new(Mode::Inclusive, E::U32, O::Add, None, Placement::InPlace).unwrap();
     any("b4.vec4.par.rake.wg64", in_place, "");
     any("redo.b4.vec4.none.sub.wg64", in_place, "recompute-in-place");
+    any("b4.vec4.fallback.rake.wg64", in_place, "fallback-in-place");
+    any("b4.vec4.fallback.rake.wg64", reduce, "");
+    any("b4.vec4.fallback.sub.early.wg64", of(E::F64, O::Mul), "");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The rules: which config can solve which problem, on which device.
 
 use scanbox_model::config::{
-    BackOff, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Publish, Rendezvous, Reset,
+    BackOff, BlockScan, Config, DEFAULT_MAX_SPINS, Family, Kernel, LoadLayout, Lookback, Publish, Rendezvous, Reset,
     SubgroupScan, TileOrder, TileState,
 };
 use scanbox_model::device::DeviceProfile;
@@ -51,7 +51,13 @@ fn combination(config: &Config) -> Verdict {
     let family = kernel.family;
     let lookbacks: &[Lookback] = match family {
         Family::ChainedScan => {
-            &[Lookback::Sequential, Lookback::Parallel, Lookback::Gather, Lookback::TwoLevel]
+            &[
+                Lookback::Sequential,
+                Lookback::Parallel,
+                Lookback::Gather,
+                Lookback::TwoLevel,
+                Lookback::Fallback,
+            ]
         }
         Family::Persistent => &[Lookback::Gather, Lookback::TwoLevel],
         Family::OneWorkgroup | Family::Recompute => &[Lookback::None],
@@ -75,6 +81,13 @@ fn combination(config: &Config) -> Verdict {
         let detail =
             format!("a lookback width of {} with lookback {}", kernel.lookback_width, kernel.lookback);
         return reject("width-needs-parallel", detail);
+    }
+    if kernel.max_spins != DEFAULT_MAX_SPINS && kernel.lookback != Lookback::Fallback {
+        let detail = format!(
+            "a maximum spin count of {} with lookback {}, which waits as long as it takes",
+            kernel.max_spins, kernel.lookback
+        );
+        return reject("spins-need-fallback", detail);
     }
     let persistent = family == Family::Persistent;
     if persistent && (kernel.block_scan != BlockScan::Subgroup || kernel.publish != Publish::BeforeScan) {
@@ -116,6 +129,9 @@ fn combination(config: &Config) -> Verdict {
         let detail = format!("parameters of tile states with family {family}, which has none");
         return reject("family-without-states", detail);
     }
+    if kernel.max_spins > scanbox_model::space::MAX_MAX_SPINS {
+        return reject("max-spins", format!("a maximum spin count of {}", kernel.max_spins));
+    }
     if !(1..=scanbox_model::space::MAX_BATCH_SIZE).contains(&kernel.batch_size) {
         return reject("batch-size", format!("a batch size of {}", kernel.batch_size));
     }
@@ -153,6 +169,10 @@ fn computes(config: &Config, problem: &Problem, device: &DeviceProfile) -> Verdi
             let detail = "a reduction scans nothing: by subgroups, totals are published at once (.early)";
             return reject("reduce-publishes-before-scan", detail);
         }
+    }
+    if problem.placement() == Placement::InPlace && kernel.lookback == Lookback::Fallback {
+        let detail = "in place, the owner of a tile may have overwritten what a fallback has to read";
+        return reject("fallback-in-place", detail);
     }
     if problem.placement() == Placement::InPlace && kernel.family == Family::Recompute {
         let detail = "in place, other workgroups overwrite what each of them has to read";
