@@ -23,7 +23,7 @@ use crate::rounding::error_bound;
 pub use copy_and_check::{COPY_SHAPES, REPORT_WORDS, compare, copy, fill, helper_shaders, poison};
 use rules::{co_resident, passes_totals_on};
 pub use rules::{legal, resident};
-pub use variant::{MAX_BLOCKING, Variant, plan_variant};
+pub use variant::{MAX_BLOCKING, Variant, plan_variant, variant_legal};
 
 /// What stands behind the last element of the output before a call, and must still stand there afterwards.
 pub const GUARD_WORD: u32 = 0x5CA7_B0C5;
@@ -279,6 +279,15 @@ fn tile_state_define(tile_state: TileState) -> u32 {
         TileState::Packed => 1,
         TileState::Split => 2,
     }
+}
+
+/// The tile state that the shader of a plan has; none where its tiles have no state.
+#[must_use]
+pub fn tile_state_of(plan: &Plan) -> Option<TileState> {
+    let mut defines = plan.passes.iter().flat_map(|pass| &pass.shader.defines);
+    let (_, number) = *defines.find(|(name, _)| *name == "TILE_STATE")?;
+    let concrete = [TileState::Word64, TileState::Packed, TileState::Split];
+    concrete.into_iter().find(|&tile_state| tile_state_define(tile_state) == number)
 }
 
 fn reset_define(reset: Reset) -> u32 {

@@ -52,10 +52,11 @@ impl Plan {
         self.outputs() * self.problem.element_bytes() / 4
     }
 
-    /// Whether its workgroups count what their lookbacks do.
+    /// How many tiles its workgroups count for what their lookbacks do; none where they do not count.
     #[must_use]
-    pub fn is_counted(&self) -> bool {
-        self.passes.iter().any(|pass| pass.bindings.contains(&Binding::Counts))
+    pub fn counted_tiles(&self) -> Option<u64> {
+        let mut bindings = self.passes.iter().flat_map(|pass| &pass.bindings);
+        bindings.find_map(|binding| if let Binding::Counts(tiles) = binding { Some(*tiles) } else { None })
     }
 
     /// Whether the output stands where the input stood.
@@ -155,8 +156,8 @@ pub enum Binding {
     Scratch(u64),
     /// The words that the comparison reports in.
     Report,
-    /// Four words per tile, in which workgroups say what their lookback did (stages/counts.glsl).
-    Counts,
+    /// Four words for each of so many tiles, in which workgroups say what their lookback did (stages/counts.glsl).
+    Counts(u64),
 }
 
 /// A word of push constants.

@@ -280,7 +280,7 @@ fn variants_are_other_builds_of_the_same_config() {
     let plan = |variant| catalog::plan_variant(&config, variant, &problem, 1000, &device).unwrap();
     assert_eq!(plan(Variant::default()), catalog::plan(&config, &problem, 1000, &device).unwrap());
     let all = [Variant::default(), blocked(1), counted, blocked(1).counted()].map(plan);
-    assert_eq!(all.each_ref().map(|plan| plan.is_counted()), [false, false, true, true]);
+    assert_eq!(all.each_ref().map(|plan| plan.counted_tiles()), [None, None, Some(1), Some(1)]);
     assert_eq!(all[3].label, format!("{config} blocked 1 in 2 counted"));
     let shaders: BTreeSet<Shader> = all.iter().map(|plan| plan.passes[0].shader.clone()).collect();
     assert_eq!(shaders.len(), 4);

@@ -62,7 +62,27 @@ pub fn plan_variant(
     n: u64,
     device: &DeviceProfile,
 ) -> Result<Plan, Rejection> {
+    variant_legal(config, variant)?;
     let mut plan = plan(config, problem, n, device)?;
+    plan.label = format!("{}{variant}", plan.label);
+    for pass in &mut plan.passes {
+        if let Some(k) = variant.blocking {
+            pass.shader.defines.push(("BLOCKING", k));
+        }
+        if variant.counted {
+            pass.shader.defines.push(("COUNTED", 1));
+            // Behind the tile states, as in stages/tile_state_params.glsl.
+            pass.bindings.push(Binding::Counts(config.tiles(n)));
+        }
+    }
+    Ok(plan)
+}
+
+/// Whether a config has a variant, at any size and on any device.
+///
+/// # Errors
+/// The rule about variants that says no (see [`plan_variant`]).
+pub fn variant_legal(config: &Config, variant: Variant) -> Result<(), Rejection> {
     let reject = |rule: &'static str, detail: String| Err(Rejection { rule: rule.into(), detail });
     let Config { kernel, .. } = config;
     if let Some(k) = variant.blocking {
@@ -82,16 +102,5 @@ pub fn plan_variant(
             format!("counts of lookback {}: those that go from tile to tile have them", kernel.lookback);
         return reject("counts-need-walk", detail);
     }
-    plan.label = format!("{}{variant}", plan.label);
-    for pass in &mut plan.passes {
-        if let Some(k) = variant.blocking {
-            pass.shader.defines.push(("BLOCKING", k));
-        }
-        if variant.counted {
-            pass.shader.defines.push(("COUNTED", 1));
-            // Behind the tile states, as in stages/tile_state_params.glsl.
-            pass.bindings.push(Binding::Counts);
-        }
-    }
-    Ok(plan)
+    Ok(())
 }

@@ -14,7 +14,7 @@ use super::device::Gpu;
 use super::memory::Memory;
 use super::pipeline::Pipelines;
 use super::timestamps::Timestamps;
-use crate::backend::{Comparison, Error, Failure, Interval, Mismatch};
+use crate::backend::{Comparison, Counts, Error, Failure, Interval, Mismatch};
 use crate::ledger::{Ledger, Turn};
 
 /// Dispatches per submission at most, where samples can be divided among several: it bounds the memory of the command
@@ -68,6 +68,11 @@ impl Session {
         recorder.reset_queries(timestamps, 2);
         recorder.update(memory.report(), 0, &[0, u32::MAX, 0]);
         adopt(&mut recorder, memory, &turn);
+        let counted = plan.counted_tiles();
+        if let Some((counts, _)) = memory.counts().filter(|_| counted.is_some()) {
+            // Who writes nothing is found out.
+            recorder.fill(counts, 0, u32::MAX);
+        }
         recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         poison.record(&mut recorder, &Turn::NONE);
         if let Some((input, output)) = memory.input_and_output().filter(|_| plan.in_place()) {
@@ -92,11 +97,15 @@ impl Session {
         compare.record(&mut recorder, &Turn::NONE);
         recorder.barrier(Access::COMPUTE, Access::TRANSFER);
         recorder.copy((memory.report(), 0), (memory.readback(), 0), REPORT_WORDS * WORD_BYTES);
+        if let Some((counts, host)) = memory.counts().filter(|_| counted.is_some()) {
+            recorder.copy((counts, 0), (host, 0), counts.bytes());
+        }
         recorder.barrier(Access::TRANSFER, Access::HOST);
         recorder.submit()?;
         commands.wait(self.limit)?;
 
         let [mismatches, first, max_error, ..] = memory.read_back();
+        let counts = counted.map(|tiles| Counts::of_words(memory.read_counts(tiles))).transpose()?;
         let call = timestamps.intervals(2)?[0];
         let first = match mismatches {
             0 => None,
@@ -109,6 +118,7 @@ impl Session {
             first,
             error: plan.problem.rounds().then_some(Error { max, bound: error_bound }),
             call,
+            counts,
         })
     }
 
@@ -184,6 +194,9 @@ impl Session {
         }
         if self.memory.reserve_scratch(plan.scratch.bytes)? {
             self.ledger.forget();
+        }
+        if let Some(tiles) = plan.counted_tiles() {
+            self.memory.reserve_counts(tiles)?;
         }
         let clears = plan.scratch.content == Content::Anything;
         let fill = clears.then(|| catalog::fill(plan, &self.gpu.profile));
