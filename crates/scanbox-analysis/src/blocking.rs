@@ -89,7 +89,8 @@ fn size<'a>(n: u64, records: &[&'a Record], clock: Clock) -> BlockedSize<'a> {
     let line = |(config, mut rows): (&'a str, Vec<&'a Record>)| {
         // None comes before any number: the rarest blocking is the one with the largest.
         rows.sort_by_key(|row| row.blocking.map(|k| u32::MAX - k));
-        let time = |row: &Record| row.throughput_gbps(clock).and_then(|_| Some(row.time(clock)?.median_ns as f64));
+        let time =
+            |row: &Record| row.throughput_gbps(clock).and_then(|_| Some(row.time(clock)?.median_ns as f64));
         let free = rows.first().filter(|row| row.blocking.is_none()).and_then(|row| time(row));
         let point = |record: &'a Record| BlockedPoint {
             record,
@@ -148,11 +149,7 @@ mod tests {
         };
         assert_eq!(
             told(a),
-            [
-                (None, Some(4.0), Some(1.0)),
-                (Some(9), Some(3.2), Some(1.25)),
-                (Some(1), Some(2.0), Some(2.0))
-            ]
+            [(None, Some(4.0), Some(1.0)), (Some(9), Some(3.2), Some(1.25)), (Some(1), Some(2.0), Some(2.0))]
         );
         assert_eq!(told(b)[1], (Some(1), None, None), "what did not end has no time");
         let means = LookbackMeans { spins: 5.0, lookback_length: 10.0, fallbacks: 2.0, insertions: 0.5 };

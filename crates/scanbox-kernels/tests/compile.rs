@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use covering::{Numbers, PARAMETERS, all_pairs, covering};
 use device::device;
+use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::Shader;
-use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::{catalog, legal};
 use scanbox_model::config::{Config, Lookback, Parameter};
 use scanbox_model::device::DeviceProfile;

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{
-    BackOff, BlockScan, Config, DEFAULT_MAX_SPINS, Family, Kernel, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset,
-    SubgroupScan, TileOrder, TileState, VectorWidth,
+    BackOff, BlockScan, Config, DEFAULT_MAX_SPINS, Family, Kernel, LoadLayout, Lookback, Parameter, Publish,
+    Rendezvous, Reset, SubgroupScan, TileOrder, TileState, VectorWidth,
 };
 use crate::device::DeviceProfile;
 use crate::sample::Sample;

@@ -40,7 +40,9 @@ use scanbox_model::problem::{Element, Problem};
 use scanbox_model::record::Status;
 use serde::Deserialize;
 
-use crate::backend::{Backend, Comparison, Counts, Error, Failure, Garbage, Interval, Mismatch, PipelineInfo};
+use crate::backend::{
+    Backend, Comparison, Counts, Error, Failure, Garbage, Interval, Mismatch, PipelineInfo,
+};
 
 /// What a replay device does.
 #[derive(Debug, Clone, Deserialize)]

@@ -68,7 +68,14 @@ fn call(
 }
 
 /// A blocked scan and its counts: they have to be right, and go together.
-fn check(session: &mut Session, label: &str, blocking: Option<u32>, problem: &Problem, kind: InputKind, n: u64) {
+fn check(
+    session: &mut Session,
+    label: &str,
+    blocking: Option<u32>,
+    problem: &Problem,
+    kind: InputKind,
+    n: u64,
+) {
     let config: Config = label.parse().unwrap();
     let variant = Variant::blocked(blocking);
     for variant in [variant, variant.counted()] {
@@ -126,7 +133,11 @@ fn silent() -> Compiler {
     let text = fs::read_to_string(&path).unwrap();
     let own = "if (tile != 0u) {\n                publish(tile, INCLUSIVE";
     let silent = own.replace("tile != 0u", "(tile & ((1u << BLOCKING) - 1u)) != 0u");
-    assert_eq!(text.matches(own).count(), 1, "the owner of a tile publishes its inclusive prefix in one place");
+    assert_eq!(
+        text.matches(own).count(),
+        1,
+        "the owner of a tile publishes its inclusive prefix in one place"
+    );
     fs::write(&path, text.replace(own, &silent)).unwrap();
     Compiler::new(Some(folder.path()), None).unwrap()
 }
@@ -158,10 +169,16 @@ fn check_states_and_spins(session: &mut Session, rates: &[u32]) {
 /// Modes, types and operators, exact ones and those whose totals depend on the order.
 fn check_problems(session: &mut Session) {
     use Mode::{Exclusive, Inclusive, Reduce};
-    let integers = [(Element::U32, Operator::Xor), (Element::I32, Operator::Min), (Element::U64, Operator::Add)];
-    let floats = [(Element::F32, Operator::Add), (Element::F32, Operator::Mul), (Element::F64, Operator::Add)];
+    let integers =
+        [(Element::U32, Operator::Xor), (Element::I32, Operator::Min), (Element::U64, Operator::Add)];
+    let floats =
+        [(Element::F32, Operator::Add), (Element::F32, Operator::Mul), (Element::F64, Operator::Add)];
     for (place, (element, operator)) in integers.into_iter().chain(floats).enumerate() {
-        let layouts = ["b3.vec4.fallback.sub.striped.early", "b2.vec2.fallback.rake", "b2.vec4.fallback.sub.direct.early"];
+        let layouts = [
+            "b3.vec4.fallback.sub.striped.early",
+            "b2.vec2.fallback.rake",
+            "b2.vec4.fallback.sub.direct.early",
+        ];
         for (turn, layout) in layouts.into_iter().enumerate() {
             // Two states for elements of 32 bits, one for those of 64.
             let state = if (place + turn) % 2 == 0 { "" } else { ".split" };
@@ -193,15 +210,26 @@ fn tiles_that_are_never_published_hold_up_nobody_who_falls_back() {
     let Some(mut session) = Session::new(silent) else { return };
     check_states_and_spins(&mut session, &[1, 3]);
     check_problems(&mut session);
-    // Half of the tiles are silent: all that come behind one of them add it up.
-    let label = "b1.vec4.fallback.sub.early.wg32";
-    let config: Config = label.parse().unwrap();
-    let n = 40 * config.tile_elements();
-    let variant = Variant::blocked(Some(1)).counted();
-    let found = call(&mut session, label, variant, &Problem::default(), InputKind::Random, n).unwrap();
-    let counts = found.counts.unwrap();
-    // Those that come behind it make it known to all others: each of the 20 is inserted once.
-    assert_eq!((counts.workgroups, counts.insertions), (40, 20), "{counts:?}");
+}
+
+#[test]
+fn every_tile_that_is_never_published_is_inserted_once() {
+    let Some(mut session) = Session::new(silent) else { return };
+    let one_by_one = session.bench.device().profile().name.contains("llvmpipe");
+    for label in ["b1.vec4.fallback.sub.early.wg32", "b1.vec4.fallback.sub.early.spins0.split.wg32"] {
+        let config: Config = label.parse().unwrap();
+        let n = 40 * config.tile_elements();
+        let variant = Variant::blocked(Some(1)).counted();
+        for turn in 0..20 {
+            let found =
+                call(&mut session, label, variant, &Problem::default(), InputKind::Random, n).unwrap();
+            let counts = found.counts.unwrap();
+            // The tile behind each of them needs it, and who is first makes it known to all others. Where workgroups run at the
+            // same time, others may be late; nobody ever waits for the last one.
+            let most = if one_by_one { 20 } else { 39 };
+            assert!((20..=most).contains(&counts.insertions), "{label}, call {turn}: {counts:?}");
+        }
+    }
 }
 
 #[test]
@@ -216,7 +244,8 @@ fn nobody_falls_back_where_nobody_is_blocked() {
         assert_eq!((counts.fallbacks, counts.insertions), (0, 0), "{n}: {counts:?}");
     }
     // Plain lookbacks count too.
-    for label in ["b2.vec4.par.rake.wg64", "b2.vec4.seq.sub.split.wg64", "b1.vec4.par.sub.early.width3.wg32"] {
+    for label in ["b2.vec4.par.rake.wg64", "b2.vec4.seq.sub.split.wg64", "b1.vec4.par.sub.early.width3.wg32"]
+    {
         for n in sizes(&mut session, label) {
             check(&mut session, label, None, &Problem::default(), InputKind::Random, n);
         }

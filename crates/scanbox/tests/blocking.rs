@@ -27,7 +27,10 @@ const COPIES: usize = 5;
 #[track_caller]
 fn bench(place: &Place, args: &[&str], code: i32) -> Ended {
     let mut command = Command::new(cargo_bin("scanbox"));
-    command.arg("bench").args(["--device", "replay:replay.toml", "--out", "bench.csv", "--rounds", "1"]).args(args);
+    command
+        .arg("bench")
+        .args(["--device", "replay:replay.toml", "--out", "bench.csv", "--rounds", "1"])
+        .args(args);
     command.current_dir(place.folder()).env("COLUMNS", "120");
     command.env("SCANBOX_CACHE", std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
     let ended = ended(command.output().unwrap());
@@ -47,7 +50,8 @@ fn rates(rows: &[Record], config: &str) -> BTreeSet<Option<u32>> {
 #[test]
 fn every_rate_has_a_row_with_times_and_counts() {
     let place = Place::new("noise_ratio = 0.01\n");
-    let ended = bench(&place, &[FALLBACK, PATIENT, PLAIN, "--blocking", "--sizes", "65536", "--plots", "plots"], 0);
+    let ended =
+        bench(&place, &[FALLBACK, PATIENT, PLAIN, "--blocking", "--sizes", "65536", "--plots", "plots"], 0);
     let rows = rows(&place);
     assert_eq!(rows.len(), 10 + 10 + 1 + COPIES);
     assert!(rows.iter().all(|row| row.status == Status::Ok && row.mismatches == Some(0)));
@@ -70,7 +74,8 @@ fn every_rate_has_a_row_with_times_and_counts() {
         ("lookback_length", "tiles per lookback"),
         ("throughput", "GB/s"),
     ] {
-        let read = |ending| fs::read_to_string(place.folder().join(format!("plots/{name}.{ending}"))).unwrap();
+        let read =
+            |ending| fs::read_to_string(place.folder().join(format!("plots/{name}.{ending}"))).unwrap();
         for part in ["<svg", "</svg>", "none", "1/512", "1/2", "blocked tiles", FALLBACK, part] {
             assert!(read("svg").contains(part), "no `{part}` in {name}.svg");
         }
@@ -102,8 +107,12 @@ fn blocking_is_shown_to_block() {
     assert_eq!((&json["proof"][0]["status"], &json["proof"][0]["blocking"]), (&"timeout".into(), &1.into()));
     let of_json = json["rows"].as_array().unwrap();
     assert_eq!(of_json.len(), 2 * (2 + 1));
-    assert!(of_json.iter().all(|row| row["status"] == "ok" && row["lookback_length_mean"].as_f64() > Some(0.0)));
-    assert!(json["copies"].as_array().unwrap().iter().all(|copy| copy["throughput_gbps"].as_f64() > Some(0.0)));
+    assert!(
+        of_json.iter().all(|row| row["status"] == "ok" && row["lookback_length_mean"].as_f64() > Some(0.0))
+    );
+    assert!(
+        json["copies"].as_array().unwrap().iter().all(|copy| copy["throughput_gbps"].as_f64() > Some(0.0))
+    );
 
     // One tile waits for nobody: the proof fails, and that is said.
     let refuted = bench(&place, &[PLAIN, "--blocking=1", "--sizes", "100", "--prove"], 1);
@@ -133,7 +142,9 @@ fn a_verification_with_blocked_tiles() {
     let place = Place::new("");
     let verify = |args: &[&str]| {
         let mut command = Command::new(cargo_bin("scanbox"));
-        command.args(["verify", "--device", "replay:replay.toml", "--inputs", "ones", "--timeout", "1s"]).args(args);
+        command
+            .args(["verify", "--device", "replay:replay.toml", "--inputs", "ones", "--timeout", "1s"])
+            .args(args);
         command.current_dir(place.folder());
         command.env("SCANBOX_CACHE", std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
         ended(command.output().unwrap())
@@ -144,7 +155,11 @@ fn a_verification_with_blocked_tiles() {
     assert!(fallback.stderr.contains("1 in 2 tiles never publishes its total"), "{}", fallback.stderr);
     let plain = verify(&[PLAIN, "--blocking", "3", "--sizes", "1000"]);
     assert_eq!(plain.code, Some(1), "{}{}", plain.stdout, plain.stderr);
-    assert!(plain.stdout.contains("1: 1 timeout") && plain.stdout.contains("--blocking 3"), "{}", plain.stdout);
+    assert!(
+        plain.stdout.contains("1: 1 timeout") && plain.stdout.contains("--blocking 3"),
+        "{}",
+        plain.stdout
+    );
     let other = verify(&["one.b1.vec4.none.sub.wg64", "--blocking", "1", "--sizes", "1000"]);
     assert_eq!(other.code, Some(2), "{}{}", other.stdout, other.stderr);
     assert!(other.stderr.contains("blocking-needs-chained-scan"), "{}", other.stderr);
@@ -155,7 +170,8 @@ fn on_a_software_device_fallback_is_right_and_plain_lookback_is_not() {
     let Some(machine) = Machine::lavapipe() else { return };
     let folder = tempfile::tempdir().unwrap();
     let small = ["--sizes", "10001", "--blocking=1", "--rounds", "1", "--warm-up", "1ms", "--samples", "3"];
-    let args = ["bench", FALLBACK, PLAIN, "--prove", "--out", "rows.csv", "--plots", "plots", "--timeout", "20s"];
+    let args =
+        ["bench", FALLBACK, PLAIN, "--prove", "--out", "rows.csv", "--plots", "plots", "--timeout", "20s"];
     let answer = run(folder.path(), machine.clone(), &[&args[..], &small].concat());
     assert_eq!(answer.code, 0, "{}{}", answer.out, answer.err);
     let rows = csv_file::read(&folder.path().join("rows.csv")).unwrap().records;

@@ -60,7 +60,7 @@ Element total_of_parts(const Element part) {
 #if ANY_ORDER
 
 // Vectors that are under way together, per invocation: few, because the workgroup holds its own items meanwhile.
-const uint FALLBACK_ROWS = min(BATCH_SIZE, 4);
+const uint FALLBACK_ROWS = min(BATCH_SIZE, 2);
 
 // The total of a full tile, from the input. Valid in subgroup 0.
 Element total_of_tile(const uint tile) {

@@ -1,8 +1,8 @@
 //! The rules: which config can solve which problem, on which device.
 
 use scanbox_model::config::{
-    BackOff, BlockScan, Config, DEFAULT_MAX_SPINS, Family, Kernel, LoadLayout, Lookback, Publish, Rendezvous, Reset,
-    SubgroupScan, TileOrder, TileState,
+    BackOff, BlockScan, Config, DEFAULT_MAX_SPINS, Family, Kernel, LoadLayout, Lookback, Publish, Rendezvous,
+    Reset, SubgroupScan, TileOrder, TileState,
 };
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
@@ -50,15 +50,13 @@ fn combination(config: &Config) -> Verdict {
     let kernel = &config.kernel;
     let family = kernel.family;
     let lookbacks: &[Lookback] = match family {
-        Family::ChainedScan => {
-            &[
-                Lookback::Sequential,
-                Lookback::Parallel,
-                Lookback::Gather,
-                Lookback::TwoLevel,
-                Lookback::Fallback,
-            ]
-        }
+        Family::ChainedScan => &[
+            Lookback::Sequential,
+            Lookback::Parallel,
+            Lookback::Gather,
+            Lookback::TwoLevel,
+            Lookback::Fallback,
+        ],
         Family::Persistent => &[Lookback::Gather, Lookback::TwoLevel],
         Family::OneWorkgroup | Family::Recompute => &[Lookback::None],
     };

@@ -87,8 +87,10 @@ pub fn variant_legal(config: &Config, variant: Variant) -> Result<(), Rejection>
     let Config { kernel, .. } = config;
     if let Some(k) = variant.blocking {
         if kernel.family != Family::ChainedScan {
-            let detail =
-                format!("simulated blocking of family {}: only tiles of a chained scan are blocked", kernel.family);
+            let detail = format!(
+                "simulated blocking of family {}: only tiles of a chained scan are blocked",
+                kernel.family
+            );
             return reject("blocking-needs-chained-scan", detail);
         }
         if !(1..=MAX_BLOCKING).contains(&k) {

@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use scanbox_kernels::catalog;
 use scanbox_model::config::{
-    BackOff, BlockScan, Config, DEFAULT_MAX_SPINS, Family, Kernel, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset,
-    SubgroupScan, TileOrder, TileState, VectorWidth,
+    BackOff, BlockScan, Config, DEFAULT_MAX_SPINS, Family, Kernel, LoadLayout, Lookback, Parameter, Publish,
+    Rendezvous, Reset, SubgroupScan, TileOrder, TileState, VectorWidth,
 };
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;

@@ -177,11 +177,9 @@ pub fn entrants(
                     entrant.selection.push(selection);
                     entrant.selection.sort();
                 }
-                None => entrants.push(Entrant {
-                    label,
-                    selection: vec![selection],
-                    variant: Variant::default(),
-                }),
+                None => {
+                    entrants.push(Entrant { label, selection: vec![selection], variant: Variant::default() })
+                }
             }
         }
     }

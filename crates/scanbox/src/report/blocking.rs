@@ -193,9 +193,8 @@ impl<'a> Report<'a> {
     /// The four plots: fallbacks, spins, length of the lookback, throughput; each against the share of blocked tiles.
     pub fn figures(&self) -> Vec<Figure> {
         let device = self.metadata.device.title();
-        let mean = |of: fn(&LookbackMeans) -> f64| {
-            move |point: &BlockedPoint<'_>| point.means.as_ref().map(of)
-        };
+        let mean =
+            |of: fn(&LookbackMeans) -> f64| move |point: &BlockedPoint<'_>| point.means.as_ref().map(of);
         let figure = |name: &str, what: &str, y: &'static str, caption: &str, series: Vec<Series>| Figure {
             name: name.to_owned(),
             title: format!("{what}, {device}"),
@@ -239,10 +238,15 @@ impl<'a> Report<'a> {
         let mut all = Vec::new();
         for size in &self.sizes {
             for line in size.lines.iter().filter(|line| line.points.len() > 1) {
-                let place = |point: &BlockedPoint<'_>| Some((Scale::blocked(point.record.blocking), of(point)?));
+                let place =
+                    |point: &BlockedPoint<'_>| Some((Scale::blocked(point.record.blocking), of(point)?));
                 let points: Vec<(u64, f64)> = line.points.iter().filter_map(place).collect();
                 if !points.is_empty() {
-                    all.push(Series { name: self.name(line.config, size.n), look: Look::of(all.len()), points });
+                    all.push(Series {
+                        name: self.name(line.config, size.n),
+                        look: Look::of(all.len()),
+                        points,
+                    });
                 }
             }
         }
