@@ -292,10 +292,17 @@ struct Bench<'a, E> {
     rows: u64,
 }
 
+/// The plans of an entrant.
+struct Plans {
+    timed: Plan,
+    /// The same in the build that counts, if that is asked for.
+    counted: Option<Plan>,
+}
+
 /// Who a contestant is.
 enum Who {
-    /// A plan, and the one of its build that counts, if it is asked for; `None` where there is no plan, which is a failure.
-    Own { plans: Option<(Plan, Option<Plan>)> },
+    /// Plans; `None` where there are none, which is a failure.
+    Own { plans: Option<Box<Plans>> },
     /// A subject of the baseline with this place.
     External { baseline: usize },
 }
@@ -372,7 +379,7 @@ impl<E: From<Failure>> Bench<'_, E> {
                 let plans = entrants
                     .iter()
                     .filter_map(|entrant| plans_of(entrant, &self.job.problem, *n, device).ok())
-                    .flat_map(|(plan, counted)| std::iter::once(plan).chain(counted));
+                    .flat_map(|plans| std::iter::once(plans.timed).chain(plans.counted));
                 shaders.extend(plans.flat_map(|plan| plan.passes).map(|pass| pass.shader));
             }
         }
@@ -458,7 +465,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         let device = self.backend.profile().clone();
         let mut record = blank(entrant, n, &self.computation, &self.input, &device, &self.job.origin);
         let (plans, failure) = match self.plans(entrant, n, &device, &mut record) {
-            Ok(plans) => (Some(plans), None),
+            Ok(plans) => (Some(Box::new(plans)), None),
             Err(failure) => (None, Some(failure)),
         };
         Standing {
@@ -477,10 +484,10 @@ impl<E: From<Failure>> Bench<'_, E> {
         n: u64,
         device: &DeviceProfile,
         record: &mut Record,
-    ) -> Result<(Plan, Option<Plan>), Failure> {
-        let (plan, counted) = plans_of(entrant, &self.job.problem, n, device)?;
+    ) -> Result<Plans, Failure> {
+        let plans = plans_of(entrant, &self.job.problem, n, device)?;
         // The one that is timed comes last: its registers are those of the row.
-        for pass in counted.iter().chain([&plan]).flat_map(|plan| &plan.passes) {
+        for pass in plans.counted.iter().chain([&plans.timed]).flat_map(|plan| &plan.passes) {
             if self.pipelines.get(&pass.shader).is_none() {
                 self.pipelines.make(self.backend, self.compiler, std::slice::from_ref(&pass.shader));
             }
@@ -488,7 +495,7 @@ impl<E: From<Failure>> Bench<'_, E> {
             record.registers = info.registers;
             record.compile_ms = Some(compile_ms);
         }
-        Ok((plan, counted))
+        Ok(plans)
     }
 
     /// Says what is about to run.
@@ -540,7 +547,8 @@ impl<E: From<Failure>> Bench<'_, E> {
         let external = matches!(standing.who, Who::External { .. });
         self.announce(&standing.label, n, external)?;
         let done = match &standing.who {
-            Who::Own { plans: Some((plan, counted)) } => {
+            Who::Own { plans: Some(plans) } => {
+                let Plans { timed: plan, counted } = &**plans;
                 let mut own = Own { backend: self.backend, plan, counted: counted.as_ref() };
                 act(&mut own, standing.call_ns)
             }
@@ -640,13 +648,12 @@ fn plain_record(
     }
 }
 
-/// The plan of an entrant that is timed, and the one that counts, if it is asked for.
 fn plans_of(
     entrant: &Entrant,
     problem: &Problem,
     n: u64,
     device: &DeviceProfile,
-) -> Result<(Plan, Option<Plan>), Failure> {
+) -> Result<Plans, Failure> {
     let Entrant { label, variant, .. } = entrant;
     let unsupported = |reason: String| Failure::new(Status::Unsupported, reason);
     let mut copies = catalog::COPY_SHAPES.iter().map(|&shape| catalog::copy(problem, 1, shape, device));
@@ -655,7 +662,8 @@ fn plans_of(
         if u32::try_from(n * problem.element_bytes() / 4 + (1 << 20)).is_err() {
             return Err(unsupported(format!("{n} elements, where kernels index with 32 bits")));
         }
-        return Ok((catalog::copy(problem, n, catalog::COPY_SHAPES[place], device), None));
+        let timed = catalog::copy(problem, n, catalog::COPY_SHAPES[place], device);
+        return Ok(Plans { timed, counted: None });
     }
     let config: Config = label.parse().map_err(|error| unsupported(format!("{error}")))?;
     let plan = |variant| {
@@ -664,7 +672,7 @@ fn plans_of(
     };
     let timed = plan(Variant::blocked(variant.blocking))?;
     let counted = if variant.counted { Some(plan(*variant)?) } else { None };
-    Ok((timed, counted))
+    Ok(Plans { timed, counted })
 }
 
 fn pooled(blocks: &[Samples]) -> Samples {
