@@ -89,7 +89,8 @@ fn every_rate_has_a_row_with_times_and_counts() {
     assert_eq!(metadata.runs[0].settings["blocking"], serde_json::json!([9, 8, 7, 6, 5, 4, 3, 2, 1]));
 
     // The rows are of another experiment than those of an ordinary benchmark.
-    let with = bench(&place, &[PLAIN, "--sizes", "65536", "--out", "other.csv", "--with", "bench.csv"], 0);
+    fs::rename(place.folder().join("bench.csv"), place.folder().join("blocked.csv")).unwrap();
+    let with = bench(&place, &[PLAIN, "--sizes", "65536", "--with", "blocked.csv"], 0);
     assert!(with.stdout.contains(FALLBACK) && !with.stdout.contains("blocked"), "{}", with.stdout);
 }
 

@@ -195,6 +195,29 @@ bool walk_back(inout uint window_end, inout Element prefix) {
     return found;
 }
 
+// Inserts the total of a tile that was added up, and puts what that tile stands for before the prefix. Called by one
+// subgroup. Returns: whether the prefix is complete.
+bool take_over(const uint blocking, const Element total, inout Element prefix) {
+    Element value = total;
+    bool inclusive = blocking == 0u;
+    count_fallbacks(1u);
+    count_tiles(1u);
+    if (gl_SubgroupInvocationID == 0) {
+        const StateWord before = insert_state(blocking, inclusive ? INCLUSIVE : AGGREGATE, total);
+        if (was_invalid(before)) {
+            count_insertions(1u);
+        }
+        if (word_state(before) == INCLUSIVE) {
+            // Its owner was only late, and has more to say.
+            value = word_value(before);
+            inclusive = true;
+        }
+    }
+    // Only the first invocation's prefix is used from here on, but all have to know whether it is complete.
+    prefix = combine(value, prefix);
+    return subgroupAny(inclusive);
+}
+
 // Says how the lookback goes on, when it has come to the tile before window_end.
 void tell(const uint tile, const bool found, const uint window_end, const Element prefix) {
     if (gl_SubgroupInvocationID == 0) {
@@ -213,36 +236,9 @@ void lookback(const uint tile) {
     Element prefix = identity();
     uint window_end = tile;
     bool found = tile == 0u;
-    if (gl_SubgroupID == 0) {
-        if (!found) {
-            found = walk_back(window_end, prefix);
-        }
-        tell(tile, found, window_end, prefix);
-    }
-    barrier();
-    uint blocking = shared_fallback_tile;
-    while (blocking != NO_TILE) {
-        const Element total = total_of_tile(blocking);
+    uint blocking = NO_TILE;
+    do {
         if (gl_SubgroupID == 0) {
-            Element value = total;
-            bool inclusive = blocking == 0u;
-            count_fallbacks(1u);
-            count_tiles(1u);
-            if (gl_SubgroupInvocationID == 0) {
-                const StateWord before = insert_state(blocking, inclusive ? INCLUSIVE : AGGREGATE, total);
-                if (was_invalid(before)) {
-                    count_insertions(1u);
-                }
-                if (word_state(before) == INCLUSIVE) {
-                    // Its owner was only late, and has more to say.
-                    value = word_value(before);
-                    inclusive = true;
-                }
-            }
-            // Only the first invocation's prefix is used from here on, but all have to know whether it is complete.
-            found = subgroupAny(inclusive);
-            prefix = combine(value, prefix);
-            window_end = blocking;
             if (!found) {
                 found = walk_back(window_end, prefix);
             }
@@ -250,7 +246,15 @@ void lookback(const uint tile) {
         }
         barrier();
         blocking = shared_fallback_tile;
-    }
+        if (blocking != NO_TILE) {
+            // Its barrier stands between this look at shared_fallback_tile and the next word there.
+            const Element total = total_of_tile(blocking);
+            if (gl_SubgroupID == 0) {
+                found = take_over(blocking, total, prefix);
+                window_end = blocking;
+            }
+        }
+    } while (blocking != NO_TILE);
 }
 
 Element tile_prefix() {
