@@ -648,12 +648,7 @@ fn plain_record(
     }
 }
 
-fn plans_of(
-    entrant: &Entrant,
-    problem: &Problem,
-    n: u64,
-    device: &DeviceProfile,
-) -> Result<Plans, Failure> {
+fn plans_of(entrant: &Entrant, problem: &Problem, n: u64, device: &DeviceProfile) -> Result<Plans, Failure> {
     let Entrant { label, variant, .. } = entrant;
     let unsupported = |reason: String| Failure::new(Status::Unsupported, reason);
     let mut copies = catalog::COPY_SHAPES.iter().map(|&shape| catalog::copy(problem, 1, shape, device));
