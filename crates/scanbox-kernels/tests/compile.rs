@@ -237,6 +237,7 @@ fn what_a_rule_says_no_to() {
     without("b4.vec4.gather.rake.wg64", "", &|device| device.int64_atomics = false);
     let vulkan = |device: &mut DeviceProfile| device.guarantees.clear();
     without("b4.vec4.par.rake.wgid.wg64", "needs-workgroup-order", &vulkan);
+    without("b4.vec4.fallback.rake.wgid.wg64", "", &vulkan);
     without("pers.b4.vec4.two.sub.robin.early.wg64.u1", "needs-co-residency", &vulkan);
     without("pers.b4.vec4.two.sub.wgid.early.wg64.u1", "needs-co-residency", &vulkan);
     without("pers.b4.vec4.two.sub.early.flags.wg64.u1", "needs-subgroup-progress", &vulkan);

@@ -1,6 +1,7 @@
 // Lookback: fallback. A parallel lookback that needs no progress of others: when it has looked MAX_SPINS times again at a
 // tile that has published nothing, all invocations of the workgroup add that tile up themselves, and publish its total for
-// everybody. A workgroup that has taken its ticket and then does not run any more holds up nobody.
+// everybody. A workgroup that has taken its ticket and then does not run any more holds up nobody, and neither does one that has
+// not started, where tiles are taken by the number of the workgroup.
 // Source: Smith, Levien and Owens, "Decoupled Fallback: A Portable Single-Pass GPU Scan" (2025).
 //
 // Who publishes what, of one tile:

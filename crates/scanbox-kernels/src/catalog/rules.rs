@@ -230,7 +230,10 @@ fn guarantees(config: &Config, device: &DeviceProfile) -> Verdict {
     let needs = [
         (co_resident(kernel), Guarantee::CoResidency),
         (
-            kernel.tile_order == TileOrder::WorkgroupId && kernel.family != Family::Persistent,
+            // Who falls back needs nobody to have started.
+            kernel.tile_order == TileOrder::WorkgroupId
+                && kernel.family != Family::Persistent
+                && kernel.lookback != Lookback::Fallback,
             Guarantee::WorkgroupOrder,
         ),
         (kernel.rendezvous == Rendezvous::Flags && !one_subgroup, Guarantee::SubgroupProgress),
