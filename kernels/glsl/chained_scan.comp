@@ -26,6 +26,7 @@
 #include "stages/group_state.glsl"
 #endif
 #include "stages/lookback.glsl"
+#include "stages/blocking.glsl"
 #include "stages/leave.glsl"
 
 MAIN {
@@ -41,14 +42,22 @@ MAIN {
 
     Vector items[BATCH_SIZE];
     load_tile(tile, items);
+#ifdef PUBLISHES_OTHER_TOTAL
+    const Element own_total = total_to_publish(items);
+#define OWN_TOTAL own_total
+#else
+#define OWN_TOTAL block_total()
+#endif
 
 #if MODE == MODE_REDUCE
     block_reduce(items);
-    publish_total(tile, block_total());
+    if (!is_blocked(tile)) {
+        publish_total(tile, OWN_TOTAL);
+    }
     const bool is_last = tile == tile_count() - 1u;
     if (others_need_lookback(tile) || is_last) {
         lookback(tile);
-        barrier();
+        lookback_end();
         const Element prefix = tile_prefix();
         if (is_last && invocation_rank() == 0u) {
             store_total(combine(prefix, block_total()));
@@ -57,7 +66,9 @@ MAIN {
 #else
 #if PUBLISH == PUBLISH_BEFORE_SCAN
     block_reduce(items);
-    publish_total(tile, block_total());
+    if (!is_blocked(tile)) {
+        publish_total(tile, OWN_TOTAL);
+    }
 #if LOOKBACK == LOOKBACK_CHAIN
     // The next tile waits for the prefix of this one: it is passed on before anything is scanned.
     lookback(tile);
@@ -68,10 +79,12 @@ MAIN {
 #endif
 #else
     block_scan(items);
-    publish_total(tile, block_total());
+    if (!is_blocked(tile)) {
+        publish_total(tile, OWN_TOTAL);
+    }
     lookback(tile);
 #endif
-    barrier();
+    lookback_end();
     store_tile(tile, items, combine(tile_prefix(), block_prefix()));
 #endif
     leave();

@@ -30,6 +30,9 @@
 // STATE_STRIDE       1 to 16                    config: words from one tile state to the next
 // RESET              RESET_*                    config, tile state where it is auto
 // GROUP_STATE        GROUP_STATE_*              problem and tile state: how a two-level lookback comes by its groups
+// MAX_SPINS          0 to 65536                 config: of LOOKBACK_FALLBACK, how often it looks again at a tile
+// BLOCKING           1 to 31                    variant: 1 in 2^BLOCKING tiles keeps its total to itself; 0 where left out
+// COUNTED            0, 1                       variant: whether workgroups count what their lookback does; 0 where left out
 
 #define MODE_INCLUSIVE 0
 #define MODE_EXCLUSIVE 1
@@ -99,7 +102,9 @@
 #define LOOKBACK_PARALLEL 1
 #define LOOKBACK_GATHER 2
 #define LOOKBACK_TWO_LEVEL 3
+// 4 is none, which no shader has.
 #define LOOKBACK_CHAIN 5
+#define LOOKBACK_FALLBACK 6
 #define TILE_ORDER_TICKET 0
 #define TILE_ORDER_WORKGROUP_ID 1
 #define TILE_ORDER_ROUND_ROBIN 2
@@ -169,8 +174,20 @@
 #endif
 
 #ifdef REQUIRE_TILE_STATE
-#if !defined(LOOKBACK) || LOOKBACK < LOOKBACK_SEQUENTIAL || (LOOKBACK > LOOKBACK_TWO_LEVEL && LOOKBACK != LOOKBACK_CHAIN)
+#if !defined(LOOKBACK) || LOOKBACK < LOOKBACK_SEQUENTIAL || LOOKBACK == 4 || LOOKBACK > LOOKBACK_FALLBACK
 #error "LOOKBACK must be one of LOOKBACK_*"
+#endif
+#if LOOKBACK == LOOKBACK_FALLBACK && (!defined(MAX_SPINS) || MAX_SPINS < 0 || MAX_SPINS > 65536)
+#error "MAX_SPINS must be from 0 to 65536"
+#endif
+#if LOOKBACK == LOOKBACK_FALLBACK && IN_PLACE
+#error "LOOKBACK_FALLBACK reads the input of other tiles, which is gone in place"
+#endif
+#if defined(BLOCKING) && (BLOCKING < 0 || BLOCKING > 31)
+#error "BLOCKING must be from 0 to 31"
+#endif
+#if defined(COUNTED) && (COUNTED < 0 || COUNTED > 1)
+#error "COUNTED must be 0 or 1"
 #endif
 #if !defined(LOOKBACK_WIDTH) || LOOKBACK_WIDTH < 1 || LOOKBACK_WIDTH > 8
 #error "LOOKBACK_WIDTH must be from 1 to 8"
@@ -217,6 +234,13 @@
 #define INITIAL_WORDS uint initial_low; uint initial_high;
 #else
 #define INITIAL_WORDS
+#endif
+
+// Push constants behind the addresses of all other memory: where counts go.
+#if defined(COUNTED) && COUNTED
+#define COUNTS_ADDRESS uvec2 counts_address;
+#else
+#define COUNTS_ADDRESS
 #endif
 
 layout(local_size_x = WORKGROUP_SIZE) in;

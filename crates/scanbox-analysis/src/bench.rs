@@ -54,7 +54,7 @@ impl Place<'_> {
     }
 }
 
-fn is_copy(record: &Record) -> bool {
+pub(crate) fn is_copy(record: &Record) -> bool {
     record.selection.contains(&Selection::Copy)
 }
 
@@ -68,11 +68,12 @@ fn is_baseline(record: &Record) -> bool {
     record.selection.contains(&Selection::Baseline) && !is_copy(record)
 }
 
-/// The rows of a benchmark by size and cache state, ascending. Rows of sweeps, which have no cache state, are left out.
+/// The rows of a benchmark by size and cache state, ascending. Rows of sweeps, which have no cache state, are left out, and so
+/// are those with simulated blocking: they are slower for that, not as subjects.
 #[must_use]
 pub fn heats(records: &[Record], clock: Clock) -> Vec<Heat<'_>> {
     let mut groups: BTreeMap<(u64, Cache), Vec<&Record>> = BTreeMap::new();
-    for record in records {
+    for record in records.iter().filter(|record| record.blocking.is_none()) {
         if let Some(cache) = record.cache {
             groups.entry((record.n_elements, cache)).or_default().push(record);
         }

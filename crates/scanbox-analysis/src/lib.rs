@@ -8,7 +8,7 @@
 //! the device and other implementations, [`density`] shows how the configs of a size are distributed, [`trends`] which
 //! parameters matter where, [`transfer`] what the ICS of one device is worth on another, [`portability`] what a kernel is
 //! worth on all. [`answers`] runs all of it. [`mod@bench`] sets the subjects of a benchmark
-//! against each other, [`mod@compare`] two sweeps. No answer mixes rows of two [`problem`]s.
+//! against each other, [`mod@blocking`] lookbacks with more and more tiles blocked, [`mod@compare`] two sweeps. No answer mixes rows of two [`problem`]s.
 //! Every answer comes with its [`warning`]s. Neighbours: `scanbox-model` below, the binary `scanbox` above.
 //!
 //! Throughput is in GB/s (10^9 bytes per second) everywhere, times are in nanoseconds, sizes in elements.
@@ -35,6 +35,7 @@ pub mod transfer;
 pub mod portability;
 pub mod answers;
 pub mod bench;
+pub mod blocking;
 pub mod compare;
 pub mod warning;
 

@@ -5,6 +5,7 @@ mod copy_and_check;
 mod levels;
 mod rules;
 mod user_operator;
+mod variant;
 
 use scanbox_model::config::{
     BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Rendezvous, Reset, TileOrder,
@@ -29,6 +30,7 @@ pub(crate) use levels::levels_of;
 use rules::{co_resident, has_levels, passes_totals_on};
 pub use rules::{legal, resident};
 pub use user_operator::{OPERATOR_CHECKS, operator_load, operator_shaders};
+pub use variant::{MAX_BLOCKING, Variant, plan_variant, variant_legal};
 
 /// What stands behind the last element of the output before a call, and must still stand there afterwards.
 pub const GUARD_WORD: u32 = 0x5CA7_B0C5;
@@ -320,6 +322,9 @@ fn shader(config: &Config, problem: &Problem, device: &DeviceProfile) -> Shader 
             ("RESET", reset_define(resolved.reset)),
             ("GROUP_STATE", group_state(config, problem, device).map_or(0, |state| state as u32)),
         ]);
+        if kernel.lookback == Lookback::Fallback {
+            defines.push(("MAX_SPINS", kernel.max_spins));
+        }
     }
     Shader { root, defines, workgroup_size: config.workgroup_size, subgroup_size: device.subgroup_size }
 }
@@ -337,6 +342,15 @@ fn tile_state_define(tile_state: TileState) -> u32 {
         TileState::Packed => 1,
         TileState::Split => 2,
     }
+}
+
+/// The tile state that the shader of a plan has; none where its tiles have no state.
+#[must_use]
+pub fn tile_state_of(plan: &Plan) -> Option<TileState> {
+    let mut defines = plan.passes.iter().flat_map(|pass| &pass.shader.defines);
+    let (_, number) = *defines.find(|(name, _)| *name == "TILE_STATE")?;
+    let concrete = [TileState::Word64, TileState::Packed, TileState::Split];
+    concrete.into_iter().find(|&tile_state| tile_state_define(tile_state) == number)
 }
 
 fn reset_define(reset: Reset) -> u32 {
@@ -379,7 +393,11 @@ fn scan_shared_bytes(config: &Config, problem: &Problem, device: &DeviceProfile)
     let shares = match kernel.family {
         Family::Persistent if kernel.rendezvous == Rendezvous::Flags => 4 * (subgroups + 5),
         Family::Persistent => 3 * subgroups + 4,
-        Family::ChainedScan if matches!(kernel.lookback, Lookback::Gather | Lookback::TwoLevel) => subgroups,
+        Family::ChainedScan
+            if matches!(kernel.lookback, Lookback::Gather | Lookback::TwoLevel | Lookback::Fallback) =>
+        {
+            subgroups
+        }
         Family::Recompute => subgroups,
         _ => 0,
     };

@@ -64,6 +64,13 @@ impl Plan {
         elements * self.problem.element_bytes() / 4
     }
 
+    /// How many tiles its workgroups count for what their lookbacks do; none where they do not count.
+    #[must_use]
+    pub fn counted_tiles(&self) -> Option<u64> {
+        let mut bindings = self.passes.iter().flat_map(|pass| &pass.bindings);
+        bindings.find_map(|binding| if let Binding::Counts(tiles) = binding { Some(*tiles) } else { None })
+    }
+
     /// Whether the output stands where the input stood.
     #[must_use]
     pub fn in_place(&self) -> bool {
@@ -180,6 +187,8 @@ pub enum Binding {
     Report,
     /// The output of an earlier call, kept to compare later ones with.
     Kept,
+    /// Four words for each of so many tiles, in which workgroups say what their lookback did (stages/counts.glsl).
+    Counts(u64),
 }
 
 /// A word of push constants.

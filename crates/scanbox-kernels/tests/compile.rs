@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use covering::{Numbers, PARAMETERS, all_pairs, covering};
 use device::device;
+use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::Shader;
 use scanbox_kernels::{catalog, legal};
@@ -149,6 +150,8 @@ fn numbers_of_the_catalog_are_those_of_the_shaders() {
         check(kernel.tile_state, &defines);
         check(kernel.reset, &defines);
         assert_eq!(defines["LOOKBACK_WIDTH"], kernel.lookback_width);
+        let falls_back = kernel.lookback == Lookback::Fallback;
+        assert_eq!(defines.get("MAX_SPINS").copied(), falls_back.then_some(kernel.max_spins));
         assert_eq!(defines["STATE_STRIDE"], kernel.state_stride);
     }
 }
@@ -199,6 +202,12 @@ fn what_a_rule_says_no_to() {
     combination("b4.vec4.par.blelloch.early.wg64", "before-scan-needs-subgroup-scan");
     combination("b4.vec4.seq.rake.width2.wg64", "width-needs-parallel");
     combination("b4.vec4.gather.rake.width2.wg64", "width-needs-parallel");
+    combination("b4.vec4.fallback.sub.striped.early.spins0.pause.stride4.split.fill.wg96", "");
+    combination("b4.vec4.fallback.rake.packed.clean.wg64", "");
+    combination("b4.vec4.fallback.rake.width2.wg64", "width-needs-parallel");
+    combination("b4.vec4.par.rake.spins0.wg64", "spins-need-fallback");
+    combination("pers.b4.vec4.fallback.sub.early.wg64.u1", "family-lookback");
+    combination("one.b4.vec4.fallback.sub.wg64", "family-lookback");
     combination("pers.b4.vec4.two.sub.wg64.u1", "persistent-publishes-before-scan");
     combination("pers.b4.vec4.two.rake.wg64.u1", "persistent-publishes-before-scan");
     combination("b4.vec4.par.rake.shuffle.wg64", "shuffle-needs-subgroup-scan");
@@ -249,6 +258,7 @@ fn what_a_rule_says_no_to() {
     without("b4.vec4.gather.rake.wg64", "", &|device| device.int64_atomics = false);
     let vulkan = |device: &mut DeviceProfile| device.guarantees.clear();
     without("b4.vec4.par.rake.wgid.wg64", "needs-workgroup-order", &vulkan);
+    without("b4.vec4.fallback.rake.wgid.wg64", "", &vulkan);
     without("pers.b4.vec4.two.sub.robin.early.wg64.u1", "needs-co-residency", &vulkan);
     without("pers.b4.vec4.two.sub.wgid.early.wg64.u1", "needs-co-residency", &vulkan);
     without("pers.b4.vec4.two.sub.early.flags.wg64.u1", "needs-subgroup-progress", &vulkan);
@@ -266,6 +276,50 @@ fn what_a_rule_says_no_to() {
         device.max_workgroup_count = [31, 1, 1]
     });
     without("b1.scalar.par.rake.wg32", "device-memory", &|device| device.memory_bytes = 1 << 14);
+}
+
+#[test]
+fn variants_are_other_builds_of_the_same_config() {
+    let device = willing(3, 0, 0);
+    let problem = Problem::default();
+    let blocked = |k| Variant::blocked(Some(k));
+    let counted = Variant::default().counted();
+    let check = |label: &str, variant, rule: &str| {
+        let config = label.parse().unwrap();
+        let verdict = catalog::plan_variant(&config, variant, &problem, 1000, &device);
+        let found = verdict.as_ref().map_or_else(|rejection| &*rejection.rule, |_| "");
+        assert_eq!(found, rule, "{label}{variant}");
+    };
+    for label in ["b4.vec4.fallback.sub.wg64", "b4.vec4.seq.rake.wg64", "b4.vec4.par.rake.width3.wg64"] {
+        check(label, blocked(1), "");
+        check(label, blocked(9).counted(), "");
+    }
+    check("b4.vec4.gather.sub.wg64", blocked(3), "");
+    check("b4.vec4.two.sub.wg64", blocked(3), "");
+    check("b4.vec4.gather.sub.wg64", counted, "counts-need-walk");
+    check("b4.vec4.par.rake.wg64", blocked(0), "blocking-rate");
+    check("b4.vec4.par.rake.wg64", blocked(32), "blocking-rate");
+    check("pers.b4.vec4.two.sub.early.wg64.u1", blocked(1), "blocking-needs-chained-scan");
+    check("one.b4.vec4.none.sub.wg64", blocked(1), "blocking-needs-chained-scan");
+    check("b4.vec4.par.rake.spins0.wg64", blocked(1), "spins-need-fallback");
+
+    let config: Config = "b4.vec4.fallback.sub.early.wg64".parse().unwrap();
+    let plan = |variant| catalog::plan_variant(&config, variant, &problem, 1000, &device).unwrap();
+    assert_eq!(plan(Variant::default()), catalog::plan(&config, &problem, 1000, &device).unwrap());
+    let all = [Variant::default(), blocked(1), counted, blocked(1).counted()].map(plan);
+    assert_eq!(all.each_ref().map(|plan| plan.counted_tiles()), [None, None, Some(1), Some(1)]);
+    assert_eq!(all[3].label, format!("{config} blocked 1 in 2 counted"));
+    let shaders: BTreeSet<Shader> = all.iter().map(|plan| plan.passes[0].shader.clone()).collect();
+    assert_eq!(shaders.len(), 4);
+    let words = |shader: &Shader| Compiler::new(None, None).unwrap().compile(shader).unwrap().spirv;
+    let distinct: BTreeSet<_> = shaders.iter().map(words).collect();
+    assert_eq!(distinct.len(), 4, "each is another program");
+    // What builds without the defines have is what they have where there is nothing to block and nothing to count.
+    let none = Shader {
+        defines: [&all[0].passes[0].shader.defines[..], &[("BLOCKING", 0), ("COUNTED", 0)]].concat(),
+        ..all[0].passes[0].shader.clone()
+    };
+    assert_eq!(words(&none), words(&all[0].passes[0].shader));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{Binding, Content, Expected, Plan, Shader, Word};
 use scanbox_kernels::reference::Reference;
 use scanbox_kernels::{catalog, legal};
-use scanbox_model::config::{BlockScan, Config, Parameter};
+use scanbox_model::config::{BlockScan, Config, Lookback, Parameter};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem, Value};
 use scanbox_model::safe_devices::Guarantee;
@@ -139,7 +139,7 @@ fn every_value_is_in_some_legal_combination() {
         }
     }
     for operator in 0..Operator::VALUES.len() {
-        for lookback in [0, 1, 2, 4, 5] {
+        for lookback in 0..Lookback::VALUES.len() {
             assert!(seen.contains(&(2, operator, 5, lookback)), "{operator} {lookback}");
         }
     }
@@ -503,6 +503,9 @@ fn what_a_rule_says_no_to() {
     any("rts.b4.vec4.none.sub.wg64", in_place, "");
     any("stp.b4.vec4.none.sub.wg64", in_place, "");
     any("b4.vec4.chain.rake.wg64", of(E::F64, O::Mul), "");
+    any("b4.vec4.fallback.rake.wg64", in_place, "fallback-in-place");
+    any("b4.vec4.fallback.rake.wg64", reduce, "");
+    any("b4.vec4.fallback.sub.early.wg64", of(E::F64, O::Mul), "");
 }
 
 #[test]

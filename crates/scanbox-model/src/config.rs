@@ -5,10 +5,10 @@
 //! ```text
 //! label      = kernel "." "wg" SIZE [ "." "g" COUNT | "." "u" COUNT ]
 //! kernel     = [ family "." ] "b" BATCH "." vector "." lookback "." block [ "." subgroup ] [ "." layout ] [ "." order ]
-//!              [ "." publish ] [ "." rendezvous ] [ "." "width" WIDTH ] [ "." backoff ] [ "." "stride" STRIDE ] [ "." state ] [ "." reset ]
+//!              [ "." publish ] [ "." rendezvous ] [ "." "width" WIDTH ] [ "." "spins" SPINS ] [ "." backoff ] [ "." "stride" STRIDE ] [ "." state ] [ "." reset ]
 //! family     = "one" | "redo" | "pers" | "rts" | "stp"     (default: the chained scan)
 //! vector     = "scalar" | "vec2" | "vec4"
-//! lookback   = "seq" | "par" | "gather" | "two" | "none" | "chain"
+//! lookback   = "seq" | "par" | "gather" | "two" | "none" | "chain" | "fallback"
 //! block      = "rake" | "blelloch" | "sub" | "ks" | "sk" | "bk" | "rs"
 //! subgroup   = "shuffle"                   (default: operation)
 //! layout     = "direct" | "striped"        (default: transposed)
@@ -20,7 +20,7 @@
 //! reset      = "fill" | "epoch" | "clean"  (default: auto)
 //! ```
 //!
-//! WIDTH and STRIDE are 1 by default. `b4.vec4.par.rake.wg256.g1024` is a complete label. Printing and parsing are
+//! WIDTH and STRIDE are 1 by default, SPINS is 4. `b4.vec4.par.rake.wg256.g1024` is a complete label. Printing and parsing are
 //! inverse: a label in another order, or with a default written out, is refused.
 
 use std::fmt;
@@ -29,7 +29,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::space::{
-    MAX_BATCH_SIZE, MAX_LOOKBACK_WIDTH, MAX_STATE_STRIDE, MAX_WORKGROUP_SIZE, MAX_WORKGROUPS,
+    MAX_BATCH_SIZE, MAX_LOOKBACK_WIDTH, MAX_MAX_SPINS, MAX_STATE_STRIDE, MAX_WORKGROUP_SIZE, MAX_WORKGROUPS,
     MAX_WORKGROUPS_PER_UNIT,
 };
 
@@ -131,6 +131,8 @@ parameter! {
         /// One invocation waits for the inclusive prefix of the tile before it alone, as StreamScan does (Yan, Long and
         /// Zhang 2013): a chained scan without any lookback. Prefixes are combined in the order of the tiles.
         Chain = "chain" / "chain",
+        /// As parallel; a workgroup that has waited too long for a tile adds it up itself (Smith, Levien and Owens 2025).
+        Fallback = "fallback" / "fallback",
     }
 }
 parameter! {
@@ -276,6 +278,9 @@ pub struct Kernel {
     pub rendezvous: Rendezvous,
     /// Tile states that one invocation of a parallel lookback looks at at once.
     pub lookback_width: u32,
+    /// How often a lookback with fallback looks again at a tile that has published nothing, before it adds the tile up
+    /// itself; [`DEFAULT_MAX_SPINS`] for all others, where it has no meaning.
+    pub max_spins: u32,
     /// What happens between two looks at a state.
     pub back_off: BackOff,
     /// Words from one tile state to the next; 1: no gaps.
@@ -285,6 +290,9 @@ pub struct Kernel {
     /// How stale tile states are told apart.
     pub reset: Reset,
 }
+
+/// What labels and spaces leave out: what the paper of decoupled fallback uses on all its devices (section 5.1).
+pub const DEFAULT_MAX_SPINS: u32 = 4;
 
 /// A kernel plus its launch shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -342,6 +350,10 @@ impl fmt::Display for Kernel {
             self.publish.tag(),
             self.rendezvous.tag(),
             &number("width", self.lookback_width),
+            &match self.max_spins {
+                DEFAULT_MAX_SPINS => String::new(),
+                max_spins => format!("spins{max_spins}"),
+            },
             self.back_off.tag(),
             &number("stride", self.state_stride),
             self.tile_state.tag(),
@@ -408,6 +420,18 @@ impl<'a> Tags<'a> {
         self.number(prefix, most)
     }
 
+    /// Takes the next tag if it is a maximum spin count, which may be 0, other than the default.
+    fn max_spins(&mut self) -> Option<u32> {
+        match self.rest.peek()?.strip_prefix("spins") {
+            Some("0") => {
+                self.rest.next();
+                Some(0)
+            }
+            Some(digits) if digits == DEFAULT_MAX_SPINS.to_string() => None,
+            _ => self.number("spins", MAX_MAX_SPINS),
+        }
+    }
+
     /// Takes the next tag if it is the tag of a value of `P`.
     fn value<P: Parameter>(&mut self) -> Option<P> {
         let tag = *self.rest.peek()?;
@@ -448,6 +472,7 @@ impl<'a> Tags<'a> {
             publish: self.value().unwrap_or(Publish::AfterScan),
             rendezvous: self.value().unwrap_or(Rendezvous::Barrier),
             lookback_width: self.beyond_one("width", MAX_LOOKBACK_WIDTH).unwrap_or(1),
+            max_spins: self.max_spins().unwrap_or(DEFAULT_MAX_SPINS),
             back_off: self.value().unwrap_or(BackOff::None),
             state_stride: self.beyond_one("stride", MAX_STATE_STRIDE).unwrap_or(1),
             tile_state: self.value().unwrap_or(TileState::Auto),

@@ -16,7 +16,7 @@ impl Kernel {
     ///   will do;
     /// - kernels that only ever add integers, which nothing rounds: tile state packed.
     ///
-    /// No for lookback sequential and parallel: how many totals are added before an inclusive prefix is met depends on when the
+    /// No for lookback sequential, parallel and fallback: how many totals are added before an inclusive prefix is met depends on when the
     /// others have published theirs.
     #[must_use]
     pub fn is_deterministic(&self) -> bool {
@@ -29,7 +29,7 @@ impl Kernel {
                 self.tile_order == TileOrder::RoundRobin
             }
             (Lookback::Gather | Lookback::TwoLevel, _) => true,
-            (Lookback::Sequential | Lookback::Parallel, _) => false,
+            (Lookback::Sequential | Lookback::Parallel | Lookback::Fallback, _) => false,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::config::{Config, Parameter};
+use crate::config::{Config, Lookback, Parameter};
 
 /// One parameter: the name of its column, and what a config has there.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +71,10 @@ columns! {
     publish: |config| Value::word(config.kernel.publish),
     rendezvous: |config| Value::word(config.kernel.rendezvous),
     lookback_width: |config| Value::Number(config.kernel.lookback_width),
+    max_spins: |config| {
+        let falls_back = config.kernel.lookback == Lookback::Fallback;
+        Value::optional(falls_back.then_some(config.kernel.max_spins))
+    },
     back_off: |config| Value::word(config.kernel.back_off),
     state_stride: |config| Value::Number(config.kernel.state_stride),
     tile_state: |config| Value::word(config.kernel.tile_state),

@@ -285,6 +285,18 @@ pub struct Record {
     pub operator_hash: String,
     /// What the file says of it ([`crate::user_operator::UserOperator::facts`]); else empty.
     pub operator_facts: String,
+    /// How often a lookback with fallback looks again at a tile; empty for other lookbacks.
+    pub max_spins: Option<u32>,
+    /// Simulated blocking: 1 in 2^`blocking` tiles kept its total to itself; empty where none did.
+    pub blocking: Option<u32>,
+    /// Looks in vain, of all workgroups of a call that counted them.
+    pub spins_sum: Option<u64>,
+    /// Tiles that lookbacks were made of, likewise.
+    pub lookback_length_sum: Option<u64>,
+    /// Tiles that workgroups added up for others, likewise.
+    pub fallbacks_sum: Option<u64>,
+    /// Those of them that nobody had published before, likewise.
+    pub insertions_sum: Option<u64>,
 }
 
 /// A small share, written with three significant digits.
@@ -588,6 +600,12 @@ pub const COLUMNS: &[Column] = &[
     column!(error_bound),
     column!(operator_hash),
     column!(operator_facts),
+    column!(max_spins),
+    column!(blocking),
+    column!(spins_sum),
+    column!(lookback_length_sum),
+    column!(fallbacks_sum),
+    column!(insertions_sum),
 ];
 
 /// How many columns schema 1 began with. The others were appended since: a file may end before them.

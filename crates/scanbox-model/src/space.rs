@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{
-    BackOff, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset,
-    SubgroupScan, TileOrder, TileState, VectorWidth,
+    BackOff, BlockScan, Config, DEFAULT_MAX_SPINS, Family, Kernel, LoadLayout, Lookback, Parameter, Publish,
+    Rendezvous, Reset, SubgroupScan, TileOrder, TileState, VectorWidth,
 };
 use crate::device::DeviceProfile;
 use crate::sample::Sample;
@@ -76,6 +76,9 @@ pub struct Block {
     /// Tile states that an invocation looks at at once.
     #[serde(default = "only_one", skip_serializing_if = "is_one")]
     pub lookback_width: Vec<u32>,
+    /// How often a lookback with fallback looks again at a tile.
+    #[serde(default = "default_spins", skip_serializing_if = "are_default_spins")]
+    pub max_spins: Vec<u32>,
     /// What happens between two looks.
     #[serde(default = "only::<BackOff>", skip_serializing_if = "is_default")]
     pub back_off: Vec<BackOff>,
@@ -108,6 +111,14 @@ fn only_one() -> Vec<u32> {
 
 fn is_one(values: &[u32]) -> bool {
     values == [1]
+}
+
+fn default_spins() -> Vec<u32> {
+    vec![DEFAULT_MAX_SPINS]
+}
+
+fn are_default_spins(values: &[u32]) -> bool {
+    values == [DEFAULT_MAX_SPINS]
 }
 
 /// Numbers of a launch shape: a list, or the powers of two of a range whose ends may be named after the device.
@@ -403,6 +414,10 @@ impl Block {
         filled(Publish::NAME, &self.publish)?;
         filled(Rendezvous::NAME, &self.rendezvous)?;
         upto("lookback_width", &self.lookback_width, MAX_LOOKBACK_WIDTH)?;
+        filled("max_spins", &self.max_spins)?;
+        if let Some(spins) = self.max_spins.iter().find(|&&spins| spins > MAX_MAX_SPINS) {
+            return Err(("max_spins", format!("{spins} is no number from 0 to {MAX_MAX_SPINS}")));
+        }
         filled(BackOff::NAME, &self.back_off)?;
         upto("state_stride", &self.state_stride, MAX_STATE_STRIDE)?;
         filled(TileState::NAME, &self.tile_state)?;
@@ -439,6 +454,7 @@ impl Block {
             self.publish.len(),
             self.rendezvous.len(),
             self.lookback_width.len(),
+            self.max_spins.len(),
             self.back_off.len(),
             self.state_stride.len(),
             self.tile_state.len(),
@@ -499,6 +515,7 @@ impl Block {
             publish: self.publish[0],
             rendezvous: self.rendezvous[0],
             lookback_width: self.lookback_width[0],
+            max_spins: self.max_spins[0],
             back_off: self.back_off[0],
             state_stride: self.state_stride[0],
             tile_state: self.tile_state[0],
@@ -518,6 +535,7 @@ impl Block {
             lookback_width,
             ..kernel
         });
+        each(&mut kernels, &self.max_spins, |kernel, max_spins| Kernel { max_spins, ..kernel });
         each(&mut kernels, &self.back_off, |kernel, back_off| Kernel { back_off, ..kernel });
         each(&mut kernels, &self.state_stride, |kernel, state_stride| Kernel { state_stride, ..kernel });
         each(&mut kernels, &self.tile_state, |kernel, tile_state| Kernel { tile_state, ..kernel });
@@ -540,6 +558,8 @@ pub const MAX_BATCH_SIZE: u32 = 64;
 pub const MAX_WORKGROUP_SIZE: u32 = 4096;
 /// Wider windows than this do not fit the registers of a lookback.
 pub const MAX_LOOKBACK_WIDTH: u32 = 8;
+/// Who has looked so often in vain has waited for milliseconds, a thousand times as long as any tile takes.
+pub const MAX_MAX_SPINS: u32 = 1 << 16;
 /// Words of 8 bytes, so 128 bytes: states that are further apart than a cache line gain nothing.
 pub const MAX_STATE_STRIDE: u32 = 16;
 /// More workgroups than this run on no compute unit.

@@ -19,6 +19,7 @@ prop_compose! {
     fn any_kernel()(
         family in any_value::<Family>(),
         (batch_size, lookback_width, state_stride) in (1u32..=64, 1u32..=8, 1u32..=16),
+        max_spins in 0u32..=1 << 16,
         (vector_width, load_layout, subgroup_scan) in
             (any_value::<VectorWidth>(), any_value::<LoadLayout>(), any_value::<SubgroupScan>()),
         (lookback, block_scan) in (any_value::<Lookback>(), any_value::<BlockScan>()),
@@ -38,6 +39,7 @@ prop_compose! {
             publish,
             rendezvous,
             lookback_width,
+            max_spins,
             back_off,
             state_stride,
             tile_state,
@@ -104,6 +106,11 @@ fn labels() {
     check("b4.vec4.par.rake.wg256.g1024", None);
     check("b16.scalar.seq.blelloch.direct.packed.fill.wg64", None);
     check("b1.vec2.par.rake.word64.epoch.wg32", None);
+    check("b4.vec4.fallback.sub.early.spins0.pause.split.wg256", None);
+    check("b4.vec4.fallback.sub.early.spins65536.wg256", None);
+    check("b4.vec4.fallback.sub.spins4.wg256", Some("found `spins4`"));
+    check("b4.vec4.fallback.sub.spins00.wg256", Some("found `spins00`"));
+    check("b4.vec4.fallback.sub.spins65537.wg256", Some("found `spins65537`"));
     check("", Some("batch size"));
     check("b4.vec4.rake.par.wg256", Some("lookback"));
     check("b4.vec4.par.rake", Some("workgroup size"));
@@ -214,6 +221,9 @@ fn filters() {
         true,
     );
     check("workgroups_per_unit=4", label, false);
+    check("max_spins=4", label, false);
+    check("max_spins=4|8", "b4.vec4.fallback.sub.wg256", true);
+    check("max_spins=0,lookback=fallback", "b4.vec4.fallback.sub.spins0.wg256", true);
     let label = "pers.b3.vec4.two.sub.shuffle.striped.robin.early.flags.backoff.stride16.clean.wg96.u4";
     check("workgroups_per_unit=4,batch_size=3,family=persistent,lookback=two-level", label, true);
     check("tile_order=round-robin,publish=before-scan,rendezvous=flags,back_off=exponential", label, true);
@@ -283,6 +293,8 @@ fn bad_spaces_say_where_and_why() {
     also("lookback_width = [1, 9]", &["`lookback_width`", "9 is no number from 1 to 8"]);
     also("state_stride = [32]", &["`state_stride`", "32 is no number from 1 to 16"]);
     also("state_stride = []", &["`state_stride`", "the list is empty"]);
+    also("max_spins = [0, 65537]", &["`max_spins`", "65537 is no number from 0 to 65536"]);
+    also("max_spins = []", &["`max_spins`", "the list is empty"]);
     also("publish = []", &["`publish`", "the list is empty"]);
     also("tile_order = [\"robin\"]", &["robin", "round-robin"]);
     also("workgroups_per_unit = [65]", &["`workgroups_per_unit`", "65 is no number from 1 to 64"]);

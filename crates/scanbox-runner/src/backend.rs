@@ -118,6 +118,47 @@ pub struct Comparison {
     pub error: Option<Error>,
     /// The one call that was compared, between timestamps.
     pub call: Interval,
+    /// What its lookbacks did, of a plan whose workgroups count it.
+    pub counts: Option<Counts>,
+}
+
+/// What the lookbacks of one call did, added up over its workgroups (stages/counts.glsl).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Workgroups that had a tile.
+    pub workgroups: u64,
+    /// Looks that found nothing where the lookback could not go on without.
+    pub spins: u64,
+    /// Tiles that lookbacks were made of.
+    pub lookback_length: u64,
+    /// Tiles that workgroups added up for others.
+    pub fallbacks: u64,
+    /// Those of them whose state was invalid until then.
+    pub insertions: u64,
+}
+
+impl Counts {
+    /// Adds up the words of workgroups, four each.
+    ///
+    /// # Errors
+    /// When a workgroup has written nothing, where all words were `u32::MAX` before the call.
+    pub fn of_words(words: &[u32]) -> Result<Self, Failure> {
+        let mut counts = Self::default();
+        for words in words.chunks_exact(4) {
+            if words.iter().all(|&word| word == u32::MAX) {
+                let reason = format!("the workgroup of tile {} has counted nothing", counts.workgroups);
+                return Err(Failure::new(Status::RuntimeError, reason));
+            }
+            let [spins, lookback_length, fallbacks, insertions] =
+                [words[0], words[1], words[2], words[3]].map(u64::from);
+            counts.workgroups += 1;
+            counts.spins += spins;
+            counts.lookback_length += lookback_length;
+            counts.fallbacks += fallbacks;
+            counts.insertions += insertions;
+        }
+        Ok(counts)
+    }
 }
 
 /// How far right elements are off, as shares of the sums of the magnitudes that make them up.

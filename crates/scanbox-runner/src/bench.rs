@@ -14,7 +14,7 @@ use std::time::Instant;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use scanbox_kernels::catalog;
+use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{Plan, Shader};
@@ -25,7 +25,7 @@ use scanbox_model::record::{Cache, Ratio, Record, SCHEMA, Selection, Selections,
 use scanbox_model::space::Point;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Comparison, Error, Failure, Interval};
+use crate::backend::{Backend, Comparison, Counts, Error, Failure};
 use crate::baseline::{Baseline, BaselineResult, BaselineSubject};
 use crate::measure::{Protocol, Samples, Timed, TimedPlan, block, duration_ns, median};
 use crate::prepare::Pipelines;
@@ -62,6 +62,18 @@ pub struct Entrant {
     pub label: String,
     /// Why it takes part.
     pub selection: Selections,
+    /// Which build of the config it is. Where it is one that counts, the counts are those of such a build, and the times
+    /// those of the same build without them.
+    #[serde(default)]
+    pub variant: Variant,
+}
+
+impl Entrant {
+    /// What it is called: no two entrants of a size have the same name.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}{}", self.label, Variant::blocked(self.variant.blocking))
+    }
 }
 
 /// The ceiling of a problem ([`catalog::ceiling`]) in all its launch shapes: the fastest of them at a size counts.
@@ -70,6 +82,7 @@ pub fn ceilings(problem: &Problem, device: &DeviceProfile) -> Vec<Entrant> {
     let entrant = |&shape: &(u32, u32)| Entrant {
         label: catalog::ceiling(problem, 1, shape, device).label,
         selection: vec![Selection::Copy],
+        variant: Variant::default(),
     };
     let mut ceilings: Vec<Entrant> = Vec::new();
     for ceiling in catalog::CEILING_SHAPES.iter().map(entrant) {
@@ -132,23 +145,31 @@ struct Verified {
     /// What is wrong, in words.
     reason: Option<String>,
     call_ns: Option<f64>,
+    counts: Option<Counts>,
 }
 
 /// A plan on this device.
 struct Own<'a> {
     backend: &'a mut dyn Backend,
     plan: &'a Plan,
+    /// The same in the build that counts.
+    counted: Option<&'a Plan>,
 }
 
 impl Contestant for Own<'_> {
     fn verify(&mut self) -> Result<Verified, Failure> {
-        let comparison = verify(self.backend, self.plan)?;
+        let mut comparison = verify(self.backend, self.plan)?;
+        let call_ns = duration_ns(comparison.call, self.backend.profile());
+        if let Some(counted) = self.counted.filter(|_| comparison.mismatches == 0) {
+            comparison = verify(self.backend, counted)?;
+        }
         Ok(Verified {
+            counts: comparison.counts,
             error: comparison.error,
             mismatches: comparison.mismatches,
             first: comparison.first.map(|first| first.index),
             reason: describe(&comparison, self.plan.outputs()),
-            call_ns: duration_ns(comparison.call, self.backend.profile()),
+            call_ns,
         })
     }
 
@@ -175,10 +196,10 @@ impl Contestant for External<'_> {
             compared: found.compared,
             mismatches: found.mismatches,
             first: found.first,
-            error: None,
-            call: Interval::default(),
+            ..Comparison::default()
         };
         Ok(Verified {
+            counts: None,
             error: None,
             mismatches: found.mismatches,
             first: found.first.map(|first| first.index),
@@ -269,10 +290,17 @@ struct Bench<'a, E> {
     rows: u64,
 }
 
+/// The plans of an entrant.
+struct Plans {
+    timed: Plan,
+    /// The same in the build that counts, if that is asked for.
+    counted: Option<Plan>,
+}
+
 /// Who a contestant is.
 enum Who {
-    /// A plan; `None` where there is none, which is a failure.
-    Own { plan: Option<Plan> },
+    /// Plans; `None` where there are none, which is a failure.
+    Own { plans: Option<Box<Plans>> },
     /// A subject of the baseline with this place.
     External { baseline: usize },
 }
@@ -349,7 +377,8 @@ impl<E: From<Failure>> Bench<'_, E> {
             for (n, entrants) in &self.job.sizes {
                 let plans = entrants
                     .iter()
-                    .filter_map(|entrant| plan_of(&entrant.label, &self.job.problem, *n, device).ok());
+                    .filter_map(|entrant| plans_of(entrant, &self.job.problem, *n, device).ok())
+                    .flat_map(|plans| std::iter::once(plans.timed).chain(plans.counted));
                 shaders.extend(plans.flat_map(|plan| plan.passes).map(|pass| pass.shader));
             }
         }
@@ -434,13 +463,13 @@ impl<E: From<Failure>> Bench<'_, E> {
     fn standing(&mut self, entrant: &Entrant, n: u64) -> Standing {
         let device = self.backend.profile().clone();
         let mut record = blank(entrant, n, &self.computation, &self.input, &device, &self.job.origin);
-        let (plan, failure) = match self.plan(&entrant.label, n, &device, &mut record) {
-            Ok(plan) => (Some(plan), None),
+        let (plans, failure) = match self.plans(entrant, n, &device, &mut record) {
+            Ok(plans) => (Some(Box::new(plans)), None),
             Err(failure) => (None, Some(failure)),
         };
         Standing {
-            who: Who::Own { plan },
-            label: entrant.label.clone(),
+            who: Who::Own { plans },
+            label: entrant.name(),
             record,
             call_ns: None,
             failure,
@@ -448,26 +477,31 @@ impl<E: From<Failure>> Bench<'_, E> {
         }
     }
 
-    fn plan(
+    fn plans(
         &mut self,
-        label: &str,
+        entrant: &Entrant,
         n: u64,
         device: &DeviceProfile,
         record: &mut Record,
-    ) -> Result<Plan, Failure> {
-        let plan = plan_of(label, &self.job.problem, n, device)?;
+    ) -> Result<Plans, Failure> {
+        let plans = plans_of(entrant, &self.job.problem, n, device)?;
         let (mut registers, mut all_compile_ms) = (None, 0);
-        for pass in &plan.passes {
-            if self.pipelines.get(&pass.shader).is_none() {
-                self.pipelines.make(self.backend, self.compiler, std::slice::from_ref(&pass.shader));
+        // The one that is timed comes last: its registers are those of the row.
+        for plan in plans.counted.iter().chain([&plans.timed]) {
+            (registers, all_compile_ms) = (None, 0);
+            for pass in &plan.passes {
+                if self.pipelines.get(&pass.shader).is_none() {
+                    self.pipelines.make(self.backend, self.compiler, std::slice::from_ref(&pass.shader));
+                }
+                let (info, compile_ms) =
+                    self.pipelines.get(&pass.shader).expect("it was just made").clone()?;
+                registers = registers.max(info.registers);
+                all_compile_ms += compile_ms;
             }
-            let (info, compile_ms) = self.pipelines.get(&pass.shader).expect("it was just made").clone()?;
-            registers = registers.max(info.registers);
-            all_compile_ms += compile_ms;
         }
         record.registers = registers;
         record.compile_ms = Some(all_compile_ms);
-        Ok(plan)
+        Ok(plans)
     }
 
     /// Says what is about to run.
@@ -485,6 +519,12 @@ impl<E: From<Failure>> Bench<'_, E> {
             standing.record.max_error = verified.error.map(|error| Ratio(error.max));
             standing.record.error_bound = verified.error.map(|error| Ratio(error.bound));
             standing.call_ns = verified.call_ns;
+            if let Some(counts) = verified.counts {
+                standing.record.spins_sum = Some(counts.spins);
+                standing.record.lookback_length_sum = Some(counts.lookback_length);
+                standing.record.fallbacks_sum = Some(counts.fallbacks);
+                standing.record.insertions_sum = Some(counts.insertions);
+            }
             standing.failure = verified.reason.map(|reason| Failure::new(Status::WrongResult, reason));
         }
         Ok(())
@@ -513,8 +553,12 @@ impl<E: From<Failure>> Bench<'_, E> {
         let external = matches!(standing.who, Who::External { .. });
         self.announce(&standing.label, n, external)?;
         let done = match &standing.who {
-            Who::Own { plan: Some(plan) } => act(&mut Own { backend: self.backend, plan }, standing.call_ns),
-            Who::Own { plan: None } => return Ok(None),
+            Who::Own { plans: Some(plans) } => {
+                let Plans { timed: plan, counted } = &**plans;
+                let mut own = Own { backend: self.backend, plan, counted: counted.as_ref() };
+                act(&mut own, standing.call_ns)
+            }
+            Who::Own { plans: None } => return Ok(None),
             Who::External { baseline } => {
                 let baseline = &mut self.baselines[*baseline];
                 act(&mut External { baseline, subject: &standing.label, n }, standing.call_ns)
@@ -584,6 +628,7 @@ pub fn blank(
         },
     };
     record.selection.clone_from(&entrant.selection);
+    record.blocking = entrant.variant.blocking;
     record
 }
 
@@ -610,20 +655,27 @@ fn plain_record(
     }
 }
 
-/// The plan of an entrant.
-fn plan_of(label: &str, problem: &Problem, n: u64, device: &DeviceProfile) -> Result<Plan, Failure> {
+fn plans_of(entrant: &Entrant, problem: &Problem, n: u64, device: &DeviceProfile) -> Result<Plans, Failure> {
+    let Entrant { label, variant, .. } = entrant;
     let unsupported = |reason: String| Failure::new(Status::Unsupported, reason);
     let mut ceilings =
         catalog::CEILING_SHAPES.iter().map(|&shape| catalog::ceiling(problem, 1, shape, device));
-    if let Some(place) = ceilings.position(|plan| plan.label == label) {
+    if let Some(place) = ceilings.position(|plan| plan.label == *label) {
         // Kernels index with 32 bits, these too, and the guard lies behind the last element.
         if u32::try_from(n * problem.element_bytes() / 4 + (1 << 20)).is_err() {
             return Err(unsupported(format!("{n} elements, where kernels index with 32 bits")));
         }
-        return Ok(catalog::ceiling(problem, n, catalog::CEILING_SHAPES[place], device));
+        let timed = catalog::ceiling(problem, n, catalog::CEILING_SHAPES[place], device);
+        return Ok(Plans { timed, counted: None });
     }
     let config: Config = label.parse().map_err(|error| unsupported(format!("{error}")))?;
-    catalog::plan(&config, problem, n, device).map_err(|rejection| unsupported(rejection.to_string()))
+    let plan = |variant| {
+        catalog::plan_variant(&config, variant, problem, n, device)
+            .map_err(|rejection| unsupported(rejection.to_string()))
+    };
+    let timed = plan(Variant::blocked(variant.blocking))?;
+    let counted = if variant.counted { Some(plan(*variant)?) } else { None };
+    Ok(Plans { timed, counted })
 }
 
 fn pooled(blocks: &[Samples]) -> Samples {

@@ -137,16 +137,17 @@ impl Circumstance {
     /// What the scratch memory is given before the call.
     #[must_use]
     pub fn garbage(self, plan: &Plan) -> Option<Garbage> {
-        // State 2 (inclusive) of epoch 1 for the 64-bit word, which is older than all but constant ones; of value 1
-        // for the packed word; and a ticket of 6.
-        const OLD: u32 = 6;
-        // State 2 of epoch 2, the first one on new memory; of value 2 for the packed word.
-        const COMING: u32 = 10;
+        // Older than all epochs but constant ones.
+        const OLD: u32 = 1;
+        // The first one on new memory.
+        const COMING: u32 = 2;
         match self {
-            Self::NewMemory if plan.scratch.content != Content::None => Some(Garbage::InNewMemory(COMING)),
+            Self::NewMemory if plan.scratch.content != Content::None => {
+                Some(Garbage::InNewMemory(good_state(plan, COMING)))
+            }
             Self::Garbage => match plan.scratch.content {
-                Content::Anything | Content::Overwritten => Some(Garbage::Unnoticed(OLD)),
-                Content::Tagged { .. } => Some(Garbage::InTileStates(OLD)),
+                Content::Anything | Content::Overwritten => Some(Garbage::Unnoticed(good_state(plan, OLD))),
+                Content::Tagged { .. } => Some(Garbage::InTileStates(good_state(plan, OLD))),
                 // Zeros have to be zeros.
                 Content::Zeros | Content::None => None,
             },
@@ -167,6 +168,17 @@ impl Circumstance {
             }
         }
         plan
+    }
+}
+
+/// A word that, in all words of a tile state of the plan, is an inclusive prefix of this epoch (stages/tile_state_*.glsl).
+fn good_state(plan: &Plan, epoch: u32) -> u32 {
+    const INCLUSIVE: u32 = 2;
+    let tag = epoch << 2 | INCLUSIVE;
+    match catalog::tile_state_of(plan) {
+        Some(TileState::Packed) => INCLUSIVE << 30 | epoch,
+        Some(TileState::Split) => tag << 16 | tag,
+        _ => tag,
     }
 }
 
@@ -519,7 +531,9 @@ mod tests {
         let garbage = |label| Circumstance::Garbage.garbage(&plan(label));
         assert_eq!(garbage("b1.vec4.par.rake.wg64"), Some(Garbage::InTileStates(6)));
         assert_eq!(garbage("b1.vec4.par.rake.fill.wg64"), Some(Garbage::Unnoticed(6)));
-        assert_eq!(garbage("b1.vec4.par.rake.packed.wg64"), Some(Garbage::Unnoticed(6)));
+        assert_eq!(garbage("b1.vec4.par.rake.packed.wg64"), Some(Garbage::Unnoticed(0x8000_0001)));
+        assert_eq!(garbage("b1.vec4.par.rake.split.wg64"), Some(Garbage::InTileStates(0x0006_0006)));
+        assert_eq!(garbage("b1.vec4.par.rake.split.fill.wg64"), Some(Garbage::Unnoticed(0x0006_0006)));
         assert_eq!(garbage("b1.vec4.two.sub.wg64"), Some(Garbage::InTileStates(6)));
         assert_eq!(garbage("b1.vec4.par.rake.clean.wg64"), None);
         assert_eq!(garbage("b1.vec4.par.rake.packed.clean.wg64"), None);

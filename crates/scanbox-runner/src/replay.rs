@@ -40,7 +40,9 @@ use scanbox_model::problem::{Element, Problem};
 use scanbox_model::record::Status;
 use serde::Deserialize;
 
-use crate::backend::{Backend, Comparison, Error, Failure, Garbage, Interval, Mismatch, PipelineInfo};
+use crate::backend::{
+    Backend, Comparison, Counts, Error, Failure, Garbage, Interval, Mismatch, PipelineInfo,
+};
 
 /// What a replay device does.
 #[derive(Debug, Clone, Deserialize)]
@@ -354,6 +356,40 @@ impl Replay {
     }
 }
 
+/// What comes to no end.
+fn hang() -> ! {
+    loop {
+        std::thread::sleep(Duration::from_secs(3600));
+    }
+}
+
+/// The value of a define of a plan's shader.
+fn define(plan: &Plan, name: &str) -> Option<u32> {
+    let mut defines = plan.passes.iter().flat_map(|pass| &pass.shader.defines);
+    defines.find(|(other, _)| *other == name).map(|(_, value)| *value)
+}
+
+/// Whether tiles of the plan wait for one that is blocked: all that cannot fall back do, if there are two.
+fn waits_for_ever(plan: &Plan) -> bool {
+    let workgroups = plan.passes.iter().map(|pass| pass.workgroups).max().unwrap_or(0);
+    define(plan, "BLOCKING").is_some() && define(plan, "MAX_SPINS").is_none() && workgroups > 1
+}
+
+/// What lookbacks count on a device where every tile but the blocked ones is in time, and each blocked one is added up once.
+fn counts(plan: &Plan, tiles: u64) -> Counts {
+    let blocked = define(plan, "BLOCKING").map_or(0, |k| tiles.div_ceil(1 << k));
+    // Nobody comes behind the last tile.
+    let last_is_blocked = define(plan, "BLOCKING").is_some_and(|k| (tiles - 1).is_multiple_of(1 << k));
+    let fallbacks = blocked - u64::from(last_is_blocked);
+    Counts {
+        workgroups: tiles,
+        spins: fallbacks * (1 + u64::from(define(plan, "MAX_SPINS").unwrap_or(0))),
+        lookback_length: tiles - 1 + fallbacks,
+        fallbacks,
+        insertions: fallbacks,
+    }
+}
+
 /// One plus normal noise of this standard deviation, by the sum of twelve uniform draws.
 fn factor(noise: &mut ChaCha8Rng, ratio: f64) -> f64 {
     let normal: f64 = (0..12).map(|_| noise.random::<f64>()).sum::<f64>() - 6.0;
@@ -410,7 +446,11 @@ impl Backend for Replay {
                 .rounds()
                 .then_some(Error { max: plan.error_bound / 8.0, bound: plan.error_bound }),
             call: self.interval(ns),
+            counts: plan.counted_tiles().map(|tiles| counts(plan, tiles)),
         };
+        if waits_for_ever(plan) {
+            hang();
+        }
         let wrong = |index| Comparison {
             mismatches: 1,
             first: Some(Mismatch {
@@ -444,9 +484,7 @@ impl Backend for Replay {
                 Err(Failure::new(Status::DeviceLost, "scripted"))
             }
             Some(F::Crash) => std::process::abort(),
-            Some(F::Hang) => loop {
-                std::thread::sleep(Duration::from_secs(3600));
-            },
+            Some(F::Hang) => hang(),
             Some(F::Throttle) => {
                 self.throttle = 2.0;
                 Ok(good)

@@ -14,7 +14,7 @@ use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{Plan, Shader};
-use scanbox_model::config::Config;
+use scanbox_model::config::{Config, Lookback};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Ratio, Record, SCHEMA, Status};
@@ -477,6 +477,7 @@ pub fn blank_record(
         publish: Some(kernel.publish),
         rendezvous: Some(kernel.rendezvous),
         lookback_width: Some(kernel.lookback_width),
+        max_spins: (kernel.lookback == Lookback::Fallback).then_some(kernel.max_spins),
         back_off: Some(kernel.back_off),
         state_stride: Some(kernel.state_stride),
         workgroups_per_unit: config.workgroups_per_unit,

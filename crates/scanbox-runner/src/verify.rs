@@ -12,7 +12,7 @@ use std::time::Instant;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use scanbox_kernels::catalog;
+use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{Plan, Shader};
@@ -88,6 +88,8 @@ pub struct Job {
     pub problem: Problem,
     /// What is to be tried.
     pub items: Vec<Item>,
+    /// Which build of each config.
+    pub variant: Variant,
     /// Seed of the order.
     pub seed: u64,
     /// See [`crate::sweep::Job::one_by_one`].
@@ -261,11 +263,10 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         shaders.extend(catalog::operator_shaders(&self.job.problem, device));
         if !self.job.one_by_one {
             let smallest = |item: &Item| item.sizes.first().copied().unwrap_or(1);
-            let plans = self
-                .job
-                .items
-                .iter()
-                .map(|item| catalog::plan(&item.config, &self.job.problem, smallest(item), device));
+            let plans = self.job.items.iter().map(|item| {
+                let Job { problem, variant, .. } = self.job;
+                catalog::plan_variant(&item.config, *variant, problem, smallest(item), device)
+            });
             shaders.extend(plans.flatten().flat_map(|plan| plan.passes).map(|pass| pass.shader));
         }
         (self.observer)(Event::Compiling { shaders: shaders.len() })?;
@@ -398,7 +399,8 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
 
     /// The plan of a case, with its pipelines.
     fn plan(&mut self, item: &Item, n: u64) -> Result<Plan, Failure> {
-        let plan = catalog::plan(&item.config, &self.job.problem, n, self.backend.profile())
+        let Job { problem, variant, .. } = self.job;
+        let plan = catalog::plan_variant(&item.config, *variant, problem, n, self.backend.profile())
             .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
         for pass in &plan.passes {
             if self.pipelines.get(&pass.shader).is_none() {

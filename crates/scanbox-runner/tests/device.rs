@@ -253,6 +253,8 @@ fn epochs_and_tickets_wrap() {
         "b1.vec4.two.sub.wg64",
         "pers.b1.vec4.two.sub.early.wg64.u1",
         "b1.vec4.par.rake.split.wg64",
+        "b1.vec4.fallback.rake.spins0.wg64",
+        "b1.vec4.fallback.rake.spins0.split.wg64",
     ] {
         let config: Config = label.parse().unwrap();
         let Ok(plan) = catalog::plan(&config, &Problem::default(), 50_000, bench.device().profile()) else {

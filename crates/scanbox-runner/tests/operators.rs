@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 
 use harness::Bench;
 use operator_files::{example, of, operator};
-use scanbox_kernels::catalog;
+use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::operator_file::OperatorFile;
@@ -264,7 +264,7 @@ fn verdicts(
     let patterns = Pattern::of_problem(&problem);
     let request = Request { problem, patterns, sizes: Some(sizes), thorough: false, seed: 5 };
     let items = Selection::new(&[config], &profile, &request, |_| Ok(())).items;
-    let job = Job { problem, items, seed: 3, one_by_one: false };
+    let job = Job { problem, items, variant: Variant::default(), seed: 3, one_by_one: false };
     let mut verdicts = Vec::new();
     verify::run(device, &compiler, &job, &AtomicBool::new(false), &mut |event| {
         if let Event::Finished { verdict } = event {

@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 
 use covering::covering;
 use harness::Bench;
-use scanbox_kernels::catalog;
+use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_model::config::{Config, Family, Parameter};
 use scanbox_model::device::DeviceProfile;
@@ -142,7 +142,8 @@ fn every_pair_of_problem_and_stage_is_right() {
     let mut cases = 0;
     for (turn, row) in rows.iter().enumerate() {
         let (config, problem) = all[row];
-        let job = Job { problem, items: items(turn, config, problem, &profile), seed: 3, one_by_one: false };
+        let items = items(turn, config, problem, &profile);
+        let job = Job { problem, items, variant: Variant::default(), seed: 3, one_by_one: false };
         assert!(!job.items.is_empty(), "{config} {problem}");
         let of_user = of_user(&problem);
         let compiler = of_user.as_ref().unwrap_or(compiler);

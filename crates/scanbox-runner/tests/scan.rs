@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use covering::{Numbers, Values, covering};
 use harness::Bench;
-use scanbox_kernels::catalog;
+use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_model::config::{BlockScan, Config, Family, Lookback};
 use scanbox_model::device::{DeviceKind, DeviceProfile};
@@ -119,7 +119,8 @@ fn check(problem: Problem, mut items: Vec<Item>) {
         let swiftshader = bench.device().profile().driver.contains("SwiftShader");
         let mut verdicts: Vec<Verdict> = Vec::new();
         let (device, compiler) = bench.parts();
-        let job = Job { problem, items: items.clone(), seed: 3, one_by_one: false };
+        let job =
+            Job { problem, items: items.clone(), variant: Variant::default(), seed: 3, one_by_one: false };
         verify::run(device, compiler, &job, &AtomicBool::new(false), &mut |event| {
             if let Event::Finished { verdict } = event {
                 verdicts.push(verdict.clone());

@@ -354,11 +354,36 @@ fn a_message_arrives_whole_and_in_order() {
             check(&mut bench, &plan, &Input { kind: InputKind::Random, seed: 9 }, LITMUS_CALLS);
             // Words of earlier calls are there already; these look like messages and belong to nobody.
             let garbage = match tile_state {
-                PACKED => Garbage::Unnoticed(6),
+                PACKED => Garbage::Unnoticed(0x8000_0006),
                 _ => Garbage::InTileStates(6),
             };
             bench.device().litter(garbage).unwrap();
             check(&mut bench, &plan, &Input { kind: InputKind::Random, seed: 9 }, 1);
+            bench.device().litter(Garbage::InNewMemory(10)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn states_are_ordered_as_numbers() {
+    let Some(mut bench) = Bench::new(compiler) else { return };
+    let profile = bench.device().profile().clone();
+    for tile_state in tile_states(&profile) {
+        for state_stride in [1, 3] {
+            let workgroup_size = profile.subgroup_size;
+            let choice = Choice { workgroup_size, tile_state, state_stride, ..Choice::default() };
+            // Every sequence of three insertions and a store.
+            let plan = choice.tiles("test_insertion.comp", 81, &[], Expected::Copy, &profile);
+            let input = Input { kind: InputKind::Random, seed: 9 };
+            check(&mut bench, &plan, &input, 3);
+            // States of an earlier epoch, with the highest state and the greatest value that there is, are lower.
+            let garbage = match tile_state {
+                PACKED => Garbage::Unnoticed(0xbfff_ffff),
+                SPLIT => Garbage::InTileStates(0x0006_ffff),
+                _ => Garbage::InTileStates(6),
+            };
+            bench.device().litter(garbage).unwrap();
+            check(&mut bench, &plan, &input, 1);
             bench.device().litter(Garbage::InNewMemory(10)).unwrap();
         }
     }

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
+use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
@@ -91,6 +92,8 @@ pub struct VerifyWork {
     pub problem: Problem,
     /// Labels, inputs and sizes.
     pub items: Vec<(String, Input, Vec<u64>)>,
+    /// See [`verify::Job::variant`].
+    pub variant: Variant,
     /// See [`verify::Job::seed`].
     pub seed: u64,
     /// See [`verify::Job::one_by_one`].
@@ -316,6 +319,7 @@ fn verify(work: VerifyWork, backend: &mut dyn Backend, compiler: &Compiler) -> a
     let job = verify::Job {
         problem: work.problem,
         items: items.collect::<anyhow::Result<_>>()?,
+        variant: work.variant,
         seed: work.seed,
         one_by_one: work.one_by_one,
     };

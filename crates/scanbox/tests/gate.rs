@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use scanbox_analysis::compare::{Comparison, LineChange, Outcome, Question, Verdict, compare};
 use scanbox_analysis::grouping::Source;
+use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::legal;
 use scanbox_model::device::DeviceKind;
@@ -90,7 +91,8 @@ fn confirm_leaders(replay: &mut Replay, records: &mut [Record], count: usize, or
         let time = (record.steady.unwrap().median_ns, record.config_id.clone());
         sizes.entry(record.n_elements).or_default().push(time);
     }
-    let entrant = |(_, label)| Entrant { label, selection: vec![Selection::Named] };
+    let entrant =
+        |(_, label)| Entrant { label, selection: vec![Selection::Named], variant: Variant::default() };
     let leaders = sizes.into_iter().map(|(n, mut times)| {
         times.sort();
         (n, times.into_iter().take(count).map(entrant).collect())

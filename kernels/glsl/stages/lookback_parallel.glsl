@@ -26,8 +26,10 @@ Element find_prefix(const uint tile) {
             const bool counts = lane + 1u >= last_inclusive;
             prefix = combine(subgroup_reduce(counts ? value : identity()), prefix);
             found = last_inclusive != 0u;
+            count_tiles(SUBGROUP_SIZE - (max(last_inclusive, 1u) - 1u));
             window_end -= SUBGROUP_SIZE;
         } else {
+            count_spins(1u);
             back_off(rounds);
         }
     }

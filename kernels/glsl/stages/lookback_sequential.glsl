@@ -15,7 +15,9 @@ Element find_prefix(const uint tile) {
                 found = state == INCLUSIVE;
                 // Tile 0 publishes nothing but its inclusive prefix, so this never goes below it.
                 predecessor -= 1u;
+                count_tiles(1u);
             } else {
+                count_spins(1u);
                 back_off(rounds);
             }
         }

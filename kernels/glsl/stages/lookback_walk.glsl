@@ -39,6 +39,7 @@ void lookback(const uint tile) {
                 publish(tile, INCLUSIVE, combine(prefix, block_total()));
             }
             shared_tile_prefix = prefix;
+            write_counts(tile);
         }
     }
 }

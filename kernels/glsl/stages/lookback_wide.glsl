@@ -50,6 +50,7 @@ Element find_prefix(const uint tile) {
             last_inclusive = subgroupMax(own_inclusive);
             blocked = subgroupMax(own_invalid) > last_inclusive;
             if (blocked) {
+                count_spins(1u);
                 back_off(rounds);
             }
         }
@@ -59,6 +60,7 @@ Element find_prefix(const uint tile) {
             prefix = combine(subgroup_reduce(counts ? values[row - 1u] : identity()), prefix);
         }
         found = last_inclusive != 0u;
+        count_tiles(WINDOW - (max(last_inclusive, 1u) - 1u));
         window_end -= WINDOW;
     }
     return prefix;

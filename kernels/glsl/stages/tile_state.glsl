@@ -1,7 +1,9 @@
 // Stage: tile state. How a workgroup tells the others about its tile. With the tile order, the only stage with atomics on
 // memory that workgroups share.
 //
-// publish(tile, state, value): one invocation publishes.
+// publish(tile, state, value): one invocation publishes, by a store.
+// insert_state(tile, state, value): one invocation publishes for a tile that is not its own, by an atomic maximum. Returns the
+//   word that was there; was_invalid(word) says whether nothing had been published, so that the insertion counts.
 // load_state(tile): the word of a tile. Nothing is done with it yet, so that several loads can be under way together.
 // word_state(word), word_value(word): the state in it and, unless that is INVALID, its value.
 // publish_at(address, index, state, value), load_state_at(address, index): the same for states that stand elsewhere.
@@ -9,6 +11,8 @@
 //
 // State and value share one word (or each of several words has the state), so relaxed atomics are enough: whoever sees the state sees the value (thesis 4.6,
 // one-field descriptor). No fence is needed on the lookback path, because nothing else is passed between workgroups.
+// The epoch stands in the highest bits of a word and the state below it, so words are ordered as numbers: a later epoch is
+// greater than an earlier one, INCLUSIVE than AGGREGATE than INVALID. A maximum never takes a state back.
 // Loads are atomic and volatile: others could be hoisted out of a polling loop.
 // STATE_STRIDE: words from one state to the next, 1 being the densest.
 
@@ -36,6 +40,16 @@ void publish_at(const uvec2 address, const uint index, const uint state, const E
     TileStates states = TileStates(address);
     atomicStore(states.at[index * STATE_STRIDE], state_word(state, value), gl_ScopeDevice, gl_StorageSemanticsNone,
                 gl_SemanticsRelaxed);
+}
+
+StateWord insert_state(const uint tile, const uint state, const Element value) {
+    TileStates states = TileStates(params.states_address);
+    return atomicMax(states.at[tile * STATE_STRIDE], state_word(state, value), gl_ScopeDevice, gl_StorageSemanticsNone,
+                     gl_SemanticsRelaxed);
+}
+
+bool was_invalid(const StateWord before) {
+    return word_state(before) == INVALID;
 }
 
 StateWord load_state_at(const uvec2 address, const uint index) {

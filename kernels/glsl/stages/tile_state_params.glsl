@@ -6,6 +6,7 @@ layout(push_constant) uniform Params {
     uvec2 ticket_address;
     uvec2 groups_address;
     uvec2 states_address;
+    COUNTS_ADDRESS
     uint n;            // elements
     uint epoch;        // differs from call to call on the same memory
     uint ticket_base;  // value of the ticket before this call

@@ -1,4 +1,4 @@
-// Tile state: one 64-bit word. Bits 63..32 value, 31..2 epoch, 1..0 state. Exact for every 32-bit value.
+// Tile state: one 64-bit word. Bits 63..34 epoch, 33..32 state, 31..0 value. Exact for every 32-bit value.
 //
 // A word of another epoch is INVALID: nothing has to be cleared between calls. Where calls find zeros the epoch is
 // constant, and zeros are of another one.
@@ -16,14 +16,14 @@ layout(buffer_reference, std430, buffer_reference_align = 8) buffer TileStates {
 };
 
 StateWord state_word(const uint state, const Element value) {
-    return (uint64_t(element_word(value)) << 32) | uint64_t((params.epoch << 2) | state);
+    return (uint64_t((params.epoch << 2) | state) << 32) | uint64_t(element_word(value));
 }
 
 uint word_state(const StateWord word) {
-    const uint tag = uint(word);
+    const uint tag = uint(word >> 32);
     return (tag >> 2) == params.epoch ? (tag & 3u) : INVALID;
 }
 
 Element word_value(const StateWord word) {
-    return element_of_word(uint(word >> 32));
+    return element_of_word(uint(word));
 }

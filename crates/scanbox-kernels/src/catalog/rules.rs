@@ -1,8 +1,8 @@
 //! The rules: which config can solve which problem, on which device.
 
 use scanbox_model::config::{
-    BackOff, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Publish, Rendezvous, Reset,
-    SubgroupScan, TileOrder, TileState,
+    BackOff, BlockScan, Config, DEFAULT_MAX_SPINS, Family, Kernel, LoadLayout, Lookback, Publish, Rendezvous,
+    Reset, SubgroupScan, TileOrder, TileState,
 };
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
@@ -58,9 +58,14 @@ fn combination(config: &Config) -> Verdict {
     let kernel = &config.kernel;
     let family = kernel.family;
     let lookbacks: &[Lookback] = match family {
-        Family::ChainedScan => {
-            &[Lookback::Sequential, Lookback::Parallel, Lookback::Gather, Lookback::TwoLevel, Lookback::Chain]
-        }
+        Family::ChainedScan => &[
+            Lookback::Sequential,
+            Lookback::Parallel,
+            Lookback::Gather,
+            Lookback::TwoLevel,
+            Lookback::Chain,
+            Lookback::Fallback,
+        ],
         Family::Persistent => &[Lookback::Gather, Lookback::TwoLevel],
         Family::OneWorkgroup | Family::Recompute | Family::ReduceThenScan | Family::ScanThenPropagate => {
             &[Lookback::None]
@@ -85,6 +90,13 @@ fn combination(config: &Config) -> Verdict {
         let detail =
             format!("a lookback width of {} with lookback {}", kernel.lookback_width, kernel.lookback);
         return reject("width-needs-parallel", detail);
+    }
+    if kernel.max_spins != DEFAULT_MAX_SPINS && kernel.lookback != Lookback::Fallback {
+        let detail = format!(
+            "a maximum spin count of {} with lookback {}, which waits as long as it takes",
+            kernel.max_spins, kernel.lookback
+        );
+        return reject("spins-need-fallback", detail);
     }
     let persistent = family == Family::Persistent;
     if persistent && (kernel.block_scan != BlockScan::Subgroup || kernel.publish != Publish::BeforeScan) {
@@ -128,6 +140,9 @@ fn combination(config: &Config) -> Verdict {
         let detail = format!("parameters of tile states with family {family}, which has none");
         return reject("family-without-states", detail);
     }
+    if kernel.max_spins > scanbox_model::space::MAX_MAX_SPINS {
+        return reject("max-spins", format!("a maximum spin count of {}", kernel.max_spins));
+    }
     if !(1..=scanbox_model::space::MAX_BATCH_SIZE).contains(&kernel.batch_size) {
         return reject("batch-size", format!("a batch size of {}", kernel.batch_size));
     }
@@ -143,7 +158,7 @@ fn combines_in_order(kernel: &Kernel) -> bool {
         (Family::ChainedScan | Family::OneWorkgroup, Lookback::Gather | Lookback::TwoLevel) => false,
         (
             Family::ChainedScan | Family::OneWorkgroup,
-            Lookback::Sequential | Lookback::Parallel | Lookback::Chain | Lookback::None,
+            Lookback::Sequential | Lookback::Parallel | Lookback::Chain | Lookback::Fallback | Lookback::None,
         ) => true,
         (Family::ReduceThenScan | Family::ScanThenPropagate, _) => true,
     };
@@ -203,6 +218,10 @@ fn computes(config: &Config, problem: &Problem, device: &DeviceProfile) -> Verdi
             return reject("reduce-publishes-before-scan", detail);
         }
     }
+    if problem.placement() == Placement::InPlace && kernel.lookback == Lookback::Fallback {
+        let detail = "in place, the owner of a tile may have overwritten what a fallback has to read";
+        return reject("fallback-in-place", detail);
+    }
     if problem.placement() == Placement::InPlace && kernel.family == Family::Recompute {
         let detail = "in place, other workgroups overwrite what each of them has to read";
         return reject("recompute-in-place", detail);
@@ -256,7 +275,10 @@ fn guarantees(config: &Config, device: &DeviceProfile) -> Verdict {
     let needs = [
         (co_resident(kernel), Guarantee::CoResidency),
         (
-            kernel.tile_order == TileOrder::WorkgroupId && kernel.family != Family::Persistent,
+            // Who falls back needs nobody to have started.
+            kernel.tile_order == TileOrder::WorkgroupId
+                && kernel.family != Family::Persistent
+                && kernel.lookback != Lookback::Fallback,
             Guarantee::WorkgroupOrder,
         ),
         (kernel.rendezvous == Rendezvous::Flags && !one_subgroup, Guarantee::SubgroupProgress),

@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use scanbox_kernels::catalog;
 use scanbox_model::config::{
-    BackOff, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset,
-    SubgroupScan, TileOrder, TileState, VectorWidth,
+    BackOff, BlockScan, Config, DEFAULT_MAX_SPINS, Family, Kernel, LoadLayout, Lookback, Parameter, Publish,
+    Rendezvous, Reset, SubgroupScan, TileOrder, TileState, VectorWidth,
 };
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
@@ -78,6 +78,10 @@ impl Numbers {
                 publish: Publish::VALUES[publish],
                 rendezvous: Rendezvous::VALUES[rendezvous],
                 lookback_width: self.lookback_widths[width],
+                max_spins: match Lookback::VALUES[lookback] {
+                    Lookback::Fallback => [DEFAULT_MAX_SPINS, 0, 9][(batch + size) % 3],
+                    _ => DEFAULT_MAX_SPINS,
+                },
                 back_off: BackOff::VALUES[stateful(back_off)],
                 state_stride: self.state_strides[stateful(stride)],
                 tile_state: TileState::VALUES[stateful(state + 1)],

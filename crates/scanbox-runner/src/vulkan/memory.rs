@@ -142,11 +142,21 @@ pub(super) struct Memory {
     scratch: Option<Buffer>,
     /// The output of an earlier call.
     kept: Option<Buffer>,
+    counts: Option<CountsMemory>,
     /// What the comparison reports in.
     report: Buffer,
     /// Where the host reads reports and single words.
     readback: Buffer,
     staging: Vec<Slot>,
+}
+
+/// Words that a workgroup counts in.
+const COUNTS_WORDS: u64 = 4;
+
+/// What workgroups count in, on the device and for the host.
+struct CountsMemory {
+    device: Buffer,
+    host: Buffer,
 }
 
 /// The buffers that grow with the input, and what is in them.
@@ -192,6 +202,7 @@ impl Memory {
             cold: None,
             scratch: None,
             kept: None,
+            counts: None,
             report,
             readback,
             staging: Vec::new(),
@@ -234,6 +245,10 @@ impl Memory {
                 let kept = self.kept.as_ref().filter(|kept| kept.bytes() >= bytes);
                 (kept.ok_or_else(|| missing("an output of an earlier call, and none is kept"))?, 0)
             }
+            (Binding::Counts(_), _) => {
+                let counts = self.counts.as_ref().ok_or_else(|| missing("memory for counts"))?;
+                (&counts.device, 0)
+            }
             (Binding::Scratch(offset), _) => {
                 let scratch = self.scratch.as_ref().filter(|scratch| offset < scratch.bytes());
                 (scratch.ok_or_else(|| missing("scratch memory that it does not declare"))?, offset)
@@ -254,6 +269,30 @@ impl Memory {
         self.scratch = None;
         self.scratch = Some(Buffer::new(&self.gpu, "scratch", bytes, MemoryLocation::GpuOnly)?);
         Ok(true)
+    }
+
+    /// Sees to the memory for the counts of so many tiles.
+    pub fn reserve_counts(&mut self, tiles: u64) -> Result<(), Failure> {
+        let bytes = tiles * COUNTS_WORDS * WORD_BYTES;
+        if self.counts.as_ref().is_none_or(|counts| counts.device.bytes() < bytes) {
+            self.counts = None;
+            self.counts = Some(CountsMemory {
+                device: Buffer::new(&self.gpu, "counts", bytes, MemoryLocation::GpuOnly)?,
+                host: Buffer::new(&self.gpu, "counts readback", bytes, MemoryLocation::GpuToCpu)?,
+            });
+        }
+        Ok(())
+    }
+
+    /// Where workgroups count, and where the host reads that.
+    pub fn counts(&self) -> Option<(&Buffer, &Buffer)> {
+        self.counts.as_ref().map(|counts| (&counts.device, &counts.host))
+    }
+
+    /// The counts of the first tiles, four words each, that were copied to the host.
+    pub fn read_counts(&mut self, tiles: u64) -> &[u32] {
+        let words = (tiles * COUNTS_WORDS) as usize;
+        self.counts.as_mut().map_or(&[], |counts| &counts.host.words()[..words])
     }
 
     pub fn scratch(&self) -> Option<&Buffer> {

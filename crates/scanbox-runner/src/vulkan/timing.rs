@@ -14,7 +14,7 @@ use super::device::Gpu;
 use super::memory::{ELEMENT_WORDS, Memory};
 use super::pipeline::Pipelines;
 use super::timestamps::Timestamps;
-use crate::backend::{Comparison, Error, Failure, Interval, Mismatch};
+use crate::backend::{Comparison, Counts, Error, Failure, Interval, Mismatch};
 use crate::ledger::{Ledger, Turn};
 
 /// Dispatches per submission at most, where samples can be divided among several: it bounds the memory of the command
@@ -70,6 +70,11 @@ impl Session {
         recorder.reset_queries(timestamps, 2);
         recorder.update(memory.report(), 0, &NO_MISMATCH);
         adopt(&mut recorder, memory, &turn);
+        let counted = plan.counted_tiles();
+        if let Some((counts, _)) = memory.counts().filter(|_| counted.is_some()) {
+            // Who writes nothing is found out.
+            recorder.fill(counts, 0, u32::MAX);
+        }
         recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         poison.record(&mut recorder, &Turn::NONE);
         if let Some((input, output)) = memory.input_and_output().filter(|_| plan.in_place()) {
@@ -92,14 +97,19 @@ impl Session {
             recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         }
         compare.record(&mut recorder, &Turn::NONE);
+        if let Some((counts, host)) = memory.counts().filter(|_| counted.is_some()) {
+            recorder.barrier(Access::COMPUTE, Access::TRANSFER);
+            recorder.copy((counts, 0), (host, 0), counts.bytes());
+        }
         fetch_report(&mut recorder, memory);
         recorder.submit()?;
         commands.wait(self.limit)?;
 
+        let counts = counted.map(|tiles| Counts::of_words(memory.read_counts(tiles))).transpose()?;
         let call = timestamps.intervals(2)?[0];
         let (comparison, max_error) = self.read_report(plan, Binding::Expected)?;
         let error = plan.problem.rounds().then_some(Error { max: max_error, bound: error_bound });
-        Ok(Comparison { error, call, ..comparison })
+        Ok(Comparison { error, call, counts, ..comparison })
     }
 
     /// Keeps the output of the last call, which was one of `plan`.
@@ -220,6 +230,9 @@ impl Session {
         }
         if self.memory.reserve_scratch(plan.scratch.bytes)? {
             self.ledger.forget();
+        }
+        if let Some(tiles) = plan.counted_tiles() {
+            self.memory.reserve_counts(tiles)?;
         }
         let clears = plan.scratch.content == Content::Anything;
         let fill = clears.then(|| catalog::fill(plan, &self.gpu.profile));

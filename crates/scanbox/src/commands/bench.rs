@@ -23,6 +23,7 @@ use scanbox_runner::bench::{Entrant, ceilings};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::sweep::{End, Origin, now_utc};
 
+use super::bench_blocking::{BlockingArgs, is_refuted};
 use super::bench_select::{Scratch, Tuned, entrants};
 use super::bench_task::{BenchSettings, BenchTask, News};
 use super::problem::{Elements, ProblemArgs, try_operator};
@@ -66,6 +67,9 @@ pub struct BenchArgs {
     /// Input sizes: 2^10..2^29, 1000,2^20, or random:40:2^10..2^29:SEED [default: those of --from, else 2^10..2^29]
     #[arg(long, value_name = "SIZES")]
     sizes: Option<Sizes>,
+
+    #[command(flatten)]
+    blocking: BlockingArgs,
 
     #[command(flatten)]
     problem: ProblemArgs,
@@ -136,7 +140,8 @@ enum Buffers {
 
 /// Benchmarks.
 pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
-    if args.configs.is_empty() && args.from.is_none() && args.baseline.is_empty() {
+    let nobody = args.configs.is_empty() && args.from.is_none() && args.baseline.is_empty();
+    if nobody && !args.blocking.is_asked_for() {
         let message =
             "nothing to compare: name configs, or take those of a sweep with --from, or give a --baseline";
         return Err(UsageError(message.to_owned()).into());
@@ -162,15 +167,9 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     try_operator(compiler, operator.as_ref(), &problem, &device)?;
     let tuned =
         args.from.as_ref().map(|path| Tuned::read(path, &problem, &device, args.kernel)).transpose()?;
-    let sizes = args.sizes(tuned.as_ref())?;
+    let sizes = args.sizes(tuned.as_ref(), &problem, &device)?;
     let entrants = args.entrants(&sizes, tuned.as_ref(), &problem, &device);
-    let path = match &args.out {
-        Some(path) => path.clone(),
-        None if problem.is_default() => {
-            Path::new("results/bench").join(format!("{}.csv", slug(&device.name)))
-        }
-        None => Path::new("results/bench").join(format!("{}.{problem}.csv", slug(&device.name))),
-    };
+    let path = args.path(&problem, &device);
     let others = args.others(&sizes, &problem)?;
     introduce(&device, &sizes, &path)?;
 
@@ -204,25 +203,58 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let supervised = supervised.inspect_err(|_| {
         complain(&format!("the rows so far are in {}", file.partial.display()));
     })?;
-    let metadata = metadata(&device, &sizes, &settings, &baselines, started_utc, &supervised, &file.records)?;
+    let wrong = file.records.iter().any(|record| record.status == Status::WrongResult);
+    let measured = file.records.clone();
+    let proof = match (supervised.end, sizes.iter().min()) {
+        (End::Complete, Some(n)) => {
+            let sink = &mut |row: &Record| file.append(row.clone());
+            args.blocking.prove(&args.configs, n, &settings, &supervision, sink)?
+        }
+        _ => Vec::new(),
+    };
+    let mut metadata =
+        metadata(&device, &sizes, &settings, &baselines, started_utc, &supervised, &file.records)?;
+    if let Some(rates) = args.blocking.rates() {
+        metadata.runs.iter_mut().for_each(|run| run.settings["blocking"] = rates.clone().into());
+    }
     warn_of_other_devices(&device, &baselines);
     let place = file.finish(&metadata, supervised.end)?;
-    let wrong = file.records.iter().any(|record| record.status == Status::WrongResult);
     let exit = match supervised.end {
         _ if wrong => Exit::WrongResult,
+        End::Complete if is_refuted(&proof) => Exit::Operational,
         End::Complete => Exit::Done,
         _ => Exit::Incomplete,
     };
-    let records: Vec<Record> = file.records.into_iter().chain(others).collect();
-    conclude(args, &records, &metadata, &baselines, supervised.end, &place)?;
+    let records: Vec<Record> = measured.into_iter().chain(others).collect();
+    conclude(args, &records, &proof, &metadata, &baselines, supervised.end, &place)?;
     Ok(exit)
 }
 
 impl BenchArgs {
-    fn sizes(&self, tuned: Option<&Tuned>) -> anyhow::Result<Sizes> {
+    /// The file to write.
+    fn path(&self, problem: &Problem, device: &DeviceProfile) -> PathBuf {
+        let mut name = slug(&device.name);
+        if !problem.is_default() {
+            name = format!("{name}.{problem}");
+        }
+        if self.blocking.is_asked_for() {
+            name.push_str(".blocking");
+        }
+        self.out.clone().unwrap_or_else(|| Path::new("results/bench").join(format!("{name}.csv")))
+    }
+
+    fn sizes(
+        &self,
+        tuned: Option<&Tuned>,
+        problem: &Problem,
+        device: &DeviceProfile,
+    ) -> anyhow::Result<Sizes> {
         let text = match (&self.sizes, tuned) {
             (Some(sizes), _) => return Ok(sizes.clone()),
             (None, Some(tuned)) => tuned.sizes().map(|n| n.to_string()).collect::<Vec<_>>().join(","),
+            (None, None) if self.blocking.is_asked_for() => {
+                self.blocking.default_size(&self.configs, problem, device).to_string()
+            }
             (None, None) => DEFAULT_SIZES.to_owned(),
         };
         Ok(text.parse()?)
@@ -236,6 +268,9 @@ impl BenchArgs {
         device: &DeviceProfile,
     ) -> Vec<(u64, Vec<Entrant>)> {
         let at = |n: u64| {
+            if self.blocking.is_asked_for() {
+                return (n, self.blocking.entrants(&self.configs, n, problem, device));
+            }
             let mut all = ceilings(problem, device);
             all.extend(entrants(&self.configs, tuned, &self.scratch, n, problem, device));
             (n, all)
@@ -413,6 +448,7 @@ fn metadata(
 fn conclude(
     args: &BenchArgs,
     records: &[Record],
+    proof: &[Record],
     metadata: &Metadata,
     baselines: &[Greeting],
     end: End,
@@ -422,6 +458,9 @@ fn conclude(
     let report = report::bench::Report { metadata, baselines, heats: &heats, end };
     let mut out = stdout().lock();
     let written = match args.format {
+        format if args.blocking.is_asked_for() => {
+            args.blocking.conclude(records, proof, metadata, end, format, &mut out)?
+        }
         Format::Json => report.write_json(&mut out),
         Format::Table => report.write_table(terminal::width(), &mut out),
     };

@@ -8,7 +8,7 @@ use scanbox_analysis::answers::{Question, answer};
 use scanbox_analysis::grouping::{Builder, Runs};
 use scanbox_analysis::lines::Lines;
 use scanbox_analysis::table::Cell;
-use scanbox_kernels::catalog;
+use scanbox_kernels::catalog::{self, Variant};
 use scanbox_model::config::{Config, Kernel, Reset};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Difference, Problem};
@@ -176,7 +176,9 @@ pub fn entrants(
                     entrant.selection.push(selection);
                     entrant.selection.sort();
                 }
-                None => entrants.push(Entrant { label, selection: vec![selection] }),
+                None => {
+                    entrants.push(Entrant { label, selection: vec![selection], variant: Variant::default() })
+                }
             }
         }
     }
@@ -184,7 +186,7 @@ pub fn entrants(
 }
 
 /// The config as it can run this many elements: a workgroup count that stands for another size is left free.
-fn launched(config: Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Config {
+pub fn launched(config: Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Config {
     match catalog::legal(&config, problem, n, device) {
         Ok(()) => config,
         Err(_) => Config { workgroups: None, ..config },

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::input::Input;
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
@@ -56,6 +57,9 @@ pub enum News {
     SizeFinished(u64),
 }
 
+/// What a row is known by: config, version, blocking, size, cache state.
+type RowKey = (String, String, Option<u32>, u64, Option<Cache>);
+
 /// Gets the rows of every size.
 pub struct BenchTask<'a> {
     left: BTreeMap<u64, Vec<Entrant>>,
@@ -64,7 +68,7 @@ pub struct BenchTask<'a> {
     computation: Computation,
     input: Input,
     /// Rows that have come.
-    rows: HashSet<(String, String, u64, Option<Cache>)>,
+    rows: HashSet<RowKey>,
     /// Workers that were ended from outside while they ran a subject.
     ended: HashMap<(String, u64), u32>,
     /// What the baselines said about themselves.
@@ -108,14 +112,18 @@ impl<'a> BenchTask<'a> {
         // A size that is measured again has some of its rows already.
         // Two versions of a baseline have subjects of the same name.
         let version = record.subject_version.clone();
-        if !self.rows.insert((record.config_id.clone(), version, record.n_elements, record.cache)) {
+        let (config, size) = (record.config_id.clone(), record.n_elements);
+        if !self.rows.insert((config, version, record.blocking, size, record.cache)) {
             return Ok(());
         }
         if record.status != Status::Ok {
             let (config, size) = (&record.config_id, size_label(record.n_elements));
-            self.line.remark(&format!("{}: {config} at {size}: {}", record.status, record.reason));
+            let variant = Variant::blocked(record.blocking);
+            self.line.remark(&format!("{}: {config}{variant} at {size}: {}", record.status, record.reason));
             if let Some(entrants) = self.left.get_mut(&record.n_elements) {
-                entrants.retain(|entrant| entrant.label != record.config_id);
+                entrants.retain(|entrant| {
+                    (&entrant.label, entrant.variant.blocking) != (&record.config_id, record.blocking)
+                });
             }
         }
         (self.sink)(News::Row(Box::new(record)))
@@ -132,7 +140,7 @@ impl<'a> BenchTask<'a> {
         let entrant = self
             .left
             .get(&key.n)
-            .and_then(|entrants| entrants.iter().find(|entrant| entrant.label == key.config));
+            .and_then(|entrants| entrants.iter().find(|entrant| entrant.name() == key.config));
         let Some(entrant) = entrant.cloned() else { return Ok(()) };
         let origin = &self.settings.origin;
         let record = Record {

@@ -2,6 +2,7 @@
 
 pub mod analyze;
 pub mod bench;
+pub mod bench_blocking;
 pub mod bench_select;
 pub mod bench_task;
 pub mod compare;

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use scanbox_kernels::catalog::Variant;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Cache, Clock, Record, Selection, Status};
 use scanbox_runner::bench::Entrant;
@@ -31,8 +32,11 @@ pub fn unconfirmed(records: &[Record], count: usize) -> Vec<(u64, Vec<Entrant>)>
         rows.truncate(count);
         // One alone has nobody to be compared with.
         if rows.len() > 1 && rows.iter().any(|row| row.confirmed_ns.is_none()) {
-            let entrant =
-                |row: &&Record| Entrant { label: row.config_id.clone(), selection: vec![Selection::Named] };
+            let entrant = |row: &&Record| Entrant {
+                label: row.config_id.clone(),
+                selection: vec![Selection::Named],
+                variant: Variant::default(),
+            };
             left.push((n, rows.iter().map(entrant).collect()));
         }
     }

@@ -5,7 +5,7 @@ use std::io::{Write, stdout};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use scanbox_kernels::catalog;
+use scanbox_kernels::catalog::{self, Variant};
 use scanbox_model::config::Config;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::filter::Filter;
@@ -79,6 +79,11 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
     timeout: Duration,
 
+    /// With simulated blocking: 1 in 2^K tiles never publishes its total, the first one among them. Only lookback fallback
+    /// comes to its end then
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=i64::from(catalog::MAX_BLOCKING)))]
+    blocking: Option<u32>,
+
     /// Stop after this time, for example 10m
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     budget: Option<Duration>,
@@ -99,6 +104,8 @@ struct Answer {
     driver: String,
     subgroup_size: u32,
     problem: Problem,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocking: Option<u32>,
     configs: usize,
     configs_by_status: BTreeMap<Status, u64>,
     configs_unfinished: usize,
@@ -142,13 +149,18 @@ pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
     try_operator(compiler(cli)?, operator.as_ref(), &problem, &device)?;
     let issues = known_issues::of(&device)?;
     let configs = args.configs(&device)?;
+    let variant = Variant::blocked(args.blocking);
     let selection = Selection::new(&configs, &device, &args.request(problem), |config| {
-        issues.allow(config, &catalog::resolved(config, &problem, &device))
+        issues.allow(config, &catalog::resolved(config, &problem, &device))?;
+        catalog::variant_legal(config, variant)
     });
     if selection.items.is_empty() {
         return Err(nothing_to_do(&selection, &device).into());
     }
     introduce(&device, &problem, &selection);
+    if let Some(k) = args.blocking {
+        complain(&format!("1 in {} tiles never publishes its total", 1u64 << k));
+    }
     for issue in &issues.active {
         complain(&format!("known issue {}: {}", issue.id, issue.why));
     }
@@ -170,11 +182,12 @@ pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
         failure
     };
     let remark = |verdict: &Verdict| failure(verdict).to_string();
-    let mut task = VerifyTask::new(problem, &selection.items, args.seed, args.fail_fast, &remark);
+    let mut task = VerifyTask::new(problem, variant, &selection.items, args.seed, args.fail_fast, &remark);
     let supervised = supervision.run(worker, &mut task);
     let results = task.end();
     tell_unexpected_passes(&issues, &problem, &device, &selection, &results);
-    let answer = Answer::new(&device, &problem, &selection, &results, supervised?, failure);
+    let mut answer = Answer::new(&device, &problem, &selection, &results, supervised?, failure);
+    answer.blocking = args.blocking;
     let mut out = stdout().lock();
     match args.format {
         Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&answer)?)?,
@@ -325,6 +338,9 @@ fn repeat(verdict: &Verdict, n: u64, problem: &Problem, args: &VerifyArgs, cli: 
     let input = Pattern::of(&verdict.input).to_string();
     words.extend(["--sizes".to_owned(), n.to_string(), "--inputs".to_owned(), input]);
     words.extend(["--seed".to_owned(), args.seed.to_string()]);
+    if let Some(k) = args.blocking {
+        words.extend(["--blocking".to_owned(), k.to_string()]);
+    }
     words.extend(["--timeout".to_owned(), format!("{}s", args.timeout.as_secs_f64())]);
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
@@ -364,6 +380,7 @@ impl Answer {
             driver: device.driver.clone(),
             subgroup_size: device.subgroup_size,
             problem: *problem,
+            blocking: None,
             configs,
             configs_by_status: results.counts(configs),
             configs_unfinished: results.unfinished.len(),
@@ -396,6 +413,9 @@ impl Answer {
         writeln!(out, "device     {}, subgroups of {}", self.device, self.subgroup_size)?;
         if !self.problem.is_default() {
             writeln!(out, "problem    {}", self.problem)?;
+        }
+        if let Some(k) = self.blocking {
+            writeln!(out, "blocked    1 in {} tiles", 1u64 << k)?;
         }
         writeln!(out, "configs    {}: {}", self.configs, statuses.join(", "))?;
         writeln!(

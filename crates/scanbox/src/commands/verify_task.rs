@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::input::Input;
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
@@ -17,6 +18,7 @@ use crate::worker::{Key, Product, VerifyWork, Work};
 /// Gets a verdict on every item, or on the first that fails of a config.
 pub struct VerifyTask<'a> {
     problem: Problem,
+    variant: Variant,
     items: &'a [Item],
     /// Places in `items` of those without a verdict.
     left: BTreeSet<usize>,
@@ -58,9 +60,10 @@ impl Results {
 }
 
 impl<'a> VerifyTask<'a> {
-    /// The task of getting verdicts on these items. `remark` puts a failure into words.
+    /// The task of getting verdicts on these items, of this build of each config. `remark` puts a failure into words.
     pub fn new(
         problem: Problem,
+        variant: Variant,
         items: &'a [Item],
         seed: u64,
         fail_fast: bool,
@@ -69,6 +72,7 @@ impl<'a> VerifyTask<'a> {
         let key = |item: &Item| (item.config.to_string(), item.input);
         Self {
             problem,
+            variant,
             items,
             left: (0..items.len()).collect(),
             places: items.iter().enumerate().map(|(place, item)| (key(item), place)).collect(),
@@ -134,6 +138,7 @@ impl Task for VerifyTask<'_> {
         Work::Verify(VerifyWork {
             problem: self.problem,
             items: items.collect(),
+            variant: self.variant,
             seed: self.seed,
             one_by_one,
         })

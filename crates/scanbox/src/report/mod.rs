@@ -2,6 +2,7 @@
 //! computes an answer.
 
 pub mod bench;
+pub mod blocking;
 pub mod compare;
 pub mod csv;
 mod curve;

@@ -34,6 +34,7 @@ const CONFIGURATION: &[&str] = &[
     "workgroups_per_unit",
     "lookback",
     "lookback_width",
+    "max_spins",
     "block_scan",
     "load_layout",
     "tile_order",

@@ -36,6 +36,23 @@ pub enum Scale {
     Sizes,
     /// Whole numbers of these.
     Counts(&'static str),
+    /// Shares of blocked tiles: 0 is none, and 32 - k is 1 in 2^k.
+    Blocked,
+}
+
+impl Scale {
+    /// Where 1 in 2^k tiles blocked, or none, stands on [`Scale::Blocked`].
+    pub fn blocked(blocking: Option<u32>) -> u64 {
+        blocking.map_or(0, |k| u64::from(32 - k.min(31)))
+    }
+
+    /// A place on [`Scale::Blocked`] in words.
+    fn blocked_label(place: u64) -> String {
+        match place {
+            0 => "none".to_owned(),
+            place => format!("1/{}", 1u64 << (32 - place.min(32))),
+        }
+    }
 }
 
 /// One line.
@@ -55,11 +72,13 @@ impl LineChart {
         let x = match self.x {
             Scale::Sizes => "n_elements",
             Scale::Counts(name) => name,
+            Scale::Blocked => "blocked",
         };
         writer.write_record([x, "series", self.y])?;
         for series in &self.series {
             for &(n, value) in &series.points {
-                writer.write_record([n.to_string().as_str(), series.name.as_str(), &number(value)])?;
+                let place = if self.x == Scale::Blocked { Scale::blocked_label(n) } else { n.to_string() };
+                writer.write_record([place.as_str(), series.name.as_str(), &number(value)])?;
             }
         }
         Ok(())
@@ -81,7 +100,15 @@ impl LineChart {
         match self.x {
             Scale::Sizes => (n.max(1) as f64).log2(),
             Scale::Counts(_) => n as f64,
+            // None stands one step before the rarest blocking there is.
+            Scale::Blocked if n == 0 => self.rarest_blocking() - 1.0,
+            Scale::Blocked => n as f64,
         }
+    }
+
+    fn rarest_blocking(&self) -> f64 {
+        let places = self.series.iter().flat_map(|series| &series.points).map(|point| point.0);
+        places.filter(|&place| place > 0).min().unwrap_or(1) as f64
     }
 
     fn plot(&self, area: &Area<'_>, top: i32) -> Drawn {
@@ -114,6 +141,7 @@ impl LineChart {
         let x_title = match self.x {
             Scale::Sizes => "input size in elements",
             Scale::Counts(name) => name,
+            Scale::Blocked => "blocked tiles",
         };
         drawing::text(area, x_title, (LEFT + width / 2, bottom + 36), Align::Middle, SMALL, INK)?;
         let upright = TextStyle::from(drawing::font(SMALL).transform(FontTransform::Rotate270)).color(&INK);
@@ -138,11 +166,15 @@ impl LineChart {
     /// Sizes or counts with their labels, so few that the labels have room.
     fn ticks(&self, low: f64, high: f64, width: i32) -> Vec<(u64, String)> {
         let (low, high) = (low.ceil() as u32, high.floor() as u32);
-        let room = (f64::from(width) / 34.0) as u32;
+        let room = (f64::from(width) / if self.x == Scale::Blocked { 40.0 } else { 34.0 }) as u32;
         let step = ((high.saturating_sub(low) + 1).div_ceil(room.max(1))).max(1);
         let ticks = (low..=high).step_by(step as usize).map(|tick| match self.x {
             Scale::Sizes => (1u64 << tick.min(63), power(tick)),
             Scale::Counts(_) => (u64::from(tick), tick.to_string()),
+            Scale::Blocked => {
+                let place = if f64::from(tick) < self.rarest_blocking() { 0 } else { u64::from(tick) };
+                (place, Scale::blocked_label(place))
+            }
         });
         let ticks: Vec<_> = ticks.collect();
         if !ticks.is_empty() {
