@@ -47,7 +47,7 @@ pub enum Command {
     /// Check that scans are right, without timing: sizes around every boundary, many inputs, garbage in memory
     Verify(commands::verify::VerifyArgs),
     /// Measure few subjects against each other in alternating blocks: configs, winners of a sweep, copies, baselines
-    Bench(commands::bench::BenchArgs),
+    Bench(Box<commands::bench::BenchArgs>),
     /// Take in times of another implementation that were measured elsewhere
     Import(commands::import::ImportArgs),
     /// Answer from sweeps: the best config per size, the best kernel, the portable kernel
