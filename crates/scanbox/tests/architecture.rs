@@ -72,6 +72,7 @@ fn atomics_live_where_workgroups_or_subgroups_meet() {
         "/stages/rendezvous_flags.glsl",
         "/stages/back_off.glsl",
         "/compare.comp",
+        "/compare_sums.comp",
         "/operator_check.comp",
     ];
     for ending in ["glsl", "comp"] {

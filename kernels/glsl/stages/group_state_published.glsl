@@ -15,6 +15,8 @@ bool closes_group(const uint tile) {
 }
 
 void close_group(const uint tile, const Element total) {
+    // Behind a branch on one invocation: brings the subgroup together (stages/lookback_fallback.glsl).
+    subgroupBarrier();
     const uint first = tile - (GROUP_TILES - 1u);
     Element group_sum = identity();
     for (uint chunk = 0u; chunk < GROUP_TILES; chunk += SUBGROUP_SIZE) {

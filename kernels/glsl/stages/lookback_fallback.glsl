@@ -18,13 +18,21 @@
 // memory reads to go on: it counts on neither its insertion nor anybody else's.
 //
 // The input of the other tile has to be there still: not for scans in place.
-// Shared bytes: 4 * (SUBGROUPS + 2). Barriers: 1, and 2 per fallback. Called by all invocations.
+//
+// What one invocation finds out, the others learn through shared memory and a barrier of the workgroup, and the parts of
+// subgroups are combined one by one: no subgroup operation stands behind a branch on one invocation. (On an NVIDIA H200, driver
+// 580.159, such an operation had that one invocation alone, though the subgroup had entered the loop as a whole.) Barriers of
+// the subgroup bring its invocations together again.
+// Shared bytes: 4 * (SUBGROUPS + 4). Barriers: 1, and 3 per fallback. Called by all invocations.
 
 shared Element shared_tile_prefix;
 // The tile to add up, or NO_TILE.
 shared uint shared_fallback_tile;
 // Of the tile that is being added up, by subgroup.
 shared Element shared_fallback_totals[SUBGROUPS];
+// What that tile stands for in the prefix, and whether everything before it is in that.
+shared Element shared_fallback_value;
+shared uint shared_fallback_inclusive;
 
 const uint NO_TILE = 0xffffffffu;
 
@@ -40,20 +48,32 @@ const uint NO_TILE = 0xffffffffu;
 #define PUBLISHES_OTHER_TOTAL
 #endif
 
-// Makes one total of those of all subgroups' parts, which each subgroup has in all its invocations. Valid in subgroup 0.
-// Barriers: 1.
+#if ANY_ORDER
+#define COMBINE_PARTS combine
+#else
+#define COMBINE_PARTS combine_in_order
+
+Element combine_in_order(const Element earlier, const Element later) {
+#ifdef COMBINED
+    // Compilers may regroup what is not precise, and need not do it in the same way twice.
+    precise Element combined = COMBINED(earlier, later);
+    return combined;
+#else
+    return combine(earlier, later);
+#endif
+}
+
+#endif
+
+// Makes one total of those of all subgroups' parts, which each subgroup has in all its invocations. Barriers: 1.
 Element total_of_parts(const Element part) {
     if (gl_SubgroupInvocationID == 0) {
         shared_fallback_totals[gl_SubgroupID] = part;
     }
     barrier();
-    Element total = identity();
-    if (gl_SubgroupID == 0) {
-        [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
-            const uint subgroup = first + gl_SubgroupInvocationID;
-            const Element other = subgroup < SUBGROUPS ? shared_fallback_totals[subgroup] : identity();
-            total = combine(total, subgroup_reduce(other));
-        }
+    Element total = shared_fallback_totals[0];
+    [[unroll]] for (uint subgroup = 1u; subgroup < SUBGROUPS; ++subgroup) {
+        total = COMBINE_PARTS(total, shared_fallback_totals[subgroup]);
     }
     return total;
 }
@@ -63,7 +83,7 @@ Element total_of_parts(const Element part) {
 // Vectors that are under way together, per invocation: few, because the workgroup holds its own items meanwhile.
 const uint FALLBACK_ROWS = min(BATCH_SIZE, 2);
 
-// The total of a full tile, from the input. Valid in subgroup 0.
+// The total of a full tile, from the input.
 Element total_of_tile(const uint tile) {
     InputVectors source = tile_source(tile);
     Element share = identity();
@@ -82,16 +102,6 @@ Element total_of_tile(const uint tile) {
 
 // A total that depends on the order has to be made in one and the same way by the owner, from its items, and by others, from
 // memory: item by item in each invocation, then by subgroup, then of the subgroups.
-
-Element combine_in_order(const Element earlier, const Element later) {
-#ifdef COMBINED
-    // Compilers may regroup what is not precise, and need not do it in the same way twice.
-    precise Element combined = COMBINED(earlier, later);
-    return combined;
-#else
-    return combine(earlier, later);
-#endif
-}
 
 Element vector_total_in_order(const Vector vector) {
     Element total = LANE(vector, 0);
@@ -197,27 +207,23 @@ bool walk_back(inout uint window_end, inout Element prefix) {
     return found;
 }
 
-// Inserts the total of a tile that was added up, and puts what that tile stands for before the prefix. Called by one
-// subgroup. Returns: whether the prefix is complete.
-bool take_over(const uint blocking, const Element total, inout Element prefix) {
+// Inserts the total of a tile that was added up, and finds what that tile stands for. Called by one invocation.
+void take_over(const uint blocking, const Element total) {
     Element value = total;
     bool inclusive = blocking == 0u;
     count_fallbacks(1u);
     count_tiles(1u);
-    if (gl_SubgroupInvocationID == 0) {
-        const StateWord before = insert_state(blocking, inclusive ? INCLUSIVE : AGGREGATE, total);
-        if (was_invalid(before)) {
-            count_insertions(1u);
-        }
-        if (word_state(before) == INCLUSIVE) {
-            // Its owner was only late, and has more to say.
-            value = word_value(before);
-            inclusive = true;
-        }
+    const StateWord before = insert_state(blocking, inclusive ? INCLUSIVE : AGGREGATE, total);
+    if (was_invalid(before)) {
+        count_insertions(1u);
     }
-    // Only the first invocation's prefix is used from here on, but all have to know whether it is complete.
-    prefix = combine(value, prefix);
-    return subgroupAny(inclusive);
+    if (word_state(before) == INCLUSIVE) {
+        // Its owner was only late, and has more to say.
+        value = word_value(before);
+        inclusive = true;
+    }
+    shared_fallback_value = value;
+    shared_fallback_inclusive = inclusive ? 1u : 0u;
 }
 
 // Says how the lookback goes on, when it has come to the tile before window_end.
@@ -235,6 +241,7 @@ void tell(const uint tile, const bool found, const uint window_end, const Elemen
 }
 
 void lookback(const uint tile) {
+    // Those of subgroup 0 count.
     Element prefix = identity();
     uint window_end = tile;
     bool found = tile == 0u;
@@ -242,6 +249,7 @@ void lookback(const uint tile) {
     do {
         if (gl_SubgroupID == 0) {
             if (!found) {
+                subgroupBarrier();
                 found = walk_back(window_end, prefix);
             }
             tell(tile, found, window_end, prefix);
@@ -249,12 +257,15 @@ void lookback(const uint tile) {
         barrier();
         blocking = shared_fallback_tile;
         if (blocking != NO_TILE) {
-            // Its barrier stands between this look at shared_fallback_tile and the next word there.
+            subgroupBarrier();
             const Element total = total_of_tile(blocking);
-            if (gl_SubgroupID == 0) {
-                found = take_over(blocking, total, prefix);
-                window_end = blocking;
+            if (invocation_rank() == 0u) {
+                take_over(blocking, total);
             }
+            barrier();
+            prefix = combine(shared_fallback_value, prefix);
+            found = shared_fallback_inclusive != 0u;
+            window_end = blocking;
         }
     } while (blocking != NO_TILE);
 }
