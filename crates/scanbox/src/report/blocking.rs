@@ -153,13 +153,13 @@ impl<'a> Report<'a> {
             Column::words("config"),
             Column::words("blocked"),
             Column::numbers("us"),
-            Column::numbers("GB/s"),
-            Column::numbers("copy %").expendable(2),
+            Column::numbers("GB/s").expendable(3),
+            Column::numbers("copy %").expendable(4),
             Column::numbers("x free").expendable(1),
             Column::numbers("spins"),
-            Column::numbers("tiles"),
+            Column::numbers("tiles").expendable(2),
             Column::numbers("fallbacks"),
-            Column::numbers("inserted"),
+            Column::numbers("inserted").expendable(5),
         ]);
         for size in &self.sizes {
             let mut label = Some(size_label(size.n));
