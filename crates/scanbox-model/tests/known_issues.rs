@@ -183,7 +183,7 @@ fn the_environment_remedies_an_issue_unless_the_user_says_otherwise() {
     let active = known.on(&lavapipe, set("2"));
     assert!(matches!(active.judge(&label, &label, Status::WrongResult), Expectation::Failed(_)));
     assert_eq!(active.judge(&label, &label, Status::Ok), Expectation::None);
-    assert_eq!(known.on(&device("NVIDIA H200", 0x10DE, "NVIDIA 580.159.04"), unset), DeviceIssues::default());
+    assert_eq!(known.on(&device("NVIDIA H200", 0x10DE, "NVIDIA 575.57.08"), unset), DeviceIssues::default());
 }
 
 #[test]
