@@ -485,22 +485,17 @@ impl<E: From<Failure>> Bench<'_, E> {
         record: &mut Record,
     ) -> Result<Plans, Failure> {
         let plans = plans_of(entrant, &self.job.problem, n, device)?;
-        let (mut registers, mut all_compile_ms) = (None, 0);
-        // The one that is timed comes last: its registers are those of the row.
         for plan in plans.counted.iter().chain([&plans.timed]) {
-            (registers, all_compile_ms) = (None, 0);
-            for pass in &plan.passes {
-                if self.pipelines.get(&pass.shader).is_none() {
-                    self.pipelines.make(self.backend, self.compiler, std::slice::from_ref(&pass.shader));
-                }
-                let (info, compile_ms) =
-                    self.pipelines.get(&pass.shader).expect("it was just made").clone()?;
-                registers = registers.max(info.registers);
-                all_compile_ms += compile_ms;
+            let missing = self.pipelines.missing(plan);
+            if !missing.is_empty() {
+                self.pipelines.make(self.backend, self.compiler, &missing);
             }
+            self.pipelines.of_plan(plan)?;
         }
-        record.registers = registers;
-        record.compile_ms = Some(all_compile_ms);
+        // The row is about the one that is timed.
+        let (info, compile_ms) = self.pipelines.of_plan(&plans.timed)?;
+        record.registers = info.registers;
+        record.compile_ms = Some(compile_ms);
         Ok(plans)
     }
 

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use scanbox_kernels::glsl::Compiler;
-use scanbox_kernels::plan::Shader;
+use scanbox_kernels::plan::{Plan, Shader};
 use scanbox_model::record::Status;
 
 use crate::backend::{Backend, Failure, PipelineInfo};
 
-/// A pipeline, and how long its shader took to compile in milliseconds; or why there is none.
+/// A pipeline (of a plan, all of them), and how long its shader took to compile in milliseconds; or why there is none.
 pub type Prepared = Result<(PipelineInfo, u64), Failure>;
 
 /// The pipelines of a session.
@@ -48,9 +48,25 @@ impl Pipelines {
         Spent { compiling, creating: start.elapsed() - compiling }
     }
 
-    /// The outcome for a shader, if it has been tried.
+    /// The shaders of a plan that have not been tried.
     #[must_use]
-    pub fn get(&self, shader: &Shader) -> Option<&Prepared> {
-        self.0.get(shader)
+    pub fn missing(&self, plan: &Plan) -> Vec<Shader> {
+        let shaders = plan.passes.iter().map(|pass| &pass.shader);
+        shaders.filter(|shader| !self.0.contains_key(shader)).cloned().collect()
+    }
+
+    /// What the driver tells about the pipelines of a plan, all of which have been tried: the most registers that one of them
+    /// takes; and how long their shaders took to compile together, in milliseconds.
+    ///
+    /// # Errors
+    /// Why there is no pipeline, of the first pass that has none.
+    pub fn of_plan(&self, plan: &Plan) -> Prepared {
+        let mut all = (PipelineInfo::default(), 0);
+        for pass in &plan.passes {
+            let (info, compile_ms) = self.0.get(&pass.shader).expect("it has been tried").clone()?;
+            all.0.registers = all.0.registers.max(info.registers);
+            all.1 += compile_ms;
+        }
+        Ok(all)
     }
 }

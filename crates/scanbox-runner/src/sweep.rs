@@ -386,18 +386,13 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let device = self.backend.profile().clone();
         let plan = catalog::plan(&point.config, &self.job.computation.problem, point.n, &device)
             .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
-        let (mut registers, mut all_compile_ms) = (None, 0);
-        for pass in &plan.passes {
-            if self.pipelines.get(&pass.shader).is_none() {
-                self.make_pipelines(compiler, std::slice::from_ref(&pass.shader));
-            }
-            let prepared = self.pipelines.get(&pass.shader).expect("it was just made");
-            let (info, compile_ms) = prepared.clone()?;
-            registers = registers.max(info.registers);
-            all_compile_ms += compile_ms;
+        let missing = self.pipelines.missing(&plan);
+        if !missing.is_empty() {
+            self.make_pipelines(compiler, &missing);
         }
-        record.registers = registers;
-        record.compile_ms = Some(all_compile_ms);
+        let (info, compile_ms) = self.pipelines.of_plan(&plan)?;
+        record.registers = info.registers;
+        record.compile_ms = Some(compile_ms);
         catalog::resident(&point.config, &self.job.computation.problem, point.n, &device, record.registers)
             .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
         let start = Instant::now();

@@ -402,14 +402,13 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         let Job { problem, variant, .. } = self.job;
         let plan = catalog::plan_variant(&item.config, *variant, problem, n, self.backend.profile())
             .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
-        for pass in &plan.passes {
-            if self.pipelines.get(&pass.shader).is_none() {
-                self.pipelines.make(self.backend, self.compiler, std::slice::from_ref(&pass.shader));
-            }
-            let (info, _) = self.pipelines.get(&pass.shader).expect("it was just made").clone()?;
-            catalog::resident(&item.config, &self.job.problem, n, self.backend.profile(), info.registers)
-                .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
+        let missing = self.pipelines.missing(&plan);
+        if !missing.is_empty() {
+            self.pipelines.make(self.backend, self.compiler, &missing);
         }
+        let (info, _) = self.pipelines.of_plan(&plan)?;
+        catalog::resident(&item.config, problem, n, self.backend.profile(), info.registers)
+            .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
         Ok(plan)
     }
 

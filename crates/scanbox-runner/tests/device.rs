@@ -8,15 +8,18 @@
     reason = "these are tests: the lint knows only the functions that are marked as one"
 )]
 
+mod progress;
+
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use progress::hangs;
 use scanbox_kernels::catalog::{self, GUARD_WORD};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{Content, GUARD_WORDS, Plan};
 use scanbox_kernels::reference::Reference;
-use scanbox_model::config::{Config, Family};
-use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::config::Config;
+use scanbox_model::device::DeviceKind;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::record::Status;
 use scanbox_runner::backend::{Backend, Comparison, Error, Garbage, Mismatch, cold_slots};
@@ -45,12 +48,6 @@ fn is_skipped() -> bool {
         eprintln!("skipped: set SCANBOX_TEST_DEVICE=1");
     }
     skipped
-}
-
-/// Whether a config does not come to its end here (known issue `swiftshader-no-progress`).
-fn hangs(config: &Config, device: &DeviceProfile) -> bool {
-    let several = config.workgroup_size > device.subgroup_size;
-    config.kernel.family == Family::Persistent && several && device.driver.contains("SwiftShader")
 }
 
 fn options() -> Options {

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use harness::Bench;
+use harness::{Bench, copy_folder};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
@@ -135,18 +135,6 @@ const FEW_PREFIXES: (&str, &str) = (
 
 /// Kernels with some texts of the lookback replaced by others.
 fn changed(changes: &[(&str, &str)]) -> Compiler {
-    fn copy_folder(from: &Path, to: &Path) {
-        fs::create_dir_all(to).unwrap();
-        for entry in fs::read_dir(from).unwrap() {
-            let path = entry.unwrap().path();
-            let target = to.join(path.file_name().unwrap());
-            if path.is_dir() {
-                copy_folder(&path, &target);
-            } else {
-                fs::copy(&path, &target).unwrap();
-            }
-        }
-    }
     let folder = tempfile::tempdir().unwrap();
     copy_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/glsl"), folder.path());
     let path = folder.path().join("stages/lookback_fallback.glsl");

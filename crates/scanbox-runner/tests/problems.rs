@@ -13,15 +13,17 @@ mod covering;
 mod harness;
 #[path = "../../scanbox-kernels/tests/operator_files/mod.rs"]
 mod operator_files;
+mod progress;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use covering::covering;
 use harness::Bench;
+use progress::hangs;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
-use scanbox_model::config::{Config, Family, Parameter};
+use scanbox_model::config::{Config, Parameter};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::record::Status;
@@ -36,10 +38,7 @@ const PROBLEMS: &str = include_str!("../../../configs/problems.toml");
 fn configs(device: &DeviceProfile) -> Vec<Config> {
     let points = Space::from_toml(PROBLEMS, "problems").unwrap().enumerate(device, |_, _, _| Ok(())).points;
     let small = |config: Config| Config { workgroup_size: 2 * device.subgroup_size, ..config };
-    // No persistent kernel with several subgroups comes to its end on SwiftShader (tests/scan.rs).
-    let runs = |config: &Config| {
-        config.kernel.family != Family::Persistent || !device.driver.contains("SwiftShader")
-    };
+    let runs = |config: &Config| !hangs(config, device);
     let mut configs: Vec<Config> = points.iter().map(|point| small(point.config)).filter(runs).collect();
     configs.sort();
     configs.dedup();

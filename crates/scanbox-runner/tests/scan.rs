@@ -12,6 +12,7 @@
 #[allow(dead_code, reason = "tests that compile need more of it")]
 mod covering;
 mod harness;
+mod progress;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -19,9 +20,10 @@ use std::time::Instant;
 
 use covering::{Numbers, Values, covering};
 use harness::Bench;
+use progress::hangs;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
-use scanbox_model::config::{BlockScan, Config, Family, Lookback};
+use scanbox_model::config::{BlockScan, Config, Lookback};
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
@@ -39,13 +41,6 @@ const SOME_LEVELS_TILE_ELEMENTS: u64 = 128;
 
 /// Registers that an invocation has at most on any device.
 const MOST_REGISTERS: u32 = 256;
-
-/// Whether a config does not come to its end here. On SwiftShader no persistent kernel with several subgroups per workgroup
-/// does, and the threads that it keeps are missed by whatever runs after it. Why is not known.
-fn hangs(config: &Config, device: &DeviceProfile) -> bool {
-    let several = config.workgroup_size > device.subgroup_size;
-    config.kernel.family == Family::Persistent && several && device.driver.contains("SwiftShader")
-}
 
 /// Every config that the device can run, of moderate size where it is a program.
 fn configs(device: &DeviceProfile) -> Vec<(Values, Config)> {

@@ -12,7 +12,7 @@ mod harness;
 use std::fs;
 use std::path::Path;
 
-use harness::Bench;
+use harness::{Bench, copy_folder};
 use scanbox_kernels::catalog::GROUP_TILES;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
@@ -33,19 +33,6 @@ fn compiler() -> Compiler {
     copy_folder(&crate_folder.join("../../kernels/glsl"), folder.path());
     copy_folder(&crate_folder.join("tests/shaders"), folder.path());
     Compiler::new(Some(folder.path()), None).unwrap()
-}
-
-fn copy_folder(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let target = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copy_folder(&path, &target);
-        } else {
-            fs::copy(&path, &target).unwrap();
-        }
-    }
 }
 
 /// Which alternative of each stage a test shader has.

@@ -1,7 +1,7 @@
 //! Input and reference of a user's operator, which the device makes: the CPU does not know it.
 
 use gpu_allocator::MemoryLocation;
-use scanbox_kernels::catalog::{OPERATOR_CHECKS, REPORT_WORDS, operator_load};
+use scanbox_kernels::catalog::{OPERATOR_CHECKS, operator_load};
 use scanbox_kernels::input::Input;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
@@ -9,7 +9,7 @@ use scanbox_model::user_operator::UserOperator;
 
 use super::commands::Access;
 use super::memory::Buffer;
-use super::timing::Session;
+use super::timing::{NO_MISMATCH, Session, fetch_report};
 use crate::backend::Failure;
 use crate::ledger::Turn;
 
@@ -36,12 +36,10 @@ impl Session {
         let mut load = self.helper(&operator_load(problem, user, input, n, &self.gpu.profile))?;
         let Self { commands, memory, .. } = self;
         let mut recorder = commands.begin()?;
-        recorder.update(memory.report(), 0, &[0, u32::MAX, 0]);
+        recorder.update(memory.report(), 0, &NO_MISMATCH);
         recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         load.record(&mut recorder, &Turn::NONE);
-        recorder.barrier(Access::COMPUTE, Access::TRANSFER);
-        recorder.copy((memory.report(), 0), (memory.readback(), 0), REPORT_WORDS * WORD_BYTES);
-        recorder.barrier(Access::TRANSFER, Access::HOST);
+        fetch_report(&mut recorder, memory);
         recorder.submit()?;
         commands.wait(self.limit)?;
         let [failed, first, ..] = memory.read_back();

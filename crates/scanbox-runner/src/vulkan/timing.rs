@@ -22,7 +22,7 @@ use crate::ledger::{Ledger, Turn};
 const MAX_DISPATCHES: usize = 20_000;
 const WORD_BYTES: u64 = 4;
 /// The words of the report before a comparison (see [`REPORT_WORDS`]).
-const NO_MISMATCH: [u32; REPORT_WORDS as usize] = [0, u32::MAX, 0];
+pub(super) const NO_MISMATCH: [u32; REPORT_WORDS as usize] = [0, u32::MAX, 0];
 
 /// What a test does to a call between poison and comparison.
 #[doc(hidden)]
@@ -309,7 +309,7 @@ impl Session {
 }
 
 /// Copies the report of a comparison to where the host reads it.
-fn fetch_report(recorder: &mut Recorder<'_>, memory: &Memory) {
+pub(super) fn fetch_report(recorder: &mut Recorder<'_>, memory: &Memory) {
     recorder.barrier(Access::COMPUTE, Access::TRANSFER);
     recorder.copy((memory.report(), 0), (memory.readback(), 0), REPORT_WORDS * WORD_BYTES);
     recorder.barrier(Access::TRANSFER, Access::HOST);
