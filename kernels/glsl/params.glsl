@@ -13,6 +13,7 @@
 // OPERATOR           OPERATOR_*                 problem
 // OPERATOR_HASH      a word                     problem, of a user's operator: hash of its file
 // OPERATOR_COMMUTATIVE 0, 1                     problem, of a user's operator: whether order makes no difference
+// SUBGROUP_TOTAL           SUBGROUP_TOTAL_*                 device, of a user's operator: how a subgroup combines its elements
 // IN_PLACE           0, 1                       problem: whether the output stands where the input stood
 // LOAD_LAYOUT        LOAD_LAYOUT_*              config
 // TRANSPOSE_ROUNDS   1 to BATCH_SIZE            shared memory of the device (stages/load_store.glsl)
@@ -54,6 +55,8 @@
 #define OPERATOR_OR 5
 #define OPERATOR_XOR 6
 #define OPERATOR_USER 7
+#define SUBGROUP_TOTAL_SHUFFLE 0
+#define SUBGROUP_TOTAL_SHARED_MEMORY 1
 #define REFERENCE_STEP_TOTALS 0
 #define REFERENCE_STEP_PREFIXES 1
 #define REFERENCE_STEP_SCAN 2
@@ -150,6 +153,9 @@
 #elif (OPERATOR == OPERATOR_USER) != (ELEMENT >= ELEMENT_STRUCT4)
 #error "OPERATOR_USER is for ELEMENT_STRUCT*, and no other operator is"
 #endif
+#if OPERATOR == OPERATOR_USER && (!defined(SUBGROUP_TOTAL) || SUBGROUP_TOTAL < SUBGROUP_TOTAL_SHUFFLE || SUBGROUP_TOTAL > SUBGROUP_TOTAL_SHARED_MEMORY)
+#error "SUBGROUP_TOTAL must be one of SUBGROUP_TOTAL_*"
+#endif
 #if !defined(IN_PLACE) || IN_PLACE < 0 || IN_PLACE > 1
 #error "IN_PLACE must be 0 or 1"
 #endif
@@ -211,14 +217,12 @@
 #error "TILE_STATE must be one of TILE_STATE_*"
 #elif TILE_STATE == TILE_STATE_PACKED && (ELEMENT != ELEMENT_U32 || OPERATOR != OPERATOR_ADD)
 #error "TILE_STATE_PACKED is for sums of ELEMENT_U32"
-#elif TILE_STATE == TILE_STATE_WORD64 && ELEMENT >= ELEMENT_U64 && ELEMENT != ELEMENT_STRUCT4
-#error "TILE_STATE_WORD64 has room for 32 bits"
 #endif
 #if !defined(GROUP_STATE) || GROUP_STATE < GROUP_STATE_ADDED || GROUP_STATE > GROUP_STATE_PUBLISHED
 #error "GROUP_STATE must be one of GROUP_STATE_*"
 #elif GROUP_STATE == GROUP_STATE_ADDED && LOOKBACK == LOOKBACK_TWO_LEVEL && \
-    (ELEMENT > ELEMENT_I32 || OPERATOR != OPERATOR_ADD || TILE_STATE != TILE_STATE_WORD64)
-#error "GROUP_STATE_ADDED is for sums of 32-bit integers beside 64-bit words"
+    (ELEMENT == ELEMENT_F32 || ELEMENT >= ELEMENT_F64 || OPERATOR != OPERATOR_ADD || TILE_STATE != TILE_STATE_WORD64)
+#error "GROUP_STATE_ADDED is for sums of integers beside 64-bit words"
 #endif
 #if !defined(STATE_STRIDE) || STATE_STRIDE < 1 || STATE_STRIDE > 16
 #error "STATE_STRIDE must be from 1 to 16"

@@ -11,7 +11,7 @@ use scanbox_model::config::{
     BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Rendezvous, Reset, TileOrder,
     TileState,
 };
-use scanbox_model::device::DeviceProfile;
+use scanbox_model::device::{DeviceProfile, SubgroupTotal};
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem, Value};
 use scanbox_model::space::Rejection;
 
@@ -57,12 +57,10 @@ pub struct Resolved {
 /// What `auto` means for this kernel on this device: what a known issue forces, else what suits the device and the type of
 /// the elements.
 #[must_use]
-pub fn resolve(kernel: &Kernel, problem: &Problem, device: &DeviceProfile) -> Resolved {
+pub fn resolve(kernel: &Kernel, device: &DeviceProfile) -> Resolved {
     let tile_state = match (kernel.tile_state, device.forced.tile_state) {
         (TileState::Auto, Some(forced)) => forced,
-        (TileState::Auto, None) if device.int64_atomics && problem.element().bytes() == 4 => {
-            TileState::Word64
-        }
+        (TileState::Auto, None) if device.int64_atomics => TileState::Word64,
         (TileState::Auto, None) => TileState::Split,
         (given, _) => given,
     };
@@ -77,16 +75,16 @@ pub fn resolve(kernel: &Kernel, problem: &Problem, device: &DeviceProfile) -> Re
 
 /// The config with the values that `auto` stands for on this device: what runs.
 #[must_use]
-pub fn resolved(config: &Config, problem: &Problem, device: &DeviceProfile) -> Config {
-    let Resolved { tile_state, reset } = resolve(&config.kernel, problem, device);
+pub fn resolved(config: &Config, device: &DeviceProfile) -> Config {
+    let Resolved { tile_state, reset } = resolve(&config.kernel, device);
     Config { kernel: Kernel { tile_state, reset, ..config.kernel }, ..*config }
 }
 
 /// The random input that a kernel can be verified and timed on: any, unless its tile state cannot carry it.
 /// `largest_n` is the largest size of the session.
 #[must_use]
-pub fn input_kind(kernel: &Kernel, problem: &Problem, device: &DeviceProfile, largest_n: u64) -> InputKind {
-    match resolve(kernel, problem, device).tile_state {
+pub fn input_kind(kernel: &Kernel, device: &DeviceProfile, largest_n: u64) -> InputKind {
+    match resolve(kernel, device).tile_state {
         TileState::Packed if passes_totals_on(kernel.family) => {
             InputKind::Bounded { n: largest_n.min(PACKED_MAX_TOTAL) }
         }
@@ -110,13 +108,13 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
     let mut scratch = Scratch::NONE;
     let mut tickets = Tickets::None;
     if passes_totals_on(kernel.family) {
-        let added = group_state(config, problem, device) == Some(GroupState::Added);
         let states = states_offset(config, problem, n, device);
-        let behind_states = states + config.tiles(n) * state_bytes(config, problem, device);
+        let behind_states = states + in_rows(config.tiles(n)) * state_bytes(config, problem, device);
+        let bank_words = bank_words(config, problem, n, device);
         scratch = Scratch {
             bytes: scratch_bytes(config, problem, n, device),
-            content: content(config, problem, device),
-            groups: if added { groups(config, n) as u32 } else { 0 },
+            content: content(config, device),
+            bank_words: u32::try_from(bank_words).expect("the words of a bank are checked"),
         };
         bindings.extend([
             Binding::Scratch(0),
@@ -195,7 +193,7 @@ pub fn launched_per_call(config: &Config, device: &DeviceProfile) -> Option<u32>
 /// How the groups of a two-level lookback come by their totals (stages/group_state.glsl).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GroupState {
-    /// Every tile adds its own, atomically, to a 64-bit word: sums of 32-bit integers.
+    /// Every tile adds its own, atomically, to words of 64 bits: sums of integers.
     Added,
     /// The last tile of the group combines those of all, and publishes that as tiles do: everything else.
     Published,
@@ -206,8 +204,8 @@ fn group_state(config: &Config, problem: &Problem, device: &DeviceProfile) -> Op
     let kernel = &config.kernel;
     let sums = problem.user().is_none()
         && problem.operator() == Operator::Add
-        && matches!(problem.element(), Element::U32 | Element::I32);
-    let words = resolve(kernel, problem, device).tile_state == TileState::Word64;
+        && matches!(problem.element(), Element::U32 | Element::I32 | Element::U64 | Element::I64);
+    let words = resolve(kernel, device).tile_state == TileState::Word64;
     (kernel.lookback == Lookback::TwoLevel).then_some(if sums && words {
         GroupState::Added
     } else {
@@ -219,8 +217,25 @@ fn groups(config: &Config, n: u64) -> u64 {
     config.tiles(n).div_ceil(GROUP_TILES)
 }
 
-fn content(config: &Config, problem: &Problem, device: &DeviceProfile) -> Content {
-    let Resolved { tile_state, reset } = resolve(&config.kernel, problem, device);
+/// Words of 8 bytes that a call writes in a bank.
+fn bank_words(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> u64 {
+    match group_state(config, problem, device) {
+        Some(GroupState::Added) if problem.element_bytes() > 4 => {
+            in_rows(groups(config, n)) * (problem.element_bytes() / 4)
+        }
+        Some(GroupState::Added) => groups(config, n),
+        Some(GroupState::Published) | None => 0,
+    }
+}
+
+/// Room for so many records: their words stand in rows (stages/tile_state.glsl).
+fn in_rows(records: u64) -> u64 {
+    const ROW: u64 = 32;
+    records.next_multiple_of(ROW)
+}
+
+fn content(config: &Config, device: &DeviceProfile) -> Content {
+    let Resolved { tile_state, reset } = resolve(&config.kernel, device);
     match (reset, tile_state) {
         (Reset::Fill, _) => Content::Anything,
         (Reset::Clean, _) => Content::Zeros,
@@ -232,9 +247,8 @@ fn content(config: &Config, problem: &Problem, device: &DeviceProfile) -> Conten
 /// Where the tile states begin in the scratch memory. A plan that clears its memory before each call has them right behind
 /// the words of its own groups, so that it has little to clear.
 fn states_offset(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> u64 {
-    match (content(config, problem, device), group_state(config, problem, device)) {
-        (Content::Anything, Some(GroupState::Added)) => TICKET_BYTES + 8 * groups(config, n),
-        (Content::Anything, _) => TICKET_BYTES,
+    match content(config, device) {
+        Content::Anything => TICKET_BYTES + 8 * bank_words(config, problem, n, device),
         _ => STATES_OFFSET,
     }
 }
@@ -245,11 +259,10 @@ fn word(n: u64) -> Word {
 }
 
 fn tile_state_bytes(config: &Config, problem: &Problem, device: &DeviceProfile) -> u64 {
-    match resolve(&config.kernel, problem, device).tile_state {
+    match resolve(&config.kernel, device).tile_state {
         TileState::Packed => 4,
-        // 2 bytes of the value in each 4.
-        TileState::Split => 2 * problem.element_bytes(),
-        TileState::Auto | TileState::Word64 => 8,
+        // Half of each word is a part of the value.
+        TileState::Split | TileState::Auto | TileState::Word64 => 2 * problem.element_bytes(),
     }
 }
 
@@ -270,7 +283,7 @@ fn scratch_bytes(config: &Config, problem: &Problem, n: u64, device: &DeviceProf
         Some(GroupState::Added) | None => 0,
     };
     states_offset(config, problem, n, device)
-        + (config.tiles(n) + published) * state_bytes(config, problem, device)
+        + (in_rows(config.tiles(n)) + in_rows(published)) * state_bytes(config, problem, device)
 }
 
 /// Device memory that a session with this config needs for `n` elements: input, output, reference, scratch.
@@ -283,7 +296,7 @@ pub fn memory_bytes(config: &Config, problem: &Problem, n: u64, device: &DeviceP
 /// The shader of a config for a problem on a device; of a family that goes level by level, that which scans tiles.
 fn shader(config: &Config, problem: &Problem, device: &DeviceProfile) -> Shader {
     let kernel = &config.kernel;
-    let resolved = resolve(kernel, problem, device);
+    let resolved = resolve(kernel, device);
     let root = match kernel.family {
         Family::ChainedScan => "chained_scan.comp",
         Family::OneWorkgroup => "one_workgroup.comp",
@@ -307,6 +320,9 @@ fn shader(config: &Config, problem: &Problem, device: &DeviceProfile) -> Shader 
         ("SUBGROUP_SCAN", define(kernel.subgroup_scan)),
     ];
     defines.extend(problem.user().iter().flat_map(user_operator::operator_defines));
+    if problem.user().is_some() {
+        defines.push(("SUBGROUP_TOTAL", subgroup_total(device) as u32));
+    }
     defines.push(("INT64", u32::from(device.int64_atomics)));
     defines.push(("UNIFORM_FLOW", u32::from(device.uniform_control_flow)));
     if passes_totals_on(kernel.family) {
@@ -330,6 +346,11 @@ fn shader(config: &Config, problem: &Problem, device: &DeviceProfile) -> Shader 
 }
 
 // The numbers behind the names that params.glsl defines; a test compares the two.
+
+/// How subgroups combine elements of a user's operator: the numbers are those that params.glsl defines.
+fn subgroup_total(device: &DeviceProfile) -> SubgroupTotal {
+    device.forced.subgroup_total.unwrap_or_default()
+}
 
 /// The number of a value whose parameter has them in the order of its values.
 fn define<P: Parameter>(value: P) -> u32 {
@@ -392,6 +413,7 @@ fn scan_shared_bytes(config: &Config, problem: &Problem, device: &DeviceProfile)
     };
     let shares = match kernel.family {
         Family::Persistent if kernel.rendezvous == Rendezvous::Flags => 4 * (subgroups + 5),
+        Family::Persistent if kernel.lookback == Lookback::Gather => 5 * subgroups + 4,
         Family::Persistent => 3 * subgroups + 4,
         Family::ChainedScan
             if matches!(kernel.lookback, Lookback::Gather | Lookback::TwoLevel | Lookback::Fallback) =>
@@ -401,9 +423,13 @@ fn scan_shared_bytes(config: &Config, problem: &Problem, device: &DeviceProfile)
         Family::Recompute => subgroups,
         _ => 0,
     };
+    let elements = match subgroup_total(device) {
+        SubgroupTotal::SharedMemory if problem.user().is_some() => size,
+        SubgroupTotal::SharedMemory | SubgroupTotal::Shuffle => 0,
+    };
     const SCALARS: u64 = 6;
     const ALIGNMENT: u64 = 64;
-    element * (totals + shares + SCALARS) + ALIGNMENT
+    element * (totals + shares + elements + SCALARS) + ALIGNMENT
 }
 
 /// The fewest rounds in which the transposition fits the shared memory; `None` where it does not in any.

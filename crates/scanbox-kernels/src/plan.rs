@@ -13,10 +13,10 @@ pub const TICKET_BYTES: u64 = 256;
 
 /// Words for the sums of groups of tiles in one of the two banks, of 8 bytes each. The banks stand behind the ticket, always
 /// at the same place, so that words of different meaning never stand at the same address.
-pub const GROUP_WORDS: u64 = 1 << 16;
+pub const BANK_WORDS: u64 = 1 << 16;
 
 /// Where the tile states begin in the scratch memory, in bytes.
-pub const STATES_OFFSET: u64 = TICKET_BYTES + 2 * 8 * GROUP_WORDS;
+pub const STATES_OFFSET: u64 = TICKET_BYTES + 2 * 8 * BANK_WORDS;
 
 /// What one call of a kernel, or of one of the helpers around it, consists of.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,13 +103,13 @@ pub struct Scratch {
     pub bytes: u64,
     /// What the plan expects there before a call, and what it leaves.
     pub content: Content,
-    /// Words of a bank of group sums that a call leaves.
-    pub groups: u32,
+    /// Words of a bank that a call writes.
+    pub bank_words: u32,
 }
 
 impl Scratch {
     /// No scratch memory.
-    pub const NONE: Self = Self { bytes: 0, content: Content::None, groups: 0 };
+    pub const NONE: Self = Self { bytes: 0, content: Content::None, bank_words: 0 };
 }
 
 /// What scratch memory holds between calls.
@@ -119,8 +119,8 @@ pub enum Content {
     None,
     /// Anything: the plan clears its memory before each call, as a part of the call.
     Anything,
-    /// Tile states that carry the epoch of an earlier call, or zero; a ticket that has counted on; and two banks of group
-    /// sums, at most one of which is not all zeros. States with epochs of different length do not stand side by side.
+    /// Tile states that carry the epoch of an earlier call, or zero; a ticket that has counted on; and two banks of sums
+    /// of groups, at most one of which is not all zeros. States with epochs of different length do not stand side by side.
     Tagged {
         /// Bits of an epoch.
         epoch_bits: u32,
@@ -200,7 +200,7 @@ pub enum Word {
     Epoch,
     /// The value of the ticket before the call.
     TicketBase,
-    /// Which bank of group sums the call uses: one that is all zeros.
+    /// Which bank the call uses: one that is all zeros.
     Bank,
     /// How many words of the other bank the call has to clear.
     StaleGroups,

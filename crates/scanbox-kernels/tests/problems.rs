@@ -473,7 +473,7 @@ fn what_a_rule_says_no_to() {
     any("b4.vec4.two.rake.wg64", of(E::F32, O::Add), "");
     any("b4.vec4.two.rake.wg64", of(E::U64, O::Add), "");
     any("b4.vec4.par.rake.word64.wg64", of(E::F32, O::Mul), "");
-    any("b4.vec4.par.rake.word64.wg64", of(E::U64, O::Add), "word64-needs-32-bit-elements");
+    any("b4.vec4.par.rake.word64.wg64", of(E::U64, O::Add), "");
     any("b4.vec4.par.rake.packed.wg64", of(E::I32, O::Add), "packed-needs-u32-sum");
     any("b4.vec4.par.rake.packed.wg64", of(E::U32, O::Xor), "packed-needs-u32-sum");
     any("b4.vec4.par.rake.split.wg64", of(E::F64, O::Min), "");
@@ -509,17 +509,14 @@ fn what_a_rule_says_no_to() {
 }
 
 #[test]
-fn auto_is_what_carries_the_elements() {
-    let check = |element, int64_atomics, expected: &str| {
+fn auto_is_what_the_device_has_atomics_for() {
+    let check = |int64_atomics, expected: &str| {
         let kernel = "b4.vec4.par.rake".parse().unwrap();
-        let problem = problem(Mode::Inclusive, element, Operator::Add, None);
-        let found = catalog::resolve(&kernel, &problem, &device(32, int64_atomics)).tile_state;
-        assert_eq!(found.word(), expected, "{element}");
+        let found = catalog::resolve(&kernel, &device(32, int64_atomics)).tile_state;
+        assert_eq!(found.word(), expected);
     };
-    check(Element::U32, true, "word64");
-    check(Element::F32, true, "word64");
-    check(Element::U64, true, "split");
-    check(Element::U32, false, "split");
+    check(true, "word64");
+    check(false, "split");
 }
 
 #[test]

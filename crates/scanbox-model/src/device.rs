@@ -93,6 +93,21 @@ pub struct Forced {
     /// The reset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset: Option<Reset>,
+    /// How subgroups find the total of elements of a user's operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subgroup_total: Option<SubgroupTotal>,
+}
+
+/// How a subgroup finds the total of elements of a user's operator
+/// (`kernels/glsl/stages/operator_of_file.glsl`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SubgroupTotal {
+    /// By shuffles, from register to register.
+    #[default]
+    Shuffle,
+    /// Through shared memory.
+    SharedMemory,
 }
 
 impl Forced {

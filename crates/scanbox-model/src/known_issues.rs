@@ -6,7 +6,7 @@
 //! - `environment`: variables that the process which runs kernels gets, unless the user has set them. Where they have
 //!   these values the issue is remedied, and its other actions rest;
 //! - `skip`: configs that are not tried, with the rule `known-issue:ID`;
-//! - `force`: what `auto` stands for on the device;
+//! - `force`: what `auto` stands for on the device, and how its subgroups find totals;
 //! - `expect`: the failure that configs end with. A row keeps its status; the reason names the issue.
 //!
 //! Filters see a config as its label has it, and with the values that `auto` stands for; one of the two has to match.
@@ -306,6 +306,7 @@ impl DeviceIssues {
         Forced {
             tile_state: self.active.iter().find_map(|issue| issue.force.tile_state),
             reset: self.active.iter().find_map(|issue| issue.force.reset),
+            subgroup_total: self.active.iter().find_map(|issue| issue.force.subgroup_total),
         }
     }
 

@@ -16,7 +16,7 @@ pub struct Ledger {
     content: Content,
     last_epoch: u32,
     ticket: u32,
-    /// The bank of group sums that the next call uses: all zeros.
+    /// The bank that the next call uses: all zeros.
     bank: u32,
     /// Words of the other bank that are not zero.
     stale_groups: u32,
@@ -76,9 +76,9 @@ impl Ledger {
                 let ticket_base = self.ticket;
                 self.ticket = ticket_base.wrapping_add(tickets);
                 let mut turn = Turn { adopt, epoch: self.last_epoch, ticket_base, ..Turn::NONE };
-                if scratch.groups > 0 {
+                if scratch.bank_words > 0 {
                     turn.bank = self.bank;
-                    turn.stale_groups = std::mem::replace(&mut self.stale_groups, scratch.groups);
+                    turn.stale_groups = std::mem::replace(&mut self.stale_groups, scratch.bank_words);
                     self.bank = 1 - self.bank;
                 }
                 turn

@@ -73,7 +73,7 @@ impl Computation {
     /// The input that a config runs on.
     #[must_use]
     pub fn input(&self, config: &Config, device: &DeviceProfile) -> Input {
-        let kind = match catalog::input_kind(&config.kernel, &self.problem, device, self.largest_n) {
+        let kind = match catalog::input_kind(&config.kernel, device, self.largest_n) {
             InputKind::Random if self.real => InputKind::Real,
             kind => kind,
         };
@@ -442,7 +442,7 @@ pub fn blank_record(
 ) -> Record {
     let config = &point.config;
     let kernel = &config.kernel;
-    let resolved = catalog::resolve(kernel, &computation.problem, device);
+    let resolved = catalog::resolve(kernel, device);
     let mut record = Record {
         schema: SCHEMA,
         run_id: origin.run_id.clone(),

@@ -120,7 +120,7 @@ impl Bench {
             return;
         }
         let kind = match input.kind {
-            InputKind::Random => catalog::input_kind(&config.kernel, &Problem::default(), profile, n),
+            InputKind::Random => catalog::input_kind(&config.kernel, profile, n),
             kind => kind,
         };
         match catalog::plan(&config, &Problem::default(), n, profile) {

@@ -10,8 +10,8 @@ use scanbox_runner::ledger::{Ledger, Turn};
 const TAGGED: Content = Content::Tagged { epoch_bits: 30 };
 const HALVES: Content = Content::Tagged { epoch_bits: 14 };
 
-fn scratch(content: Content, groups: u32) -> Scratch {
-    Scratch { bytes: 1024, content, groups }
+fn scratch(content: Content, bank_words: u32) -> Scratch {
+    Scratch { bytes: 1024, content, bank_words }
 }
 
 /// What the scratch memory holds.
@@ -24,7 +24,7 @@ struct Memory {
     tags: BTreeSet<u32>,
     /// Bits of those epochs: a word of another length is read as any epoch.
     epoch_bits: u32,
-    /// How many words at the beginning of each bank of group sums are not zero.
+    /// How many words at the beginning of each bank are not zero.
     banks: [u32; 2],
 }
 
@@ -63,11 +63,11 @@ impl Memory {
                 prop_assert!(self.tags.insert(turn.epoch), "epoch {} came before", turn.epoch);
                 prop_assert_eq!(turn.ticket_base, self.ticket);
                 self.ticket = self.ticket.wrapping_add(tickets);
-                if scratch.groups > 0 {
+                if scratch.bank_words > 0 {
                     let [own, other] = [turn.bank, 1 - turn.bank].map(|bank| bank as usize);
                     prop_assert_eq!(self.banks[own], 0, "bank {} has sums of an earlier call", own);
                     prop_assert!(turn.stale_groups >= self.banks[other], "{turn:?} on {self:?}");
-                    self.banks[own] = scratch.groups;
+                    self.banks[own] = scratch.bank_words;
                     self.banks[other] = 0;
                 }
             }

@@ -134,14 +134,16 @@ impl Choice {
         result: Expected,
         device: &DeviceProfile,
     ) -> Plan {
+        let groups = if self.lookback == TWO_LEVEL { n.div_ceil(GROUP_TILES) } else { 0 };
+        let (bank_words, published) = if self.group_state == ADDED { (groups, 0) } else { (0, groups) };
         let (content, state_bytes, states_offset) = match self.tile_state {
             PACKED => (Content::Anything, 4, TICKET_BYTES),
             SPLIT => (Content::Tagged { epoch_bits: 14 }, 8, STATES_OFFSET),
             _ => (Content::Tagged { epoch_bits: 30 }, 8, STATES_OFFSET),
         };
         let state_bytes = u64::from(self.state_stride) * state_bytes;
-        let groups = if self.lookback == TWO_LEVEL { n.div_ceil(GROUP_TILES) } else { 0 };
-        let (added, published) = if self.group_state == PUBLISHED { (0, groups) } else { (groups, 0) };
+        // Words stand in rows of 32.
+        let in_rows = |records: u64| records.next_multiple_of(32);
         let turn = [Word::Epoch, Word::TicketBase, Word::Bank, Word::StaleGroups];
         let words = [&[Word::Value(n as u32)], &turn[..], more].concat();
         Plan {
@@ -152,9 +154,9 @@ impl Choice {
             error_bound: 0.0,
             result,
             scratch: Scratch {
-                bytes: states_offset + (n + published) * state_bytes,
+                bytes: states_offset + (in_rows(n) + in_rows(published)) * state_bytes,
                 content,
-                groups: added as u32,
+                bank_words: bank_words as u32,
             },
             passes: vec![Pass {
                 shader: self.shader(root, device),
@@ -163,7 +165,7 @@ impl Choice {
                     Binding::Output,
                     Binding::Scratch(0),
                     Binding::Scratch(if published > 0 {
-                        states_offset + n * state_bytes
+                        states_offset + in_rows(n) * state_bytes
                     } else {
                         TICKET_BYTES
                     }),

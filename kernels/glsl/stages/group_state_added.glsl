@@ -1,50 +1,56 @@
-// Group state: every tile adds its total to the word of its group. One hop from a tile to all others.
+// Group state: every tile adds its total to the words of its group, one for each 32 bits of an element. One hop from a tile to
+// all others.
 //
-// Bits 63..48 tiles that have added, 47..0 their sum, of which only the lower 32 bits count. For sums of 32-bit integers only:
-// no other operator and type has an atomic that counts beside it. A sum cannot carry an epoch, so words have to be zero
-// before a call. There are two banks of them: a call uses one and clears the other, which the call before has used (the host
-// knows how much of it).
+// Bits 63..48 tiles that have added, 47..0 the sum of their 32 bits: the lower half of an element keeps its carries. For sums of
+// integers only: no other operator and type has an atomic that counts beside it.
 
-#define GroupWord uint64_t
-
-const uint GROUP_WORDS = 65536u;  // of one bank
+const uint GROUP_WORDS = ELEMENT_BYTES / 4u;  // of one group in a bank
 const uint GROUP_COUNT_BIT = 48u;
+
+#if ELEMENT_BYTES == 4
+#define GroupWord uint64_t
+#else
+#define GroupWord u64vec2
+#endif
 
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer GroupStates {
     uint64_t at[];
 };
 
-void clear_stale_groups() {
-    GroupStates groups = GroupStates(params.groups_address);
-    const uint other = (1u - params.bank) * GROUP_WORDS;
-    const uint first = workgroup_rank() * WORKGROUP_SIZE + invocation_rank();
-    for (uint group = first; group < params.stale_groups; group += workgroups() * WORKGROUP_SIZE) {
-        atomicStore(groups.at[other + group], uint64_t(0), gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
-    }
+uint group_place(const uint group, const uint part) {
+    return params.bank * BANK_WORDS + (GROUP_WORDS == 1u ? group : in_rows(group, part, GROUP_WORDS));
 }
 
 void add_to_group(const uint tile, const Element total) {
     GroupStates groups = GroupStates(params.groups_address);
-    const uint64_t word = (uint64_t(1) << GROUP_COUNT_BIT) + uint64_t(element_word(total));
-    atomicAdd(groups.at[params.bank * GROUP_WORDS + tile / GROUP_TILES], word, gl_ScopeDevice, gl_StorageSemanticsNone,
-              gl_SemanticsRelaxed);
+    const uvec2 words = element_words(total);
+    [[unroll]] for (uint part = 0u; part < GROUP_WORDS; ++part) {
+        const uint64_t word = (uint64_t(1) << GROUP_COUNT_BIT) + uint64_t(words[part]);
+        atomicAdd(groups.at[group_place(tile / GROUP_TILES, part)], word, gl_ScopeDevice, gl_StorageSemanticsNone,
+                  gl_SemanticsRelaxed);
+    }
 }
 
 bool closes_group(const uint tile) {
     return false;
 }
 
-void close_group(const uint tile, const Element total) {
+void close_group(const uint tile) {
 }
 
 GroupWord no_group() {
-    return uint64_t(0);
+    return GroupWord(0);
 }
 
-GroupWord load_group(const uint group) {
+uint64_t load_group_word(const uint place) {
     GroupStates groups = GroupStates(params.groups_address);
-    return atomicLoad(groups.at[params.bank * GROUP_WORDS + group], gl_ScopeDevice, gl_StorageSemanticsNone,
-                      POLLED);
+    return atomicLoad(groups.at[place], gl_ScopeDevice, gl_StorageSemanticsNone, POLLED);
+}
+
+#if ELEMENT_BYTES == 4
+
+GroupWord load_group(const uint group) {
+    return load_group_word(group_place(group, 0u));
 }
 
 bool group_complete(const GroupWord word) {
@@ -54,3 +60,20 @@ bool group_complete(const GroupWord word) {
 Element group_total(const GroupWord word) {
     return element_of_word(uint(word));
 }
+
+#else
+
+GroupWord load_group(const uint group) {
+    return GroupWord(load_group_word(group_place(group, 0u)), load_group_word(group_place(group, 1u)));
+}
+
+bool group_complete(const GroupWord word) {
+    return uint(word.x >> GROUP_COUNT_BIT) == GROUP_TILES && uint(word.y >> GROUP_COUNT_BIT) == GROUP_TILES;
+}
+
+Element group_total(const GroupWord word) {
+    const uint64_t lower = word.x & ((uint64_t(1) << GROUP_COUNT_BIT) - 1u);
+    return element_of_words(unpackUint2x32(lower + (word.y << 32)));
+}
+
+#endif

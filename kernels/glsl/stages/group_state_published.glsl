@@ -1,11 +1,10 @@
 // Group state: the workgroup with the last tile of a group combines the totals of all its tiles, in their order, and publishes
-// the result as tiles do theirs, in states of its own (behind those of the tiles). Two hops from a tile to the tiles of later groups; for
-// every type, operator and tile state.
+// the result as tiles do theirs, in states of its own (behind those of the tiles). Two hops from a tile to the tiles of later
+// groups; for every type, operator and tile state.
 
 #define GroupWord StateWord
 
-void clear_stale_groups() {
-}
+const uint GROUP_WORDS = 0u;  // of one group in a bank
 
 void add_to_group(const uint tile, const Element total) {
 }
@@ -14,20 +13,18 @@ bool closes_group(const uint tile) {
     return tile % GROUP_TILES == GROUP_TILES - 1u;
 }
 
-void close_group(const uint tile, const Element total) {
-    // Behind a branch on one invocation: brings the subgroup together (stages/lookback_fallback.glsl).
-    subgroupBarrier();
-    const uint first = tile - (GROUP_TILES - 1u);
+void close_group(const uint tile) {
+    const uint group = tile / GROUP_TILES;
     Element group_sum = identity();
     for (uint chunk = 0u; chunk < GROUP_TILES; chunk += SUBGROUP_SIZE) {
         const uint member = chunk + gl_SubgroupInvocationID;
         Element value = identity();
-        bool waits = member < GROUP_TILES - 1u;
+        bool waits = member < GROUP_TILES;
         uint rounds = 0u;
         // As in any lookback: together until none waits, but only those that wait look again.
         while (subgroupAny(waits)) {
             if (waits) {
-                const StateWord word = load_state(first + member);
+                const StateWord word = load_state(group * GROUP_TILES + member);
                 if (word_state(word) != INVALID) {
                     value = word_value(word);
                     waits = false;
@@ -39,7 +36,7 @@ void close_group(const uint tile, const Element total) {
         group_sum = combine(group_sum, subgroup_reduce(value));
     }
     if (gl_SubgroupInvocationID == 0) {
-        publish_at(params.groups_address, tile / GROUP_TILES, AGGREGATE, combine(group_sum, total));
+        publish_at(params.groups_address, group, AGGREGATE, group_sum);
     }
 }
 

@@ -17,12 +17,12 @@ layout(buffer_reference, std430, buffer_reference_align = 4) buffer ScratchWords
 
 shared uint shared_leavers;
 
-// Tile states that a call writes: those of tiles, and of groups where they are published.
+// Room for the states that a call writes, in whole rows: those of tiles, and of groups where they are published.
 uint state_count() {
 #if LOOKBACK == LOOKBACK_TWO_LEVEL && GROUP_STATE == GROUP_STATE_PUBLISHED
-    return tile_count() + tile_count() / GROUP_TILES;
+    return in_whole_rows(tile_count()) + in_whole_rows(group_count());
 #else
-    return tile_count();
+    return in_whole_rows(tile_count());
 #endif
 }
 
@@ -37,11 +37,8 @@ void leave() {
         for (uint i = invocation_rank(); i < state_count() * STATE_STRIDE * STATE_WORDS; i += WORKGROUP_SIZE) {
             states.at[i] = 0u;
         }
-#if LOOKBACK == LOOKBACK_TWO_LEVEL && GROUP_STATE == GROUP_STATE_ADDED
-        ScratchWords groups = ScratchWords(params.groups_address);
-        for (uint i = invocation_rank(); i < 2u * (tile_count() / GROUP_TILES + 1u); i += WORKGROUP_SIZE) {
-            groups.at[i] = 0u;
-        }
+#if LOOKBACK == LOOKBACK_TWO_LEVEL
+        clear_groups();
 #endif
         if (invocation_rank() == 0u) {
             counters.next_ticket = 0u;

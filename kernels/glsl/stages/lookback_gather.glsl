@@ -24,8 +24,8 @@ bool others_need_lookback(const uint tile) {
 
 void lookback(const uint tile) {
 #if LOOKBACK == LOOKBACK_TWO_LEVEL
-    if (closes_group(tile) && gl_SubgroupID == 0) {
-        close_group(tile, block_total());
+    if (gl_SubgroupID == 0 && closes_group(tile)) {
+        close_group(tile);
     }
     const uint first_own = tile / GROUP_TILES * GROUP_TILES;
     const uint own = tile - first_own;

@@ -16,18 +16,58 @@ void publish_total(const uint tile, const Element total) {
 
 // Called by one whole subgroup behind publish_total. At once, not where the workgroup looks back: whole groups are what
 // everybody behind them waits for. It waits for totals only, and those of earlier tiles.
-void complete_group(const uint tile, const Element total) {
+void complete_group(const uint tile) {
 #if LOOKBACK == LOOKBACK_TWO_LEVEL
     if (closes_group(tile)) {
-        close_group(tile, total);
+        close_group(tile);
     }
 #endif
 }
 
+#if LOOKBACK == LOOKBACK_GATHER
+// The totals of the tiles from private_done on, before `tile`: of those the first-th, and every step-th behind it. Two at a time
+// are under way together. Called by whole subgroups.
+Element totals_of_some(const uint tile, const uint first, const uint step) {
+    uint rounds = 0u;
+    uint next = private_done + first;
+    Element share = identity();
+    while (subgroupAny(next < tile)) {
+        StateWord word = no_word();
+        StateWord word_behind = no_word();
+        if (next < tile) {
+            word = load_state(next);
+        }
+        if (next + step < tile) {
+            word_behind = load_state(next + step);
+        }
+        if (next < tile) {
+            if (word_state(word) != INVALID) {
+                share = combine(share, word_value(word));
+                next += step;
+                if (next < tile && word_state(word_behind) != INVALID) {
+                    share = combine(share, word_value(word_behind));
+                    next += step;
+                }
+            } else {
+                back_off(rounds);
+            }
+        }
+    }
+    return share;
+}
+
+// What comes before a tile, from the totals of all tiles since private_done.
+Element prefix_from(const uint tile, const Element totals) {
+    private_done = tile;
+    private_done_prefix = combine(private_done_prefix, totals);
+    return private_done_prefix;
+}
+#endif
+
 Element find_prefix_onward(const uint tile) {
     const uint lane = gl_SubgroupInvocationID;
-    uint rounds = 0u;
 #if LOOKBACK == LOOKBACK_TWO_LEVEL
+    uint rounds = 0u;
     const uint group = tile / GROUP_TILES;
     uint next_group = private_done + lane;
     uint next_tile = group * GROUP_TILES + lane;
@@ -68,21 +108,6 @@ Element find_prefix_onward(const uint tile) {
     private_done_prefix = combine(private_done_prefix, subgroup_reduce(groups_share));
     return combine(private_done_prefix, subgroup_reduce(share));
 #else
-    uint next_tile = private_done + lane;
-    Element share = identity();
-    while (subgroupAny(next_tile < tile)) {
-        if (next_tile < tile) {
-            const StateWord word = load_state(next_tile);
-            if (word_state(word) != INVALID) {
-                share = combine(share, word_value(word));
-                next_tile += SUBGROUP_SIZE;
-            } else {
-                back_off(rounds);
-            }
-        }
-    }
-    private_done = tile;
-    private_done_prefix = combine(private_done_prefix, subgroup_reduce(share));
-    return private_done_prefix;
+    return prefix_from(tile, subgroup_reduce(totals_of_some(tile, lane, SUBGROUP_SIZE)));
 #endif
 }

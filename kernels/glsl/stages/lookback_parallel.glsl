@@ -9,7 +9,7 @@ Element find_prefix(const uint tile) {
     uint rounds = 0u;
     uint window_end = tile;
     bool found = false;
-    while (!found) {
+    while (ALIKE(!found)) {
         // Lanes that would stand before tile 0 hold the identity and block nobody.
         const bool exists = window_end + lane >= SUBGROUP_SIZE;
         uint state = AGGREGATE;
@@ -22,9 +22,9 @@ Element find_prefix(const uint tile) {
         // Lane numbers from 1, so that 0 means none.
         const uint last_inclusive = subgroupMax(state == INCLUSIVE ? lane + 1u : 0u);
         const uint last_invalid = subgroupMax(state == INVALID ? lane + 1u : 0u);
-        if (last_invalid <= last_inclusive) {
+        if (ALIKE(last_invalid <= last_inclusive)) {
             const bool counts = lane + 1u >= last_inclusive;
-            prefix = combine(subgroup_reduce(counts ? value : identity()), prefix);
+            prefix = combine(subgroup_reduce(value_if(counts, value)), prefix);
             found = last_inclusive != 0u;
             count_tiles(SUBGROUP_SIZE - (max(last_inclusive, 1u) - 1u));
             window_end -= SUBGROUP_SIZE;

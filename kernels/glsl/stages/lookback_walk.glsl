@@ -29,6 +29,9 @@ bool others_need_lookback(const uint tile) {
 }
 
 void lookback(const uint tile) {
+#if OPERATOR == OPERATOR_USER && SUBGROUP_TOTAL == SUBGROUP_TOTAL_SHARED_MEMORY
+    barrier();
+#endif
     if (gl_SubgroupID == 0) {
         Element prefix = identity();
         if (tile != 0u) {

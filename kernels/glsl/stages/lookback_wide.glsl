@@ -14,7 +14,7 @@ Element find_prefix(const uint tile) {
     uint rounds = 0u;
     uint window_end = tile;
     bool found = false;
-    while (!found) {
+    while (ALIKE(!found)) {
         uint states[LOOKBACK_WIDTH];
         Element values[LOOKBACK_WIDTH];
         [[unroll]] for (uint row = 0u; row < LOOKBACK_WIDTH; ++row) {
@@ -25,7 +25,7 @@ Element find_prefix(const uint tile) {
         }
         uint last_inclusive = 0u;
         bool blocked = true;
-        while (blocked) {
+        while (ALIKE(blocked)) {
             StateWord words[LOOKBACK_WIDTH];
             [[unroll]] for (uint row = 0u; row < LOOKBACK_WIDTH; ++row) {
                 words[row] = no_word();
@@ -57,7 +57,7 @@ Element find_prefix(const uint tile) {
         // The later row comes first: what is before it is put before it.
         [[unroll]] for (uint row = LOOKBACK_WIDTH; row > 0u; --row) {
             const bool counts = (row - 1u) * SUBGROUP_SIZE + lane + 1u >= last_inclusive;
-            prefix = combine(subgroup_reduce(counts ? values[row - 1u] : identity()), prefix);
+            prefix = combine(subgroup_reduce(value_if(counts, values[row - 1u])), prefix);
         }
         found = last_inclusive != 0u;
         count_tiles(WINDOW - (max(last_inclusive, 1u) - 1u));

@@ -41,7 +41,7 @@ void make_exclusive(inout Vector items[BATCH_SIZE], const Element before) {
     [[unroll]] for (uint k = BATCH_SIZE; k > 0u; --k) {
         Element row_before = before;
         if (k > 1u) {
-            row_before = SHUFFLED(LANE(items[max(k, 2u) - 2u], LANES - 1), SUBGROUP_SIZE - 1u);
+            row_before = from_last(LANE(items[max(k, 2u) - 2u], LANES - 1));
         }
         make_row_exclusive(items[k - 1u], row_before);
     }

@@ -1,15 +1,22 @@
 // Stage: operator. The associative operator and its subgroup forms; the left operand is always the earlier one.
 // Offers: identity(), combine(a, b), subgroup_reduce(x), subgroup_exclusive_scan(x), subgroup_before(inclusive, x),
-// subgroup_scan_of(x, total), SHUFFLED(x, lane), SHUFFLED_UP(x, distance): the x of another invocation.
+// subgroup_scan_of(x, total), SHUFFLED_UP(x, distance), from_last(x): the x of the invocation so many places before, of the last one;
+// value_if(exists, x): x, or the identity where there is none;
+// ALIKE(condition): a condition that is the same in all invocations of the subgroup.
 //
 // An operator is one entry here: its identity for every type, how it combines, and its subgroup operations. min and max of
 // infinities are infinities; with a NaN among the elements results are undefined, as in GLSL.
+
+#if OPERATOR == OPERATOR_USER && SUBGROUP_TOTAL == SUBGROUP_TOTAL_SHARED_MEMORY
+#define ALIKE(condition) subgroupAny(condition)
+#else
+#define ALIKE(condition) (condition)
+#endif
 
 #if OPERATOR == OPERATOR_USER
 #include "operator_of_file.glsl"
 #else
 
-#define SHUFFLED(value, lane) subgroupShuffle(value, lane)
 #define SHUFFLED_UP(value, distance) subgroupShuffleUp(value, distance)
 
 #if OPERATOR == OPERATOR_ADD
@@ -60,6 +67,14 @@ Element identity() {
     return IDENTITY;
 }
 
+Element from_last(const Element x) {
+    return subgroupShuffle(x, SUBGROUP_SIZE - 1u);
+}
+
+Element value_if(const bool exists, const Element x) {
+    return exists ? x : identity();
+}
+
 Element combine(const Element earlier, const Element later) {
     return COMBINED(earlier, later);
 }
@@ -86,7 +101,7 @@ Element subgroup_before(const Element inclusive, const Element x) {
 // The exclusive scan, and the total of the subgroup in all its invocations, for the price of one scan.
 Element subgroup_scan_of(const Element x, out Element total) {
     const Element inclusive = SUBGROUP_INCLUSIVE(x);
-    total = subgroupShuffle(inclusive, SUBGROUP_SIZE - 1u);
+    total = from_last(inclusive);
     return subgroup_before(inclusive, x);
 }
 

@@ -1,43 +1,74 @@
 // Operator: that of a user's file, which has identity() and combine() (element_of_file.glsl). Nothing but its associativity is
-// made use of: subgroups combine by shuffles, each value with what stands right before it, and never with that of an
-// invocation which is not there. Shuffles move words.
+// made use of: subgroups combine each value with what stands right before it, and never with that of an invocation which is not
+// there. Shuffles move words.
+//
+// SUBGROUP_TOTAL: how the total of a subgroup is found. By shuffles; or through shared memory, where a known issue says that
+// the driver gets shuffles in the loops of a lookback wrong (configs/known_issues.toml). Shared bytes then: those of
+// WORKGROUP_SIZE elements. Loops also end by votes then, and a lookback begins with a barrier: only all three together were
+// seen to be right.
 
-#define SHUFFLED(value, lane) element_of_words(subgroupShuffle(element_words(value), lane))
 #define SHUFFLED_UP(value, distance) element_of_words(subgroupShuffleUp(element_words(value), distance))
+
+// Chooses words, not structures: a choice between structures is a branch.
+Element value_if(const bool exists, const Element x) {
+    return element_of_words(exists ? element_words(x) : element_words(identity()));
+}
+
+Element from_last(const Element x) {
+    return element_of_words(subgroupShuffle(element_words(x), SUBGROUP_SIZE - 1u));
+}
+
+// The element of the invocation so many places before, or the identity where there is none.
+Element given_from(const Element x, const uint distance) {
+    return value_if(gl_SubgroupInvocationID >= distance, SHUFFLED_UP(x, distance));
+}
 
 // Hillis and Steele 1986.
 Element subgroup_inclusive_scan(const Element x) {
     Element inclusive = x;
     [[unroll]] for (uint distance = 1u; distance < SUBGROUP_SIZE; distance *= 2u) {
-        const Element earlier = SHUFFLED_UP(inclusive, distance);
-        if (gl_SubgroupInvocationID >= distance) {
-            inclusive = combine(earlier, inclusive);
-        }
+        inclusive = combine(given_from(inclusive, distance), inclusive);
     }
     return inclusive;
 }
+
+#if SUBGROUP_TOTAL == SUBGROUP_TOTAL_SHARED_MEMORY
+
+shared Element shared_elements[WORKGROUP_SIZE];
+
+// Each invocation combines what all have left in shared memory.
+Element subgroup_reduce(const Element x) {
+    const uint first = gl_SubgroupID * SUBGROUP_SIZE;
+    subgroupBarrier();
+    shared_elements[first + gl_SubgroupInvocationID] = x;
+    subgroupBarrier();
+    Element total = shared_elements[first];
+    for (uint i = 1u; i < SUBGROUP_SIZE; ++i) {
+        total = combine(total, shared_elements[first + i]);
+    }
+    subgroupBarrier();
+    return total;
+}
+
+#else
 
 // Neighbours, then neighbours of twos: each invocation has the total of the run of invocations that it is in.
 Element subgroup_reduce(const Element x) {
     Element total = x;
     [[unroll]] for (uint distance = 1u; distance < SUBGROUP_SIZE; distance *= 2u) {
-        const Element other = element_of_words(subgroupShuffleXor(element_words(total), distance));
-        if ((gl_SubgroupInvocationID & distance) != 0u) {
-            total = combine(other, total);
-        } else {
-            total = combine(total, other);
-        }
+        const ElementWords own = element_words(total);
+        const ElementWords other = subgroupShuffleXor(own, distance);
+        const bool is_later = (gl_SubgroupInvocationID & distance) != 0u;
+        total = combine(element_of_words(is_later ? other : own), element_of_words(is_later ? own : other));
     }
     return total;
 }
 
+#endif
+
 // What comes before an invocation in its subgroup, from the inclusive scan of x and x.
 Element subgroup_before(const Element inclusive, const Element x) {
-    Element before = SHUFFLED_UP(inclusive, 1u);
-    if (gl_SubgroupInvocationID == 0) {
-        before = identity();
-    }
-    return before;
+    return given_from(inclusive, 1u);
 }
 
 Element subgroup_exclusive_scan(const Element x) {
@@ -47,6 +78,6 @@ Element subgroup_exclusive_scan(const Element x) {
 // The exclusive scan, and the total of the subgroup in all its invocations, for the price of one scan.
 Element subgroup_scan_of(const Element x, out Element total) {
     const Element inclusive = subgroup_inclusive_scan(x);
-    total = SHUFFLED(inclusive, SUBGROUP_SIZE - 1u);
+    total = from_last(inclusive);
     return subgroup_before(inclusive, x);
 }

@@ -1,32 +1,46 @@
-// Rendezvous: workgroup barriers. Shared bytes: 4 * (3 * SUBGROUPS + 4). Barriers: 2 per round.
+// Rendezvous: workgroup barriers. Shared bytes: 4 * (3 * SUBGROUPS + 4), gather: 4 * (5 * SUBGROUPS + 4). Barriers: 2 per round.
+//
+// Lookback two-level: subgroup 0 looks back, and tells the others. Lookback gather: all invocations look at once.
 
 // Three: the totals of a round are still being read while those of the round after the next are written.
 const uint TOTAL_SLOTS = 3u;
+#if LOOKBACK == LOOKBACK_GATHER
+// Two: without another round no barrier stands between shares that are read and the next ones.
+const uint SHARE_SLOTS = 2u;
+#else
+const uint SHARE_SLOTS = 0u;
+#endif
 
-shared Element shared_totals[TOTAL_SLOTS][SUBGROUPS];
-// Two: without another round no barrier stands between a prefix that is read and the next one.
+// Of each subgroup: its totals of some rounds, and behind them its shares of what comes before some tiles.
+shared Element shared_totals[TOTAL_SLOTS + SHARE_SLOTS][SUBGROUPS];
+// Two, as of shares.
 shared Element shared_prefix[2];
 shared uint shared_first_tile;
 shared uint shared_next_tile;
 
-// The totals of the first `count` subgroups in the tile of a round.
-Element combine_totals(const uint round, const uint count) {
+// What stands in a slot of the first `count` subgroups, combined.
+Element combine_slot(const uint slot, const uint count) {
     Element total = identity();
 #if OPERATOR == OPERATOR_USER
     // One by one: lavapipe (Mesa 22.3) makes wrong totals of shuffles here, those of scanbox's own operators too.
     [[unroll]] for (uint subgroup = 0u; subgroup < SUBGROUPS; ++subgroup) {
         if (subgroup < count) {
-            total = combine(total, shared_totals[round % TOTAL_SLOTS][subgroup]);
+            total = combine(total, shared_totals[slot][subgroup]);
         }
     }
 #else
     [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
         const uint subgroup = first + gl_SubgroupInvocationID;
         const bool counts = subgroup < count;
-        total = combine(total, subgroup_reduce(counts ? shared_totals[round % TOTAL_SLOTS][subgroup] : identity()));
+        total = combine(total, subgroup_reduce(counts ? shared_totals[slot][subgroup] : identity()));
     }
 #endif
     return total;
+}
+
+// The totals of the first `count` subgroups in the tile of a round.
+Element combine_totals(const uint round, const uint count) {
+    return combine_slot(round % TOTAL_SLOTS, count);
 }
 
 uint rendezvous_begin() {
@@ -54,7 +68,7 @@ void arrive(const uint round, const uint tile, const Element total) {
         if (gl_SubgroupInvocationID == 0) {
             publish_total(tile, tile_total);
         }
-        complete_group(tile, tile_total);
+        complete_group(tile);
     }
 }
 
@@ -62,6 +76,25 @@ uint next_tile(const uint round) {
     return shared_next_tile;
 }
 
+#if LOOKBACK == LOOKBACK_GATHER
+Element wait_for_prefix(const uint round, const uint tile, const bool more) {
+    uint chosen = 0u;
+    if (more && chooses_tiles()) {
+        chosen = choose_tile(round + 2u);
+    }
+    const uint slot = TOTAL_SLOTS + round % SHARE_SLOTS;
+    const Element share = subgroup_reduce(totals_of_some(tile, invocation_rank(), WORKGROUP_SIZE));
+    if (gl_SubgroupInvocationID == 0) {
+        shared_totals[slot][gl_SubgroupID] = share;
+    }
+    // Only now: the answer is under way while others are looked at.
+    if (more && chooses_tiles()) {
+        shared_next_tile = chosen;
+    }
+    barrier();
+    return prefix_from(tile, combine_slot(slot, SUBGROUPS));
+}
+#else
 Element wait_for_prefix(const uint round, const uint tile, const bool more) {
     if (more && chooses_tiles()) {
         shared_next_tile = choose_tile(round + 2u);
@@ -75,6 +108,7 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
     barrier();
     return shared_prefix[round % 2u];
 }
+#endif
 
 Element subgroup_prefix(const uint round) {
     return combine_totals(round, gl_SubgroupID);

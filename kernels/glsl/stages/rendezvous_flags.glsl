@@ -66,7 +66,7 @@ Element combine_totals(const uint round, const uint count) {
     [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
         const uint subgroup = first + gl_SubgroupInvocationID;
         const Element other = READ_ELEMENT(shared_totals[round % SLOTS][min(subgroup, SUBGROUPS - 1u)]);
-        total = combine(total, subgroup_reduce(subgroup < count ? other : identity()));
+        total = combine(total, subgroup_reduce(value_if(subgroup < count, other)));
     }
     return total;
 }
@@ -116,7 +116,7 @@ void arrive(const uint round, const uint tile, const Element total) {
         if (gl_SubgroupInvocationID == 0) {
             publish_total(tile, tile_total);
         }
-        complete_group(tile, tile_total);
+        complete_group(tile);
     }
 }
 

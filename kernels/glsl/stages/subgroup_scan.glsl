@@ -41,14 +41,18 @@ void scan_rows(inout Element shares[ROWS], out Element totals[ROWS]) {
     Element inclusive[ROWS] = shares;
     [[unroll]] for (uint distance = 1u; distance < SUBGROUP_SIZE; distance *= 2u) {
         [[unroll]] for (uint k = 0u; k < ROWS; ++k) {
+#if OPERATOR == OPERATOR_USER
+            inclusive[k] = combine(given_from(inclusive[k], distance), inclusive[k]);
+#else
             const Element earlier = SHUFFLED_UP(inclusive[k], distance);
             if (gl_SubgroupInvocationID >= distance) {
                 inclusive[k] = combine(earlier, inclusive[k]);
             }
+#endif
         }
     }
     [[unroll]] for (uint k = 0u; k < ROWS; ++k) {
-        totals[k] = SHUFFLED(inclusive[k], SUBGROUP_SIZE - 1u);
+        totals[k] = from_last(inclusive[k]);
         shares[k] = subgroup_before(inclusive[k], shares[k]);
     }
 }

@@ -22,15 +22,29 @@ const uint INVALID = 0u;    // nothing published in this call
 const uint AGGREGATE = 1u;  // the value is the total of the tile
 const uint INCLUSIVE = 2u;  // the value is the total of the tile and of all before it
 
-#if TILE_STATE == TILE_STATE_WORD64
-#include "tile_state_word64.glsl"
-#elif TILE_STATE == TILE_STATE_PACKED
+// Where word `part` of record `index` stands, if records have so many words: the words of ROW records in a row are a row each.
+// What neighbours ask for at once stands together, and no two words of a record do: with these side by side, which a compiler
+// may load as one vector, an NVIDIA H200 has waited for ever (stages/lookback_wide.glsl).
+const uint ROW = 32u;
+
+uint in_rows(const uint index, const uint part, const uint parts) {
+    return (index / ROW * parts + part) * ROW + index % ROW;
+}
+
+// Records of whole rows, of which so many are in use.
+uint in_whole_rows(const uint records) {
+    return (records + ROW - 1u) / ROW * ROW;
+}
+
+#if TILE_STATE == TILE_STATE_PACKED
 #include "tile_state_packed.glsl"
+#elif TILE_STATE == TILE_STATE_WORD64 && ELEMENT_BYTES == 4
+#include "tile_state_word64.glsl"
 #else
-#include "tile_state_split.glsl"
+#include "tile_state_parts.glsl"
 #endif
 
-#if TILE_STATE != TILE_STATE_SPLIT
+#if TILE_STATE == TILE_STATE_PACKED || (TILE_STATE == TILE_STATE_WORD64 && ELEMENT_BYTES == 4)
 
 StateWord no_word() {
     return StateWord(0);

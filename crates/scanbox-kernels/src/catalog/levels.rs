@@ -79,7 +79,7 @@ pub(super) fn passes(
     }
     let bytes = offsets.last().copied().unwrap_or(0);
     let content = if bytes == 0 { Content::None } else { Content::Overwritten };
-    (passes, Scratch { bytes, content, groups: 0 })
+    (passes, Scratch { bytes, content, bank_words: 0 })
 }
 
 /// The levels of one call.

@@ -9,12 +9,9 @@ use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::space::Rejection;
 
-use super::{
-    GroupState, Resolved, group_state, groups, launched_per_call, memory_bytes, resolve, shared_bytes,
-    workgroups,
-};
+use super::{Resolved, bank_words, launched_per_call, memory_bytes, resolve, shared_bytes, workgroups};
 use crate::input::PACKED_MAX_TOTAL;
-use crate::plan::{GROUP_WORDS, GUARD_WORDS};
+use crate::plan::{BANK_WORDS, GUARD_WORDS};
 
 /// The comparison indexes words with 32 bits, those of the guard too.
 const MOST_WORDS: u64 = u32::MAX as u64 - GUARD_WORDS;
@@ -231,14 +228,9 @@ fn computes(config: &Config, problem: &Problem, device: &DeviceProfile) -> Verdi
 
 /// What tile states can carry.
 fn tile_states(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Verdict {
-    let Resolved { tile_state, reset } = resolve(&config.kernel, problem, device);
+    let Resolved { tile_state, reset } = resolve(&config.kernel, device);
     if tile_state == TileState::Word64 && !device.int64_atomics {
         return reject("word64-needs-int64-atomics", "the device has no 64-bit atomics on buffers");
-    }
-    if tile_state == TileState::Word64 && problem.element().bytes() > 4 {
-        let detail =
-            format!("the 64-bit word has room for 32 bits beside epoch and state, not for {problem}");
-        return reject("word64-needs-32-bit-elements", detail);
     }
     if tile_state == TileState::Packed
         && (problem.element(), problem.operator()) != (Element::U32, Operator::Add)
@@ -255,8 +247,9 @@ fn tile_states(config: &Config, problem: &Problem, n: u64, device: &DeviceProfil
             format!("the packed tile state carries totals below 2^30: not even ones over {n} elements");
         return reject("packed-total", detail);
     }
-    if group_state(config, problem, device) == Some(GroupState::Added) && groups(config, n) > GROUP_WORDS {
-        let detail = format!("{} groups of tiles, where memory holds {GROUP_WORDS}", groups(config, n));
+    let bank_words = bank_words(config, problem, n, device);
+    if bank_words > BANK_WORDS {
+        let detail = format!("groups of tiles take {bank_words} words, where there is room for {BANK_WORDS}");
         return reject("group-words", detail);
     }
     Ok(())

@@ -62,7 +62,7 @@ impl SpaceSelection {
         let issues = known_issues::of(device)?;
         let mut enumeration = space.enumerate(device, |config, n, device| {
             catalog::legal(config, problem, n, device)?;
-            issues.allow(config, &catalog::resolved(config, problem, device))
+            issues.allow(config, &catalog::resolved(config, device))
         });
         if let Some(filter) = &self.filter {
             enumeration.points.retain(|point| filter.accepts(&point.config));

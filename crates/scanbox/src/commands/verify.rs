@@ -151,7 +151,7 @@ pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let configs = args.configs(&device)?;
     let variant = Variant::blocked(args.blocking);
     let selection = Selection::new(&configs, &device, &args.request(problem), |config| {
-        issues.allow(config, &catalog::resolved(config, &problem, &device))?;
+        issues.allow(config, &catalog::resolved(config, &device))?;
         catalog::variant_legal(config, variant)
     });
     if selection.items.is_empty() {
@@ -175,7 +175,7 @@ pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let failure = |verdict: &Verdict| {
         let mut failure = Failure::new(verdict, &problem, args, cli);
         let config: Option<Config> = verdict.config.parse().ok();
-        let judged = config.map(|config| judge(&issues, &config, &problem, &device, verdict.status));
+        let judged = config.map(|config| judge(&issues, &config, &device, verdict.status));
         if let Some(Expectation::Failed(issue)) = judged {
             failure.reason = format!("{}; known issue {}", failure.reason, issue.id);
         }
@@ -185,7 +185,7 @@ pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let mut task = VerifyTask::new(problem, variant, &selection.items, args.seed, args.fail_fast, &remark);
     let supervised = supervision.run(worker, &mut task);
     let results = task.end();
-    tell_unexpected_passes(&issues, &problem, &device, &selection, &results);
+    tell_unexpected_passes(&issues, &device, &selection, &results);
     let mut answer = Answer::new(&device, &problem, &selection, &results, supervised?, failure);
     answer.blocking = args.blocking;
     let mut out = stdout().lock();
@@ -236,17 +236,15 @@ impl VerifyArgs {
 fn judge<'a>(
     issues: &'a DeviceIssues,
     config: &Config,
-    problem: &Problem,
     device: &DeviceProfile,
     status: Status,
 ) -> Expectation<'a> {
-    issues.judge(config, &catalog::resolved(config, problem, device), status)
+    issues.judge(config, &catalog::resolved(config, device), status)
 }
 
 /// Configs that passed although an issue says that they fail.
 fn tell_unexpected_passes(
     issues: &DeviceIssues,
-    problem: &Problem,
     device: &DeviceProfile,
     selection: &Selection,
     results: &Results,
@@ -257,7 +255,7 @@ fn tell_unexpected_passes(
         if failed.contains(config.to_string().as_str()) {
             continue;
         }
-        let Expectation::Passed(issue) = judge(issues, config, problem, device, Status::Ok) else { continue };
+        let Expectation::Passed(issue) = judge(issues, config, device, Status::Ok) else { continue };
         match passed.iter_mut().find(|(other, _)| other.id == issue.id) {
             Some((_, configs)) => *configs += 1,
             None => passed.push((issue, 1)),
