@@ -33,20 +33,18 @@ use crate::sweep::{Computation, End, Origin, Outcome, blank_record, now_utc};
 use crate::verify::{describe, verify};
 
 /// What one run has to do.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
-    /// What is computed.
-    pub problem: Problem,
-    /// Whether sums of floats are of reals (see [`Computation::real`]).
-    pub real: bool,
+    /// What is computed, and on which elements. Its seed is that of the order too.
+    pub computation: Computation,
+    /// The input of all subjects (see [`computation_of`]).
+    pub input: Input,
     /// Sizes, and who takes part at each. Every subject of every baseline takes part at every size.
     pub sizes: Vec<(u64, Vec<Entrant>)>,
     /// Hot, cold, or both.
     pub caches: Vec<Cache>,
     /// Blocks per subject, size and cache state.
     pub rounds: u32,
-    /// Seed of the order and of the input.
-    pub seed: u64,
     /// How the samples of a block are taken.
     pub protocol: Protocol,
     /// See [`crate::sweep::Job::one_by_one`].
@@ -239,26 +237,15 @@ pub fn run<E: From<Failure>>(
     observer: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
 ) -> Result<Outcome, E> {
     let started = Instant::now();
-    let (computation, input) = computation_of(&job.sizes, job.problem, job.real, job.seed, backend.profile());
-    let mut bench = Bench {
-        backend,
-        baselines,
-        compiler,
-        job,
-        stop,
-        observer,
-        computation,
-        input,
-        pipelines: Pipelines::default(),
-        rows: 0,
-    };
+    let mut bench =
+        Bench { backend, baselines, compiler, job, stop, observer, pipelines: Pipelines::default(), rows: 0 };
     let end = bench.run()?;
     let seconds =
         [("total", started.elapsed().as_secs_f64()), ("device_busy", bench.backend.busy_ns() / 1e9)];
     Ok(Outcome { end, seconds: seconds.into() })
 }
 
-/// What all subjects compute, and the input that all can run on. It is one for all, because they alternate: any random
+/// What all subjects compute at these sizes, and the input that all can run on. It is one for all, because they alternate: any random
 /// elements, unless some config needs smaller ones.
 #[must_use]
 pub fn computation_of(
@@ -284,8 +271,6 @@ struct Bench<'a, E> {
     job: &'a Job,
     stop: &'a AtomicBool,
     observer: &'a mut dyn FnMut(Event<'_>) -> Result<(), E>,
-    computation: Computation,
-    input: Input,
     pipelines: Pipelines,
     rows: u64,
 }
@@ -337,7 +322,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         sizes.sort_by_key(|(n, _)| *n);
         while let Some((n, entrants)) = sizes.last() {
             (self.observer)(Event::Loading { n: *n })?;
-            match self.backend.load(&self.job.problem, &self.input, *n) {
+            match self.backend.load(&self.job.computation.problem, &self.job.input, *n) {
                 Ok(()) => break,
                 Err(failure) if failure.status == Status::OutOfMemory => {
                     for entrant in entrants {
@@ -372,12 +357,12 @@ impl<E: From<Failure>> Bench<'_, E> {
     fn prepare(&mut self) -> Result<(), E> {
         let device = self.backend.profile();
         let mut shaders: BTreeSet<Shader> = catalog::helper_shaders(device).into_iter().collect();
-        shaders.extend(catalog::operator_shaders(&self.job.problem, device));
+        shaders.extend(catalog::operator_shaders(&self.job.computation.problem, device));
         if !self.job.one_by_one {
             for (n, entrants) in &self.job.sizes {
                 let plans = entrants
                     .iter()
-                    .filter_map(|entrant| plans_of(entrant, &self.job.problem, *n, device).ok())
+                    .filter_map(|entrant| plans_of(entrant, &self.job.computation.problem, *n, device).ok())
                     .flat_map(|plans| std::iter::once(plans.timed).chain(plans.counted));
                 shaders.extend(plans.flat_map(|plan| plan.passes).map(|pass| pass.shader));
             }
@@ -397,7 +382,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         let caches = self.job.caches.len();
         let mut order: Vec<(usize, usize)> =
             (0..standings.len()).flat_map(|who| (0..caches).map(move |cache| (who, cache))).collect();
-        order.shuffle(&mut ChaCha8Rng::seed_from_u64(self.job.seed ^ n));
+        order.shuffle(&mut ChaCha8Rng::seed_from_u64(self.job.computation.seed ^ n));
         for _ in 0..self.job.rounds {
             for &(who, cache) in &order {
                 self.block(&mut standings[who], n, cache)?;
@@ -416,7 +401,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         for baseline in 0..self.baselines.len() {
             let tool = self.baselines[baseline].greeting().tool.clone();
             self.announce(&tool, largest_n, true)?;
-            let _ = self.baselines[baseline].load(largest_n, self.job.seed);
+            let _ = self.baselines[baseline].load(largest_n, self.job.computation.seed);
         }
         Ok(())
     }
@@ -427,7 +412,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         for baseline in 0..self.baselines.len() {
             let tool = self.baselines[baseline].greeting().tool.clone();
             self.announce(&tool, n, true)?;
-            let failure = self.baselines[baseline].load(n, self.job.seed).err();
+            let failure = self.baselines[baseline].load(n, self.job.computation.seed).err();
             let greeting = self.baselines[baseline].greeting();
             for BaselineSubject { name, result } in &greeting.subjects {
                 let or = |text: &str, other: &str| if text.is_empty() { other } else { text }.to_owned();
@@ -444,7 +429,7 @@ impl<E: From<Failure>> Bench<'_, E> {
                         BaselineResult::Scan => vec![Selection::Baseline],
                         BaselineResult::Copy => vec![Selection::Copy, Selection::Baseline],
                     },
-                    ..plain_record(n, &self.computation, &self.input, device, &self.job.origin)
+                    ..plain_record(n, &self.job.computation, &self.job.input, device, &self.job.origin)
                 };
                 standings.push(Standing {
                     who: Who::External { baseline },
@@ -462,7 +447,7 @@ impl<E: From<Failure>> Bench<'_, E> {
     /// An entrant with its plan and pipelines, or with why it has none.
     fn standing(&mut self, entrant: &Entrant, n: u64) -> Standing {
         let device = self.backend.profile().clone();
-        let mut record = blank(entrant, n, &self.computation, &self.input, &device, &self.job.origin);
+        let mut record = blank(entrant, n, &self.job.computation, &self.job.input, &device, &self.job.origin);
         let (plans, failure) = match self.plans(entrant, n, &device, &mut record) {
             Ok(plans) => (Some(Box::new(plans)), None),
             Err(failure) => (None, Some(failure)),
@@ -484,7 +469,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         device: &DeviceProfile,
         record: &mut Record,
     ) -> Result<Plans, Failure> {
-        let plans = plans_of(entrant, &self.job.problem, n, device)?;
+        let plans = plans_of(entrant, &self.job.computation.problem, n, device)?;
         for plan in plans.counted.iter().chain([&plans.timed]) {
             let missing = self.pipelines.missing(plan);
             if !missing.is_empty() {

@@ -19,13 +19,13 @@ use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Space;
 use scanbox_model::units::slug;
 use scanbox_runner::baseline::Greeting;
-use scanbox_runner::bench::{Entrant, ceilings};
+use scanbox_runner::bench::{Entrant, Job, ceilings, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::sweep::{End, Origin, now_utc};
 
 use super::bench_blocking::{BlockingArgs, is_refuted};
 use super::bench_select::{Scratch, Tuned, entrants};
-use super::bench_task::{BenchSettings, BenchTask, News};
+use super::bench_task::{BenchTask, News};
 use super::problem::{Elements, ProblemArgs, try_operator};
 use super::sweep::{parse_duration, run_id, stop_on_signals};
 use super::sweep_file::{counts, this_tool};
@@ -35,6 +35,7 @@ use crate::process::WorkerCommand;
 use crate::report;
 use crate::report::terminal;
 use crate::supervise::{Supervised, Supervision};
+use crate::worker::BenchWork;
 
 /// Sizes where neither the command line nor a sweep says which.
 const DEFAULT_SIZES: &str = "2^10..2^29";
@@ -176,18 +177,23 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let mut file = BenchFile::create(&path)?;
     let stop = stop_on_signals()?;
     let supervision = Supervision { command, timeout: args.timeout, deadline: None, stop: &stop };
-    let settings = BenchSettings {
-        problem,
-        real,
+    let (computation, input) = computation_of(&entrants, problem, real, args.seed, &device);
+    let job = Job {
+        computation,
+        input,
+        sizes: entrants,
         caches: args.caches(),
         rounds: args.rounds,
-        seed: args.seed,
         protocol: Protocol::default().with(args.warm_up, args.samples),
+        one_by_one: false,
         origin: Origin {
             run_id: run_id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             kernel_hash: kernel_hash.clone(),
         },
+    };
+    let work = BenchWork {
+        job,
         baselines: args.baselines()?,
         baseline_subjects: args.baseline_subjects.clone(),
         timeout: args.timeout,
@@ -197,7 +203,7 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
         News::Row(record) => file.append(*record),
         News::SizeFinished(_) => Ok(()),
     };
-    let mut task = BenchTask::new(entrants, settings.clone(), &device, sink);
+    let mut task = BenchTask::new(work.clone(), sink);
     let supervised = supervision.run(worker, &mut task);
     let baselines = task.end();
     let supervised = supervised.inspect_err(|_| {
@@ -208,12 +214,12 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let proof = match (supervised.end, sizes.iter().min()) {
         (End::Complete, Some(n)) => {
             let sink = &mut |row: &Record| file.append(row.clone());
-            args.blocking.prove(&args.configs, n, &settings, &supervision, sink)?
+            args.blocking.prove(&args.configs, n, &work, &supervision, sink)?
         }
         _ => Vec::new(),
     };
     let mut metadata =
-        metadata(&device, &sizes, &settings, &baselines, started_utc, &supervised, &file.records)?;
+        metadata(&device, &sizes, &work.job, &baselines, started_utc, &supervised, &file.records)?;
     if let Some(rates) = args.blocking.rates() {
         metadata.runs.iter_mut().for_each(|run| run.settings["blocking"] = rates.clone().into());
     }
@@ -393,7 +399,7 @@ impl BenchFile {
 fn metadata(
     device: &DeviceProfile,
     sizes: &Sizes,
-    settings: &BenchSettings,
+    job: &Job,
     baselines: &[Greeting],
     started_utc: String,
     supervised: &Supervised,
@@ -401,7 +407,7 @@ fn metadata(
 ) -> anyhow::Result<Metadata> {
     let (tool_version, tool_commit) = this_tool();
     let mut copy_gbps: BTreeMap<u64, f64> = BTreeMap::new();
-    let ceiling = settings.problem.ceiling();
+    let ceiling = job.computation.problem.ceiling();
     let ceilings =
         records.iter().filter(|record| record.subject == ceiling && record.cache == Some(Cache::Hot));
     for (n, gbps) in ceilings.filter_map(|row| Some((row.n_elements, row.throughput_gbps(Clock::Steady)?))) {
@@ -409,13 +415,13 @@ fn metadata(
         *best = best.max((gbps * 10.0).round() / 10.0);
     }
     let run = Run {
-        run_id: settings.origin.run_id.clone(),
+        run_id: job.origin.run_id.clone(),
         arguments: std::env::args().skip(1).collect(),
-        seed: settings.seed,
+        seed: job.computation.seed,
         settings: serde_json::json!({
-            "protocol": settings.protocol,
-            "rounds": settings.rounds,
-            "caches": settings.caches,
+            "protocol": job.protocol,
+            "rounds": job.rounds,
+            "caches": job.caches,
             "baselines": baselines,
         }),
         started_utc,
@@ -428,8 +434,8 @@ fn metadata(
         tool_version,
         tool_commit,
         device: device.clone(),
-        kernel_hash: settings.origin.kernel_hash.clone(),
-        problem: settings.problem,
+        kernel_hash: job.origin.kernel_hash.clone(),
+        problem: job.computation.problem,
         space: Space {
             name: "bench".to_owned(),
             description: "A benchmark: subjects against each other in alternating blocks".to_owned(),

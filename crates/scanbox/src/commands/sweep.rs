@@ -17,11 +17,10 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::space::{Enumeration, Point, Space};
 use scanbox_model::units::{size_label, slug};
-use scanbox_runner::bench::Entrant;
+use scanbox_runner::bench::{self, Entrant, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::sweep::{Computation, End, Origin, now_utc};
 
-use super::bench_task::BenchSettings;
 use super::problem::{Elements, try_operator};
 use super::space::SpaceSelection;
 use super::sweep_confirm::{CACHES, ROUNDS, confirm, unconfirmed};
@@ -34,6 +33,7 @@ use crate::report::ceiling_share;
 use crate::report::grid::{Column, Grid, Style};
 use crate::report::terminal;
 use crate::supervise::{Supervised, Supervision};
+use crate::worker::BenchWork;
 
 /// Rows that are not `ok` and are shown at the end.
 const FAILED_SHOWN: usize = 5;
@@ -306,25 +306,25 @@ fn confirm_leaders(
 ) -> anyhow::Result<Supervised> {
     complain(&format!("confirming the leaders of {} sizes", leaders.len()));
     let stop = stop_on_signals()?;
-    let device = worker.profile.clone();
     let supervision = Supervision { command, timeout: args.timeout, deadline, stop: &stop };
-    let settings = BenchSettings {
-        problem: file.metadata.problem,
-        real: args.input == Elements::Real,
+    let (problem, real) = (file.metadata.problem, args.input == Elements::Real);
+    let (computation, input) = computation_of(&leaders, problem, real, args.seed, &worker.profile);
+    let job = bench::Job {
+        computation,
+        input,
+        sizes: leaders,
         caches: CACHES.to_vec(),
         rounds: args.rounds,
-        seed: args.seed,
         protocol: Protocol::default().with(args.warm_up, args.samples),
+        one_by_one: false,
         // Within the same second it is not the run before.
         origin: Origin { run_id: format!("{}-confirm", run_id()), ..origin(kernel_hash) },
-        baselines: Vec::new(),
-        baseline_subjects: Vec::new(),
-        timeout: args.timeout,
     };
     let told =
-        serde_json::json!({ "confirm": args.confirm, "rounds": args.rounds, "protocol": settings.protocol });
-    file.begin_run(&settings.origin.run_id, args.seed, told)?;
-    let result = confirm(&supervision, worker, &device, leaders, settings, file);
+        serde_json::json!({ "confirm": args.confirm, "rounds": args.rounds, "protocol": job.protocol });
+    file.begin_run(&job.origin.run_id, args.seed, told)?;
+    let work = BenchWork { job, baselines: Vec::new(), baseline_subjects: Vec::new(), timeout: args.timeout };
+    let result = confirm(&supervision, worker, work, file);
     end_run(result, file)
 }
 
