@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::record::{COLUMNS, FIRST_COLUMNS, Record, SCHEMA};
+use crate::whole_file;
 
 /// Why a file of records cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -255,15 +256,7 @@ pub fn write<'a>(
 /// # Errors
 /// When the folder cannot be written.
 pub fn replace<'a>(path: &Path, records: impl IntoIterator<Item = &'a Record>) -> Result<(), CsvError> {
-    let partial = path.with_extension("csv.partial");
-    let written = File::create(&partial)
-        .and_then(|mut file| write(&mut file, true, records).and_then(|()| file.sync_all()))
-        .and_then(|()| std::fs::rename(&partial, path));
-    if written.is_err() {
-        // On a full disk, half a file is in the way.
-        let _ = std::fs::remove_file(&partial);
-    }
-    written.map_err(io_error(&partial))
+    whole_file::replace(path, |out| write(out, true, records)).map_err(io_error(path))
 }
 
 /// A file of records that grows row by row; each row is in the file when [`Appender::append`] returns.

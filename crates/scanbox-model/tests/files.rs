@@ -9,6 +9,7 @@ use scanbox_model::csv_file::{self, Appender};
 use scanbox_model::record::{
     COLUMNS, Cache, Clock, FIRST_COLUMNS, Record, SCHEMA, Selection, Status, TimeStats,
 };
+use scanbox_model::whole_file::{replace, replace_text};
 
 fn record(reason: &str, n: u64) -> Record {
     Record {
@@ -198,4 +199,28 @@ fn columns_have_their_names_once() {
     let names: Vec<_> = COLUMNS.iter().map(|column| column.name).collect();
     let unique: std::collections::BTreeSet<_> = names.iter().collect();
     assert_eq!(unique.len(), names.len());
+}
+
+#[test]
+fn a_file_is_replaced_as_a_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("page.html");
+    replace_text(&path, "old").unwrap();
+    let fails = replace(&path, |out| out.write_all(b"ha").and_then(|()| Err(std::io::Error::other("lf"))));
+    assert_eq!(fails.unwrap_err().to_string(), "lf");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
+    replace_text(&path, "new").unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
+    assert!(replace_text(folder.path(), "text").is_err());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+#[cfg(unix)]
+fn what_is_no_file_is_written_to_and_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("null");
+    std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+    replace_text(&path, "text").unwrap();
+    assert!(path.is_symlink() && std::fs::read_to_string(&path).unwrap().is_empty());
 }

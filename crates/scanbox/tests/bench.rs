@@ -46,10 +46,8 @@ done
 }
 
 fn command(place: &Place, args: &[&str]) -> Command {
-    let mut command = Command::new(cargo_bin("scanbox"));
-    command.arg("bench").args(["--device", "replay:replay.toml", "--out", "bench.csv"]).args(args);
-    command.current_dir(place.folder()).env("COLUMNS", "100");
-    command.env("SCANBOX_CACHE", std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
+    let mut command = place.scanbox(&["bench", "--device", "replay:replay.toml", "--out", "bench.csv"]);
+    command.args(args).env("COLUMNS", "100");
     command
 }
 

@@ -18,6 +18,7 @@ use scanbox_model::record::{Cache, Clock, Record, SCHEMA, Status};
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Space;
 use scanbox_model::units::slug;
+use scanbox_model::whole_file::replace_text;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::{Entrant, Job, ceilings, computation_of};
 use scanbox_runner::measure::Protocol;
@@ -156,13 +157,7 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     }
     let compiler = compiler(cli)?;
     let kernel_hash = compiler.kernel_hash();
-    let command = WorkerCommand {
-        device: args.device.clone(),
-        assume: cli.assume.clone(),
-        kernels: cli.kernels.clone(),
-        cache: cli.cache.clone(),
-        operator: operator.as_ref().map(|file| file.source().clone()),
-    };
+    let command = WorkerCommand::new(&args.device, operator.as_ref(), cli);
     let worker = command.start()?;
     let device = worker.profile.clone();
     try_operator(compiler, operator.as_ref(), &problem, &device)?;
@@ -483,11 +478,8 @@ fn conclude(
     }
 }
 
-/// Writes the picture beside its place and renames it.
+/// Writes the picture.
 fn draw(path: &Path, metadata: &Metadata, heats: &[Heat<'_>]) -> anyhow::Result<()> {
     let title = format!("{}, scanbox {}", metadata.device.title(), metadata.tool_version);
-    let partial = path.with_extension("svg.partial");
-    fs::write(&partial, report::plot::svg(&title, heats)?)?;
-    fs::rename(&partial, path)?;
-    Ok(())
+    Ok(replace_text(path, &report::plot::svg(&title, heats)?)?)
 }

@@ -18,6 +18,7 @@ use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Record, Selection, Status};
 use scanbox_model::units::size_label;
+use scanbox_model::whole_file::replace_text;
 use scanbox_runner::bench::{Entrant, ceilings};
 use scanbox_runner::sweep::End;
 
@@ -220,10 +221,7 @@ fn write_plots(folder: &Path, report: &blocking::Report<'_>) -> anyhow::Result<(
     fs::create_dir_all(folder)?;
     for figure in report.figures() {
         for (ending, text) in [("svg", figure.svg()?), ("csv", figure.csv()?)] {
-            let path = folder.join(format!("{}.{ending}", figure.name));
-            let partial = folder.join(format!("{}.{ending}.partial", figure.name));
-            fs::write(&partial, text)?;
-            fs::rename(&partial, &path)?;
+            replace_text(&folder.join(format!("{}.{ending}", figure.name)), &text)?;
         }
     }
     Ok(())

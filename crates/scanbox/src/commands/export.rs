@@ -1,6 +1,5 @@
 //! `scanbox export`: the rows of sweeps, as other programs read them.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -8,6 +7,7 @@ use anyhow::Context;
 use scanbox_model::csv_file;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::Record;
+use scanbox_model::whole_file::replace;
 
 use super::complain;
 use super::{Exit, analyze};
@@ -83,22 +83,4 @@ fn read(path: &Path) -> anyhow::Result<Exported> {
         complain(&format!("warning: {warning}"));
     }
     Ok(Exported { name, records: found.records, metadata })
-}
-
-/// Writes a file beside its place and renames it, so that nobody ever sees half of it.
-fn replace(path: &Path, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    let written = File::create(&partial)
-        .and_then(|file| {
-            let mut out = BufWriter::new(file);
-            write(&mut out)?;
-            out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
-        })
-        .and_then(|()| std::fs::rename(&partial, path));
-    if written.is_err() {
-        // On a full disk, half a file is in the way.
-        let _ = std::fs::remove_file(&partial);
-    }
-    written
 }

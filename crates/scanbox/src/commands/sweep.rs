@@ -137,13 +137,7 @@ fn sweep_one(device: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> 
     let real = args.input.real(&problem)?;
     let space = args.selection.load()?;
     let compiler = compiler(cli)?;
-    let command = WorkerCommand {
-        device: device.to_owned(),
-        assume: cli.assume.clone(),
-        kernels: cli.kernels.clone(),
-        cache: cli.cache.clone(),
-        operator: operator.as_ref().map(|file| file.source().clone()),
-    };
+    let command = WorkerCommand::new(device, operator.as_ref(), cli);
     let worker = command.start()?;
     let device = worker.profile.clone();
     let enumeration = args.selection.enumerate(&space, &problem, &device)?;

@@ -137,13 +137,7 @@ struct Failure {
 /// Verifies.
 pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let (problem, operator) = args.problem.problem()?;
-    let command = WorkerCommand {
-        device: args.device.clone(),
-        assume: cli.assume.clone(),
-        kernels: cli.kernels.clone(),
-        cache: cli.cache.clone(),
-        operator: operator.as_ref().map(|file| file.source().clone()),
-    };
+    let command = WorkerCommand::new(&args.device, operator.as_ref(), cli);
     let worker = command.start()?;
     let device = worker.profile.clone();
     try_operator(compiler(cli)?, operator.as_ref(), &problem, &device)?;
