@@ -192,3 +192,26 @@ fn times_of_different_problems_are_not_compared() {
     let other = place.run(&[&with[..], &DEVICE].concat(), 1);
     assert!(other.stderr.contains("bench.csv: its rows have op `max`"), "{}", other.stderr);
 }
+
+#[test]
+fn flags_stand_below_the_heading_that_they_belong_to() {
+    let place = Place::new("");
+    for command in ["space", "sweep", "verify", "bench"] {
+        let help = place.run(&[command, "--help"], 0).stdout;
+        let below = |heading: &str| {
+            let part = help.split(&format!("\n{heading}:\n")).nth(1).unwrap();
+            part.split("\n\n").take_while(|part| part.starts_with(' ')).collect::<String>()
+        };
+        for (flag, heading) in [
+            ("--device", "Options"),
+            ("--format", "Options"),
+            ("--budget", "Options"),
+            ("--op", "What is computed"),
+            ("--in-place", "What is computed"),
+            ("--cache", "For all commands"),
+        ] {
+            let flag = format!(" {flag}");
+            assert!(!help.contains(&flag) || below(heading).contains(&flag), "{command}{flag}:\n{help}");
+        }
+    }
+}
