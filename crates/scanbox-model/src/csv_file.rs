@@ -24,6 +24,12 @@ pub enum CsvError {
         /// The file.
         path: PathBuf,
     },
+    /// There is no header line.
+    #[error("{path}: line 1: this is no header of a file of scanbox")]
+    NoHeader {
+        /// The file.
+        path: PathBuf,
+    },
     /// The header misses a column.
     #[error("{path}: line 1: column `{column}` is missing")]
     MissingColumn {
@@ -145,7 +151,13 @@ fn for_each_of_bytes<E: From<CsvError>>(
         shape.torn_line = Some(1 + bytes[..complete].iter().filter(|&&byte| byte == b'\n').count() as u64);
     }
     if complete == 0 {
-        return Ok(shape);
+        let mut header = Vec::new();
+        write(&mut header, true, []).map_err(io_error(path))?;
+        return if header.starts_with(bytes) {
+            Ok(shape)
+        } else {
+            Err(CsvError::NoHeader { path: path.to_owned() }.into())
+        };
     }
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(&bytes[..complete]);
     let row_error = |line, reason: String| CsvError::Row { path: path.to_owned(), line, reason };
@@ -221,7 +233,7 @@ fn column_order(header: &csv::StringRecord, path: &Path) -> Result<Vec<usize>, C
         match COLUMNS.iter().position(|column| column.name == name) {
             Some(index) if !order.contains(&index) => order.push(index),
             _ => {
-                let column = name.chars().take(40).collect();
+                let column = name.escape_debug().take(40).collect();
                 return Err(CsvError::UnknownColumn { path: path.to_owned(), column });
             }
         }
@@ -243,12 +255,21 @@ pub fn write<'a>(
 ) -> io::Result<()> {
     let mut csv = csv::WriterBuilder::new().from_writer(writer);
     if header {
-        csv.write_record(COLUMNS.iter().map(|column| column.name))?;
+        csv.write_record(COLUMNS.iter().map(|column| column.name)).map_err(writer_error)?;
     }
     for record in records {
-        csv.write_record(COLUMNS.iter().map(|column| (column.write)(record)))?;
+        csv.write_record(COLUMNS.iter().map(|column| (column.write)(record))).map_err(writer_error)?;
     }
     csv.flush()
+}
+
+/// The error of the writer that CSV is written to, whose kind says whether it is a closed pipe or a full disk.
+#[must_use]
+pub fn writer_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }
 
 /// Writes a file of records beside its place and renames it, so that a reader sees the old or the new one.

@@ -100,6 +100,18 @@ fn a_file_cut_anywhere_loses_at_most_its_last_line() {
 }
 
 #[test]
+fn a_file_of_something_else_is_no_torn_header() {
+    for bytes in [&b"notes"[..], b"\x00\xff", b"schema,run_id,other"] {
+        assert!(read(bytes).unwrap_err().contains("x.csv: line 1: this is no header"), "{bytes:?}");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.csv");
+        std::fs::write(&path, bytes).unwrap();
+        assert!(Appender::open(&path).is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    }
+}
+
+#[test]
 fn an_appender_cuts_a_torn_line_and_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.csv");

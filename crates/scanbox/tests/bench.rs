@@ -311,6 +311,7 @@ fn what_makes_no_sense_is_refused() {
     check("", &["--baseline", "./mute", "--sizes", "4096"], 1, &["`hello`", "no greeting"]);
     check("", &["--baseline", "./refuses", "--sizes", "4096"], 1, &["no CUDA device"]);
     check("", &["nonsense"], 2, &["`nonsense` is no label"]);
+    check("", &[CONFIG, "--timeout", "0s"], 2, &["a limit is above 0"]);
     let place = Place::new("");
     place.sweep(&[]);
     place.script("name = \"Another\"\n");
@@ -320,6 +321,13 @@ fn what_makes_no_sense_is_refused() {
     let args = ["--from", "out/test.csv", "--kernel", "b16.vec2.seq.rake"];
     let missing = bench(&place, &args, 2);
     assert!(missing.stderr.contains("--kernel b16.vec2.seq.rake"), "{}", missing.stderr);
+    // Before anything runs.
+    let folder = place.run(&["bench", CONFIG, "--device", "replay:replay.toml", "--out", "out"], 1);
+    assert!(
+        folder.stderr.contains("out is a folder") && !folder.stderr.contains("compiling"),
+        "{}",
+        folder.stderr
+    );
 }
 
 #[test]

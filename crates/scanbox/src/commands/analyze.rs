@@ -357,8 +357,14 @@ fn nothing_usable(request: &Request, tables: &Tables) -> String {
     }
     counts.extend(tables.other_subjects.iter().map(|(subject, rows)| format!("{rows} of {subject}")));
     let found = if counts.is_empty() { "no rows".to_owned() } else { counts.join(", ") };
+    let hint = match tables.devices.is_empty() && !tables.other_subjects.is_empty() {
+        true => {
+            "; name a file of `scanbox sweep`, files of `scanbox bench` and `scanbox import` go beside one"
+        }
+        false => "",
+    };
     format!(
-        "{}: no row of scanbox is ok and has a {} time ({found})",
+        "{}: no row of a sweep is ok and has a {} time ({found}){hint}",
         files.join(", "),
         clock_word(request.time)
     )

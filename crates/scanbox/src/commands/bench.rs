@@ -17,7 +17,7 @@ use scanbox_model::problem::{Difference, Problem};
 use scanbox_model::record::{Cache, Clock, Record, SCHEMA, Status};
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Space;
-use scanbox_model::units::slug;
+use scanbox_model::units::{plural, slug};
 use scanbox_model::whole_file::replace_text;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::{Entrant, Job, ceilings, computation_of};
@@ -28,9 +28,9 @@ use super::bench_blocking::{BlockingArgs, is_refuted};
 use super::bench_select::{Scratch, Tuned, entrants};
 use super::bench_task::{BenchTask, News};
 use super::problem::{Elements, ProblemArgs, try_operator};
-use super::sweep::{parse_duration, run_id, stop_on_signals};
-use super::sweep_file::{counts, this_tool};
-use super::{Exit, Format, UsageError, compiler, complain, known_issues};
+use super::sweep::{parse_duration, parse_limit, run_id, stop_on_signals};
+use super::sweep_file::{check_place, counts, this_tool};
+use super::{Exit, Format, UsageError, answered, compiler, complain, known_issues};
 use crate::cli::Cli;
 use crate::process::WorkerCommand;
 use crate::report;
@@ -117,7 +117,7 @@ pub struct BenchArgs {
     seed: u64,
 
     /// Give up on a block, or on an answer of a baseline, that takes longer
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
+    #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "30s")]
     timeout: Duration,
 
     /// Show the rows of this file too, for example of `scanbox import`: they are not measured in this run
@@ -202,7 +202,7 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let supervised = supervision.run(worker, &mut task);
     let baselines = task.end();
     let supervised = supervised.inspect_err(|_| {
-        complain(&format!("the rows so far are in {}", file.partial.display()));
+        file.leave();
     })?;
     let wrong = file.records.iter().any(|record| record.status == Status::WrongResult);
     let measured = file.records.clone();
@@ -334,7 +334,7 @@ fn introduce(device: &DeviceProfile, sizes: &Sizes, path: &Path) -> anyhow::Resu
     for issue in &known_issues::of(device)?.active {
         complain(&format!("known issue {}: {}", issue.id, issue.why));
     }
-    complain(&format!("{} sizes; rows go to {}", sizes.iter().count(), path.display()));
+    complain(&format!("{}; rows go to {}", plural(sizes.iter().count(), "size"), path.display()));
     Ok(())
 }
 
@@ -362,6 +362,11 @@ impl BenchFile {
     fn create(path: &Path) -> anyhow::Result<Self> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let elsewhere = || format!("{}; choose another place with --out", folder.display());
+        check_place(path)?;
+        let of_sweep = |row: &Record| !row.is_of_benchmark();
+        if csv_file::read(path).is_ok_and(|found| found.records.iter().any(of_sweep)) {
+            bail!("{}: it has rows of a sweep; choose another place with --out", path.display());
+        }
         fs::create_dir_all(folder).with_context(elsewhere)?;
         let partial = path.with_extension("csv.partial");
         match fs::remove_file(&partial) {
@@ -376,6 +381,15 @@ impl BenchFile {
         self.appender.append(&record)?;
         self.records.push(record);
         Ok(())
+    }
+
+    /// Says where the rows are of a run that cannot go on.
+    fn leave(&self) {
+        if self.records.is_empty() {
+            let _ = fs::remove_file(&self.partial);
+        } else {
+            complain(&format!("the rows so far are in {}", self.partial.display()));
+        }
     }
 
     /// Gives the rows their place; those of a run that was cut short stay beside it. Says where they are.
@@ -472,10 +486,7 @@ fn conclude(
     if let Some(path) = &args.plot {
         draw(path, metadata, &heats).with_context(|| format!("--plot {}", path.display()))?;
     }
-    match written.and_then(|()| out.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => written.context("stdout"),
-    }
+    answered(written.and_then(|()| out.flush()), ())
 }
 
 /// Writes the picture.

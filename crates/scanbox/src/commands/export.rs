@@ -9,8 +9,7 @@ use scanbox_model::metadata::Metadata;
 use scanbox_model::record::Record;
 use scanbox_model::whole_file::replace;
 
-use super::complain;
-use super::{Exit, analyze};
+use super::{Exit, analyze, answered, complain};
 use crate::report::{records, t4};
 
 /// Arguments of `scanbox export`.
@@ -25,7 +24,7 @@ pub struct ExportArgs {
     format: Format,
 
     /// The file to write [default: standard output]
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, visible_alias = "out", value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
@@ -65,7 +64,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
         Some(path) => replace(path, write).with_context(|| format!("{}", path.display()))?,
         None => {
             let mut out = BufWriter::new(io::stdout().lock());
-            write(&mut out).and_then(|()| out.flush()).context("standard output")?;
+            answered(write(&mut out).and_then(|()| out.flush()), ())?;
         }
     }
     Ok(Exit::Done)

@@ -31,7 +31,7 @@ pub struct ReportArgs {
     request: Request,
 
     /// The page to write
-    #[arg(short, long, value_name = "FILE.html", default_value = "report.html")]
+    #[arg(short, long, visible_alias = "output", value_name = "FILE.html", default_value = "report.html")]
     out: PathBuf,
 
     /// Write each plot as SVG and CSV into this folder too, and the tables as CSV

@@ -1,13 +1,12 @@
 //! `scanbox sweep`: enumerate, skip what is done, measure the rest, append row by row, sum up.
 
 use std::collections::{BTreeMap, HashSet};
-use std::io::{ErrorKind, Write, stdout};
+use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use clap::Args;
 use scanbox_analysis::ideal::winner;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
@@ -16,7 +15,7 @@ use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::space::{Enumeration, Point, Space};
-use scanbox_model::units::{size_label, slug};
+use scanbox_model::units::{plural, size_label, slug};
 use scanbox_runner::bench::{self, Entrant, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::sweep::{Computation, End, Origin, now_utc};
@@ -26,7 +25,7 @@ use super::space::SpaceSelection;
 use super::sweep_confirm::{CACHES, ROUNDS, confirm, unconfirmed};
 use super::sweep_file::{Key, Resume, SweepFile, counts, point_key, row_key, rows_before};
 use super::sweep_task::{Settings, SweepTask};
-use super::{Exit, UsageError, compiler, complain, known_issues, sweep_many};
+use super::{Exit, UsageError, answered, compiler, complain, known_issues, sweep_many};
 use crate::cli::Cli;
 use crate::process::{Worker, WorkerCommand};
 use crate::report::ceiling_share;
@@ -57,7 +56,7 @@ pub struct SweepArgs {
     budget: Option<Duration>,
 
     /// Give up on a config that takes longer: its worker process is killed and replaced
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
+    #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "30s")]
     timeout: Duration,
 
     /// Work of the same kernel right before its first sample, at least: clocks fall when a device idles
@@ -102,6 +101,14 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let span: jiff::SignedDuration =
         text.parse().map_err(|_| format!("`{text}` is no time: write 90s, 10m or 2h"))?;
     Duration::try_from(span).map_err(|_| "a time is not negative".to_owned())
+}
+
+/// A time that something may take: none would be over before it begins.
+pub fn parse_limit(text: &str) -> Result<Duration, String> {
+    match parse_duration(text)? {
+        Duration::ZERO => Err("a limit is above 0".to_owned()),
+        limit => Ok(limit),
+    }
 }
 
 /// Sweeps.
@@ -298,7 +305,7 @@ fn confirm_leaders(
     file: &mut SweepFile,
     kernel_hash: &str,
 ) -> anyhow::Result<Supervised> {
-    complain(&format!("confirming the leaders of {} sizes", leaders.len()));
+    complain(&format!("confirming the leaders of {}", plural(leaders.len(), "size")));
     let stop = stop_on_signals()?;
     let supervision = Supervision { command, timeout: args.timeout, deadline, stop: &stop };
     let (problem, real) = (file.metadata.problem, args.input == Elements::Real);
@@ -384,10 +391,7 @@ fn summarise(
         End::Complete => Exit::Done,
         _ => Exit::Incomplete,
     };
-    match write_summary(&mut stdout().lock(), file, supervised, end) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(exit),
-        written => Ok(written.map(|()| exit).context("stdout")?),
-    }
+    answered(write_summary(&mut stdout().lock(), file, supervised, end), exit)
 }
 
 /// Counts by status, best per size, where the files are, what to do next.
