@@ -177,3 +177,12 @@ fn nobody_has_to_read_the_rows() {
         assert!(ended.status.success() && ended.stderr.is_empty(), "{format}: {ended:?}");
     }
 }
+
+#[test]
+fn a_file_that_is_named_twice_is_exported_once() {
+    let once = scanbox(&["export", "llvmpipe.quick.csv", "--format", "csv"], &published());
+    let twice =
+        scanbox(&["export", "llvmpipe.quick.csv", "./llvmpipe.quick.csv", "--format", "csv"], &published());
+    assert_eq!((twice.0, twice.1), (0, once.1));
+    assert!(twice.2.contains("named twice"), "{}", twice.2);
+}

@@ -54,7 +54,12 @@ pub struct Exported {
 /// # Errors
 /// When a file cannot be read or written.
 pub fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
-    let files = args.files.iter().map(|path| read(path)).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut warnings = Vec::new();
+    let paths = analyze::once(&args.files, &mut warnings);
+    for warning in warnings {
+        complain(&format!("warning: {warning}"));
+    }
+    let files = paths.into_iter().map(|path| read(path)).collect::<anyhow::Result<Vec<_>>>()?;
     let write = |out: &mut dyn Write| match args.format {
         Format::T4 => t4::write(&files, out),
         Format::Json => records::json(&files, out),
