@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::record::{COLUMNS, FIRST_COLUMNS, Record, SCHEMA};
+use crate::whole_file;
 
 /// Why a file of records cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +21,12 @@ pub enum CsvError {
     /// There is nothing in the file.
     #[error("{path}: the file is empty; it needs at least the header line")]
     Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is no header line.
+    #[error("{path}: line 1: this is no header of a file of scanbox")]
+    NoHeader {
         /// The file.
         path: PathBuf,
     },
@@ -144,7 +151,13 @@ fn for_each_of_bytes<E: From<CsvError>>(
         shape.torn_line = Some(1 + bytes[..complete].iter().filter(|&&byte| byte == b'\n').count() as u64);
     }
     if complete == 0 {
-        return Ok(shape);
+        let mut header = Vec::new();
+        write(&mut header, true, []).map_err(io_error(path))?;
+        return if header.starts_with(bytes) {
+            Ok(shape)
+        } else {
+            Err(CsvError::NoHeader { path: path.to_owned() }.into())
+        };
     }
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(&bytes[..complete]);
     let row_error = |line, reason: String| CsvError::Row { path: path.to_owned(), line, reason };
@@ -220,7 +233,7 @@ fn column_order(header: &csv::StringRecord, path: &Path) -> Result<Vec<usize>, C
         match COLUMNS.iter().position(|column| column.name == name) {
             Some(index) if !order.contains(&index) => order.push(index),
             _ => {
-                let column = name.chars().take(40).collect();
+                let column = name.escape_debug().take(40).collect();
                 return Err(CsvError::UnknownColumn { path: path.to_owned(), column });
             }
         }
@@ -242,12 +255,21 @@ pub fn write<'a>(
 ) -> io::Result<()> {
     let mut csv = csv::WriterBuilder::new().from_writer(writer);
     if header {
-        csv.write_record(COLUMNS.iter().map(|column| column.name))?;
+        csv.write_record(COLUMNS.iter().map(|column| column.name)).map_err(writer_error)?;
     }
     for record in records {
-        csv.write_record(COLUMNS.iter().map(|column| (column.write)(record)))?;
+        csv.write_record(COLUMNS.iter().map(|column| (column.write)(record))).map_err(writer_error)?;
     }
     csv.flush()
+}
+
+/// The error of the writer that CSV is written to, whose kind says whether it is a closed pipe or a full disk.
+#[must_use]
+pub fn writer_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }
 
 /// Writes a file of records beside its place and renames it, so that a reader sees the old or the new one.
@@ -255,15 +277,7 @@ pub fn write<'a>(
 /// # Errors
 /// When the folder cannot be written.
 pub fn replace<'a>(path: &Path, records: impl IntoIterator<Item = &'a Record>) -> Result<(), CsvError> {
-    let partial = path.with_extension("csv.partial");
-    let written = File::create(&partial)
-        .and_then(|mut file| write(&mut file, true, records).and_then(|()| file.sync_all()))
-        .and_then(|()| std::fs::rename(&partial, path));
-    if written.is_err() {
-        // On a full disk, half a file is in the way.
-        let _ = std::fs::remove_file(&partial);
-    }
-    written.map_err(io_error(&partial))
+    whole_file::replace(path, |out| write(out, true, records)).map_err(io_error(path))
 }
 
 /// A file of records that grows row by row; each row is in the file when [`Appender::append`] returns.

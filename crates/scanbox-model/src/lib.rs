@@ -23,3 +23,4 @@ pub mod record;
 pub mod csv_file;
 pub mod metadata;
 pub mod units;
+pub mod whole_file;

@@ -10,6 +10,7 @@ use crate::device::DeviceProfile;
 use crate::problem::Problem;
 use crate::record::{SCHEMA, Status};
 use crate::space::{RejectionCount, Space};
+use crate::whole_file;
 
 /// Provenance, settings and totals of one sweep file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -144,17 +145,7 @@ impl Metadata {
     /// # Errors
     /// When the folder cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), MetadataError> {
-        let io = |source| MetadataError::Io { path: path.to_owned(), source };
-        let mut bytes = Vec::new();
-        self.write_to(&mut bytes).map_err(io)?;
-        let partial = path.with_extension("json.partial");
-        let written = std::fs::File::create(&partial)
-            .and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()))
-            .and_then(|()| std::fs::rename(&partial, path));
-        if written.is_err() {
-            // On a full disk, half a file is in the way.
-            let _ = std::fs::remove_file(&partial);
-        }
-        written.map_err(io)
+        whole_file::replace(path, |out| self.write_to(out))
+            .map_err(|source| MetadataError::Io { path: path.to_owned(), source })
     }
 }

@@ -314,6 +314,12 @@ pub enum Clock {
 }
 
 impl Record {
+    /// Whether it is a row of a benchmark: those of a sweep have no cache state.
+    #[must_use]
+    pub fn is_of_benchmark(&self) -> bool {
+        self.cache.is_some()
+    }
+
     /// The statistics of one clock.
     #[must_use]
     pub fn time(&self, clock: Clock) -> Option<&TimeStats> {

@@ -25,3 +25,9 @@ pub fn slug(name: &str) -> String {
         .collect();
     if words.is_empty() { "device".to_owned() } else { words.join("-") }
 }
+
+/// A count with its thing: `1 size`, `2 sizes`.
+#[must_use]
+pub fn plural(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}

@@ -9,6 +9,7 @@ use scanbox_model::csv_file::{self, Appender};
 use scanbox_model::record::{
     COLUMNS, Cache, Clock, FIRST_COLUMNS, Record, SCHEMA, Selection, Status, TimeStats,
 };
+use scanbox_model::whole_file::{replace, replace_text};
 
 fn record(reason: &str, n: u64) -> Record {
     Record {
@@ -95,6 +96,18 @@ fn a_file_cut_anywhere_loses_at_most_its_last_line() {
         let lines = whole[..cut].iter().filter(|&&byte| byte == b'\n').count();
         assert_eq!(found.records, records[..lines.saturating_sub(1)], "cut at {cut}");
         assert_eq!(found.torn_line.is_some(), whole[cut - 1] != b'\n', "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_file_of_something_else_is_no_torn_header() {
+    for bytes in [&b"notes"[..], b"\x00\xff", b"schema,run_id,other"] {
+        assert!(read(bytes).unwrap_err().contains("x.csv: line 1: this is no header"), "{bytes:?}");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.csv");
+        std::fs::write(&path, bytes).unwrap();
+        assert!(Appender::open(&path).is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), bytes);
     }
 }
 
@@ -198,4 +211,28 @@ fn columns_have_their_names_once() {
     let names: Vec<_> = COLUMNS.iter().map(|column| column.name).collect();
     let unique: std::collections::BTreeSet<_> = names.iter().collect();
     assert_eq!(unique.len(), names.len());
+}
+
+#[test]
+fn a_file_is_replaced_as_a_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("page.html");
+    replace_text(&path, "old").unwrap();
+    let fails = replace(&path, |out| out.write_all(b"ha").and_then(|()| Err(std::io::Error::other("lf"))));
+    assert_eq!(fails.unwrap_err().to_string(), "lf");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
+    replace_text(&path, "new").unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
+    assert!(replace_text(folder.path(), "text").is_err());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+#[cfg(unix)]
+fn what_is_no_file_is_written_to_and_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("null");
+    std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+    replace_text(&path, "text").unwrap();
+    assert!(path.is_symlink() && std::fs::read_to_string(&path).unwrap().is_empty());
 }

@@ -1,46 +1,17 @@
 //! Known issues: which devices they are about, what they do to configs, and what a wrong file gets for an answer.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod device;
+
+use device::device;
 use scanbox_model::config::{Config, Reset, TileState};
-use scanbox_model::device::{DeviceKind, DeviceProfile, Forced, SubgroupTotal};
+use scanbox_model::device::{DeviceProfile, Forced, SubgroupTotal};
 use scanbox_model::known_issues::{DeviceIssues, Expectation, KnownIssues, Version};
 use scanbox_model::record::{Record, Status};
 
 const BUILT_IN: &str = include_str!("../../../configs/known_issues.toml");
 
 const LAVAPIPE: &str = "llvmpipe Mesa 22.3.6 (LLVM 15.0.6)";
-
-fn device(name: &str, vendor_id: u32, driver: &str) -> DeviceProfile {
-    DeviceProfile {
-        name: name.into(),
-        uuid: "example".into(),
-        vendor_id,
-        device_id: 0,
-        kind: DeviceKind::Software,
-        driver: driver.into(),
-        api_version: "1.3.0".into(),
-        subgroup_size: 8,
-        min_subgroup_size: 8,
-        max_subgroup_size: 8,
-        max_workgroup_size: 1024,
-        max_workgroup_count: [65_535; 3],
-        max_shared_bytes: 32_768,
-        max_storage_buffer_bytes: 1 << 27,
-        max_allocation_bytes: 1 << 31,
-        memory_bytes: 1 << 33,
-        buffer_addresses: true,
-        int64_atomics: true,
-        int64_elements: true,
-        float64_elements: true,
-        timestamp_period_ns: 1.0,
-        timestamp_valid_bits: 64,
-        forced: Forced::default(),
-        guarantees: Vec::new(),
-        residency: None,
-        compute_units: None,
-        uniform_control_flow: false,
-    }
-}
 
 /// An issue that matches by `matches` and does what `action` says.
 fn issue(id: &str, matches: &str, action: &str) -> String {

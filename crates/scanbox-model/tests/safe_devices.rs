@@ -1,43 +1,14 @@
 //! Safe devices: which devices get which guarantees, what fits a compute unit, and what a wrong file gets for an answer.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod device;
+
+use device::device;
 use scanbox_model::config::Parameter;
-use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
+use scanbox_model::device::DeviceProfile;
 use scanbox_model::safe_devices::{Guarantee, Residency, SafeDevices};
 
 const BUILT_IN: &str = include_str!("../../../configs/safe_devices.toml");
-
-fn device(name: &str, vendor_id: u32, driver: &str) -> DeviceProfile {
-    DeviceProfile {
-        name: name.into(),
-        uuid: "example".into(),
-        vendor_id,
-        device_id: 0,
-        kind: DeviceKind::Hardware,
-        driver: driver.into(),
-        api_version: "1.3.0".into(),
-        subgroup_size: 32,
-        min_subgroup_size: 32,
-        max_subgroup_size: 32,
-        max_workgroup_size: 1024,
-        max_workgroup_count: [65_535; 3],
-        max_shared_bytes: 49_152,
-        max_storage_buffer_bytes: 1 << 32,
-        max_allocation_bytes: 1 << 36,
-        memory_bytes: 1 << 37,
-        buffer_addresses: true,
-        int64_atomics: true,
-        int64_elements: true,
-        float64_elements: true,
-        timestamp_period_ns: 1.0,
-        timestamp_valid_bits: 64,
-        forced: Forced::default(),
-        guarantees: Vec::new(),
-        residency: None,
-        compute_units: None,
-        uniform_control_flow: false,
-    }
-}
 
 fn h200() -> DeviceProfile {
     device("NVIDIA H200", 0x10DE, "NVIDIA 580.159.04")

@@ -7,6 +7,9 @@
 //!
 //! Like the sweep it names no backend and writes no file: rows leave through an observer.
 
+mod contestant;
+mod entrant;
+
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -14,84 +17,42 @@ use std::time::Instant;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use scanbox_kernels::catalog::{self, Variant};
+use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
-use scanbox_kernels::input::{Input, InputKind};
-use scanbox_kernels::plan::{Plan, Shader};
-use scanbox_model::config::Config;
+use scanbox_kernels::input::Input;
+use scanbox_kernels::plan::Shader;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::Problem;
-use scanbox_model::record::{Cache, Ratio, Record, SCHEMA, Selection, Selections, Status};
-use scanbox_model::space::Point;
+use scanbox_model::record::{Cache, Ratio, Record, Selection, Status};
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Comparison, Counts, Error, Failure};
+use self::contestant::{Contestant, External, Own};
+pub use self::entrant::{Entrant, blank, ceilings, computation_of};
+use self::entrant::{Plans, plain_record, plans_of};
+use crate::backend::{Backend, Failure};
 use crate::baseline::{Baseline, BaselineResult, BaselineSubject};
-use crate::measure::{Protocol, Samples, Timed, TimedPlan, block, duration_ns, median};
+use crate::measure::{Protocol, Samples, block, median};
 use crate::prepare::Pipelines;
-use crate::sweep::{Computation, End, Origin, Outcome, blank_record, now_utc};
-use crate::verify::{describe, verify};
+use crate::sweep::{Computation, End, Origin, Outcome, now_utc};
 
 /// What one run has to do.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
-    /// What is computed.
-    pub problem: Problem,
-    /// Whether sums of floats are of reals (see [`Computation::real`]).
-    pub real: bool,
+    /// What is computed, and on which elements. Its seed is that of the order too.
+    pub computation: Computation,
+    /// The input of all subjects (see [`computation_of`]).
+    pub input: Input,
     /// Sizes, and who takes part at each. Every subject of every baseline takes part at every size.
     pub sizes: Vec<(u64, Vec<Entrant>)>,
     /// Hot, cold, or both.
     pub caches: Vec<Cache>,
     /// Blocks per subject, size and cache state.
     pub rounds: u32,
-    /// Seed of the order and of the input.
-    pub seed: u64,
     /// How the samples of a block are taken.
     pub protocol: Protocol,
     /// See [`crate::sweep::Job::one_by_one`].
     pub one_by_one: bool,
     /// What every row of the run says about its origin.
     pub origin: Origin,
-}
-
-/// A subject of scanbox's own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entrant {
-    /// The label of a config, or of a ceiling (see [`ceilings`]).
-    pub label: String,
-    /// Why it takes part.
-    pub selection: Selections,
-    /// Which build of the config it is. Where it is one that counts, the counts are those of such a build, and the times
-    /// those of the same build without them.
-    #[serde(default)]
-    pub variant: Variant,
-}
-
-impl Entrant {
-    /// What it is called: no two entrants of a size have the same name.
-    #[must_use]
-    pub fn name(&self) -> String {
-        format!("{}{}", self.label, Variant::blocked(self.variant.blocking))
-    }
-}
-
-/// The ceiling of a problem ([`catalog::ceiling`]) in all its launch shapes: the fastest of them at a size counts.
-#[must_use]
-pub fn ceilings(problem: &Problem, device: &DeviceProfile) -> Vec<Entrant> {
-    let entrant = |&shape: &(u32, u32)| Entrant {
-        label: catalog::ceiling(problem, 1, shape, device).label,
-        selection: vec![Selection::Copy],
-        variant: Variant::default(),
-    };
-    let mut ceilings: Vec<Entrant> = Vec::new();
-    for ceiling in catalog::CEILING_SHAPES.iter().map(entrant) {
-        // On a device with small workgroups two shapes may be one.
-        if !ceilings.contains(&ceiling) {
-            ceilings.push(ceiling);
-        }
-    }
-    ceilings
 }
 
 /// What happens during a run.
@@ -128,104 +89,6 @@ pub enum Event<'a> {
     },
 }
 
-/// What can take part at a size: a plan on this device, or a subject of a baseline.
-trait Contestant {
-    /// Runs once and compares every element.
-    fn verify(&mut self) -> Result<Verified, Failure>;
-
-    /// The same with its calls on these buffers.
-    fn timed(&mut self, cache: Cache) -> Box<dyn Timed + '_>;
-}
-
-/// The outcome of a verification.
-struct Verified {
-    error: Option<Error>,
-    mismatches: u64,
-    first: Option<u64>,
-    /// What is wrong, in words.
-    reason: Option<String>,
-    call_ns: Option<f64>,
-    counts: Option<Counts>,
-}
-
-/// A plan on this device.
-struct Own<'a> {
-    backend: &'a mut dyn Backend,
-    plan: &'a Plan,
-    /// The same in the build that counts.
-    counted: Option<&'a Plan>,
-}
-
-impl Contestant for Own<'_> {
-    fn verify(&mut self) -> Result<Verified, Failure> {
-        let mut comparison = verify(self.backend, self.plan)?;
-        let call_ns = duration_ns(comparison.call, self.backend.profile());
-        if let Some(counted) = self.counted.filter(|_| comparison.mismatches == 0) {
-            comparison = verify(self.backend, counted)?;
-        }
-        Ok(Verified {
-            counts: comparison.counts,
-            error: comparison.error,
-            mismatches: comparison.mismatches,
-            first: comparison.first.map(|first| first.index),
-            reason: describe(&comparison, self.plan.outputs()),
-            call_ns,
-        })
-    }
-
-    fn timed(&mut self, cache: Cache) -> Box<dyn Timed + '_> {
-        Box::new(TimedPlan { backend: self.backend, plan: self.plan, cache })
-    }
-}
-
-/// A subject of a baseline.
-struct External<'a> {
-    baseline: &'a mut Baseline,
-    subject: &'a str,
-    n: u64,
-}
-
-impl Contestant for External<'_> {
-    fn verify(&mut self) -> Result<Verified, Failure> {
-        let found = self.baseline.verify(self.subject, self.n)?;
-        if found.compared < self.n {
-            let reason = format!("only {} of {} elements were compared", found.compared, self.n);
-            return Err(Failure::new(Status::RuntimeError, reason));
-        }
-        let comparison = Comparison {
-            compared: found.compared,
-            mismatches: found.mismatches,
-            first: found.first,
-            ..Comparison::default()
-        };
-        Ok(Verified {
-            counts: None,
-            error: None,
-            mismatches: found.mismatches,
-            first: found.first.map(|first| first.index),
-            reason: describe(&comparison, self.n),
-            call_ns: found.call_ns.filter(|ns| ns.is_finite() && *ns > 0.0),
-        })
-    }
-
-    fn timed(&mut self, cache: Cache) -> Box<dyn Timed + '_> {
-        Box::new(TimedExternal { baseline: self.baseline, subject: self.subject, n: self.n, cache })
-    }
-}
-
-struct TimedExternal<'a> {
-    baseline: &'a mut Baseline,
-    subject: &'a str,
-    n: u64,
-    cache: Cache,
-}
-
-impl Timed for TimedExternal<'_> {
-    fn time(&mut self, calls: u32, samples: u32) -> Result<Vec<f64>, Failure> {
-        self.baseline.time(self.subject, self.n, self.cache, calls, samples)
-    }
-}
-
 /// Runs a job. The observer gets each event and may fail: that ends the run.
 ///
 /// # Errors
@@ -239,42 +102,12 @@ pub fn run<E: From<Failure>>(
     observer: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
 ) -> Result<Outcome, E> {
     let started = Instant::now();
-    let (computation, input) = computation_of(&job.sizes, job.problem, job.real, job.seed, backend.profile());
-    let mut bench = Bench {
-        backend,
-        baselines,
-        compiler,
-        job,
-        stop,
-        observer,
-        computation,
-        input,
-        pipelines: Pipelines::default(),
-        rows: 0,
-    };
+    let mut bench =
+        Bench { backend, baselines, compiler, job, stop, observer, pipelines: Pipelines::default(), rows: 0 };
     let end = bench.run()?;
     let seconds =
         [("total", started.elapsed().as_secs_f64()), ("device_busy", bench.backend.busy_ns() / 1e9)];
     Ok(Outcome { end, seconds: seconds.into() })
-}
-
-/// What all subjects compute, and the input that all can run on. It is one for all, because they alternate: any random
-/// elements, unless some config needs smaller ones.
-#[must_use]
-pub fn computation_of(
-    sizes: &[(u64, Vec<Entrant>)],
-    problem: Problem,
-    real: bool,
-    seed: u64,
-    device: &DeviceProfile,
-) -> (Computation, Input) {
-    let largest_n = sizes.iter().map(|(n, _)| *n).max().unwrap_or(1);
-    let computation = Computation { problem, real, largest_n, seed };
-    let entrants = sizes.iter().flat_map(|(_, entrants)| entrants);
-    let configs = entrants.filter_map(|entrant| entrant.label.parse::<Config>().ok());
-    let any = if real { InputKind::Real } else { InputKind::Random };
-    let special = configs.map(|config| computation.input(&config, device)).find(|input| input.kind != any);
-    (computation, special.unwrap_or(Input { kind: any, seed }))
 }
 
 struct Bench<'a, E> {
@@ -284,17 +117,8 @@ struct Bench<'a, E> {
     job: &'a Job,
     stop: &'a AtomicBool,
     observer: &'a mut dyn FnMut(Event<'_>) -> Result<(), E>,
-    computation: Computation,
-    input: Input,
     pipelines: Pipelines,
     rows: u64,
-}
-
-/// The plans of an entrant.
-struct Plans {
-    timed: Plan,
-    /// The same in the build that counts, if that is asked for.
-    counted: Option<Plan>,
 }
 
 /// Who a contestant is.
@@ -337,7 +161,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         sizes.sort_by_key(|(n, _)| *n);
         while let Some((n, entrants)) = sizes.last() {
             (self.observer)(Event::Loading { n: *n })?;
-            match self.backend.load(&self.job.problem, &self.input, *n) {
+            match self.backend.load(&self.job.computation.problem, &self.job.input, *n) {
                 Ok(()) => break,
                 Err(failure) if failure.status == Status::OutOfMemory => {
                     for entrant in entrants {
@@ -372,12 +196,12 @@ impl<E: From<Failure>> Bench<'_, E> {
     fn prepare(&mut self) -> Result<(), E> {
         let device = self.backend.profile();
         let mut shaders: BTreeSet<Shader> = catalog::helper_shaders(device).into_iter().collect();
-        shaders.extend(catalog::operator_shaders(&self.job.problem, device));
+        shaders.extend(catalog::operator_shaders(&self.job.computation.problem, device));
         if !self.job.one_by_one {
             for (n, entrants) in &self.job.sizes {
                 let plans = entrants
                     .iter()
-                    .filter_map(|entrant| plans_of(entrant, &self.job.problem, *n, device).ok())
+                    .filter_map(|entrant| plans_of(entrant, &self.job.computation.problem, *n, device).ok())
                     .flat_map(|plans| std::iter::once(plans.timed).chain(plans.counted));
                 shaders.extend(plans.flat_map(|plan| plan.passes).map(|pass| pass.shader));
             }
@@ -397,7 +221,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         let caches = self.job.caches.len();
         let mut order: Vec<(usize, usize)> =
             (0..standings.len()).flat_map(|who| (0..caches).map(move |cache| (who, cache))).collect();
-        order.shuffle(&mut ChaCha8Rng::seed_from_u64(self.job.seed ^ n));
+        order.shuffle(&mut ChaCha8Rng::seed_from_u64(self.job.computation.seed ^ n));
         for _ in 0..self.job.rounds {
             for &(who, cache) in &order {
                 self.block(&mut standings[who], n, cache)?;
@@ -416,7 +240,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         for baseline in 0..self.baselines.len() {
             let tool = self.baselines[baseline].greeting().tool.clone();
             self.announce(&tool, largest_n, true)?;
-            let _ = self.baselines[baseline].load(largest_n, self.job.seed);
+            let _ = self.baselines[baseline].load(largest_n, self.job.computation.seed);
         }
         Ok(())
     }
@@ -427,7 +251,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         for baseline in 0..self.baselines.len() {
             let tool = self.baselines[baseline].greeting().tool.clone();
             self.announce(&tool, n, true)?;
-            let failure = self.baselines[baseline].load(n, self.job.seed).err();
+            let failure = self.baselines[baseline].load(n, self.job.computation.seed).err();
             let greeting = self.baselines[baseline].greeting();
             for BaselineSubject { name, result } in &greeting.subjects {
                 let or = |text: &str, other: &str| if text.is_empty() { other } else { text }.to_owned();
@@ -444,7 +268,7 @@ impl<E: From<Failure>> Bench<'_, E> {
                         BaselineResult::Scan => vec![Selection::Baseline],
                         BaselineResult::Copy => vec![Selection::Copy, Selection::Baseline],
                     },
-                    ..plain_record(n, &self.computation, &self.input, device, &self.job.origin)
+                    ..plain_record(n, &self.job.computation, &self.job.input, device, &self.job.origin)
                 };
                 standings.push(Standing {
                     who: Who::External { baseline },
@@ -462,7 +286,7 @@ impl<E: From<Failure>> Bench<'_, E> {
     /// An entrant with its plan and pipelines, or with why it has none.
     fn standing(&mut self, entrant: &Entrant, n: u64) -> Standing {
         let device = self.backend.profile().clone();
-        let mut record = blank(entrant, n, &self.computation, &self.input, &device, &self.job.origin);
+        let mut record = blank(entrant, n, &self.job.computation, &self.job.input, &device, &self.job.origin);
         let (plans, failure) = match self.plans(entrant, n, &device, &mut record) {
             Ok(plans) => (Some(Box::new(plans)), None),
             Err(failure) => (None, Some(failure)),
@@ -484,7 +308,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         device: &DeviceProfile,
         record: &mut Record,
     ) -> Result<Plans, Failure> {
-        let plans = plans_of(entrant, &self.job.problem, n, device)?;
+        let plans = plans_of(entrant, &self.job.computation.problem, n, device)?;
         for plan in plans.counted.iter().chain([&plans.timed]) {
             let missing = self.pipelines.missing(plan);
             if !missing.is_empty() {
@@ -599,78 +423,6 @@ impl<E: From<Failure>> Bench<'_, E> {
         }
         Ok(())
     }
-}
-
-/// The record of an entrant before it ran.
-#[must_use]
-pub fn blank(
-    entrant: &Entrant,
-    n: u64,
-    computation: &Computation,
-    input: &Input,
-    device: &DeviceProfile,
-    origin: &Origin,
-) -> Record {
-    let mut record = match entrant.label.parse::<Config>() {
-        Ok(config) => blank_record(&Point { n, config }, computation, input, device, origin),
-        Err(_) => Record {
-            subject: computation.problem.ceiling().to_owned(),
-            bytes_moved: computation.problem.bytes_moved(n),
-            subject_version: origin.version.clone(),
-            config_id: entrant.label.clone(),
-            kernel_id: entrant.label.clone(),
-            ..plain_record(n, computation, input, device, origin)
-        },
-    };
-    record.selection.clone_from(&entrant.selection);
-    record.blocking = entrant.variant.blocking;
-    record
-}
-
-/// What rows of anything but a config have in common.
-fn plain_record(
-    n: u64,
-    computation: &Computation,
-    input: &Input,
-    device: &DeviceProfile,
-    origin: &Origin,
-) -> Record {
-    Record {
-        schema: SCHEMA,
-        run_id: origin.run_id.clone(),
-        device: device.name.clone(),
-        device_uuid: device.uuid.clone(),
-        driver: device.driver.clone(),
-        kernel_hash: origin.kernel_hash.clone(),
-        n_elements: n,
-        element_bytes: computation.problem.element().bytes(),
-        bytes_moved: 2 * computation.problem.element_bytes() * n,
-        input: input.to_string(),
-        ..Record::default()
-    }
-}
-
-fn plans_of(entrant: &Entrant, problem: &Problem, n: u64, device: &DeviceProfile) -> Result<Plans, Failure> {
-    let Entrant { label, variant, .. } = entrant;
-    let unsupported = |reason: String| Failure::new(Status::Unsupported, reason);
-    let mut ceilings =
-        catalog::CEILING_SHAPES.iter().map(|&shape| catalog::ceiling(problem, 1, shape, device));
-    if let Some(place) = ceilings.position(|plan| plan.label == *label) {
-        // Kernels index with 32 bits, these too, and the guard lies behind the last element.
-        if u32::try_from(n * problem.element_bytes() / 4 + (1 << 20)).is_err() {
-            return Err(unsupported(format!("{n} elements, where kernels index with 32 bits")));
-        }
-        let timed = catalog::ceiling(problem, n, catalog::CEILING_SHAPES[place], device);
-        return Ok(Plans { timed, counted: None });
-    }
-    let config: Config = label.parse().map_err(|error| unsupported(format!("{error}")))?;
-    let plan = |variant| {
-        catalog::plan_variant(&config, variant, problem, n, device)
-            .map_err(|rejection| unsupported(rejection.to_string()))
-    };
-    let timed = plan(Variant::blocked(variant.blocking))?;
-    let counted = if variant.counted { Some(plan(*variant)?) } else { None };
-    Ok(Plans { timed, counted })
 }
 
 fn pooled(blocks: &[Samples]) -> Samples {

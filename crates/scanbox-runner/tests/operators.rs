@@ -11,11 +11,13 @@
 mod harness;
 #[path = "../../scanbox-kernels/tests/operator_files/mod.rs"]
 mod operator_files;
+mod progress;
 
 use std::sync::atomic::AtomicBool;
 
 use harness::Bench;
 use operator_files::{example, of, operator};
+use progress::hangs;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
@@ -240,14 +242,14 @@ const KERNELS: &[&str] = &[
 ];
 
 fn config(kernel: &str, turn: usize, device: &DeviceProfile) -> Config {
-    let persistent = kernel.starts_with("pers");
-    // Flags need a guarantee where there are several subgroups; and SwiftShader does not bring several of a persistent workgroup
-    // to their end (tests/scan.rs).
-    let one = kernel.contains("flags")
-        || persistent && device.driver.contains("SwiftShader")
-        || turn.is_multiple_of(3);
-    let size = if one { device.subgroup_size } else { 2 * device.subgroup_size };
-    format!("{kernel}.wg{size}{}", if persistent { ".u1" } else { "" }).parse().unwrap()
+    let units = if kernel.starts_with("pers") { ".u1" } else { "" };
+    let of_subgroups = |count: u32| -> Config {
+        format!("{kernel}.wg{}{units}", count * device.subgroup_size).parse().unwrap()
+    };
+    let several = of_subgroups(2);
+    // Flags need a guarantee where there are several subgroups.
+    let one = kernel.contains("flags") || hangs(&several, device) || turn.is_multiple_of(3);
+    if one { of_subgroups(1) } else { several }
 }
 
 /// Verifies one config at sizes around its boundaries.

@@ -15,22 +15,24 @@ use crate::commands;
 #[command(version, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Cli {
     /// Compile kernels from the sources in this folder instead of the built-in ones
-    #[arg(long, global = true, value_name = "DIR", env = "SCANBOX_KERNELS")]
+    #[arg(help_heading = FOR_ALL, long, global = true, value_name = "DIR", env = "SCANBOX_KERNELS")]
     pub kernels: Option<PathBuf>,
 
     /// Keep compiled kernels in this folder [default: the user's cache folder]
-    #[arg(long, global = true, value_name = "DIR", env = "SCANBOX_CACHE")]
+    #[arg(help_heading = FOR_ALL, long, global = true, value_name = "DIR", env = "SCANBOX_CACHE")]
     pub cache: Option<PathBuf>,
 
     /// Run kernels that need this of a device even where it is not known to give it: workgroup-order, subgroup-progress,
     /// co-residency; what hangs costs its row
-    #[arg(long, global = true, value_name = "GUARANTEE", value_delimiter = ',', env = "SCANBOX_ASSUME")]
+    #[arg(help_heading = FOR_ALL, long, global = true, value_name = "GUARANTEE", value_delimiter = ',', env = "SCANBOX_ASSUME")]
     pub assume: Vec<Guarantee>,
 
     /// What to do
     #[command(subcommand)]
     pub command: Command,
 }
+
+const FOR_ALL: &str = "For all commands";
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 operational error; 2 usage; 3 no usable device; 4 incomplete, \
 run again to go on; 5 a wrong result was found; 6 a regression was found; 7 no regression could be found or excluded; 130 interrupted twice";

@@ -7,10 +7,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use scanbox_kernels::operator_file::OperatorSource;
+use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::safe_devices::Guarantee;
 
+use crate::cli::Cli;
 use crate::commands::{WorkerFailed, complain};
 use crate::worker::{MARK, Order, Report};
 
@@ -61,6 +62,17 @@ pub enum Silence {
 }
 
 impl WorkerCommand {
+    /// The command for this device, under the flags of all commands.
+    pub fn new(device: &str, operator: Option<&OperatorFile>, cli: &Cli) -> Self {
+        Self {
+            device: device.to_owned(),
+            kernels: cli.kernels.clone(),
+            assume: cli.assume.clone(),
+            cache: cli.cache.clone(),
+            operator: operator.map(|file| file.source().clone()),
+        }
+    }
+
     /// Starts a worker and waits until its device is open.
     pub fn start(&self) -> anyhow::Result<Worker> {
         let mut process = self.spawn()?;

@@ -19,11 +19,11 @@ use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
-use scanbox_model::record::{Cache, Record};
+use scanbox_model::record::Record;
 use scanbox_model::space::Point;
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::baseline::{Baseline, Greeting};
-use scanbox_runner::bench::{self, Entrant};
+use scanbox_runner::bench;
 use scanbox_runner::cases::{Circumstance, Item};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::sweep::{self, Computation, End, Origin, Outcome};
@@ -100,32 +100,16 @@ pub struct VerifyWork {
     pub one_by_one: bool,
 }
 
-/// See [`bench::Job`].
-#[derive(Debug, Serialize, Deserialize)]
+/// A benchmark with the programs that take part in it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct BenchWork {
-    /// See [`bench::Job::problem`].
-    pub problem: Problem,
-    /// See [`bench::Job::real`].
-    pub real: bool,
-    /// See [`bench::Job::sizes`].
-    pub sizes: Vec<(u64, Vec<Entrant>)>,
-    /// See [`bench::Job::caches`].
-    pub caches: Vec<Cache>,
-    /// See [`bench::Job::rounds`].
-    pub rounds: u32,
-    /// See [`bench::Job::seed`].
-    pub seed: u64,
-    /// See [`bench::Job::protocol`].
-    pub protocol: Protocol,
-    /// See [`bench::Job::one_by_one`].
-    pub one_by_one: bool,
-    /// See [`bench::Job::origin`].
-    pub origin: Origin,
+    /// The benchmark.
+    pub job: bench::Job,
     /// Programs that take part.
     pub baselines: Vec<PathBuf>,
     /// Their subjects that take part; empty: all.
     pub baseline_subjects: Vec<String>,
-    /// How long one answer of theirs may take.
+    /// How long one block, or one answer of a program, may take.
     pub timeout: Duration,
 }
 
@@ -347,17 +331,6 @@ fn verify(work: VerifyWork, backend: &mut dyn Backend, compiler: &Compiler) -> a
 }
 
 fn bench(work: BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<Outcome> {
-    let job = bench::Job {
-        problem: work.problem,
-        real: work.real,
-        sizes: work.sizes,
-        caches: work.caches,
-        rounds: work.rounds,
-        seed: work.seed,
-        protocol: work.protocol,
-        one_by_one: work.one_by_one,
-        origin: work.origin,
-    };
     let mut baselines = Vec::new();
     for path in &work.baselines {
         let mut baseline = Baseline::start(path, work.timeout)
@@ -383,7 +356,7 @@ fn bench(work: BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> any
         }
         Ok(())
     };
-    Ok(bench::run(backend, &mut baselines, compiler, &job, &stop, observer)?)
+    Ok(bench::run(backend, &mut baselines, compiler, &work.job, &stop, observer)?)
 }
 
 /// Waits for the word to run a config.

@@ -2,14 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
 
+#[path = "../../scanbox-model/tests/device/mod.rs"]
+mod device;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
 use assert_cmd::cargo::cargo_bin_cmd;
+use device::device;
 use scanbox_model::csv_file;
-use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
+use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Record, SCHEMA, Status, TimeStats};
 use scanbox_model::space::{Point, Space};
@@ -42,35 +46,7 @@ impl Numbers {
 }
 
 fn profile(name: &str, kind: DeviceKind) -> DeviceProfile {
-    DeviceProfile {
-        name: name.into(),
-        uuid: format!("uuid of {name}"),
-        vendor_id: 1,
-        device_id: 2,
-        kind,
-        driver: "Example Driver 1.2".into(),
-        api_version: "1.3.0".into(),
-        subgroup_size: 32,
-        min_subgroup_size: 32,
-        max_subgroup_size: 32,
-        max_workgroup_size: 1024,
-        max_workgroup_count: [65_535; 3],
-        max_shared_bytes: 49_152,
-        max_storage_buffer_bytes: 1 << 32,
-        max_allocation_bytes: 1 << 34,
-        memory_bytes: 1 << 34,
-        buffer_addresses: true,
-        int64_atomics: true,
-        int64_elements: true,
-        float64_elements: true,
-        timestamp_period_ns: 1.0,
-        timestamp_valid_bits: 64,
-        forced: Forced::default(),
-        guarantees: Vec::new(),
-        residency: None,
-        compute_units: None,
-        uniform_control_flow: false,
-    }
+    DeviceProfile { kind, ..device(name, 1, "Example Driver 1.2") }
 }
 
 /// A device with a folder to write its files in.

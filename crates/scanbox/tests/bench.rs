@@ -46,10 +46,8 @@ done
 }
 
 fn command(place: &Place, args: &[&str]) -> Command {
-    let mut command = Command::new(cargo_bin("scanbox"));
-    command.arg("bench").args(["--device", "replay:replay.toml", "--out", "bench.csv"]).args(args);
-    command.current_dir(place.folder()).env("COLUMNS", "100");
-    command.env("SCANBOX_CACHE", std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
+    let mut command = place.scanbox(&["bench", "--device", "replay:replay.toml", "--out", "bench.csv"]);
+    command.args(args).env("COLUMNS", "100");
     command
 }
 
@@ -313,6 +311,7 @@ fn what_makes_no_sense_is_refused() {
     check("", &["--baseline", "./mute", "--sizes", "4096"], 1, &["`hello`", "no greeting"]);
     check("", &["--baseline", "./refuses", "--sizes", "4096"], 1, &["no CUDA device"]);
     check("", &["nonsense"], 2, &["`nonsense` is no label"]);
+    check("", &[CONFIG, "--timeout", "0s"], 2, &["a limit is above 0"]);
     let place = Place::new("");
     place.sweep(&[]);
     place.script("name = \"Another\"\n");
@@ -322,6 +321,13 @@ fn what_makes_no_sense_is_refused() {
     let args = ["--from", "out/test.csv", "--kernel", "b16.vec2.seq.rake"];
     let missing = bench(&place, &args, 2);
     assert!(missing.stderr.contains("--kernel b16.vec2.seq.rake"), "{}", missing.stderr);
+    // Before anything runs.
+    let folder = place.run(&["bench", CONFIG, "--device", "replay:replay.toml", "--out", "out"], 1);
+    assert!(
+        folder.stderr.contains("out is a folder") && !folder.stderr.contains("compiling"),
+        "{}",
+        folder.stderr
+    );
 }
 
 #[test]

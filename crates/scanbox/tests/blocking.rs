@@ -8,9 +8,7 @@ mod sweeps;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Command;
 
-use assert_cmd::cargo::cargo_bin;
 use machines::{Machine, run};
 use scanbox_model::csv_file;
 use scanbox_model::metadata::Metadata;
@@ -26,13 +24,9 @@ const COPIES: usize = 5;
 
 #[track_caller]
 fn bench(place: &Place, args: &[&str], code: i32) -> Ended {
-    let mut command = Command::new(cargo_bin("scanbox"));
-    command
-        .arg("bench")
-        .args(["--device", "replay:replay.toml", "--out", "bench.csv", "--rounds", "1"])
-        .args(args);
-    command.current_dir(place.folder()).env("COLUMNS", "120");
-    command.env("SCANBOX_CACHE", std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
+    let on_replay = ["bench", "--device", "replay:replay.toml", "--out", "bench.csv", "--rounds", "1"];
+    let mut command = place.scanbox(&on_replay);
+    command.args(args).env("COLUMNS", "120");
     let ended = ended(command.output().unwrap());
     assert_eq!(ended.code, Some(code), "{}{}", ended.stdout, ended.stderr);
     ended
@@ -143,13 +137,8 @@ fn what_cannot_be_asked_for_is_said() {
 fn a_verification_with_blocked_tiles() {
     let place = Place::new("");
     let verify = |args: &[&str]| {
-        let mut command = Command::new(cargo_bin("scanbox"));
-        command
-            .args(["verify", "--device", "replay:replay.toml", "--inputs", "ones", "--timeout", "1s"])
-            .args(args);
-        command.current_dir(place.folder());
-        command.env("SCANBOX_CACHE", std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
-        ended(command.output().unwrap())
+        let on_replay = ["verify", "--device", "replay:replay.toml", "--inputs", "ones", "--timeout", "1s"];
+        ended(place.scanbox(&on_replay).args(args).output().unwrap())
     };
     let fallback = verify(&[FALLBACK, "--blocking", "1", "--sizes", "1,1000"]);
     assert_eq!(fallback.code, Some(0), "{}{}", fallback.stdout, fallback.stderr);

@@ -107,6 +107,8 @@ fn a_file_in_place_of_a_folder_is_a_problem() {
     let found = findings(lavapipe, in_the_way, &[], 1);
     check(&found, "cache folder", "problem", "cache is no folder");
     check(&found, "results folder", "problem", "results is no folder");
+    let found = findings(Machine::lavapipe().unwrap(), nothing, &["--kernels", "nowhere"], 1);
+    check(&found, "kernel sources", "problem", "kernel sources nowhere: No such file");
 }
 
 #[test]

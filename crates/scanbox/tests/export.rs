@@ -164,3 +164,25 @@ fn a_failure_leaves_what_was_there() {
     check(&["--format", "t4", "rows.csv", "-o", "no/such/folder.json"], 1, "no/such/folder.json");
     assert_eq!(fs::read_to_string(folder.path().join("out.json")).unwrap(), "before");
 }
+
+#[test]
+fn nobody_has_to_read_the_rows() {
+    for format in ["t4", "json", "csv"] {
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("scanbox"));
+        command.args(["export", "nvidia-h200.thesis.csv", "--format", format]).current_dir(published());
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        let ended = child.wait_with_output().unwrap();
+        assert!(ended.status.success() && ended.stderr.is_empty(), "{format}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_named_twice_is_exported_once() {
+    let once = scanbox(&["export", "llvmpipe.quick.csv", "--format", "csv"], &published());
+    let twice =
+        scanbox(&["export", "llvmpipe.quick.csv", "./llvmpipe.quick.csv", "--format", "csv"], &published());
+    assert_eq!((twice.0, twice.1), (0, once.1));
+    assert!(twice.2.contains("named twice"), "{}", twice.2);
+}

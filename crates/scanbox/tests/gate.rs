@@ -17,7 +17,7 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Clock, Record, Selection};
 use scanbox_model::space::Space;
 use scanbox_runner::backend::{Backend, Failure};
-use scanbox_runner::bench::{self, Entrant};
+use scanbox_runner::bench::{self, Entrant, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::replay::{Replay, Script};
 use scanbox_runner::sweep::{self, Computation, Event, Job, Origin};
@@ -97,13 +97,14 @@ fn confirm_leaders(replay: &mut Replay, records: &mut [Record], count: usize, or
         times.sort();
         (n, times.into_iter().take(count).map(entrant).collect())
     });
+    let sizes: Vec<(u64, Vec<Entrant>)> = leaders.collect();
+    let (computation, input) = computation_of(&sizes, Problem::default(), false, 1, replay.profile());
     let job = bench::Job {
-        problem: Problem::default(),
-        real: false,
-        sizes: leaders.collect(),
+        computation,
+        input,
+        sizes,
         caches: vec![Cache::Hot],
         rounds: 9,
-        seed: 1,
         protocol: Protocol::default(),
         one_by_one: false,
         origin,

@@ -170,8 +170,12 @@ fn a_night_that_fails_leaves_the_base() {
     // Nothing of a sweep that cannot be.
     let ended = job.night(4, "", &["--space", "missing.toml"]);
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
-    let ended = job.night(4, "", &["--no-such-option"]);
-    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    let nights = job.nights();
+    for wrong in [&["--no-such-option"][..], &["--threshold", "0"], &["--threshold", "x"], &["--keep", "x"]] {
+        let ended = job.night(4, "", wrong);
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    }
+    assert_eq!(job.nights(), nights, "before anything is swept");
     assert_eq!(job.base(), base);
 }
 

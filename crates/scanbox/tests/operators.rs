@@ -7,26 +7,13 @@ mod sweeps;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use assert_cmd::cargo::cargo_bin;
 use scanbox_model::csv_file;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
-use sweeps::{CONFIG, Ended, Place, ended};
+use sweeps::{CONFIG, Place};
 
 const DEVICE: [&str; 2] = ["--device", "replay:replay.toml"];
-
-/// A command in the folder of a sweep.
-#[track_caller]
-fn run(place: &Place, args: &[&str], code: i32) -> Ended {
-    let mut command = Command::new(cargo_bin("scanbox"));
-    command.args(args).current_dir(place.folder());
-    command.env("SCANBOX_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
-    let ended = ended(command.output().unwrap());
-    assert_eq!(ended.code, Some(code), "{args:?}: {}{}", ended.stdout, ended.stderr);
-    ended
-}
 
 fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/operators")
@@ -43,7 +30,7 @@ fn place_with(example: &str) -> Place {
 /// A sweep into another file.
 #[track_caller]
 fn sweep_to(place: &Place, out: &str, args: &[&str]) {
-    run(place, &[&["sweep", "--space", "space.toml", "--out", out][..], &DEVICE, args].concat(), 0);
+    place.run(&[&["sweep", "--space", "space.toml", "--out", out][..], &DEVICE, args].concat(), 0);
 }
 
 const AFFINE: [&str; 2] = ["--operator", "affine.glsl"];
@@ -69,21 +56,21 @@ fn rows_and_metadata_are_read_without_the_file() {
     // Sums of the same device stand beside it.
     sweep_to(&place, "sums.csv", &[]);
     fs::remove_file(place.folder().join("affine.glsl")).unwrap();
-    let told = run(&place, &["analyze", "--include-software", "out/test.csv", "sums.csv"], 0).stdout;
+    let told = place.run(&["analyze", "--include-software", "out/test.csv", "sums.csv"], 0).stdout;
     for title in ["exclusive struct8 affine", "inclusive u32 add"] {
         assert!(told.contains(title), "no `{title}` in {told}");
     }
     let json = ["analyze", "--include-software", "--format", "json", "out/test.csv"];
-    let json: serde_json::Value = serde_json::from_str(&run(&place, &json, 0).stdout).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&place.run(&json, 0).stdout).unwrap();
     let scanned = &json["devices"][0];
     assert_eq!((&scanned["op"], &scanned["element"]), (&"affine".into(), &"struct8".into()));
     assert_eq!(scanned["operator_hash"].as_str().unwrap(), place.records()[0].operator_hash);
-    let csv = run(&place, &["analyze", "--include-software", "--format", "csv", "out/test.csv"], 0).stdout;
+    let csv = place.run(&["analyze", "--include-software", "--format", "csv", "out/test.csv"], 0).stdout;
     assert!(csv.contains("exclusive,struct8,affine"), "{csv}");
-    run(&place, &["report", "--include-software", "out/test.csv", "--out", "report.html"], 0);
-    let gate = run(&place, &["compare", "sums.csv", "out/test.csv"], 2);
+    place.run(&["report", "--include-software", "out/test.csv", "--out", "report.html"], 0);
+    let gate = place.run(&["compare", "sums.csv", "out/test.csv"], 2);
     assert!(gate.stderr.contains("name two sweeps of one problem"), "{}", gate.stderr);
-    let export = run(&place, &["export", "out/test.csv", "--format", "csv"], 0).stdout;
+    let export = place.run(&["export", "out/test.csv", "--format", "csv"], 0).stdout;
     assert!(export.contains(&place.records()[0].operator_hash), "{export}");
 }
 
@@ -111,13 +98,13 @@ fn a_file_that_changed_is_another_problem() {
     refuse(&AFFINE, "rows have operator_hash `");
     // Nor are their times compared.
     sweep_to(&place, "other.csv", &AFFINE);
-    let both = run(&place, &["analyze", "--include-software", "out/test.csv", "other.csv"], 0).stdout;
+    let both = place.run(&["analyze", "--include-software", "out/test.csv", "other.csv"], 0).stdout;
     assert_eq!(both.matches(": inclusive struct8 affine").count(), 2, "{both}");
     let bench = ["bench", "--from", "out/test.csv", "--sizes", "4096", "--out", "bench.csv"];
-    let other = run(&place, &[&bench[..], &DEVICE, &AFFINE].concat(), 2);
+    let other = place.run(&[&bench[..], &DEVICE, &AFFINE].concat(), 2);
     assert!(other.stderr.contains("its rows have operator_hash `"), "{}", other.stderr);
     let bench = ["bench", "--from", "other.csv", "--sizes", "4096", "--rounds", "1", "--out", "bench.csv"];
-    run(&place, &[&bench[..], &DEVICE, &AFFINE].concat(), 0);
+    place.run(&[&bench[..], &DEVICE, &AFFINE].concat(), 0);
     let rows = csv_file::read(&place.folder().join("bench.csv")).unwrap().records;
     assert!(rows.iter().any(|row| row.operator_facts == "ordered+exact" && row.status == Status::Ok));
 }
@@ -128,7 +115,7 @@ fn space_says_what_is_legal() {
     fs::copy(examples().join("argmax.glsl"), place.folder().join("argmax.glsl")).unwrap();
     let counts = |flags: &[&str]| {
         let space = ["space", "--space", "full", "--format", "json"];
-        let text = run(&place, &[&space[..], &DEVICE, flags].concat(), 0).stdout;
+        let text = place.run(&[&space[..], &DEVICE, flags].concat(), 0).stdout;
         let counts: serde_json::Value = serde_json::from_str(&text).unwrap();
         let rules = counts["rejections"].as_array().unwrap().iter();
         let rules: Vec<String> = rules.map(|rule| rule["rule"].as_str().unwrap().to_owned()).collect();
@@ -146,19 +133,19 @@ fn space_says_what_is_legal() {
 fn verify_tries_what_there_is_and_repeats_with_the_file() {
     let place = place_with("affine");
     let verify = ["verify", CONFIG, "--sizes", "100", "--format", "json"];
-    let answer = run(&place, &[&verify[..], &DEVICE, &AFFINE].concat(), 0).stdout;
+    let answer = place.run(&[&verify[..], &DEVICE, &AFFINE].concat(), 0).stdout;
     let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["problem"]["op"], "affine");
     assert_eq!(answer["cases"], 2, "random elements, and one among identities");
     let numbers = ["verify", CONFIG, "--sizes", "100", "--inputs", "ones"];
-    let told = run(&place, &[&numbers[..], &DEVICE, &AFFINE].concat(), 2).stderr;
+    let told = place.run(&[&numbers[..], &DEVICE, &AFFINE].concat(), 2).stderr;
     assert!(told.contains("rule input-needs-numbers") && told.contains("random, spike"), "{told}");
     let wrong = Place::new("[[fault]]\nkind = \"wrong_last\"\nconfig = \"b1\"");
     fs::create_dir(wrong.folder().join("my operators")).unwrap();
     fs::copy(examples().join("affine.glsl"), wrong.folder().join("my operators/affine.glsl")).unwrap();
     let verify =
         ["verify", "b1.vec4.seq.rake.wg64", "--sizes", "100", "--operator", "my operators/affine.glsl"];
-    let told = run(&wrong, &[&verify[..], &DEVICE].concat(), 5).stdout;
+    let told = wrong.run(&[&verify[..], &DEVICE].concat(), 5).stdout;
     assert!(told.contains("--operator 'my operators/affine.glsl' --sizes 100"), "{told}");
 }
 
@@ -168,7 +155,7 @@ fn what_is_wrong_with_a_file_is_told_before_anything_runs() {
     let check = |name: &str, text: &str, args: &[&str], parts: &[&str]| {
         fs::write(place.folder().join(name), text).unwrap();
         for command in [&["verify", CONFIG, "--sizes", "1"][..], &["bench", CONFIG, "--sizes", "4096"]] {
-            let told = run(&place, &[command, &DEVICE, &["--operator", name], args].concat(), 2).stderr;
+            let told = place.run(&[command, &DEVICE, &["--operator", name], args].concat(), 2).stderr;
             for part in parts {
                 assert!(told.contains(part), "no `{part}` in {told}");
             }
@@ -191,10 +178,10 @@ fn what_is_wrong_with_a_file_is_told_before_anything_runs() {
     check("clash.glsl", &good, &["--type", "u32"], &["cannot be used with"]);
     check("clash.glsl", &good, &["--mode", "exclusive", "--init", "1"], &["cannot be used with"]);
     check("clash.glsl", &good, &["--mode", "reduce", "--in-place"], &["--in-place with --mode reduce"]);
-    let missing = run(&place, &["space", "--operator", "nowhere.glsl", "--device", DEVICE[1]], 2).stderr;
+    let missing = place.run(&["space", "--operator", "nowhere.glsl", "--device", DEVICE[1]], 2).stderr;
     assert!(missing.contains("nowhere.glsl: No such file"), "{missing}");
     let baseline = ["bench", CONFIG, "--baseline", "/bin/true", "--sizes", "4096"];
-    let told = run(&place, &[&baseline[..], &DEVICE, &AFFINE].concat(), 2).stderr;
+    let told = place.run(&[&baseline[..], &DEVICE, &AFFINE].concat(), 2).stderr;
     assert!(told.contains("--baseline with struct8-affine-inclusive"), "{told}");
 }
 
@@ -211,22 +198,22 @@ fn a_real_device_sweeps_an_operator() {
     fs::write(place.folder().join("small.toml"), space).unwrap();
     let device = ["--device", "0"];
     let verify = ["verify", "--sizes", "1,255,5000", "b2.vec2.par.rake.wg64", "one.b1.vec4.none.sub.wg32"];
-    let told = run(&place, &[&verify[..], &device, &AFFINE].concat(), 0).stdout;
+    let told = place.run(&[&verify[..], &device, &AFFINE].concat(), 0).stdout;
     assert!(told.contains("configs    2: 2 ok"), "{told}");
     let sweep = ["sweep", "--space", "small.toml", "--out", "real.csv", "--warm-up", "1ms", "--samples", "5"];
-    run(&place, &[&sweep[..], &device, &AFFINE].concat(), 0);
+    place.run(&[&sweep[..], &device, &AFFINE].concat(), 0);
     let rows = csv_file::read(&place.folder().join("real.csv")).unwrap().records;
     assert!(rows.len() >= 4 && rows.iter().all(|row| row.status == Status::Ok), "{rows:#?}");
-    run(&place, &["analyze", "--include-software", "real.csv"], 0);
+    place.run(&["analyze", "--include-software", "real.csv"], 0);
     // An operator that is none: no times, and a reason.
     let minus = fs::read_to_string(place.folder().join("affine.glsl"))
         .unwrap()
         .replace("+ later.offset", "- later.offset");
     fs::write(place.folder().join("minus.glsl"), minus).unwrap();
     let minus = ["--operator", "minus.glsl"];
-    let told = run(&place, &[&verify[..], &device, &minus].concat(), 5).stdout;
+    let told = place.run(&[&verify[..], &device, &minus].concat(), 5).stdout;
     assert!(told.contains("operator minus of input random: "), "{told}");
     let sweep = ["sweep", "--space", "small.toml", "--out", "minus.csv"];
-    let told = run(&place, &[&sweep[..], &device, &minus].concat(), 1).stderr;
+    let told = place.run(&[&sweep[..], &device, &minus].concat(), 1).stderr;
     assert!(told.contains("operator minus of input random: "), "{told}");
 }

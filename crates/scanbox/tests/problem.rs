@@ -4,25 +4,11 @@
 mod sweeps;
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
-use assert_cmd::cargo::cargo_bin;
 use scanbox_model::csv_file;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
-use sweeps::{ALL, CONFIG, Ended, Place, ended};
-
-/// A command other than a sweep with the files of one.
-#[track_caller]
-fn run(place: &Place, args: &[&str], code: i32) -> Ended {
-    let mut command = Command::new(cargo_bin("scanbox"));
-    command.args(args).current_dir(place.folder());
-    command.env("SCANBOX_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
-    let ended = ended(command.output().unwrap());
-    assert_eq!(ended.code, Some(code), "{args:?}: {}{}", ended.stdout, ended.stderr);
-    ended
-}
+use sweeps::{ALL, CONFIG, Place};
 
 const DEVICE: [&str; 2] = ["--device", "replay:replay.toml"];
 
@@ -92,7 +78,7 @@ fn default_file_names_have_the_problem() {
     let place = Place::new("");
     let name = |args: &[&str], code| {
         let space = ["sweep", "--dry-run", "--space", "space.toml", "--out", "."];
-        run(&place, &[&space[..], &DEVICE, args].concat(), code).stdout
+        place.run(&[&space[..], &DEVICE, args].concat(), code).stdout
     };
     assert!(name(&[], 0).contains("./replay.test.csv"));
     assert!(name(&["--mode", "reduce", "--op", "min"], 0).contains("./replay.test.u32-min-reduce.csv"));
@@ -115,12 +101,12 @@ fn verify_bench_and_space_take_the_same_flags() {
     let place = Place::new("[[fault]]\nkind = \"wrong_last\"\nconfig = \"b1\"");
     let flags = ["--type", "i64", "--op", "min", "--mode", "exclusive", "--init=-7"];
     let verify = ["verify", CONFIG, "--sizes", "100", "--format", "json"];
-    let answer = run(&place, &[&verify[..], &DEVICE, &flags].concat(), 0).stdout;
+    let answer = place.run(&[&verify[..], &DEVICE, &flags].concat(), 0).stdout;
     let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["problem"]["element"], "i64");
     assert_eq!(answer["cases"], 5, "one per input; reals are for sums of floats");
     let wrong = ["verify", "b1.vec4.seq.rake.wg64", "--sizes", "100", "--inputs", "ones"];
-    let told = run(&place, &[&wrong[..], &DEVICE, &flags].concat(), 5).stdout;
+    let told = place.run(&[&wrong[..], &DEVICE, &flags].concat(), 5).stdout;
     assert!(told.contains("problem    i64-min-exclusive-init=-7"), "{told}");
     // What repeats it repeats the problem.
     assert!(
@@ -129,7 +115,7 @@ fn verify_bench_and_space_take_the_same_flags() {
     );
 
     let bench = ["bench", CONFIG, "--sizes", "4096", "--rounds", "1", "--out", "bench.csv"];
-    run(&place, &[&bench[..], &DEVICE, &flags].concat(), 0);
+    place.run(&[&bench[..], &DEVICE, &flags].concat(), 0);
     let rows = csv_file::read(&place.folder().join("bench.csv")).unwrap().records;
     let own = rows.iter().find(|row| row.config_id == CONFIG).unwrap();
     assert_eq!(Problem::of_row(own).unwrap().to_string(), "i64-min-exclusive-init=-7");
@@ -138,7 +124,7 @@ fn verify_bench_and_space_take_the_same_flags() {
 
     let space = ["space", "--space", "problems", "--format", "json"];
     let counts = |flags: &[&str]| {
-        let text = run(&place, &[&space[..], &DEVICE, flags].concat(), 0).stdout;
+        let text = place.run(&[&space[..], &DEVICE, flags].concat(), 0).stdout;
         let counts: serde_json::Value = serde_json::from_str(&text).unwrap();
         let rules = counts["rejections"].as_array().unwrap().iter();
         let rules: Vec<String> = rules.map(|rule| rule["rule"].as_str().unwrap().to_owned()).collect();
@@ -154,7 +140,7 @@ fn verify_bench_and_space_take_the_same_flags() {
 fn what_does_not_go_together_is_refused() {
     let place = Place::new("");
     let check = |args: &[&str], parts: &[&str]| {
-        let ended = run(&place, &[&["verify", CONFIG, "--sizes", "1"], &DEVICE[..], args].concat(), 2);
+        let ended = place.run(&[&["verify", CONFIG, "--sizes", "1"], &DEVICE[..], args].concat(), 2);
         for part in parts {
             assert!(ended.stderr.contains(part), "no `{part}` in {}", ended.stderr);
         }
@@ -174,7 +160,7 @@ fn what_does_not_go_together_is_refused() {
     assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("--input real with u32-add-inclusive"), "{}", ended.stderr);
     let baseline = ["bench", CONFIG, "--op", "max", "--baseline", "/bin/true", "--sizes", "4096"];
-    let ended = run(&place, &[&baseline[..], &DEVICE].concat(), 2);
+    let ended = place.run(&[&baseline[..], &DEVICE].concat(), 2);
     assert!(ended.stderr.contains("--baseline with u32-max-inclusive"), "{}", ended.stderr);
 }
 
@@ -187,20 +173,43 @@ fn times_of_different_problems_are_not_compared() {
         fs::rename(place.file(ending), place.folder().join(format!("sums/test.{ending}"))).unwrap();
     }
     place.sweep(&["--op", "max"]);
-    run(&place, &["analyze", "--include-software", "sums/test.csv"], 0);
-    run(&place, &["analyze", "--include-software", "out/test.csv"], 0);
+    place.run(&["analyze", "--include-software", "sums/test.csv"], 0);
+    place.run(&["analyze", "--include-software", "out/test.csv"], 0);
     // Each has answers of its own.
-    let both = run(&place, &["analyze", "--include-software", "sums/test.csv", "out/test.csv"], 0);
+    let both = place.run(&["analyze", "--include-software", "sums/test.csv", "out/test.csv"], 0);
     for problem in ["inclusive u32 add", "inclusive u32 max"] {
         assert!(both.stdout.contains(problem), "{}", both.stdout);
     }
-    let gate = run(&place, &["compare", "sums/test.csv", "out/test.csv"], 2);
+    let gate = place.run(&["compare", "sums/test.csv", "out/test.csv"], 2);
     assert!(gate.stderr.contains("name two sweeps of one problem"), "{}", gate.stderr);
     let bench = ["bench", "--from", "out/test.csv", "--sizes", "4096", "--out", "bench.csv"];
-    let other = run(&place, &[&bench[..], &DEVICE].concat(), 2);
+    let other = place.run(&[&bench[..], &DEVICE].concat(), 2);
     assert!(other.stderr.contains("its rows have op `max`, this run has `add` (--op)"), "{}", other.stderr);
-    run(&place, &[&bench[..], &DEVICE, &["--op", "max", "--rounds", "1"]].concat(), 0);
+    place.run(&[&bench[..], &DEVICE, &["--op", "max", "--rounds", "1"]].concat(), 0);
     let with = ["bench", CONFIG, "--with", "bench.csv", "--sizes", "4096", "--out", "other.csv"];
-    let other = run(&place, &[&with[..], &DEVICE].concat(), 1);
+    let other = place.run(&[&with[..], &DEVICE].concat(), 1);
     assert!(other.stderr.contains("bench.csv: its rows have op `max`"), "{}", other.stderr);
+}
+
+#[test]
+fn flags_stand_below_the_heading_that_they_belong_to() {
+    let place = Place::new("");
+    for command in ["space", "sweep", "verify", "bench"] {
+        let help = place.run(&[command, "--help"], 0).stdout;
+        let below = |heading: &str| {
+            let part = help.split(&format!("\n{heading}:\n")).nth(1).unwrap();
+            part.split("\n\n").take_while(|part| part.starts_with(' ')).collect::<String>()
+        };
+        for (flag, heading) in [
+            ("--device", "Options"),
+            ("--format", "Options"),
+            ("--budget", "Options"),
+            ("--op", "What is computed"),
+            ("--in-place", "What is computed"),
+            ("--cache", "For all commands"),
+        ] {
+            let flag = format!(" {flag}");
+            assert!(!help.contains(&flag) || below(heading).contains(&flag), "{command}{flag}:\n{help}");
+        }
+    }
 }

@@ -299,7 +299,7 @@ fn what_cannot_be_done_leaves_no_file() {
         assert!(error.contains(said), "{error}");
         assert_eq!(names(folder.path()), before, "{arguments:?}");
     };
-    check(&["failed.csv"], 1, "no row of scanbox is ok");
+    check(&["failed.csv"], 1, "no row of a sweep is ok");
     check(&["nowhere.csv"], 1, "nowhere.csv");
     check(&[], 2, "FILES");
     check(&["good.csv", "-o", "no/such/folder/report.html"], 1, "no/such/folder/report.html");

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use scanbox_model::record::Status;
-use sweeps::{ALL, Ended, Place, all_ok, ended, fault, faulty, signal, slow, wait, wait_until};
+use sweeps::{ALL, CONFIG, Ended, Place, all_ok, ended, fault, faulty, signal, slow, wait, wait_until};
 
 #[track_caller]
 fn assert_ended(ended: &Ended, code: i32, stderr: &[&str]) {
@@ -270,7 +270,36 @@ fn a_folder_that_cannot_be_written_is_an_error() {
     assert_ended(&place.sweep(&[]), 1, &["output folder out", "--out"]);
     fs::remove_file(place.folder().join("out")).unwrap();
     fs::create_dir_all(place.file("csv")).unwrap();
-    assert_ended(&place.sweep(&[]), 1, &["out/test.csv"]);
+    assert_ended(&place.sweep(&[]), 1, &["out/test.csv is a folder", "--out"]);
+}
+
+#[test]
+fn files_of_others_are_left_alone() {
+    let place = Place::new("");
+    let bench = ["bench", CONFIG, "--device", "replay:replay.toml", "--sizes", "4096", "--out"];
+    let on = |path: &str, code| place.run(&[&bench[..], &[path]].concat(), code);
+    on("out/test.csv", 0);
+    let check = |part: &str| {
+        let before = fs::read(place.file("csv")).unwrap();
+        assert_ended(&place.sweep(&[]), 1, &["out/test.csv", part]);
+        assert_eq!(fs::read(place.file("csv")).unwrap(), before);
+    };
+    check("rows of a benchmark");
+    fs::write(place.file("csv"), "to do").unwrap();
+    check("no header");
+    fs::remove_file(place.file("csv")).unwrap();
+    assert_ended(&place.sweep(&[]), 0, &[]);
+    let refused = on("out/test.csv", 1);
+    assert!(refused.stderr.contains("rows of a sweep"), "{}", refused.stderr);
+    assert_eq!(place.rows(), all_ok());
+}
+
+#[test]
+fn senseless_flags_are_refused() {
+    let place = Place::new("");
+    assert_ended(&place.sweep(&["--timeout", "0s"]), 2, &["--timeout", "a limit is above 0"]);
+    assert_ended(&place.sweep(&["--budget=-1s"]), 2, &["--budget", "a time is not negative"]);
+    assert_ended(&place.sweep(&["--confirm", "1"]), 2, &["--confirm"]);
 }
 
 #[test]

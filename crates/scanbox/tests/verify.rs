@@ -156,6 +156,29 @@ fn a_wrong_element_is_said_and_can_be_repeated() {
 }
 
 #[test]
+fn nobody_has_to_read_the_answer() {
+    let bench = Bench::new(&fault("wrong_last", ""));
+    for format in ["table", "json"] {
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("scanbox"));
+        command.args([
+            "verify",
+            LABEL,
+            "--device",
+            "replay:device.toml",
+            "--sizes",
+            "1000",
+            "--format",
+            format,
+        ]);
+        command.current_dir(bench.folder.path()).env("SCANBOX_CACHE", bench.folder.path().join("cache"));
+        let mut child =
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
+        drop(child.stdout.take());
+        assert_eq!(child.wait().unwrap().code(), Some(5), "{format}");
+    }
+}
+
+#[test]
 fn every_failing_config_is_counted_once() {
     let bench = Bench::new(&fault("wrong_element", "config = \"b4\""));
     let answer = bench.space(&["--format", "json"]).code(5).json();
@@ -261,6 +284,7 @@ fn senseless_requests_are_refused() {
     bench.run(&[LABEL, "--space", "thesis"]).code(2).complains("cannot be used with");
     bench.space(&["--filter", "batch_size=3"]).code(2).complains("the filter accepts none");
     bench.run(&["--space", "nothing"]).code(2).complains("there is no space `nothing`");
+    bench.run(&[LABEL, "--timeout", "0s"]).code(2).complains("a limit is above 0");
 }
 
 #[test]

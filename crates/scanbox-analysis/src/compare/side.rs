@@ -37,7 +37,7 @@ impl<'a> Side<'a> {
     pub fn new(source: &Source<'a>, clock: Clock) -> Result<Self, AnalysisError> {
         let mut rows: BTreeMap<u64, BTreeMap<&str, &Record>> = BTreeMap::new();
         let mut device: Option<&Record> = None;
-        let own = |record: &&Record| record.subject == OWN_SUBJECT && record.cache.is_none();
+        let own = |record: &&Record| record.subject == OWN_SUBJECT && !record.is_of_benchmark();
         for record in source.records.iter().filter(own) {
             let first = device.get_or_insert(record);
             if (&first.device, &first.device_uuid) != (&record.device, &record.device_uuid) {

@@ -97,8 +97,8 @@ impl FileRows {
     /// When a row of scanbox's own has labels that are none or do not belong together.
     pub fn push(&mut self, record: &Record) -> Result<(), AnalysisError> {
         self.rows += 1;
-        // Rows of a benchmark have a cache state: they are no part of a sweep.
-        if record.subject != OWN_SUBJECT || record.cache.is_some() {
+        // Rows of a benchmark are no part of a sweep.
+        if record.subject != OWN_SUBJECT || record.is_of_benchmark() {
             let subject = if record.subject == OWN_SUBJECT { OWN_BENCHMARK } else { &record.subject };
             match self.other_subjects.get_mut(subject) {
                 Some(rows) => *rows += 1,

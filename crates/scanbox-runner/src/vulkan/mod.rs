@@ -458,40 +458,14 @@ impl Drop for Vulkan {
 
 #[cfg(test)]
 mod tests {
-    use scanbox_model::device::{DeviceKind, Forced};
+    use scanbox_model::device::DeviceKind;
 
     use super::*;
+    use crate::replay::{Replay, Script};
 
     fn listed(name: &str, uuid: &str) -> Listed {
-        let profile = DeviceProfile {
-            name: name.to_owned(),
-            uuid: uuid.to_owned(),
-            vendor_id: 0,
-            device_id: 0,
-            kind: DeviceKind::Hardware,
-            driver: String::new(),
-            api_version: String::new(),
-            subgroup_size: 32,
-            min_subgroup_size: 32,
-            max_subgroup_size: 32,
-            max_workgroup_size: 1024,
-            max_workgroup_count: [65_535; 3],
-            max_shared_bytes: 49_152,
-            max_storage_buffer_bytes: 1 << 32,
-            max_allocation_bytes: 1 << 32,
-            memory_bytes: 1 << 36,
-            buffer_addresses: true,
-            int64_atomics: true,
-            int64_elements: true,
-            float64_elements: true,
-            timestamp_period_ns: 1.0,
-            timestamp_valid_bits: 64,
-            forced: Forced::default(),
-            guarantees: Vec::new(),
-            residency: None,
-            compute_units: None,
-            uniform_control_flow: false,
-        };
+        let script = Script { name: name.to_owned(), uuid: uuid.to_owned(), ..Script::default() };
+        let profile = DeviceProfile { kind: DeviceKind::Hardware, ..Replay::new(script).profile().clone() };
         Listed { profile, problems: Vec::new() }
     }
 

@@ -34,11 +34,11 @@ pub struct AnalyzeArgs {
     #[command(flatten)]
     pub request: Request,
 
-    /// Shows what every metric chooses, what that loses, and where
+    /// Show what every metric chooses, what that loses, and where
     #[arg(long)]
     pub all_metrics: bool,
 
-    /// Shows for each answer the formula, the rows and the runner-up behind it
+    /// Show for each answer the formula, the rows and the runner-up behind it
     #[arg(long)]
     pub explain: bool,
 
@@ -72,7 +72,7 @@ pub struct Request {
     #[arg(long, default_value = "uniform", value_name = "WEIGHTS")]
     pub weights: String,
 
-    /// Finds the best sets of 1 to K kernels, of which the fastest runs at each size
+    /// Find the best sets of 1 to K kernels, of which the fastest runs at each size
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     pub portfolio: Option<u32>,
 
@@ -241,19 +241,25 @@ fn listed_weights(path: &Path) -> anyhow::Result<Weights> {
     Ok(Weights::Listed(weights))
 }
 
-/// Reads all files, several at the same time; what is kept of each is numbers.
-fn read_tables(request: &Request) -> anyhow::Result<(Tables, Vec<String>)> {
-    let mut warnings = Vec::new();
-    let mut builder = Builder::new(request.time);
+/// The files, each of them once.
+pub fn once<'a>(files: &'a [PathBuf], warnings: &mut Vec<String>) -> Vec<&'a PathBuf> {
     let mut seen = BTreeSet::new();
     let mut paths = Vec::new();
-    for path in &request.files {
+    for path in files {
         if seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
             paths.push(path);
         } else {
             warnings.push(format!("{}: named twice; it is read once", path.display()));
         }
     }
+    paths
+}
+
+/// Reads all files, several at the same time; what is kept of each is numbers.
+fn read_tables(request: &Request) -> anyhow::Result<(Tables, Vec<String>)> {
+    let mut warnings = Vec::new();
+    let mut builder = Builder::new(request.time);
+    let paths = once(&request.files, &mut warnings);
     let files: Vec<anyhow::Result<File>> =
         paths.par_iter().map(|path| File::read(path, request.time)).collect();
     for file in files {
@@ -357,8 +363,14 @@ fn nothing_usable(request: &Request, tables: &Tables) -> String {
     }
     counts.extend(tables.other_subjects.iter().map(|(subject, rows)| format!("{rows} of {subject}")));
     let found = if counts.is_empty() { "no rows".to_owned() } else { counts.join(", ") };
+    let hint = match tables.devices.is_empty() && !tables.other_subjects.is_empty() {
+        true => {
+            "; name a file of `scanbox sweep`, files of `scanbox bench` and `scanbox import` go beside one"
+        }
+        false => "",
+    };
     format!(
-        "{}: no row of scanbox is ok and has a {} time ({found})",
+        "{}: no row of a sweep is ok and has a {} time ({found}){hint}",
         files.join(", "),
         clock_word(request.time)
     )

@@ -17,24 +17,26 @@ use scanbox_model::problem::{Difference, Problem};
 use scanbox_model::record::{Cache, Clock, Record, SCHEMA, Status};
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Space;
-use scanbox_model::units::slug;
+use scanbox_model::units::{plural, slug};
+use scanbox_model::whole_file::replace_text;
 use scanbox_runner::baseline::Greeting;
-use scanbox_runner::bench::{Entrant, ceilings};
+use scanbox_runner::bench::{Entrant, Job, ceilings, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::sweep::{End, Origin, now_utc};
 
 use super::bench_blocking::{BlockingArgs, is_refuted};
 use super::bench_select::{Scratch, Tuned, entrants};
-use super::bench_task::{BenchSettings, BenchTask, News};
+use super::bench_task::{BenchTask, News};
 use super::problem::{Elements, ProblemArgs, try_operator};
-use super::sweep::{parse_duration, run_id, stop_on_signals};
-use super::sweep_file::{counts, this_tool};
-use super::{Exit, Format, UsageError, compiler, complain, known_issues};
+use super::sweep::{parse_duration, parse_limit, run_id, stop_on_signals};
+use super::sweep_file::{check_place, counts, this_tool};
+use super::{Exit, Format, UsageError, answered, compiler, complain, known_issues};
 use crate::cli::Cli;
 use crate::process::WorkerCommand;
 use crate::report;
 use crate::report::terminal;
 use crate::supervise::{Supervised, Supervision};
+use crate::worker::BenchWork;
 
 /// Sizes where neither the command line nor a sweep says which.
 const DEFAULT_SIZES: &str = "2^10..2^29";
@@ -115,7 +117,7 @@ pub struct BenchArgs {
     seed: u64,
 
     /// Give up on a block, or on an answer of a baseline, that takes longer
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
+    #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "30s")]
     timeout: Duration,
 
     /// Show the rows of this file too, for example of `scanbox import`: they are not measured in this run
@@ -155,13 +157,7 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     }
     let compiler = compiler(cli)?;
     let kernel_hash = compiler.kernel_hash();
-    let command = WorkerCommand {
-        device: args.device.clone(),
-        assume: cli.assume.clone(),
-        kernels: cli.kernels.clone(),
-        cache: cli.cache.clone(),
-        operator: operator.as_ref().map(|file| file.source().clone()),
-    };
+    let command = WorkerCommand::new(&args.device, operator.as_ref(), cli);
     let worker = command.start()?;
     let device = worker.profile.clone();
     try_operator(compiler, operator.as_ref(), &problem, &device)?;
@@ -176,18 +172,23 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let mut file = BenchFile::create(&path)?;
     let stop = stop_on_signals()?;
     let supervision = Supervision { command, timeout: args.timeout, deadline: None, stop: &stop };
-    let settings = BenchSettings {
-        problem,
-        real,
+    let (computation, input) = computation_of(&entrants, problem, real, args.seed, &device);
+    let job = Job {
+        computation,
+        input,
+        sizes: entrants,
         caches: args.caches(),
         rounds: args.rounds,
-        seed: args.seed,
         protocol: Protocol::default().with(args.warm_up, args.samples),
+        one_by_one: false,
         origin: Origin {
             run_id: run_id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             kernel_hash: kernel_hash.clone(),
         },
+    };
+    let work = BenchWork {
+        job,
         baselines: args.baselines()?,
         baseline_subjects: args.baseline_subjects.clone(),
         timeout: args.timeout,
@@ -197,23 +198,23 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
         News::Row(record) => file.append(*record),
         News::SizeFinished(_) => Ok(()),
     };
-    let mut task = BenchTask::new(entrants, settings.clone(), &device, sink);
+    let mut task = BenchTask::new(work.clone(), sink);
     let supervised = supervision.run(worker, &mut task);
     let baselines = task.end();
     let supervised = supervised.inspect_err(|_| {
-        complain(&format!("the rows so far are in {}", file.partial.display()));
+        file.leave();
     })?;
     let wrong = file.records.iter().any(|record| record.status == Status::WrongResult);
     let measured = file.records.clone();
     let proof = match (supervised.end, sizes.iter().min()) {
         (End::Complete, Some(n)) => {
             let sink = &mut |row: &Record| file.append(row.clone());
-            args.blocking.prove(&args.configs, n, &settings, &supervision, sink)?
+            args.blocking.prove(&args.configs, n, &work, &supervision, sink)?
         }
         _ => Vec::new(),
     };
     let mut metadata =
-        metadata(&device, &sizes, &settings, &baselines, started_utc, &supervised, &file.records)?;
+        metadata(&device, &sizes, &work.job, &baselines, started_utc, &supervised, &file.records)?;
     if let Some(rates) = args.blocking.rates() {
         metadata.runs.iter_mut().for_each(|run| run.settings["blocking"] = rates.clone().into());
     }
@@ -333,7 +334,7 @@ fn introduce(device: &DeviceProfile, sizes: &Sizes, path: &Path) -> anyhow::Resu
     for issue in &known_issues::of(device)?.active {
         complain(&format!("known issue {}: {}", issue.id, issue.why));
     }
-    complain(&format!("{} sizes; rows go to {}", sizes.iter().count(), path.display()));
+    complain(&format!("{}; rows go to {}", plural(sizes.iter().count(), "size"), path.display()));
     Ok(())
 }
 
@@ -361,6 +362,11 @@ impl BenchFile {
     fn create(path: &Path) -> anyhow::Result<Self> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let elsewhere = || format!("{}; choose another place with --out", folder.display());
+        check_place(path)?;
+        let of_sweep = |row: &Record| !row.is_of_benchmark();
+        if csv_file::read(path).is_ok_and(|found| found.records.iter().any(of_sweep)) {
+            bail!("{}: it has rows of a sweep; choose another place with --out", path.display());
+        }
         fs::create_dir_all(folder).with_context(elsewhere)?;
         let partial = path.with_extension("csv.partial");
         match fs::remove_file(&partial) {
@@ -375,6 +381,15 @@ impl BenchFile {
         self.appender.append(&record)?;
         self.records.push(record);
         Ok(())
+    }
+
+    /// Says where the rows are of a run that cannot go on.
+    fn leave(&self) {
+        if self.records.is_empty() {
+            let _ = fs::remove_file(&self.partial);
+        } else {
+            complain(&format!("the rows so far are in {}", self.partial.display()));
+        }
     }
 
     /// Gives the rows their place; those of a run that was cut short stay beside it. Says where they are.
@@ -393,7 +408,7 @@ impl BenchFile {
 fn metadata(
     device: &DeviceProfile,
     sizes: &Sizes,
-    settings: &BenchSettings,
+    job: &Job,
     baselines: &[Greeting],
     started_utc: String,
     supervised: &Supervised,
@@ -401,7 +416,7 @@ fn metadata(
 ) -> anyhow::Result<Metadata> {
     let (tool_version, tool_commit) = this_tool();
     let mut copy_gbps: BTreeMap<u64, f64> = BTreeMap::new();
-    let ceiling = settings.problem.ceiling();
+    let ceiling = job.computation.problem.ceiling();
     let ceilings =
         records.iter().filter(|record| record.subject == ceiling && record.cache == Some(Cache::Hot));
     for (n, gbps) in ceilings.filter_map(|row| Some((row.n_elements, row.throughput_gbps(Clock::Steady)?))) {
@@ -409,13 +424,13 @@ fn metadata(
         *best = best.max((gbps * 10.0).round() / 10.0);
     }
     let run = Run {
-        run_id: settings.origin.run_id.clone(),
+        run_id: job.origin.run_id.clone(),
         arguments: std::env::args().skip(1).collect(),
-        seed: settings.seed,
+        seed: job.computation.seed,
         settings: serde_json::json!({
-            "protocol": settings.protocol,
-            "rounds": settings.rounds,
-            "caches": settings.caches,
+            "protocol": job.protocol,
+            "rounds": job.rounds,
+            "caches": job.caches,
             "baselines": baselines,
         }),
         started_utc,
@@ -428,8 +443,8 @@ fn metadata(
         tool_version,
         tool_commit,
         device: device.clone(),
-        kernel_hash: settings.origin.kernel_hash.clone(),
-        problem: settings.problem,
+        kernel_hash: job.origin.kernel_hash.clone(),
+        problem: job.computation.problem,
         space: Space {
             name: "bench".to_owned(),
             description: "A benchmark: subjects against each other in alternating blocks".to_owned(),
@@ -471,17 +486,11 @@ fn conclude(
     if let Some(path) = &args.plot {
         draw(path, metadata, &heats).with_context(|| format!("--plot {}", path.display()))?;
     }
-    match written.and_then(|()| out.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => written.context("stdout"),
-    }
+    answered(written.and_then(|()| out.flush()), ())
 }
 
-/// Writes the picture beside its place and renames it.
+/// Writes the picture.
 fn draw(path: &Path, metadata: &Metadata, heats: &[Heat<'_>]) -> anyhow::Result<()> {
     let title = format!("{}, scanbox {}", metadata.device.title(), metadata.tool_version);
-    let partial = path.with_extension("svg.partial");
-    fs::write(&partial, report::plot::svg(&title, heats)?)?;
-    fs::rename(&partial, path)?;
-    Ok(())
+    Ok(replace_text(path, &report::plot::svg(&title, heats)?)?)
 }

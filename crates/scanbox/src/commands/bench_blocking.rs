@@ -18,14 +18,16 @@ use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Record, Selection, Status};
 use scanbox_model::units::size_label;
+use scanbox_model::whole_file::replace_text;
 use scanbox_runner::bench::{Entrant, ceilings};
 use scanbox_runner::sweep::End;
 
 use super::bench_select::launched;
-use super::bench_task::{BenchSettings, BenchTask, News};
+use super::bench_task::{BenchTask, News};
 use super::{Format, complain};
 use crate::report::{blocking, terminal};
 use crate::supervise::Supervision;
+use crate::worker::BenchWork;
 
 /// Who takes part where nobody is named: the shape that the paper of decoupled fallback measures on all its devices
 /// (section 5.1: 256 invocations, 4 vectors of 4 elements, at most 4 spins), with and without fallback.
@@ -135,7 +137,7 @@ impl BlockingArgs {
         &self,
         configs: &[Config],
         n: u64,
-        settings: &BenchSettings,
+        work: &BenchWork,
         supervision: &Supervision<'_>,
         sink: &mut dyn FnMut(&Record) -> anyhow::Result<()>,
     ) -> anyhow::Result<Vec<Record>> {
@@ -151,11 +153,13 @@ impl BlockingArgs {
             let worker = supervision.command.start().context("the device cannot be opened again")?;
             let device = worker.profile.clone();
             let entrant = Entrant {
-                label: launched(config, &settings.problem, n, &device).to_string(),
+                label: launched(config, &work.job.computation.problem, n, &device).to_string(),
                 selection: vec![Selection::Named],
                 variant: Variant::blocked(Some(PROOF)),
             };
             complain(&format!("{} at {}: it has to hang, or to be wrong", entrant.name(), size_label(n)));
+            let mut work = work.clone();
+            work.job.sizes = vec![(n, vec![entrant])];
             let news = &mut |news: News| {
                 if let News::Row(row) = news {
                     sink(&row)?;
@@ -163,7 +167,7 @@ impl BlockingArgs {
                 }
                 Ok(())
             };
-            let mut task = BenchTask::new(vec![(n, vec![entrant])], settings.clone(), &device, news);
+            let mut task = BenchTask::new(work, news);
             let supervised = supervision.run(worker, &mut task);
             task.end();
             supervised?;
@@ -217,10 +221,7 @@ fn write_plots(folder: &Path, report: &blocking::Report<'_>) -> anyhow::Result<(
     fs::create_dir_all(folder)?;
     for figure in report.figures() {
         for (ending, text) in [("svg", figure.svg()?), ("csv", figure.csv()?)] {
-            let path = folder.join(format!("{}.{ending}", figure.name));
-            let partial = folder.join(format!("{}.{ending}.partial", figure.name));
-            fs::write(&partial, text)?;
-            fs::rename(&partial, &path)?;
+            replace_text(&folder.join(format!("{}.{ending}", figure.name)), &text)?;
         }
     }
     Ok(())

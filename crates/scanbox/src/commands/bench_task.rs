@@ -5,49 +5,19 @@
 //! the worker ended on, which has its rows by then.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::PathBuf;
-use std::time::Duration;
 
 use scanbox_kernels::catalog::Variant;
-use scanbox_kernels::input::Input;
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Record, Status};
 use scanbox_model::units::size_label;
 use scanbox_runner::baseline::Greeting;
-use scanbox_runner::bench::{Entrant, blank, computation_of};
-use scanbox_runner::measure::Protocol;
-use scanbox_runner::sweep::{Computation, Origin, now_utc};
+use scanbox_runner::bench::{Entrant, Job, blank};
+use scanbox_runner::sweep::now_utc;
 
 use super::progress::Line;
 use crate::supervise::{Death, Task, WORKERS_PER_CONFIG};
 use crate::worker::{BenchWork, Key, Product, Work};
-
-/// What is the same for all rows of a run.
-#[derive(Debug, Clone)]
-pub struct BenchSettings {
-    /// What is computed.
-    pub problem: Problem,
-    /// Whether sums of floats are of reals.
-    pub real: bool,
-    /// Hot, cold, or both.
-    pub caches: Vec<Cache>,
-    /// Blocks per subject, size and cache state.
-    pub rounds: u32,
-    /// Seed of order and input.
-    pub seed: u64,
-    /// How the samples of a block are taken.
-    pub protocol: Protocol,
-    /// What rows say about their origin.
-    pub origin: Origin,
-    /// Programs that take part.
-    pub baselines: Vec<PathBuf>,
-    /// Their subjects that take part; empty: all.
-    pub baseline_subjects: Vec<String>,
-    /// How long one block, or one answer of a baseline, may take.
-    pub timeout: Duration,
-}
 
 /// What comes of a benchmark.
 pub enum News {
@@ -64,9 +34,8 @@ type RowKey = (String, String, Option<u32>, u64, Option<Cache>);
 pub struct BenchTask<'a> {
     left: BTreeMap<u64, Vec<Entrant>>,
     sizes: u64,
-    settings: BenchSettings,
-    computation: Computation,
-    input: Input,
+    /// Without its sizes.
+    work: BenchWork,
     /// Rows that have come.
     rows: HashSet<RowKey>,
     /// Workers that were ended from outside while they ran a subject.
@@ -78,22 +47,14 @@ pub struct BenchTask<'a> {
 }
 
 impl<'a> BenchTask<'a> {
-    /// The task of getting the rows of these subjects at these sizes to `sink`.
-    pub fn new(
-        sizes: Vec<(u64, Vec<Entrant>)>,
-        settings: BenchSettings,
-        device: &DeviceProfile,
-        sink: &'a mut dyn FnMut(News) -> anyhow::Result<()>,
-    ) -> Self {
-        let (computation, input) =
-            computation_of(&sizes, settings.problem, settings.real, settings.seed, device);
+    /// The task of getting all rows of this work to `sink`.
+    pub fn new(mut work: BenchWork, sink: &'a mut dyn FnMut(News) -> anyhow::Result<()>) -> Self {
+        let sizes = std::mem::take(&mut work.job.sizes);
         let count = sizes.len() as u64;
         Self {
             left: sizes.into_iter().collect(),
             sizes: count,
-            settings,
-            computation,
-            input,
+            work,
             rows: HashSet::new(),
             ended: HashMap::new(),
             greetings: Vec::new(),
@@ -142,14 +103,14 @@ impl<'a> BenchTask<'a> {
             .get(&key.n)
             .and_then(|entrants| entrants.iter().find(|entrant| entrant.name() == key.config));
         let Some(entrant) = entrant.cloned() else { return Ok(()) };
-        let origin = &self.settings.origin;
+        let Job { computation, input, origin, .. } = &self.work.job;
         let record = Record {
             status,
             reason: reason.to_owned(),
             timestamp_utc: now_utc(),
-            ..blank(&entrant, key.n, &self.computation, &self.input, device, origin)
+            ..blank(&entrant, key.n, computation, input, device, origin)
         };
-        for cache in self.settings.caches.clone() {
+        for cache in self.work.job.caches.clone() {
             self.row(Record { cache: Some(cache), ..record.clone() })?;
         }
         Ok(())
@@ -158,33 +119,10 @@ impl<'a> BenchTask<'a> {
 
 impl Task for BenchTask<'_> {
     fn work(&self, one_by_one: bool) -> Work {
-        let BenchSettings {
-            problem,
-            real,
-            caches,
-            rounds,
-            seed,
-            protocol,
-            origin,
-            baselines,
-            baseline_subjects,
-            timeout,
-        } = self.settings.clone();
-        let sizes = self.left.iter().map(|(n, entrants)| (*n, entrants.clone())).collect();
-        Work::Bench(BenchWork {
-            problem,
-            real,
-            sizes,
-            caches,
-            rounds,
-            seed,
-            protocol,
-            one_by_one,
-            origin,
-            baselines,
-            baseline_subjects,
-            timeout,
-        })
+        let mut work = self.work.clone();
+        work.job.sizes = self.left.iter().map(|(n, entrants)| (*n, entrants.clone())).collect();
+        work.job.one_by_one = one_by_one;
+        Work::Bench(work)
     }
 
     fn is_complete(&self) -> bool {

@@ -3,7 +3,6 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use scanbox_analysis::AnalysisError;
 use scanbox_analysis::compare::{Outcome, Question, compare};
@@ -15,7 +14,7 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::{Clock, Record};
 
 use super::analyze::{Format, clock, metadata_of};
-use super::{Exit, UsageError, complain};
+use super::{Exit, UsageError, answered, complain};
 use crate::report::compare as report;
 use crate::report::grid::Style;
 use crate::report::terminal;
@@ -98,11 +97,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Exit> {
         new: &new.name,
         records: [&base.records, &new.records],
     };
-    match write(args, &report) {
-        // The exit code is the answer; whoever has seen enough of the rest has it too.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit),
-        written => Ok(written.map(|()| exit).context("standard output")?),
-    }
+    answered(write(args, &report), exit)
 }
 
 fn write(args: &CompareArgs, report: &report::Report<'_>) -> io::Result<()> {

@@ -7,7 +7,7 @@ use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_runner::vulkan::{self, Listed};
 use serde::Serialize;
 
-use super::{Exit, Format};
+use super::{Exit, Format, answered, write_json};
 use crate::report::terminal;
 
 /// Arguments of `scanbox devices`.
@@ -33,7 +33,7 @@ struct Row<'a> {
 pub fn run(args: &DevicesArgs) -> anyhow::Result<Exit> {
     let devices = vulkan::devices()?;
     let mut out = stdout().lock();
-    match args.format {
+    let written = match args.format {
         Format::Json => {
             let rows: Vec<Row<'_>> = devices
                 .iter()
@@ -47,11 +47,12 @@ pub fn run(args: &DevicesArgs) -> anyhow::Result<Exit> {
                     profile,
                 })
                 .collect();
-            writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
+            write_json(&mut out, &rows)
         }
-        Format::Table => write_table(&mut out, &devices)?,
-    }
-    Ok(if devices.iter().any(|device| device.problems.is_empty()) { Exit::Done } else { Exit::NoDevice })
+        Format::Table => write_table(&mut out, &devices),
+    };
+    let usable = devices.iter().any(|device| device.problems.is_empty());
+    answered(written, if usable { Exit::Done } else { Exit::NoDevice })
 }
 
 fn write_table(out: &mut impl Write, devices: &[Listed]) -> std::io::Result<()> {

@@ -11,11 +11,12 @@ mod machine;
 use std::io::{Write, stdout};
 
 use clap::Args;
+use scanbox_model::units::plural;
 use scanbox_runner::vulkan;
 use serde::Serialize;
 
 use self::devices::Devices;
-use super::{Exit, Format};
+use super::{Exit, Format, answered, write_json};
 use crate::cli::Cli;
 use crate::report::terminal;
 
@@ -83,14 +84,14 @@ pub fn run(args: &DoctorArgs, cli: &Cli) -> anyhow::Result<Exit> {
     findings.extend(machine::check(&devices));
     findings.extend(folders::check(cli));
     let mut out = stdout().lock();
-    match args.format {
-        Format::Table => write_table(&mut out, &findings)?,
+    let written = match args.format {
+        Format::Table => write_table(&mut out, &findings),
         Format::Json => {
             let diagnosis = Diagnosis { usable_devices: devices.usable().count(), findings: &findings };
-            writeln!(out, "{}", serde_json::to_string_pretty(&diagnosis)?)?;
+            write_json(&mut out, &diagnosis)
         }
-    }
-    Ok(exit(&devices, &findings))
+    };
+    answered(written, exit(&devices, &findings))
 }
 
 fn exit(devices: &Devices, findings: &[Finding]) -> Exit {
@@ -125,17 +126,15 @@ fn write_table(out: &mut impl Write, findings: &[Finding]) -> std::io::Result<()
     let (problems, warnings) = (count(Verdict::Problem), count(Verdict::Warning));
     match (problems, warnings) {
         (0, 0) => writeln!(out, "\nall is well"),
-        _ => writeln!(out, "\n{}, {}", plural(problems, "problem"), plural(warnings, "warning")),
+        _ => {
+            writeln!(out, "\n{}, {}", plural(problems, "problem"), plural(warnings, "warning"))
+        }
     }
 }
 
 /// What is checked of a device stands below the device.
 fn name_in_table(check: &str) -> String {
     check.split_once(": ").map_or_else(|| check.to_owned(), |(_, part)| format!("  {part}"))
-}
-
-fn plural(count: usize, thing: &str) -> String {
-    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Bytes in words that people read.

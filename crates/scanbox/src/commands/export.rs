@@ -1,6 +1,5 @@
 //! `scanbox export`: the rows of sweeps, as other programs read them.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -8,9 +7,9 @@ use anyhow::Context;
 use scanbox_model::csv_file;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::Record;
+use scanbox_model::whole_file::replace;
 
-use super::complain;
-use super::{Exit, analyze};
+use super::{Exit, analyze, answered, complain};
 use crate::report::{records, t4};
 
 /// Arguments of `scanbox export`.
@@ -25,7 +24,7 @@ pub struct ExportArgs {
     format: Format,
 
     /// The file to write [default: standard output]
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, visible_alias = "out", value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
@@ -55,7 +54,12 @@ pub struct Exported {
 /// # Errors
 /// When a file cannot be read or written.
 pub fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
-    let files = args.files.iter().map(|path| read(path)).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut warnings = Vec::new();
+    let paths = analyze::once(&args.files, &mut warnings);
+    for warning in warnings {
+        complain(&format!("warning: {warning}"));
+    }
+    let files = paths.into_iter().map(|path| read(path)).collect::<anyhow::Result<Vec<_>>>()?;
     let write = |out: &mut dyn Write| match args.format {
         Format::T4 => t4::write(&files, out),
         Format::Json => records::json(&files, out),
@@ -65,7 +69,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
         Some(path) => replace(path, write).with_context(|| format!("{}", path.display()))?,
         None => {
             let mut out = BufWriter::new(io::stdout().lock());
-            write(&mut out).and_then(|()| out.flush()).context("standard output")?;
+            answered(write(&mut out).and_then(|()| out.flush()), ())?;
         }
     }
     Ok(Exit::Done)
@@ -83,22 +87,4 @@ fn read(path: &Path) -> anyhow::Result<Exported> {
         complain(&format!("warning: {warning}"));
     }
     Ok(Exported { name, records: found.records, metadata })
-}
-
-/// Writes a file beside its place and renames it, so that nobody ever sees half of it.
-fn replace(path: &Path, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    let written = File::create(&partial)
-        .and_then(|file| {
-            let mut out = BufWriter::new(file);
-            write(&mut out)?;
-            out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
-        })
-        .and_then(|()| std::fs::rename(&partial, path));
-    if written.is_err() {
-        // On a full disk, half a file is in the way.
-        let _ = std::fs::remove_file(&partial);
-    }
-    written
 }

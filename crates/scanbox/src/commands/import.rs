@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use scanbox_model::csv_file;
 use scanbox_model::record::{Cache, Record, SCHEMA, Selection, Status, TimeStats};
+use scanbox_model::units::plural;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::measure::Samples;
 use scanbox_runner::sweep::now_utc;
@@ -57,7 +58,7 @@ pub struct ImportArgs {
     cold: bool,
 
     /// The file to write, for example results/bench/cub.csv
-    #[arg(short, long, value_name = "FILE.csv")]
+    #[arg(short, long, visible_alias = "output", value_name = "FILE.csv")]
     out: PathBuf,
 }
 
@@ -90,7 +91,7 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
         row.timestamp_utc = now_utc();
     }
     csv_file::replace(&args.out, &rows)?;
-    complain(&format!("{} rows of {} in {}", rows.len(), args.subject, args.out.display()));
+    complain(&format!("{} of {} in {}", plural(rows.len(), "row"), args.subject, args.out.display()));
     Ok(Exit::Done)
 }
 

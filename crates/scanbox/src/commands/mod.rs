@@ -25,7 +25,7 @@ pub mod sweep_task;
 pub mod verify;
 pub mod verify_task;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -36,6 +36,7 @@ use scanbox_model::space::Space;
 use scanbox_runner::backend::Backend;
 use scanbox_runner::replay::{Replay, Script};
 use scanbox_runner::vulkan::{self, VulkanError};
+use serde::Serialize;
 
 use crate::cli::{Cli, Command};
 use crate::worker;
@@ -129,6 +130,26 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .chain()
         .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
         .any(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+/// How a command ends that has written its answer to stdout: where whoever read it went away, as it would have otherwise.
+///
+/// # Errors
+/// What else kept the answer from being written.
+pub fn answered<T>(written: io::Result<()>, exit: T) -> anyhow::Result<T> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit),
+        written => Ok(written.map(|()| exit).context("standard output")?),
+    }
+}
+
+/// Writes an answer as JSON.
+///
+/// # Errors
+/// When the writer fails.
+pub fn write_json(out: &mut impl Write, answer: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, answer)?;
+    writeln!(out)
 }
 
 /// A line on stderr. A closed stderr is nobody's problem.

@@ -12,33 +12,35 @@ use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 
 use super::UsageError;
 
+/// Stands on each flag: a heading of all of them would be that of whatever flags come after them, too.
+const HEADING: &str = "What is computed";
+
 /// What is computed.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "What is computed")]
 pub struct ProblemArgs {
     /// The operator: add, min, max, mul, and, or, xor
-    #[arg(long, value_name = "OPERATOR", default_value = "add", value_parser = Operator::from_word)]
+    #[arg(help_heading = HEADING, long, value_name = "OPERATOR", default_value = "add", value_parser = Operator::from_word)]
     op: Operator,
 
     /// The type of an element: u32, i32, f32, u64, i64, f64
-    #[arg(long = "type", value_name = "TYPE", default_value = "u32", value_parser = Element::from_word)]
+    #[arg(help_heading = HEADING, long = "type", value_name = "TYPE", default_value = "u32", value_parser = Element::from_word)]
     element: Element,
 
     /// A GLSL file with an operator of your own and its type, in place of --op and --type (kernels/README.md); an exclusive scan
     /// begins with its identity
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["op", "element", "init"])]
+    #[arg(help_heading = HEADING, long, value_name = "FILE", conflicts_with_all = ["op", "element", "init"])]
     operator: Option<PathBuf>,
 
     /// Which prefixes are written: inclusive, exclusive, or reduce: the total alone
-    #[arg(long, value_name = "MODE", default_value = "inclusive", value_parser = Mode::from_word)]
+    #[arg(help_heading = HEADING, long, value_name = "MODE", default_value = "inclusive", value_parser = Mode::from_word)]
     mode: Mode,
 
     /// What an exclusive scan begins with [default: the identity of the operator]
-    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    #[arg(help_heading = HEADING, long, value_name = "VALUE", allow_hyphen_values = true)]
     init: Option<String>,
 
     /// The output takes the place of the input
-    #[arg(long)]
+    #[arg(help_heading = HEADING, long)]
     in_place: bool,
 }
 

@@ -1,8 +1,7 @@
 //! `scanbox report`: the answers as one HTML page with plots, for people who were not there.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -10,6 +9,7 @@ use clap::Args;
 use scanbox_analysis::answers::{Answers, DeviceAnswer, Question, answer};
 use scanbox_analysis::lines::Lines;
 use scanbox_model::units::slug;
+use scanbox_model::whole_file::replace_text;
 
 use super::analyze::Request;
 use super::report_files::Evidence;
@@ -31,7 +31,7 @@ pub struct ReportArgs {
     request: Request,
 
     /// The page to write
-    #[arg(short, long, value_name = "FILE.html", default_value = "report.html")]
+    #[arg(short, long, visible_alias = "output", value_name = "FILE.html", default_value = "report.html")]
     out: PathBuf,
 
     /// Write each plot as SVG and CSV into this folder too, and the tables as CSV
@@ -76,6 +76,8 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
         complain(&format!("warning: {warning}"));
     }
     let page = html::page(&printable(&args.title), &evidence, &sections, &shown)?;
+    let write =
+        |path: &Path, text: &str| replace_text(path, text).with_context(|| path.display().to_string());
     write(&args.out, &page)?;
     let mut files = 0;
     if let Some(folder) = &args.plots {
@@ -96,21 +98,6 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     };
     complain(&format!("{} ({} kB){plots}", args.out.display(), page.len().div_ceil(1000)));
     Ok(Exit::Done)
-}
-
-/// Writes a file beside its place and renames it, so that a reader sees the old or the new one.
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    let partial = PathBuf::from(partial);
-    let written: io::Result<()> = File::create(&partial)
-        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&partial, path));
-    if written.is_err() {
-        // On a full disk, half a file is in the way.
-        let _ = fs::remove_file(&partial);
-    }
-    written.with_context(|| path.display().to_string())
 }
 
 /// What each device is called: where one has several runs, with what tells them apart.

@@ -110,7 +110,7 @@ impl Evidence {
     }
 
     fn add(&mut self, record: &Record, clock: Clock) {
-        if record.subject == OWN_SUBJECT && record.cache.is_none() {
+        if record.subject == OWN_SUBJECT && !record.is_of_benchmark() {
             if record.status != Status::Ok {
                 self.failures.push(FailedAttempt::new(record));
             }

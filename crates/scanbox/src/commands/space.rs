@@ -17,7 +17,7 @@ use scanbox_model::units::size_label;
 use serde::Serialize;
 
 use super::problem::ProblemArgs;
-use super::{Exit, Format, device_profile, known_issues, load_space, safe_devices};
+use super::{Exit, Format, answered, device_profile, known_issues, load_space, safe_devices, write_json};
 use crate::report::grid::{Column, Grid, Style};
 use crate::report::terminal;
 
@@ -136,11 +136,11 @@ pub fn run(args: &SpaceArgs) -> anyhow::Result<Exit> {
     let enumeration = args.selection.enumerate(&space, &problem, &device)?;
     let counts = count(&space, problem, &device, &enumeration);
     let mut out = stdout().lock();
-    match args.format {
-        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&counts)?)?,
-        Format::Table => write_table(&mut out, &counts)?,
-    }
-    Ok(Exit::Done)
+    let written = match args.format {
+        Format::Json => write_json(&mut out, &counts),
+        Format::Table => write_table(&mut out, &counts),
+    };
+    answered(written, Exit::Done)
 }
 
 fn count(space: &Space, problem: Problem, device: &DeviceProfile, enumeration: &Enumeration) -> Counts {

@@ -1,13 +1,12 @@
 //! `scanbox sweep`: enumerate, skip what is done, measure the rest, append row by row, sum up.
 
 use std::collections::{BTreeMap, HashSet};
-use std::io::{ErrorKind, Write, stdout};
+use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use clap::Args;
 use scanbox_analysis::ideal::winner;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
@@ -16,24 +15,24 @@ use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::space::{Enumeration, Point, Space};
-use scanbox_model::units::{size_label, slug};
-use scanbox_runner::bench::Entrant;
+use scanbox_model::units::{plural, size_label, slug};
+use scanbox_runner::bench::{self, Entrant, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::sweep::{Computation, End, Origin, now_utc};
 
-use super::bench_task::BenchSettings;
 use super::problem::{Elements, try_operator};
 use super::space::SpaceSelection;
 use super::sweep_confirm::{CACHES, ROUNDS, confirm, unconfirmed};
 use super::sweep_file::{Key, Resume, SweepFile, counts, point_key, row_key, rows_before};
 use super::sweep_task::{Settings, SweepTask};
-use super::{Exit, UsageError, compiler, complain, known_issues, sweep_many};
+use super::{Exit, UsageError, answered, compiler, complain, known_issues, sweep_many};
 use crate::cli::Cli;
 use crate::process::{Worker, WorkerCommand};
 use crate::report::ceiling_share;
 use crate::report::grid::{Column, Grid, Style};
 use crate::report::terminal;
 use crate::supervise::{Supervised, Supervision};
+use crate::worker::BenchWork;
 
 /// Rows that are not `ok` and are shown at the end.
 const FAILED_SHOWN: usize = 5;
@@ -57,7 +56,7 @@ pub struct SweepArgs {
     budget: Option<Duration>,
 
     /// Give up on a config that takes longer: its worker process is killed and replaced
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
+    #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "30s")]
     timeout: Duration,
 
     /// Work of the same kernel right before its first sample, at least: clocks fall when a device idles
@@ -104,6 +103,14 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Duration::try_from(span).map_err(|_| "a time is not negative".to_owned())
 }
 
+/// A time that something may take: none would be over before it begins.
+pub fn parse_limit(text: &str) -> Result<Duration, String> {
+    match parse_duration(text)? {
+        Duration::ZERO => Err("a limit is above 0".to_owned()),
+        limit => Ok(limit),
+    }
+}
+
 /// Sweeps.
 pub fn run(args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let all = args.device.iter().any(|device| device == sweep_many::ALL);
@@ -137,13 +144,7 @@ fn sweep_one(device: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> 
     let real = args.input.real(&problem)?;
     let space = args.selection.load()?;
     let compiler = compiler(cli)?;
-    let command = WorkerCommand {
-        device: device.to_owned(),
-        assume: cli.assume.clone(),
-        kernels: cli.kernels.clone(),
-        cache: cli.cache.clone(),
-        operator: operator.as_ref().map(|file| file.source().clone()),
-    };
+    let command = WorkerCommand::new(device, operator.as_ref(), cli);
     let worker = command.start()?;
     let device = worker.profile.clone();
     let enumeration = args.selection.enumerate(&space, &problem, &device)?;
@@ -304,27 +305,27 @@ fn confirm_leaders(
     file: &mut SweepFile,
     kernel_hash: &str,
 ) -> anyhow::Result<Supervised> {
-    complain(&format!("confirming the leaders of {} sizes", leaders.len()));
+    complain(&format!("confirming the leaders of {}", plural(leaders.len(), "size")));
     let stop = stop_on_signals()?;
-    let device = worker.profile.clone();
     let supervision = Supervision { command, timeout: args.timeout, deadline, stop: &stop };
-    let settings = BenchSettings {
-        problem: file.metadata.problem,
-        real: args.input == Elements::Real,
+    let (problem, real) = (file.metadata.problem, args.input == Elements::Real);
+    let (computation, input) = computation_of(&leaders, problem, real, args.seed, &worker.profile);
+    let job = bench::Job {
+        computation,
+        input,
+        sizes: leaders,
         caches: CACHES.to_vec(),
         rounds: args.rounds,
-        seed: args.seed,
         protocol: Protocol::default().with(args.warm_up, args.samples),
+        one_by_one: false,
         // Within the same second it is not the run before.
         origin: Origin { run_id: format!("{}-confirm", run_id()), ..origin(kernel_hash) },
-        baselines: Vec::new(),
-        baseline_subjects: Vec::new(),
-        timeout: args.timeout,
     };
     let told =
-        serde_json::json!({ "confirm": args.confirm, "rounds": args.rounds, "protocol": settings.protocol });
-    file.begin_run(&settings.origin.run_id, args.seed, told)?;
-    let result = confirm(&supervision, worker, &device, leaders, settings, file);
+        serde_json::json!({ "confirm": args.confirm, "rounds": args.rounds, "protocol": job.protocol });
+    file.begin_run(&job.origin.run_id, args.seed, told)?;
+    let work = BenchWork { job, baselines: Vec::new(), baseline_subjects: Vec::new(), timeout: args.timeout };
+    let result = confirm(&supervision, worker, work, file);
     end_run(result, file)
 }
 
@@ -390,10 +391,7 @@ fn summarise(
         End::Complete => Exit::Done,
         _ => Exit::Incomplete,
     };
-    match write_summary(&mut stdout().lock(), file, supervised, end) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(exit),
-        written => Ok(written.map(|()| exit).context("stdout")?),
-    }
+    answered(write_summary(&mut stdout().lock(), file, supervised, end), exit)
 }
 
 /// Counts by status, best per size, where the files are, what to do next.

@@ -8,14 +8,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use scanbox_kernels::catalog::Variant;
-use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Cache, Clock, Record, Selection, Status};
 use scanbox_runner::bench::Entrant;
 
-use super::bench_task::{BenchSettings, BenchTask, News};
+use super::bench_task::{BenchTask, News};
 use super::sweep_file::{Key, SweepFile, row_key};
 use crate::process::Worker;
 use crate::supervise::{Supervised, Supervision};
+use crate::worker::BenchWork;
 
 /// Blocks per leader, where the user does not say.
 pub const ROUNDS: u32 = 5;
@@ -43,13 +43,11 @@ pub fn unconfirmed(records: &[Record], count: usize) -> Vec<(u64, Vec<Entrant>)>
     left
 }
 
-/// Confirms these leaders.
+/// Confirms the leaders that are the subjects of this work.
 pub fn confirm(
     supervision: &Supervision<'_>,
     worker: Worker,
-    device: &DeviceProfile,
-    leaders: Vec<(u64, Vec<Entrant>)>,
-    settings: BenchSettings,
+    work: BenchWork,
     file: &mut SweepFile,
 ) -> anyhow::Result<Supervised> {
     let mut rows: HashMap<Key, Record> = HashMap::new();
@@ -64,7 +62,7 @@ pub fn confirm(
             }
         }),
     };
-    let mut task = BenchTask::new(leaders, settings, device, sink);
+    let mut task = BenchTask::new(work, sink);
     let supervised = supervision.run(worker, &mut task);
     task.end();
     supervised

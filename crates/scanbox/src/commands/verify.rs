@@ -13,15 +13,16 @@ use scanbox_model::known_issues::{DeviceIssues, Expectation, Issue};
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_model::sizes::Sizes;
+use scanbox_model::units::plural;
 use scanbox_runner::cases::{Circumstance, LeftOut, Pattern, Request, Selection};
 use scanbox_runner::sweep::End;
 use scanbox_runner::verify::{FailedCase, Tally, Verdict};
 use serde::Serialize;
 
 use super::problem::{ProblemArgs, try_operator};
-use super::sweep::{parse_duration, stop_on_signals};
+use super::sweep::{parse_duration, parse_limit, stop_on_signals};
 use super::verify_task::{Results, VerifyTask};
-use super::{Exit, Format, UsageError, compiler, complain, known_issues, load_space};
+use super::{Exit, Format, UsageError, answered, compiler, complain, known_issues, load_space, write_json};
 use crate::cli::Cli;
 use crate::process::WorkerCommand;
 use crate::supervise::{Supervised, Supervision};
@@ -46,7 +47,7 @@ pub struct VerifyArgs {
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: String,
 
-    /// Every kernel and workgroup size of this space: thesis, quick, full, full64, problems, families, or the path of a .toml
+    /// Every kernel and workgroup size of this space: thesis, quick, full, full64, nightly, problems, families, or the path of a .toml
     /// file
     #[arg(long, default_value = "thesis", value_name = "NAME|FILE")]
     space: String,
@@ -76,7 +77,7 @@ pub struct VerifyArgs {
     seed: u64,
 
     /// Give up on a config when one call of it takes longer: its worker process is killed and replaced
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
+    #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "60s")]
     timeout: Duration,
 
     /// With simulated blocking: 1 in 2^K tiles never publishes its total, the first one among them. Only lookback fallback
@@ -137,13 +138,7 @@ struct Failure {
 /// Verifies.
 pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let (problem, operator) = args.problem.problem()?;
-    let command = WorkerCommand {
-        device: args.device.clone(),
-        assume: cli.assume.clone(),
-        kernels: cli.kernels.clone(),
-        cache: cli.cache.clone(),
-        operator: operator.as_ref().map(|file| file.source().clone()),
-    };
+    let command = WorkerCommand::new(&args.device, operator.as_ref(), cli);
     let worker = command.start()?;
     let device = worker.profile.clone();
     try_operator(compiler(cli)?, operator.as_ref(), &problem, &device)?;
@@ -189,11 +184,11 @@ pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let mut answer = Answer::new(&device, &problem, &selection, &results, supervised?, failure);
     answer.blocking = args.blocking;
     let mut out = stdout().lock();
-    match args.format {
-        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&answer)?)?,
-        Format::Table => answer.write_table(&mut out)?,
-    }
-    Ok(answer.exit())
+    let written = match args.format {
+        Format::Json => write_json(&mut out, &answer),
+        Format::Table => answer.write_table(&mut out),
+    };
+    answered(written, answer.exit())
 }
 
 impl VerifyArgs {
@@ -285,8 +280,8 @@ fn introduce(device: &DeviceProfile, problem: &Problem, selection: &Selection) {
         complain(&format!("problem {problem}"));
     }
     complain(&format!(
-        "{} configs, {} cases, {} calls each",
-        selection.configs().len(),
+        "{}, {} cases, {} calls each",
+        plural(selection.configs().len(), "config"),
         selection.cases(),
         Circumstance::ALL.len()
     ));

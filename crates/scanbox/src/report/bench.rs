@@ -12,9 +12,9 @@ use scanbox_runner::baseline::Greeting;
 use scanbox_runner::sweep::End;
 use serde::Serialize;
 
-use super::ceiling_share;
 use super::grid::{Column, Grid, Style};
 use super::terminal::fold;
+use super::{ceiling_share, write_header};
 
 /// The version of the JSON format: within it fields are only added.
 const FORMAT: u32 = 1;
@@ -137,9 +137,7 @@ impl Report<'_> {
 
     /// One table per cache state.
     pub fn write_table(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
-        let device = &self.metadata.device;
-        writeln!(out, "{}", device.title())?;
-        writeln!(out, "{}, scanbox {}", device.driver, self.metadata.tool_version)?;
+        write_header(self.metadata, out)?;
         for Greeting { tool, version, .. } in self.baselines {
             writeln!(out, "baseline {tool} {version}")?;
         }

@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::figure::{Figure, LineChart, Look, Plot, Scale, Series};
 use super::grid::{Column, Grid, Style};
 use super::terminal::fold;
+use super::write_header;
 
 /// The version of the JSON format: within it fields are only added.
 const FORMAT: u32 = 1;
@@ -126,9 +127,7 @@ impl<'a> Report<'a> {
 
     /// One table.
     pub fn write_table(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
-        let device = &self.metadata.device;
-        writeln!(out, "{}", device.title())?;
-        writeln!(out, "{}, scanbox {}", device.driver, self.metadata.tool_version)?;
+        write_header(self.metadata, out)?;
         writeln!(out, "\nSimulated blocking: some tiles never publish their total")?;
         writeln!(out, "{}", self.grid().draw(Style::Text { width }))?;
         let legend = "us: median of a call among many back to back; x free: its time as a multiple of that without \

@@ -16,9 +16,12 @@ pub mod t4;
 pub mod terminal;
 pub mod text;
 
+use std::io::{self, Write};
+
 use scanbox_analysis::answers::{Answers, DeviceAnswer, Question};
 use scanbox_analysis::table::Tables;
 use scanbox_model::device::DeviceKind;
+use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::{Mode, Problem};
 use scanbox_model::record::Clock;
 
@@ -45,6 +48,16 @@ pub fn clock_word(clock: Clock) -> &'static str {
         Clock::Steady => "steady",
         Clock::Span => "span",
     }
+}
+
+/// Says on which device, with which driver and by which version rows were made.
+///
+/// # Errors
+/// When the writer fails.
+pub fn write_header(metadata: &Metadata, out: &mut impl Write) -> io::Result<()> {
+    let device = &metadata.device;
+    writeln!(out, "{}", device.title())?;
+    writeln!(out, "{}, scanbox {}", device.driver, metadata.tool_version)
 }
 
 /// The heading of shares of the ceiling (see [`Problem::ceiling`]).

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use scanbox_model::csv_file;
 use scanbox_model::record::{COLUMNS, Record};
 use serde_json::{Map, Value};
 
@@ -9,12 +10,7 @@ use crate::commands::export::Exported;
 
 /// Every row of every file as one CSV.
 pub fn csv(files: &[Exported], out: &mut dyn Write) -> io::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(COLUMNS.iter().map(|column| column.name))?;
-    for record in rows(files) {
-        writer.write_record(COLUMNS.iter().map(|column| (column.write)(record)))?;
-    }
-    writer.flush()
+    csv_file::write(out, true, rows(files))
 }
 
 /// Every row of every file as one array of objects.

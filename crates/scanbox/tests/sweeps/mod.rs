@@ -89,10 +89,15 @@ impl Place {
 
     /// The command on another space.
     pub fn command_for(&self, space: &[&str], args: &[&str]) -> Command {
+        let mut command = self.scanbox(&["sweep", "--device", "replay:replay.toml", "--out", "out/test.csv"]);
+        command.args(space).args(args);
+        command
+    }
+
+    /// Any command in the folder, with one cache for all tests: no shader is compiled twice.
+    pub fn scanbox(&self, args: &[&str]) -> Command {
         let mut command = Command::new(cargo_bin("scanbox"));
-        command.arg("sweep").args(["--device", "replay:replay.toml", "--out", "out/test.csv"]);
-        command.args(space).args(args).current_dir(self.folder());
-        // One cache for all tests: no shader is compiled twice.
+        command.args(args).current_dir(self.folder());
         command.env("SCANBOX_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
         command
     }
@@ -100,6 +105,14 @@ impl Place {
     /// Runs a sweep to its end.
     pub fn sweep(&self, args: &[&str]) -> Ended {
         ended(self.command(args).output().unwrap())
+    }
+
+    /// Runs any command, which has to end with this exit code.
+    #[track_caller]
+    pub fn run(&self, args: &[&str], code: i32) -> Ended {
+        let ended = ended(self.scanbox(args).output().unwrap());
+        assert_eq!(ended.code, Some(code), "{args:?}: {}{}", ended.stdout, ended.stderr);
+        ended
     }
 
     /// Starts a sweep whose output is read later.

@@ -8,6 +8,7 @@ use rustix::fs::Access;
 use super::{Finding, bytes_label};
 use crate::cli::Cli;
 use crate::commands::cache_folder;
+use scanbox_kernels::glsl::Compiler;
 
 /// The folder of `scanbox sweep` without `--out`.
 const RESULTS: &str = "results";
@@ -27,10 +28,19 @@ pub(super) fn check(cli: &Cli) -> Vec<Finding> {
             "choose one with --cache DIR or SCANBOX_CACHE",
         ),
     };
-    vec![
+    let kernels = cli.kernels.as_deref().map(|folder| match Compiler::new(Some(folder), None) {
+        Ok(_) => Finding::ok("kernel sources", folder.display().to_string()),
+        Err(error) => Finding::problem(
+            "kernel sources",
+            format!("{:#}", anyhow::Error::from(error)),
+            "choose others with --kernels DIR or SCANBOX_KERNELS, or none",
+        ),
+    });
+    let folders = [
         cache,
         check_folder("results folder", Path::new(RESULTS), "choose another with scanbox sweep --out DIR"),
-    ]
+    ];
+    kernels.into_iter().chain(folders).collect()
 }
 
 fn check_folder(check: &str, folder: &Path, fix: &str) -> Finding {

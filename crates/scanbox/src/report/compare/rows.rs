@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use scanbox_analysis::compare::{ConfigChange, LineChange, Measured, Outcome};
+use scanbox_analysis::compare::{Comparison, ConfigChange, LineChange, Measured, Outcome};
+use scanbox_model::csv_file::writer_error;
 use serde::Serialize;
 
 use super::{Report, headline};
@@ -181,8 +182,12 @@ fn config(change: &ConfigChange) -> Config<'_> {
 
 /// One row per line or config and size.
 pub fn csv(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
-    let comparison = report.comparison;
     let mut writer = csv::Writer::from_writer(out);
+    write_rows(report.comparison, &mut writer).map_err(writer_error)?;
+    writer.flush()
+}
+
+fn write_rows(comparison: &Comparison, writer: &mut csv::Writer<impl Write>) -> csv::Result<()> {
     writer.write_record([
         "what",
         "n_elements",
@@ -228,5 +233,5 @@ pub fn csv(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
             change.reason.clone(),
         ])?;
     }
-    writer.flush()
+    Ok(())
 }

@@ -1,0 +1,36 @@
+//! A device for tests that need none, of this crate and of those above it.
+
+use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
+
+/// A device with subgroups of 32 and 64-bit atomics that promises nothing beyond what Vulkan does.
+pub fn device(name: &str, vendor_id: u32, driver: &str) -> DeviceProfile {
+    DeviceProfile {
+        name: name.into(),
+        uuid: format!("uuid of {name}"),
+        vendor_id,
+        device_id: 0,
+        kind: DeviceKind::Hardware,
+        driver: driver.into(),
+        api_version: "1.3.0".into(),
+        subgroup_size: 32,
+        min_subgroup_size: 32,
+        max_subgroup_size: 32,
+        max_workgroup_size: 1024,
+        max_workgroup_count: [65_535; 3],
+        max_shared_bytes: 32 << 10,
+        max_storage_buffer_bytes: 1 << 32,
+        max_allocation_bytes: 1 << 36,
+        memory_bytes: 1 << 37,
+        buffer_addresses: true,
+        int64_atomics: true,
+        int64_elements: true,
+        float64_elements: true,
+        timestamp_period_ns: 1.0,
+        timestamp_valid_bits: 64,
+        forced: Forced::default(),
+        guarantees: Vec::new(),
+        residency: None,
+        compute_units: None,
+        uniform_control_flow: false,
+    }
+}

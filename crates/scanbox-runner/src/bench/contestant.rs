@@ -1,0 +1,107 @@
+//! What a benchmark verifies and times at a size: a plan on this device, or a subject of a baseline.
+
+use scanbox_kernels::plan::Plan;
+use scanbox_model::record::{Cache, Status};
+
+use crate::backend::{Backend, Comparison, Counts, Error, Failure};
+use crate::baseline::Baseline;
+use crate::measure::{Timed, TimedPlan, duration_ns};
+use crate::verify::{describe, verify};
+
+/// What can take part at a size: a plan on this device, or a subject of a baseline.
+pub(super) trait Contestant {
+    /// Runs once and compares every element.
+    fn verify(&mut self) -> Result<Verified, Failure>;
+
+    /// The same with its calls on these buffers.
+    fn timed(&mut self, cache: Cache) -> Box<dyn Timed + '_>;
+}
+
+/// The outcome of a verification.
+pub(super) struct Verified {
+    pub error: Option<Error>,
+    pub mismatches: u64,
+    pub first: Option<u64>,
+    /// What is wrong, in words.
+    pub reason: Option<String>,
+    pub call_ns: Option<f64>,
+    pub counts: Option<Counts>,
+}
+
+/// A plan on this device.
+pub(super) struct Own<'a> {
+    pub backend: &'a mut dyn Backend,
+    pub plan: &'a Plan,
+    /// The same in the build that counts.
+    pub counted: Option<&'a Plan>,
+}
+
+impl Contestant for Own<'_> {
+    fn verify(&mut self) -> Result<Verified, Failure> {
+        let mut comparison = verify(self.backend, self.plan)?;
+        let call_ns = duration_ns(comparison.call, self.backend.profile());
+        if let Some(counted) = self.counted.filter(|_| comparison.mismatches == 0) {
+            comparison = verify(self.backend, counted)?;
+        }
+        Ok(Verified {
+            counts: comparison.counts,
+            error: comparison.error,
+            mismatches: comparison.mismatches,
+            first: comparison.first.map(|first| first.index),
+            reason: describe(&comparison, self.plan.outputs()),
+            call_ns,
+        })
+    }
+
+    fn timed(&mut self, cache: Cache) -> Box<dyn Timed + '_> {
+        Box::new(TimedPlan { backend: self.backend, plan: self.plan, cache })
+    }
+}
+
+/// A subject of a baseline.
+pub(super) struct External<'a> {
+    pub baseline: &'a mut Baseline,
+    pub subject: &'a str,
+    pub n: u64,
+}
+
+impl Contestant for External<'_> {
+    fn verify(&mut self) -> Result<Verified, Failure> {
+        let found = self.baseline.verify(self.subject, self.n)?;
+        if found.compared < self.n {
+            let reason = format!("only {} of {} elements were compared", found.compared, self.n);
+            return Err(Failure::new(Status::RuntimeError, reason));
+        }
+        let comparison = Comparison {
+            compared: found.compared,
+            mismatches: found.mismatches,
+            first: found.first,
+            ..Comparison::default()
+        };
+        Ok(Verified {
+            counts: None,
+            error: None,
+            mismatches: found.mismatches,
+            first: found.first.map(|first| first.index),
+            reason: describe(&comparison, self.n),
+            call_ns: found.call_ns.filter(|ns| ns.is_finite() && *ns > 0.0),
+        })
+    }
+
+    fn timed(&mut self, cache: Cache) -> Box<dyn Timed + '_> {
+        Box::new(TimedExternal { baseline: self.baseline, subject: self.subject, n: self.n, cache })
+    }
+}
+
+struct TimedExternal<'a> {
+    baseline: &'a mut Baseline,
+    subject: &'a str,
+    n: u64,
+    cache: Cache,
+}
+
+impl Timed for TimedExternal<'_> {
+    fn time(&mut self, calls: u32, samples: u32) -> Result<Vec<f64>, Failure> {
+        self.baseline.time(self.subject, self.n, self.cache, calls, samples)
+    }
+}

@@ -1,0 +1,302 @@
+//! The answers about one device.
+
+use std::collections::BTreeMap;
+
+use scanbox_analysis::answers::DeviceAnswer;
+use scanbox_analysis::bandwidth::{self, Origin, Regime};
+use scanbox_analysis::density::Density;
+use scanbox_analysis::ideal::IdealPoint;
+use scanbox_analysis::table::SpaceOrigin;
+use scanbox_analysis::trends::Trend;
+use scanbox_model::device::DeviceKind;
+use serde::Serialize;
+
+use super::kernels::{Best, Comparison, KernelSet, MetricRow};
+use super::{Labels, Number, Scanned, scanned};
+
+#[derive(Debug, Serialize)]
+pub(super) struct Device {
+    device: String,
+    device_uuid: String,
+    #[serde(flatten)]
+    problem: Scanned,
+    /// `null` without metadata.
+    kind: Option<DeviceKind>,
+    driver: String,
+    scanbox_version: String,
+    kernel_hash: String,
+    newest_utc: String,
+    rows: Rows,
+    ideal: Ideal,
+    /// A20; `null` where the bandwidth is not known.
+    bandwidth: Option<Bandwidth>,
+    /// A22; `null` without rows of another implementation.
+    baseline: Option<Baseline>,
+    comparison: Comparison,
+    best_kernel: Option<Best>,
+    by_metric: Vec<MetricRow>,
+    /// A24, one set per number of kernels; `null` where nobody asked.
+    portfolio: Option<Vec<KernelSet>>,
+    /// A19, by size.
+    densities: Vec<DensityRow>,
+    /// A21, by parameter.
+    trends: Vec<TrendRow>,
+}
+
+#[derive(Debug, Serialize)]
+struct DensityRow {
+    n: u64,
+    configs: usize,
+    median_gbps: Number,
+    p90_gbps: Number,
+    best_gbps: Number,
+    /// The share of the configs within 5 % of the best, from 0 to 1.
+    near_best: Number,
+    /// The left edge of the first bin, the width of each, and how many configs are in each.
+    low_gbps: Number,
+    width_gbps: Number,
+    counts: Vec<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct TrendRow {
+    parameter: &'static str,
+    /// Its value in the ideal configuration set, by size.
+    ideal: BTreeMap<u64, String>,
+    /// The best line with the parameter pinned.
+    pinned: Vec<Pinned>,
+}
+
+#[derive(Debug, Serialize)]
+struct Pinned {
+    value: String,
+    mean_loss_pct: Option<Number>,
+    /// Percent of the ideal throughput, by size.
+    loss_pct: BTreeMap<u64, Number>,
+}
+
+#[derive(Debug, Serialize)]
+struct Bandwidth {
+    gbps: Number,
+    /// `given` or `copy`.
+    origin: &'static str,
+    /// The size of the copy.
+    copy_n: Option<u64>,
+    points: Vec<BandwidthRow>,
+}
+
+#[derive(Debug, Serialize)]
+struct BandwidthRow {
+    n: u64,
+    pct: Number,
+    regime: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct Baseline {
+    points: Vec<BaselineRow>,
+    regions: Vec<BaselineRegion>,
+}
+
+#[derive(Debug, Serialize)]
+struct BaselineRow {
+    n: u64,
+    subject: String,
+    gbps: Number,
+    ratio: Number,
+    regime: Option<&'static str>,
+}
+
+#[derive(Debug, Serialize)]
+struct BaselineRegion {
+    /// `null`: every size, where the bandwidth is not known.
+    regime: Option<&'static str>,
+    sizes: usize,
+    faster: usize,
+    mean_ratio: Number,
+    least_ratio: Number,
+    least_n: u64,
+    most_ratio: Number,
+    most_n: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Rows {
+    total: u64,
+    by_status: BTreeMap<&'static str, u64>,
+    replaced: u64,
+    without_time: u64,
+    /// `planned`: from metadata; `rows`: what the rows show.
+    space: &'static str,
+    planned_points: Option<u64>,
+    planned_with_row: Option<u64>,
+}
+
+/// A1 and A20.
+#[derive(Debug, Serialize)]
+struct Ideal {
+    /// Kernels that the set needs, with the number of sizes.
+    kernels: BTreeMap<String, usize>,
+    points: Vec<IdealRow>,
+}
+
+#[derive(Debug, Serialize)]
+struct IdealRow {
+    n: u64,
+    config: String,
+    kernel: String,
+    gbps: Number,
+    time_ns_median: u64,
+    time_ns_q1: u64,
+    time_ns_q3: u64,
+    samples: u32,
+    spread_pct: Number,
+    /// By the confirmation of the sweep; `null` without one.
+    confirmed_ns_median: Option<u64>,
+    runner_up: Option<String>,
+    runner_up_gbps: Option<Number>,
+    margin_pct: Option<Number>,
+    ties: usize,
+    configs: usize,
+    copy_gbps: Option<Number>,
+    copy_pct: Option<Number>,
+    /// The fastest scan of another implementation; `null` without a file that has one.
+    baseline_gbps: Option<Number>,
+    baseline_ratio: Option<Number>,
+}
+
+impl Labels<'_> {
+    pub(super) fn device(&self, device: &DeviceAnswer<'_>) -> Device {
+        let table = device.table;
+        Device {
+            device: table.device.name.clone(),
+            device_uuid: table.device.uuid.clone(),
+            problem: scanned(table.problem),
+            kind: table.kind,
+            driver: table.provenance.driver.clone(),
+            scanbox_version: table.provenance.version.clone(),
+            kernel_hash: table.provenance.kernel_hash.clone(),
+            newest_utc: table.newest_utc.clone(),
+            rows: Rows {
+                total: table.summary.rows,
+                by_status: table
+                    .summary
+                    .by_status
+                    .iter()
+                    .map(|(status, &count)| (status.word(), count))
+                    .collect(),
+                replaced: table.summary.replaced,
+                without_time: table.summary.without_time,
+                space: match table.space_origin {
+                    SpaceOrigin::Planned => "planned",
+                    SpaceOrigin::Rows => "rows",
+                },
+                planned_points: table.summary.planned_points,
+                planned_with_row: table.summary.planned_points.map(|_| table.summary.planned_with_row),
+            },
+            ideal: Ideal {
+                kernels: device
+                    .ideal
+                    .uses
+                    .iter()
+                    .map(|(&kernel, &sizes)| (self.kernel(kernel), sizes))
+                    .collect(),
+                points: device.ideal.points.iter().map(|point| self.ideal_row(point)).collect(),
+            },
+            bandwidth: device.utilization.as_ref().map(bandwidth),
+            baseline: device.baseline.as_ref().map(baseline),
+            comparison: self.comparison(&device.eligibility),
+            best_kernel: device.choice.as_ref().map(|choice| self.best(choice)),
+            by_metric: device.by_metric.iter().map(|answer| self.metric_row(answer)).collect(),
+            portfolio: device.portfolio.as_ref().map(|portfolio| self.portfolio(portfolio)),
+            densities: device.densities.iter().map(density).collect(),
+            trends: device.trends.iter().map(trend).collect(),
+        }
+    }
+
+    fn ideal_row(&self, point: &IdealPoint) -> IdealRow {
+        IdealRow {
+            n: point.n,
+            config: self.config(point.best.config),
+            kernel: self.kernel(self.0.kernel_of(point.best.config)),
+            gbps: Number(point.best.gbps),
+            time_ns_median: point.best.median_ns,
+            time_ns_q1: point.best.q1_ns,
+            time_ns_q3: point.best.q3_ns,
+            samples: point.best.samples,
+            spread_pct: Number(100.0 * point.best.relative_spread()),
+            confirmed_ns_median: point.best.confirmed_ns,
+            runner_up: point.runner_up.map(|cell| self.config(cell.config)),
+            runner_up_gbps: point.runner_up.map(|cell| Number(cell.gbps)),
+            margin_pct: point.margin_pct.map(Number),
+            ties: point.ties,
+            configs: point.configs,
+            copy_gbps: point.copy_gbps.map(Number),
+            copy_pct: point.copy_pct().map(Number),
+            baseline_gbps: point.baseline_gbps.map(Number),
+            baseline_ratio: point.baseline_ratio().map(Number),
+        }
+    }
+}
+
+fn density(density: &Density) -> DensityRow {
+    DensityRow {
+        n: density.n,
+        configs: density.configs,
+        median_gbps: Number(density.median_gbps),
+        p90_gbps: Number(density.p90_gbps),
+        best_gbps: Number(density.best_gbps),
+        near_best: Number(density.near_best),
+        low_gbps: Number(density.histogram.low),
+        width_gbps: Number(density.histogram.width),
+        counts: density.histogram.counts.clone(),
+    }
+}
+
+fn trend(trend: &Trend) -> TrendRow {
+    let pinned = trend.pinned.iter().map(|line| Pinned {
+        value: line.value.to_string(),
+        mean_loss_pct: line.mean_loss_pct().map(Number),
+        loss_pct: line.points.iter().map(|point| (point.n, Number(point.loss_pct))).collect(),
+    });
+    TrendRow {
+        parameter: trend.parameter,
+        ideal: trend.ideal.iter().map(|(n, value)| (*n, value.to_string())).collect(),
+        pinned: pinned.collect(),
+    }
+}
+
+fn bandwidth(utilization: &bandwidth::Utilization) -> Bandwidth {
+    let (origin, copy_n) = match utilization.bandwidth.origin {
+        Origin::Given => ("given", None),
+        Origin::Copy { n } => ("copy", Some(n)),
+    };
+    let points = utilization.points.iter();
+    let points =
+        points.map(|point| BandwidthRow { n: point.n, pct: Number(point.pct), regime: point.regime.word() });
+    Bandwidth { gbps: Number(utilization.bandwidth.gbps), origin, copy_n, points: points.collect() }
+}
+
+fn baseline(comparison: &bandwidth::Comparison) -> Baseline {
+    let row = |point: &bandwidth::ComparisonPoint| BaselineRow {
+        n: point.n,
+        subject: point.subject.clone(),
+        gbps: Number(point.gbps),
+        ratio: Number(point.ratio),
+        regime: point.regime.map(Regime::word),
+    };
+    let region = |region: &bandwidth::Region| BaselineRegion {
+        regime: region.regime.map(Regime::word),
+        sizes: region.sizes,
+        faster: region.faster,
+        mean_ratio: Number(region.mean_ratio),
+        least_ratio: Number(region.least.0),
+        least_n: region.least.1,
+        most_ratio: Number(region.most.0),
+        most_n: region.most.1,
+    };
+    Baseline {
+        points: comparison.points.iter().map(row).collect(),
+        regions: comparison.regions.iter().map(region).collect(),
+    }
+}

@@ -1,0 +1,195 @@
+//! Kernels against each other: which took part, how they rank, what the chosen ones lose. Of one device or of several.
+
+use std::collections::BTreeMap;
+
+use scanbox_analysis::answers::MetricAnswer;
+use scanbox_analysis::best_kernel::{KernelLine, Ranking, Score};
+use scanbox_analysis::eligible::Eligibility;
+use scanbox_analysis::portable::Choice;
+use scanbox_analysis::portfolio::{self, Portfolio};
+use serde::Serialize;
+
+use super::{Labels, Number};
+
+/// A3.
+#[derive(Debug, Serialize)]
+pub(super) struct Comparison {
+    /// What decided over which sizes kernels are compared.
+    coverage: String,
+    sizes: Vec<u64>,
+    /// Sizes with an `ok` row on every device.
+    measured_sizes: usize,
+    kernels: Vec<String>,
+    dropped: Vec<DroppedKernel>,
+}
+
+#[derive(Debug, Serialize)]
+struct DroppedKernel {
+    kernel: String,
+    device: String,
+    sizes: Vec<u64>,
+    reason: String,
+}
+
+/// A4 to A9.
+#[derive(Debug, Serialize)]
+pub(super) struct Ranked {
+    metric: String,
+    normalization: &'static str,
+    highest_wins: bool,
+    /// Best first.
+    ranking: Vec<RankedKernel>,
+}
+
+#[derive(Debug, Serialize)]
+struct RankedKernel {
+    kernel: String,
+    score: Number,
+}
+
+/// The chosen kernel with its line (A10).
+#[derive(Debug, Serialize)]
+pub(super) struct Best {
+    kernel: String,
+    #[serde(flatten)]
+    ranked: Ranked,
+    /// Normalisations that would choose another kernel.
+    other_normalizations: BTreeMap<&'static str, String>,
+    /// Kernels that cannot be told from it at any size.
+    ties: Vec<String>,
+    #[serde(flatten)]
+    line: Option<Line>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Line {
+    mean_loss_pct: Option<Number>,
+    worst_loss_pct: Option<Number>,
+    worst_n: Option<u64>,
+    line: Vec<LineRow>,
+}
+
+#[derive(Debug, Serialize)]
+struct LineRow {
+    n: u64,
+    config: String,
+    workgroup_size: u32,
+    workgroups: Option<u32>,
+    gbps: Number,
+    ideal_gbps: Number,
+    loss_pct: Number,
+    in_choice: bool,
+}
+
+/// The winner of a metric with what it loses over all devices, and the whole ranking.
+#[derive(Debug, Serialize)]
+pub(super) struct MetricRow {
+    #[serde(flatten)]
+    ranked: Ranked,
+    mean_loss_pct: Option<Number>,
+    worst_loss_pct: Option<Number>,
+    worst_n: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct KernelSet {
+    kernels: Vec<String>,
+    score: Number,
+    exact: bool,
+    uncovered: usize,
+    mean_loss_pct: Number,
+    worst_loss_pct: Number,
+    worst_n: u64,
+}
+
+impl Labels<'_> {
+    pub(super) fn comparison(&self, eligibility: &Eligibility) -> Comparison {
+        let dropped = eligibility.dropped.iter().map(|dropped| DroppedKernel {
+            kernel: self.kernel(dropped.kernel),
+            device: dropped.device.clone(),
+            sizes: dropped.sizes.clone(),
+            reason: dropped.to_string(),
+        });
+        Comparison {
+            coverage: eligibility.coverage.to_string(),
+            sizes: eligibility.sizes.clone(),
+            measured_sizes: eligibility.measured,
+            kernels: self.kernels(&eligibility.kernels),
+            dropped: dropped.collect(),
+        }
+    }
+
+    pub(super) fn ranked(&self, ranking: &Ranking) -> Ranked {
+        let row =
+            |score: &Score| RankedKernel { kernel: self.kernel(score.kernel), score: Number(score.score) };
+        Ranked {
+            metric: ranking.metric.to_string(),
+            normalization: ranking.normalization.word(),
+            highest_wins: ranking.metric.highest_wins(),
+            ranking: std::iter::once(&ranking.winner).chain(&ranking.others).map(row).collect(),
+        }
+    }
+
+    pub(super) fn other_normalizations(&self, choice: &Choice) -> BTreeMap<&'static str, String> {
+        choice
+            .other_normalizations
+            .iter()
+            .map(|&(other, kernel)| (other.word(), self.kernel(kernel)))
+            .collect()
+    }
+
+    pub(super) fn best(&self, choice: &Choice) -> Best {
+        Best {
+            kernel: self.kernel(choice.ranking.winner.kernel),
+            ranked: self.ranked(&choice.ranking),
+            other_normalizations: self.other_normalizations(choice),
+            ties: self.kernels(&choice.ties),
+            line: choice.lines.first().map(|line| self.line(line)),
+        }
+    }
+
+    pub(super) fn line(&self, line: &KernelLine) -> Line {
+        let rows = line.points.iter().map(|point| {
+            let config = self.0.config(point.best.config);
+            LineRow {
+                n: point.n,
+                config: config.to_string(),
+                workgroup_size: config.workgroup_size,
+                workgroups: config.workgroups,
+                gbps: Number(point.best.gbps),
+                ideal_gbps: Number(point.ideal_gbps),
+                loss_pct: Number(point.loss_pct),
+                in_choice: point.in_choice,
+            }
+        });
+        Line {
+            mean_loss_pct: line.mean_loss_pct().map(Number),
+            worst_loss_pct: line.worst().map(|point| Number(point.loss_pct)),
+            worst_n: line.worst().map(|point| point.n),
+            line: rows.collect(),
+        }
+    }
+
+    pub(super) fn metric_row(&self, answer: &MetricAnswer) -> MetricRow {
+        let worst = answer.worst();
+        MetricRow {
+            ranked: self.ranked(&answer.ranking),
+            mean_loss_pct: answer.mean_loss_pct().map(Number),
+            worst_loss_pct: worst.map(|point| Number(point.loss_pct)),
+            worst_n: worst.map(|point| point.n),
+        }
+    }
+
+    pub(super) fn portfolio(&self, portfolio: &Portfolio) -> Vec<KernelSet> {
+        let row = |set: &portfolio::KernelSet| KernelSet {
+            kernels: self.kernels(&set.kernels),
+            score: Number(set.score),
+            exact: set.exact,
+            uncovered: set.uncovered,
+            mean_loss_pct: Number(set.mean_loss_pct),
+            worst_loss_pct: Number(set.worst.0),
+            worst_n: set.worst.1,
+        };
+        portfolio.sets.iter().map(row).collect()
+    }
+}
