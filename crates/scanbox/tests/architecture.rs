@@ -64,7 +64,7 @@ fn atomics_live_where_workgroups_or_subgroups_meet() {
     let allowed = [
         "/stages/tile_state.glsl",
         "/stages/tile_state_packed.glsl",
-        "/stages/tile_state_split.glsl",
+        "/stages/tile_state_parts.glsl",
         "/stages/tile_state_word64.glsl",
         "/stages/group_state_added.glsl",
         "/stages/tile_order.glsl",

@@ -200,6 +200,25 @@ fn rows_of_another_run_and_a_plot_can_be_asked_for() {
 }
 
 #[test]
+fn a_benchmark_can_be_shown_again() {
+    let place = Place::new("");
+    let args = [CONFIG, "--sizes", "2^12,2^14", "--rounds", "1", "--plot", "first.svg"];
+    let first = bench(&place, &args, 0);
+    let show = |args: &[&str]| {
+        let mut command = place.scanbox(&["bench", "--show"]);
+        ended(command.args(args).env("COLUMNS", "100").output().unwrap())
+    };
+    let again = show(&["bench.csv", "--plot", "again.svg"]);
+    assert_eq!((again.code, again.stdout), (Some(0), first.stdout), "{}", again.stderr);
+    let [first, again] = ["first.svg", "again.svg"].map(|name| fs::read(place.folder().join(name)).unwrap());
+    assert_eq!(again, first);
+    assert_eq!(show(&["bench.csv", CONFIG]).code, Some(2));
+    let missing = show(&["nothing.csv"]);
+    assert_eq!(missing.code, Some(1), "{}", missing.stderr);
+    assert!(missing.stderr.contains("nothing"), "{}", missing.stderr);
+}
+
+#[test]
 fn a_workgroup_count_of_another_size_is_left_free() {
     let place = Place::new("");
     bench(&place, &["b4.vec4.par.rake.wg64.g16", "--sizes", "16384,5000", "--rounds", "1"], 0);

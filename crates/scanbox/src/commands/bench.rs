@@ -124,6 +124,10 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE.csv")]
     with: Vec<PathBuf>,
 
+    /// Measure nothing: show the rows of this benchmark again, with --format, --with and --plot
+    #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["configs", "from", "sizes", "baseline", "out", "blocking"])]
+    show: Option<PathBuf>,
+
     /// Draw throughput against size into this file
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
@@ -142,6 +146,9 @@ enum Buffers {
 
 /// Benchmarks.
 pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
+    if let Some(path) = &args.show {
+        return show(args, path);
+    }
     let nobody = args.configs.is_empty() && args.from.is_none() && args.baseline.is_empty();
     if nobody && !args.blocking.is_asked_for() {
         let message =
@@ -229,6 +236,20 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let records: Vec<Record> = measured.into_iter().chain(others).collect();
     conclude(args, &records, &proof, &metadata, &baselines, supervised.end, &place)?;
     Ok(exit)
+}
+
+/// What a run has measured, from the file that it wrote.
+fn show(args: &BenchArgs, path: &Path) -> anyhow::Result<Exit> {
+    let metadata = Metadata::read(&Metadata::path_beside(path))?;
+    let mut records = csv_file::read(path)?.records;
+    records.extend(args.others(&metadata.space.sizes, &metadata.problem)?);
+    let settings = metadata.runs.iter().map(|run| &run.settings["baselines"]);
+    let baselines: Vec<Greeting> = settings
+        .filter_map(|all| serde_json::from_value::<Vec<Greeting>>(all.clone()).ok())
+        .flatten()
+        .collect();
+    conclude(args, &records, &[], &metadata, &baselines, End::Complete, path)?;
+    Ok(Exit::Done)
 }
 
 impl BenchArgs {
