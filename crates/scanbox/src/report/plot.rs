@@ -1,6 +1,6 @@
 //! A benchmark as a picture: throughput against input size, one line per subject, one panel per cache state.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plotters::prelude::*;
 use scanbox_analysis::bench::{Heat, Place};
@@ -9,8 +9,11 @@ use scanbox_model::record::{Cache, Selection};
 
 use super::bench::title;
 
-/// Points of the picture per panel.
-const PANEL: (u32, u32) = (1000, 560);
+/// Points of the picture per panel: the chart, and the names of its lines right of it.
+const PANEL: (u32, u32) = (CHART + 420, 560);
+const CHART: u32 = 840;
+/// Points from one name to the next.
+const NAME_HEIGHT: i32 = 22;
 const FONT: &str = "sans-serif";
 
 /// Size and throughput in GB/s.
@@ -44,11 +47,12 @@ pub fn svg(title: &str, heats: &[Heat<'_>]) -> anyhow::Result<String> {
 }
 
 /// One line per subject.
-fn lines<'a>(heats: impl Iterator<Item = &'a Heat<'a>>) -> BTreeMap<String, Line> {
+fn lines<'a>(heats: impl Iterator<Item = &'a Heat<'a>> + Clone) -> BTreeMap<String, Line> {
+    let following = shape_follows_size(heats.clone());
     let mut lines: BTreeMap<String, Line> = BTreeMap::new();
     for heat in heats {
         for place in &heat.places {
-            for name in names(place) {
+            for name in names(place, &following) {
                 let line = lines.entry(name).or_default();
                 // Places come fastest first: of several launch shapes of one subject the best is shown.
                 if line.last().is_none_or(|(n, _)| *n != heat.n) {
@@ -60,8 +64,27 @@ fn lines<'a>(heats: impl Iterator<Item = &'a Heat<'a>>) -> BTreeMap<String, Line
     lines
 }
 
+/// Named kernels whose launch shape goes with the size: one line each. Of others each shape is a subject of its own.
+fn shape_follows_size<'a>(heats: impl Iterator<Item = &'a Heat<'a>>) -> BTreeSet<&'a str> {
+    let mut shapes: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut side_by_side = BTreeSet::new();
+    for heat in heats {
+        let mut seen = BTreeSet::new();
+        let named = heat.places.iter().map(|place| place.record);
+        for record in named.filter(|record| record.selection.contains(&Selection::Named)) {
+            let kernel = record.kernel_id.as_str();
+            shapes.entry(kernel).or_default().insert(&record.config_id);
+            if !seen.insert(kernel) {
+                side_by_side.insert(kernel);
+            }
+        }
+    }
+    shapes.retain(|kernel, shapes| shapes.len() > 1 && !side_by_side.contains(kernel));
+    shapes.into_keys().collect()
+}
+
 /// What the lines are called that a subject is on: a choice is one line, whatever config it is at each size.
-fn names(place: &Place<'_>) -> Vec<String> {
+fn names(place: &Place<'_>, following: &BTreeSet<&str>) -> Vec<String> {
     let record = place.record;
     if record.selection.contains(&Selection::Baseline) {
         return vec![title(record)];
@@ -70,12 +93,20 @@ fn names(place: &Place<'_>) -> Vec<String> {
         return vec![record.subject.clone()];
     }
     let stateless = record.reset == Some(Reset::Fill);
+    let is_best = record.selection.contains(&Selection::BestKernel);
     let name = |selection: &Selection| match selection {
+        Selection::Named if following.contains(record.kernel_id.as_str()) => record.kernel_id.clone(),
         Selection::Named => record.config_id.clone(),
         choice if stateless => format!("{} (fill)", choice.word()),
         choice => choice.word().to_owned(),
     };
-    record.selection.iter().map(name).collect()
+    // The best kernel that is named too is one line.
+    record
+        .selection
+        .iter()
+        .filter(|selection| !(is_best && **selection == Selection::Named))
+        .map(name)
+        .collect()
 }
 
 fn panel<B: DrawingBackend>(
@@ -89,7 +120,8 @@ fn panel<B: DrawingBackend>(
     let high = points().map(|(n, _)| exponent(*n)).fold(0.0, f64::max).ceil();
     let most = points().map(|(_, gbps)| *gbps).fold(0.0, f64::max);
     let decimals = if most < 10.0 { 1 } else { 0 };
-    let mut chart = ChartBuilder::on(area)
+    let (left, right) = area.split_horizontally(CHART);
+    let mut chart = ChartBuilder::on(&left)
         .caption(title, (FONT, 20))
         .margin(12)
         .margin_right(36)
@@ -100,7 +132,7 @@ fn panel<B: DrawingBackend>(
         .configure_mesh()
         .x_labels((high - low) as usize + 1)
         .x_label_formatter(&|exponent| format!("2^{exponent:.0}"))
-        .label_style((FONT, 16))
+        .label_style((FONT, 14))
         .x_desc("elements")
         .y_label_formatter(&|gbps| format!("{gbps:.decimals$}"))
         .y_desc("GB/s")
@@ -109,17 +141,11 @@ fn panel<B: DrawingBackend>(
     for (index, (name, line)) in lines.iter().enumerate() {
         let color = Palette99::pick(index).to_rgba();
         let line: Vec<(f64, f64)> = line.iter().map(|(n, gbps)| (exponent(*n), *gbps)).collect();
-        chart
-            .draw_series(LineSeries::new(line.iter().copied(), color.stroke_width(2)))?
-            .label(name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2)));
+        chart.draw_series(LineSeries::new(line.iter().copied(), color.stroke_width(2)))?;
         chart.draw_series(line.into_iter().map(|point| Circle::new(point, 3, color.filled())))?;
+        let y = 44 + index as i32 * NAME_HEIGHT;
+        right.draw(&PathElement::new([(0, y), (18, y)], color.stroke_width(3)))?;
+        right.draw(&Text::new(name.as_str(), (26, y - 8), (FONT, 15)))?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.85))
-        .border_style(BLACK.mix(0.3))
-        .label_font((FONT, 16))
-        .draw()
+    Ok(())
 }
