@@ -222,7 +222,8 @@ pub struct Record {
     pub status: Status,
     /// Why, where it is not `ok`.
     pub reason: String,
-    /// Wrong elements, where the result was compared.
+    /// Wrong elements, where the result was compared; of elements of several words that are compared bit by bit, wrong words of
+    /// 4 bytes.
     pub mismatches: Option<u64>,
     /// The first wrong element.
     pub first_mismatch: Option<u64>,

@@ -109,7 +109,7 @@ pub struct PipelineInfo {
 pub struct Comparison {
     /// Elements compared, the guard behind the last one included.
     pub compared: u64,
-    /// Wrong elements.
+    /// Wrong elements; of elements of several words that are compared bit by bit, wrong words of 4 bytes.
     pub mismatches: u64,
     /// The wrong element with the smallest index.
     pub first: Option<Mismatch>,

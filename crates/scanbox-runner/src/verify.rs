@@ -53,12 +53,18 @@ pub fn describe(comparison: &Comparison, n: u64) -> Option<String> {
                 first.index - n
             )
         }
-        Some(first) => format!(
-            "{count} of {n} elements are wrong; the first is element {}: expected {}, got {}",
-            first.index,
-            first.expected(),
-            first.got()
-        ),
+        Some(first) => {
+            // Elements of several words are compared word by word, unless they are floats that round.
+            let words = first.element.bytes() / 4;
+            let at_least = if words > 1 { "at least " } else { "" };
+            format!(
+                "{at_least}{} of {n} elements are wrong; the first is element {}: expected {}, got {}",
+                count.div_ceil(words.into()),
+                first.index,
+                first.expected(),
+                first.got()
+            )
+        }
         None => format!("{count} of {n} elements are wrong"),
     })
 }
