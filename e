@@ -1,1 +1,0 @@
-error: results/DEVICE.thesis.i32-add-reduce.csv: No such file or directory (os error 2)
