@@ -444,18 +444,10 @@ pub fn blank_record(
     let kernel = &config.kernel;
     let resolved = catalog::resolve(kernel, device);
     let mut record = Record {
-        schema: SCHEMA,
-        run_id: origin.run_id.clone(),
-        device: device.name.clone(),
-        device_uuid: device.uuid.clone(),
-        driver: device.driver.clone(),
-        kernel_hash: origin.kernel_hash.clone(),
         subject: "scanbox".to_owned(),
         subject_version: origin.version.clone(),
         config_id: config.to_string(),
         kernel_id: kernel.to_string(),
-        n_elements: point.n,
-        input: input.to_string(),
         family: Some(kernel.family),
         batch_size: Some(kernel.batch_size),
         vector_width: Some(kernel.vector_width),
@@ -478,10 +470,25 @@ pub fn blank_record(
         workgroups_per_unit: config.workgroups_per_unit,
         shared_bytes: catalog::shared_bytes(config, &computation.problem, device)
             .and_then(|bytes| u32::try_from(bytes).ok()),
-        ..Record::default()
+        ..record_of_run(point.n, input, device, origin)
     };
     computation.problem.describe(point.n, &mut record);
     record
+}
+
+/// What the rows of a run have in common, whatever they are about.
+pub(crate) fn record_of_run(n: u64, input: &Input, device: &DeviceProfile, origin: &Origin) -> Record {
+    Record {
+        schema: SCHEMA,
+        run_id: origin.run_id.clone(),
+        device: device.name.clone(),
+        device_uuid: device.uuid.clone(),
+        driver: device.driver.clone(),
+        kernel_hash: origin.kernel_hash.clone(),
+        n_elements: n,
+        input: input.to_string(),
+        ..Record::default()
+    }
 }
 
 /// Now, in UTC, to the second.

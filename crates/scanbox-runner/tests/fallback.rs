@@ -7,13 +7,15 @@
     reason = "these are tests: the lint knows only the functions that are marked as one"
 )]
 
+mod folder;
 mod harness;
 
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use harness::{Bench, copy_folder};
+use folder::copy_folder;
+use harness::Bench;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};

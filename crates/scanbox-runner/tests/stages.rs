@@ -7,12 +7,14 @@
     reason = "these are tests: the lint knows only the functions that are marked as one"
 )]
 
+mod folder;
 mod harness;
 
 use std::fs;
 use std::path::Path;
 
-use harness::{Bench, copy_folder};
+use folder::copy_folder;
+use harness::Bench;
 use scanbox_kernels::catalog::GROUP_TILES;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};

@@ -1,10 +1,13 @@
 //! The sweep on the replay device: every fault becomes its status and reason, and nothing wrong is ever `ok`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod folder;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use folder::copy_folder;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::legal;
 use scanbox_model::config::{Config, TileState};
@@ -282,17 +285,4 @@ fn a_compile_error_is_a_row() {
         (("sequential".to_owned(), Status::Ok), ALL / 2),
     ];
     assert_eq!(statuses, BTreeMap::from(expected));
-}
-
-fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let target = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copy_folder(&path, &target);
-        } else {
-            std::fs::copy(&path, &target).unwrap();
-        }
-    }
 }

@@ -2,12 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
 
+#[path = "../../scanbox-runner/tests/folder/mod.rs"]
+mod folder;
+
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
 use assert_cmd::cargo::cargo_bin_cmd;
+use folder::copy_folder;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -317,19 +321,6 @@ fn check_mutation(stage: &str, good: &str, bad: &str, expected_code: i32) {
     if expected_code == 5 {
         assert!(out.contains("wrong_result: b2.vec2.par.rake.packed.wg32 at "), "{out}");
         assert!(out.contains(&format!("repeat: scanbox verify --kernels {} ", kernels.display())), "{out}");
-    }
-}
-
-fn copy_folder(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let target = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copy_folder(&path, &target);
-        } else {
-            fs::copy(&path, &target).unwrap();
-        }
     }
 }
 

@@ -6,12 +6,12 @@ use scanbox_kernels::plan::Plan;
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
-use scanbox_model::record::{Record, SCHEMA, Selection, Selections, Status};
+use scanbox_model::record::{Record, Selection, Selections, Status};
 use scanbox_model::space::Point;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::Failure;
-use crate::sweep::{Computation, Origin, blank_record};
+use crate::sweep::{Computation, Origin, blank_record, record_of_run};
 
 /// A subject of scanbox's own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,16 +146,8 @@ pub(super) fn plain_record(
     origin: &Origin,
 ) -> Record {
     Record {
-        schema: SCHEMA,
-        run_id: origin.run_id.clone(),
-        device: device.name.clone(),
-        device_uuid: device.uuid.clone(),
-        driver: device.driver.clone(),
-        kernel_hash: origin.kernel_hash.clone(),
-        n_elements: n,
         element_bytes: computation.problem.element().bytes(),
         bytes_moved: 2 * computation.problem.element_bytes() * n,
-        input: input.to_string(),
-        ..Record::default()
+        ..record_of_run(n, input, device, origin)
     }
 }

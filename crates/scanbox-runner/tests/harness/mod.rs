@@ -1,7 +1,5 @@
 //! What tests on a device share: whether they run, and the device, one test at a time.
 
-use std::fs;
-use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -65,21 +63,6 @@ impl Drop for Bench {
         self.device = None;
         if let Some(log) = log.filter(|_| !std::thread::panicking()) {
             assert_eq!(*log.lock().unwrap(), Vec::<String>::new(), "the validation layer complains");
-        }
-    }
-}
-
-/// Copies a folder with everything in it: for kernels with another text.
-#[allow(dead_code, reason = "most tests compile the kernels as they are")]
-pub fn copy_folder(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let target = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copy_folder(&path, &target);
-        } else {
-            fs::copy(&path, &target).unwrap();
         }
     }
 }
