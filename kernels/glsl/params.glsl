@@ -13,7 +13,7 @@
 // OPERATOR           OPERATOR_*                 problem
 // OPERATOR_HASH      a word                     problem, of a user's operator: hash of its file
 // OPERATOR_COMMUTATIVE 0, 1                     problem, of a user's operator: whether order makes no difference
-// SUBGROUP_TOTAL           SUBGROUP_TOTAL_*                 device, of a user's operator: how a subgroup combines its elements
+// SUBGROUP_TOTAL     SUBGROUP_TOTAL_*           device, of a user's operator: how a subgroup combines its elements
 // IN_PLACE           0, 1                       problem: whether the output stands where the input stood
 // LOAD_LAYOUT        LOAD_LAYOUT_*              config
 // TRANSPOSE_ROUNDS   1 to BATCH_SIZE            shared memory of the device (stages/load_store.glsl)
@@ -153,7 +153,8 @@
 #elif (OPERATOR == OPERATOR_USER) != (ELEMENT >= ELEMENT_STRUCT4)
 #error "OPERATOR_USER is for ELEMENT_STRUCT*, and no other operator is"
 #endif
-#if OPERATOR == OPERATOR_USER && (!defined(SUBGROUP_TOTAL) || SUBGROUP_TOTAL < SUBGROUP_TOTAL_SHUFFLE || SUBGROUP_TOTAL > SUBGROUP_TOTAL_SHARED_MEMORY)
+#if OPERATOR == OPERATOR_USER && \
+    (!defined(SUBGROUP_TOTAL) || SUBGROUP_TOTAL < SUBGROUP_TOTAL_SHUFFLE || SUBGROUP_TOTAL > SUBGROUP_TOTAL_SHARED_MEMORY)
 #error "SUBGROUP_TOTAL must be one of SUBGROUP_TOTAL_*"
 #endif
 #if !defined(IN_PLACE) || IN_PLACE < 0 || IN_PLACE > 1
