@@ -28,7 +28,7 @@ void take_totals() {
         const uint subgroup = first + gl_SubgroupInvocationID;
         const Element other = subgroup < SUBGROUPS ? shared_subgroup_totals[subgroup] : identity();
         private_block_total = combine(private_block_total, subgroup_reduce(other));
-        const Element before = value_if(subgroup < gl_SubgroupID, other);
+        const Element before = VALUE_IF(subgroup < gl_SubgroupID, other);
         private_block_prefix = combine(private_block_prefix, subgroup_reduce(before));
     }
 }

@@ -182,7 +182,7 @@ bool walk_back(inout uint window_end, inout Element prefix) {
         const uint last_invalid = subgroupMax(state == INVALID ? lane + 1u : 0u);
         if (last_invalid <= last_inclusive) {
             const bool counts = lane + 1u >= last_inclusive;
-            prefix = combine(subgroup_reduce(value_if(counts, value)), prefix);
+            prefix = combine(subgroup_reduce(VALUE_IF(counts, value)), prefix);
             found = last_inclusive != 0u;
             count_tiles(SUBGROUP_SIZE - (max(last_inclusive, 1u) - 1u));
             window_end -= SUBGROUP_SIZE;
@@ -198,7 +198,7 @@ bool walk_back(inout uint window_end, inout Element prefix) {
                 back_off(rounds);
             } else {
                 // The tiles behind it are there: what is left begins with it.
-                prefix = combine(subgroup_reduce(value_if(lane >= last_invalid, value)), prefix);
+                prefix = combine(subgroup_reduce(VALUE_IF(lane >= last_invalid, value)), prefix);
                 count_tiles(SUBGROUP_SIZE - last_invalid);
                 window_end = window_end + last_invalid - SUBGROUP_SIZE;
             }

@@ -24,7 +24,7 @@ Element find_prefix(const uint tile) {
         const uint last_invalid = subgroupMax(state == INVALID ? lane + 1u : 0u);
         if (ALIKE(last_invalid <= last_inclusive)) {
             const bool counts = lane + 1u >= last_inclusive;
-            prefix = combine(subgroup_reduce(value_if(counts, value)), prefix);
+            prefix = combine(subgroup_reduce(VALUE_IF(counts, value)), prefix);
             found = last_inclusive != 0u;
             count_tiles(SUBGROUP_SIZE - (max(last_inclusive, 1u) - 1u));
             window_end -= SUBGROUP_SIZE;

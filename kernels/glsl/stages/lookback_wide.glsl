@@ -57,7 +57,7 @@ Element find_prefix(const uint tile) {
         // The later row comes first: what is before it is put before it.
         [[unroll]] for (uint row = LOOKBACK_WIDTH; row > 0u; --row) {
             const bool counts = (row - 1u) * SUBGROUP_SIZE + lane + 1u >= last_inclusive;
-            prefix = combine(subgroup_reduce(value_if(counts, values[row - 1u])), prefix);
+            prefix = combine(subgroup_reduce(VALUE_IF(counts, values[row - 1u])), prefix);
         }
         found = last_inclusive != 0u;
         count_tiles(WINDOW - (max(last_inclusive, 1u) - 1u));

@@ -1,7 +1,7 @@
 // Stage: operator. The associative operator and its subgroup forms; the left operand is always the earlier one.
 // Offers: identity(), combine(a, b), subgroup_reduce(x), subgroup_exclusive_scan(x), subgroup_before(inclusive, x),
 // subgroup_scan_of(x, total), SHUFFLED_UP(x, distance), from_last(x): the x of the invocation so many places before, of the last one;
-// value_if(exists, x): x, or the identity where there is none;
+// VALUE_IF(exists, x): x, or the identity where there is none;
 // ALIKE(condition): a condition that is the same in all invocations of the subgroup.
 //
 // An operator is one entry here: its identity for every type, how it combines, and its subgroup operations. min and max of
@@ -18,6 +18,7 @@
 #else
 
 #define SHUFFLED_UP(value, distance) subgroupShuffleUp(value, distance)
+#define VALUE_IF(exists, value) ((exists) ? (value) : identity())
 
 #if OPERATOR == OPERATOR_ADD
 #define IDENTITY Element(0)
@@ -69,10 +70,6 @@ Element identity() {
 
 Element from_last(const Element x) {
     return subgroupShuffle(x, SUBGROUP_SIZE - 1u);
-}
-
-Element value_if(const bool exists, const Element x) {
-    return exists ? x : identity();
 }
 
 Element combine(const Element earlier, const Element later) {

@@ -10,9 +10,7 @@
 #define SHUFFLED_UP(value, distance) element_of_words(subgroupShuffleUp(element_words(value), distance))
 
 // Chooses words, not structures: a choice between structures is a branch.
-Element value_if(const bool exists, const Element x) {
-    return element_of_words(exists ? element_words(x) : element_words(identity()));
-}
+#define VALUE_IF(exists, value) element_of_words((exists) ? element_words(value) : element_words(identity()))
 
 Element from_last(const Element x) {
     return element_of_words(subgroupShuffle(element_words(x), SUBGROUP_SIZE - 1u));
@@ -20,7 +18,7 @@ Element from_last(const Element x) {
 
 // The element of the invocation so many places before, or the identity where there is none.
 Element given_from(const Element x, const uint distance) {
-    return value_if(gl_SubgroupInvocationID >= distance, SHUFFLED_UP(x, distance));
+    return VALUE_IF(gl_SubgroupInvocationID >= distance, SHUFFLED_UP(x, distance));
 }
 
 // Hillis and Steele 1986.

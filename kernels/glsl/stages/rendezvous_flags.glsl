@@ -66,7 +66,7 @@ Element combine_totals(const uint round, const uint count) {
     [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
         const uint subgroup = first + gl_SubgroupInvocationID;
         const Element other = READ_ELEMENT(shared_totals[round % SLOTS][min(subgroup, SUBGROUPS - 1u)]);
-        total = combine(total, subgroup_reduce(value_if(subgroup < count, other)));
+        total = combine(total, subgroup_reduce(VALUE_IF(subgroup < count, other)));
     }
     return total;
 }
