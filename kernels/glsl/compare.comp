@@ -20,6 +20,7 @@ layout(buffer_reference, std430, buffer_reference_align = 4) buffer Report {
 };
 
 layout(push_constant) uniform Params {
+    DISPATCH_WORDS
     uvec2 expected_address;
     uvec2 actual_address;
     Report report;

@@ -16,6 +16,7 @@ layout(buffer_reference, std430, buffer_reference_align = 4) buffer Report {
 };
 
 layout(push_constant) uniform Params {
+    DISPATCH_WORDS
     uvec2 source_address;
     Words sums;
     Report report;

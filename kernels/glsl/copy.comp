@@ -9,6 +9,7 @@
 #include "stages/element.glsl"
 
 layout(push_constant) uniform Params {
+    DISPATCH_WORDS
     uvec2 source_address;
     uvec2 target_address;
     uint n;  // elements

@@ -10,6 +10,7 @@ layout(buffer_reference, std430, buffer_reference_align = 4) writeonly buffer Wo
 };
 
 layout(push_constant) uniform Params {
+    DISPATCH_WORDS
     uvec2 target_address;
     uint n;     // words
     uint word;

@@ -11,6 +11,7 @@
 #include "stages/operator.glsl"
 
 layout(push_constant) uniform Params {
+    DISPATCH_WORDS
     Address source_address;
     Address target_address;
     uint n;  // elements

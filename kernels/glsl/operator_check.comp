@@ -25,6 +25,7 @@ layout(buffer_reference, std430, buffer_reference_align = 4) buffer Report {
 };
 
 layout(push_constant) uniform Params {
+    DISPATCH_WORDS
     Address source_address;
     Address answer_address;
     Report report;

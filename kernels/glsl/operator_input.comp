@@ -8,6 +8,7 @@
 #include "stages/element.glsl"
 
 layout(push_constant) uniform Params {
+    DISPATCH_WORDS
     Address target_address;
     uint n;         // elements
     uint seed_low;

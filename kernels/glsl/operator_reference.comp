@@ -12,6 +12,7 @@
 #include "stages/element.glsl"
 
 layout(push_constant) uniform Params {
+    DISPATCH_WORDS
     Address source_address;
     Address target_address;
     Address totals_address;

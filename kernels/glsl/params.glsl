@@ -258,15 +258,14 @@ uint invocation_rank() {
     return gl_SubgroupID * SUBGROUP_SIZE + gl_SubgroupInvocationID;
 }
 
-// Position of the workgroup in a dispatch that is spread over several dimensions.
-uint workgroup_rank() {
-    return (gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x;
-}
+// Push constants of every kernel, before all others: the shape of its dispatch. Not gl_NumWorkGroups, with which the same
+// dispatch takes 0.3 us longer on an NVIDIA H200 (2.1 us become 2.4).
+#define DISPATCH_WORDS                                    \
+    uint row_workgroups; /* workgroups in a row */        \
+    uint workgroups;     /* workgroups in all its rows */
 
-// Workgroups of a dispatch.
-uint workgroups() {
-    return gl_NumWorkGroups.x * gl_NumWorkGroups.y * gl_NumWorkGroups.z;
-}
+// Position of the workgroup in a dispatch, which is spread over two dimensions where there are too many for one.
+#define workgroup_rank() (gl_WorkGroupID.y * params.row_workgroups + gl_WorkGroupID.x)
 
 // The address of element `index` of an array of elements of this many bytes. An index into a buffer reference is
 // multiplied in 32 bits by some drivers, so whatever may stand beyond 4 GiB is reached by moving the reference. Without

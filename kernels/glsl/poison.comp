@@ -14,6 +14,7 @@ layout(buffer_reference, std430, buffer_reference_align = 4) writeonly buffer Ou
 };
 
 layout(push_constant) uniform Params {
+    DISPATCH_WORDS
     uvec2 expected_address;
     uvec2 target_address;
     uint n;           // elements

@@ -13,6 +13,7 @@ layout(buffer_reference, std430, buffer_reference_align = 4) writeonly buffer Su
 };
 
 layout(push_constant) uniform Params {
+    DISPATCH_WORDS
     uvec2 source_address;
     Sums sums;  // one word per run
     uint n;     // words

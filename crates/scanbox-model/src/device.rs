@@ -127,4 +127,10 @@ impl DeviceProfile {
             DeviceKind::Software => format!("{} (software)", self.name),
         }
     }
+
+    /// Workgroups that one dispatch can start, in rows.
+    #[must_use]
+    pub fn most_workgroups(&self) -> u64 {
+        u64::from(self.max_workgroup_count[0]) * u64::from(self.max_workgroup_count[1])
+    }
 }

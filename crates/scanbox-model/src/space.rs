@@ -471,13 +471,11 @@ impl Block {
         // `check` has read both ranges before.
         let workgroup_sizes =
             self.workgroup_size.resolve(device.subgroup_size, device.max_workgroup_size).unwrap_or_default();
-        let workgroup_limit =
-            device.max_workgroup_count.iter().take(2).map(|&count| u64::from(count)).product::<u64>();
         let workgroups = self.workgroups.as_ref().map(|numbers| {
             numbers
                 .resolve(
                     device.subgroup_size,
-                    u32::try_from(workgroup_limit).unwrap_or(MAX_WORKGROUPS).min(MAX_WORKGROUPS),
+                    u32::try_from(device.most_workgroups()).unwrap_or(MAX_WORKGROUPS).min(MAX_WORKGROUPS),
                 )
                 .unwrap_or_default()
         });

@@ -314,7 +314,11 @@ impl<E: From<Failure>> Bench<'_, E> {
             if !missing.is_empty() {
                 self.pipelines.make(self.backend, self.compiler, &missing);
             }
-            self.pipelines.of_plan(plan)?;
+            let (info, _) = self.pipelines.of_plan(plan)?;
+            if let Some(config) = &plans.config {
+                catalog::resident(config, &self.job.computation.problem, n, device, info.registers)
+                    .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
+            }
         }
         // The row is about the one that is timed.
         let (info, compile_ms) = self.pipelines.of_plan(&plans.timed)?;
@@ -373,7 +377,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         self.announce(&standing.label, n, external)?;
         let done = match &standing.who {
             Who::Own { plans: Some(plans) } => {
-                let Plans { timed: plan, counted } = &**plans;
+                let Plans { timed: plan, counted, .. } = &**plans;
                 let mut own = Own { backend: self.backend, plan, counted: counted.as_ref() };
                 act(&mut own, standing.call_ns)
             }

@@ -160,11 +160,9 @@ impl Circumstance {
     pub fn plan(self, plan: &Plan, device: &DeviceProfile) -> Plan {
         let mut plan = plan.clone();
         if self == Self::Surplus {
-            let most: u64 =
-                device.max_workgroup_count.iter().fold(1, |all, &count| all.saturating_mul(count.into()));
             for pass in plan.passes.iter_mut().filter(|pass| !pass.co_resident) {
                 // A prime number, so that it fills no dimension.
-                pass.workgroups = (pass.workgroups + 13).min(most);
+                pass.workgroups = (pass.workgroups + 13).min(device.most_workgroups());
             }
         }
         plan

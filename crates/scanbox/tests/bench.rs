@@ -266,6 +266,22 @@ fn a_fault_costs_the_rows_of_its_subject() {
 }
 
 #[test]
+fn workgroups_that_do_not_fit_at_once_are_not_started() {
+    let place = Place::new("");
+    let all_at_once = "pers.b4.vec4.gather.sub.striped.wgid.early.wg256.u2";
+    let assumed = ["--assume", "co-residency,workgroup-order"];
+    // How many fit is not known of this device, except that one does.
+    let flags = ["--sizes", "4096,65536", "--rounds", "2"];
+    bench(&place, &[&[all_at_once, CONFIG], &assumed[..], &flags].concat(), 0);
+    let rows = rows(&place);
+    assert_eq!(status_of(&rows, all_at_once, 4096), BTreeSet::from([Status::Ok]));
+    assert_eq!(status_of(&rows, all_at_once, 65_536), BTreeSet::from([Status::Unsupported]));
+    assert_eq!(status_of(&rows, CONFIG, 65_536), BTreeSet::from([Status::Ok]));
+    let refused = rows.iter().find(|row| row.status == Status::Unsupported).unwrap();
+    assert!(refused.reason.contains("[residency-unknown]"), "{}", refused.reason);
+}
+
+#[test]
 fn a_bad_baseline_costs_its_own_rows() {
     fn check(arms: &str, status: Status, reason: &str, code: i32) {
         let place = Place::new("");

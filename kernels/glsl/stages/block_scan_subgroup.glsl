@@ -24,6 +24,14 @@ void take_totals() {
     barrier();
     private_block_total = identity();
     private_block_prefix = identity();
+#if FEW_SUBGROUPS
+    [[unroll]] for (uint subgroup = 0u; subgroup < SUBGROUPS; ++subgroup) {
+        if (subgroup == gl_SubgroupID) {
+            private_block_prefix = private_block_total;
+        }
+        private_block_total = combine(private_block_total, shared_subgroup_totals[subgroup]);
+    }
+#else
     [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
         const uint subgroup = first + gl_SubgroupInvocationID;
         const Element other = subgroup < SUBGROUPS ? shared_subgroup_totals[subgroup] : identity();
@@ -31,6 +39,7 @@ void take_totals() {
         const Element before = VALUE_IF(subgroup < gl_SubgroupID, other);
         private_block_prefix = combine(private_block_prefix, subgroup_reduce(before));
     }
+#endif
 }
 
 void block_scan(inout Vector items[BATCH_SIZE]) {

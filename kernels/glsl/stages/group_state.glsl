@@ -42,7 +42,7 @@ void clear_bank(const uint bank, const uint words, const uint first, const uint 
 void clear_stale_groups() {
     if (GROUP_WORDS > 0u) {
         const uint first = workgroup_rank() * WORKGROUP_SIZE + invocation_rank();
-        clear_bank(1u - params.bank, params.stale_groups, first, workgroups() * WORKGROUP_SIZE);
+        clear_bank(1u - params.bank, params.stale_groups, first, params.workgroups * WORKGROUP_SIZE);
     }
 }
 

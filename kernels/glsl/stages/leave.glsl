@@ -32,7 +32,7 @@ void leave() {
         shared_leavers = atomicAdd(counters.left, 1u, gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsAcquireRelease);
     }
     barrier();
-    if (shared_leavers == workgroups() - 1u) {
+    if (shared_leavers == params.workgroups - 1u) {
         ScratchWords states = ScratchWords(params.states_address);
         for (uint i = invocation_rank(); i < state_count() * STATE_STRIDE * STATE_WORDS; i += WORKGROUP_SIZE) {
             states.at[i] = 0u;

@@ -8,6 +8,7 @@
 // Shared bytes: 0. Barriers: 0: passes are separated by pipeline barriers, and no workgroup waits for another one.
 
 layout(push_constant) uniform Params {
+    DISPATCH_WORDS
     Address source_address;
     Address target_address;  // of a pass that only reads: as the source, and not used
     Address totals_address;  // of the next level

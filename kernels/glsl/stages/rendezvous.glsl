@@ -38,9 +38,9 @@ uint choose_tile(const uint round) {
     return take_ticket();
 #elif TILE_ORDER == TILE_ORDER_WORKGROUP_ID
     // Where every tile is somebody's first one, nobody has to ask.
-    return workgroups() < tile_count() ? workgroups() + take_ticket() : tile_count();
+    return params.workgroups < tile_count() ? params.workgroups + take_ticket() : tile_count();
 #else
-    return workgroup_rank() + round * workgroups();
+    return workgroup_rank() + round * params.workgroups;
 #endif
 }
 

@@ -15,7 +15,6 @@ const uint SHARE_SLOTS = 0u;
 shared Element shared_totals[TOTAL_SLOTS + SHARE_SLOTS][SUBGROUPS];
 // Two, as of shares.
 shared Element shared_prefix[2];
-shared uint shared_first_tile;
 shared uint shared_next_tile;
 
 // What stands in a slot of the first `count` subgroups, combined.
@@ -43,6 +42,9 @@ Element combine_totals(const uint round, const uint count) {
     return combine_slot(round % TOTAL_SLOTS, count);
 }
 
+#if TILE_ORDER == TILE_ORDER_TICKET
+shared uint shared_first_tile;
+
 uint rendezvous_begin() {
     if (invocation_rank() == 0u) {
         shared_first_tile = first_tile();
@@ -50,6 +52,11 @@ uint rendezvous_begin() {
     barrier();
     return shared_first_tile;
 }
+#else
+uint rendezvous_begin() {
+    return first_tile();
+}
+#endif
 
 void arrive_unpublished(const uint round, const Element total) {
     if (gl_SubgroupInvocationID == 0) {

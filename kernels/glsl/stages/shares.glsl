@@ -22,9 +22,15 @@ Element tile_prefix() {
         return private_share;
     }
     Element prefix = identity();
+#if FEW_SUBGROUPS
+    [[unroll]] for (uint subgroup = 0u; subgroup < SUBGROUPS; ++subgroup) {
+        prefix = combine(prefix, shared_shares[subgroup]);
+    }
+#else
     [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
         const uint subgroup = first + gl_SubgroupInvocationID;
         prefix = combine(prefix, subgroup_reduce(subgroup < SUBGROUPS ? shared_shares[subgroup] : identity()));
     }
+#endif
     return prefix;
 }

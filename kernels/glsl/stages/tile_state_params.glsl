@@ -1,6 +1,7 @@
 // Push constants of every kernel whose tiles pass their totals on.
 
 layout(push_constant) uniform Params {
+    DISPATCH_WORDS
     Address source_address;
     Address target_address;
     uvec2 ticket_address;

@@ -348,8 +348,7 @@ fn size(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> V
             format!("{n} elements with family {family}: {MOST_RECOMPUTED} at most"),
         );
     }
-    let most_workgroups =
-        device.max_workgroup_count.iter().fold(1u64, |all, &count| all.saturating_mul(count.into()));
+    let most_workgroups = device.most_workgroups();
     if workgroups(config, n, device) > most_workgroups {
         let detail =
             format!("{} workgroups, where a dispatch has {most_workgroups}", workgroups(config, n, device));

@@ -73,6 +73,8 @@ pub fn computation_of(
 
 /// The plans of an entrant.
 pub(super) struct Plans {
+    /// None: a ceiling.
+    pub config: Option<Config>,
     /// The one whose times count.
     pub timed: Plan,
     /// The same in the build that counts, if that is asked for.
@@ -99,7 +101,7 @@ pub(super) fn plans_of(
             return Err(unsupported(format!("{n} elements, where kernels index with 32 bits")));
         }
         let timed = catalog::ceiling(problem, n, catalog::CEILING_SHAPES[place], device);
-        return Ok(Plans { timed, counted: None });
+        return Ok(Plans { config: None, timed, counted: None });
     }
     let config: Config = label.parse().map_err(|error| unsupported(format!("{error}")))?;
     let plan = |variant| {
@@ -108,7 +110,7 @@ pub(super) fn plans_of(
     };
     let timed = plan(Variant::blocked(variant.blocking))?;
     let counted = if variant.counted { Some(plan(*variant)?) } else { None };
-    Ok(Plans { timed, counted })
+    Ok(Plans { config: Some(config), timed, counted })
 }
 
 /// The record of an entrant before it ran.

@@ -13,7 +13,7 @@ use crate::ledger::{Ledger, Turn};
 /// Push constants in bytes: what every device has (Vulkan 1.3, table 54, maxPushConstantsSize).
 pub(super) const PUSH_BYTES: usize = 128;
 
-/// Push constants: addresses, then words, some of which change from call to call.
+/// Push constants: the shape of the dispatch, addresses, then words, some of which change from call to call.
 pub(super) struct Push {
     bytes: [u8; PUSH_BYTES],
     length: usize,
@@ -24,8 +24,11 @@ pub(super) struct Push {
 }
 
 impl Push {
-    fn new(pass: &Pass, plan: &Plan, memory: &Memory) -> Result<Self, Failure> {
+    fn new(pass: &Pass, groups: [u32; 2], plan: &Plan, memory: &Memory) -> Result<Self, Failure> {
         let mut push = Self { bytes: [0; PUSH_BYTES], length: 0, changing: Vec::new(), data: Vec::new() };
+        for word in [groups[0], groups[0] * groups[1]] {
+            push.append(&word.to_ne_bytes(), plan)?;
+        }
         for binding in &pass.bindings {
             if matches!(binding, Binding::Input | Binding::Output) {
                 push.data.push((*binding, push.length));
@@ -93,7 +96,7 @@ pub(super) struct Call {
 struct Dispatch {
     pipeline: vk::Pipeline,
     push: Push,
-    groups: [u32; 3],
+    groups: [u32; 2],
 }
 
 impl Call {
@@ -116,7 +119,8 @@ impl Call {
                         format!("{label} needs {count} workgroups per dispatch"),
                     )
                 };
-                let (groups, started) = groups.ok_or_else(too_many)?;
+                let groups = groups.ok_or_else(too_many)?;
+                let started = groups[0] * groups[1];
                 let taken = match pass.tickets {
                     Tickets::None => Some(0),
                     Tickets::PerWorkgroup { more } => started.checked_add(more),
@@ -125,7 +129,7 @@ impl Call {
                 let all_taken = taken.and_then(|taken| call.tickets.checked_add(taken));
                 call.tickets = all_taken.ok_or_else(too_many)?;
                 let pipeline = pipelines.get(&pass.shader)?;
-                call.dispatches.push(Dispatch { pipeline, push: Push::new(pass, plan, memory)?, groups });
+                call.dispatches.push(Dispatch { pipeline, push: Push::new(pass, groups, plan, memory)?, groups });
             }
         }
         Ok(call)
@@ -169,19 +173,14 @@ impl Call {
     }
 }
 
-/// Workgroups per dimension, and how many start: at least `workgroups`, and less than one per row more.
+/// Workgroups in a row and rows: at least `workgroups` of them in all, and less than one per row more.
 /// `None` where that many do not fit the dimensions or 32 bits.
-fn spread(workgroups: u64, max: [u32; 3]) -> Option<([u32; 3], u32)> {
-    let max = max.map(u64::from);
-    // The fewest planes, then the fewest rows, then evenly: 65,536 are 2 rows of 32,768, not of 65,535.
-    let planes = workgroups.div_ceil(max[0] * max[1]).max(1);
-    let rows = workgroups.div_ceil(max[0] * planes).max(1);
-    let row = workgroups.div_ceil(rows * planes).max(1);
-    if row > max[0] || rows > max[1] || planes > max[2] {
-        return None;
-    }
-    let started = u32::try_from(row * rows * planes).ok()?;
-    Some(([row as u32, rows as u32, planes as u32], started))
+fn spread(workgroups: u64, max: [u32; 3]) -> Option<[u32; 2]> {
+    // The fewest rows, then evenly: 65,536 are 2 rows of 32,768, not of 65,535.
+    let rows = workgroups.div_ceil(max[0].into()).max(1);
+    let row = workgroups.div_ceil(rows).max(1);
+    u32::try_from(row * rows).ok()?;
+    (rows <= max[1].into()).then_some([row as u32, rows as u32])
 }
 
 #[cfg(test)]
@@ -195,24 +194,24 @@ mod tests {
         let check = |workgroups: u64, max, expected| {
             assert_eq!(spread(workgroups, max), expected, "{workgroups} over {max:?}");
         };
-        check(1, SHORT, Some(([1, 1, 1], 1)));
-        check(65_535, SHORT, Some(([65_535, 1, 1], 65_535)));
-        check(65_536, SHORT, Some(([32_768, 2, 1], 65_536)));
-        check(65_537, SHORT, Some(([32_769, 2, 1], 65_538)));
-        check(1 << 23, SHORT, Some(([65_028, 129, 1], 8_388_612)));
-        check(1 << 23, LONG, Some(([1 << 23, 1, 1], 1 << 23)));
-        check(100, [4, 5, 5], Some(([4, 5, 5], 100)));
-        check(101, [4, 5, 5], None);
+        check(1, SHORT, Some([1, 1]));
+        check(65_535, SHORT, Some([65_535, 1]));
+        check(65_536, SHORT, Some([32_768, 2]));
+        check(65_537, SHORT, Some([32_769, 2]));
+        check(1 << 23, SHORT, Some([65_028, 129]));
+        check(1 << 23, LONG, Some([1 << 23, 1]));
+        check(20, [4, 5, 1], Some([4, 5]));
+        check(21, [4, 5, 5], None);
         check(1 << 33, LONG, None);
     }
 
     #[test]
     fn spreading_starts_enough_and_hardly_more() {
-        for workgroups in (1..200_000).step_by(77) {
-            let ([x, y, z], started) = spread(workgroups, [255, 255, 255]).unwrap();
-            assert!(x <= 255 && y <= 255 && z <= 255);
-            assert_eq!(u64::from(x) * u64::from(y) * u64::from(z), u64::from(started));
-            assert!((workgroups..workgroups + u64::from(y * z)).contains(&u64::from(started)));
+        for workgroups in (1..65_000).step_by(77) {
+            let [row, rows] = spread(workgroups, [255, 255, 1]).unwrap();
+            assert!(row <= 255 && rows <= 255);
+            let started = u64::from(row) * u64::from(rows);
+            assert!((workgroups..workgroups + u64::from(rows)).contains(&started));
         }
     }
 }

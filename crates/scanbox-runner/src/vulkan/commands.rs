@@ -179,7 +179,7 @@ impl Recorder<'_> {
         pipeline: vk::Pipeline,
         layout: vk::PipelineLayout,
         push: &Push,
-        groups: [u32; 3],
+        groups: [u32; 2],
     ) {
         let (gpu, buffer) = (&self.commands.gpu.raw, self.commands.buffer);
         // SAFETY: the buffer is recording; pipeline and layout live as long as the session, and the layout's only
@@ -193,7 +193,7 @@ impl Recorder<'_> {
             if !push.bytes().is_empty() {
                 gpu.cmd_push_constants(buffer, layout, vk::ShaderStageFlags::COMPUTE, 0, push.bytes());
             }
-            gpu.cmd_dispatch(buffer, groups[0], groups[1], groups[2]);
+            gpu.cmd_dispatch(buffer, groups[0], groups[1], 1);
         }
     }
 

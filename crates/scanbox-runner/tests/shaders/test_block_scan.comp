@@ -12,6 +12,7 @@
 #include "stages/operator.glsl"
 
 layout(push_constant) uniform Params {
+    DISPATCH_WORDS
     InputVectors source;
     OutputVectors target;
     uint n;  // elements, at most WORKGROUP_SIZE

@@ -16,6 +16,7 @@
 #include "stages/operator.glsl"
 
 layout(push_constant) uniform Params {
+    DISPATCH_WORDS
     InputVectors source;
     OutputVectors target;
     uvec2 ticket_address;
