@@ -5,6 +5,8 @@ mod device;
 #[allow(dead_code, reason = "tests of problems need more of it")]
 mod operator_files;
 
+use std::collections::HashSet;
+
 use device::device;
 use operator_files::{example, operator};
 use proptest::prelude::*;
@@ -14,7 +16,7 @@ use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
 use scanbox_kernels::plan::Binding;
 use scanbox_kernels::{catalog, legal};
 use scanbox_model::config::Parameter;
-use scanbox_model::device::SubgroupTotal;
+use scanbox_model::device::{DeviceProfile, SubgroupTotal};
 use scanbox_model::problem::{Element, Mode, Placement, Problem};
 use scanbox_model::safe_devices::Guarantee;
 
@@ -200,6 +202,65 @@ fn the_compiler_names_the_users_file_and_line() {
         "some/where/wrong.glsl:7: error: 'c' : undeclared identifier",
     );
     check(&(good.clone() + "\n#include \"other.glsl\""), "there is no kernel source some/where/other.glsl");
+}
+
+/// Shuffles in blocks that some invocations of a subgroup enter without the others: values of those that are missing there are
+/// undefined (Vulkan 1.3, 9.26, "shuffle"; an NVIDIA H200 gives zeros, software devices the values).
+fn shuffles_of_some(spirv: &[u32]) -> usize {
+    const SUBGROUP_LOCAL_INVOCATION_ID: u32 = 41;
+    let mut instructions = Vec::new();
+    let mut at = 5;
+    while at < spirv.len() {
+        let words = (spirv[at] >> 16) as usize;
+        instructions.push((spirv[at] & 0xffff, &spirv[at + 1..at + words]));
+        at += words;
+    }
+    // What depends on the place of an invocation in its subgroup, by arithmetic; the blocks that such conditions choose between.
+    let mut places = HashSet::new();
+    let (mut merge, mut chosen) = (0, HashSet::<u32>::new());
+    for (opcode, operands) in &instructions {
+        match (opcode, *operands) {
+            // OpDecorate BuiltIn, OpLoad, conversions to comparisons
+            (71, [variable, 11, SUBGROUP_LOCAL_INVOCATION_ID]) => drop(places.insert(*variable)),
+            (61 | 109..=200, [_, result, from @ ..]) if from.iter().any(|id| places.contains(id)) => {
+                places.insert(*result);
+            }
+            (247, [label, ..]) => merge = *label,
+            (250, [condition, targets @ ..]) if places.contains(condition) => {
+                chosen.extend(targets.iter().take(2).filter(|&&label| label != merge));
+            }
+            _ => {}
+        }
+    }
+    let mut block = 0;
+    let mut found = 0;
+    for (opcode, operands) in &instructions {
+        match opcode {
+            248 => block = operands[0],
+            345..=348 if chosen.contains(&block) => found += 1,
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn shuffles_are_made_by_whole_subgroups() {
+    let device = DeviceProfile { guarantees: Guarantee::VALUES.to_vec(), ..device(32, true) };
+    let file = example("affine");
+    let compiler = Compiler::new(None, None).unwrap().with_operator(file.clone());
+    let labels =
+        ["b4.vec4.par.rake.wg128", "b4.vec4.seq.sub.striped.wg128", "b2.vec2.par.sub.shuffle.striped.wg64"];
+    for (label, problem) in
+        labels.iter().flat_map(|label| problems(&file).into_iter().map(move |problem| (label, problem)))
+    {
+        let Ok(plan) = catalog::plan(&label.parse().unwrap(), &problem, 100_000, &device) else { continue };
+        for pass in plan.passes {
+            let module = compiler.compile(&pass.shader).unwrap();
+            assert!(!module.spirv.is_empty());
+            assert_eq!(shuffles_of_some(&module.spirv), 0, "{label} {problem}");
+        }
+    }
 }
 
 #[test]

@@ -3,7 +3,8 @@
 //! ```text
 //! sizes = item { "," item }
 //! item  = number | range | "random:" COUNT ":" range ":" SEED
-//! range = number ".." number               (the powers of two from the first to the second; after random:, any sizes)
+//! range = number ".." number [ "/" STEPS ]  (the powers of two from the first to the second, or so many steps per octave:
+//!                                           2^20..2^21/2 is 2^20, 2^20.5, 2^21; after random:, any sizes, without steps)
 //! number = digits | "2^" exponent
 //! ```
 
@@ -30,6 +31,8 @@ pub struct SizesError {
 
 /// The largest exponent that is read: 2^40 elements are more than any device of today holds.
 const MAX_EXPONENT: u32 = 40;
+/// The most steps of an octave.
+const MAX_STEPS: u32 = 64;
 /// The most sizes in one set, so that no text makes an unbounded one.
 const MAX_SIZES: usize = 100_000;
 
@@ -77,13 +80,8 @@ fn sizes(text: &str) -> Result<BTreeSet<u64>, String> {
         if let Some(rest) = item.trim().strip_prefix("random:") {
             set.extend(random(rest)?);
         } else if let Some((from, to)) = item.split_once("..") {
-            let (from, to) = (number(from)?, number(to)?);
-            let powers: Vec<u64> =
-                (0..=MAX_EXPONENT).map(|e| 1 << e).filter(|n| (from..=to).contains(n)).collect();
-            if powers.is_empty() {
-                return Err(format!("no power of two from {from} to {to}"));
-            }
-            set.extend(powers);
+            let (to, steps) = to.split_once('/').unwrap_or((to, "1"));
+            set.extend(range(number(from)?, number(to)?, steps)?);
         } else {
             set.insert(number(item)?);
         }
@@ -92,6 +90,21 @@ fn sizes(text: &str) -> Result<BTreeSet<u64>, String> {
         }
     }
     Ok(set)
+}
+
+/// The sizes from one to another at so many steps per octave, the powers of two among them, rounded.
+fn range(from: u64, to: u64, steps: &str) -> Result<Vec<u64>, String> {
+    let steps: u32 =
+        steps.trim().parse().ok().filter(|steps| (1..=MAX_STEPS).contains(steps)).ok_or_else(|| {
+            format!("`{steps}` is no number of steps per octave, which is from 1 to {MAX_STEPS}")
+        })?;
+    let at = |step: u32| (f64::from(step) / f64::from(steps)).exp2().round() as u64;
+    let sizes: Vec<u64> = (0..=MAX_EXPONENT * steps).map(at).filter(|n| (from..=to).contains(n)).collect();
+    if sizes.is_empty() {
+        let what = if steps == 1 { "power of two" } else { "step" };
+        return Err(format!("no {what} from {from} to {to}"));
+    }
+    Ok(sizes)
 }
 
 /// `COUNT:FROM..TO:SEED`: that many different sizes, every octave of the range being as likely as any other.

@@ -166,6 +166,15 @@ fn sizes() {
     check("2^3..2^5", Ok(&[8, 16, 32]));
     check("3..20,7", Ok(&[4, 7, 8, 16]));
     check("1", Ok(&[1]));
+    // 1024 times the square root of two is 1448.15; what rounds to the same size is there once.
+    check("2^10..2^11/2,2000", Ok(&[1024, 1448, 2000, 2048]));
+    check("2^39..2^40/1", Ok(&[1 << 39, 1 << 40]));
+    check("1..4/64", Ok(&[1, 2, 3, 4]));
+    check("1025..1026/2", Err("no step from 1025 to 1026"));
+    check("2^10..2^11/0", Err("from 1 to 64"));
+    check("2^10..2^11/65", Err("from 1 to 64"));
+    check("2^10..2^11/", Err("`` is no number of steps"));
+    check("2^10/2..2^11", Err("no exponent"));
     check("0", Err("at least one element"));
     check("2^41", Err("above 2^40"));
     check("9999999999999999", Err("above 2^40"));

@@ -18,7 +18,9 @@ Element from_last(const Element x) {
 
 // The element of the invocation so many places before, or the identity where there is none.
 Element given_from(const Element x, const uint distance) {
-    return VALUE_IF(gl_SubgroupInvocationID >= distance, SHUFFLED_UP(x, distance));
+    // Shuffled by all invocations: a choice may be a branch, in which those that have none would be missing.
+    const Element before = SHUFFLED_UP(x, distance);
+    return VALUE_IF(gl_SubgroupInvocationID >= distance, before);
 }
 
 // Hillis and Steele 1986.

@@ -129,7 +129,11 @@ impl Call {
                 let all_taken = taken.and_then(|taken| call.tickets.checked_add(taken));
                 call.tickets = all_taken.ok_or_else(too_many)?;
                 let pipeline = pipelines.get(&pass.shader)?;
-                call.dispatches.push(Dispatch { pipeline, push: Push::new(pass, groups, plan, memory)?, groups });
+                call.dispatches.push(Dispatch {
+                    pipeline,
+                    push: Push::new(pass, groups, plan, memory)?,
+                    groups,
+                });
             }
         }
         Ok(call)

@@ -66,7 +66,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "KERNEL", requires = "from")]
     kernel: Option<Kernel>,
 
-    /// Input sizes: 2^10..2^29, 1000,2^20, or random:40:2^10..2^29:SEED [default: those of --from, else 2^10..2^29]
+    /// Input sizes: 2^10..2^29, 2^20..2^24/4 (four steps per octave), 1000,2^20, or random:40:2^10..2^29:SEED [default: those of --from, else 2^10..2^29]
     #[arg(long, value_name = "SIZES")]
     sizes: Option<Sizes>,
 
