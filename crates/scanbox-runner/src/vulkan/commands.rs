@@ -190,9 +190,7 @@ impl Recorder<'_> {
                 gpu.cmd_bind_pipeline(buffer, vk::PipelineBindPoint::COMPUTE, pipeline);
                 self.bound = pipeline;
             }
-            if !push.bytes().is_empty() {
-                gpu.cmd_push_constants(buffer, layout, vk::ShaderStageFlags::COMPUTE, 0, push.bytes());
-            }
+            gpu.cmd_push_constants(buffer, layout, vk::ShaderStageFlags::COMPUTE, 0, push.bytes());
             gpu.cmd_dispatch(buffer, groups[0], groups[1], 1);
         }
     }
