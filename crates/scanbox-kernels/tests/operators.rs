@@ -254,10 +254,12 @@ fn shuffles_are_made_by_whole_subgroups() {
     for (label, problem) in
         labels.iter().flat_map(|label| problems(&file).into_iter().map(move |problem| (label, problem)))
     {
-        let Ok(plan) = catalog::plan(&label.parse().unwrap(), &problem, 100_000, &device) else { continue };
-        for pass in plan.passes {
+        // A reduction by subgroups would publish early.
+        let reduces_by_subgroups = label.contains(".sub.") && problem.mode() == Mode::Reduce;
+        let plan = catalog::plan(&label.parse().unwrap(), &problem, 100_000, &device);
+        assert_eq!(plan.is_err(), reduces_by_subgroups, "{label} {problem}");
+        for pass in plan.into_iter().flat_map(|plan| plan.passes) {
             let module = compiler.compile(&pass.shader).unwrap();
-            assert!(!module.spirv.is_empty());
             assert_eq!(shuffles_of_some(&module.spirv), 0, "{label} {problem}");
         }
     }

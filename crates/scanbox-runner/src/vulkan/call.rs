@@ -24,9 +24,10 @@ pub(super) struct Push {
 }
 
 impl Push {
-    fn new(pass: &Pass, groups: [u32; 2], plan: &Plan, memory: &Memory) -> Result<Self, Failure> {
+    /// `shape`: workgroups in a row, and in all rows.
+    fn new(pass: &Pass, shape: [u32; 2], plan: &Plan, memory: &Memory) -> Result<Self, Failure> {
         let mut push = Self { bytes: [0; PUSH_BYTES], length: 0, changing: Vec::new(), data: Vec::new() };
-        for word in [groups[0], groups[0] * groups[1]] {
+        for word in shape {
             push.append(&word.to_ne_bytes(), plan)?;
         }
         for binding in &pass.bindings {
@@ -131,7 +132,7 @@ impl Call {
                 let pipeline = pipelines.get(&pass.shader)?;
                 call.dispatches.push(Dispatch {
                     pipeline,
-                    push: Push::new(pass, groups, plan, memory)?,
+                    push: Push::new(pass, [groups[0], started], plan, memory)?,
                     groups,
                 });
             }
