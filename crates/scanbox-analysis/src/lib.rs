@@ -1,7 +1,7 @@
 //! Records in, answers out: no I/O, no GPU, no printing.
 //!
 //! [`grouping`] sorts the rows of any number of files into one dense [`table`] per device and run. [`ideal`] finds the
-//! best config for each size (the ICS), [`lines`] prunes to one config per kernel and size, [`eligible`] says which
+//! best config for each size (the ICS), [`mod@between`] one for a size between two of them, [`lines`] prunes to one config per kernel and size, [`eligible`] says which
 //! kernels and sizes can be compared ([`coverage`]), [`best_kernel`] chooses one kernel for a device by a [`metric`], and
 //! [`portable`] one kernel for several devices after a [`normalize`] step; [`portfolio`] chooses several kernels.
 //! [`shared`] finds one config per size for several devices, [`bandwidth`] sets the ideal line against the bandwidth of
@@ -18,6 +18,7 @@ pub mod problem;
 pub mod table;
 pub mod grouping;
 pub mod ideal;
+pub mod between;
 pub mod lines;
 pub mod coverage;
 pub mod eligible;

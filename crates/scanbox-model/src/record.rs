@@ -110,7 +110,7 @@ impl Cache {
 pub enum Selection {
     /// It was named.
     Named,
-    /// It won a sweep at this size, or at the nearest one that was swept.
+    /// It won a sweep at this size; between two sizes that were swept, it is the best by its times at both.
     Ideal,
     /// It won a sweep among those that need nothing from the call before.
     IdealStateless,

@@ -4,7 +4,7 @@
 
 mod sweeps;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
@@ -154,8 +154,16 @@ fn a_sweep_says_who_takes_part() {
         at.min_by_key(|row| row.steady.unwrap().median_ns).unwrap().config_id.clone()
     };
     assert_eq!(chosen(Selection::Ideal, 4096), fastest(4096));
-    // The nearest size in powers of two.
-    assert_eq!(chosen(Selection::Ideal, 5000), fastest(4096));
+    // Between two sizes, the times at both.
+    let times = |n| {
+        let at = swept.iter().filter(move |row| row.n_elements == n);
+        at.map(|row| (row.config_id.clone(), row.steady.unwrap().median_ns as f64)).collect::<BTreeMap<_, _>>()
+    };
+    let (below, above) = (times(4096), times(8192));
+    let both = below.iter().filter_map(|(id, from)| Some((id, from + 904.0 / 4096.0 * (above.get(id)? - from))));
+    let least = both.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+    assert_eq!(&chosen(Selection::Ideal, 5000), least.0);
+    // Beyond them, the nearest.
     assert_eq!(chosen(Selection::Ideal, 100_000), fastest(65_536));
     assert_eq!(chosen(Selection::Named, 5000), "b4.vec4.seq.rake.wg64");
     assert!(rows.iter().any(|row| row.selection.contains(&Selection::BestKernel)));

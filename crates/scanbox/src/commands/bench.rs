@@ -58,11 +58,12 @@ pub struct BenchArgs {
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: String,
 
-    /// What this sweep found for the device: the winner of the nearest size, and the best kernel on average
+    /// What this sweep found for the device: the winner of each size, between two of them the config that is best by its times
+    /// at both, and the best kernel on average
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
 
-    /// This kernel, with the workgroup size that was best for it at the nearest size of --from
+    /// This kernel, with the workgroup size that --from shows as the best for it at each size
     #[arg(long, value_name = "KERNEL", requires = "from")]
     kernel: Option<Kernel>,
 

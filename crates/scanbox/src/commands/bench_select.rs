@@ -5,9 +5,10 @@ use std::path::Path;
 
 use anyhow::bail;
 use scanbox_analysis::answers::{Question, answer};
+use scanbox_analysis::between::between;
 use scanbox_analysis::grouping::{Builder, Runs};
 use scanbox_analysis::lines::Lines;
-use scanbox_analysis::table::Cell;
+use scanbox_analysis::table::{Cell, Tables};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_model::config::{Config, Kernel, Reset};
 use scanbox_model::device::DeviceProfile;
@@ -27,8 +28,12 @@ pub enum Scratch {
 }
 
 /// What a sweep recommends for a device, by the size that was swept.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tuned {
+    /// The sweep.
+    tables: Tables,
+    /// Which of its tables is that of the device.
+    place: usize,
     /// The winners.
     ideal: BTreeMap<u64, Config>,
     /// The winners among those that need nothing from the call before.
@@ -87,13 +92,12 @@ impl Tuned {
         let config = |index| *tables.catalog.config(index);
         let line = answer.choice.as_ref().and_then(|choice| choice.lines.first());
         let best_kernel = line.into_iter().flat_map(|line| &line.points);
-        let mut tuned = Self {
-            ideal: answer.ideal.points.iter().map(|point| (point.n, config(point.best.config))).collect(),
-            ideal_stateless: BTreeMap::new(),
-            best_kernel: best_kernel.map(|point| (point.n, config(point.best.config))).collect(),
-            kernel: BTreeMap::new(),
-        };
-        if tuned.ideal.is_empty() {
+        let ideal: BTreeMap<u64, Config> =
+            answer.ideal.points.iter().map(|point| (point.n, config(point.best.config))).collect();
+        let best_kernel = best_kernel.map(|point| (point.n, config(point.best.config))).collect();
+        let mut ideal_stateless = BTreeMap::new();
+        let mut of_kernel = BTreeMap::new();
+        if ideal.is_empty() {
             bail!("--from {}: no row of {} is ok", path.display(), device.name);
         }
         for (index, &n) in answer.table.sizes.iter().enumerate() {
@@ -103,7 +107,7 @@ impl Tuned {
             };
             let cells = answer.table.cells_at(index).iter().filter(needs_nothing);
             if let Some(best) = cells.max_by(|a, b| a.gbps.total_cmp(&b.gbps)) {
-                tuned.ideal_stateless.insert(n, config(best.config));
+                ideal_stateless.insert(n, config(best.config));
             }
         }
         if let Some(kernel) = kernel {
@@ -111,10 +115,10 @@ impl Tuned {
             let index = lines.kernels.iter().find(|&&index| *tables.catalog.kernel(index) == kernel);
             for &n in &answer.table.sizes {
                 if let Some(cell) = index.and_then(|&index| lines.best(index, n)) {
-                    tuned.kernel.insert(n, config(cell.config));
+                    of_kernel.insert(n, config(cell.config));
                 }
             }
-            if tuned.kernel.is_empty() {
+            if of_kernel.is_empty() {
                 let message = format!(
                     "--kernel {kernel}: {} has no row of it that is ok; name a config with its workgroup size instead",
                     path.display()
@@ -122,7 +126,39 @@ impl Tuned {
                 return Err(UsageError(message).into());
             }
         }
-        Ok(tuned)
+        Ok(Self { tables, place, ideal, ideal_stateless, best_kernel, kernel: of_kernel })
+    }
+
+    /// What to run at a size: the winner of that size, or what is best between two of them; outside of them the winner of the
+    /// nearest one.
+    fn choice(
+        &self,
+        winners: &BTreeMap<u64, Config>,
+        n: u64,
+        suits: impl Fn(&Config) -> bool,
+    ) -> Option<Config> {
+        let between = || between(&self.tables.catalog, &self.tables.devices[self.place], n, suits);
+        winners.get(&n).copied().or_else(between).or_else(|| nearest(winners, n))
+    }
+
+    /// What to run at a size, and why.
+    fn choices(
+        &self,
+        n: u64,
+        is_stateless: impl Fn(&Config) -> bool,
+    ) -> impl Iterator<Item = (Config, Selection)> {
+        let one_kernel = |winners: &BTreeMap<u64, Config>| {
+            let kernel = winners.values().next()?.kernel;
+            self.choice(winners, n, |config| config.kernel == kernel)
+        };
+        [
+            (self.choice(&self.ideal, n, |_| true), Selection::Ideal),
+            (one_kernel(&self.best_kernel), Selection::BestKernel),
+            (one_kernel(&self.kernel), Selection::Named),
+            (self.choice(&self.ideal_stateless, n, is_stateless), Selection::IdealStateless),
+        ]
+        .into_iter()
+        .filter_map(|(config, selection)| Some((config?, selection)))
     }
 
     /// The sizes that were swept.
@@ -149,16 +185,9 @@ pub fn entrants(
 ) -> Vec<Entrant> {
     let mut chosen: Vec<(Config, Selection)> = Vec::new();
     if let Some(tuned) = tuned {
-        let mut sources = vec![
-            (&tuned.ideal, Selection::Ideal),
-            (&tuned.best_kernel, Selection::BestKernel),
-            (&tuned.kernel, Selection::Named),
-        ];
-        if scratch.contains(&Scratch::Stateless) {
-            sources.push((&tuned.ideal_stateless, Selection::IdealStateless));
-        }
-        chosen
-            .extend(sources.iter().filter_map(|(source, selection)| Some((nearest(source, n)?, *selection))));
+        let choices = tuned.choices(n, |config| stateless(*config, problem, n, device) == *config);
+        let asked = |selection| selection != Selection::IdealStateless || scratch.contains(&Scratch::Stateless);
+        chosen.extend(choices.filter(|(_, selection)| asked(*selection)));
     }
     chosen.extend(named.iter().map(|config| (*config, Selection::Named)));
     let mut entrants: Vec<Entrant> = Vec::new();

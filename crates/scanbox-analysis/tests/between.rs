@@ -1,0 +1,57 @@
+//! What runs at a size between two measured ones.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod rows;
+
+use rows::*;
+use scanbox_analysis::between::between;
+use scanbox_model::record::Record;
+
+/// Rows of kernel and size in elements, with their times in ns.
+fn measured(times: &[(&str, u64, u64)]) -> Vec<Record> {
+    times.iter().map(|&(kernel, n, ns)| timed(row(kernel, 64, n, 8), ns, 5)).collect()
+}
+
+fn check(rows: &[Record], n: u64, suits: impl Fn(&str) -> bool, expected: Option<&str>) {
+    let tables = tables(rows);
+    let suits = |config: &scanbox_model::config::Config| suits(&config.kernel.to_string());
+    let chosen = between(&tables.catalog, &tables.devices[0], n, suits);
+    assert_eq!(chosen.map(|config| config.kernel.to_string()).as_deref(), expected, "{n}");
+}
+
+#[test]
+fn the_times_at_both_sizes_decide() {
+    // A wins at 100 and jumps before 200, where B wins; D is the fastest of all, at one size.
+    let rows = measured(&[(A, 100, 1000), (B, 100, 1100), (A, 200, 2000), (B, 200, 1200), (D, 200, 10)]);
+    let any = |_: &str| true;
+    // 1000 + 0.1 * 1000 against 1100 + 0.1 * 100.
+    check(&rows, 110, any, Some(A));
+    check(&rows, 112, any, Some(B));
+    check(&rows, 199, any, Some(B));
+    check(&rows, 199, |kernel| kernel != B, Some(A));
+    check(&rows, 199, |kernel| kernel == D, None);
+    // Measured sizes have winners, and beyond them nothing is known.
+    for n in [1, 99, 100, 200, 201, u64::MAX] {
+        check(&rows, n, any, None);
+    }
+}
+
+#[test]
+fn confirmed_times_count_more() {
+    let mut rows = measured(&[(A, 100, 1000), (B, 100, 1100), (A, 200, 2000), (B, 200, 2100)]);
+    check(&rows, 150, |_| true, Some(A));
+    rows[1].confirmed_ns = Some(800);
+    check(&rows, 150, |_| true, Some(B));
+}
+
+#[test]
+fn a_workgroup_count_is_that_of_the_nearer_size() {
+    let of = |count: u32, n, ns| {
+        let mut record = timed(row(A, 64, n, 8), ns, 5);
+        record.config_id.push_str(&format!(".g{count}"));
+        record
+    };
+    let tables = tables(&[of(4, 100, 1000), of(8, 200, 2000)]);
+    let chosen = |n| between(&tables.catalog, &tables.devices[0], n, |_| true).unwrap().workgroups;
+    assert_eq!((chosen(120), chosen(180)), (Some(4), Some(8)));
+}
