@@ -155,8 +155,9 @@ def comparison(devices, coverage="auto"):
         sizes = measured
     elif coverage == "widest":
         longest = max(map(len, covers.values()), default=0)
-        sets = [sizes for sizes in covers.values() if len(sizes) == longest]
-        sizes = max(sets, key=lambda sizes: (sets.count(sizes), sizes[::-1]), default=())
+        sets = {sizes for sizes in covers.values() if len(sizes) > 0.9 * longest}
+        covering = lambda sizes: sum(set(sizes) <= set(other) for other in covers.values())
+        sizes = max(sets, key=lambda sizes: (len(sizes) * covering(sizes), len(sizes), sizes[::-1]), default=())
     else:
         sizes = share(float(coverage))
     sizes = sorted(set(sizes) & measured)

@@ -76,13 +76,15 @@ class Device:
     def ideal(self, n):
         fastest = max(self.at[n], key=self.at[n].get)
         if fastest in self.confirmed[n]:
-            # Of equal ones the fastest of the sweep, then the first by parameters: here the one with the smaller batch.
+            # Of equal ones the fastest of the sweep, then the first by parameters: here the one with the smaller batch, then
+            # with fewer workgroups per unit.
             return min(
                 self.confirmed[n],
                 key=lambda config: (
                     self.confirmed[n][config],
                     config != fastest,
                     int(self.cells[config]["batch_size"]),
+                    int(self.cells[config]["workgroups_per_unit"] or 0),
                 ),
             )
         return fastest

@@ -129,23 +129,22 @@ fn intersection(devices: &[&Lines<'_>], of: impl Fn(&Lines<'_>) -> BTreeSet<u64>
     devices.iter().map(|lines| of(lines)).reduce(|a, b| &a & &b).unwrap_or_default()
 }
 
-/// The sizes of the kernels that are `ok` on every device at the most sizes; of several such sets the one that more
-/// kernels cover, then the one of the larger sizes.
+/// The sizes of a kernel that is `ok` on every device at about the most sizes, more than nine tenths of them: those that give
+/// the most to compare, sizes times kernels that cover them all. Otherwise a few kernels with one size more than all others would
+/// be the only ones. Of several such sets the longer one, then the one of the larger sizes.
 fn widest(devices: &[&Lines<'_>], measured: &BTreeSet<u64>) -> BTreeSet<u64> {
     let Some(first) = devices.first() else { return BTreeSet::new() };
-    let covered = |&kernel: &KernelIndex| -> Vec<u64> {
-        let everywhere = |n: &&u64| devices.iter().all(|lines| lines.best(kernel, **n).is_some());
-        measured.iter().filter(everywhere).copied().collect()
+    let covered = |&kernel: &KernelIndex| -> BTreeSet<u64> {
+        let everywhere = |n: &u64| devices.iter().all(|lines| lines.best(kernel, *n).is_some());
+        measured.iter().copied().filter(everywhere).collect()
     };
-    let sets: Vec<Vec<u64>> = first.kernels.iter().map(covered).collect();
-    let longest = sets.iter().map(Vec::len).max().unwrap_or(0);
-    let mut kernels: BTreeMap<&[u64], usize> = BTreeMap::new();
-    for set in sets.iter().filter(|set| set.len() == longest) {
-        *kernels.entry(set).or_insert(0) += 1;
-    }
+    let sets: Vec<BTreeSet<u64>> = first.kernels.iter().map(covered).collect();
+    let most = sets.iter().map(BTreeSet::len).max().unwrap_or(0);
+    let wide: BTreeSet<&BTreeSet<u64>> = sets.iter().filter(|set| 10 * set.len() > 9 * most).collect();
+    let compared = |set: &BTreeSet<u64>| set.len() * sets.iter().filter(|other| set.is_subset(other)).count();
     let best =
-        kernels.into_iter().max_by_key(|&(set, kernels)| (kernels, set.iter().rev().collect::<Vec<_>>()));
-    best.map(|(set, _)| set.iter().copied().collect()).unwrap_or_default()
+        wide.into_iter().max_by_key(|set| (compared(set), set.len(), set.iter().rev().collect::<Vec<_>>()));
+    best.cloned().unwrap_or_default()
 }
 
 /// Why a kernel cannot take part on one device; `None` if it can.

@@ -152,6 +152,23 @@ fn coverage() {
 }
 
 #[test]
+fn one_kernel_with_one_size_more_does_not_decide() {
+    let sizes: Vec<u64> = (1..=21).map(|size| 100 * size).collect();
+    let at = |kernel, sizes: &[u64]| sizes.iter().map(|&n| row(kernel, 64, n, 5)).collect::<Vec<_>>();
+    let check = |fewer: usize, expected: &[u64]| {
+        let fewer = &sizes[fewer..];
+        let rows = [at(A, &sizes), at(B, fewer), at(C, fewer), at(D, &sizes[..2])].concat();
+        let tables = tables(&rows);
+        let (answers, _) = answer(&tables, &Question { coverage: Coverage::Widest, ..Question::default() });
+        assert_eq!(answers.devices[0].eligibility.sizes, expected);
+    };
+    // Three kernels over 20 sizes tell more than one over 21; but more than nine tenths of the sizes have to be there.
+    check(1, &sizes[1..]);
+    check(2, &sizes[2..]);
+    check(3, &sizes);
+}
+
+#[test]
 fn coverage_names() {
     for bad in ["", "some", "0", "-1", "1.5", "NaN", "2^"] {
         let error = bad.parse::<Coverage>().unwrap_err().to_string();

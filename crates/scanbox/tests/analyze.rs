@@ -350,13 +350,12 @@ fn the_extended_space_has_a_best_kernel() {
     let device = &found["devices"][0];
     let comparison = &device["comparison"];
     assert_eq!(comparison["coverage"], "widest");
-    assert_eq!(
-        comparison["sizes"].as_array().unwrap().len() as u64,
-        comparison["measured_sizes"].as_u64().unwrap()
-    );
-    assert!(
-        device["best_kernel"]["kernel"].is_string() && !comparison["dropped"].as_array().unwrap().is_empty()
-    );
+    // Every power of two, but not the sizes where one family alone was measured.
+    let sizes: Vec<u64> = comparison["sizes"].as_array().unwrap().iter().filter_map(Value::as_u64).collect();
+    assert!((10..30).all(|exponent| sizes.contains(&(1 << exponent))), "{sizes:?}");
+    assert!((sizes.len() as u64) < comparison["measured_sizes"].as_u64().unwrap());
+    assert!(device["best_kernel"]["kernel"].as_str().unwrap().starts_with("pers."));
+    assert!(!comparison["dropped"].as_array().unwrap().is_empty());
     let sets = device["portfolio"].as_array().unwrap();
     assert_eq!(sets[0]["kernels"][0], device["best_kernel"]["kernel"]);
     assert!(sets[1]["mean_loss_pct"].as_f64() < sets[0]["mean_loss_pct"].as_f64());

@@ -157,10 +157,12 @@ fn a_sweep_says_who_takes_part() {
     // Between two sizes, the times at both.
     let times = |n| {
         let at = swept.iter().filter(move |row| row.n_elements == n);
-        at.map(|row| (row.config_id.clone(), row.steady.unwrap().median_ns as f64)).collect::<BTreeMap<_, _>>()
+        at.map(|row| (row.config_id.clone(), row.steady.unwrap().median_ns as f64))
+            .collect::<BTreeMap<_, _>>()
     };
     let (below, above) = (times(4096), times(8192));
-    let both = below.iter().filter_map(|(id, from)| Some((id, from + 904.0 / 4096.0 * (above.get(id)? - from))));
+    let both =
+        below.iter().filter_map(|(id, from)| Some((id, from + 904.0 / 4096.0 * (above.get(id)? - from))));
     let least = both.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
     assert_eq!(&chosen(Selection::Ideal, 5000), least.0);
     // Beyond them, the nearest.

@@ -69,7 +69,7 @@ fn a_budget_ends_a_run_and_the_next_one_goes_on() {
     let mut runs = 0;
     let mut rows_before = 0;
     loop {
-        let ended = place.sweep(&["--budget", "800ms"]);
+        let ended = place.sweep(&["--budget", "1200ms"]);
         let rows = place.rows().len();
         runs += 1;
         if ended.code == Some(0) {

@@ -186,7 +186,8 @@ pub fn entrants(
     let mut chosen: Vec<(Config, Selection)> = Vec::new();
     if let Some(tuned) = tuned {
         let choices = tuned.choices(n, |config| stateless(*config, problem, n, device) == *config);
-        let asked = |selection| selection != Selection::IdealStateless || scratch.contains(&Scratch::Stateless);
+        let asked =
+            |selection| selection != Selection::IdealStateless || scratch.contains(&Scratch::Stateless);
         chosen.extend(choices.filter(|(_, selection)| asked(*selection)));
     }
     chosen.extend(named.iter().map(|config| (*config, Selection::Named)));
