@@ -289,6 +289,10 @@ fn workgroups_that_do_not_fit_at_once_are_not_started() {
     assert_eq!(status_of(&rows, CONFIG, 65_536), BTreeSet::from([Status::Ok]));
     let refused = rows.iter().find(|row| row.status == Status::Unsupported).unwrap();
     assert!(refused.reason.contains("[residency-unknown]"), "{}", refused.reason);
+    // Where nothing else takes part, there is nothing to go on with.
+    let alone = [&[all_at_once, "--sizes", "65536", "--rounds", "1"], &assumed[..]].concat();
+    let ended = bench(&place, &alone, 1);
+    assert!(ended.stderr.contains("no config could be measured"), "{}", ended.stderr);
 }
 
 #[test]

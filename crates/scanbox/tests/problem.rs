@@ -147,7 +147,10 @@ fn what_does_not_go_together_is_refused() {
     };
     check(&["--op", "and", "--type", "f32"], &["--op and with --type f32: it is for integers"]);
     check(&["--op", "plus"], &["`plus` is no op; it is one of add, min"]);
-    check(&["--type", "u16"], &["`u16` is no element", "u32, i32, f32"]);
+    check(
+        &["--type", "u16"],
+        &["`u16` is no element", "u32, i32, f32, u64, i64, f64, or comes with --operator FILE"],
+    );
     check(&["--init", "1"], &["--init with --mode inclusive: only an exclusive scan"]);
     check(&["--mode", "exclusive", "--init", "x"], &["--init: `x` is no value of type u32"]);
     check(&["--mode", "exclusive", "--init", "-1"], &["`-1` is no value of type u32"]);

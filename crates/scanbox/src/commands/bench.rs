@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use scanbox_analysis::bench::{Heat, heats};
+use scanbox_analysis::grouping::OWN_SUBJECT;
 use scanbox_model::config::{Config, Kernel};
 use scanbox_model::csv_file::{self, Appender};
 use scanbox_model::device::{DeviceKind, DeviceProfile};
@@ -230,10 +231,13 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let place = file.finish(&metadata, supervised.end)?;
     let exit = match supervised.end {
         _ if wrong => Exit::WrongResult,
-        End::Complete if is_refuted(&proof) => Exit::Operational,
+        End::Complete if is_refuted(&proof) || nothing_was_measured(&measured) => Exit::Operational,
         End::Complete => Exit::Done,
         _ => Exit::Incomplete,
     };
+    if nothing_was_measured(&measured) {
+        complain("error: no config could be measured; its rows say why");
+    }
     let records: Vec<Record> = measured.into_iter().chain(others).collect();
     conclude(args, &records, &proof, &metadata, &baselines, supervised.end, &place)?;
     Ok(exit)
@@ -479,6 +483,12 @@ fn metadata(
         copy_gbps,
         runs: vec![run],
     })
+}
+
+/// Whether configs took part, and none of them anywhere to a result.
+fn nothing_was_measured(records: &[Record]) -> bool {
+    let mut own = records.iter().filter(|record| record.subject == OWN_SUBJECT).peekable();
+    own.peek().is_some() && own.all(|record| record.status != Status::Ok)
 }
 
 /// Prints and draws the rows. That nobody reads them is no error.

@@ -15,15 +15,36 @@ use super::UsageError;
 /// Stands on each flag: a heading of all of them would be that of whatever flags come after them, too.
 const HEADING: &str = "What is computed";
 
+/// The value of a flag with this word, or a message that lists those that scanbox has itself.
+fn own<P: Parameter>(word: &str, is_of_file: impl Fn(P) -> bool) -> Result<P, String> {
+    P::from_word(word).map_err(|_| {
+        let own = P::VALUES.iter().filter(|value| !is_of_file(**value));
+        let words: Vec<&str> = own.map(|value| value.word()).collect();
+        format!(
+            "`{word}` is no {}; it is one of {}, or comes with --operator FILE",
+            P::NAME,
+            words.join(", ")
+        )
+    })
+}
+
+fn element(word: &str) -> Result<Element, String> {
+    own(word, Element::is_struct)
+}
+
+fn operator(word: &str) -> Result<Operator, String> {
+    own(word, |operator| operator == Operator::User)
+}
+
 /// What is computed.
 #[derive(Debug, Clone, Args)]
 pub struct ProblemArgs {
     /// The operator: add, min, max, mul, and, or, xor
-    #[arg(help_heading = HEADING, long, value_name = "OPERATOR", default_value = "add", value_parser = Operator::from_word)]
+    #[arg(help_heading = HEADING, long, value_name = "OPERATOR", default_value = "add", value_parser = operator)]
     op: Operator,
 
     /// The type of an element: u32, i32, f32, u64, i64, f64
-    #[arg(help_heading = HEADING, long = "type", value_name = "TYPE", default_value = "u32", value_parser = Element::from_word)]
+    #[arg(help_heading = HEADING, long = "type", value_name = "TYPE", default_value = "u32", value_parser = element)]
     element: Element,
 
     /// A GLSL file with an operator of your own and its type, in place of --op and --type (kernels/README.md); an exclusive scan
