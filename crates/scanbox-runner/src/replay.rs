@@ -9,7 +9,8 @@
 //! launch_ns = 2000.0
 //! bandwidth_gbps = 1000.0
 //! noise_ratio = 0.015
-//!
+//! waking_ns = 1e8
+//! waking_ratio = 1.4
 //! outlier_share = 0.01
 //! block_noise_ratio = 0.008
 //! drift_ratio = 0.02
@@ -64,6 +65,10 @@ pub struct Script {
     pub int64_atomics: bool,
     /// What every call costs.
     pub launch_ns: f64,
+    /// How long the device has to work until it is as fast as it gets: an idle one has low clocks.
+    pub waking_ns: f64,
+    /// By which share calls take longer until then.
+    pub waking_ratio: f64,
     /// What a copy reaches.
     pub bandwidth_gbps: f64,
     /// Standard deviation of a sample, as a share of it.
@@ -103,6 +108,8 @@ impl Default for Script {
             memory_bytes: 16 << 30,
             int64_atomics: true,
             launch_ns: 2000.0,
+            waking_ns: 0.0,
+            waking_ratio: 0.0,
             bandwidth_gbps: 1000.0,
             noise_ratio: 0.0,
             outlier_share: 0.0,
@@ -313,8 +320,10 @@ impl Replay {
             named && slow.n.is_none_or(|n| n == plan.n)
         };
         let slower: f64 = self.script.slow.iter().filter(hit).map(|slow| slow.factor).product();
+        let waking = if self.busy_ns < self.script.waking_ns { 1.0 + self.script.waking_ratio } else { 1.0 };
         (self.script.launch_ns + transfer_ns)
             * slower
+            * waking
             * self.throttle
             * self.drift
             * (1.0 + self.script.slowdown_ratio)

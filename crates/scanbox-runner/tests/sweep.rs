@@ -35,7 +35,8 @@ block_scan = ["raking"]
 struct Ran {
     outcome: Outcome,
     records: Vec<Record>,
-    copies: BTreeMap<u64, f64>,
+    /// Sizes and GB/s, as they were told.
+    copies: Vec<(u64, f64)>,
 }
 
 impl Ran {
@@ -71,14 +72,12 @@ fn run_with(script: &str, change: impl FnOnce(&mut Job)) -> Ran {
     let mut job = job(points(&replay));
     change(&mut job);
     let mut records = Vec::new();
-    let mut copies = BTreeMap::new();
+    let mut copies = Vec::new();
     let compiler = Compiler::new(None, None).unwrap();
     let outcome = sweep::run(&mut replay, &compiler, &job, &AtomicBool::new(false), &mut |event| {
         match event {
             Event::Finished { record } => records.push(record.clone()),
-            Event::Ceiling { n, gbps } => {
-                copies.insert(n, gbps);
-            }
+            Event::Ceiling { n, gbps } => copies.push((n, gbps)),
             _ => {}
         }
         Ok::<(), Failure>(())
@@ -107,7 +106,17 @@ fn every_point_gets_one_verified_row() {
         assert_eq!(record.order_index, index as u64);
         assert!(record.throughput_gbps(Clock::Steady).unwrap() > 0.0);
     }
-    assert_eq!(ran.copies.len(), 7);
+    assert_eq!(ran.copies.iter().map(|copy| copy.0).collect::<BTreeSet<_>>().len(), 7);
+}
+
+#[test]
+fn the_copy_of_an_idle_device_is_measured_again() {
+    let awake: BTreeMap<u64, f64> = run("").copies.into_iter().collect();
+    let copies = run("waking_ns = 9e7\nwaking_ratio = 1.4\n").copies;
+    let (first, last) = (copies[0], copies[copies.len() - 1]);
+    assert_eq!((first.0, last.0), (1 << 16, 1 << 16));
+    assert!(2.0 * first.1 < awake[&first.0], "{first:?}");
+    assert_eq!(copies.into_iter().collect::<BTreeMap<_, _>>(), awake);
 }
 
 #[test]
