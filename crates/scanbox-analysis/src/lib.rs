@@ -1,15 +1,16 @@
 //! Records in, answers out: no I/O, no GPU, no printing.
 //!
 //! [`grouping`] sorts the rows of any number of files into one dense [`table`] per device and run. [`ideal`] finds the
-//! best config for each size (the ICS), [`mod@between`] one for a size between two of them, [`lines`] prunes to one config per kernel and size, [`eligible`] says which
-//! kernels and sizes can be compared ([`coverage`]), [`best_kernel`] chooses one kernel for a device by a [`metric`], and
-//! [`portable`] one kernel for several devices after a [`normalize`] step; [`portfolio`] chooses several kernels.
-//! [`shared`] finds one config per size for several devices, [`bandwidth`] sets the ideal line against the bandwidth of
-//! the device and other implementations, [`density`] shows how the configs of a size are distributed, [`trends`] which
-//! parameters matter where, [`transfer`] what the ICS of one device is worth on another, [`portability`] what a kernel is
-//! worth on all. [`answers`] runs all of it. [`mod@bench`] sets the subjects of a benchmark
-//! against each other, [`mod@blocking`] lookbacks with more and more tiles blocked, [`mod@compare`] two sweeps. No answer mixes rows of two [`problem`]s.
-//! Every answer comes with its [`warning`]s. Neighbours: `scanbox-model` below, the binary `scanbox` above.
+//! best config for each size (the ICS), [`mod@between`] one for a size between two of them, [`lines`] prunes to one
+//! config per kernel and size, [`eligible`] says which kernels and sizes can be compared ([`coverage`]),
+//! [`best_kernel`] chooses one kernel for a device by a [`metric`], and [`portable`] one kernel for several devices
+//! after a [`normalize`] step; [`portfolio`] chooses several kernels. [`shared`] finds one config per size for several
+//! devices, [`bandwidth`] sets the ideal line against the bandwidth of the device and other implementations,
+//! [`density`] shows how the configs of a size are distributed, [`trends`] which parameters matter where, [`transfer`]
+//! what the ICS of one device is worth on another, [`portability`] what a kernel is worth on all. [`answers`] runs all
+//! of it. [`mod@bench`] sets the subjects of a benchmark against each other, [`mod@blocking`] lookbacks with more and
+//! more tiles blocked, [`mod@compare`] two sweeps. No answer mixes rows of two [`problem`]s. Every answer comes with
+//! its [`warning`]s. Neighbours: `scanbox-model` below, the binary `scanbox` above.
 //!
 //! Throughput is in GB/s (10^9 bytes per second) everywhere, times are in nanoseconds, sizes in elements.
 

@@ -49,10 +49,14 @@ pub trait Parameter: Copy + PartialEq + Sized + 'static {
     /// # Errors
     /// When no value has this word.
     fn from_word(word: &str) -> Result<Self, String> {
-        Self::VALUES.iter().copied().find(|value| value.word() == word).ok_or_else(|| {
-            let words: Vec<_> = Self::VALUES.iter().map(|value| value.word()).collect();
-            format!("`{word}` is no {}; it is one of {}", Self::NAME, words.join(", "))
-        })
+        let known = Self::VALUES.iter().copied().find(|value| value.word() == word);
+        known.ok_or_else(|| Self::unknown(word, |_| true))
+    }
+
+    /// The message about a word that no value has: it lists the words of the values that `listed` lets through.
+    fn unknown(word: &str, listed: impl Fn(Self) -> bool) -> String {
+        let words = Self::VALUES.iter().filter(|value| listed(**value)).map(|value| value.word());
+        format!("`{word}` is no {}; it is one of {}", Self::NAME, words.collect::<Vec<_>>().join(", "))
     }
 }
 

@@ -304,12 +304,12 @@ impl<E: From<Failure>> Sweep<'_, E> {
     fn measure_ceilings(&mut self) -> Result<(), E> {
         let start = Instant::now();
         let problem = self.job.computation.problem;
-        let sizes: BTreeSet<u64> = self.job.copy_sizes.clone();
         let loaded = self.backend.loaded_elements();
         let mut best: BTreeMap<u64, f64> = BTreeMap::new();
         // The largest first: an idle device raises its clocks on it. It may take longer for that than any warm-up, so
         // that one comes again at the end.
-        let descending: Vec<u64> = sizes.into_iter().rev().filter(|&n| n <= loaded).collect();
+        let descending: Vec<u64> =
+            self.job.copy_sizes.iter().rev().copied().filter(|&n| n <= loaded).collect();
         for n in descending.iter().chain(descending.first()).copied() {
             if self.should_stop().is_some() {
                 break;

@@ -229,13 +229,14 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     }
     warn_of_other_devices(&device, &baselines);
     let place = file.finish(&metadata, supervised.end)?;
+    let nothing_measured = nothing_was_measured(&measured);
     let exit = match supervised.end {
         _ if wrong => Exit::WrongResult,
-        End::Complete if is_refuted(&proof) || nothing_was_measured(&measured) => Exit::Operational,
+        End::Complete if is_refuted(&proof) || nothing_measured => Exit::Operational,
         End::Complete => Exit::Done,
         _ => Exit::Incomplete,
     };
-    if nothing_was_measured(&measured) {
+    if nothing_measured {
         complain("error: no config could be measured; its rows say why");
     }
     let records: Vec<Record> = measured.into_iter().chain(others).collect();

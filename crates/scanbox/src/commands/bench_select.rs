@@ -101,10 +101,7 @@ impl Tuned {
             bail!("--from {}: no row of {} is ok", path.display(), device.name);
         }
         for (index, &n) in answer.table.sizes.iter().enumerate() {
-            let needs_nothing = |cell: &&Cell| {
-                let config = config(cell.config);
-                stateless(config, problem, n, device) == config
-            };
+            let needs_nothing = |cell: &&Cell| is_stateless(config(cell.config), problem, n, device);
             let cells = answer.table.cells_at(index).iter().filter(needs_nothing);
             if let Some(best) = cells.max_by(|a, b| a.gbps.total_cmp(&b.gbps)) {
                 ideal_stateless.insert(n, config(best.config));
@@ -144,9 +141,16 @@ impl Tuned {
     /// What to run at a size, and why.
     fn choices(
         &self,
+        scratch: &[Scratch],
         n: u64,
-        is_stateless: impl Fn(&Config) -> bool,
+        problem: &Problem,
+        device: &DeviceProfile,
     ) -> impl Iterator<Item = (Config, Selection)> {
+        let stateless = || {
+            let asked = scratch.contains(&Scratch::Stateless);
+            let suits = |config: &Config| is_stateless(*config, problem, n, device);
+            asked.then(|| self.choice(&self.ideal_stateless, n, suits)).flatten()
+        };
         let one_kernel = |winners: &BTreeMap<u64, Config>| {
             let kernel = winners.values().next()?.kernel;
             self.choice(winners, n, |config| config.kernel == kernel)
@@ -155,7 +159,7 @@ impl Tuned {
             (self.choice(&self.ideal, n, |_| true), Selection::Ideal),
             (one_kernel(&self.best_kernel), Selection::BestKernel),
             (one_kernel(&self.kernel), Selection::Named),
-            (self.choice(&self.ideal_stateless, n, is_stateless), Selection::IdealStateless),
+            (stateless(), Selection::IdealStateless),
         ]
         .into_iter()
         .filter_map(|(config, selection)| Some((config?, selection)))
@@ -185,10 +189,7 @@ pub fn entrants(
 ) -> Vec<Entrant> {
     let mut chosen: Vec<(Config, Selection)> = Vec::new();
     if let Some(tuned) = tuned {
-        let choices = tuned.choices(n, |config| stateless(*config, problem, n, device) == *config);
-        let asked =
-            |selection| selection != Selection::IdealStateless || scratch.contains(&Scratch::Stateless);
-        chosen.extend(choices.filter(|(_, selection)| asked(*selection)));
+        chosen.extend(tuned.choices(scratch, n, problem, device));
     }
     chosen.extend(named.iter().map(|config| (*config, Selection::Named)));
     let mut entrants: Vec<Entrant> = Vec::new();
@@ -221,6 +222,11 @@ pub fn launched(config: Config, problem: &Problem, n: u64, device: &DeviceProfil
         Ok(()) => config,
         Err(_) => Config { workgroups: None, ..config },
     }
+}
+
+/// Whether a config needs nothing from the call before.
+fn is_stateless(config: Config, problem: &Problem, n: u64, device: &DeviceProfile) -> bool {
+    stateless(config, problem, n, device) == config
 }
 
 /// The config with tile states that every call clears, where it has any.

@@ -18,13 +18,7 @@ const HEADING: &str = "What is computed";
 /// The value of a flag with this word, or a message that lists those that scanbox has itself.
 fn own<P: Parameter>(word: &str, is_of_file: impl Fn(P) -> bool) -> Result<P, String> {
     P::from_word(word).map_err(|_| {
-        let own = P::VALUES.iter().filter(|value| !is_of_file(**value));
-        let words: Vec<&str> = own.map(|value| value.word()).collect();
-        format!(
-            "`{word}` is no {}; it is one of {}, or comes with --operator FILE",
-            P::NAME,
-            words.join(", ")
-        )
+        format!("{}, or comes with --operator FILE", P::unknown(word, |value| !is_of_file(value)))
     })
 }
 
