@@ -6,33 +6,44 @@
 
 #include "shares.glsl"
 
-// Loads that are under way together, per invocation. All of them are there in the program, and those of rows that are not there
-// are left out one by one: a branch around them takes longer than they do.
-const uint RECOMPUTE_ROWS = 4u;
+// Loads that are under way together, per invocation: of a tile that has few rows before it, and of any other. All of them are there
+// in the program, and those of rows that are not there are left out one by one: a branch around them takes longer than they do.
+const uint FEW_ROWS = 4u;
+const uint MANY_ROWS = 8u;
 
 StoredVector load_row(const uint row) {
     InputVectors source = InputVectors(params.source_address);
     return source.at[row * WORKGROUP_SIZE + invocation_rank()];
 }
 
+// Combines share with up to `count` rows, a constant, of those from `first` to `rows`.
+#define COMBINE_ROWS(share, count, first, rows)                                             \
+    {                                                                                       \
+        StoredVector vectors[count];                                                        \
+        [[unroll]] for (uint k = 0u; k < count; ++k) {                                      \
+            vectors[k] = stored_vector(VECTOR_OF(identity()));                              \
+            if (first + k < rows) {                                                         \
+                vectors[k] = load_row(first + k);                                           \
+            }                                                                               \
+        }                                                                                   \
+        [[unroll]] for (uint k = 0u; k < count; ++k) {                                      \
+            share = combine(share, vector_total(loaded_vector(vectors[k])));                \
+        }                                                                                   \
+    }
+
 Element share_before(const uint tile) {
     // All tiles before this one are full: whole rows of one vector per invocation.
     const uint rows = tile * BATCH_SIZE;
     Element share = identity();
-    uint row = 0u;
-    do {
-        StoredVector vectors[RECOMPUTE_ROWS];
-        [[unroll]] for (uint k = 0u; k < RECOMPUTE_ROWS; ++k) {
-            vectors[k] = stored_vector(VECTOR_OF(identity()));
-            if (row + k < rows) {
-                vectors[k] = load_row(row + k);
-            }
-        }
-        [[unroll]] for (uint k = 0u; k < RECOMPUTE_ROWS; ++k) {
-            share = combine(share, vector_total(loaded_vector(vectors[k])));
-        }
-        row += RECOMPUTE_ROWS;
-    } while (row < rows);
+    if (rows <= FEW_ROWS) {
+        COMBINE_ROWS(share, FEW_ROWS, 0u, rows)
+    } else {
+        uint row = 0u;
+        do {
+            COMBINE_ROWS(share, MANY_ROWS, row, rows)
+            row += MANY_ROWS;
+        } while (row < rows);
+    }
     return share;
 }
 
