@@ -62,7 +62,7 @@ Element block_prefix() {
         const Element other = shared_subgroup_totals[subgroup];
         prefix = combine(prefix, VALUE_IF(subgroup < own_subgroup, other));
     }
-#else
+#elif WORKGROUP_SIZE > SUBGROUP_SIZE
     [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
         const uint subgroup = first + own_lane;
         const Element other = subgroup < SUBGROUPS ? shared_subgroup_totals[subgroup] : identity();

@@ -42,7 +42,7 @@ Element tile_prefix() {
 }
 
 Element part_prefix() {
-#if BLOCK_SCAN != BLOCK_SCAN_SUBGROUP || FEW_SUBGROUPS
+#if BLOCK_SCAN != BLOCK_SCAN_SUBGROUP || FEW_SUBGROUPS || WORKGROUP_SIZE == SUBGROUP_SIZE
     return combine(tile_prefix(), block_prefix());
 #else
     // Shares and totals of subgroups are combined before the subgroup operation, not by one each.
