@@ -10,6 +10,7 @@
 #pragma use_vulkan_memory_model
 #define REQUIRE_SCAN
 #define REQUIRE_TILE_STATE
+#define HOLDS_PLACE (LOOKBACK == LOOKBACK_GATHER)
 #include "params.glsl"
 #include "stages/element.glsl"
 #include "stages/operator.glsl"
@@ -34,14 +35,17 @@ MAIN {
     clear_stale_groups();
 #endif
     const uint tile = take_tile();
-    // The dispatch may have more workgroups than there are tiles.
-    if (tile >= tile_count()) {
+    Vector items[BATCH_SIZE];
+    // One question for nearly all tiles: the time of a small input is that of a few steps one after the other.
+    if (is_full(tile)) {
+        load_full_tile(tile, items);
+    } else if (tile < tile_count()) {
+        load_partial_tile(tile, items);
+    } else {
+        // The dispatch may have more workgroups than there are tiles.
         leave();
         return;
     }
-
-    Vector items[BATCH_SIZE];
-    load_tile(tile, items);
 #ifdef PUBLISHES_OTHER_TOTAL
     const Element own_total = total_to_publish(items);
 #define OWN_TOTAL own_total
@@ -85,7 +89,7 @@ MAIN {
     lookback(tile);
 #endif
     lookback_end();
-    store_tile(tile, items, combine(tile_prefix(), block_prefix()));
+    store_tile(tile, items, part_prefix());
 #endif
     leave();
 }

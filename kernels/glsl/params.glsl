@@ -5,6 +5,7 @@
 // WORKGROUP_SIZE     multiple of SUBGROUP_SIZE  config
 // SUBGROUP_SIZE      4 to 128, power of two     device
 // UNIFORM_FLOW       0, 1                       device: whether it promises that subgroups come together again
+// ONE_ROW            0, 1                       device: whether any dispatch is one row of workgroups; 0 where left out
 // BATCH_SIZE         1 to 64                    config: vectors per invocation and tile
 // LANES              1, 2, 4                    config: elements per vector
 // INT64              0, 1                       device: whether shaders have 64-bit integers; 0 where left out
@@ -252,10 +253,21 @@ layout(local_size_x = WORKGROUP_SIZE) in;
 
 const uint SUBGROUPS = WORKGROUP_SIZE / SUBGROUP_SIZE;
 
+// The subgroup of the invocation, and its place there. Kernels for few tiles have them read once, at their beginning
+// (HOLDS_PLACE): read wherever they are used they take an NVIDIA H200 2 to 4 % of a call at 2^14. Where registers count they are
+// read where they are used.
+#if defined(HOLDS_PLACE) && HOLDS_PLACE
+uint own_subgroup = gl_SubgroupID;
+uint own_lane = gl_SubgroupInvocationID;
+#else
+#define own_subgroup gl_SubgroupID
+#define own_lane gl_SubgroupInvocationID
+#endif
+
 // Position of the invocation in the workgroup. Not gl_LocalInvocationIndex: Vulkan does not say how local invocations
 // map to subgroups, and the stages need subgroup s to own the s-th part of the tile.
 uint invocation_rank() {
-    return gl_SubgroupID * SUBGROUP_SIZE + gl_SubgroupInvocationID;
+    return own_subgroup * SUBGROUP_SIZE + own_lane;
 }
 
 // Push constants of every kernel, before all others: the shape of its dispatch. Not gl_NumWorkGroups, with which the same
@@ -265,7 +277,11 @@ uint invocation_rank() {
     uint workgroups;     /* workgroups in all its rows */
 
 // Position of the workgroup in a dispatch, which is spread over two dimensions where there are too many for one.
+#if defined(ONE_ROW) && ONE_ROW
+#define workgroup_rank() gl_WorkGroupID.x
+#else
 #define workgroup_rank() (gl_WorkGroupID.y * params.row_workgroups + gl_WorkGroupID.x)
+#endif
 
 // The address of element `index` of an array of elements of this many bytes. An index into a buffer reference is
 // multiplied in 32 bits by some drivers, so whatever may stand beyond 4 GiB is reached by moving the reference. Without

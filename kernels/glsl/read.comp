@@ -21,7 +21,7 @@ layout(push_constant) uniform Params {
 
 void main() {
     const uint RUN_VECTORS = SUBGROUP_SIZE * BATCH_SIZE;
-    const uint run = workgroup_rank() * SUBGROUPS + gl_SubgroupID;
+    const uint run = workgroup_rank() * SUBGROUPS + own_subgroup;
     const uint begin = run * RUN_VECTORS * LANES;
     if (begin >= params.n) {
         return;
@@ -31,11 +31,11 @@ void main() {
     Vector total = Vector(0u);
     if (params.n - begin >= RUN_VECTORS * LANES) {
         [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-            total += source.at[k * SUBGROUP_SIZE + gl_SubgroupInvocationID];
+            total += source.at[k * SUBGROUP_SIZE + own_lane];
         }
     } else {
         for (uint k = 0u; k < BATCH_SIZE; ++k) {
-            const uint at = k * SUBGROUP_SIZE + gl_SubgroupInvocationID;
+            const uint at = k * SUBGROUP_SIZE + own_lane;
             [[unroll]] for (uint i = 0u; i < LANES; ++i) {
                 if (begin + at * LANES + i < params.n) {
                     LANE(total, i) += LANE(source.at[at], i);

@@ -7,6 +7,8 @@
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
 #define REQUIRE_SCAN
+#define REQUIRE_SCAN_BESIDE
+#define HOLDS_PLACE 1
 #include "params.glsl"
 #include "stages/element.glsl"
 #include "stages/operator.glsl"
@@ -28,16 +30,30 @@ layout(push_constant) uniform Params {
 #include "stages/block_scan.glsl"
 #include "stages/lookback_recompute.glsl"
 
+// Twice in the program, with and without partial vectors: one question at its beginning, and none on the way.
+void scan_tile(const uint tile, const bool full) {
+    Vector items[BATCH_SIZE];
+    if (full) {
+        load_full_tile(tile, items);
+    } else {
+        load_partial_tile(tile, items);
+    }
+    // Before the scan, so that its loads are under way together with those of the tile.
+    const Element share = share_before(tile);
+    scan_behind(share, items);
+    add_prefix(items, part_prefix());
+    if (full) {
+        store_full_tile(tile, items);
+    } else {
+        store_partial_tile(tile, items);
+    }
+}
+
 MAIN {
     const uint tile = take_tile();
-    if (tile >= tile_count()) {
-        return;
+    if (is_full(tile)) {
+        scan_tile(tile, true);
+    } else if (tile < tile_count()) {
+        scan_tile(tile, false);
     }
-    Vector items[BATCH_SIZE];
-    load_tile(tile, items);
-    // Before the scan, so that its loads are under way together with those of the tile.
-    recompute(tile);
-    block_scan(items);
-    block_scan_end();
-    store_tile(tile, items, combine(tile_prefix(), block_prefix()));
 }

@@ -325,6 +325,7 @@ fn shader(config: &Config, problem: &Problem, device: &DeviceProfile) -> Shader 
     }
     defines.push(("INT64", u32::from(device.int64_atomics)));
     defines.push(("UNIFORM_FLOW", u32::from(device.uniform_control_flow)));
+    defines.push(("ONE_ROW", u32::from(one_row(device))));
     if passes_totals_on(kernel.family) {
         defines.extend([
             ("LOOKBACK", define(kernel.lookback)),
@@ -346,6 +347,11 @@ fn shader(config: &Config, problem: &Problem, device: &DeviceProfile) -> Shader 
 }
 
 // The numbers behind the names that params.glsl defines; a test compares the two.
+
+/// Whether every dispatch is one row of workgroups: there are fewer than 2^32 elements, and a tile has at least 4.
+fn one_row(device: &DeviceProfile) -> bool {
+    device.max_workgroup_count[0] >= 1 << 30
+}
 
 /// How subgroups combine elements of a user's operator: the numbers are those that params.glsl defines.
 fn subgroup_total(device: &DeviceProfile) -> SubgroupTotal {

@@ -49,11 +49,14 @@ fn the_thesis_space_compiles() {
 const SUBGROUP_SIZES: [u32; 6] = [4, 8, 16, 32, 64, 128];
 const YES_AND_NO: [bool; 2] = [true, false];
 
-/// A device that guarantees everything, so that rules about the code alone are left.
+/// A device that guarantees everything, so that rules about the code alone are left. One that promises uniform control flow
+/// takes every dispatch in one row of workgroups too.
 fn willing(subgroup: usize, atomics: usize, flow: usize) -> DeviceProfile {
+    let row = if YES_AND_NO[flow] { 1 << 31 } else { 65_535 };
     DeviceProfile {
         guarantees: Guarantee::VALUES.to_vec(),
         uniform_control_flow: YES_AND_NO[flow],
+        max_workgroup_count: [row, 65_535, 65_535],
         ..device(SUBGROUP_SIZES[subgroup], YES_AND_NO[atomics])
     }
 }

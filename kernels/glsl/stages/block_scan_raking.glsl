@@ -17,8 +17,8 @@ uint total_index(const uint rank) {
 void scan_totals(const Element total) {
     shared_totals[total_index(invocation_rank())] = total;
     barrier();
-    if (gl_SubgroupID == 0) {
-        const uint first = gl_SubgroupInvocationID * SHARE_STRIDE;
+    if (own_subgroup == 0) {
+        const uint first = own_lane * SHARE_STRIDE;
         Element share_total = shared_totals[first];
         // Unrolled, because lavapipe (Mesa 22.3) makes a kernel that stores nothing of loops over shared memory that it
         // does not unroll itself: those with more than 32 rounds.
@@ -26,7 +26,7 @@ void scan_totals(const Element total) {
             share_total = combine(share_total, shared_totals[first + i]);
         }
         Element prefix = subgroup_exclusive_scan(share_total);
-        if (gl_SubgroupInvocationID == SUBGROUP_SIZE - 1) {
+        if (own_lane == SUBGROUP_SIZE - 1) {
             shared_block_total = combine(prefix, share_total);
         }
         [[unroll]] for (uint i = 0u; i < SHARE; ++i) {

@@ -1,19 +1,17 @@
-// Block scan: subgroup scans. Each subgroup scans its own part; then each of them reads the totals of all and finds what
-// comes before its part, so that one barrier is enough.
+// Block scan: subgroup scans. Each subgroup scans its own part; then each of them reads the totals of all, and once more when it
+// asks for what comes before its part, so that one barrier is enough, and the total is there first.
 //
 // Shared bytes: 4 * SUBGROUPS. Barriers: 1, none in a workgroup of one subgroup.
 
 shared Element shared_subgroup_totals[SUBGROUPS];
 
 Element private_block_total;
-Element private_block_prefix;
 
 void give_total(const Element total) {
     if (SUBGROUPS == 1u) {
         private_block_total = total;
-        private_block_prefix = identity();
-    } else if (gl_SubgroupInvocationID == 0) {
-        shared_subgroup_totals[gl_SubgroupID] = total;
+    } else if (own_lane == 0) {
+        shared_subgroup_totals[own_subgroup] = total;
     }
 }
 
@@ -23,21 +21,15 @@ void take_totals() {
     }
     barrier();
     private_block_total = identity();
-    private_block_prefix = identity();
 #if FEW_SUBGROUPS
     [[unroll]] for (uint subgroup = 0u; subgroup < SUBGROUPS; ++subgroup) {
-        if (subgroup == gl_SubgroupID) {
-            private_block_prefix = private_block_total;
-        }
         private_block_total = combine(private_block_total, shared_subgroup_totals[subgroup]);
     }
 #else
     [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
-        const uint subgroup = first + gl_SubgroupInvocationID;
+        const uint subgroup = first + own_lane;
         const Element other = subgroup < SUBGROUPS ? shared_subgroup_totals[subgroup] : identity();
         private_block_total = combine(private_block_total, subgroup_reduce(other));
-        const Element before = VALUE_IF(subgroup < gl_SubgroupID, other);
-        private_block_prefix = combine(private_block_prefix, subgroup_reduce(before));
     }
 #endif
 }
@@ -64,5 +56,19 @@ Element block_total() {
 }
 
 Element block_prefix() {
-    return private_block_prefix;
+    Element prefix = identity();
+#if FEW_SUBGROUPS
+    [[unroll]] for (uint subgroup = 0u; subgroup + 1u < SUBGROUPS; ++subgroup) {
+        const Element other = shared_subgroup_totals[subgroup];
+        prefix = combine(prefix, VALUE_IF(subgroup < own_subgroup, other));
+    }
+#elif WORKGROUP_SIZE > SUBGROUP_SIZE
+    [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
+        const uint subgroup = first + own_lane;
+        const Element other = subgroup < SUBGROUPS ? shared_subgroup_totals[subgroup] : identity();
+        const Element before = VALUE_IF(subgroup < own_subgroup, other);
+        prefix = combine(prefix, subgroup_reduce(before));
+    }
+#endif
+    return prefix;
 }

@@ -17,7 +17,7 @@ void close_group(const uint tile) {
     const uint group = tile / GROUP_TILES;
     Element group_sum = identity();
     for (uint chunk = 0u; chunk < GROUP_TILES; chunk += SUBGROUP_SIZE) {
-        const uint member = chunk + gl_SubgroupInvocationID;
+        const uint member = chunk + own_lane;
         Element value = identity();
         bool waits = member < GROUP_TILES;
         uint rounds = 0u;
@@ -35,7 +35,7 @@ void close_group(const uint tile) {
         }
         group_sum = combine(group_sum, subgroup_reduce(value));
     }
-    if (gl_SubgroupInvocationID == 0) {
+    if (own_lane == 0) {
         publish_at(params.groups_address, group, AGGREGATE, group_sum);
     }
 }

@@ -33,7 +33,7 @@ bool is_full(const uint tile) {
 // Where item k of this invocation stands in the tile, in vectors.
 uint item_vector(const uint k) {
 #if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED
-    return gl_SubgroupID * (SUBGROUP_SIZE * BATCH_SIZE) + k * SUBGROUP_SIZE + gl_SubgroupInvocationID;
+    return own_subgroup * (SUBGROUP_SIZE * BATCH_SIZE) + k * SUBGROUP_SIZE + own_lane;
 #else
     return invocation_rank() * BATCH_SIZE + k;
 #endif
@@ -96,13 +96,13 @@ shared StoredVector shared_exchange[SUBGROUPS * EXCHANGE_VECTORS];
 
 // Where vector v of a round stands.
 uint exchange_index(const uint v) {
-    return gl_SubgroupID * EXCHANGE_VECTORS + v + v / PAD_PERIOD;
+    return own_subgroup * EXCHANGE_VECTORS + v + v / PAD_PERIOD;
 }
 
 void load_full_tile(const uint tile, out Vector items[BATCH_SIZE]) {
     InputVectors source = tile_source(tile);
-    const uint lane = gl_SubgroupInvocationID;
-    const uint first = gl_SubgroupID * (SUBGROUP_SIZE * BATCH_SIZE) + lane;
+    const uint lane = own_lane;
+    const uint first = own_subgroup * (SUBGROUP_SIZE * BATCH_SIZE) + lane;
     StoredVector rows[BATCH_SIZE];
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
         rows[k] = source.at[first + k * SUBGROUP_SIZE];
@@ -124,8 +124,8 @@ void load_full_tile(const uint tile, out Vector items[BATCH_SIZE]) {
 
 void store_full_tile(const uint tile, const Vector items[BATCH_SIZE]) {
     OutputVectors target = tile_target(tile);
-    const uint lane = gl_SubgroupInvocationID;
-    const uint first = gl_SubgroupID * (SUBGROUP_SIZE * BATCH_SIZE) + lane;
+    const uint lane = own_lane;
+    const uint first = own_subgroup * (SUBGROUP_SIZE * BATCH_SIZE) + lane;
     [[unroll]] for (uint round = 0u; round < TRANSPOSE_ROUNDS; ++round) {
         [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
             const uint v = lane * BATCH_SIZE + k;

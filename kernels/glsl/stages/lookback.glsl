@@ -7,6 +7,7 @@
 // lookback(tile), lookback_end(): called by all invocations, one after the other.
 // tile_prefix(): the total of all tiles before this one. Valid in all invocations after lookback_end, which is a barrier unless
 //   the lookback itself ends with one, or after any other barrier; called by whole subgroups.
+// part_prefix(): that and block_prefix() combined. Valid where both are.
 // A tile waits only for tiles with smaller indices, whose workgroups have started (stages/tile_order.glsl).
 //
 // LOOKBACK_SEQUENTIAL, LOOKBACK_PARALLEL: subgroup 0 walks back until it meets an inclusive prefix, and publishes its own.

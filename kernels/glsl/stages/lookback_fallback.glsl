@@ -67,8 +67,8 @@ Element combine_in_order(const Element earlier, const Element later) {
 
 // Makes one total of those of all subgroups' parts, which each subgroup has in all its invocations. Barriers: 1.
 Element total_of_parts(const Element part) {
-    if (gl_SubgroupInvocationID == 0) {
-        shared_fallback_totals[gl_SubgroupID] = part;
+    if (own_lane == 0) {
+        shared_fallback_totals[own_subgroup] = part;
     }
     barrier();
     Element total = shared_fallback_totals[0];
@@ -161,7 +161,7 @@ bool others_need_lookback(const uint tile) {
 // Looks back from window_end until an inclusive prefix is found, or until a tile has to be added up: then window_end is behind
 // that tile. Called by one subgroup. Returns: whether it is found.
 bool walk_back(inout uint window_end, inout Element prefix) {
-    const uint lane = gl_SubgroupInvocationID;
+    const uint lane = own_lane;
     uint rounds = 0u;
     uint spins = 0u;
     uint blocking = 0u;
@@ -228,7 +228,7 @@ void take_over(const uint blocking, const Element total) {
 
 // Says how the lookback goes on, when it has come to the tile before window_end.
 void tell(const uint tile, const bool found, const uint window_end, const Element prefix) {
-    if (gl_SubgroupInvocationID == 0) {
+    if (own_lane == 0) {
         if (found) {
             if (tile != 0u) {
                 publish(tile, INCLUSIVE, combine(prefix, block_total()));
@@ -247,7 +247,7 @@ void lookback(const uint tile) {
     bool found = tile == 0u;
     uint blocking = NO_TILE;
     do {
-        if (gl_SubgroupID == 0) {
+        if (own_subgroup == 0) {
             if (!found) {
                 subgroupBarrier();
                 found = walk_back(window_end, prefix);
@@ -272,4 +272,8 @@ void lookback(const uint tile) {
 
 Element tile_prefix() {
     return shared_tile_prefix;
+}
+
+Element part_prefix() {
+    return combine(tile_prefix(), block_prefix());
 }

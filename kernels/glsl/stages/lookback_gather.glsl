@@ -24,7 +24,7 @@ bool others_need_lookback(const uint tile) {
 
 void lookback(const uint tile) {
 #if LOOKBACK == LOOKBACK_TWO_LEVEL
-    if (gl_SubgroupID == 0 && closes_group(tile)) {
+    if (own_subgroup == 0 && closes_group(tile)) {
         close_group(tile);
     }
     const uint first_own = tile / GROUP_TILES * GROUP_TILES;

@@ -65,7 +65,7 @@ Element prefix_from(const uint tile, const Element totals) {
 #endif
 
 Element find_prefix_onward(const uint tile) {
-    const uint lane = gl_SubgroupInvocationID;
+    const uint lane = own_lane;
 #if LOOKBACK == LOOKBACK_TWO_LEVEL
     uint rounds = 0u;
     const uint group = tile / GROUP_TILES;

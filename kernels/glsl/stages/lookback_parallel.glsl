@@ -4,7 +4,7 @@
 // Result valid in: all invocations of the subgroup.
 
 Element find_prefix(const uint tile) {
-    const uint lane = gl_SubgroupInvocationID;
+    const uint lane = own_lane;
     Element prefix = identity();
     uint rounds = 0u;
     uint window_end = tile;

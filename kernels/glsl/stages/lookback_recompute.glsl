@@ -1,42 +1,62 @@
 // Lookback: recompute. The workgroup adds up the input before its tile.
 //
-// recompute(tile): called by all invocations; makes tile_prefix() of shares.
-// Shared bytes: those of shares. Barriers: 0.
+// share_before(tile): called by all invocations; what this one has loaded and added up.
+// scan_behind(share, items): scans the items as block_scan does, and makes tile_prefix() of the shares of all invocations meanwhile.
+// Shared bytes: those of shares. Barriers: those of block_scan.
 
 #include "shares.glsl"
 
-// Loads that are under way together, per invocation.
-const uint RECOMPUTE_ROWS = 8u;
-// Where there are so few rows, all of them are loaded, the last one again and again where there are fewer still: fewer
-// instructions than a choice for each. The time of a few tiles is that of the instructions that no workgroup has executed before
-// (H200, 2^11 in four tiles: 2.18 us become 2.11).
+// Loads that are under way together, per invocation: of a tile that has few rows before it, and of any other. All of them are there
+// in the program, and those of rows that are not there are left out one by one: a branch around them takes longer than they do.
 const uint FEW_ROWS = 4u;
+const uint MANY_ROWS = 8u;
 
 StoredVector load_row(const uint row) {
     InputVectors source = InputVectors(params.source_address);
     return source.at[row * WORKGROUP_SIZE + invocation_rank()];
 }
 
-void recompute(const uint tile) {
+// Combines share with up to `count` rows, a constant, of those from `first` to `rows`.
+#define COMBINE_ROWS(share, count, first, rows)                                             \
+    {                                                                                       \
+        StoredVector vectors[count];                                                        \
+        [[unroll]] for (uint k = 0u; k < count; ++k) {                                      \
+            vectors[k] = stored_vector(VECTOR_OF(identity()));                              \
+            if (first + k < rows) {                                                         \
+                vectors[k] = load_row(first + k);                                           \
+            }                                                                               \
+        }                                                                                   \
+        [[unroll]] for (uint k = 0u; k < count; ++k) {                                      \
+            share = combine(share, vector_total(loaded_vector(vectors[k])));                \
+        }                                                                                   \
+    }
+
+Element share_before(const uint tile) {
     // All tiles before this one are full: whole rows of one vector per invocation.
     const uint rows = tile * BATCH_SIZE;
     Element share = identity();
-    if (rows > 0u && rows <= FEW_ROWS) {
-        StoredVector vectors[FEW_ROWS];
-        [[unroll]] for (uint k = 0u; k < FEW_ROWS; ++k) {
-            vectors[k] = load_row(min(k, rows - 1u));
-        }
-        [[unroll]] for (uint k = 0u; k < FEW_ROWS; ++k) {
-            share = combine(share, VALUE_IF(k < rows, vector_total(loaded_vector(vectors[k]))));
-        }
+    if (rows <= FEW_ROWS) {
+        COMBINE_ROWS(share, FEW_ROWS, 0u, rows)
     } else {
-        for (uint row = 0u; row < rows; row += RECOMPUTE_ROWS) {
-            [[unroll]] for (uint k = 0u; k < RECOMPUTE_ROWS; ++k) {
-                if (row + k < rows) {
-                    share = combine(share, vector_total(loaded_vector(load_row(row + k))));
-                }
-            }
-        }
+        uint row = 0u;
+        do {
+            COMBINE_ROWS(share, MANY_ROWS, row, rows)
+            row += MANY_ROWS;
+        } while (row < rows);
     }
+    return share;
+}
+
+void scan_behind(const Element share, inout Vector items[BATCH_SIZE]) {
+#if BLOCK_SCAN == BLOCK_SCAN_SUBGROUP
+    Element all_shares = share;
+    const Element total = subgroup_scan_beside(items, all_shares);
+    give_reduced_share(all_shares);
+    give_total(total);
+    take_totals();
+#else
     give_share(share);
+    block_scan(items);
+    block_scan_end();
+#endif
 }

@@ -3,7 +3,7 @@
 
 Element find_prefix(const uint tile) {
     Element prefix = identity();
-    if (gl_SubgroupInvocationID == 0) {
+    if (own_lane == 0) {
         uint predecessor = tile - 1u;
         uint rounds = 0u;
         bool found = false;

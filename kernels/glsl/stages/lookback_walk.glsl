@@ -32,12 +32,12 @@ void lookback(const uint tile) {
 #if OPERATOR == OPERATOR_USER && SUBGROUP_TOTAL == SUBGROUP_TOTAL_SHARED_MEMORY
     barrier();
 #endif
-    if (gl_SubgroupID == 0) {
+    if (own_subgroup == 0) {
         Element prefix = identity();
         if (tile != 0u) {
             prefix = find_prefix(tile);
         }
-        if (gl_SubgroupInvocationID == 0) {
+        if (own_lane == 0) {
             if (tile != 0u) {
                 publish(tile, INCLUSIVE, combine(prefix, block_total()));
             }
@@ -49,4 +49,8 @@ void lookback(const uint tile) {
 
 Element tile_prefix() {
     return shared_tile_prefix;
+}
+
+Element part_prefix() {
+    return combine(tile_prefix(), block_prefix());
 }

@@ -9,7 +9,7 @@
 const uint WINDOW = SUBGROUP_SIZE * LOOKBACK_WIDTH;
 
 Element find_prefix(const uint tile) {
-    const uint lane = gl_SubgroupInvocationID;
+    const uint lane = own_lane;
     Element prefix = identity();
     uint rounds = 0u;
     uint window_end = tile;

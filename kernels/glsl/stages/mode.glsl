@@ -21,7 +21,7 @@ Element what_comes_first(const Element prefix) {
 // What the invocation before this one has, or `first` in the first one.
 Element of_neighbour(const Element own, const Element first) {
     const Element neighbours = SHUFFLED_UP(own, 1u);
-    return gl_SubgroupInvocationID == 0 ? first : neighbours;
+    return own_lane == 0 ? first : neighbours;
 }
 
 void move_up(inout Vector vector, const Element first) {

@@ -95,7 +95,7 @@ Element subgroup_before(const Element inclusive, const Element x) {
     return inclusive - x;
 #else
     const Element before = SHUFFLED_UP(inclusive, 1u);
-    return gl_SubgroupInvocationID == 0 ? identity() : before;
+    return own_lane == 0 ? identity() : before;
 #endif
 }
 

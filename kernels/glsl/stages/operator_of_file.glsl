@@ -20,7 +20,7 @@ Element from_last(const Element x) {
 Element given_from(const Element x, const uint distance) {
     // Shuffled by all invocations: a choice may be a branch, in which those that have none would be missing.
     const Element before = SHUFFLED_UP(x, distance);
-    return VALUE_IF(gl_SubgroupInvocationID >= distance, before);
+    return VALUE_IF(own_lane >= distance, before);
 }
 
 // Hillis and Steele 1986.
@@ -38,9 +38,9 @@ shared Element shared_elements[WORKGROUP_SIZE];
 
 // Each invocation combines what all have left in shared memory.
 Element subgroup_reduce(const Element x) {
-    const uint first = gl_SubgroupID * SUBGROUP_SIZE;
+    const uint first = own_subgroup * SUBGROUP_SIZE;
     subgroupBarrier();
-    shared_elements[first + gl_SubgroupInvocationID] = x;
+    shared_elements[first + own_lane] = x;
     subgroupBarrier();
     Element total = shared_elements[first];
     for (uint i = 1u; i < SUBGROUP_SIZE; ++i) {
@@ -58,7 +58,7 @@ Element subgroup_reduce(const Element x) {
     [[unroll]] for (uint distance = 1u; distance < SUBGROUP_SIZE; distance *= 2u) {
         const ElementWords own = element_words(total);
         const ElementWords other = subgroupShuffleXor(own, distance);
-        const bool is_later = (gl_SubgroupInvocationID & distance) != 0u;
+        const bool is_later = (own_lane & distance) != 0u;
         total = combine(element_of_words(is_later ? other : own), element_of_words(is_later ? own : other));
     }
     return total;

@@ -29,7 +29,7 @@ uint first_tile() {
 // The invocation that chooses tiles. It is in the last subgroup, since the first looks back: neither waits for what the other
 // asks memory for.
 bool chooses_tiles() {
-    return gl_SubgroupID == SUBGROUPS - 1u && gl_SubgroupInvocationID == 0;
+    return own_subgroup == SUBGROUPS - 1u && own_lane == 0;
 }
 
 // Called by that invocation for round 1, 2, ... in turn.

@@ -29,7 +29,7 @@ Element combine_slot(const uint slot, const uint count) {
     }
 #else
     [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
-        const uint subgroup = first + gl_SubgroupInvocationID;
+        const uint subgroup = first + own_lane;
         const bool counts = subgroup < count;
         total = combine(total, subgroup_reduce(counts ? shared_totals[slot][subgroup] : identity()));
     }
@@ -59,8 +59,8 @@ uint rendezvous_begin() {
 #endif
 
 void arrive_unpublished(const uint round, const Element total) {
-    if (gl_SubgroupInvocationID == 0) {
-        shared_totals[round % TOTAL_SLOTS][gl_SubgroupID] = total;
+    if (own_lane == 0) {
+        shared_totals[round % TOTAL_SLOTS][own_subgroup] = total;
     }
     barrier();
 }
@@ -70,9 +70,9 @@ void arrive(const uint round, const uint tile, const Element total) {
         shared_next_tile = private_second_tile;
     }
     arrive_unpublished(round, total);
-    if (gl_SubgroupID == 0) {
+    if (own_subgroup == 0) {
         const Element tile_total = combine_totals(round, SUBGROUPS);
-        if (gl_SubgroupInvocationID == 0) {
+        if (own_lane == 0) {
             publish_total(tile, tile_total);
         }
         complete_group(tile);
@@ -91,8 +91,8 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
     }
     const uint slot = TOTAL_SLOTS + round % SHARE_SLOTS;
     const Element share = subgroup_reduce(totals_of_some(tile, invocation_rank(), WORKGROUP_SIZE));
-    if (gl_SubgroupInvocationID == 0) {
-        shared_totals[slot][gl_SubgroupID] = share;
+    if (own_lane == 0) {
+        shared_totals[slot][own_subgroup] = share;
     }
     // Only now: the answer is under way while others are looked at.
     if (more && chooses_tiles()) {
@@ -106,9 +106,9 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
     if (more && chooses_tiles()) {
         shared_next_tile = choose_tile(round + 2u);
     }
-    if (gl_SubgroupID == 0) {
+    if (own_subgroup == 0) {
         const Element prefix = find_prefix_onward(tile);
-        if (gl_SubgroupInvocationID == 0) {
+        if (own_lane == 0) {
             shared_prefix[round % 2u] = prefix;
         }
     }
@@ -118,7 +118,7 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
 #endif
 
 Element subgroup_prefix(const uint round) {
-    return combine_totals(round, gl_SubgroupID);
+    return combine_totals(round, own_subgroup);
 }
 
 void end_round(const uint round) {

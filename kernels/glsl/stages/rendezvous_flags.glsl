@@ -64,7 +64,7 @@ const uint NO_ROUND = 0xffffffffu;
 Element combine_totals(const uint round, const uint count) {
     Element total = identity();
     [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
-        const uint subgroup = first + gl_SubgroupInvocationID;
+        const uint subgroup = first + own_lane;
         const Element other = READ_ELEMENT(shared_totals[round % SLOTS][min(subgroup, SUBGROUPS - 1u)]);
         total = combine(total, subgroup_reduce(VALUE_IF(subgroup < count, other)));
     }
@@ -98,8 +98,8 @@ void offer_tile(const uint round, const uint tile) {
 uint give_total(const uint round, const Element total) {
     const uint slot = round % SLOTS;
     uint arrived = 0u;
-    if (gl_SubgroupInvocationID == 0) {
-        WRITE_ELEMENT(shared_totals[slot][gl_SubgroupID], total);
+    if (own_lane == 0) {
+        WRITE_ELEMENT(shared_totals[slot][own_subgroup], total);
         arrived = 1u + atomicAdd(shared_arrived[slot], 1u, gl_ScopeWorkgroup, gl_StorageSemanticsShared, ACQUIRE_RELEASE);
     }
     // What the first invocation has acquired, all may read.
@@ -113,7 +113,7 @@ void arrive(const uint round, const uint tile, const Element total) {
     }
     if (give_total(round, total) == all_arrived(round)) {
         const Element tile_total = combine_totals(round, SUBGROUPS);
-        if (gl_SubgroupInvocationID == 0) {
+        if (own_lane == 0) {
             publish_total(tile, tile_total);
         }
         complete_group(tile);
@@ -142,9 +142,9 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
         offer_tile(round + 2u, choose_tile(round + 2u));
     }
     Element prefix;
-    if (gl_SubgroupID == 0) {
+    if (own_subgroup == 0) {
         prefix = find_prefix_onward(tile);
-        if (gl_SubgroupInvocationID == 0) {
+        if (own_lane == 0) {
             WRITE_ELEMENT(shared_prefix[slot], prefix);
             RAISE_FLAG(shared_prefix_round[slot], round);
         }
@@ -158,9 +158,9 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
 
 Element subgroup_prefix(const uint round) {
     Element prefix = identity();
-    if (gl_SubgroupID != 0) {
+    if (own_subgroup != 0) {
         wait_for_arrivals(round);
-        prefix = combine_totals(round, gl_SubgroupID);
+        prefix = combine_totals(round, own_subgroup);
     }
     return prefix;
 }
@@ -168,7 +168,7 @@ Element subgroup_prefix(const uint round) {
 void end_round(const uint round) {
     // Nothing comes before subgroup 0, which has not waited yet: without this it would run ahead of the others, and take
     // tiles that they are not ready for.
-    if (gl_SubgroupID == 0) {
+    if (own_subgroup == 0) {
         wait_for_arrivals(round);
     }
 }

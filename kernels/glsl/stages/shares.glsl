@@ -1,7 +1,9 @@
 // Stage: shares. What the invocations of a workgroup have found each on its own of what comes before the tile, combined.
 //
-// give_share(share): called by all invocations, each with its share.
-// tile_prefix(): all shares combined. Valid in all invocations after the next barrier; called by whole subgroups.
+// give_share(share): called by all invocations, each with its share; give_reduced_share(share) where it is that of the subgroup
+//   already, in all its invocations.
+// tile_prefix(): all shares combined. part_prefix(): that and block_prefix() combined, for the price of one of them. Both are valid in
+//   all invocations after the next barrier; called by whole subgroups.
 // The order in which shares are combined is not that of the tiles: for commutative operators only.
 // Shared bytes: 4 * SUBGROUPS. Barriers: 0.
 
@@ -10,11 +12,15 @@ shared Element shared_shares[SUBGROUPS];
 // A workgroup of one subgroup keeps its only share in registers.
 Element private_share;
 
-void give_share(const Element share) {
-    private_share = subgroup_reduce(share);
-    if (SUBGROUPS > 1u && gl_SubgroupInvocationID == 0) {
-        shared_shares[gl_SubgroupID] = private_share;
+void give_reduced_share(const Element share) {
+    private_share = share;
+    if (SUBGROUPS > 1u && own_lane == 0) {
+        shared_shares[own_subgroup] = share;
     }
+}
+
+void give_share(const Element share) {
+    give_reduced_share(subgroup_reduce(share));
 }
 
 Element tile_prefix() {
@@ -28,9 +34,26 @@ Element tile_prefix() {
     }
 #else
     [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
-        const uint subgroup = first + gl_SubgroupInvocationID;
+        const uint subgroup = first + own_lane;
         prefix = combine(prefix, subgroup_reduce(subgroup < SUBGROUPS ? shared_shares[subgroup] : identity()));
     }
 #endif
     return prefix;
+}
+
+Element part_prefix() {
+#if BLOCK_SCAN != BLOCK_SCAN_SUBGROUP || FEW_SUBGROUPS || WORKGROUP_SIZE == SUBGROUP_SIZE
+    return combine(tile_prefix(), block_prefix());
+#else
+    // Shares and totals of subgroups are combined before the subgroup operation, not by one each.
+    Element prefix = identity();
+    [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
+        const uint subgroup = first + own_lane;
+        const Element share = subgroup < SUBGROUPS ? shared_shares[subgroup] : identity();
+        const Element other = subgroup < SUBGROUPS ? shared_subgroup_totals[subgroup] : identity();
+        const Element before = VALUE_IF(subgroup < own_subgroup, other);
+        prefix = combine(prefix, subgroup_reduce(combine(share, before)));
+    }
+    return prefix;
+#endif
 }

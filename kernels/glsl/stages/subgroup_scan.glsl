@@ -2,6 +2,8 @@
 //
 // subgroup_total(items): their total, in all invocations of the subgroup.
 // subgroup_scan(items): turns them into their inclusive scan; returns their total, in all invocations.
+// subgroup_scan_beside(items, share): the same, and share becomes that of all invocations of the subgroup combined, in any order: its
+//   steps are under way together with those of the scan.
 // Shared bytes: 0. Barriers: 0. Scans over the invocations: one per row of a striped layout, else one.
 //
 // SUBGROUP_SCAN_OPERATION: row after row, each by one subgroup operation. A device may execute such operations in the order in
@@ -30,26 +32,37 @@ Element subgroup_total(const Vector items[BATCH_SIZE]) {
 
 #if SUBGROUP_SCAN == SUBGROUP_SCAN_SHUFFLE
 
+#ifdef REQUIRE_SCAN_BESIDE
+// What is combined beside a scan.
+Element private_beside;
+#endif
+
 #if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED
 const uint ROWS = BATCH_SIZE;
 #else
 const uint ROWS = 1u;
 #endif
 
+// One step: what an invocation has, behind what the one so many places before it has.
+Element scan_step(const Element inclusive, const uint distance) {
+#if OPERATOR == OPERATOR_USER
+    return combine(given_from(inclusive, distance), inclusive);
+#else
+    const Element earlier = SHUFFLED_UP(inclusive, distance);
+    return own_lane >= distance ? combine(earlier, inclusive) : inclusive;
+#endif
+}
+
 // Turns the share of each invocation in each row into what comes before it in the row. Returns: the total of each row.
 void scan_rows(inout Element shares[ROWS], out Element totals[ROWS]) {
     Element inclusive[ROWS] = shares;
     [[unroll]] for (uint distance = 1u; distance < SUBGROUP_SIZE; distance *= 2u) {
         [[unroll]] for (uint k = 0u; k < ROWS; ++k) {
-#if OPERATOR == OPERATOR_USER
-            inclusive[k] = combine(given_from(inclusive[k], distance), inclusive[k]);
-#else
-            const Element earlier = SHUFFLED_UP(inclusive[k], distance);
-            if (gl_SubgroupInvocationID >= distance) {
-                inclusive[k] = combine(earlier, inclusive[k]);
-            }
-#endif
+            inclusive[k] = scan_step(inclusive[k], distance);
         }
+#ifdef REQUIRE_SCAN_BESIDE
+        private_beside = scan_step(private_beside, distance);
+#endif
     }
     [[unroll]] for (uint k = 0u; k < ROWS; ++k) {
         totals[k] = from_last(inclusive[k]);
@@ -107,6 +120,22 @@ Element subgroup_scan(inout Vector items[BATCH_SIZE]) {
         vector_add(items[k], before);
     }
     return total;
+}
+
+#endif
+
+#ifdef REQUIRE_SCAN_BESIDE
+
+Element subgroup_scan_beside(inout Vector items[BATCH_SIZE], inout Element share) {
+#if SUBGROUP_SCAN == SUBGROUP_SCAN_SHUFFLE
+    private_beside = share;
+    const Element total = subgroup_scan(items);
+    share = from_last(private_beside);
+    return total;
+#else
+    share = subgroup_reduce(share);
+    return subgroup_scan(items);
+#endif
 }
 
 #endif

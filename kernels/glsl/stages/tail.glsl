@@ -7,7 +7,7 @@
 
 // Vector `row` of this invocation: rows of successive vectors, as in a striped layout.
 uint tail_vector(const uint row) {
-    return gl_SubgroupID * (SUBGROUP_SIZE * BATCH_SIZE) + row * SUBGROUP_SIZE + gl_SubgroupInvocationID;
+    return own_subgroup * (SUBGROUP_SIZE * BATCH_SIZE) + row * SUBGROUP_SIZE + own_lane;
 }
 
 Element tail_total(const uint tile) {

@@ -210,6 +210,7 @@ fn helper_shader(root: &'static str, batch_size: u32, workgroup_size: u32, devic
             ("SUBGROUP_SIZE", device.subgroup_size),
             ("BATCH_SIZE", batch_size),
             ("LANES", VectorWidth::Vec4.lanes()),
+            ("ONE_ROW", u32::from(super::one_row(device))),
         ],
         workgroup_size,
         subgroup_size: device.subgroup_size,

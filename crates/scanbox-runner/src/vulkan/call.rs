@@ -205,6 +205,8 @@ mod tests {
         check(65_537, SHORT, Some([32_769, 2]));
         check(1 << 23, SHORT, Some([65_028, 129]));
         check(1 << 23, LONG, Some([1 << 23, 1]));
+        // As many as there may be: shaders count on one row here (ONE_ROW).
+        check(1 << 30, LONG, Some([1 << 30, 1]));
         check(20, [4, 5, 1], Some([4, 5]));
         check(21, [4, 5, 5], None);
         check(1 << 33, LONG, None);

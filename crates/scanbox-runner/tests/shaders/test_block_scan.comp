@@ -38,7 +38,8 @@ MAIN {
     block_scan_reduced(items);
 #endif
     block_scan_end();
+    const Element prefix = block_prefix();
     if (rank + 1 < params.n) {
-        params.target.at[rank] = combine(block_prefix(), items[0]);
+        params.target.at[rank] = combine(prefix, items[0]);
     }
 }

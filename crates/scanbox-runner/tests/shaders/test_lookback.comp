@@ -40,6 +40,10 @@ Element block_total() {
     return private_total;
 }
 
+Element block_prefix() {
+    return identity();
+}
+
 #include "stages/lookback.glsl"
 
 // Takes a while, and returns 0 in a way that no compiler knows.
