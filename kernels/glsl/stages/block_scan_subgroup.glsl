@@ -1,5 +1,7 @@
 // Block scan: subgroup scans. Each subgroup scans its own part; then each of them reads the totals of all, and once more when it
 // asks for what comes before its part, so that one barrier is enough, and the total is there first.
+// Totals of subgroups that are not there are read from the last one and left out: a branch around each read, of which a workgroup of
+// many subgroups has dozens, keeps SwiftShader compiling for ever.
 //
 // Shared bytes: 4 * SUBGROUPS. Barriers: 1, none in a workgroup of one subgroup.
 
@@ -28,8 +30,8 @@ void take_totals() {
 #else
     [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
         const uint subgroup = first + own_lane;
-        const Element other = subgroup < SUBGROUPS ? shared_subgroup_totals[subgroup] : identity();
-        private_block_total = combine(private_block_total, subgroup_reduce(other));
+        const Element other = shared_subgroup_totals[min(subgroup, SUBGROUPS - 1u)];
+        private_block_total = combine(private_block_total, subgroup_reduce(VALUE_IF(subgroup < SUBGROUPS, other)));
     }
 #endif
 }
@@ -65,9 +67,8 @@ Element block_prefix() {
 #elif WORKGROUP_SIZE > SUBGROUP_SIZE
     [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
         const uint subgroup = first + own_lane;
-        const Element other = subgroup < SUBGROUPS ? shared_subgroup_totals[subgroup] : identity();
-        const Element before = VALUE_IF(subgroup < own_subgroup, other);
-        prefix = combine(prefix, subgroup_reduce(before));
+        const Element other = shared_subgroup_totals[min(subgroup, SUBGROUPS - 1u)];
+        prefix = combine(prefix, subgroup_reduce(VALUE_IF(subgroup < own_subgroup, other)));
     }
 #endif
     return prefix;

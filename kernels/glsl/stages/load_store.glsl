@@ -71,11 +71,49 @@ uint elements_left(const uint tile) {
     return params.n - tile * TILE_ELEMENTS;
 }
 
+#if BATCH_SIZE <= 2
+
 void load_partial_tile(const uint tile, out Vector items[BATCH_SIZE]) {
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
         items[k] = load_vector(tile_source(tile), item_vector(k), elements_left(tile));
     }
 }
+
+#else
+
+// Row after row would take as many round trips to memory. Rows that are not there are left out without a branch, and all are under
+// way together; then the subgroup in which the input ends loads its last vector. Slower than the above for one row or two.
+void load_partial_tile(const uint tile, out Vector items[BATCH_SIZE]) {
+    InputVectors source = tile_source(tile);
+    const uint left = elements_left(tile);
+    // There is none where the input ends between two vectors.
+    const uint last = left / LANES;
+    StoredVector rows[BATCH_SIZE];
+    [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
+        rows[k] = stored_vector(VECTOR_OF(identity()));
+        if (item_vector(k) < last) {
+            rows[k] = source.at[item_vector(k)];
+        }
+    }
+    [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
+        items[k] = loaded_vector(rows[k]);
+    }
+    if (last / (SUBGROUP_SIZE * BATCH_SIZE) == own_subgroup) {
+        Vector last_items = VECTOR_OF(identity());
+        [[unroll]] for (uint i = 0u; i + 1u < LANES; ++i) {
+            if (i < left % LANES) {
+                LANE(last_items, i) = LOAD_LANE(source, last, i);
+            }
+        }
+        [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
+            if (item_vector(k) == last) {
+                items[k] = last_items;
+            }
+        }
+    }
+}
+
+#endif
 
 void store_partial_tile(const uint tile, const Vector items[BATCH_SIZE]) {
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {

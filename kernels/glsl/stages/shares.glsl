@@ -35,7 +35,8 @@ Element tile_prefix() {
 #else
     [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
         const uint subgroup = first + own_lane;
-        prefix = combine(prefix, subgroup_reduce(subgroup < SUBGROUPS ? shared_shares[subgroup] : identity()));
+        const Element share = shared_shares[min(subgroup, SUBGROUPS - 1u)];
+        prefix = combine(prefix, subgroup_reduce(VALUE_IF(subgroup < SUBGROUPS, share)));
     }
 #endif
     return prefix;
@@ -49,10 +50,10 @@ Element part_prefix() {
     Element prefix = identity();
     [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
         const uint subgroup = first + own_lane;
-        const Element share = subgroup < SUBGROUPS ? shared_shares[subgroup] : identity();
-        const Element other = subgroup < SUBGROUPS ? shared_subgroup_totals[subgroup] : identity();
+        const Element share = shared_shares[min(subgroup, SUBGROUPS - 1u)];
+        const Element other = shared_subgroup_totals[min(subgroup, SUBGROUPS - 1u)];
         const Element before = VALUE_IF(subgroup < own_subgroup, other);
-        prefix = combine(prefix, subgroup_reduce(combine(share, before)));
+        prefix = combine(prefix, subgroup_reduce(combine(VALUE_IF(subgroup < SUBGROUPS, share), before)));
     }
     return prefix;
 #endif
