@@ -1,62 +1,90 @@
-//! A benchmark as a picture: throughput against input size, one line per subject, one panel per cache state.
+//! A benchmark as a picture: for each state of the buffers the throughput against the input size, one line per subject, and, where
+//! other implementations took part, how many times as fast as the fastest of them each scan is. (Against a throughput of large
+//! inputs that of small ones cannot be seen.)
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plotters::prelude::*;
 use scanbox_analysis::bench::{Heat, Place};
 use scanbox_model::config::Reset;
 use scanbox_model::record::{Cache, Selection};
 
 use super::bench::title;
+use super::figure::{LineChart, Look, Scale, Series, sheet};
 
-/// Points of the picture per panel: the chart, and the names of its lines right of it.
-const PANEL: (u32, u32) = (CHART + 420, 560);
-const CHART: u32 = 840;
-/// Points from one name to the next.
-const NAME_HEIGHT: i32 = 22;
-const FONT: &str = "sans-serif";
+/// Sizes and values of each subject.
+type Lines = BTreeMap<(Rank, String), Vec<(u64, f64)>>;
 
-/// Size and throughput in GB/s.
-type Line = Vec<(u64, f64)>;
+/// What a line is, which says where it stands and how it looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Ideal,
+    BestKernel,
+    Other,
+    Baseline,
+    Ceiling,
+}
 
 /// The picture as SVG.
 ///
 /// # Errors
 /// When there is nothing to show, or it cannot be drawn.
 pub fn svg(title: &str, heats: &[Heat<'_>]) -> anyhow::Result<String> {
-    let mut panels = Vec::new();
+    let mut rows = Vec::new();
     for cache in Cache::ALL {
-        let lines = lines(heats.iter().filter(|heat| heat.cache == cache));
-        if !lines.is_empty() {
-            panels.push((format!("{title}, {} buffers", cache.word()), lines));
+        let of_cache = || heats.iter().filter(|heat| heat.cache == cache);
+        let charts = [
+            ("", chart("GB/s", &lines(of_cache(), |place| Some(place.gbps)))),
+            (
+                ", x base",
+                chart(
+                    "times as fast as the fastest baseline",
+                    &lines(of_cache(), |place| place.baseline_ratio),
+                ),
+            ),
+        ];
+        let row: Vec<_> = charts
+            .into_iter()
+            .filter(|(_, chart)| !chart.series.is_empty())
+            // A long name of a device is cut off.
+            .map(|(what, chart)| (format!("{} buffers{what}: {title}", cache.word()), chart))
+            .collect();
+        if !row.is_empty() {
+            rows.push(row);
         }
     }
-    anyhow::ensure!(!panels.is_empty(), "no subject is ok at any size");
-    let mut text = String::new();
-    let area =
-        SVGBackend::with_string(&mut text, (PANEL.0, PANEL.1 * panels.len() as u32)).into_drawing_area();
-    let failed = |error: String| anyhow::anyhow!("the plot cannot be drawn: {error}");
-    area.fill(&WHITE).map_err(|error| failed(error.to_string()))?;
-    let areas = area.split_evenly((panels.len(), 1));
-    for (area, (title, lines)) in areas.iter().zip(&panels) {
-        panel(area, title, lines).map_err(|error| failed(error.to_string()))?;
-    }
-    area.present().map_err(|error| failed(error.to_string()))?;
-    drop((areas, area));
-    Ok(text)
+    anyhow::ensure!(!rows.is_empty(), "no subject is ok at any size");
+    sheet(&rows)
 }
 
-/// One line per subject.
-fn lines<'a>(heats: impl Iterator<Item = &'a Heat<'a>> + Clone) -> BTreeMap<String, Line> {
+fn chart(y: &'static str, lines: &Lines) -> LineChart {
+    let mut equal = 0..;
+    let series = lines.iter().map(|((rank, name), points)| {
+        let look = match rank {
+            Rank::Ideal => Look::IDEAL,
+            Rank::BestKernel => Look::CHOSEN,
+            Rank::Ceiling => Look::COPY,
+            Rank::Other | Rank::Baseline => Look::of(equal.next().unwrap_or(0)),
+        };
+        Series { name: name.clone(), look, points: points.clone() }
+    });
+    LineChart { x: Scale::Sizes, y, series: series.collect(), at_least: 0.0 }
+}
+
+/// One line per subject that has a value.
+fn lines<'a>(
+    heats: impl Iterator<Item = &'a Heat<'a>> + Clone,
+    value: impl Fn(&Place<'_>) -> Option<f64>,
+) -> Lines {
     let following = shape_follows_size(heats.clone());
-    let mut lines: BTreeMap<String, Line> = BTreeMap::new();
+    let mut lines = Lines::new();
     for heat in heats {
         for place in &heat.places {
+            let Some(value) = value(place) else { continue };
             for name in names(place, &following) {
                 let line = lines.entry(name).or_default();
                 // Places come fastest first: of several launch shapes of one subject the best is shown.
                 if line.last().is_none_or(|(n, _)| *n != heat.n) {
-                    line.push((heat.n, place.gbps));
+                    line.push((heat.n, value));
                 }
             }
         }
@@ -84,21 +112,29 @@ fn shape_follows_size<'a>(heats: impl Iterator<Item = &'a Heat<'a>>) -> BTreeSet
 }
 
 /// What the lines are called that a subject is on: a choice is one line, whatever config it is at each size.
-fn names(place: &Place<'_>, following: &BTreeSet<&str>) -> Vec<String> {
+fn names(place: &Place<'_>, following: &BTreeSet<&str>) -> Vec<(Rank, String)> {
     let record = place.record;
-    if record.selection.contains(&Selection::Baseline) {
-        return vec![title(record)];
-    }
-    if record.selection.contains(&Selection::Copy) {
-        return vec![record.subject.clone()];
+    let is_baseline = record.selection.contains(&Selection::Baseline);
+    match (is_baseline, place.is_copy()) {
+        // Copies are the same in every version of a baseline.
+        (true, true) => return vec![(Rank::Baseline, record.subject.clone())],
+        (true, false) => return vec![(Rank::Baseline, title(record))],
+        (false, true) => return vec![(Rank::Ceiling, record.subject.clone())],
+        (false, false) => {}
     }
     let stateless = record.reset == Some(Reset::Fill);
     let is_best = record.selection.contains(&Selection::BestKernel);
     let name = |selection: &Selection| match selection {
-        Selection::Named if following.contains(record.kernel_id.as_str()) => record.kernel_id.clone(),
-        Selection::Named => record.config_id.clone(),
-        choice if stateless => format!("{} (fill)", choice.word()),
-        choice => choice.word().to_owned(),
+        Selection::Named if following.contains(record.kernel_id.as_str()) => {
+            (Rank::Other, record.kernel_id.clone())
+        }
+        Selection::Named => (Rank::Other, record.config_id.clone()),
+        // Stateless says it already.
+        Selection::IdealStateless => (Rank::Other, selection.word().to_owned()),
+        choice if stateless => (Rank::Other, format!("{} (fill)", choice.word())),
+        Selection::Ideal => (Rank::Ideal, selection.word().to_owned()),
+        Selection::BestKernel => (Rank::BestKernel, selection.word().to_owned()),
+        choice => (Rank::Other, choice.word().to_owned()),
     };
     // The best kernel that is named too is one line.
     record
@@ -107,45 +143,4 @@ fn names(place: &Place<'_>, following: &BTreeSet<&str>) -> Vec<String> {
         .filter(|selection| !(is_best && **selection == Selection::Named))
         .map(name)
         .collect()
-}
-
-fn panel<B: DrawingBackend>(
-    area: &DrawingArea<B, plotters::coord::Shift>,
-    title: &str,
-    lines: &BTreeMap<String, Line>,
-) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
-    let points = || lines.values().flatten();
-    let exponent = |n: u64| (n as f64).log2();
-    let low = points().map(|(n, _)| exponent(*n)).fold(f64::INFINITY, f64::min).floor();
-    let high = points().map(|(n, _)| exponent(*n)).fold(0.0, f64::max).ceil();
-    let most = points().map(|(_, gbps)| *gbps).fold(0.0, f64::max);
-    let decimals = if most < 10.0 { 1 } else { 0 };
-    let (left, right) = area.split_horizontally(CHART);
-    let mut chart = ChartBuilder::on(&left)
-        .caption(title, (FONT, 20))
-        .margin(12)
-        .margin_right(36)
-        .x_label_area_size(44)
-        .y_label_area_size(70)
-        .build_cartesian_2d(low..high.max(low + 1.0), 0.0..(most * 1.05).max(1e-3))?;
-    chart
-        .configure_mesh()
-        .x_labels((high - low) as usize + 1)
-        .x_label_formatter(&|exponent| format!("2^{exponent:.0}"))
-        .label_style((FONT, 14))
-        .x_desc("elements")
-        .y_label_formatter(&|gbps| format!("{gbps:.decimals$}"))
-        .y_desc("GB/s")
-        .light_line_style(TRANSPARENT)
-        .draw()?;
-    for (index, (name, line)) in lines.iter().enumerate() {
-        let color = Palette99::pick(index).to_rgba();
-        let line: Vec<(f64, f64)> = line.iter().map(|(n, gbps)| (exponent(*n), *gbps)).collect();
-        chart.draw_series(LineSeries::new(line.iter().copied(), color.stroke_width(2)))?;
-        chart.draw_series(line.into_iter().map(|point| Circle::new(point, 3, color.filled())))?;
-        let y = 44 + index as i32 * NAME_HEIGHT;
-        right.draw(&PathElement::new([(0, y), (18, y)], color.stroke_width(3)))?;
-        right.draw(&Text::new(name.as_str(), (26, y - 8), (FONT, 15)))?;
-    }
-    Ok(())
 }

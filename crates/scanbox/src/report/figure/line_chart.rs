@@ -86,14 +86,28 @@ impl LineChart {
 
     /// Draws it.
     pub fn svg(&self, title: &str) -> anyhow::Result<String> {
-        let names: Vec<String> = self.series.iter().map(|series| series.name.clone()).collect();
+        drawing::document((WIDTH, self.height()), |area| self.draw(area, title))
+    }
+
+    /// Height with title, legend and labels, in pixels.
+    fn height(&self) -> u32 {
+        self.top() + PLOT + BELOW as u32
+    }
+
+    /// Where the plot itself begins.
+    fn top(&self) -> u32 {
+        TITLE_HEIGHT + drawing::legend_height(&self.names()) + 8
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.series.iter().map(|series| series.name.clone()).collect()
+    }
+
+    fn draw(&self, area: &Area<'_>, title: &str) -> Drawn {
         let looks: Vec<Look> = self.series.iter().map(|series| series.look).collect();
-        let top = TITLE_HEIGHT + drawing::legend_height(&names) + 8;
-        drawing::document((WIDTH, top + PLOT + BELOW as u32), |area| {
-            drawing::title(area, title, WIDTH)?;
-            drawing::legend(area, &names, &looks, TITLE_HEIGHT)?;
-            self.plot(area, top as i32)
-        })
+        drawing::title(area, title, WIDTH)?;
+        drawing::legend(area, &self.names(), &looks, TITLE_HEIGHT)?;
+        self.plot(area, self.top() as i32)
     }
 
     fn position(&self, n: u64) -> f64 {
@@ -184,6 +198,25 @@ impl LineChart {
         let first = self.series.iter().find_map(|series| series.points.first());
         first.map(|&(n, _)| (n, size_label(n))).into_iter().collect()
     }
+}
+
+/// Charts with their titles in one document: rows of charts side by side.
+///
+/// # Errors
+/// When it cannot be drawn.
+pub fn sheet(rows: &[Vec<(String, LineChart)>]) -> anyhow::Result<String> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0) as u32;
+    let heights = || rows.iter().map(|row| row.iter().map(|(_, chart)| chart.height()).max().unwrap_or(0));
+    drawing::document((WIDTH * columns, heights().sum()), |area| {
+        let mut top = 0;
+        for (row, height) in rows.iter().zip(heights()) {
+            for (column, (title, chart)) in row.iter().enumerate() {
+                chart.draw(&area.clone().shrink((WIDTH * column as u32, top), (WIDTH, height)), title)?;
+            }
+            top += height;
+        }
+        Ok(())
+    })
 }
 
 /// A power of two as people write it.

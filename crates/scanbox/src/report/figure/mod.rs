@@ -9,7 +9,7 @@ mod look;
 
 pub use grid::{Grid, GridRow, Square};
 pub use histogram::Panel;
-pub use line_chart::{LineChart, Scale, Series, power};
+pub use line_chart::{LineChart, Scale, Series, power, sheet};
 pub use look::Look;
 
 /// A plot with what belongs to it.
