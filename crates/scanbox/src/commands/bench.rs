@@ -130,7 +130,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["configs", "from", "sizes", "baseline", "out", "blocking"])]
     show: Option<PathBuf>,
 
-    /// Draw throughput against size into this file
+    /// Draw throughput, and how many times as fast as the fastest baseline, against size into this file
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
 
