@@ -346,12 +346,12 @@ fn shader(config: &Config, problem: &Problem, device: &DeviceProfile) -> Shader 
     Shader { root, defines, workgroup_size: config.workgroup_size, subgroup_size: device.subgroup_size }
 }
 
-// The numbers behind the names that params.glsl defines; a test compares the two.
-
 /// Whether every dispatch is one row of workgroups: there are fewer than 2^32 elements, and a tile has at least 4.
 fn one_row(device: &DeviceProfile) -> bool {
     device.max_workgroup_count[0] >= 1 << 30
 }
+
+// The numbers behind the names that params.glsl defines; a test compares the two.
 
 /// How subgroups combine elements of a user's operator: the numbers are those that params.glsl defines.
 fn subgroup_total(device: &DeviceProfile) -> SubgroupTotal {
