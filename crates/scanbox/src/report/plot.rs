@@ -32,15 +32,11 @@ pub fn svg(title: &str, heats: &[Heat<'_>]) -> anyhow::Result<String> {
     let mut rows = Vec::new();
     for cache in Cache::ALL {
         let of_cache = || heats.iter().filter(|heat| heat.cache == cache);
+        let throughput = lines(of_cache(), |place| Some(place.gbps));
+        let ratio = lines(of_cache(), |place| place.baseline_ratio);
         let charts = [
-            ("", chart("GB/s", &lines(of_cache(), |place| Some(place.gbps)))),
-            (
-                ", x base",
-                chart(
-                    "times as fast as the fastest baseline",
-                    &lines(of_cache(), |place| place.baseline_ratio),
-                ),
-            ),
+            ("", chart("GB/s", throughput)),
+            (", x base", chart("times as fast as the fastest baseline", ratio)),
         ];
         let row: Vec<_> = charts
             .into_iter()
@@ -56,16 +52,16 @@ pub fn svg(title: &str, heats: &[Heat<'_>]) -> anyhow::Result<String> {
     sheet(&rows)
 }
 
-fn chart(y: &'static str, lines: &Lines) -> LineChart {
+fn chart(y: &'static str, lines: Lines) -> LineChart {
     let mut equal = 0..;
-    let series = lines.iter().map(|((rank, name), points)| {
+    let series = lines.into_iter().map(|((rank, name), points)| {
         let look = match rank {
             Rank::Ideal => Look::IDEAL,
             Rank::BestKernel => Look::CHOSEN,
             Rank::Ceiling => Look::COPY,
             Rank::Other | Rank::Baseline => Look::of(equal.next().unwrap_or(0)),
         };
-        Series { name: name.clone(), look, points: points.clone() }
+        Series { name, look, points }
     });
     LineChart { x: Scale::Sizes, y, series: series.collect(), at_least: 0.0 }
 }
