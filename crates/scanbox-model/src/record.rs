@@ -298,7 +298,22 @@ pub struct Record {
     pub fallbacks_sum: Option<u64>,
     /// Those of them that nobody had published before, likewise.
     pub insertions_sum: Option<u64>,
+    /// Name of the host that the device is in; empty in files from before it was written.
+    pub host: String,
+    /// PCI address of the device, `domain:bus:device.function`; empty where the driver does not tell.
+    pub pci_address: String,
+    /// Whether the run shared the device with others on purpose.
+    pub shared_device: Flag,
+    /// Calls of the untimed twin of the timed path, all in one command buffer, that were found right after the samples;
+    /// empty in files from before there was one, and of baselines.
+    pub twin_calls: Option<u32>,
+    /// Calls in the circumstance that failed before that were found right by `sweep --retry-failed --prove`; empty elsewhere.
+    pub proved_calls: Option<u32>,
 }
+
+/// Yes or nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flag(pub bool);
 
 /// A small share, written with three significant digits.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
@@ -408,6 +423,19 @@ impl Cell for String {
         self.clear();
         self.push_str(text);
         Ok(())
+    }
+}
+
+impl Cell for Flag {
+    fn write(&self) -> String {
+        if self.0 { "yes".to_owned() } else { String::new() }
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        match text {
+            "yes" => Ok(Self(true)),
+            "" => Ok(Self(false)),
+            other => Err(format!("`{}` is neither yes nor empty", excerpt(other))),
+        }
     }
 }
 
@@ -613,6 +641,11 @@ pub const COLUMNS: &[Column] = &[
     column!(lookback_length_sum),
     column!(fallbacks_sum),
     column!(insertions_sum),
+    column!(host),
+    column!(pci_address),
+    column!(shared_device),
+    column!(twin_calls),
+    column!(proved_calls),
 ];
 
 /// How many columns schema 1 began with. The others were appended since: a file may end before them.

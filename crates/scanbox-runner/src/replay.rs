@@ -53,6 +53,8 @@ pub struct Script {
     pub name: String,
     /// Its UUID.
     pub uuid: String,
+    /// Its PCI address; the default has none, as software devices.
+    pub pci_address: Option<String>,
     /// Its driver.
     pub driver: String,
     /// Its subgroup size.
@@ -102,6 +104,7 @@ impl Default for Script {
         Self {
             name: "Replay".to_owned(),
             uuid: "00000000-0000-0000-0000-00000000feed".to_owned(),
+            pci_address: None,
             driver: "replay 1".to_owned(),
             subgroup_size: 32,
             max_workgroup_size: 1024,
@@ -241,6 +244,7 @@ impl Replay {
         let profile = DeviceProfile {
             name: script.name.clone(),
             uuid: script.uuid.clone(),
+            pci_address: script.pci_address.clone(),
             vendor_id: 0,
             device_id: 0,
             kind: DeviceKind::Software,

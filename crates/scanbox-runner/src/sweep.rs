@@ -17,7 +17,7 @@ use scanbox_kernels::plan::{Plan, Shader};
 use scanbox_model::config::{Config, Lookback};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
-use scanbox_model::record::{Ratio, Record, SCHEMA, Status};
+use scanbox_model::record::{Flag, Ratio, Record, SCHEMA, Status};
 use scanbox_model::space::Point;
 use scanbox_model::units::throughput_gbps;
 use serde::{Deserialize, Serialize};
@@ -90,6 +90,10 @@ pub struct Origin {
     pub version: String,
     /// Hash of all kernel sources.
     pub kernel_hash: String,
+    /// Name of this host.
+    pub host: String,
+    /// Whether the device is shared with other runs on purpose.
+    pub shared_device: bool,
 }
 
 /// What happens during a run.
@@ -490,6 +494,9 @@ pub(crate) fn record_of_run(n: u64, input: &Input, device: &DeviceProfile, origi
         device_uuid: device.uuid.clone(),
         driver: device.driver.clone(),
         kernel_hash: origin.kernel_hash.clone(),
+        host: origin.host.clone(),
+        pci_address: device.pci_address.clone().unwrap_or_default(),
+        shared_device: Flag(origin.shared_device),
         n_elements: n,
         input: input.to_string(),
         ..Record::default()

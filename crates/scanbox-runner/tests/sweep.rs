@@ -63,7 +63,12 @@ fn job(points: Vec<Point>) -> Job {
         budget: None,
         order_start: 0,
         one_by_one: false,
-        origin: Origin { run_id: "run".into(), version: "1".into(), kernel_hash: "hash".into() },
+        origin: Origin {
+            run_id: "run".into(),
+            version: "1".into(),
+            kernel_hash: "hash".into(),
+            ..Origin::default()
+        },
     }
 }
 

@@ -53,7 +53,8 @@ fn night(script: &str, run: u64, confirm: usize) -> Night {
     let computation = Computation { problem: Problem::default(), real: false, largest_n: 1 << 30, seed: 1 };
     let legal = |config: &_, n, device: &_| legal(config, &computation.problem, n, device);
     let points = Space::from_toml(SPACE, "gate").unwrap().enumerate(replay.profile(), legal).points;
-    let origin = Origin { run_id: "run".into(), version: "1".into(), kernel_hash: "hash".into() };
+    let origin =
+        Origin { run_id: "run".into(), version: "1".into(), kernel_hash: "hash".into(), ..Origin::default() };
     let job = Job {
         computation,
         copy_sizes: points.iter().map(|point| point.n).collect(),

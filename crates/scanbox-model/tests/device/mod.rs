@@ -7,6 +7,7 @@ pub fn device(name: &str, vendor_id: u32, driver: &str) -> DeviceProfile {
     DeviceProfile {
         name: name.into(),
         uuid: format!("uuid of {name}"),
+        pci_address: None,
         vendor_id,
         device_id: 0,
         kind: DeviceKind::Hardware,

@@ -143,6 +143,7 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
     let profile = DeviceProfile {
         name: text(base.device_name_as_c_str()),
         uuid: uuid_text(ids.device_uuid),
+        pci_address: pci_address(instance, raw, has_extension),
         vendor_id: base.vendor_id,
         device_id: base.device_id,
         kind: if base.device_type == vk::PhysicalDeviceType::CPU {
@@ -215,6 +216,19 @@ fn queue_family(families: &[vk::QueueFamilyProperties]) -> Option<usize> {
             .position(|family| family.queue_flags.contains(flags) && family.timestamp_valid_bits > 0)
     };
     usable(vk::QueueFlags::COMPUTE | vk::QueueFlags::GRAPHICS).or_else(|| usable(vk::QueueFlags::COMPUTE))
+}
+
+/// Where the device stands on the PCI bus, as `lspci -D` writes it.
+fn pci_address(instance: &Instance, raw: vk::PhysicalDevice, has: impl Fn(&CStr) -> bool) -> Option<String> {
+    if !has(ash::ext::pci_bus_info::NAME) {
+        return None;
+    }
+    let mut pci = vk::PhysicalDevicePCIBusInfoPropertiesEXT::default();
+    let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut pci);
+    // SAFETY: `raw` comes from this instance, and the device knows the structure in the chain.
+    unsafe { instance.raw.get_physical_device_properties2(raw, &mut properties) };
+    let (domain, bus) = (pci.pci_domain, pci.pci_bus);
+    Some(format!("{domain:04x}:{bus:02x}:{:02x}.{:x}", pci.pci_device, pci.pci_function))
 }
 
 /// How many units of the device run workgroups, from whatever extension tells it.

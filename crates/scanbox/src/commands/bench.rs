@@ -23,13 +23,13 @@ use scanbox_model::whole_file::replace_text;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::{Entrant, Job, ceilings, computation_of};
 use scanbox_runner::measure::Protocol;
-use scanbox_runner::sweep::{End, Origin, now_utc};
+use scanbox_runner::sweep::{End, now_utc};
 
 use super::bench_blocking::{BlockingArgs, is_refuted};
 use super::bench_select::{Scratch, Tuned, entrants};
 use super::bench_task::{BenchTask, News};
 use super::problem::{Elements, ProblemArgs, try_operator};
-use super::sweep::{parse_duration, parse_limit, run_id, stop_on_signals};
+use super::sweep::{origin, parse_duration, parse_limit, stop_on_signals};
 use super::sweep_file::{check_place, counts, this_tool};
 use super::{Exit, Format, UsageError, answered, compiler, complain, known_issues};
 use crate::cli::Cli;
@@ -190,11 +190,7 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
         rounds: args.rounds,
         protocol: Protocol::default().with(args.warm_up, args.samples),
         one_by_one: false,
-        origin: Origin {
-            run_id: run_id(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            kernel_hash: kernel_hash.clone(),
-        },
+        origin: origin(&kernel_hash),
     };
     let work = BenchWork {
         job,

@@ -329,12 +329,20 @@ fn confirm_leaders(
     end_run(result, file)
 }
 
-fn origin(kernel_hash: &str) -> Origin {
+/// What the rows of a run that begins now say about its origin.
+pub fn origin(kernel_hash: &str) -> Origin {
     Origin {
         run_id: run_id(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         kernel_hash: kernel_hash.to_owned(),
+        host: host(),
+        shared_device: false,
     }
+}
+
+/// The name of this host.
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// Writes down how a run ended.

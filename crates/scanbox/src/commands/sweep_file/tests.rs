@@ -64,7 +64,12 @@ impl Sweep {
 
     /// Does what is left to do, as a run does it, and returns the rows of the file.
     fn resume(&self) -> Rows {
-        let origin = Origin { run_id: "run".into(), version: "1".into(), kernel_hash: "hash".into() };
+        let origin = Origin {
+            run_id: "run".into(),
+            version: "1".into(),
+            kernel_hash: "hash".into(),
+            ..Origin::default()
+        };
         let resume = Resume::default();
         let mut file = SweepFile::open(
             &self.path("csv"),
