@@ -57,6 +57,11 @@ pub trait Backend {
     /// When the device fails.
     fn litter(&mut self, garbage: Garbage) -> Result<(), Failure>;
 
+    /// Whatever the scratch memory holds counts as unknown from here on: the next call that cares finds it cleared. A backend does
+    /// so by itself after every failure and after every comparison that finds a mismatch, because nobody knows what a wrong
+    /// kernel has left; this is for the beginning of what must not depend on anybody else at all.
+    fn forget_scratch(&mut self);
+
     /// Takes `samples` samples of `calls` dependent calls back to back, each sample between two timestamps. What the
     /// plan's reset costs is inside.
     ///

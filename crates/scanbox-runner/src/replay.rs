@@ -44,6 +44,7 @@ use serde::Deserialize;
 use crate::backend::{
     Backend, Comparison, Counts, Error, Failure, Garbage, Interval, Mismatch, PipelineInfo,
 };
+use crate::ledger::Ledger;
 
 /// What a replay device does.
 #[derive(Debug, Clone, Deserialize)]
@@ -177,6 +178,9 @@ pub enum FaultKind {
     WrongLast,
     /// A word behind the output is written.
     WriteBehind,
+    /// The first element is wrong, and the scratch memory is not as the next call expects it: a ticket was not taken, a bank not
+    /// cleared.
+    LosesTickets,
     /// A call gives the first element other bits than the call before.
     OtherBits,
     /// The device is lost.
@@ -234,6 +238,9 @@ pub struct Replay {
     drift: f64,
     /// What the measurement that goes on has in common, and what it measures.
     block: Option<(String, u64, f64)>,
+    ledger: Ledger,
+    /// Whether the scratch memory holds something else than the ledger says.
+    spoiled: bool,
     lost: bool,
 }
 
@@ -286,6 +293,8 @@ impl Replay {
             throttle: 1.0,
             drift,
             block: None,
+            ledger: Ledger::default(),
+            spoiled: false,
             lost: false,
             script,
         }
@@ -362,6 +371,13 @@ impl Replay {
         self.clock_ticks = self.clock_ticks.wrapping_add(ns.round().max(1.0) as u64) & mask;
         self.busy_ns += ns;
         Interval { begin, end: self.clock_ticks }
+    }
+
+    /// Takes the turn of a call. Returns whether it finds its scratch memory as it expects it.
+    fn finds_scratch(&mut self, plan: &Plan) -> bool {
+        let turn = self.ledger.turn(&plan.scratch, 1);
+        self.spoiled &= !turn.adopt;
+        plan.scratch.content.is_stateless() || !self.spoiled
     }
 
     fn alive(&self) -> Result<(), Failure> {
@@ -479,6 +495,7 @@ impl Backend for Replay {
             F::WrongElement,
             F::WrongLast,
             F::WriteBehind,
+            F::LosesTickets,
             F::DeviceLost,
             F::Hang,
             F::Crash,
@@ -486,8 +503,13 @@ impl Backend for Replay {
             F::PipelineError,
             F::Throttle,
         ];
-        match self.fault(plan, &kinds) {
+        let finds_scratch = self.finds_scratch(plan);
+        let found = match self.fault(plan, &kinds) {
             Some(F::WrongElement) => Ok(wrong(0)),
+            Some(F::LosesTickets) => {
+                self.spoiled = true;
+                Ok(wrong(0))
+            }
             Some(F::WrongLast) => Ok(wrong(plan.outputs() - 1)),
             Some(F::WriteBehind) => Ok(wrong(plan.outputs())),
             Some(F::OutOfMemory) => Err(Failure::new(Status::OutOfMemory, "scripted")),
@@ -502,8 +524,13 @@ impl Backend for Replay {
                 self.throttle = 2.0;
                 Ok(good)
             }
+            _ if !finds_scratch => Ok(wrong(0)),
             _ => Ok(good),
+        };
+        if found.as_ref().map_or(true, |comparison| comparison.mismatches > 0) {
+            self.ledger.forget();
         }
+        found
     }
 
     fn keep(&mut self, _plan: &Plan) -> Result<(), Failure> {
@@ -529,9 +556,16 @@ impl Backend for Replay {
         })
     }
 
-    /// There is no memory to put it into.
-    fn litter(&mut self, _garbage: Garbage) -> Result<(), Failure> {
+    /// There is no memory to put it into, but an account of it.
+    fn litter(&mut self, garbage: Garbage) -> Result<(), Failure> {
+        if matches!(garbage, Garbage::InNewMemory(_)) {
+            self.ledger.forget();
+        }
         self.alive()
+    }
+
+    fn forget_scratch(&mut self) {
+        self.ledger.forget();
     }
 
     fn time(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {
@@ -554,6 +588,8 @@ impl Replay {
     ) -> Result<Vec<Interval>, Failure> {
         use FaultKind as F;
         self.alive()?;
+        // One turn stands for all: only the first of them may clear the memory.
+        self.finds_scratch(plan);
         let mut intervals: Vec<Interval> = (0..samples)
             .map(|_| {
                 let ns = self.sample_ns(plan) * f64::from(calls) * ratio;

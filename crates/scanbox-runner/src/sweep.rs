@@ -404,6 +404,8 @@ impl<E: From<Failure>> Sweep<'_, E> {
         record.compile_ms = Some(compile_ms);
         catalog::resident(&point.config, &self.job.computation.problem, point.n, &device, record.registers)
             .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
+        // Whatever other configs have left, this one answers for itself alone.
+        self.backend.forget_scratch();
         let start = Instant::now();
         let comparison = verify(self.backend, &plan);
         self.spend("verify", start);

@@ -331,6 +331,24 @@ fn one_wrong_word_is_found() {
 }
 
 #[test]
+fn a_wrong_call_accuses_no_other() {
+    let Some(mut bench) = Bench::new() else { return };
+    const N: u64 = 5000;
+    let labels = ["b1.vec4.par.rake.wg64", "b4.vec4.seq.rake.wg64", "b1.vec4.par.rake.split.wg64"];
+    for label in labels.iter().chain(&["b1.vec4.par.rake.clean.wg64"]) {
+        bench.check(label, N, &ONES);
+        let config = label.parse().unwrap();
+        let plan = catalog::plan(&config, &Problem::default(), N, bench.device().profile()).unwrap();
+        // As after a kernel that took too many tickets: this call finds no tile to work on.
+        bench.device().litter(Garbage::Unnoticed(0x4000_0000)).unwrap();
+        assert_ne!(bench.device().verify(&plan).unwrap().mismatches, 0, "{label}");
+        for other in labels {
+            bench.check(other, N, &ONES);
+        }
+    }
+}
+
+#[test]
 fn a_write_past_the_end_is_found() {
     let Some(mut bench) = Bench::new() else { return };
     let plan = bench.copy(10_000);

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use folder::copy_folder;
+use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::legal;
 use scanbox_model::config::{Config, TileState};
@@ -162,10 +163,25 @@ fn every_fault_has_its_status_and_reason() {
     check("wrong_element", Status::WrongResult, "first is element 0: expected 1, got 2");
     check("wrong_last", Status::WrongResult, "first is element 4095");
     check("write_behind", Status::WrongResult, "behind the output");
+    check("loses_tickets", Status::WrongResult, "first is element 0");
     check("out_of_memory", Status::OutOfMemory, "scripted");
     check("pipeline_error", Status::PipelineError, "scripted");
     check("zero_timestamps", Status::RuntimeError, "zero or negative");
     check("backward_timestamps", Status::RuntimeError, "zero or negative");
+}
+
+#[test]
+fn after_a_mismatch_the_scratch_memory_is_cleared() {
+    let script = format!("[[fault]]\nkind = \"loses_tickets\"\nconfig = \"{FAULTY}\"\ntimes = 1\n");
+    let mut replay = Replay::new(toml::from_str::<Script>(&script).unwrap());
+    let mismatches: Vec<u64> = [FAULTY, "b1.vec4.par.rake.wg64", FAULTY]
+        .map(|label| {
+            let config: Config = label.parse().unwrap();
+            let plan = catalog::plan(&config, &Problem::default(), 4096, replay.profile()).unwrap();
+            replay.verify(&plan).unwrap().mismatches
+        })
+        .to_vec();
+    assert_eq!(mismatches, [1, 0, 0], "one wrong kernel accuses nobody else");
 }
 
 #[test]

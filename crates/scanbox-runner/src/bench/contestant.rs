@@ -38,6 +38,7 @@ pub(super) struct Own<'a> {
 
 impl Contestant for Own<'_> {
     fn verify(&mut self) -> Result<Verified, Failure> {
+        self.backend.forget_scratch();
         let mut comparison = verify(self.backend, self.plan)?;
         let call_ns = duration_ns(comparison.call, self.backend.profile());
         if let Some(counted) = self.counted.filter(|_| comparison.mismatches == 0) {
@@ -54,6 +55,8 @@ impl Contestant for Own<'_> {
     }
 
     fn timed(&mut self, cache: Cache) -> Box<dyn Timed + '_> {
+        // Whatever others have left in their blocks, this one answers for itself alone.
+        self.backend.forget_scratch();
         Box::new(TimedPlan { backend: self.backend, plan: self.plan, cache })
     }
 }

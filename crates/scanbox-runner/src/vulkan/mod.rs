@@ -433,6 +433,10 @@ impl Backend for Vulkan {
         })
     }
 
+    fn forget_scratch(&mut self) {
+        self.session.ledger.forget();
+    }
+
     fn time(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {
         self.with(|session| session.time(plan, Cache::Hot, calls, samples))
     }

@@ -140,9 +140,13 @@ impl Session {
         Ok(self.read_report(plan, Binding::Kept)?.0)
     }
 
-    /// What a comparison with `expected` has reported, and the largest error.
+    /// What a comparison with `expected` has reported, and the largest error. Every comparison of a session ends here: after a
+    /// mismatch nobody knows which tickets were taken and what stands in the scratch memory.
     fn read_report(&mut self, plan: &Plan, expected: Binding) -> Result<(Comparison, f64), Failure> {
         let [mismatches, first, max_error, ..] = self.memory.read_back();
+        if mismatches > 0 {
+            self.ledger.forget();
+        }
         let first = match mismatches {
             0 => None,
             // What belongs there stands nowhere.
