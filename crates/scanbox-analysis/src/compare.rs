@@ -1,9 +1,13 @@
 //! Two sweeps of one space, before and after: which sizes became slower, beyond what noise and drift explain.
 //!
 //! Rows are set against each other config by config; what decides are two lines, the ideal line and that of the best
-//! kernel of the base. A line has one time per size and run: that of its best config among those that both runs have
-//! tried, by confirmed times where both runs have them. Taking the best on both sides keeps the luck of the best in
-//! balance: the winner of the base alone was lucky in the base, and would look slower in every other run.
+//! kernel of the base. A line has one time per size and run: that of its best config, by confirmed times where both runs
+//! have them. Taking the best on both sides keeps the luck of the best in balance: the winner of the base alone was lucky
+//! in the base, and would look slower in every other run.
+//!
+//! A line is what a run can offer. So a config that led the base and is not `ok` any more takes with it what it led by;
+//! and whatever that was, the line is not the same ([`Gone`]). A config that worked and does not any more
+//! ([`ConfigChange::is_broken`]) is a regression wherever it stands.
 //!
 //! A change is `ln(new / base)`, less the drift of the run ([`drift`]). It counts when it is above the threshold and
 //! above the noise floor ([`noise`]), which is [`LINE_SIGMAS`] standard deviations of such a change. So the intervals
@@ -46,6 +50,8 @@ pub struct Question {
     pub threshold: f64,
     /// Whether two models of devices may be compared.
     pub accept_device: bool,
+    /// Whether the new run ended before its space did: then a row that is not there says nothing.
+    pub new_is_cut: bool,
 }
 
 /// What became of a line or a config at a size.
@@ -59,13 +65,16 @@ pub enum Verdict {
     Slower,
     /// A change above the threshold that may be noise.
     Unclear,
-    /// There is no time in the new run.
+    /// There is no time in the new run, or none of the config that led the base.
     Missing,
+    /// The config that led the base does not work any more.
+    Lost,
 }
 
 impl Verdict {
     /// Every verdict.
-    pub const ALL: [Self; 5] = [Self::Same, Self::Faster, Self::Slower, Self::Unclear, Self::Missing];
+    pub const ALL: [Self; 6] =
+        [Self::Same, Self::Faster, Self::Slower, Self::Unclear, Self::Missing, Self::Lost];
 
     /// The word in reports.
     #[must_use]
@@ -76,6 +85,7 @@ impl Verdict {
             Self::Slower => "SLOWER",
             Self::Unclear => "UNCLEAR",
             Self::Missing => "MISSING",
+            Self::Lost => "LOST",
         }
     }
 }
@@ -102,12 +112,23 @@ pub struct Measured {
     pub confirmed: bool,
 }
 
+/// What became of the config that led a line in the base, where it is not `ok` in the new run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gone {
+    /// Its label.
+    pub config: String,
+    /// How it ended in the new run; `None` where it has no row there.
+    pub status: Option<Status>,
+    /// Why, where it failed.
+    pub reason: String,
+}
+
 /// A line at one size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LineChange {
     /// Input size in elements.
     pub n: u64,
-    /// Its best config in the base, of those that both runs have tried.
+    /// Its best config in the base.
     pub base: Measured,
     /// The same in the new run; `None` where there is none.
     pub new: Option<Measured>,
@@ -117,8 +138,10 @@ pub struct LineChange {
     pub floor: Option<f64>,
     /// What that amounts to.
     pub verdict: Verdict,
-    /// How many of its configs ended `ok` in the base and were tried, all in vain, in the new run; 0 unless `Missing`.
+    /// How many of its configs ended `ok` in the base and were tried, all in vain, in the new run; 0 where one is `ok`.
     pub lost_configs: usize,
+    /// The config that led the base, where the new run has no time of it.
+    pub gone: Option<Gone>,
 }
 
 /// A config at one size that is `ok` in the base.
@@ -149,6 +172,27 @@ impl ConfigChange {
     #[must_use]
     pub fn fails_now(&self) -> bool {
         self.status.is_some_and(|status| status != Status::Ok)
+    }
+
+    /// Whether it worked, and is wrong, hangs, crashes or cannot be built now. A device that has no memory left for it, or
+    /// a rule that takes it out, is no fault of its own.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.status.is_some_and(breaks)
+    }
+}
+
+/// Whether a config that ends like this is broken, wherever it stands.
+fn breaks(status: Status) -> bool {
+    match status {
+        Status::Ok | Status::OutOfMemory | Status::Unsupported => false,
+        Status::WrongResult
+        | Status::CompileError
+        | Status::PipelineError
+        | Status::Timeout
+        | Status::DeviceLost
+        | Status::RuntimeError
+        | Status::Quarantined => true,
     }
 }
 
@@ -208,6 +252,15 @@ impl Comparison {
             .chain(self.kernel_line.iter().map(|change| (false, change)))
     }
 
+    /// Configs that worked and do not any more; wrong results first.
+    #[must_use]
+    pub fn broken(&self) -> Vec<&ConfigChange> {
+        let mut broken: Vec<&ConfigChange> =
+            self.configs.iter().filter(|config| config.is_broken()).collect();
+        broken.sort_by_key(|config| config.status != Some(Status::WrongResult));
+        broken
+    }
+
     /// The changes that make a regression, the worst first: a line that is gone before one that is slower.
     #[must_use]
     pub fn guilty(&self) -> Vec<(bool, &LineChange)> {
@@ -223,7 +276,7 @@ impl LineChange {
     /// Whether the gate has to close for it.
     #[must_use]
     pub fn is_regression(&self) -> bool {
-        self.verdict == Verdict::Slower || self.lost_configs > 0
+        matches!(self.verdict, Verdict::Slower | Verdict::Lost)
     }
 }
 
@@ -266,7 +319,9 @@ pub fn compare(
 }
 
 fn outcome(comparison: &Comparison, question: &Question) -> Outcome {
-    if comparison.deciding().any(|(_, change)| change.is_regression()) {
+    if comparison.configs.iter().any(ConfigChange::is_broken)
+        || comparison.deciding().any(|(_, change)| change.is_regression())
+    {
         return Outcome::Regression;
     }
     let open =
@@ -341,16 +396,14 @@ impl Judge<'_> {
     }
 
     fn line_at(&self, n: u64, belongs: impl Fn(&Record) -> bool) -> Option<LineChange> {
-        // Of configs that the new run has not tried nothing can be said.
-        let tried =
-            |by: &Side<'_>, time: &Time<'_>| belongs(time.record) && by.has_tried(n, &time.record.config_id);
-        let base: Vec<Time<'_>> = self.base.times(n).filter(|time| tried(self.new, time)).collect();
-        let new: Vec<Time<'_>> = self.new.times(n).filter(|time| tried(self.base, time)).collect();
-        let Some(base_best) = Time::best(&base) else {
-            let untried: Vec<Time> = self.base.times(n).filter(|time| belongs(time.record)).collect();
-            return Time::best(&untried).map(|best| missing(n, &best, 0));
+        let [base, new]: [Vec<Time<'_>>; 2] =
+            [self.base, self.new].map(|by| by.times(n).filter(|time| belongs(time.record)).collect());
+        let base_best = Time::best(&base)?;
+        let gone = self.gone(n, &base_best);
+        let Some(new_best) = Time::best(&new) else {
+            let tried = |time: &&Time<'_>| self.new.has_tried(n, &time.record.config_id);
+            return Some(missing(n, &base_best, base.iter().filter(tried).count(), gone));
         };
-        let Some(new_best) = Time::best(&new) else { return Some(missing(n, &base_best, base.len())) };
         let times = base.clone();
         // One sort of time on both sides.
         let (base, new) = match (base_best.is_confirmed(), new_best.is_confirmed()) {
@@ -362,6 +415,9 @@ impl Judge<'_> {
         if verdict == Verdict::Slower && !in_rounds && !self.is_seen_by_others(n, change, &base, &times) {
             verdict = Verdict::Unclear;
         }
+        if let Some(gone) = &gone {
+            verdict = self.without_leader(gone, verdict);
+        }
         Some(LineChange {
             n,
             base: base.measured(),
@@ -370,19 +426,46 @@ impl Judge<'_> {
             floor,
             verdict,
             lost_configs: 0,
+            gone,
         })
     }
 
-    /// Whether the next fastest configs of a line have lost at least half as much, by their median. A config that was
-    /// measured once in each run may have been off once: one row in some thousands is, by 6 % and more, and its samples
-    /// do not show it.
+    /// What became of the config that led the base, where the new run has no time of it.
+    fn gone(&self, n: u64, leader: &Time<'_>) -> Option<Gone> {
+        let config = &leader.record.config_id;
+        if self.new.time(n, config).is_some() {
+            return None;
+        }
+        let row = self.new.row(n, config);
+        Some(Gone {
+            config: config.clone(),
+            status: row.map(|row| row.status),
+            reason: row.map(|row| row.reason.clone()).unwrap_or_default(),
+        })
+    }
+
+    /// The verdict on a line whose leader is gone: by the best of the others it can be anything, and is never the same.
+    fn without_leader(&self, gone: &Gone, by_others: Verdict) -> Verdict {
+        match (gone.status, by_others) {
+            (Some(_), Verdict::Slower) => Verdict::Lost,
+            (Some(status), _) if breaks(status) => Verdict::Lost,
+            (None, Verdict::Slower) if !self.question.new_is_cut => Verdict::Lost,
+            _ => Verdict::Missing,
+        }
+    }
+
+    /// Whether the next fastest configs of a line have lost at least half as much, by their median; one of which the new
+    /// run has no time has lost everything. A config that was measured once in each run may have been off once: one row in
+    /// some thousands is, by 6 % and more, and its samples do not show it.
     fn is_seen_by_others(&self, n: u64, change: f64, best: &Time<'_>, line: &[Time<'_>]) -> bool {
         let mut others: Vec<&Time<'_>> =
             line.iter().filter(|time| time.record.config_id != best.record.config_id).collect();
         others.sort_by_key(|time| time.unconfirmed().ns);
-        let changes = others.into_iter().filter_map(|time| {
-            let new = self.new.time(n, &time.record.config_id)?.unconfirmed();
-            Some((new.ns as f64 / time.unconfirmed().ns as f64).ln() - self.drift.removed)
+        let changes = others.into_iter().map(|time| match self.new.time(n, &time.record.config_id) {
+            Some(new) => {
+                (new.unconfirmed().ns as f64 / time.unconfirmed().ns as f64).ln() - self.drift.removed
+            }
+            None => f64::INFINITY,
         });
         let middle = noise::median(&mut changes.take(WITNESSES).collect::<Vec<_>>());
         middle.is_some_and(|middle| middle > 0.5 * change.ln_1p())
@@ -444,14 +527,16 @@ impl Judge<'_> {
     }
 }
 
-fn missing(n: u64, base: &Time, lost_configs: usize) -> LineChange {
+/// A line of which the new run has no time at all.
+fn missing(n: u64, base: &Time, lost_configs: usize, gone: Option<Gone>) -> LineChange {
     LineChange {
         n,
         base: base.measured(),
         new: None,
         change: None,
         floor: None,
-        verdict: Verdict::Missing,
+        verdict: if lost_configs > 0 { Verdict::Lost } else { Verdict::Missing },
         lost_configs,
+        gone,
     }
 }

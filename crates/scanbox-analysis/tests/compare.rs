@@ -58,6 +58,7 @@ fn asked() -> Question {
         clock: Clock::Steady,
         threshold: 0.03,
         accept_device: false,
+        new_is_cut: false,
     }
 }
 
@@ -192,33 +193,84 @@ fn what_is_missing_or_fails() {
     let broken: Vec<Record> = new.iter().map(fail).collect();
     let found = compared(&base, &broken, 1.0);
     let there = found.ideal.iter().find(|change| change.n == N).unwrap();
-    assert_eq!(
-        (there.verdict, there.lost_configs, found.outcome),
-        (Verdict::Missing, 16, Outcome::Regression)
-    );
+    assert_eq!((there.verdict, there.lost_configs, found.outcome), (Verdict::Lost, 16, Outcome::Regression));
     assert_eq!(found.configs.iter().filter(|config| config.fails_now()).count(), 16);
-    // A config that was not tried is left out on both sides: the line is that of the others.
-    let winner = format!("{}.wg32", rows::A);
-    let others: Vec<Record> = new.iter().filter(|record| record.config_id != winner).cloned().collect();
-    let found = compared(&base, &others, 1.0);
-    assert_eq!(found.outcome, Outcome::NoRegression);
-    assert!(found.ideal.iter().all(|change| change.base.config != winner));
-    // One that was, and fails now, takes what it led by with it.
-    let lead = |n: u64, place: usize| if n == N && place == 0 { 0.9 } else { 1.0 };
-    let base = run(1, 0.005, lead);
-    let broken: Vec<Record> = run(2, 0.005, lead)
-        .into_iter()
-        .map(|record| if record.config_id == winner { failed(record, Status::Timeout) } else { record })
-        .collect();
-    let found = compared(&base, &broken, 1.0);
-    let there = found.ideal.iter().find(|change| change.n == N).unwrap();
-    assert!(there.change.unwrap() > 0.08, "{there:?}");
-    assert_ne!(found.outcome, Outcome::NoRegression);
     // Nothing at all.
     let found = compared(&[], &base, 1.0);
     assert_eq!(found.outcome, Outcome::Inconclusive);
     let found = compared(&base, &[], 1.0);
     assert_eq!(found.outcome, Outcome::Inconclusive);
+}
+
+/// How the leaders of a size are lost, and what the gate says then.
+#[test]
+fn a_lost_leader_is_never_the_same() {
+    /// 16 configs, each 1 % behind the one before; at `N` the `count` fastest end like this, or have no row.
+    fn check(status: Option<Status>, count: usize, is_cut: bool, expected: &[Outcome]) {
+        let base = run(1, 0.001, unchanged);
+        let mut new = run(2, 0.001, unchanged);
+        let mut place = 0;
+        new.retain_mut(|record| {
+            let is_lost = record.n_elements == N && place < count;
+            place += usize::from(record.n_elements == N);
+            if let Some(status) = status.filter(|_| is_lost) {
+                *record = failed(record.clone(), status);
+            }
+            !is_lost || status.is_some()
+        });
+        let (before, after) = (copies(1.0), copies(1.0));
+        let base = Source { copy_gbps: Some(&before), ..source(&base) };
+        let new = Source { copy_gbps: Some(&after), ..source(&new) };
+        let found = compare(&base, &new, &Question { new_is_cut: is_cut, ..asked() }).unwrap();
+        let there = found.ideal.iter().find(|change| change.n == N).unwrap();
+        assert!(
+            expected.contains(&found.outcome),
+            "{status:?}, {count} configs, cut {is_cut}: {:?}, {there:?}",
+            found.outcome
+        );
+        assert!(
+            !matches!(there.verdict, Verdict::Same | Verdict::Faster),
+            "{status:?}, {count} configs, cut {is_cut}: {there:?}"
+        );
+        assert_eq!(there.gone.as_ref().unwrap().status, status);
+    }
+    use Outcome::{Inconclusive, Regression};
+    for status in Status::ALL.into_iter().filter(|&status| status != Status::Ok) {
+        let is_broken = !matches!(status, Status::Unsupported | Status::OutOfMemory);
+        for count in [1, 2, 4, 8, 12, 16] {
+            // 4 configs are worth 4 %, which is above the threshold; one is worth 1 %.
+            let expected = if is_broken || count >= 4 { Regression } else { Inconclusive };
+            check(Some(status), count, false, &[expected]);
+            check(Some(status), count, true, &[expected]);
+        }
+    }
+    for count in [1, 2, 4, 8, 12] {
+        check(None, count, false, &[if count >= 4 { Regression } else { Inconclusive }]);
+        // The run did not get there.
+        check(None, count, true, &[Inconclusive]);
+    }
+    check(None, 16, false, &[Inconclusive]);
+}
+
+#[test]
+fn what_breaks_is_a_regression_wherever_it_stands() {
+    let slowest = format!("{}.wg256", rows::D);
+    for status in Status::ALL.into_iter().filter(|&status| status != Status::Ok) {
+        let base = run(1, 0.001, unchanged);
+        let broken: Vec<Record> = run(2, 0.001, unchanged)
+            .into_iter()
+            .map(|record| {
+                let is_hit = record.n_elements == N && record.config_id == slowest;
+                if is_hit { failed(record, status) } else { record }
+            })
+            .collect();
+        let found = compared(&base, &broken, 1.0);
+        // No memory, or a rule: nothing is broken, and it led nothing.
+        let is_harmless = matches!(status, Status::Unsupported | Status::OutOfMemory);
+        let expected = if is_harmless { Outcome::NoRegression } else { Outcome::Regression };
+        assert_eq!(found.outcome, expected, "{status:?}");
+        assert_eq!(found.broken().len(), usize::from(!is_harmless), "{status:?}");
+    }
 }
 
 #[test]

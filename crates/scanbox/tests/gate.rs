@@ -147,6 +147,7 @@ fn set_against(base: &Night, new: &Night) -> Comparison {
         clock: Clock::Steady,
         threshold: 0.03,
         accept_device: false,
+        new_is_cut: false,
     };
     compare(&source(base), &source(new), &question).unwrap()
 }

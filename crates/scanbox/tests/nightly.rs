@@ -270,7 +270,7 @@ fn formats_and_exit_codes() {
         .map(|line| format!("{line}\n"))
         .collect();
     fs::write(job.path("part.csv"), kept.concat()).unwrap();
-    check(&["base.csv", "part.csv"], 7, "MISSING: the new run has no row to compare at 2^16");
+    check(&["base.csv", "part.csv"], 7, "MISSING: the new run has no time of what led the base at 2^16");
     fs::write(job.path("empty.csv"), format!("{}\n", kept[0].trim_end())).unwrap();
     check(&["empty.csv", "new.csv"], 7, "nothing to compare");
 

@@ -78,6 +78,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Exit> {
         clock: args.time,
         threshold: args.threshold,
         accept_device: args.accept_device,
+        new_is_cut: new.is_cut(),
     };
     let comparison = compare(&base.source(), &new.source(), &question).map_err(|error| match error {
         AnalysisError::OtherModel { .. } | AnalysisError::OtherProblem { .. } => {
@@ -136,6 +137,12 @@ impl File {
             complain(&format!("warning: {warning}"));
         }
         Ok(Self { name, records: found.records, metadata })
+    }
+
+    /// Whether the run ended before its space did.
+    fn is_cut(&self) -> bool {
+        let points = self.metadata.as_ref().map_or(0, |metadata| metadata.points);
+        (self.records.len() as u64) < points
     }
 
     fn source(&self) -> Source<'_> {

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use scanbox_analysis::compare::{
     Comparison, ConfigChange, DRIFT_LIMIT, LineChange, Outcome, Question, Verdict,
 };
-use scanbox_model::record::Record;
+use scanbox_model::record::{Record, Status};
 use scanbox_model::units::size_label;
 
 pub use self::rows::{csv, json};
@@ -51,7 +51,12 @@ fn line_name(is_ideal: bool) -> &'static str {
 pub fn headline(comparison: &Comparison, question: &Question) -> String {
     match comparison.outcome {
         Outcome::Regression => {
-            let guilty = comparison.guilty();
+            let (guilty, broken) = (comparison.guilty(), comparison.broken());
+            // A line that lost everything is more than the configs that it lost.
+            let is_whole_line = guilty.first().is_some_and(|(_, worst)| worst.lost_configs > 0);
+            if !broken.is_empty() && !is_whole_line {
+                return broken_headline(&broken);
+            }
             let Some((is_ideal, worst)) = guilty.first() else { return "SLOWER".to_owned() };
             // The two lines often share a config, and a size is one however many lines are slower there.
             let mut others: Vec<u64> =
@@ -72,6 +77,15 @@ pub fn headline(comparison: &Comparison, question: &Question) -> String {
                 None => format!("at {size} none of {} configs works any more", worst.lost_configs),
             };
             let base = &worst.base.config;
+            if let (Some(gone), Some(change)) = (&worst.gone, worst.change) {
+                let how = gone.status.map_or("has no row", |status| status.word());
+                return format!(
+                    "SLOWER: {} % at {size}, {}: its leader {how} now ({}){others}",
+                    signed(change),
+                    line_name(*is_ideal),
+                    gone.config
+                );
+            }
             let config = match &worst.new {
                 Some(new) if new.config != *base => format!("{}, was {base}", new.config),
                 _ => base.clone(),
@@ -105,6 +119,18 @@ pub fn headline(comparison: &Comparison, question: &Question) -> String {
     }
 }
 
+/// What does not work any more, in one line.
+fn broken_headline(broken: &[&ConfigChange]) -> String {
+    let Some(first) = broken.first() else { return "BROKEN".to_owned() };
+    let status = first.status.map_or("", |status| status.word());
+    let word = if first.status == Some(Status::WrongResult) { "WRONG" } else { "BROKEN" };
+    let more = match broken.len() - 1 {
+        0 => String::new(),
+        more => format!("; {more} more fail now"),
+    };
+    format!("{word}: {} at {} was ok and is {status} now{more}", first.config, size_label(first.n))
+}
+
 /// Why nothing can be said.
 fn inconclusive(comparison: &Comparison) -> String {
     let sizes = |verdict: Verdict| -> Vec<u64> {
@@ -130,7 +156,12 @@ fn inconclusive(comparison: &Comparison) -> String {
         return format!("UNCLEAR: slower at {}, or noise; measure again", list(&unclear));
     }
     if !gone.is_empty() {
-        return format!("MISSING: the new run has no row to compare at {}", list(&gone));
+        let leader = comparison.deciding().find_map(|(_, change)| change.gone.as_ref());
+        let leader = leader.map_or_else(String::new, |gone| {
+            let status = gone.status.map_or("no row", |status| status.word());
+            format!(" ({}: {status})", gone.config)
+        });
+        return format!("MISSING: the new run has no time of what led the base at {}{leader}", list(&gone));
     }
     if let Some(alone) = comparison.drift.scans_against_copies() {
         return format!(

@@ -62,8 +62,18 @@ struct Line<'a> {
     change_pct: Option<f64>,
     floor_pct: Option<f64>,
     lost_configs: usize,
+    /// The config that led the base, where the new run has no time of it.
+    gone: Option<Gone<'a>>,
     base: Side<'a>,
     new: Option<Side<'a>>,
+}
+
+#[derive(Serialize)]
+struct Gone<'a> {
+    config: &'a str,
+    /// How it ended; `null` where it has no row.
+    status: Option<&'static str>,
+    reason: &'a str,
 }
 
 #[derive(Serialize)]
@@ -161,6 +171,11 @@ fn line(change: &LineChange) -> Line<'_> {
         change_pct: change.change.map(percent),
         floor_pct: change.floor.map(percent),
         lost_configs: change.lost_configs,
+        gone: change.gone.as_ref().map(|gone| Gone {
+            config: &gone.config,
+            status: gone.status.map(|status| status.word()),
+            reason: &gone.reason,
+        }),
         base: side(&change.base),
         new: change.new.as_ref().map(side),
     }
