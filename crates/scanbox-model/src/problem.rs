@@ -83,6 +83,9 @@ parameter! {
 }
 
 impl Element {
+    /// Every size of an element, in bytes.
+    pub const ALL_BYTES: [u32; 3] = [4, 8, 16];
+
     /// Bytes of one element.
     #[must_use]
     pub fn bytes(self) -> u32 {

@@ -297,6 +297,9 @@ fn bad_spaces_say_where_and_why() {
     check("[1]", "[]", &["block 1", "`batch_size`", "the list is empty"]);
     check("[1]", "[0]", &["`batch_size`", "0 is no number from 1 to 64, so no device can do it"]);
     check("[1]", "[3, 65]", &["`batch_size`", "65 is no number"]);
+    let for_elements = |list: &str| format!("[1]\nelement_bytes = {list}");
+    check("[1]", &for_elements("[]"), &["`element_bytes`", "the list is empty"]);
+    check("[1]", &for_elements("[4, 12]"), &["`element_bytes`", "4, 8, 16 bytes, and none has 12"]);
     check("[64]", "[65536]", &["`workgroup_size`", "65536", "no device can do it"]);
     let also = |line: &str, parts: &[&str]| check("batch_size", &format!("{line}\nbatch_size"), parts);
     also("lookback_width = [1, 9]", &["`lookback_width`", "9 is no number from 1 to 8"]);

@@ -32,6 +32,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::Problem;
 use scanbox_model::space::Space;
 use scanbox_runner::backend::Backend;
 use scanbox_runner::replay::{Replay, Script};
@@ -208,17 +209,31 @@ const BUILT_IN_SPACES: &[(&str, &str)] = &[
     ("thesis", include_str!("../../../../configs/thesis.toml")),
     ("quick", include_str!("../../../../configs/quick.toml")),
     ("full", include_str!("../../../../configs/full.toml")),
-    ("full64", include_str!("../../../../configs/full64.toml")),
     ("problems", include_str!("../../../../configs/problems.toml")),
     ("nightly", include_str!("../../../../configs/nightly.toml")),
     ("families", include_str!("../../../../configs/families.toml")),
 ];
 
-/// A space by name, or from a file: anything with a slash or the ending `.toml`.
-fn load_space(name: &str) -> anyhow::Result<Space> {
-    if name.ends_with(".toml") || name.contains('/') {
+/// A space that was one of its own, and what has its configs now.
+const FORMER_SPACES: &[(&str, &str)] =
+    &[("full64", "--space full has the shapes for elements of 8 and 16 bytes with --type u64, i64 or f64")];
+
+/// A space by name, or from a file (anything with a slash or the ending `.toml`), as it is for the elements of a problem.
+fn load_space(name: &str, problem: &Problem) -> anyhow::Result<Space> {
+    let space = if name.ends_with(".toml") || name.contains('/') {
         let text = std::fs::read_to_string(name).with_context(|| format!("space file {name}"))?;
-        return Ok(Space::from_toml(&text, name)?);
+        Space::from_toml(&text, name)?
+    } else {
+        built_in_space(name)?
+    };
+    space
+        .for_elements(problem.element().bytes())
+        .map_err(|error| UsageError(format!("{error}; this run is of {}", problem.element())).into())
+}
+
+fn built_in_space(name: &str) -> anyhow::Result<Space> {
+    if let Some((former, now)) = FORMER_SPACES.iter().find(|(former, _)| *former == name) {
+        return Err(UsageError(format!("there is no space `{former}` any more: {now}")).into());
     }
     match BUILT_IN_SPACES.iter().find(|(built_in, _)| *built_in == name) {
         Some((_, text)) => Ok(Space::from_toml(text, name)?),

@@ -24,7 +24,7 @@ use crate::report::terminal;
 /// Which part of which space.
 #[derive(Debug, Args)]
 pub struct SpaceSelection {
-    /// The space: thesis, quick, full, full64, nightly, problems, families, or the path of a .toml file
+    /// The space: thesis, quick, full, nightly, problems, families, or the path of a .toml file
     #[arg(long, default_value = "thesis", value_name = "NAME|FILE")]
     pub space: String,
 
@@ -43,9 +43,9 @@ pub struct SpaceSelection {
 }
 
 impl SpaceSelection {
-    /// Reads the space and restricts its sizes.
-    pub fn load(&self) -> anyhow::Result<Space> {
-        let space = load_space(&self.space)?;
+    /// Reads the space, as it is for the elements of the problem, and restricts its sizes.
+    pub fn load(&self, problem: &Problem) -> anyhow::Result<Space> {
+        let space = load_space(&self.space, problem)?;
         Ok(match &self.sizes {
             Some(sizes) => space.with_sizes(sizes.clone()),
             None => space,
@@ -124,7 +124,7 @@ struct SizeCounts {
 /// Counts the space.
 pub fn run(args: &SpaceArgs) -> anyhow::Result<Exit> {
     let (problem, _) = args.selection.problem.problem()?;
-    let space = args.selection.load()?;
+    let space = args.selection.load(&problem)?;
     let device = match &args.profile {
         Some(path) => {
             let mut device = Metadata::read(path).context("the profile is a metadata file")?.device;

@@ -142,7 +142,7 @@ impl SweepArgs {
 fn sweep_one(device: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let (problem, operator) = args.selection.problem.problem()?;
     let real = args.input.real(&problem)?;
-    let space = args.selection.load()?;
+    let space = args.selection.load(&problem)?;
     let compiler = compiler(cli)?;
     let command = WorkerCommand::new(device, operator.as_ref(), cli);
     let worker = command.start()?;

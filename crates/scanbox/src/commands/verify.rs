@@ -47,7 +47,7 @@ pub struct VerifyArgs {
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: String,
 
-    /// Every kernel and workgroup size of this space: thesis, quick, full, full64, nightly, problems, families, or the path of a .toml
+    /// Every kernel and workgroup size of this space: thesis, quick, full, nightly, problems, families, or the path of a .toml
     /// file
     #[arg(long, default_value = "thesis", value_name = "NAME|FILE")]
     space: String,
@@ -143,7 +143,7 @@ pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let device = worker.profile.clone();
     try_operator(compiler(cli)?, operator.as_ref(), &problem, &device)?;
     let issues = known_issues::of(&device)?;
-    let configs = args.configs(&device)?;
+    let configs = args.configs(&problem, &device)?;
     let variant = Variant::blocked(args.blocking);
     let selection = Selection::new(&configs, &device, &args.request(problem), |config| {
         issues.allow(config, &catalog::resolved(config, &device))?;
@@ -212,14 +212,14 @@ impl VerifyArgs {
     }
 
     /// The configs that are asked for: those given, or each kernel of the space in each workgroup size.
-    fn configs(&self, device: &DeviceProfile) -> anyhow::Result<Vec<Config>> {
+    fn configs(&self, problem: &Problem, device: &DeviceProfile) -> anyhow::Result<Vec<Config>> {
         let accepted = |config: &Config| self.filter.as_ref().is_none_or(|filter| filter.accepts(config));
         if !self.configs.is_empty() {
             let given: BTreeSet<Config> = self.configs.iter().copied().filter(accepted).collect();
             return Ok(given.into_iter().collect());
         }
         // What a space says about sizes and workgroup counts is about its sweep: here n is free.
-        let all = load_space(&self.space)?.enumerate(device, |_, _, _| Ok(()));
+        let all = load_space(&self.space, problem)?.enumerate(device, |_, _, _| Ok(()));
         let accepted = all.points.iter().map(|point| point.config).filter(accepted);
         let configs: BTreeSet<Config> =
             accepted.map(|config| Config { workgroups: None, ..config }).collect();
