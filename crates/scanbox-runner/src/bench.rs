@@ -3,7 +3,7 @@
 //! At each size every subject is verified once, every element of it. Then come rounds: in each of them every subject
 //! has one block per cache state, a warm-up of its own and samples after it ([`crate::measure::block`]), in an order
 //! that the seed decides and that is reversed from round to round, so that a device which changes its speed favours
-//! nobody. Times are statistics over the samples of all rounds; how far the rounds lie apart is said beside them.
+//! nobody. Right after its last samples the timed path of a subject runs once more and is compared ([`crate::twin`]). Times are statistics over the samples of all rounds; how far the rounds lie apart is said beside them.
 //!
 //! Like the sweep it names no backend and writes no file: rows leave through an observer.
 
@@ -139,6 +139,8 @@ struct Standing {
     failure: Option<Failure>,
     /// By cache state as in [`Job::caches`], one block per round.
     blocks: Vec<Vec<Samples>>,
+    /// Calls of the twin, by cache state.
+    twin_calls: Vec<Option<u32>>,
 }
 
 /// Why a size has no end.
@@ -222,9 +224,9 @@ impl<E: From<Failure>> Bench<'_, E> {
         let mut order: Vec<(usize, usize)> =
             (0..standings.len()).flat_map(|who| (0..caches).map(move |cache| (who, cache))).collect();
         order.shuffle(&mut ChaCha8Rng::seed_from_u64(self.job.computation.seed ^ n));
-        for _ in 0..self.job.rounds {
+        for round in 1..=self.job.rounds {
             for &(who, cache) in &order {
-                self.block(&mut standings[who], n, cache)?;
+                self.block(&mut standings[who], n, cache, round == self.job.rounds)?;
             }
             order.reverse();
         }
@@ -277,6 +279,7 @@ impl<E: From<Failure>> Bench<'_, E> {
                     call_ns: None,
                     failure: failure.clone(),
                     blocks: vec![Vec::new(); self.job.caches.len()],
+                    twin_calls: vec![None; self.job.caches.len()],
                 });
             }
         }
@@ -298,6 +301,7 @@ impl<E: From<Failure>> Bench<'_, E> {
             call_ns: None,
             failure,
             blocks: vec![Vec::new(); self.job.caches.len()],
+            twin_calls: vec![None; self.job.caches.len()],
         }
     }
 
@@ -353,12 +357,20 @@ impl<E: From<Failure>> Bench<'_, E> {
         Ok(())
     }
 
-    fn block(&mut self, standing: &mut Standing, n: u64, cache: usize) -> Result<(), Cut<E>> {
+    /// One block of samples; behind the last one, the twin.
+    fn block(&mut self, standing: &mut Standing, n: u64, cache: usize, last: bool) -> Result<(), Cut<E>> {
         let (protocol, state) = (self.job.protocol, self.job.caches[cache]);
-        let samples = self.with(standing, n, |contestant, call_ns| {
-            block(contestant.timed(state).as_mut(), call_ns, &protocol)
+        let done = self.with(standing, n, |contestant, call_ns| {
+            let samples = block(contestant.timed(state).as_mut(), call_ns, &protocol)?;
+            let twin = if last { contestant.twin(state, &samples, &protocol)? } else { None };
+            Ok((samples, twin))
         })?;
-        standing.blocks[cache].extend(samples);
+        let Some((samples, twin)) = done else { return Ok(()) };
+        standing.blocks[cache].push(samples);
+        if let Some(twin) = twin {
+            standing.failure = twin.judge(&mut standing.record).err();
+            standing.twin_calls[cache] = standing.record.twin_calls.take();
+        }
         Ok(())
     }
 
@@ -403,8 +415,9 @@ impl<E: From<Failure>> Bench<'_, E> {
 
     /// The rows of a subject at a size: one per cache state.
     fn finish(&mut self, standing: &Standing) -> Result<(), E> {
-        for (blocks, &cache) in standing.blocks.iter().zip(&self.job.caches) {
-            let mut record = Record { cache: Some(cache), ..standing.record.clone() };
+        for (place, &cache) in self.job.caches.iter().enumerate() {
+            let (blocks, twin_calls) = (&standing.blocks[place], standing.twin_calls[place]);
+            let mut record = Record { cache: Some(cache), twin_calls, ..standing.record.clone() };
             match &standing.failure {
                 Some(failure) => {
                     record.status = failure.status;
@@ -432,6 +445,7 @@ impl<E: From<Failure>> Bench<'_, E> {
 fn pooled(blocks: &[Samples]) -> Samples {
     let mut all = Samples::default();
     for block in blocks {
+        all.calls = block.calls;
         all.steady.extend(&block.steady);
         all.span.extend(&block.span);
     }

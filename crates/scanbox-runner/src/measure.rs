@@ -36,6 +36,8 @@ pub struct Protocol {
     pub span_samples: u32,
     /// Time for them.
     pub span_ns_max: u64,
+    /// Time for the untimed twin of the samples (see [`crate::twin`]).
+    pub twin_ns_max: u64,
 }
 
 impl Default for Protocol {
@@ -51,11 +53,19 @@ impl Default for Protocol {
             sampling_ns_max: 20_000_000,
             span_samples: 15,
             span_ns_max: 3_000_000,
+            twin_ns_max: 4_000_000_000,
         }
     }
 }
 
 impl Protocol {
+    /// The same for a supervisor that gives a config this long: its twin takes a quarter of that at most.
+    #[must_use]
+    pub fn within(self, timeout: Duration) -> Self {
+        let quarter_ns = u64::try_from(timeout.as_nanos() / 4).unwrap_or(u64::MAX);
+        Self { twin_ns_max: self.twin_ns_max.min(quarter_ns), ..self }
+    }
+
     /// The same with another warm-up and another number of samples at least; their limits move with them.
     #[must_use]
     pub fn with(self, warm_up: Duration, samples: u32) -> Self {
@@ -80,6 +90,8 @@ const RETRIES: u32 = 3;
 /// Both times of one plan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measurement {
+    /// Calls of a sample behind `steady`.
+    pub calls: u32,
     /// Samples behind `steady`.
     pub samples: u32,
     /// One of many dependent calls.
@@ -91,6 +103,8 @@ pub struct Measurement {
 /// Samples in nanoseconds per call.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Samples {
+    /// Calls of a sample behind `steady`; of several blocks, of the last one.
+    pub calls: u32,
     /// One of many dependent calls.
     pub steady: Vec<f64>,
     /// One call on its own.
@@ -102,6 +116,7 @@ impl Samples {
     #[must_use]
     pub fn measurement(&self) -> Measurement {
         Measurement {
+            calls: self.calls,
             samples: self.steady.len() as u32,
             steady: statistics(&self.steady),
             span: statistics(&self.span),
@@ -175,7 +190,7 @@ pub fn block(
     let span_samples =
         (protocol.span_ns_max as f64 / per_call).clamp(3.0, f64::from(protocol.span_samples)) as u32;
     let span = sample(timed, 1, span_samples)?;
-    Ok(Samples { steady, span })
+    Ok(Samples { calls, steady, span })
 }
 
 fn calls_per_sample(call_ns: f64, protocol: &Protocol) -> u32 {

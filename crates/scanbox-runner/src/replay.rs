@@ -38,13 +38,14 @@ use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{GUARD_WORDS, Module, Plan};
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
 use scanbox_model::problem::{Element, Problem};
-use scanbox_model::record::Status;
+use scanbox_model::record::{Cache, Status};
 use serde::Deserialize;
 
 use crate::backend::{
-    Backend, Comparison, Counts, Error, Failure, Garbage, Interval, Mismatch, PipelineInfo,
+    Backend, Comparison, Counts, Error, Failure, Garbage, Interval, Mismatch, PipelineInfo, cold_slots,
 };
 use crate::ledger::Ledger;
+use crate::twin::{Checked, Step};
 
 /// What a replay device does.
 #[derive(Debug, Clone, Deserialize)]
@@ -181,6 +182,14 @@ pub enum FaultKind {
     /// The first element is wrong, and the scratch memory is not as the next call expects it: a ticket was not taken, a bank not
     /// cleared.
     LosesTickets,
+    /// Every call is wrong but one that is verified on its own.
+    WrongTimed,
+    /// Every second call of many in a row is wrong.
+    WrongSecond,
+    /// Calls are wrong once there were 100 since the scratch memory was forgotten.
+    WrongLate,
+    /// Calls on cold memory are wrong on all buffers but the first ones.
+    WrongCold,
     /// A call gives the first element other bits than the call before.
     OtherBits,
     /// The device is lost.
@@ -241,6 +250,8 @@ pub struct Replay {
     ledger: Ledger,
     /// Whether the scratch memory holds something else than the ledger says.
     spoiled: bool,
+    /// Calls since the scratch memory was forgotten.
+    calls: u64,
     lost: bool,
 }
 
@@ -295,6 +306,7 @@ impl Replay {
             block: None,
             ledger: Ledger::default(),
             spoiled: false,
+            calls: 0,
             lost: false,
             script,
         }
@@ -566,6 +578,7 @@ impl Backend for Replay {
 
     fn forget_scratch(&mut self) {
         self.ledger.forget();
+        self.calls = 0;
     }
 
     fn time(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {
@@ -574,6 +587,58 @@ impl Backend for Replay {
 
     fn time_cold(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {
         self.time_scaled(plan, calls, samples, self.script.cold_ratio)
+    }
+
+    fn twin(
+        &mut self,
+        plan: &Plan,
+        cache: Cache,
+        steps: &[Step],
+        _per_submission: u32,
+    ) -> Result<Vec<Checked>, Failure> {
+        use FaultKind as F;
+        self.alive()?;
+        let slots = match cache {
+            Cache::Hot => 1,
+            Cache::Cold => cold_slots(plan.n * plan.problem.element_bytes()),
+        };
+        let fault = self.fault(plan, &[F::WrongTimed, F::WrongSecond, F::WrongLate, F::WrongCold]);
+        let mut right = true;
+        let mut checked = Vec::new();
+        for step in steps {
+            match *step {
+                Step::Poison(_) => {}
+                Step::Call(call) => {
+                    self.calls += 1;
+                    let finds_scratch = self.finds_scratch(plan);
+                    right = finds_scratch && is_right(fault, call, call % slots, self.calls);
+                    let ns = self.model_ns(plan);
+                    self.interval(ns);
+                }
+                Step::Compare(call) => {
+                    // Calls on cold memory all come before the first comparison.
+                    let right =
+                        if slots > 1 { is_right(fault, call, call % slots, self.calls) } else { right };
+                    let (mismatches, first) = if right { (0, None) } else { (1, Some(0)) };
+                    checked.push(Checked { call, mismatches, first, max_error: plan.error_bound / 8.0 });
+                }
+            }
+        }
+        if checked.iter().any(|one| one.mismatches > 0) {
+            self.ledger.forget();
+        }
+        Ok(checked)
+    }
+}
+
+/// Whether a call of a twin is right, on this slot, after so many calls.
+fn is_right(fault: Option<FaultKind>, call: u64, slot: u64, calls: u64) -> bool {
+    match fault {
+        Some(FaultKind::WrongTimed) => false,
+        Some(FaultKind::WrongSecond) => call.is_multiple_of(2),
+        Some(FaultKind::WrongLate) => calls <= 100,
+        Some(FaultKind::WrongCold) => slot == 0,
+        _ => true,
     }
 }
 
@@ -590,6 +655,7 @@ impl Replay {
         self.alive()?;
         // One turn stands for all: only the first of them may clear the memory.
         self.finds_scratch(plan);
+        self.calls += u64::from(calls) * u64::from(samples);
         let mut intervals: Vec<Interval> = (0..samples)
             .map(|_| {
                 let ns = self.sample_ns(plan) * f64::from(calls) * ratio;

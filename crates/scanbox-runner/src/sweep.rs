@@ -17,7 +17,7 @@ use scanbox_kernels::plan::{Plan, Shader};
 use scanbox_model::config::{Config, Lookback};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
-use scanbox_model::record::{Flag, Ratio, Record, SCHEMA, Status};
+use scanbox_model::record::{Cache, Flag, Ratio, Record, SCHEMA, Status};
 use scanbox_model::space::Point;
 use scanbox_model::units::throughput_gbps;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::{Backend, Failure};
 use crate::measure::{Measurement, Protocol, measure};
 use crate::prepare::Pipelines;
+use crate::twin::{self, Length, Twin};
 use crate::verify::{describe, verify};
 
 /// Rows between two measurements of the canary.
@@ -170,6 +171,7 @@ pub fn run<E: From<Failure>>(
         seconds: BTreeMap::new(),
         pipelines: Pipelines::default(),
         canary: None,
+        best_ns: BTreeMap::new(),
         order_index: job.order_start,
     };
     let end = sweep.run(compiler)?;
@@ -188,6 +190,8 @@ struct Sweep<'a, E> {
     seconds: BTreeMap<&'static str, f64>,
     pipelines: Pipelines,
     canary: Option<Canary>,
+    /// The fastest right time of this process, by size.
+    best_ns: BTreeMap<u64, u64>,
     order_index: u64,
 }
 
@@ -338,7 +342,8 @@ impl<E: From<Failure>> Sweep<'_, E> {
     fn time_ceiling(&mut self, plan: &Plan) -> Option<u64> {
         let comparison = verify(self.backend, plan).ok().filter(|comparison| comparison.mismatches == 0)?;
         let measured = measure(self.backend, plan, comparison.call, &self.job.protocol).ok()?;
-        Some(measured.steady.median_ns)
+        let twin = self.twin(plan, &measured, false).ok()?;
+        twin.wrong.is_none().then_some(measured.steady.median_ns)
     }
 
     /// Times the canary before the first row, also that of a process that goes on for another one, and after every
@@ -420,7 +425,23 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let start = Instant::now();
         let measured = measure(self.backend, &plan, comparison.call, &self.job.protocol);
         self.spend("measure", start);
-        measured
+        let measured = measured?;
+        let call_ns = measured.steady.median_ns;
+        let best_ns = self.best_ns.get(&point.n).copied();
+        let whole = twin::contends(call_ns, best_ns);
+        let start = Instant::now();
+        let twin = self.twin(&plan, &measured, whole);
+        self.spend("twin", start);
+        twin?.judge(record)?;
+        self.best_ns.insert(point.n, best_ns.unwrap_or(call_ns).min(call_ns));
+        Ok(measured)
+    }
+
+    /// The timed path once more, to see that it is right.
+    fn twin(&mut self, plan: &Plan, measured: &Measurement, whole: bool) -> Result<Twin, Failure> {
+        let call_ns = measured.steady.median_ns as f64;
+        let length = Length::new(measured.calls, call_ns, whole, &self.job.protocol);
+        twin::run(self.backend, plan, Cache::Hot, length)
     }
 
     fn failed(&mut self, mut record: Record, failure: &Failure) -> Record {

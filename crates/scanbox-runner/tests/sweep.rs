@@ -109,6 +109,7 @@ fn every_point_gets_one_verified_row() {
     for (index, record) in ran.records.iter().enumerate() {
         assert_eq!(record.status, Status::Ok);
         assert_eq!(record.mismatches, Some(0));
+        assert!(record.twin_calls >= Some(128), "{:?}", record.twin_calls);
         assert_eq!(record.order_index, index as u64);
         assert!(record.throughput_gbps(Clock::Steady).unwrap() > 0.0);
     }
@@ -164,6 +165,9 @@ fn every_fault_has_its_status_and_reason() {
     check("wrong_last", Status::WrongResult, "first is element 4095");
     check("write_behind", Status::WrongResult, "behind the output");
     check("loses_tickets", Status::WrongResult, "first is element 0");
+    check("wrong_timed", Status::WrongResult, "right when called once, wrong in call ");
+    check("wrong_second", Status::WrongResult, "(1 of 3 calls that were compared are wrong)");
+    check("wrong_late", Status::WrongResult, "(3 of 3 calls that were compared are wrong)");
     check("out_of_memory", Status::OutOfMemory, "scripted");
     check("pipeline_error", Status::PipelineError, "scripted");
     check("zero_timestamps", Status::RuntimeError, "zero or negative");

@@ -5,7 +5,8 @@ use scanbox_model::record::{Cache, Status};
 
 use crate::backend::{Backend, Comparison, Counts, Error, Failure};
 use crate::baseline::Baseline;
-use crate::measure::{Timed, TimedPlan, duration_ns};
+use crate::measure::{Protocol, Samples, Timed, TimedPlan, duration_ns};
+use crate::twin::{self, Length, Twin};
 use crate::verify::{describe, verify};
 
 /// What can take part at a size: a plan on this device, or a subject of a baseline.
@@ -15,6 +16,10 @@ pub(super) trait Contestant {
 
     /// The same with its calls on these buffers.
     fn timed(&mut self, cache: Cache) -> Box<dyn Timed + '_>;
+
+    /// The untimed twin of the calls that were timed last, and whether it is right; none of what is not ours to repeat.
+    fn twin(&mut self, cache: Cache, samples: &Samples, protocol: &Protocol)
+    -> Result<Option<Twin>, Failure>;
 }
 
 /// The outcome of a verification.
@@ -59,6 +64,17 @@ impl Contestant for Own<'_> {
         self.backend.forget_scratch();
         Box::new(TimedPlan { backend: self.backend, plan: self.plan, cache })
     }
+
+    fn twin(
+        &mut self,
+        cache: Cache,
+        samples: &Samples,
+        protocol: &Protocol,
+    ) -> Result<Option<Twin>, Failure> {
+        let measured = samples.measurement();
+        let length = Length::new(measured.calls, measured.steady.median_ns as f64, true, protocol);
+        twin::run(self.backend, self.plan, cache, length).map(Some)
+    }
 }
 
 /// A subject of a baseline.
@@ -93,6 +109,10 @@ impl Contestant for External<'_> {
 
     fn timed(&mut self, cache: Cache) -> Box<dyn Timed + '_> {
         Box::new(TimedExternal { baseline: self.baseline, subject: self.subject, n: self.n, cache })
+    }
+
+    fn twin(&mut self, _: Cache, _: &Samples, _: &Protocol) -> Result<Option<Twin>, Failure> {
+        Ok(None)
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) struct Push {
     length: usize,
     /// The words that change, and where they are in bytes.
     changing: Vec<(usize, Word)>,
-    /// Where the addresses of input and output are, in bytes.
+    /// Where the addresses of what may change from call to call are, in bytes.
     data: Vec<(Binding, usize)>,
 }
 
@@ -31,7 +31,7 @@ impl Push {
             push.append(&word.to_ne_bytes(), plan)?;
         }
         for binding in &pass.bindings {
-            if matches!(binding, Binding::Input | Binding::Output) {
+            if matches!(binding, Binding::Input | Binding::Output | Binding::Report) {
                 push.data.push((*binding, push.length));
             }
             push.append(&memory.address(*binding, plan)?.to_ne_bytes(), plan)?;
@@ -72,9 +72,8 @@ impl Push {
         }
     }
 
-    fn aim(&mut self, input: vk::DeviceAddress, output: vk::DeviceAddress) {
-        for (binding, place) in &self.data {
-            let address = if *binding == Binding::Input { input } else { output };
+    fn aim(&mut self, binding: Binding, address: vk::DeviceAddress) {
+        for (_, place) in self.data.iter().filter(|(other, _)| *other == binding) {
             self.bytes[*place..place + size_of::<vk::DeviceAddress>()]
                 .copy_from_slice(&address.to_ne_bytes());
         }
@@ -160,9 +159,9 @@ impl Call {
         turns
     }
 
-    /// Makes the calls that are recorded from now on read and write here.
-    pub fn aim(&mut self, input: vk::DeviceAddress, output: vk::DeviceAddress) {
-        self.dispatches.iter_mut().for_each(|dispatch| dispatch.push.aim(input, output));
+    /// Makes the calls that are recorded from now on find this binding here: input, output or report.
+    pub fn aim(&mut self, binding: Binding, address: vk::DeviceAddress) {
+        self.dispatches.iter_mut().for_each(|dispatch| dispatch.push.aim(binding, address));
     }
 
     /// Records one call: its dispatches, each after the one before.

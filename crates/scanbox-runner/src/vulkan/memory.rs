@@ -142,7 +142,10 @@ pub(super) struct Memory {
     scratch: Option<Buffer>,
     /// The output of an earlier call.
     kept: Option<Buffer>,
-    counts: Option<CountsMemory>,
+    /// What workgroups count in.
+    counts: Option<Fetched>,
+    /// What the comparisons of a twin report in.
+    reports: Option<Fetched>,
     /// What the comparison reports in.
     report: Buffer,
     /// Where the host reads reports and single words.
@@ -153,10 +156,19 @@ pub(super) struct Memory {
 /// Words that a workgroup counts in.
 const COUNTS_WORDS: u64 = 4;
 
-/// What workgroups count in, on the device and for the host.
-struct CountsMemory {
+/// What the host reads of the device: memory on both sides.
+struct Fetched {
     device: Buffer,
     host: Buffer,
+}
+
+impl Fetched {
+    fn new(gpu: &Arc<Gpu>, name: &str, bytes: u64) -> Result<Self, Failure> {
+        Ok(Self {
+            device: Buffer::new(gpu, name, bytes, MemoryLocation::GpuOnly)?,
+            host: Buffer::new(gpu, &format!("{name} readback"), bytes, MemoryLocation::GpuToCpu)?,
+        })
+    }
 }
 
 /// The buffers that grow with the input, and what is in them.
@@ -203,6 +215,7 @@ impl Memory {
             scratch: None,
             kept: None,
             counts: None,
+            reports: None,
             report,
             readback,
             staging: Vec::new(),
@@ -276,10 +289,7 @@ impl Memory {
         let bytes = tiles * COUNTS_WORDS * WORD_BYTES;
         if self.counts.as_ref().is_none_or(|counts| counts.device.bytes() < bytes) {
             self.counts = None;
-            self.counts = Some(CountsMemory {
-                device: Buffer::new(&self.gpu, "counts", bytes, MemoryLocation::GpuOnly)?,
-                host: Buffer::new(&self.gpu, "counts readback", bytes, MemoryLocation::GpuToCpu)?,
-            });
+            self.counts = Some(Fetched::new(&self.gpu, "counts", bytes)?);
         }
         Ok(())
     }
@@ -417,18 +427,63 @@ impl Memory {
         cold.fill(&large.input, slot, limit)
     }
 
-    /// Where the next cold call reads and writes; `None` without buffers for it.
-    pub fn next_slot(&mut self) -> Option<(vk::DeviceAddress, vk::DeviceAddress)> {
-        let (cold, large) = (self.cold.as_mut()?, self.large.as_ref()?);
-        let slot = cold.next;
-        cold.next = (slot + 1) % cold.slots;
-        Some(match slot.checked_sub(1) {
-            None => (large.input.address(), large.output.address()),
-            Some(other) => {
-                let offset = other * cold.stride;
-                (cold.inputs.address() + offset, cold.outputs.address() + offset)
-            }
-        })
+    /// The slot of the next cold call.
+    pub fn next_slot(&self) -> u64 {
+        self.cold.as_ref().map_or(0, |cold| cold.next)
+    }
+
+    /// So many cold calls are recorded.
+    pub fn use_slots(&mut self, calls: u64) {
+        if let Some(cold) = &mut self.cold {
+            cold.next = (cold.next + calls) % cold.slots;
+        }
+    }
+
+    /// Input and output of a slot, modulo the number of slots. Slot 0 is the ordinary pair, which needs no others.
+    pub fn slot(&self, slot: u64) -> Result<[Place<'_>; 2], Failure> {
+        let missing = || Failure::new(Status::RuntimeError, "no input is loaded");
+        let large = self.large.as_ref().ok_or_else(missing)?;
+        let ordinary = [&large.input, &large.output].map(|buffer| Place { buffer, offset: 0 });
+        let Some(cold) = self.cold.as_ref().filter(|cold| !slot.is_multiple_of(cold.slots)) else {
+            return Ok(ordinary);
+        };
+        let other = slot % cold.slots - 1;
+        Ok([(&cold.inputs, cold.stride), (&cold.outputs, cold.output_stride)]
+            .map(|(buffer, stride)| Place { buffer, offset: other * stride }))
+    }
+
+    /// Sees to the reports of so many comparisons.
+    pub fn reserve_reports(&mut self, count: u64) -> Result<(), Failure> {
+        let bytes = count * REPORT_WORDS * WORD_BYTES;
+        if self.reports.as_ref().is_none_or(|reports| reports.device.bytes() < bytes) {
+            self.reports = None;
+            self.reports = Some(Fetched::new(&self.gpu, "reports", bytes)?);
+        }
+        Ok(())
+    }
+
+    /// Where comparisons report, and where the host reads that.
+    pub fn reports(&self) -> Option<(&Buffer, &Buffer)> {
+        self.reports.as_ref().map(|reports| (&reports.device, &reports.host))
+    }
+
+    /// The reports that were copied to the host.
+    pub fn read_reports(&mut self, count: u64) -> &[u32] {
+        let words = (count * REPORT_WORDS) as usize;
+        self.reports.as_mut().map_or(&[], |reports| &reports.host.words()[..words])
+    }
+}
+
+/// A place in a buffer, in bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub buffer: &'a Buffer,
+    pub offset: u64,
+}
+
+impl Place<'_> {
+    pub fn address(&self) -> vk::DeviceAddress {
+        self.buffer.address() + self.offset
     }
 }
 
@@ -441,8 +496,10 @@ struct Cold {
     /// The pair of the next call. It is not the first of each sample: a sample of small calls ends before all slots had
     /// their turn, and the next one must not find its data in the cache.
     next: u64,
-    /// Bytes from one slot to the next.
+    /// Bytes from one input to the next.
     stride: u64,
+    /// Bytes from one output to the next: behind each stands a guard.
+    output_stride: u64,
     inputs: Buffer,
     outputs: Buffer,
 }
@@ -451,8 +508,13 @@ impl Cold {
     fn new(gpu: &Arc<Gpu>, bytes: u64) -> Result<Self, Failure> {
         let slots = cold_slots(bytes);
         let stride = bytes.next_multiple_of(SLOT_ALIGNMENT);
-        let new = |name| Buffer::new(gpu, name, stride.saturating_mul(slots - 1), MemoryLocation::GpuOnly);
-        Ok(Self { bytes, slots, next: 0, stride, inputs: new("cold input")?, outputs: new("cold output")? })
+        let output_stride = (bytes + GUARD_WORDS * WORD_BYTES).next_multiple_of(SLOT_ALIGNMENT);
+        let new = |name, stride: u64| {
+            Buffer::new(gpu, name, stride.saturating_mul(slots - 1), MemoryLocation::GpuOnly)
+        };
+        let inputs = new("cold input", stride)?;
+        let outputs = new("cold output", output_stride)?;
+        Ok(Self { bytes, slots, next: 0, stride, output_stride, inputs, outputs })
     }
 
     /// Copies the input into every slot.

@@ -16,6 +16,7 @@ mod operator;
 mod pipeline;
 mod timestamps;
 mod timing;
+mod twin;
 
 use std::mem::ManuallyDrop;
 use std::path::PathBuf;
@@ -44,6 +45,7 @@ use self::timing::Session;
 pub use self::timing::Tamper;
 use crate::backend::{Backend, Comparison, Failure, Garbage, Interval, PipelineInfo};
 use crate::ledger::Ledger;
+use crate::twin::{Checked, Step};
 
 /// Timestamps to start with; more are made when a submission needs them.
 const TIMESTAMPS: u32 = 64;
@@ -443,6 +445,16 @@ impl Backend for Vulkan {
 
     fn time_cold(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {
         self.with(|session| session.time(plan, Cache::Cold, calls, samples))
+    }
+
+    fn twin(
+        &mut self,
+        plan: &Plan,
+        cache: Cache,
+        steps: &[Step],
+        per_submission: u32,
+    ) -> Result<Vec<Checked>, Failure> {
+        self.with(|session| session.twin(plan, cache, steps, per_submission))
     }
 }
 

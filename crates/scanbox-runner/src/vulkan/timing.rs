@@ -19,7 +19,7 @@ use crate::ledger::{Ledger, Turn};
 
 /// Dispatches per submission at most, where samples can be divided among several: it bounds the memory of the command
 /// buffer and the time until the fence has to answer.
-const MAX_DISPATCHES: usize = 20_000;
+pub(super) const MAX_DISPATCHES: usize = 20_000;
 const WORD_BYTES: u64 = 4;
 /// The words of the report before a comparison (see [`REPORT_WORDS`]).
 pub(super) const NO_MISMATCH: [u32; REPORT_WORDS as usize] = [0, u32::MAX, 0];
@@ -57,10 +57,7 @@ impl Session {
     /// Poisons the output, runs `plan` once and compares every element.
     pub fn verify(&mut self, plan: &Plan, tamper: Tamper) -> Result<Comparison, Failure> {
         let mut call = self.prepare(plan)?;
-        // An input whose elements have one right answer is compared exactly, whatever rounds on others.
-        let exact =
-            self.memory.input_of(&plan.problem).is_some_and(|input| input.is_exact(&plan.problem, plan.n));
-        let error_bound = if exact { 0.0 } else { plan.error_bound };
+        let error_bound = self.error_bound(plan);
         let mut poison = self.helper(&catalog::poison(plan, &self.gpu.profile))?;
         let mut compare = self.helper(&catalog::compare(plan, error_bound, &self.gpu.profile))?;
         let turn = call.turns(1, &mut self.ledger)[0];
@@ -110,6 +107,14 @@ impl Session {
         let (comparison, max_error) = self.read_report(plan, Binding::Expected)?;
         let error = plan.problem.rounds().then_some(Error { max: max_error, bound: error_bound });
         Ok(Comparison { error, call, counts, ..comparison })
+    }
+
+    /// What counts as right on the input that is loaded. One whose elements have one right answer is compared exactly, whatever
+    /// rounds on others.
+    pub(super) fn error_bound(&self, plan: &Plan) -> f64 {
+        let exact =
+            self.memory.input_of(&plan.problem).is_some_and(|input| input.is_exact(&plan.problem, plan.n));
+        if exact { 0.0 } else { plan.error_bound }
     }
 
     /// Keeps the output of the last call, which was one of `plan`.
@@ -213,8 +218,11 @@ impl Session {
                 if index > 0 {
                     recorder.barrier(Access::COMPUTE, Access::COMPUTE);
                 }
-                if let Some((input, output)) = memory.next_slot().filter(|_| cache == Cache::Cold) {
-                    call.aim(input, output);
+                if cache == Cache::Cold {
+                    let [input, output] = memory.slot(memory.next_slot())?;
+                    call.aim(Binding::Input, input.address());
+                    call.aim(Binding::Output, output.address());
+                    memory.use_slots(1);
                 }
                 call.record(&mut recorder, turn);
             }
@@ -226,7 +234,7 @@ impl Session {
     }
 
     /// Sees to the memory of a plan and resolves it, its fill in front where every call has one.
-    fn prepare(&mut self, plan: &Plan) -> Result<Call, Failure> {
+    pub(super) fn prepare(&mut self, plan: &Plan) -> Result<Call, Failure> {
         let loaded = self.memory.loaded();
         if plan.n > loaded {
             let reason = format!("{} needs {} elements, and {loaded} are loaded", plan.label, plan.n);
@@ -320,7 +328,7 @@ pub(super) fn fetch_report(recorder: &mut Recorder<'_>, memory: &Memory) {
 }
 
 /// Clears the scratch memory if this turn asks for it. All of it: other plans of the format use more than this one.
-fn adopt(recorder: &mut Recorder<'_>, memory: &Memory, turn: &Turn) {
+pub(super) fn adopt(recorder: &mut Recorder<'_>, memory: &Memory, turn: &Turn) {
     if let Some(scratch) = memory.scratch().filter(|_| turn.adopt) {
         recorder.fill(scratch, 0, 0);
     }

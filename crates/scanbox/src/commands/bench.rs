@@ -188,7 +188,7 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
         sizes: entrants,
         caches: args.caches(),
         rounds: args.rounds,
-        protocol: Protocol::default().with(args.warm_up, args.samples),
+        protocol: Protocol::default().with(args.warm_up, args.samples).within(args.timeout),
         one_by_one: false,
         origin: origin(&kernel_hash),
     };

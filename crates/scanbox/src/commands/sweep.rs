@@ -285,7 +285,7 @@ fn measure(
             seed: args.seed,
         },
         seed: args.seed,
-        protocol: Protocol::default().with(args.warm_up, args.samples),
+        protocol: Protocol::default().with(args.warm_up, args.samples).within(args.timeout),
         origin: origin(kernel_hash),
     };
     file.begin_run(&settings.origin.run_id, args.seed, serde_json::to_value(settings.protocol)?)?;
@@ -316,7 +316,7 @@ fn confirm_leaders(
         sizes: leaders,
         caches: CACHES.to_vec(),
         rounds: args.rounds,
-        protocol: Protocol::default().with(args.warm_up, args.samples),
+        protocol: Protocol::default().with(args.warm_up, args.samples).within(args.timeout),
         one_by_one: false,
         // Within the same second it is not the run before.
         origin: Origin { run_id: format!("{}-confirm", run_id()), ..origin(kernel_hash) },

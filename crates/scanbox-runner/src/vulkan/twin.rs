@@ -1,0 +1,188 @@
+//! The untimed twin of the timed path: its calls once more, some of them on poisoned output and compared.
+
+use scanbox_kernels::catalog::{self, REPORT_WORDS};
+use scanbox_kernels::plan::{Binding, Plan};
+use scanbox_model::record::Cache;
+
+use super::call::Call;
+use super::commands::{Access, Recorder};
+use super::memory::Memory;
+use super::timing::{MAX_DISPATCHES, NO_MISMATCH, Session, adopt};
+use crate::backend::Failure;
+use crate::ledger::{Ledger, Turn};
+use crate::twin::{Checked, Step};
+
+const WORD_BYTES: u64 = 4;
+const REPORT_BYTES: u64 = REPORT_WORDS * WORD_BYTES;
+/// Reports that one update of a buffer makes ready: far below its limit of 65,536 bytes.
+const REPORTS_PER_UPDATE: u64 = 4096;
+
+/// What the steps of a twin are made of.
+struct Parts<'a> {
+    plan: &'a Plan,
+    call: Call,
+    poison: Call,
+    compare: Call,
+    /// The slot of the first call.
+    first_slot: u64,
+    /// Comparisons that were recorded.
+    compared: u64,
+}
+
+impl Session {
+    /// Goes through the steps of a twin (see [`crate::backend::Backend::twin`]).
+    pub fn twin(
+        &mut self,
+        plan: &Plan,
+        cache: Cache,
+        steps: &[Step],
+        per_submission: u32,
+    ) -> Result<Vec<Checked>, Failure> {
+        let call = self.prepare(plan)?;
+        let error_bound = self.error_bound(plan);
+        let first_slot = match cache {
+            Cache::Hot => None,
+            Cache::Cold => {
+                self.memory.reserve_cold(plan.n * plan.problem.element_bytes(), self.limit)?;
+                Some(self.memory.next_slot())
+            }
+        };
+        let mut parts = Parts {
+            plan,
+            call,
+            poison: self.helper(&catalog::poison(plan, &self.gpu.profile))?,
+            compare: self.helper(&catalog::compare(plan, error_bound, &self.gpu.profile))?,
+            first_slot: first_slot.unwrap_or(0),
+            compared: 0,
+        };
+        let compared: Vec<u64> = steps
+            .iter()
+            .filter_map(|step| if let Step::Compare(call) = step { Some(*call) } else { None })
+            .collect();
+        let count = compared.len() as u64;
+        self.memory.reserve_reports(count)?;
+
+        let Self { commands, memory, ledger, limit, .. } = self;
+        let mut left = steps.iter().copied().peekable();
+        let mut is_first = true;
+        while left.peek().is_some() {
+            let mut recorder = commands.begin()?;
+            if std::mem::take(&mut is_first) {
+                make_ready(&mut recorder, memory, count);
+            }
+            let (mut calls, mut dispatches, mut before) = (0, 0, None);
+            while let Some(step) = left.next_if(|_| calls < per_submission && dispatches < MAX_DISPATCHES) {
+                let independent = matches!(
+                    (before, step),
+                    (Some(Step::Poison(_)), Step::Poison(_)) | (Some(Step::Compare(_)), Step::Compare(_))
+                );
+                if before.is_some() && !independent {
+                    recorder.barrier(Access::COMPUTE, Access::COMPUTE);
+                }
+                dispatches += parts.record(step, cache, &mut recorder, memory, ledger)?;
+                calls += u32::from(matches!(step, Step::Call(_)));
+                before = Some(step);
+            }
+            if let Some((device, host)) = memory.reports().filter(|_| left.peek().is_none()) {
+                recorder.barrier(Access::COMPUTE, Access::TRANSFER);
+                recorder.copy((device, 0), (host, 0), count * REPORT_BYTES);
+                recorder.barrier(Access::TRANSFER, Access::HOST);
+            }
+            recorder.submit()?;
+            commands.wait(*limit)?;
+        }
+        if cache == Cache::Cold {
+            memory.use_slots(steps.iter().filter(|step| matches!(step, Step::Call(_))).count() as u64);
+        }
+        let checked: Vec<Checked> = memory
+            .read_reports(count)
+            .chunks_exact(REPORT_WORDS as usize)
+            .zip(compared)
+            .map(|(report, call)| outcome(report, call, plan))
+            .collect();
+        if checked.iter().any(|one| one.mismatches > 0) {
+            ledger.forget();
+        }
+        Ok(checked)
+    }
+}
+
+impl Parts<'_> {
+    /// Records one step. Returns its dispatches.
+    fn record(
+        &mut self,
+        step: Step,
+        cache: Cache,
+        recorder: &mut Recorder<'_>,
+        memory: &Memory,
+        ledger: &mut Ledger,
+    ) -> Result<usize, Failure> {
+        let (Step::Poison(index) | Step::Call(index) | Step::Compare(index)) = step;
+        let slot = match cache {
+            Cache::Hot => 0,
+            Cache::Cold => self.first_slot + index,
+        };
+        let [input, output] = memory.slot(slot)?;
+        let recorded = match step {
+            Step::Poison(_) => &mut self.poison,
+            Step::Call(_) => &mut self.call,
+            Step::Compare(_) => &mut self.compare,
+        };
+        recorded.aim(Binding::Input, input.address());
+        recorded.aim(Binding::Output, output.address());
+        match step {
+            Step::Call(_) => {
+                let turn = recorded.turns(1, ledger)[0];
+                if turn.adopt {
+                    recorder.barrier(Access::COMPUTE, Access::TRANSFER);
+                    adopt(recorder, memory, &turn);
+                    recorder.barrier(Access::TRANSFER, Access::COMPUTE);
+                }
+                recorded.record(recorder, &turn);
+            }
+            Step::Poison(_) => {
+                recorded.record(recorder, &Turn::NONE);
+                if self.plan.in_place() {
+                    recorder.barrier(Access::COMPUTE, Access::TRANSFER);
+                    let bytes = self.plan.n * self.plan.problem.element_bytes();
+                    recorder.copy((input.buffer, input.offset), (output.buffer, output.offset), bytes);
+                    recorder.barrier(Access::TRANSFER, Access::COMPUTE);
+                }
+            }
+            Step::Compare(_) => {
+                if let Some((reports, _)) = memory.reports() {
+                    recorded.aim(Binding::Report, reports.address() + self.compared * REPORT_BYTES);
+                }
+                self.compared += 1;
+                recorded.record(recorder, &Turn::NONE);
+            }
+        }
+        Ok(recorded.dispatches())
+    }
+}
+
+/// Makes the reports of all comparisons ready.
+fn make_ready(recorder: &mut Recorder<'_>, memory: &Memory, count: u64) {
+    let Some((reports, _)) = memory.reports() else { return };
+    for first in (0..count).step_by(REPORTS_PER_UPDATE as usize) {
+        let words = NO_MISMATCH.repeat((count - first).min(REPORTS_PER_UPDATE) as usize);
+        recorder.update(reports, first * REPORT_BYTES, &words);
+    }
+    recorder.barrier(Access::TRANSFER, Access::COMPUTE);
+}
+
+/// What a report says about a call.
+fn outcome(report: &[u32], call: u64, plan: &Plan) -> Checked {
+    let (mismatches, word) = (u64::from(report[0]), u64::from(report[1]));
+    let words_per_element = (plan.output_words() / plan.outputs()).max(1);
+    let first = match word.checked_sub(plan.output_words()) {
+        Some(behind) => plan.outputs() + behind,
+        None => word / words_per_element,
+    };
+    Checked {
+        call,
+        mismatches,
+        first: (mismatches > 0).then_some(first),
+        max_error: f64::from(f32::from_bits(report[2])),
+    }
+}
