@@ -4,7 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use crate::record::{COLUMNS, FIRST_COLUMNS, Record, SCHEMA};
+use crate::record::{COLUMNS, FIRST_COLUMNS, Record, SCHEMA, THROUGHPUT};
+use crate::row_rules::Checker;
 use crate::whole_file;
 
 /// Why a file of records cannot be read or written.
@@ -99,7 +100,7 @@ pub struct Shape {
 }
 
 /// Reads a file of records. A torn last line (no line break at its end) is left out and reported; any other
-/// malformed line is an error.
+/// malformed line is an error, as is a row that cannot be ([`crate::row_rules`]).
 ///
 /// # Errors
 /// With file, line and column.
@@ -167,6 +168,8 @@ fn for_each_of_bytes<E: From<CsvError>>(
     let mut row = csv::StringRecord::new();
     // One record for all rows: their texts are nearly the same, and find their memory again.
     let mut record = Record::default();
+    let mut checker = Checker::default();
+    let throughput = order.iter().position(|&index| COLUMNS[index].name == THROUGHPUT);
     loop {
         let line = reader.position().line();
         match reader.read_record(&mut row) {
@@ -183,6 +186,13 @@ fn for_each_of_bytes<E: From<CsvError>>(
             return Err(row_error(line, reason).into());
         }
         read_cells(&mut record, &row, &order, line, path)?;
+        let throughput = throughput.and_then(|place| row.get(place)).unwrap_or_default();
+        checker.check(&record, throughput).map_err(|broken| CsvError::Cell {
+            path: path.to_owned(),
+            line,
+            column: broken.column,
+            reason: broken.reason,
+        })?;
         take(&record)?;
     }
 }

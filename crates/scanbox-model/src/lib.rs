@@ -20,6 +20,7 @@ pub mod device;
 pub mod known_issues;
 pub mod safe_devices;
 pub mod record;
+pub mod row_rules;
 pub mod csv_file;
 pub mod metadata;
 pub mod units;

@@ -553,8 +553,8 @@ macro_rules! column {
     };
 }
 
-/// The name of the column that is computed from others when it is written and ignored when it is read.
-const THROUGHPUT: &str = "throughput_gbps";
+/// The name of the column that is computed from others when it is written and compared with them when it is read.
+pub(crate) const THROUGHPUT: &str = "throughput_gbps";
 
 /// Every column, in file order.
 pub const COLUMNS: &[Column] = &[
@@ -605,7 +605,7 @@ pub const COLUMNS: &[Column] = &[
     Column {
         name: THROUGHPUT,
         write: |record| record.throughput_gbps(Clock::Steady).write(),
-        // Derived: the integers in the row decide, so that the two can never disagree.
+        // Derived: the integers in the row decide. The reader of files refuses a row where it says something else.
         read: |_, text| Option::<f64>::read(text).map(|_| ()),
     },
     column!(subgroup_size),

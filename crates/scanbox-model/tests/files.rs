@@ -59,10 +59,10 @@ proptest! {
             selection: vec![Selection::Ideal, Selection::BestKernel],
             rounds: Some(5),
             round_spread_pct: Some(1.25),
-            confirmed_ns: Some(n),
             ..record(&reason, n)
         };
-        let records = vec![bench, record(&reason, n), Record { status: Status::Timeout, steady: None, ..record("", 1) }];
+        let confirmed = Record { confirmed_ns: Some(n), ..record(&reason, n) };
+        let records = vec![bench, confirmed, record(&reason, n), Record { status: Status::Timeout, steady: None, ..record("", 1) }];
         prop_assert_eq!(read(&text(&records)).unwrap().records, records);
     }
 
@@ -82,9 +82,10 @@ fn throughput_is_computed_from_the_integers_of_the_row() {
     assert_eq!(row.throughput_gbps(Clock::Steady), Some(4.0));
     assert_eq!(row.throughput_gbps(Clock::Span), None);
     assert_eq!(Record { status: Status::WrongResult, ..row.clone() }.throughput_gbps(Clock::Steady), None);
-    let mut bytes = String::from_utf8(text(&[row])).unwrap();
-    bytes = bytes.replace(",4.00,", ",999.00,");
-    assert_eq!(read(bytes.as_bytes()).unwrap().records[0].throughput_gbps(Clock::Steady), Some(4.0));
+    let bytes = String::from_utf8(text(&[row])).unwrap();
+    let changed = read(bytes.replace(",4.00,", ",999.00,").as_bytes()).unwrap_err();
+    assert!(changed.contains("line 2: column `throughput_gbps`: 999 where bytes over time are 4.00"), "{changed}");
+    assert_eq!(read(bytes.replace(",4.00,", ",,").as_bytes()).unwrap().records.len(), 1);
 }
 
 #[test]

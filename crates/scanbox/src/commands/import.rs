@@ -179,7 +179,7 @@ fn table(args: &ImportArgs, path: &Path) -> anyhow::Result<Vec<Record>> {
         rows.push(Record {
             steady: times("steady")?,
             span: times("span")?,
-            samples: whole("samples")?.and_then(|samples| samples.try_into().ok()).unwrap_or(0),
+            samples: whole("samples")?.and_then(|samples| samples.try_into().ok()).unwrap_or(1),
             bytes_moved: whole("bytes_moved")?.unwrap_or(row.bytes_moved),
             ..row
         });

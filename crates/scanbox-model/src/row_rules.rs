@@ -1,0 +1,485 @@
+//! What no row can say: columns that contradict each other, and values that nothing has.
+//!
+//! A column that follows from others is checked against them; an empty cell of a parameter contradicts nothing, because files of
+//! older versions have it. One table ([`RULES`]) holds it all; the reader of files ([`crate::csv_file`]) refuses a row that breaks
+//! a rule, with the column to blame. Rows of other implementations have labels and sizes of their own: what follows from a config
+//! or a problem is checked of scanbox's own rows alone.
+
+use std::collections::HashMap;
+
+use crate::config::{Config, Family, Lookback, Reset, TileState};
+use crate::parameters::PARAMETERS;
+use crate::problem::{Mode, Problem};
+use crate::record::{COLUMNS, Record, Status, THROUGHPUT, TimeStats};
+
+/// The subject of rows that scanbox measured of its own kernels.
+pub const OWN_SUBJECT: &str = "scanbox";
+
+/// The most invocations that a subgroup has in Vulkan.
+const MAX_SUBGROUP_SIZE: u32 = 128;
+
+/// The column to blame, and why.
+type Blame = (&'static str, String);
+
+/// What a rule sees of a row.
+pub struct Row<'a> {
+    record: &'a Record,
+    /// The text of `throughput_gbps`, which a record computes and does not keep.
+    throughput: &'a str,
+    /// Of scanbox's own rows: the config that the label names, with the label of its kernel, or why it names none.
+    config: Option<&'a Result<(Config, String), String>>,
+    /// Of scanbox's own rows: the problem, or why there is none.
+    problem: Option<&'a Result<Problem, String>>,
+}
+
+impl Row<'_> {
+    fn config(&self) -> Option<&Config> {
+        self.config?.as_ref().ok().map(|(config, _)| config)
+    }
+
+    fn is_ok(&self) -> bool {
+        self.record.status == Status::Ok
+    }
+}
+
+/// What holds of every row.
+pub struct Rule {
+    /// What holds, in a few words.
+    pub name: &'static str,
+    /// The columns that it is about.
+    pub columns: &'static [&'static str],
+    check: fn(&Row<'_>) -> Result<(), Blame>,
+}
+
+/// A broken rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// The name of the rule.
+    pub rule: &'static str,
+    /// The column to blame.
+    pub column: &'static str,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// `Err` with this column and reason unless it holds.
+fn holds(holds: bool, column: &'static str, reason: impl FnOnce() -> String) -> Result<(), Blame> {
+    if holds { Ok(()) } else { Err((column, reason())) }
+}
+
+const STEADY: [&str; 5] =
+    ["steady_ns_median", "steady_ns_min", "steady_ns_mean", "steady_ns_q1", "steady_ns_q3"];
+const SPAN: [&str; 5] = ["span_ns_median", "span_ns_min", "span_ns_mean", "span_ns_q1", "span_ns_q3"];
+
+/// The statistics of a time: all there, above zero and in order.
+fn times_in_order(time: Option<&TimeStats>, columns: [&'static str; 5]) -> Result<(), Blame> {
+    let Some(time) = time else { return Ok(()) };
+    let values = [time.median_ns, time.min_ns, time.mean_ns, time.q1_ns, time.q3_ns];
+    for (value, column) in values.into_iter().zip(columns) {
+        holds(value > 0, column, || "a time is above zero, and stands with all its statistics".to_owned())?;
+    }
+    let [median, min, mean, q1, q3] = columns;
+    let at_most = |low: u64, low_column, high: u64, high_column: &str| {
+        holds(low <= high, low_column, || format!("{low} is above {high} in `{high_column}`"))
+    };
+    at_most(time.min_ns, min, time.q1_ns, q1)?;
+    at_most(time.q1_ns, q1, time.median_ns, median)?;
+    at_most(time.median_ns, median, time.q3_ns, q3)?;
+    at_most(time.min_ns, min, time.mean_ns, mean)
+}
+
+/// Whether a cell of a parameter, where there is one, has what the label says.
+fn fits(name: &str, record: &Record, config: &Config) -> bool {
+    fn same<T: PartialEq>(cell: Option<T>, value: T) -> bool {
+        cell.is_none_or(|cell| cell == value)
+    }
+    let kernel = &config.kernel;
+    match name {
+        "family" => same(record.family, kernel.family),
+        "batch_size" => same(record.batch_size, kernel.batch_size),
+        "vector_width" => same(record.vector_width, kernel.vector_width),
+        "lookback" => same(record.lookback, kernel.lookback),
+        "block_scan" => same(record.block_scan, kernel.block_scan),
+        "subgroup_scan" => same(record.subgroup_scan, kernel.subgroup_scan),
+        "load_layout" => same(record.load_layout, kernel.load_layout),
+        "tile_order" => same(record.tile_order, kernel.tile_order),
+        "publish" => same(record.publish, kernel.publish),
+        "rendezvous" => same(record.rendezvous, kernel.rendezvous),
+        "lookback_width" => same(record.lookback_width, kernel.lookback_width),
+        "max_spins" if kernel.lookback == Lookback::Fallback => same(record.max_spins, kernel.max_spins),
+        "max_spins" => record.max_spins.is_none(),
+        "back_off" => same(record.back_off, kernel.back_off),
+        "state_stride" => same(record.state_stride, kernel.state_stride),
+        // The cell has what ran, never `auto`: a label with it leaves the choice to the device.
+        "tile_state" if kernel.tile_state == TileState::Auto => record.tile_state != Some(TileState::Auto),
+        "tile_state" => same(record.tile_state, kernel.tile_state),
+        "reset" if kernel.reset == Reset::Auto => record.reset != Some(Reset::Auto),
+        "reset" => same(record.reset, kernel.reset),
+        "workgroup_size" => same(record.workgroup_size, config.workgroup_size),
+        "workgroups_per_unit" => {
+            record.workgroups_per_unit.is_none() || record.workgroups_per_unit == config.workgroups_per_unit
+        }
+        // They follow from the size, which is a rule of its own.
+        "workgroups" => true,
+        // A parameter that is not here fits nothing, and every test says so.
+        _ => false,
+    }
+}
+
+/// Whether a text is a time in UTC: `2026-11-22T15:36:08Z`, with or without a fraction of the second.
+fn is_utc(text: &str) -> bool {
+    let Some(text) = text.strip_suffix('Z') else { return false };
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let pattern = "dddd-dd-ddTdd:dd:dd";
+    let matches = |(byte, wanted): (u8, u8)| if wanted == b'd' { byte.is_ascii_digit() } else { byte == wanted };
+    whole.len() == pattern.len()
+        && whole.bytes().zip(pattern.bytes()).all(matches)
+        && !fraction.is_empty()
+        && fraction.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Every rule. The first that a row breaks is told.
+pub const RULES: &[Rule] = &[
+    Rule {
+        name: "a row is about at least one element",
+        columns: &["n_elements"],
+        check: |row| {
+            holds(row.record.n_elements > 0, "n_elements", || "a row is about at least one element".to_owned())
+        },
+    },
+    Rule {
+        name: "the label of scanbox's own config can be read",
+        columns: &["config_id"],
+        check: |row| match row.config {
+            Some(Err(reason)) => Err(("config_id", reason.clone())),
+            _ => Ok(()),
+        },
+    },
+    Rule {
+        name: "the kernel is that of the config",
+        columns: &["kernel_id", "config_id"],
+        check: |row| match row.config {
+            Some(Ok((_, kernel))) => holds(row.record.kernel_id == *kernel, "kernel_id", || {
+                let found: String = row.record.kernel_id.chars().take(80).collect();
+                format!("`{found}` where {} belongs to {kernel}", row.record.config_id)
+            }),
+            _ => Ok(()),
+        },
+    },
+    Rule {
+        name: "parameters are those of the label",
+        columns: &[
+            "family",
+            "batch_size",
+            "vector_width",
+            "lookback",
+            "block_scan",
+            "subgroup_scan",
+            "load_layout",
+            "tile_order",
+            "publish",
+            "rendezvous",
+            "lookback_width",
+            "max_spins",
+            "back_off",
+            "state_stride",
+            "tile_state",
+            "reset",
+            "workgroup_size",
+            "workgroups_per_unit",
+        ],
+        check: |row| {
+            let Some(config) = row.config() else { return Ok(()) };
+            let Some(parameter) = PARAMETERS.iter().find(|parameter| !fits(parameter.name, row.record, config))
+            else {
+                return Ok(());
+            };
+            let column = COLUMNS.iter().find(|column| column.name == parameter.name);
+            let found = column.map_or_else(String::new, |column| (column.write)(row.record));
+            let said = (parameter.value)(config).to_string();
+            let said = if said.is_empty() { "none".to_owned() } else { format!("`{said}`") };
+            Err((parameter.name, format!("`{found}` where {} says {said}", row.record.config_id)))
+        },
+    },
+    Rule {
+        name: "workgroups follow from config and size",
+        columns: &["workgroups", "n_elements"],
+        check: |row| {
+            let (Some(config), n) = (row.config(), row.record.n_elements) else { return Ok(()) };
+            let tiles = config.tiles(n);
+            if let Some(fixed) = config.workgroups {
+                holds(u64::from(fixed) == tiles, "n_elements", || {
+                    format!("{n} elements are {tiles} tiles, and {} runs {fixed}", row.record.config_id)
+                })?;
+            }
+            let Some(found) = row.record.workgroups.map(u64::from) else { return Ok(()) };
+            let (fits, most) = match config.kernel.family {
+                Family::OneWorkgroup => (found == 1, 1),
+                Family::Persistent => ((1..=tiles).contains(&found), tiles),
+                _ => (found == tiles, tiles),
+            };
+            holds(fits, "workgroups", || {
+                format!("{found} where {} has {most} for {n} elements", row.record.config_id)
+            })
+        },
+    },
+    Rule {
+        name: "mode, element type, operator, initial value and placement go together",
+        columns: &["op", "mode", "element", "init", "placement"],
+        check: |row| match row.problem {
+            Some(Err(reason)) => Err(("op", reason.clone())),
+            _ => Ok(()),
+        },
+    },
+    Rule {
+        name: "only a user's operator has a file",
+        columns: &["operator_hash", "operator_facts", "init"],
+        check: |row| {
+            let record = row.record;
+            let built_in = record.op.is_none_or(|name| name.built_in().is_some());
+            let none = || "only a user's operator has it".to_owned();
+            holds(!built_in || record.operator_hash.is_empty(), "operator_hash", none)?;
+            holds(!built_in || record.operator_facts.is_empty(), "operator_facts", none)?;
+            holds(built_in || record.init.is_empty(), "init", || "a user's operator begins with its identity".to_owned())
+        },
+    },
+    Rule {
+        name: "an element has the bytes of its type",
+        columns: &["element_bytes", "element"],
+        check: |row| match row.record.element {
+            Some(element) => holds(row.record.element_bytes == element.bytes(), "element_bytes", || {
+                format!("{} where {element} has {}", row.record.element_bytes, element.bytes())
+            }),
+            None => Ok(()),
+        },
+    },
+    Rule {
+        name: "bytes are those of size, element and mode",
+        columns: &["bytes_moved", "n_elements", "mode", "element"],
+        check: |row| {
+            let found = row.record.bytes_moved;
+            if let Some(Ok(problem)) = row.problem {
+                let n = row.record.n_elements;
+                let outputs = if problem.mode() == Mode::Reduce { 1 } else { n };
+                let wanted = n.checked_add(outputs).and_then(|all| all.checked_mul(problem.element_bytes()));
+                return holds(wanted == Some(found), "bytes_moved", || match wanted {
+                    Some(wanted) => format!("{found} where {n} elements of {} move {wanted}", problem.title()),
+                    None => format!("{n} elements of {} are more than can be counted", problem.title()),
+                });
+            }
+            let timed = row.record.steady.is_some() || row.record.span.is_some();
+            holds(!timed || found > 0, "bytes_moved", || "a row with a time moved something".to_owned())
+        },
+    },
+    Rule {
+        name: "what is ok has no wrong element",
+        columns: &["mismatches", "first_mismatch"],
+        check: |row| {
+            let record = row.record;
+            let wrong = |count: u64| move || format!("{count} in a row that is ok");
+            if !row.is_ok() {
+                return Ok(());
+            }
+            let count = record.mismatches.unwrap_or(0);
+            holds(count == 0, "mismatches", wrong(count))?;
+            let first = record.first_mismatch;
+            holds(first.is_none(), "first_mismatch", wrong(first.unwrap_or(0)))
+        },
+    },
+    Rule {
+        name: "what is ok has a time",
+        columns: &["status", "steady_ns_median"],
+        check: |row| {
+            let timed = row.record.steady.is_some();
+            holds(timed || !row.is_ok(), "steady_ns_median", || "a row that is ok has a time".to_owned())
+        },
+    },
+    Rule {
+        name: "times are above zero and in order",
+        columns: &[
+            "steady_ns_median",
+            "steady_ns_min",
+            "steady_ns_mean",
+            "steady_ns_q1",
+            "steady_ns_q3",
+            "span_ns_median",
+            "span_ns_min",
+            "span_ns_mean",
+            "span_ns_q1",
+            "span_ns_q3",
+        ],
+        check: |row| {
+            times_in_order(row.record.steady.as_ref(), STEADY)?;
+            times_in_order(row.record.span.as_ref(), SPAN)
+        },
+    },
+    Rule {
+        name: "a time has samples",
+        columns: &["samples"],
+        check: |row| {
+            let timed = row.record.steady.is_some() || row.record.span.is_some();
+            holds(!timed || row.record.samples > 0, "samples", || "a time is that of at least one sample".to_owned())
+        },
+    },
+    Rule {
+        name: "throughput is bytes over time",
+        columns: &[THROUGHPUT, "bytes_moved", "steady_ns_median", "status"],
+        check: |row| {
+            let Ok(found) = row.throughput.parse::<f64>() else { return Ok(()) };
+            // It is written with two digits.
+            let computed = row.record.throughput_gbps(crate::record::Clock::Steady);
+            let fits = computed.is_some_and(|gbps| (gbps - found).abs() <= 0.005 + 1e-9 * gbps);
+            holds(fits, THROUGHPUT, || match computed {
+                Some(gbps) => format!("{found} where bytes over time are {gbps:.2}"),
+                None => format!("{found} in a row that is not ok"),
+            })
+        },
+    },
+    Rule {
+        name: "only an ok row of a sweep is confirmed",
+        columns: &["confirmed_ns", "status", "cache"],
+        check: |row| {
+            let Some(ns) = row.record.confirmed_ns else { return Ok(()) };
+            holds(ns > 0, "confirmed_ns", || "a time is above zero".to_owned())?;
+            holds(row.is_ok(), "confirmed_ns", || format!("a time in a row that is {}", row.record.status))?;
+            holds(!row.record.is_of_benchmark(), "confirmed_ns", || {
+                "a row of a benchmark is not confirmed, a row of a sweep is".to_owned()
+            })
+        },
+    },
+    Rule {
+        name: "rounds are at least one, and their spread is no less than zero",
+        columns: &["rounds", "round_spread_pct"],
+        check: |row| {
+            let record = row.record;
+            holds(record.rounds != Some(0), "rounds", || "a time is that of at least one round".to_owned())?;
+            let spread = record.round_spread_pct;
+            holds(spread.is_none_or(|pct| pct >= 0.0), "round_spread_pct", || {
+                format!("{} is below zero", spread.unwrap_or(0.0))
+            })
+        },
+    },
+    Rule {
+        name: "a reason to take part is one of a benchmark",
+        columns: &["selection", "cache"],
+        check: |row| {
+            let fits = row.record.selection.is_empty() || row.record.is_of_benchmark();
+            holds(fits, "selection", || "a row without a cache state is of a sweep, and nobody selected it".to_owned())
+        },
+    },
+    Rule {
+        name: "counts of fallbacks and simulated blocking are of a benchmark",
+        columns: &["blocking", "spins_sum", "lookback_length_sum", "fallbacks_sum", "insertions_sum", "cache"],
+        check: |row| {
+            let record = row.record;
+            let counts = [
+                ("blocking", record.blocking.map(u64::from)),
+                ("spins_sum", record.spins_sum),
+                ("lookback_length_sum", record.lookback_length_sum),
+                ("fallbacks_sum", record.fallbacks_sum),
+                ("insertions_sum", record.insertions_sum),
+            ];
+            for (column, count) in counts {
+                holds(count.is_none() || record.is_of_benchmark(), column, || {
+                    "a row without a cache state is of a sweep, which counts nothing".to_owned()
+                })?;
+            }
+            let (inserted, fell_back) = (record.insertions_sum, record.fallbacks_sum);
+            holds(inserted.unwrap_or(0) <= fell_back.unwrap_or(u64::MAX), "insertions_sum", || {
+                "more totals were inserted than tiles were added up".to_owned()
+            })
+        },
+    },
+    Rule {
+        name: "what is ok is within the bound of its error",
+        columns: &["max_error", "error_bound"],
+        check: |row| {
+            let bound = row.record.error_bound.map(|bound| bound.0);
+            let max = row.record.max_error.map(|error| error.0);
+            for (column, value) in [("max_error", max), ("error_bound", bound)] {
+                holds(value.is_none_or(|value| value >= 0.0), column, || "an error is no less than zero".to_owned())?;
+            }
+            match (max, bound) {
+                (Some(max), Some(bound)) if row.is_ok() => {
+                    holds(max <= bound, "max_error", || format!("{max:.2e} is above the bound of {bound:.2e}"))
+                }
+                _ => Ok(()),
+            }
+        },
+    },
+    Rule {
+        name: "a subgroup is a power of two",
+        columns: &["subgroup_size"],
+        check: |row| {
+            let size = row.record.subgroup_size.unwrap_or(1);
+            holds(size.is_power_of_two() && size <= MAX_SUBGROUP_SIZE, "subgroup_size", || {
+                format!("{size} is no power of two up to {MAX_SUBGROUP_SIZE}")
+            })
+        },
+    },
+    Rule {
+        name: "what was found right was called",
+        columns: &["twin_calls", "proved_calls"],
+        check: |row| {
+            let calls = [("twin_calls", row.record.twin_calls), ("proved_calls", row.record.proved_calls)];
+            for (column, calls) in calls {
+                let none = row.is_ok() && calls == Some(0);
+                holds(!none, column, || "what is ok was found right in at least one call".to_owned())?;
+            }
+            Ok(())
+        },
+    },
+    Rule {
+        name: "a device is never slower by all of its time",
+        columns: &["drift_pct"],
+        check: |row| {
+            let drift = row.record.drift_pct.unwrap_or(0.0);
+            holds(drift > -100.0, "drift_pct", || format!("{drift} is a time below zero"))
+        },
+    },
+    Rule {
+        name: "a row has its time in UTC",
+        columns: &["timestamp_utc"],
+        check: |row| {
+            let text = &row.record.timestamp_utc;
+            holds(text.is_empty() || is_utc(text), "timestamp_utc", || {
+                let text: String = text.chars().take(40).collect();
+                format!("`{text}` is no time in UTC (2026-11-22T15:36:08Z)")
+            })
+        },
+    },
+];
+
+/// Checks rows, and remembers their labels.
+#[derive(Default)]
+pub struct Checker {
+    configs: HashMap<String, Result<(Config, String), String>>,
+}
+
+impl Checker {
+    /// The first rule that a row breaks. `throughput` is the text of its column `throughput_gbps`, empty where there is none.
+    ///
+    /// # Errors
+    /// The rule, the column to blame, and what is wrong.
+    pub fn check(&mut self, record: &Record, throughput: &str) -> Result<(), Broken> {
+        let own = record.subject == OWN_SUBJECT;
+        if own && !self.configs.contains_key(&record.config_id) {
+            let config = record.config_id.parse::<Config>();
+            let config = config.map(|config| (config, config.kernel.to_string()));
+            self.configs.insert(record.config_id.clone(), config.map_err(|error| error.to_string()));
+        }
+        let problem = own.then(|| Problem::of_row(record));
+        let row = Row {
+            record,
+            throughput,
+            config: self.configs.get(&record.config_id).filter(|_| own),
+            problem: problem.as_ref(),
+        };
+        for rule in RULES {
+            if let Err((column, reason)) = (rule.check)(&row) {
+                return Err(Broken { rule: rule.name, column, reason });
+            }
+        }
+        Ok(())
+    }
+}
