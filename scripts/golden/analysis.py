@@ -441,7 +441,8 @@ def generated(device, seed, choose):
         if fate != 1:
             line(**cells)
         if fate == 2:
-            line(**cells | {"steady_ns_median": median + 300, "timestamp_utc": "2026-01-02T00:00:00Z"})
+            later = {f"steady_ns_{name}": ns + 300 for name, ns in times.items()}
+            line(**cells | later | {"timestamp_utc": "2026-01-02T00:00:00Z"})
     for exponent in range(11, 15):
         n = 2**exponent
         ns = 1500 + n // 8

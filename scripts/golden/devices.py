@@ -14,6 +14,7 @@ import json
 import math
 import sys
 from collections import defaultdict
+from fractions import Fraction
 from statistics import fmean, harmonic_mean, geometric_mean
 
 # Columns that are parameters and tell what the config says: `tile_state` and `reset` tell what ran.
@@ -27,7 +28,7 @@ def histogram(values):
     best = (math.inf, 1)
     if len(distinct) > 1:
         gap = min(b - a for a, b in zip(distinct, distinct[1:]))
-        for bins in range(2, min(math.floor((high - low) / (2 * gap)), 500) + 1):
+        for bins in range(2, min(math.floor((high - low) / (2 * gap)), len(values) // 5) + 1):
             counts = count(values, bins)
             mean = sum(counts) / bins
             variance = sum((c - mean) ** 2 for c in counts) / bins
@@ -36,11 +37,12 @@ def histogram(values):
 
 
 def count(values, bins):
-    low = min(values)
-    width = (max(values) - low) / bins
+    low, high = min(values), max(values)
     counts = [0] * bins
     for value in values:
-        counts[min(int((value - low) / width) if width else 0, bins - 1)] += 1
+        # Exactly, so that a value on a border is in the upper bin whatever rounding makes of it.
+        place = Fraction(value - low) * bins / Fraction(high - low) if high > low else 0
+        counts[min(math.floor(place + Fraction(1, 10**9)), bins - 1)] += 1
     return counts
 
 
@@ -57,15 +59,26 @@ class Device:
         self.at = defaultdict(dict)
         self.space = defaultdict(set)
         self.cells = {}
-        self.confirmed = defaultdict(dict)
+        sweep, confirmed = defaultdict(dict), defaultdict(dict)
         for row in rows:
             n = int(row["n_elements"])
             self.space[n].add(row["kernel_id"])
-            self.cells[row["config_id"]] = row
+            self.cells.setdefault(row["config_id"], row | {"bytes_moved_at": {}})["bytes_moved_at"][n] = row["bytes_moved"]
             if row["status"] == "ok":
-                self.at[n][row["config_id"]] = int(row["bytes_moved"]) / int(row["steady_ns_median"])
+                sweep[n][row["config_id"]] = int(row["steady_ns_median"])
                 if row.get("confirmed_ns"):
-                    self.confirmed[n][row["config_id"]] = int(row["confirmed_ns"])
+                    confirmed[n][row["config_id"]] = int(row["confirmed_ns"])
+        # One time per row: by the confirmation, or that of the sweep times what the confirmation found of the fastest rows.
+        self.sweep, self.confirmed = sweep, defaultdict(dict)
+        for n, times in sweep.items():
+            first = min((ns for config, ns in times.items() if config not in confirmed[n]), default=math.inf)
+            ratios = sorted(Fraction(ns, times[c]) for c, ns in confirmed[n].items() if times[c] <= first)
+            scale = ratios[(len(ratios) - 1) // 2] if ratios else 1
+            if ratios:
+                self.confirmed[n] = confirmed[n]
+            for config, ns in times.items():
+                time = self.confirmed[n].get(config, ns * scale)
+                self.at[n][config] = float(int(self.cells[config]["bytes_moved_at"][n]) / Fraction(time))
         self.sizes = sorted(self.at)
         self.kernels = set().union(*self.space.values())
         self.complete = {n for n, kernels in self.space.items() if kernels == self.kernels}
@@ -74,20 +87,11 @@ class Device:
         return max(self.at[n].values())
 
     def ideal(self, n):
-        fastest = max(self.at[n], key=self.at[n].get)
-        if fastest in self.confirmed[n]:
-            # Of equal ones the fastest of the sweep, then the first by parameters: here the one with the smaller batch, then
-            # with fewer workgroups per unit.
-            return min(
-                self.confirmed[n],
-                key=lambda config: (
-                    self.confirmed[n][config],
-                    config != fastest,
-                    int(self.cells[config]["batch_size"]),
-                    int(self.cells[config]["workgroups_per_unit"] or 0),
-                ),
-            )
-        return fastest
+        # Of equally fast ones the confirmed one, then the fastest of the sweep.
+        return min(
+            self.at[n],
+            key=lambda config: (-self.at[n][config], config not in self.confirmed[n], self.sweep[n][config]),
+        )
 
     def density(self, n):
         values = list(self.at[n].values())

@@ -285,7 +285,7 @@ fn cannot_judge(
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let names =
-        |devices: &[&Lines<'_>]| devices.iter().map(|lines| lines.table.device.name.clone()).collect();
+        |devices: &[&Lines<'_>]| devices.iter().map(|lines| lines.table.title.clone()).collect();
     let without: Vec<&Lines<'_>> =
         devices.iter().copied().filter(|lines| lines.table.bandwidth().is_none()).collect();
     if normalization == Normalization::Ceiling && !without.is_empty() {
@@ -313,14 +313,14 @@ fn across(
     let software: Vec<usize> = devices.iter().copied().filter(is_software).collect();
     if !question.include_software && !software.is_empty() && software.len() < devices.len() {
         devices.retain(|index| !software.contains(index));
-        let names = software.iter().map(|&index| lines[index].table.device.name.clone()).collect();
+        let names = software.iter().map(|&index| lines[index].table.title.clone()).collect();
         warnings.push(Warning::SoftwareLeftOut { devices: names });
     }
     if devices.len() < 2 {
         return None;
     }
     let older = lines.iter().filter(|lines| lines.table.problem == problem && !lines.table.newest_run);
-    let older: BTreeSet<&str> = older.map(|lines| lines.table.device.name.as_str()).collect();
+    let older: BTreeSet<&str> = older.map(|lines| lines.table.title.as_str()).collect();
     for device in older {
         warnings.push(Warning::NewestRunOnly { device: device.to_owned() });
     }

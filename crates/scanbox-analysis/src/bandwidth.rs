@@ -222,7 +222,7 @@ impl Tables {
     /// When one is of no device, or of none in particular where there are several.
     pub fn set_peaks(&mut self, peaks: &[Peak]) -> Result<(), AnalysisError> {
         let names: std::collections::BTreeSet<String> =
-            self.devices.iter().map(|table| table.device.name.clone()).collect();
+            self.devices.iter().map(|table| table.title.clone()).collect();
         for peak in peaks {
             let refused = |reason| AnalysisError::PeakDevice {
                 text: peak.to_string(),
@@ -236,7 +236,7 @@ impl Tables {
             let mut found = false;
             for table in &mut self.devices {
                 let is_it = wanted.as_ref().is_none_or(|wanted| {
-                    table.device.name.to_lowercase().contains(wanted)
+                    table.title.to_lowercase().contains(wanted)
                         || table.device.uuid.eq_ignore_ascii_case(wanted)
                 });
                 if is_it {

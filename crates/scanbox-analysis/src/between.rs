@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use scanbox_model::config::Config;
 
-use crate::table::{Catalog, Cell, DeviceTable};
+use crate::table::{Catalog, DeviceTable};
 
 /// The config for `n` elements, of those that `suits` lets through, where `n` lies between two measured sizes that have one in
 /// common; `None` elsewhere, at measured sizes too. A workgroup count that stands for a size is that of the nearer one.
@@ -32,7 +32,7 @@ pub fn between(
         for cell in table.cells_at(size) {
             let config = *catalog.config(cell.config);
             if suits(&config) {
-                let here = (time_ns(cell), config);
+                let here = (cell.time_ns, config);
                 let best = times.entry(Config { workgroups: None, ..config }).or_insert(here);
                 if here.0 < best.0 {
                     *best = here;
@@ -47,9 +47,4 @@ pub fn between(
         Some((from + share * (to - from), if share < 0.5 { shape } else { *other }))
     });
     both.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, config)| config)
-}
-
-/// The time of one call: where it was measured again beside others, that.
-fn time_ns(cell: &Cell) -> f64 {
-    cell.confirmed_ns.unwrap_or(cell.median_ns) as f64
 }

@@ -8,8 +8,11 @@
 use crate::table::DeviceTable;
 use crate::warning::Warning;
 
-/// More bins than that are no picture of anything.
-const MOST_BINS: usize = 500;
+/// A bin has at least this many values on average: with fewer, bins show single configs and no density.
+const VALUES_PER_BIN: usize = 5;
+/// A value this close below a border, as a share of a bin, stands on it: times are whole numbers, and their quotients stand on
+/// borders often, where rounding must not decide.
+const ON_BORDER: f64 = 1e-9;
 
 /// Configs with at least this part of the best throughput are near the best.
 const NEAR: f64 = 0.95;
@@ -49,8 +52,8 @@ impl Histogram {
     /// ones; `None` of nothing.
     ///
     /// Bins are at least twice as wide as the smallest gap between two values: times are whole nanoseconds, and the
-    /// cost of bins that resolve those steps has nothing to do with the distribution. Where that leaves no choice,
-    /// as with fewer than three distinct values, there is one bin.
+    /// cost of bins that resolve those steps has nothing to do with the distribution. There is at most one bin for every five
+    /// values. Where that leaves no choice, as with fewer than three distinct values, there is one bin.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let mut sorted = values.to_vec();
@@ -59,7 +62,7 @@ impl Histogram {
         let gaps = sorted.windows(2).map(|pair| pair[1] - pair[0]).filter(|&gap| gap > 0.0);
         let smallest_gap = gaps.fold(f64::INFINITY, f64::min);
         // With all values equal this is 0 / infinity.
-        let most = (((high - low) / (2.0 * smallest_gap)).floor() as usize).min(MOST_BINS);
+        let most = (((high - low) / (2.0 * smallest_gap)).floor() as usize).min(sorted.len() / VALUES_PER_BIN);
         let mut best = Self::with_bins(&sorted, 1);
         let mut lowest_cost = f64::INFINITY;
         for bins in 2..=most {
@@ -75,10 +78,12 @@ impl Histogram {
     /// Ascending values in so many bins.
     fn with_bins(sorted: &[f64], bins: usize) -> Self {
         let low = sorted[0];
-        let width = (sorted[sorted.len() - 1] - low) / bins as f64;
+        let range = sorted[sorted.len() - 1] - low;
+        let width = range / bins as f64;
         let mut counts = vec![0; bins];
         for value in sorted {
-            let bin = if width > 0.0 { ((value - low) / width) as usize } else { 0 };
+            let place = if range > 0.0 { (value - low) / range * bins as f64 } else { 0.0 };
+            let bin = (place + ON_BORDER) as usize;
             counts[bin.min(bins - 1)] += 1;
         }
         Self { low, width, counts }
@@ -115,7 +120,7 @@ pub fn densities(table: &DeviceTable) -> (Vec<Density>, Vec<Warning>) {
             near_best: near as f64 / gbps.len() as f64,
         });
     }
-    let warning = Warning::OneBin { device: table.device.name.clone(), sizes: few };
+    let warning = Warning::OneBin { device: table.title.clone(), sizes: few };
     let has_few = matches!(&warning, Warning::OneBin { sizes, .. } if !sizes.is_empty());
     (answer, if has_few { vec![warning] } else { Vec::new() })
 }
@@ -148,9 +153,22 @@ mod tests {
         // Two distinct values, and three in a row: no bin can be twice as wide as the gap and not the whole.
         check(&[1.0, 2.0, 1.0], 1.0, 1.0, &[3]);
         check(&[1.0, 2.0, 3.0], 1.0, 2.0, &[3]);
-        // Two clusters. 2 bins: m 4, v 0, cost 8 / 5^2; 3 bins: (4, 0, 4), m 8/3, v 32/9, cost 1.78 / 3.33^2 = 0.16;
-        // 5 bins of 2: (4, 0, 0, 0, 4), m 1.6, v 3.84, cost -0.64 / 2^2: the lowest, since more bins are too narrow.
-        check(&[0.0, 1.0, 1.0, 1.0, 9.0, 9.0, 9.0, 10.0], 0.0, 2.0, &[4, 0, 0, 0, 4]);
+        // Two clusters of 12 and 13. Of 5 bins of 2, the most for 25 values: (12, 0, 0, 0, 13), m 5, v 37.6, the lowest cost.
+        let twice = |value: f64, count| std::iter::repeat_n(value, count);
+        let clusters: Vec<f64> =
+            twice(0.0, 1).chain(twice(1.0, 11)).chain(twice(9.0, 12)).chain(twice(10.0, 1)).collect();
+        check(&clusters, 0.0, 2.0, &[12, 0, 0, 0, 13]);
+        // Fewer than ten values are in one bin.
+        check(&[0.0, 1.0, 1.0, 1.0, 9.0, 9.0, 9.0, 10.0], 0.0, 10.0, &[8]);
+    }
+
+    #[test]
+    fn a_value_on_a_border_is_in_the_upper_bin() {
+        // In floats 0.3 is below three times 0.1, and (0.7 - 0.1) / 0.2 below 3.
+        let tenths = |range: std::ops::Range<u32>| range.map(|tenth| f64::from(tenth) / 10.0).collect::<Vec<f64>>();
+        let counts = |values: &[f64], bins| Histogram::with_bins(values, bins).counts;
+        assert_eq!(counts(&tenths(0..11), 10), [1, 1, 1, 1, 1, 1, 1, 1, 1, 2]);
+        assert_eq!(counts(&tenths(1..12), 5), [2, 2, 2, 2, 3]);
     }
 
     #[test]

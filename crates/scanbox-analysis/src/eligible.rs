@@ -73,7 +73,7 @@ pub fn eligibility(
     devices: &[&Lines<'_>],
     coverage: &Coverage,
 ) -> (Eligibility, Vec<Warning>) {
-    let names = || devices.iter().map(|lines| lines.table.device.name.clone()).collect::<Vec<_>>();
+    let names = || devices.iter().map(|lines| lines.table.title.clone()).collect::<Vec<_>>();
     let mut warnings = Vec::new();
     let measured = intersection(devices, |lines| lines.table.sizes.iter().copied().collect());
     let (coverage, wanted) = wanted(devices, coverage, &measured);
@@ -160,5 +160,5 @@ fn missing(catalog: &Catalog, lines: &Lines<'_>, kernel: KernelIndex, sizes: &[u
         }
     }
     let legal = missing.iter().filter(|&&n| lines.table.is_legal(n, kernel)).count();
-    Some(Dropped { kernel, device: lines.table.device.name.clone(), sizes: missing, legal, attempts })
+    Some(Dropped { kernel, device: lines.table.title.clone(), sizes: missing, legal, attempts })
 }

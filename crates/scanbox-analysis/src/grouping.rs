@@ -18,14 +18,17 @@ pub use file_rows::FileRows;
 use file_rows::{Baselines, Labels, keep_fastest};
 use group::Group;
 pub use group::release;
+pub(crate) use group::timestamp_key;
 
 use crate::AnalysisError;
 use crate::problem::Problem;
-use crate::table::{Baseline, Catalog, ConfigIndex, DeviceIdentity, DeviceTable, KernelIndex, Tables};
+use crate::table::{
+    Baseline, Catalog, ConfigIndex, DeviceIdentity, DeviceTable, KernelIndex, Tables, unit_titles,
+};
+use crate::trust::Trust;
 use crate::warning::Warning;
 
-/// The subject of rows that scanbox measured of its own kernels.
-pub const OWN_SUBJECT: &str = "scanbox";
+pub use scanbox_model::row_rules::OWN_SUBJECT;
 
 /// One file of records, with what its metadata says.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +65,7 @@ pub struct Builder {
     groups: Vec<Group>,
     other_subjects: BTreeMap<String, u64>,
     baselines: Baselines,
+    trust: Trust,
     warnings: Vec<Warning>,
 }
 
@@ -76,6 +80,8 @@ pub struct FileFacts<'a> {
     pub kind: Option<DeviceKind>,
     /// Measured copy in GB/s by size.
     pub copy_gbps: Option<&'a BTreeMap<u64, f64>>,
+    /// What the user calls the unit that the file is about; empty: nothing.
+    pub label: &'a str,
 }
 
 impl Builder {
@@ -88,6 +94,7 @@ impl Builder {
             groups: Vec::new(),
             other_subjects: BTreeMap::new(),
             baselines: BTreeMap::new(),
+            trust: Trust::default(),
             warnings: Vec::new(),
         }
     }
@@ -106,12 +113,14 @@ impl Builder {
         let mut rows = FileRows::new(source.name, self.clock);
         source.records.iter().try_for_each(|record| rows.push(record))?;
         let Source { planned, problem, kind, copy_gbps, .. } = *source;
-        self.add_rows(rows, &FileFacts { planned, problem, kind, copy_gbps });
+        self.add_rows(rows, &FileFacts { planned, problem, kind, copy_gbps, label: "" });
         Ok(())
     }
 
     /// Adds the rows of a file, and what its metadata says.
-    pub fn add_rows(&mut self, file: FileRows, facts: &FileFacts<'_>) {
+    pub fn add_rows(&mut self, mut file: FileRows, facts: &FileFacts<'_>) {
+        self.trust.merge(std::mem::take(&mut file.trust));
+        let name = file.name.clone();
         if facts.planned.is_none() {
             self.warnings.push(Warning::NoMetadata { source_name: file.name.clone() });
         }
@@ -131,7 +140,12 @@ impl Builder {
         }
         let numbers: Vec<u32> =
             file.labels.configs.iter().map(|&(config, _)| self.labels.intern(config)).collect();
-        for mut group in file.groups {
+        for group in &mut file.groups {
+            group.device.label = facts.label.to_owned();
+            group.files.insert(name.clone());
+        }
+        // Rows of one file whose unit is not told are of the unit that the others are of.
+        for mut group in put_to_known_units(file.groups) {
             group.renumber(&numbers);
             let points = facts.planned.filter(|_| facts.problem == group.problem);
             let planned = points.map(|points| -> Vec<(u64, u32)> {
@@ -148,19 +162,27 @@ impl Builder {
     /// The tables, ordered by problem, device and provenance, and what was noticed on the way.
     #[must_use]
     pub fn finish(self, runs: Runs) -> (Tables, Vec<Warning>) {
-        let Self { labels, mut groups, other_subjects, baselines, mut warnings, .. } = self;
+        let Self { labels, groups, other_subjects, baselines, trust, mut warnings, .. } = self;
+        let mut groups = put_to_known_units(groups);
         let order = |group: &Group| (group.problem, group.device.clone(), group.provenance.clone());
         groups.sort_by_cached_key(order);
+        let titles = unit_titles(&groups.iter().map(|group| group.device.clone()).collect());
+        let title = |group: &Group| titles.get(&group.device).cloned().unwrap_or_default();
         let (catalog, numbers) = catalog(&labels.configs);
         let mut devices = Vec::new();
         for of_device in groups.chunk_by_mut(|a, b| (a.problem, &a.device) == (b.problem, &b.device)) {
             let newest = newest(of_device);
             if runs == Runs::Latest && of_device.len() > 1 {
-                warnings.push(older_runs(of_device, newest));
+                warnings.push(older_runs(of_device, newest, title(&of_device[newest])));
             }
             for (index, group) in of_device.iter_mut().enumerate() {
                 if runs == Runs::All || index == newest {
-                    let mut table = group.table(&catalog, &numbers, index == newest);
+                    let distrusted = trust.distrusted(group.problem, &group.device, &group.provenance);
+                    let distrusted = distrusted.into_iter();
+                    let distrusted =
+                        distrusted.filter_map(|point| Some((labels.point(&point)?, point))).collect();
+                    let mut table = group.table(&catalog, &numbers, index == newest, &distrusted);
+                    table.title = title(group);
                     table.baselines = baselines_of(&baselines, &table.device, table.problem);
                     notice(&table, &mut warnings);
                     devices.push(table);
@@ -175,7 +197,11 @@ impl Builder {
 fn baselines_of(baselines: &Baselines, device: &DeviceIdentity, problem: Problem) -> BTreeMap<u64, Baseline> {
     let mut best = BTreeMap::new();
     let same = |other: &DeviceIdentity| {
-        other.name == device.name && (other.uuid.is_empty() || other.uuid.eq_ignore_ascii_case(&device.uuid))
+        let unknown_or = |text: &str, own: &str| text.is_empty() || own.is_empty() || text == own;
+        other.name == device.name
+            && (other.uuid.is_empty() || other.uuid.eq_ignore_ascii_case(&device.uuid))
+            && unknown_or(&other.host, &device.host)
+            && unknown_or(&other.pci_address, &device.pci_address)
     };
     let here = baselines.iter().filter(|((other, about), _)| *about == problem && same(other));
     for (&n, baseline) in here.flat_map(|(_, sizes)| sizes) {
@@ -201,23 +227,50 @@ fn catalog(configs: &[(Config, String)]) -> (Catalog, Vec<ConfigIndex>) {
     (Catalog { configs: configs.collect(), kernels: kernels.clone() }, numbers)
 }
 
+/// Puts groups whose host or PCI address is not known to the only unit that they can be of, where there is one, and groups of
+/// one run together.
+fn put_to_known_units(mut groups: Vec<Group>) -> Vec<Group> {
+    let units: BTreeSet<DeviceIdentity> = groups.iter().map(|group| group.device.clone()).collect();
+    for group in &mut groups {
+        let device = &group.device;
+        let known: Vec<&DeviceIdentity> =
+            units.iter().filter(|other| other.known() > device.known() && device.may_be(other)).collect();
+        // Of one unit less and more may be told: what tells most, if all others may be that.
+        let most = known.iter().max_by_key(|other| other.known());
+        if let Some(most) = most.filter(|most| known.iter().all(|other| other.may_be(most))) {
+            group.device = (*most).clone();
+        }
+    }
+    let mut together: Vec<Group> = Vec::new();
+    for group in groups {
+        match together.iter_mut().find(|other| other.is_run_of(&group)) {
+            Some(same) => same.merge(group),
+            None => together.push(group),
+        }
+    }
+    together
+}
+
 /// The group with the newest row; of equally new ones the last by provenance.
 fn newest(groups: &[Group]) -> usize {
     let newest = (0..groups.len()).max_by_key(|&index| (groups[index].newest, index));
     newest.unwrap_or(0)
 }
 
-fn older_runs(groups: &[Group], newest: usize) -> Warning {
+fn older_runs(groups: &[Group], newest: usize, device: String) -> Warning {
     let others = groups.iter().enumerate().filter(|&(index, _)| index != newest);
     Warning::OlderRuns {
-        device: groups[newest].device.name.clone(),
+        device,
         kept: groups[newest].provenance.clone(),
         left_out: others.map(|(_, group)| (group.provenance.clone(), group.summary.rows)).collect(),
     }
 }
 
 fn notice(table: &DeviceTable, warnings: &mut Vec<Warning>) {
-    let device = || table.device.name.clone();
+    let device = || table.title.clone();
+    if !table.distrusted.is_empty() {
+        warnings.push(Warning::Distrusted { device: device(), points: table.distrusted.clone() });
+    }
     if table.summary.replaced > 0 {
         warnings.push(Warning::Replaced { device: device(), rows: table.summary.replaced });
     }

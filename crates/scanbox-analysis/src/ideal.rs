@@ -3,8 +3,8 @@
 //! Of two configs the better one has the higher throughput; where those are equal the lower relative spread; then the
 //! kernel that the set needs at more of the other sizes; then the fixed order of the parameters.
 //!
-//! Where the leaders of a size were confirmed (`scanbox sweep --confirm`), the best of them is the one with the smallest
-//! confirmed time ([`winner`]): of many configs measured once each, the one that looks fastest was in part lucky.
+//! Throughput is by the one time that each row has ([`crate::confirmed`]): where the leaders of a size were confirmed
+//! (`scanbox sweep --confirm`), the best is the one with the smallest confirmed time, and everything beside it is relative to that.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,8 +20,7 @@ pub struct IdealPoint {
     pub best: Cell,
     /// The second-best config; `None` where only one is `ok`.
     pub runner_up: Option<Cell>,
-    /// By how much the best is faster than the runner-up, in percent of the runner-up; by confirmed times where both
-    /// have one.
+    /// By how much the best is faster than the runner-up, in percent of the runner-up; never below 0.
     pub margin_pct: Option<f64>,
     /// Other configs that cannot be told from the best (see [`crate::stats`]).
     pub ties: usize,
@@ -57,10 +56,17 @@ pub struct IdealSet {
     pub uses: BTreeMap<KernelIndex, usize>,
 }
 
-/// Better first: throughput, then spread. Equal where only the tie-breaks that look at other sizes or at the
+/// Better first: throughput, then what was confirmed, of confirmed ones the faster in the sweep, then spread. Equal where only the tie-breaks that look at other sizes or at the
 /// parameters can decide.
 pub(crate) fn by_measurement(a: &Cell, b: &Cell) -> Ordering {
-    b.gbps.total_cmp(&a.gbps).then_with(|| a.relative_spread().total_cmp(&b.relative_spread()))
+    let unconfirmed = |cell: &Cell| cell.confirmed_ns.is_none();
+    let both_confirmed = !unconfirmed(a) && !unconfirmed(b);
+    let in_sweep = |cell: &Cell| if both_confirmed { cell.median_ns } else { 0 };
+    b.gbps
+        .total_cmp(&a.gbps)
+        .then_with(|| unconfirmed(a).cmp(&unconfirmed(b)))
+        .then_with(|| in_sweep(a).cmp(&in_sweep(b)))
+        .then_with(|| a.relative_spread().total_cmp(&b.relative_spread()))
 }
 
 /// Of the rows of a size the one that wins, `fastest` being the one that its own measurement shows as the fastest: where
@@ -90,22 +96,16 @@ pub fn ideal_set(catalog: &Catalog, table: &DeviceTable) -> IdealSet {
     let mut set = IdealSet::default();
     for (index, &n) in table.sizes.iter().enumerate() {
         let cells = table.cells_at(index);
-        let Some(fastest) = cells.iter().min_by(|a, b| better(a, b)) else { continue };
-        let best = winner(fastest, cells, |cell| cell.confirmed_ns);
+        let Some(best) = cells.iter().min_by(|a, b| better(a, b)) else { continue };
         let others = || cells.iter().filter(|cell| cell.config != best.config);
-        let in_line = |cell: &&Cell| best.confirmed_ns.is_some() && cell.confirmed_ns.is_some();
-        let runner_up = others()
-            .filter(in_line)
-            .min_by_key(|cell| cell.confirmed_ns)
-            .or_else(|| others().min_by(|a, b| better(a, b)))
-            .copied();
+        let runner_up = others().min_by(|a, b| better(a, b)).copied();
         let interval = best.interval();
         *set.uses.entry(catalog.kernel_of(best.config)).or_insert(0) += 1;
         set.points.push(IdealPoint {
             n,
             best: *best,
             runner_up,
-            margin_pct: runner_up.map(|second| 100.0 * (lead(best, &second) - 1.0)),
+            margin_pct: runner_up.map(|second| 100.0 * (best.gbps / second.gbps - 1.0)),
             ties: others().filter(|cell| cell.interval().overlaps(&interval)).count(),
             configs: cells.len(),
             baseline_gbps: table.baselines.get(&n).map(|other| other.gbps).filter(|&gbps| gbps > 0.0),
@@ -113,14 +113,6 @@ pub fn ideal_set(catalog: &Catalog, table: &DeviceTable) -> IdealSet {
         });
     }
     set
-}
-
-/// How many times as fast as another one a config is.
-fn lead(best: &Cell, second: &Cell) -> f64 {
-    match (best.confirmed_ns, second.confirmed_ns) {
-        (Some(best), Some(second)) => second as f64 / best.max(1) as f64,
-        _ => best.gbps / second.gbps,
-    }
 }
 
 /// At how many sizes each kernel is best by measurement alone, no other kernel being equal.

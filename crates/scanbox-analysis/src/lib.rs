@@ -1,7 +1,8 @@
 //! Records in, answers out: no I/O, no GPU, no printing.
 //!
-//! [`grouping`] sorts the rows of any number of files into one dense [`table`] per device and run. [`ideal`] finds the
-//! best config for each size (the ICS), [`mod@between`] one for a size between two of them, [`lines`] prunes to one
+//! [`grouping`] sorts the rows of any number of files into one dense [`table`] per device and run, without those that
+//! [`trust`] lets count nowhere, and with one time per row on one scale ([`confirmed`]). [`ideal`] finds the best config for
+//! each size (the ICS), [`mod@between`] one for a size between two of them, [`lines`] prunes to one
 //! config per kernel and size, [`eligible`] says which kernels and sizes can be compared ([`coverage`]),
 //! [`best_kernel`] chooses one kernel for a device by a [`metric`], and [`portable`] one kernel for several devices
 //! after a [`normalize`] step; [`portfolio`] chooses several kernels. [`shared`] finds one config per size for several
@@ -18,6 +19,8 @@ pub mod stats;
 pub mod problem;
 pub mod table;
 pub mod grouping;
+pub mod trust;
+pub mod confirmed;
 pub mod ideal;
 pub mod between;
 pub mod lines;

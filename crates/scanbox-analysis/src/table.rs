@@ -7,10 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use scanbox_model::config::{Config, Kernel};
 use scanbox_model::device::DeviceKind;
-use scanbox_model::record::Status;
+use scanbox_model::record::{Record, Status};
 
 use crate::problem::Problem;
 use crate::stats::{self, Interval};
+use crate::trust::Distrusted;
 
 /// The number of a config in the [`Catalog`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,13 +48,99 @@ impl Catalog {
     }
 }
 
-/// Which device: two rows are of one device when both agree.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// Which unit of which model: two rows are of one unit when all of it agrees. Units of one model may have equal UUIDs, where
+/// drivers make them of the place on the bus, so host and PCI address count too. Empty is unknown: files of older versions do not
+/// have these columns, and their rows are put to the only unit that they can be of ([`crate::grouping`]).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct DeviceIdentity {
     /// The name that the driver gives.
     pub name: String,
+    /// What the user calls the unit; empty: nothing. Rows of differently named files are of different units.
+    pub label: String,
     /// The device UUID.
     pub uuid: String,
+    /// The host that it is in.
+    pub host: String,
+    /// Its address on the PCI bus.
+    pub pci_address: String,
+}
+
+impl DeviceIdentity {
+    /// That of a row, without a label.
+    #[must_use]
+    pub fn of(record: &Record) -> Self {
+        Self {
+            name: record.device.clone(),
+            label: String::new(),
+            uuid: record.device_uuid.clone(),
+            host: record.host.clone(),
+            pci_address: record.pci_address.clone(),
+        }
+    }
+
+    /// Whether a row is of it, as far as both are known; the label is no matter of rows.
+    #[must_use]
+    pub fn is_of(&self, record: &Record) -> bool {
+        self.name == record.device
+            && self.uuid == record.device_uuid
+            && self.host == record.host
+            && self.pci_address == record.pci_address
+    }
+
+    /// Whether both may be one unit: what is not known is no difference.
+    pub(crate) fn may_be(&self, other: &Self) -> bool {
+        let same = |a: &str, b: &str| a.is_empty() || b.is_empty() || a == b;
+        (&self.name, &self.label, &self.uuid) == (&other.name, &other.label, &other.uuid)
+            && same(&self.host, &other.host)
+            && same(&self.pci_address, &other.pci_address)
+    }
+
+    /// How much of it is known.
+    pub(crate) fn known(&self) -> usize {
+        usize::from(!self.host.is_empty()) + usize::from(!self.pci_address.is_empty())
+    }
+}
+
+/// What each of these units is called: its label, else its name; where two have the same name, with the first of host, PCI
+/// address and UUID that tells it apart from the others, or with as many of them as it takes.
+pub(crate) fn unit_titles(units: &BTreeSet<DeviceIdentity>) -> BTreeMap<DeviceIdentity, String> {
+    type Part = fn(&DeviceIdentity) -> String;
+    fn tagged(tag: &str, text: &str) -> String {
+        if text.is_empty() { String::new() } else { format!("{tag}{text}") }
+    }
+    let parts: [Part; 3] = [
+        |unit| tagged(" on ", &unit.host),
+        |unit| tagged(" at ", &unit.pci_address),
+        |unit| tagged(" ", unit.uuid.split('-').next().unwrap_or_default()),
+    ];
+    let ways: [&[usize]; 7] = [&[0], &[1], &[2], &[0, 1], &[0, 2], &[1, 2], &[0, 1, 2]];
+    let mut titles = BTreeMap::new();
+    for unit in units {
+        let title = if unit.label.is_empty() {
+            let like: Vec<&DeviceIdentity> =
+                units.iter().filter(|other| other.label.is_empty() && other.name == unit.name).collect();
+            let told = |unit: &DeviceIdentity, way: &[usize]| -> String {
+                way.iter().map(|&part| parts[part](unit)).collect()
+            };
+            let distinct = |way: &&&[usize]| {
+                like.iter().map(|other| told(other, way)).collect::<BTreeSet<_>>().len() == like.len()
+            };
+            match like.len() {
+                1 => unit.name.clone(),
+                // The whole UUID is the last resort: its beginning may be the same.
+                _ => match ways.iter().find(distinct) {
+                    Some(way) => format!("{}{}", unit.name, told(unit, way)),
+                    None => format!("{}{} {}", unit.name, told(unit, &[0, 1]), unit.uuid),
+                },
+            }
+        } else if units.iter().filter(|other| other.label == unit.label).count() == 1 {
+            format!("{} ({})", unit.label, unit.name)
+        } else {
+            format!("{} ({} {})", unit.label, unit.name, unit.uuid)
+        };
+        titles.insert(unit.clone(), title);
+    }
+    titles
 }
 
 /// How rows came about: rows that differ here are of different runs and are never merged silently.
@@ -72,9 +159,12 @@ pub struct Provenance {
 pub struct Cell {
     /// The config.
     pub config: ConfigIndex,
-    /// Throughput by the median time, in GB/s; above zero.
+    /// Throughput by [`Self::time_ns`], in GB/s; above zero.
     pub gbps: f64,
-    /// Median time of one call.
+    /// The time of one call, in nanoseconds, that every answer goes by: on one scale with all others of its size
+    /// ([`crate::confirmed`]).
+    pub time_ns: f64,
+    /// Median time of one call in the sweep.
     pub median_ns: u64,
     /// First quartile.
     pub q1_ns: u64,
@@ -93,13 +183,14 @@ impl Cell {
         stats::relative_spread(self.median_ns, self.q1_ns, self.q3_ns)
     }
 
-    /// The interval of the throughput in GB/s by which ties are found: what the ends of the interval of the time give.
+    /// The interval of the throughput in GB/s by which ties are found: what the ends of the interval of the time give, which is
+    /// as wide, for its size, as the samples of the sweep make it.
     #[must_use]
     pub fn interval(&self) -> Interval {
         let time = stats::median_interval(self.median_ns, self.q1_ns, self.q3_ns, self.samples);
-        let bytes = self.gbps * self.median_ns as f64;
-        let high = if time.low > 0.0 { bytes / time.low } else { f64::INFINITY };
-        Interval { low: bytes / time.high, high }
+        let work = self.gbps * self.median_ns as f64;
+        let high = if time.low > 0.0 { work / time.low } else { f64::INFINITY };
+        Interval { low: work / time.high, high }
     }
 }
 
@@ -154,6 +245,12 @@ pub struct Baseline {
 pub struct DeviceTable {
     /// The device.
     pub device: DeviceIdentity,
+    /// What it is called: no other unit of these tables is called the same.
+    pub title: String,
+    /// The files that its rows are from, ascending.
+    pub files: Vec<String>,
+    /// What counts nowhere although it has an `ok` row, because it was wrong once; ascending.
+    pub distrusted: Vec<Distrusted>,
     /// What was scanned.
     pub problem: Problem,
     /// Chip or program; `None` without metadata.

@@ -57,8 +57,7 @@ impl Transfer {
     }
 }
 
-/// Every device's set on every device: by `from`, then `to`. A device on itself has 1 everywhere, or a little less where
-/// a confirmation found another winner than the sweep.
+/// Every device's set on every device: by `from`, then `to`. A device on itself has 1 everywhere.
 #[must_use]
 pub fn transfers(devices: &[&Lines<'_>]) -> (Vec<Transfer>, Vec<Warning>) {
     let mut warnings = Vec::new();
@@ -68,8 +67,8 @@ pub fn transfers(devices: &[&Lines<'_>]) -> (Vec<Transfer>, Vec<Warning>) {
             let transfer = transfer(source, target, from, to);
             if !transfer.missing.is_empty() {
                 warnings.push(Warning::NotTransferred {
-                    from: source.table.device.name.clone(),
-                    to: target.table.device.name.clone(),
+                    from: source.table.title.clone(),
+                    to: target.table.title.clone(),
                     sizes: transfer.missing.clone(),
                 });
             }

@@ -119,6 +119,6 @@ pub fn trends(catalog: &Catalog, lines: &Lines<'_>) -> (Vec<Trend>, Vec<Warning>
             pinned: best.into_iter().map(line).collect(),
         });
     }
-    let one_size = Warning::OneSize { device: table.device.name.clone() };
+    let one_size = Warning::OneSize { device: table.title.clone() };
     (answer, if table.sizes.len() == 1 { vec![one_size] } else { Vec::new() })
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use scanbox_model::units::size_label;
 
 use crate::table::Provenance;
+use crate::trust::{Distrusted, PROOF};
 
 /// Something that a user has to know to trust an answer. `Display` is one line without the word "warning".
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +32,13 @@ pub enum Warning {
         kept: Provenance,
         /// What is left out, with the number of rows.
         left_out: Vec<(Provenance, u64)>,
+    },
+    /// Configs that were wrong once count nowhere until they are shown right.
+    Distrusted {
+        /// The device.
+        device: String,
+        /// Which, at which sizes.
+        points: Vec<Distrusted>,
     },
     /// A device has several `ok` rows of one point; the last one is taken.
     Replaced {
@@ -155,6 +163,22 @@ impl fmt::Display for Warning {
                     write!(f, "{separator} {rows} rows ({provenance})")?;
                 }
                 write!(f, "; --runs all shows each")
+            }
+            Self::Distrusted { device, points } => {
+                const SHOWN: usize = 3;
+                let shown = points.iter().take(SHOWN);
+                let shown: Vec<String> =
+                    shown.map(|point| format!("{} at {}", point.config, size_label(point.n))).collect();
+                let more = match points.len().saturating_sub(SHOWN) {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                write!(
+                    f,
+                    "{device}: {}{more} gave a wrong result once and does not count, whatever other rows say, until \
+                     {PROOF} with the arguments of the sweep has shown it right",
+                    shown.join(", ")
+                )
             }
             Self::Replaced { device, rows } => {
                 write!(

@@ -40,7 +40,10 @@ fn the_times_at_both_sizes_decide() {
 fn confirmed_times_count_more() {
     let mut rows = measured(&[(A, 100, 1000), (B, 100, 1100), (A, 200, 2000), (B, 200, 2100)]);
     check(&rows, 150, |_| true, Some(A));
+    // The confirmation of a size counts where it has the fastest row of the sweep.
     rows[1].confirmed_ns = Some(800);
+    check(&rows, 150, |_| true, Some(A));
+    rows[0].confirmed_ns = Some(1000);
     check(&rows, 150, |_| true, Some(B));
 }
 

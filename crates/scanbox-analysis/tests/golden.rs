@@ -159,6 +159,7 @@ fn fill_parameters(record: &mut Record) {
         block_scan: Some(kernel.block_scan),
         load_layout: Some(kernel.load_layout),
         workgroup_size: Some(config.workgroup_size),
+        bytes_moved: 8 * record.n_elements,
         ..record.clone()
     };
 }

@@ -104,7 +104,7 @@ impl Example {
             status: Status::Ok,
             samples: 30,
             steady: Some(time),
-            span: Some(TimeStats { median_ns: median_ns + 1000, ..time }),
+            span: Some(later(time, 1000)),
             order_index: index,
             timestamp_utc: "2025-11-21T08:00:00Z".into(),
             ..Record::default()
@@ -132,8 +132,7 @@ impl Example {
                 }
                 5 => {
                     let mut again = record.clone();
-                    again.steady =
-                        again.steady.map(|time| TimeStats { median_ns: time.median_ns / 2 * 3, ..time });
+                    again.steady = again.steady.map(|time| later(time, time.median_ns / 2));
                     again.timestamp_utc = "2025-11-21T09:00:00Z".into();
                     records.push(again);
                 }
@@ -165,6 +164,18 @@ impl Example {
                 .collect(),
             runs: Vec::new(),
         }
+    }
+}
+
+/// The same distribution so many nanoseconds later.
+fn later(time: TimeStats, by_ns: u64) -> TimeStats {
+    TimeStats {
+        median_ns: time.median_ns + by_ns,
+        min_ns: time.min_ns + by_ns,
+        mean_ns: time.mean_ns + by_ns,
+        q1_ns: time.q1_ns + by_ns,
+        q3_ns: time.q3_ns + by_ns,
+        stddev_ns: time.stddev_ns,
     }
 }
 

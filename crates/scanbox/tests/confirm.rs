@@ -29,18 +29,41 @@ fn sweep(place: &Place, args: &[&str], code: i32) -> String {
     ended.stdout + &ended.stderr
 }
 
-/// The leaders of every size are confirmed, and nobody else.
+fn answers(place: &Place, args: &[&str]) -> serde_json::Value {
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("scanbox"));
+    let command = command.args(["analyze", "out/test.csv", "--format", "json"]).args(args);
+    let output = command.current_dir(place.folder()).output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The leaders of every size are confirmed, and whatever the answers name; every time of a size is of the same rounds.
 #[track_caller]
 fn assert_confirmed(place: &Place, count: usize) {
     let records = place.records();
     assert_eq!(records.len(), ALL);
     let confirmed = confirmed(place);
     assert_eq!(confirmed.len(), 7);
-    for (n, rows) in confirmed {
-        assert_eq!(rows.len(), count);
-        let mut all: Vec<&Record> = records.iter().filter(|row| row.n_elements == n).collect();
+    for (n, rows) in &confirmed {
+        assert!(rows.len() >= count);
+        let mut all: Vec<&Record> = records.iter().filter(|row| row.n_elements == *n).collect();
         all.sort_by_key(|row| (row.steady.unwrap().median_ns, row.config_id.clone()));
         assert!(all[..count].iter().all(|row| row.confirmed_ns.is_some()));
+        assert!(rows.iter().all(|row| row.rounds == rows[0].rounds));
+    }
+    let json = answers(place, &["--portfolio", "6"]);
+    let device = &json["devices"][0];
+    let mut named = Vec::new();
+    for point in device["ideal"]["points"].as_array().unwrap() {
+        named.extend([(&point["n"], &point["config"]), (&point["n"], &point["runner_up"])]);
+    }
+    for point in device["best_kernel"]["line"].as_array().unwrap() {
+        named.push((&point["n"], &point["config"]));
+    }
+    assert!(named.len() > 14, "{device}");
+    for (n, config) in named {
+        let rows = &confirmed[&n.as_u64().unwrap()];
+        let config = config.as_str().unwrap();
+        assert!(rows.iter().any(|row| row.config_id == config), "{config} at {n} is named, and not confirmed");
     }
 }
 
@@ -48,7 +71,7 @@ fn assert_confirmed(place: &Place, count: usize) {
 fn the_leaders_of_each_size_are_confirmed() {
     let place = Place::new(NOISY);
     let said = sweep(&place, &["--confirm", "2"], 0);
-    assert!(said.contains("confirmed  14 rows of 7 sizes"), "{said}");
+    assert!(said.contains(" rows of 7 sizes; at "), "{said}");
     assert_confirmed(&place, 2);
     assert!(!place.file("journal").exists());
     // Nothing is left to do.
@@ -60,17 +83,14 @@ fn the_leaders_of_each_size_are_confirmed() {
     sweep(&place, &["--confirm", "3"], 0);
     assert_confirmed(&place, 3);
     let runs: Vec<u64> = place.metadata().runs.iter().map(|run| run.rows).collect();
-    assert_eq!(runs, [ALL as u64, 0, 0]);
+    assert!(runs.len() >= 2 && runs[0] == ALL as u64 && runs[1..].iter().all(|&rows| rows == 0), "{runs:?}");
 }
 
 #[test]
 fn the_analysis_takes_the_winner_of_the_confirmation() {
     let place = Place::new(NOISY);
     sweep(&place, &["--confirm", "3"], 0);
-    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("scanbox"));
-    let output =
-        command.args(["analyze", "out/test.csv", "--format", "json"]).current_dir(place.folder()).output();
-    let json: serde_json::Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+    let json = answers(&place, &[]);
     let points = json["devices"][0]["ideal"]["points"].as_array().unwrap();
     assert_eq!(points.len(), 7);
     for point in points {
@@ -78,6 +98,8 @@ fn the_analysis_takes_the_winner_of_the_confirmation() {
         let best = rows.iter().map(|row| row.confirmed_ns.unwrap()).min().unwrap();
         assert_eq!(point["confirmed_ns_median"].as_u64(), Some(best));
         assert!(point["margin_pct"].as_f64().unwrap() >= 0.0);
+        assert_eq!(point["time_ns"].as_f64(), Some(best as f64));
+        assert!(point["runner_up_gbps"].as_f64().unwrap() <= point["gbps"].as_f64().unwrap());
     }
 }
 
@@ -121,6 +143,6 @@ fn a_leader_that_fails_when_it_runs_again_is_none() {
         assert_eq!(failed.len(), 1, "{kind}");
         assert_eq!((failed[0].config_id.as_str(), failed[0].status), (leader.as_str(), status));
         assert!(failed[0].reason.starts_with("in the confirmation: "), "{}", failed[0].reason);
-        assert_eq!(confirmed(&place)[&4096].len(), 2);
+        assert!(confirmed(&place)[&4096].len() >= 2);
     }
 }

@@ -270,8 +270,8 @@ fn files_with_little_in_them() {
     check(&at(1 << 20), &[]);
     check(&at(1 << 20)[..1], &["--peak-gbps", "5000"]);
     // A size that is no power of two, and one config at each of two sizes.
-    let odd: Vec<Record> =
-        at(1 << 20).into_iter().map(|record| Record { n_elements: 1_000_003, ..record }).collect();
+    let odd = |record| Record { n_elements: (1 << 20) - 5, bytes_moved: 8 * ((1 << 20) - 5), ..record };
+    let odd: Vec<Record> = at(1 << 20).into_iter().map(odd).collect();
     check(&odd, &[]);
     check(&[at(1 << 20)[0].clone(), at(1 << 21)[0].clone()], &["--metric", "chebyshev", "--time", "span"]);
     // One device has nothing that is ok.

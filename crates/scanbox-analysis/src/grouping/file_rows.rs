@@ -11,6 +11,7 @@ use crate::AnalysisError;
 use crate::bench::baseline_gbps;
 use crate::problem::Problem;
 use crate::table::{Baseline, DeviceIdentity};
+use crate::trust::{Distrusted, Trust};
 
 /// What its rows of a benchmark are called, which are no part of a sweep.
 const OWN_BENCHMARK: &str = "scanbox (benchmark)";
@@ -32,6 +33,7 @@ pub struct FileRows {
     pub(super) rows: usize,
     pub(super) other_subjects: BTreeMap<String, u64>,
     pub(super) baselines: Baselines,
+    pub(super) trust: Trust,
 }
 
 /// Configs by number, in order of appearance.
@@ -67,6 +69,12 @@ impl Labels {
         Ok(index)
     }
 
+    /// The size and the number of the config of a point that rows have.
+    pub(super) fn point(&self, point: &Distrusted) -> Option<(u64, u32)> {
+        let config: Config = point.config.parse().ok()?;
+        Some((point.n, *self.by_config.get(&config)?))
+    }
+
     pub(super) fn intern(&mut self, config: Config) -> u32 {
         *self.by_config.entry(config).or_insert_with(|| {
             self.configs.push((config, config.kernel.to_string()));
@@ -88,6 +96,7 @@ impl FileRows {
             rows: 0,
             other_subjects: BTreeMap::new(),
             baselines: BTreeMap::new(),
+            trust: Trust::default(),
         }
     }
 
@@ -97,6 +106,7 @@ impl FileRows {
     /// When a row of scanbox's own has labels that are none or do not belong together.
     pub fn push(&mut self, record: &Record) -> Result<(), AnalysisError> {
         self.rows += 1;
+        self.trust.push(record);
         // Rows of a benchmark are no part of a sweep.
         if record.subject != OWN_SUBJECT || record.is_of_benchmark() {
             let subject = if record.subject == OWN_SUBJECT { OWN_BENCHMARK } else { &record.subject };
@@ -127,7 +137,7 @@ impl FileRows {
     /// Keeps the throughput of a scan of another implementation.
     fn note_baseline(&mut self, record: &Record) -> Result<(), AnalysisError> {
         if let Some(gbps) = baseline_gbps(record, self.clock) {
-            let device = DeviceIdentity { name: record.device.clone(), uuid: record.device_uuid.clone() };
+            let device = DeviceIdentity::of(record);
             let problem = self.problem_of(record)?;
             let baseline = Baseline { subject: record.subject.clone(), gbps };
             let of_device = self.baselines.entry((device, problem)).or_default();

@@ -1,16 +1,18 @@
 //! The rows of one run while files are read, and the table that they become.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use scanbox_model::device::DeviceKind;
 use scanbox_model::record::{Clock, Record, Status};
 
 use super::FileFacts;
+use crate::confirmed::Scale;
 use crate::problem::Problem;
 use crate::table::{
     Catalog, Cell, ConfigIndex, DeviceIdentity, DeviceTable, Failure, KernelIndex, Provenance, SpaceOrigin,
     Summary,
 };
+use crate::trust::Distrusted;
 
 /// The rows of one run of one device about one problem, before they are sorted. Configs are numbered in order of
 /// appearance.
@@ -18,6 +20,7 @@ use crate::table::{
 pub(super) struct Group {
     pub(super) problem: Problem,
     pub(super) device: DeviceIdentity,
+    pub(super) files: BTreeSet<String>,
     pub(super) provenance: Provenance,
     pub(super) kind: Option<DeviceKind>,
     pub(super) newest: u64,
@@ -53,7 +56,8 @@ impl Group {
     pub(super) fn new(record: &Record, problem: Problem) -> Self {
         Self {
             problem,
-            device: DeviceIdentity { name: record.device.clone(), uuid: record.device_uuid.clone() },
+            device: DeviceIdentity::of(record),
+            files: BTreeSet::new(),
             provenance: Provenance {
                 driver: record.driver.clone(),
                 version: release(&record.subject_version).to_owned(),
@@ -74,8 +78,7 @@ impl Group {
 
     pub(super) fn holds(&self, record: &Record, problem: Problem) -> bool {
         self.problem == problem
-            && self.device.uuid == record.device_uuid
-            && self.device.name == record.device
+            && self.device.is_of(record)
             && self.provenance.kernel_hash == record.kernel_hash
             && self.provenance.driver == record.driver
             && self.provenance.version == release(&record.subject_version)
@@ -159,6 +162,7 @@ impl Group {
         for (status, rows) in other.summary.by_status {
             *self.summary.by_status.entry(status).or_insert(0) += rows;
         }
+        self.files.extend(other.files);
         self.rows.extend(other.rows);
         self.failures.extend(other.failures);
         self.has_plan |= other.has_plan;
@@ -171,11 +175,13 @@ impl Group {
         }
     }
 
+    /// The table of its rows. `distrusted` counts nowhere: points by size and number of config.
     pub(super) fn table(
         &mut self,
         catalog: &Catalog,
         numbers: &[ConfigIndex],
         newest_run: bool,
+        distrusted: &BTreeMap<(u64, u32), Distrusted>,
     ) -> DeviceTable {
         let number = |config: u32| numbers[config as usize];
         let mut summary = std::mem::take(&mut self.summary);
@@ -196,20 +202,39 @@ impl Group {
         rows.dedup_by_key(|row| (row.n, row.config));
         rows.reverse();
         summary.replaced = (all - rows.len()) as u64;
+        let mut denied = Vec::new();
+        rows.retain(|row| {
+            let Some(point) = distrusted.get(&(row.n, row.config)) else { return true };
+            denied.push(point.clone());
+            let failure = (row.n, row.config, Status::WrongResult);
+            if !self.failures.contains(&failure) {
+                self.failures.push(failure);
+            }
+            false
+        });
+        denied.sort();
 
         let mut sizes: Vec<u64> = rows.iter().map(|row| row.n).collect();
         sizes.dedup();
         let mut starts: Vec<usize> = sizes.iter().map(|&n| rows.partition_point(|row| row.n < n)).collect();
         starts.push(rows.len());
-        let cells = rows.iter().map(|row| Cell {
-            config: number(row.config),
-            gbps: scanbox_model::units::throughput_gbps(row.bytes_moved, row.median_ns).unwrap_or(0.0),
-            median_ns: row.median_ns,
-            q1_ns: row.q1_ns,
-            q3_ns: row.q3_ns,
-            samples: row.samples,
-            confirmed_ns: row.confirmed_ns,
-        });
+        let mut cells = Vec::with_capacity(rows.len());
+        for of_size in rows.chunk_by(|a, b| a.n == b.n) {
+            let scale = Scale::of(of_size.iter().map(|row| (row.median_ns, row.confirmed_ns)));
+            cells.extend(of_size.iter().map(|row| {
+                let time_ns = scale.time_ns(row.median_ns, row.confirmed_ns);
+                Cell {
+                    config: number(row.config),
+                    gbps: row.bytes_moved as f64 / time_ns,
+                    time_ns,
+                    median_ns: row.median_ns,
+                    q1_ns: row.q1_ns,
+                    q3_ns: row.q3_ns,
+                    samples: row.samples,
+                    confirmed_ns: row.confirmed_ns.filter(|_| scale.is_confirmed()),
+                }
+            }));
+        }
 
         let failures =
             self.failures.iter().map(|&(n, config, status)| Failure { n, config: number(config), status });
@@ -223,6 +248,9 @@ impl Group {
         space.dedup();
         DeviceTable {
             device: self.device.clone(),
+            title: String::new(),
+            files: self.files.iter().cloned().collect(),
+            distrusted: denied,
             problem: self.problem,
             kind: self.kind,
             provenance: self.provenance.clone(),
@@ -235,15 +263,15 @@ impl Group {
             baselines: BTreeMap::new(),
             space_origin: if self.has_plan { SpaceOrigin::Planned } else { SpaceOrigin::Rows },
             space,
-            cells: cells.collect(),
+            cells,
             starts,
             failures,
         }
     }
 }
 
-/// A time stamp as a number in the order of time: 14 digits of date and time and 4 of the fraction of the second.
-fn timestamp_key(text: &str) -> u64 {
+/// A timestamp as a number in the order of time: 14 digits of date and time and 4 of the fraction of the second.
+pub(crate) fn timestamp_key(text: &str) -> u64 {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let fraction_end = fraction.find(|c: char| !c.is_ascii_digit()).unwrap_or(fraction.len());
     let number = |digits: &str, count| {

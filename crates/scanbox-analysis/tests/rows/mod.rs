@@ -48,9 +48,11 @@ pub fn row(kernel: &str, workgroup_size: u32, n: u64, gbps: u64) -> Record {
 pub fn timed(mut record: Record, median_ns: u64, half_range_ns: u64) -> Record {
     record.steady = Some(TimeStats {
         median_ns,
+        min_ns: median_ns - half_range_ns,
+        mean_ns: median_ns,
         q1_ns: median_ns - half_range_ns,
         q3_ns: median_ns + half_range_ns,
-        ..TimeStats::default()
+        stddev_ns: 0,
     });
     record
 }

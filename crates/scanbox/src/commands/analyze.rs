@@ -315,6 +315,7 @@ impl File {
             problem: self.metadata.as_ref().map_or_else(Problem::default, |metadata| metadata.problem),
             kind: self.metadata.as_ref().map(|metadata| metadata.device.kind),
             copy_gbps: self.metadata.as_ref().map(|metadata| &metadata.copy_gbps),
+            label: "",
         };
         builder.add_rows(self.rows, &facts);
     }

@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use scanbox_model::csv_file;
 use scanbox_model::record::{Cache, Record, SCHEMA, Selection, Status, TimeStats};
+use scanbox_model::row_rules::Checker;
 use scanbox_model::units::plural;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::measure::Samples;
@@ -164,11 +165,16 @@ fn table(args: &ImportArgs, path: &Path) -> anyhow::Result<Vec<Record>> {
                 return Ok(None);
             };
             let statistic = |name: &str| whole(&format!("{clock}_ns_{name}"));
+            let (mean_ns, q1_ns) = (
+                statistic("mean")?.unwrap_or(median_ns),
+                statistic("q1")?.unwrap_or(median_ns),
+            );
             Ok(Some(TimeStats {
                 median_ns,
-                min_ns: statistic("min")?.unwrap_or(median_ns),
-                mean_ns: statistic("mean")?.unwrap_or(median_ns),
-                q1_ns: statistic("q1")?.unwrap_or(median_ns),
+                // What is not told is no more than what is.
+                min_ns: statistic("min")?.unwrap_or(mean_ns.min(q1_ns).min(median_ns)),
+                mean_ns,
+                q1_ns,
                 q3_ns: statistic("q3")?.unwrap_or(median_ns),
                 stddev_ns: statistic("stddev")?.unwrap_or(0),
             }))
@@ -176,13 +182,18 @@ fn table(args: &ImportArgs, path: &Path) -> anyhow::Result<Vec<Record>> {
         let n = needed("n_elements")?;
         needed("steady_ns_median")?;
         let row = args.row(None, n, cache)?;
-        rows.push(Record {
+        let row = Record {
             steady: times("steady")?,
             span: times("span")?,
             samples: whole("samples")?.and_then(|samples| samples.try_into().ok()).unwrap_or(1),
             bytes_moved: whole("bytes_moved")?.unwrap_or(row.bytes_moved),
             ..row
-        });
+        };
+        // What nobody could read again is not written.
+        if let Err(broken) = Checker::default().check(&row, "") {
+            bail!("line {number}: `{}`: {}", broken.column, broken.reason);
+        }
+        rows.push(row);
     }
     if rows.is_empty() {
         bail!("it has no rows");

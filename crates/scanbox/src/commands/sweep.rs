@@ -8,7 +8,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use scanbox_analysis::confirmed::Scale;
 use scanbox_analysis::ideal::winner;
+use scanbox_analysis::trust::Trust;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::known_issues::DeviceIssues;
 use scanbox_model::metadata::Metadata;
@@ -22,7 +24,7 @@ use scanbox_runner::sweep::{Computation, End, Origin, now_utc};
 
 use super::problem::{Elements, try_operator};
 use super::space::SpaceSelection;
-use super::sweep_confirm::{CACHES, ROUNDS, confirm, unconfirmed};
+use super::sweep_confirm::{CACHES, PASSES, ROUNDS, confirm, unconfirmed};
 use super::sweep_file::{Key, Resume, SweepFile, counts, point_key, row_key, rows_before};
 use super::sweep_task::{Settings, SweepTask};
 use super::{Exit, UsageError, answered, compiler, complain, known_issues, sweep_many};
@@ -67,8 +69,8 @@ pub struct SweepArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = Protocol::default().samples_min, value_parser = clap::value_parser!(u32).range(3..=1000))]
     samples: u32,
 
-    /// After the sweep, measure this many of the fastest configs of each size again, in alternating blocks: the winner of a
-    /// size is then the winner of that
+    /// After the sweep, measure this many of the fastest configs of each size again, in alternating blocks, and with them what
+    /// the answers name (runner-up, best kernel, portfolios): the winner of a size is then the winner of that
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(2..=1000))]
     confirm: Option<u32>,
 
@@ -132,10 +134,15 @@ pub fn run(args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
 }
 
 impl SweepArgs {
-    /// The leaders that are to be confirmed, if it is their turn.
-    fn leaders(&self, records: &[Record], turn: bool) -> Vec<(u64, Vec<Entrant>)> {
+    /// Who is to be confirmed, if it is their turn: the leaders, and before the last pass what the answers name.
+    fn leaders(
+        &self,
+        records: &[Record],
+        turn: bool,
+        pass: usize,
+    ) -> anyhow::Result<Vec<(u64, Vec<Entrant>)>> {
         let count = self.confirm.filter(|_| turn);
-        count.map_or_else(Vec::new, |count| unconfirmed(records, count as usize))
+        count.map_or(Ok(Vec::new()), |count| unconfirmed(records, count as usize, pass < PASSES))
     }
 }
 
@@ -176,7 +183,8 @@ fn sweep_one(device: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> 
         }
     };
     let complete = file.points_to_do(&enumeration).is_empty();
-    let mut leaders = args.leaders(&file.records, complete);
+    let mut leaders = args.leaders(&file.records, complete, 0)?;
+    let mut pass = 0;
     while !leaders.is_empty() {
         let worker = match worker.take() {
             Some(worker) => worker,
@@ -186,7 +194,8 @@ fn sweep_one(device: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> 
             confirm_leaders(args, deadline, command.clone(), worker, leaders, &mut file, &kernel_hash)?;
         // A leader that failed is none any more, and the next one takes its place.
         let again = confirmed.end == End::Complete;
-        leaders = args.leaders(&file.records, again);
+        pass += 1;
+        leaders = args.leaders(&file.records, again, pass)?;
         supervised = Some(match supervised {
             Some(before) => before.then(confirmed),
             None => confirmed,
@@ -387,7 +396,7 @@ fn summarise(
     enumeration: &Enumeration,
     supervised: Option<&Supervised>,
 ) -> anyhow::Result<Exit> {
-    let confirmed = || args.leaders(&file.records, true).is_empty();
+    let confirmed = || args.leaders(&file.records, true, PASSES).is_ok_and(|left| left.is_empty());
     let end = match supervised {
         Some(supervised) if !file.points_to_do(enumeration).is_empty() || !confirmed() => supervised.end,
         // Whatever ended the run, it came too late to matter.
@@ -479,22 +488,29 @@ fn confirmed(records: &[Record]) -> Option<String> {
 struct Best<'a> {
     /// The one that won.
     record: &'a Record,
+    /// Its throughput in GB/s: by its confirmation, where there is one.
+    gbps: f64,
     /// The one that the sweep alone shows as the fastest.
     fastest: &'a Record,
 }
 
 fn best_of_sizes(records: &[Record]) -> BTreeMap<u64, Best<'_>> {
+    let trust = Trust::of(records);
     let mut sizes: BTreeMap<u64, Vec<&Record>> = BTreeMap::new();
-    for record in records.iter().filter(|record| record.throughput_gbps(Clock::Steady).is_some()) {
+    let counts = |record: &&Record| record.throughput_gbps(Clock::Steady).is_some() && trust.trusts(record);
+    for record in records.iter().filter(counts) {
         sizes.entry(record.n_elements).or_default().push(record);
     }
-    let gbps = |record: &Record| record.throughput_gbps(Clock::Steady).unwrap_or(0.0);
+    let sweep_ns = |record: &Record| record.steady.map_or(u64::MAX, |time| time.median_ns);
     let mut best = BTreeMap::new();
     for (n, rows) in sizes {
+        let scale = Scale::of(rows.iter().map(|row| (sweep_ns(row), row.confirmed_ns)));
+        let time_ns = |row: &Record| scale.time_ns(sweep_ns(row), row.confirmed_ns);
         // The first of equal ones.
-        let faster = |best, row| if gbps(row) > gbps(best) { row } else { best };
-        if let Some(fastest) = rows.iter().copied().reduce(faster) {
-            best.insert(n, Best { record: winner(fastest, rows, |row| row.confirmed_ns), fastest });
+        let fastest = rows.iter().copied().min_by_key(|row| sweep_ns(row));
+        if let Some(fastest) = fastest {
+            let record = winner(fastest, rows, |row| row.confirmed_ns.filter(|_| scale.is_confirmed()));
+            best.insert(n, Best { record, gbps: record.bytes_moved as f64 / time_ns(record), fastest });
         }
     }
     best
@@ -507,8 +523,7 @@ fn best_per_size(records: &[Record], metadata: &Metadata) -> String {
         Column::numbers(ceiling_share(&metadata.problem)).expendable(1),
         Column::words("best config"),
     ]);
-    for (n, Best { record, .. }) in best_of_sizes(records) {
-        let Some(gbps) = record.throughput_gbps(Clock::Steady) else { continue };
+    for (n, Best { record, gbps, .. }) in best_of_sizes(records) {
         // A copy that rounds to nothing is no measure.
         let copy = metadata.copy_gbps.get(&n).filter(|copy| **copy > 0.0);
         let share = copy.map_or_else(String::new, |copy| format!("{:.0}", 100.0 * gbps / copy));

@@ -1,13 +1,20 @@
 //! The confirmation of a sweep: the leaders of each size once more, in alternating blocks.
 //!
 //! Of many configs that are measured once each, at different moments, the one that looks fastest was in part lucky. So
-//! the leaders of each size run against each other, as in a benchmark, and their rows get the time of that. The file is
+//! the leaders of each size run against each other, as in a benchmark, and their rows get the time of that. What the answers name
+//! beside them runs with them: the runner-up, the config of the best kernel, those of portfolios. Confirmed times may make the
+//! answers name others, so it goes on until everything that they name is confirmed, [`PASSES`] times at most. The file is
 //! replaced after each size: whatever ends a confirmation, the sizes before are kept, and the next one begins with the
-//! first size that has a leader without a confirmed time.
+//! first size that has one of these without a confirmed time.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use scanbox_analysis::answers::{Question, answer};
+use scanbox_analysis::grouping::{Builder, Runs, Source};
+use scanbox_analysis::lines::Lines;
+use scanbox_analysis::trust::Trust;
 use scanbox_kernels::catalog::Variant;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Clock, Record, Selection, Status};
 use scanbox_runner::bench::Entrant;
 
@@ -20,18 +27,41 @@ use crate::worker::BenchWork;
 /// Blocks per leader, where the user does not say.
 pub const ROUNDS: u32 = 5;
 
-/// The leaders of each size that has one without a confirmed time: the `count` fastest rows.
-pub fn unconfirmed(records: &[Record], count: usize) -> Vec<(u64, Vec<Entrant>)> {
+/// How often a confirmation follows answers that have changed by it.
+pub const PASSES: usize = 4;
+
+/// Kernels of the largest portfolio that is confirmed: as many as a report shows.
+const PORTFOLIO: usize = 6;
+
+/// Of each size that has somebody to confirm: who takes part. These are the `count` fastest rows, and where `named` what the
+/// answers name; who was confirmed before takes part again, so that all of a size are measured side by side.
+pub fn unconfirmed(
+    records: &[Record],
+    count: usize,
+    named: bool,
+) -> anyhow::Result<Vec<(u64, Vec<Entrant>)>> {
+    let trust = Trust::of(records);
+    let counts = |record: &&Record| record.throughput_gbps(Clock::Steady).is_some() && trust.trusts(record);
     let mut sizes: BTreeMap<u64, Vec<&Record>> = BTreeMap::new();
-    for record in records.iter().filter(|record| record.throughput_gbps(Clock::Steady).is_some()) {
+    for record in records.iter().filter(counts) {
         sizes.entry(record.n_elements).or_default().push(record);
     }
+    let named = if named { named_by_answers(records)? } else { BTreeSet::new() };
     let mut left = Vec::new();
     for (n, mut rows) in sizes {
         rows.sort_by_key(|row| (row.steady.map(|time| time.median_ns), row.config_id.clone()));
-        rows.truncate(count);
+        let of_names = |row: &Record| named.contains(&(n, row.config_id.clone()));
+        let wanted: Vec<&Record> = rows
+            .iter()
+            .enumerate()
+            .filter(|(place, row)| *place < count || of_names(row))
+            .map(|(_, row)| *row)
+            .collect();
+        let is_wanted = |row: &Record| wanted.iter().any(|other| other.config_id == row.config_id);
+        let is_done = wanted.iter().all(|row| row.confirmed_ns.is_some());
+        rows.retain(|row| is_wanted(row) || row.confirmed_ns.is_some());
         // One alone has nobody to be compared with.
-        if rows.len() > 1 && rows.iter().any(|row| row.confirmed_ns.is_none()) {
+        if rows.len() > 1 && !is_done {
             let entrant = |row: &&Record| Entrant {
                 label: row.config_id.clone(),
                 selection: vec![Selection::Named],
@@ -40,7 +70,41 @@ pub fn unconfirmed(records: &[Record], count: usize) -> Vec<(u64, Vec<Entrant>)>
             left.push((n, rows.iter().map(entrant).collect()));
         }
     }
-    left
+    Ok(left)
+}
+
+/// The configs that the answers about these rows name, with their sizes: the best two, those of the best kernel and of
+/// portfolios.
+fn named_by_answers(records: &[Record]) -> anyhow::Result<BTreeSet<(u64, String)>> {
+    let mut builder = Builder::new(Clock::Steady);
+    builder.add(&Source { name: "the sweep", records, planned: None, problem: Problem::default(), kind: None, copy_gbps: None })?;
+    let (tables, _) = builder.finish(Runs::Latest);
+    let question = Question { portfolio: Some(PORTFOLIO), include_software: true, ..Question::default() };
+    let (answers, _) = answer(&tables, &question);
+    let mut named = BTreeSet::new();
+    let mut name = |n, config| named.insert((n, tables.catalog.config(config).to_string()));
+    for device in &answers.devices {
+        for point in &device.ideal.points {
+            for cell in std::iter::once(point.best).chain(point.runner_up) {
+                name(point.n, cell.config);
+            }
+        }
+        for line in device.choice.iter().flat_map(|choice| &choice.lines) {
+            line.points.iter().filter(|point| point.in_choice).for_each(|point| {
+                name(point.n, point.best.config);
+            });
+        }
+        let lines = Lines::new(&tables.catalog, device.table);
+        for set in device.portfolio.iter().flat_map(|portfolio| &portfolio.sets) {
+            for &n in &device.eligibility.sizes {
+                let cells = set.kernels.iter().filter_map(|&kernel| lines.best(kernel, n));
+                if let Some(cell) = cells.max_by(|a, b| a.gbps.total_cmp(&b.gbps)) {
+                    name(n, cell.config);
+                }
+            }
+        }
+    }
+    Ok(named)
 }
 
 /// Confirms the leaders that are the subjects of this work.

@@ -68,9 +68,9 @@ pub fn ceiling_share(problem: &Problem) -> &'static str {
     }
 }
 
-/// The name of a device, with a word where its times mean nothing for GPUs.
+/// What a device is called, which no other one of the tables is, with a word where its times mean nothing for GPUs.
 pub fn title(device: &DeviceAnswer<'_>) -> String {
-    let name = &device.table.device.name;
+    let name = &device.table.title;
     let named = if name.is_empty() { "unnamed device" } else { name };
     match device.table.kind {
         Some(DeviceKind::Software) => format!("{named} (software)"),

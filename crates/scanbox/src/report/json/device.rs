@@ -8,6 +8,7 @@ use scanbox_analysis::density::Density;
 use scanbox_analysis::ideal::IdealPoint;
 use scanbox_analysis::table::SpaceOrigin;
 use scanbox_analysis::trends::Trend;
+use scanbox_analysis::trust::Distrusted;
 use scanbox_model::device::DeviceKind;
 use serde::Serialize;
 
@@ -16,8 +17,18 @@ use super::{Labels, Number, Scanned, scanned};
 
 #[derive(Debug, Serialize)]
 pub(super) struct Device {
+    /// What the unit is called: no other one here is called the same.
+    title: String,
     device: String,
     device_uuid: String,
+    /// What the user calls it; empty: nothing.
+    name: String,
+    /// Empty: not known.
+    host: String,
+    /// Empty: not known.
+    pci_address: String,
+    /// Where its rows are from.
+    files: Vec<String>,
     #[serde(flatten)]
     problem: Scanned,
     /// `null` without metadata.
@@ -126,10 +137,19 @@ struct Rows {
     by_status: BTreeMap<&'static str, u64>,
     replaced: u64,
     without_time: u64,
+    /// What counts nowhere although it has an `ok` row: wrong once, and not shown right since.
+    distrusted: Vec<Point>,
     /// `planned`: from metadata; `rows`: what the rows show.
     space: &'static str,
     planned_points: Option<u64>,
     planned_with_row: Option<u64>,
+}
+
+/// A config at a size.
+#[derive(Debug, Serialize)]
+struct Point {
+    n: u64,
+    config: String,
 }
 
 /// A1 and A20.
@@ -146,6 +166,9 @@ struct IdealRow {
     config: String,
     kernel: String,
     gbps: Number,
+    /// The time that `gbps` is by: that of the confirmation, where there is one.
+    time_ns: Number,
+    /// The time in the sweep.
     time_ns_median: u64,
     time_ns_q1: u64,
     time_ns_q3: u64,
@@ -169,6 +192,11 @@ impl Labels<'_> {
     pub(super) fn device(&self, device: &DeviceAnswer<'_>) -> Device {
         let table = device.table;
         Device {
+            title: table.title.clone(),
+            name: table.device.label.clone(),
+            host: table.device.host.clone(),
+            pci_address: table.device.pci_address.clone(),
+            files: table.files.clone(),
             device: table.device.name.clone(),
             device_uuid: table.device.uuid.clone(),
             problem: scanned(table.problem),
@@ -187,6 +215,7 @@ impl Labels<'_> {
                     .collect(),
                 replaced: table.summary.replaced,
                 without_time: table.summary.without_time,
+                distrusted: table.distrusted.iter().map(point).collect(),
                 space: match table.space_origin {
                     SpaceOrigin::Planned => "planned",
                     SpaceOrigin::Rows => "rows",
@@ -220,6 +249,7 @@ impl Labels<'_> {
             config: self.config(point.best.config),
             kernel: self.kernel(self.0.kernel_of(point.best.config)),
             gbps: Number(point.best.gbps),
+            time_ns: Number(point.best.time_ns),
             time_ns_median: point.best.median_ns,
             time_ns_q1: point.best.q1_ns,
             time_ns_q3: point.best.q3_ns,
@@ -237,6 +267,10 @@ impl Labels<'_> {
             baseline_ratio: point.baseline_ratio().map(Number),
         }
     }
+}
+
+fn point(point: &Distrusted) -> Point {
+    Point { n: point.n, config: point.config.clone() }
 }
 
 fn density(density: &Density) -> DensityRow {

@@ -1,0 +1,185 @@
+//! Which rows may win: wrong once is wrong until shown right.
+//!
+//! A race that gives a wrong result in one of a thousand calls is `ok` in most rows. So a config that has a `wrong_result` row at
+//! a size, on a device with a driver and kernel sources, counts nowhere at that size there, whichever row or file came first,
+//! and whatever else says `ok`: no answer is about it. What takes that back is a row that a run made for it has written
+//! (`scanbox sweep --retry-failed --prove`), with as many right calls as [`Record::proved_calls`] says, and no earlier than the
+//! wrong one. Rows of benchmarks accuse too; of a variant ([`Record::blocking`]) they do not, because it is another program.
+//!
+//! The verdict is about one size. A kernel is compared over sizes, and takes part where it has a config that counts at each
+//! of them: a kernel whose only config at a size is distrusted drops out by that, with the reason.
+
+use std::collections::BTreeMap;
+
+use scanbox_model::record::{Record, Status};
+
+use crate::grouping::{OWN_SUBJECT, timestamp_key};
+use crate::problem::Problem;
+
+/// What ran: verdicts on other drivers or sources say nothing.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Program {
+    problem: Problem,
+    device: String,
+    device_uuid: String,
+    driver: String,
+    kernel_hash: String,
+}
+
+impl Program {
+    fn of(record: &Record) -> Option<Self> {
+        Some(Self {
+            problem: Problem::of_row(record).ok()?,
+            device: record.device.clone(),
+            device_uuid: record.device_uuid.clone(),
+            driver: record.driver.clone(),
+            kernel_hash: record.kernel_hash.clone(),
+        })
+    }
+}
+
+/// A row that accuses or clears, with what tells units of equal UUIDs apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Verdict {
+    host: String,
+    pci_address: String,
+    timestamp: u64,
+}
+
+impl Verdict {
+    fn of(record: &Record) -> Self {
+        Self {
+            host: record.host.clone(),
+            pci_address: record.pci_address.clone(),
+            timestamp: timestamp_key(&record.timestamp_utc),
+        }
+    }
+
+    /// Whether it may be about this unit: what is not known is no difference.
+    fn may_be_of(&self, host: &str, pci_address: &str) -> bool {
+        let same = |a: &str, b: &str| a.is_empty() || b.is_empty() || a == b;
+        same(&self.host, host) && same(&self.pci_address, pci_address)
+    }
+}
+
+/// What rows say of one config at one size.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Verdicts {
+    wrong: Vec<Verdict>,
+    proved: Vec<Verdict>,
+}
+
+impl Verdicts {
+    fn distrust(&self, host: &str, pci_address: &str) -> bool {
+        let cleared = |wrong: &Verdict| {
+            let later = self.proved.iter().filter(|proof| proof.timestamp >= wrong.timestamp);
+            later.into_iter().any(|proof| {
+                proof.may_be_of(host, pci_address) && proof.may_be_of(&wrong.host, &wrong.pci_address)
+            })
+        };
+        self.wrong.iter().any(|wrong| wrong.may_be_of(host, pci_address) && !cleared(wrong))
+    }
+}
+
+/// A config that counts nowhere at a size.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Distrusted {
+    /// Input size in elements.
+    pub n: u64,
+    /// The label of the config.
+    pub config: String,
+}
+
+/// What is to be done about a config that was wrong.
+pub const PROOF: &str = "`scanbox sweep --retry-failed --prove`";
+
+/// What the rows of any number of files accuse and clear.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Trust {
+    programs: BTreeMap<Program, BTreeMap<Distrusted, Verdicts>>,
+}
+
+impl Trust {
+    /// What these rows say.
+    #[must_use]
+    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
+        let mut trust = Self::default();
+        records.into_iter().for_each(|record| trust.push(record));
+        trust
+    }
+
+    /// Takes a row of scanbox's own; of others it takes nothing.
+    pub fn push(&mut self, record: &Record) {
+        let wrong = record.status == Status::WrongResult;
+        let proves = record.status == Status::Ok && record.proved_calls.is_some_and(|calls| calls > 0);
+        if !(wrong || proves) || record.subject != OWN_SUBJECT || record.blocking.is_some() {
+            return;
+        }
+        let Some(program) = Program::of(record) else { return };
+        let point = Distrusted { n: record.n_elements, config: record.config_id.clone() };
+        let verdicts = self.programs.entry(program).or_default().entry(point).or_default();
+        let of_kind = if wrong { &mut verdicts.wrong } else { &mut verdicts.proved };
+        of_kind.push(Verdict::of(record));
+    }
+
+    /// Takes over what other files say.
+    pub fn merge(&mut self, other: Self) {
+        for (program, points) in other.programs {
+            let here = self.programs.entry(program).or_default();
+            for (point, verdicts) in points {
+                let all = here.entry(point).or_default();
+                all.wrong.extend(verdicts.wrong);
+                all.proved.extend(verdicts.proved);
+            }
+        }
+    }
+
+    /// Whether nothing is accused anywhere.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.programs.is_empty()
+    }
+
+    /// Whether a row may win: its config at its size was never wrong on its device, driver and sources, or was shown right since.
+    /// It says nothing of the status of the row.
+    #[must_use]
+    pub fn trusts(&self, record: &Record) -> bool {
+        if self.programs.is_empty() {
+            return true;
+        }
+        let points = Program::of(record).and_then(|program| self.programs.get(&program));
+        let point = Distrusted { n: record.n_elements, config: record.config_id.clone() };
+        let verdicts = points.and_then(|points| points.get(&point));
+        verdicts.is_none_or(|verdicts| !verdicts.distrust(&record.host, &record.pci_address))
+    }
+
+    /// What counts nowhere of what this row's program runs on its unit, ascending by size and label.
+    #[must_use]
+    pub fn distrusted_like(&self, record: &Record) -> Vec<Distrusted> {
+        let program = Program::of(record);
+        program.map_or_else(Vec::new, |program| self.of_program(&program, &record.host, &record.pci_address))
+    }
+
+    /// The same by what tells programs and units apart.
+    pub(crate) fn distrusted(
+        &self,
+        problem: Problem,
+        device: &crate::table::DeviceIdentity,
+        provenance: &crate::table::Provenance,
+    ) -> Vec<Distrusted> {
+        let program = Program {
+            problem,
+            device: device.name.clone(),
+            device_uuid: device.uuid.clone(),
+            driver: provenance.driver.clone(),
+            kernel_hash: provenance.kernel_hash.clone(),
+        };
+        self.of_program(&program, &device.host, &device.pci_address)
+    }
+
+    fn of_program(&self, program: &Program, host: &str, pci_address: &str) -> Vec<Distrusted> {
+        let points = self.programs.get(program).into_iter().flatten();
+        let accused = points.filter(|(_, verdicts)| verdicts.distrust(host, pci_address));
+        accused.map(|(point, _)| point.clone()).collect()
+    }
+}
