@@ -284,8 +284,7 @@ fn cannot_judge(
     weights: &Weights,
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let names =
-        |devices: &[&Lines<'_>]| devices.iter().map(|lines| lines.table.title.clone()).collect();
+    let names = |devices: &[&Lines<'_>]| devices.iter().map(|lines| lines.table.title.clone()).collect();
     let without: Vec<&Lines<'_>> =
         devices.iter().copied().filter(|lines| lines.table.bandwidth().is_none()).collect();
     if normalization == Normalization::Ceiling && !without.is_empty() {

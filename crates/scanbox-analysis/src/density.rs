@@ -62,7 +62,8 @@ impl Histogram {
         let gaps = sorted.windows(2).map(|pair| pair[1] - pair[0]).filter(|&gap| gap > 0.0);
         let smallest_gap = gaps.fold(f64::INFINITY, f64::min);
         // With all values equal this is 0 / infinity.
-        let most = (((high - low) / (2.0 * smallest_gap)).floor() as usize).min(sorted.len() / VALUES_PER_BIN);
+        let most =
+            (((high - low) / (2.0 * smallest_gap)).floor() as usize).min(sorted.len() / VALUES_PER_BIN);
         let mut best = Self::with_bins(&sorted, 1);
         let mut lowest_cost = f64::INFINITY;
         for bins in 2..=most {
@@ -165,7 +166,8 @@ mod tests {
     #[test]
     fn a_value_on_a_border_is_in_the_upper_bin() {
         // In floats 0.3 is below three times 0.1, and (0.7 - 0.1) / 0.2 below 3.
-        let tenths = |range: std::ops::Range<u32>| range.map(|tenth| f64::from(tenth) / 10.0).collect::<Vec<f64>>();
+        let tenths =
+            |range: std::ops::Range<u32>| range.map(|tenth| f64::from(tenth) / 10.0).collect::<Vec<f64>>();
         let counts = |values: &[f64], bins| Histogram::with_bins(values, bins).counts;
         assert_eq!(counts(&tenths(0..11), 10), [1, 1, 1, 1, 1, 1, 1, 1, 1, 2]);
         assert_eq!(counts(&tenths(1..12), 5), [2, 2, 2, 2, 3]);

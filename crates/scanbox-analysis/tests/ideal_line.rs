@@ -172,7 +172,9 @@ fn check(tables: &Tables, answers: &Answers<'_>) {
         for kernel in &across.portability.kernels {
             assert!(kernel.efficiencies.iter().all(|&share| (0.0..=1.0 + 1e-12).contains(&share)));
         }
-        for point in std::iter::once(&across.shared).chain(&across.shared_by_metric).flat_map(|set| &set.points) {
+        for point in
+            std::iter::once(&across.shared).chain(&across.shared_by_metric).flat_map(|set| &set.points)
+        {
             assert!(point.loss_pct.iter().all(|&loss| loss >= 0.0));
         }
         for (line, lines) in across.portable.choice.iter().flat_map(|choice| &choice.lines).zip(&chosen) {
@@ -234,7 +236,8 @@ fn an_unconfirmed_kernel_is_on_the_scale_of_the_winner() {
         Record { confirmed_ns, ..timed(record, ns, 2) }
     };
     // The two fastest of the sweep were lucky by 5 and 2 %.
-    let rows = [time(A, 1000, Some(1050)), time(B, 1010, Some(1030)), time(C, 1020, None), time(D, 1100, None)];
+    let rows =
+        [time(A, 1000, Some(1050)), time(B, 1010, Some(1030)), time(C, 1020, None), time(D, 1100, None)];
     let tables = tables(&rows);
     let answers = answers(&tables, "squared");
     let point = &answers.devices[0].ideal.points[0];

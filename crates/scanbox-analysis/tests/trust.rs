@@ -59,7 +59,10 @@ fn winners(files: &[Vec<Record>]) -> (String, String) {
         assert_ne!(launch.kernel.to_string(), A);
         let dropped = device.eligibility.dropped.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(dropped.len(), 1);
-        assert!(dropped[0].starts_with("no ok row at 200 (") && dropped[0].ends_with(" wrong_result)"), "{dropped:?}");
+        assert!(
+            dropped[0].starts_with("no ok row at 200 (") && dropped[0].ends_with(" wrong_result)"),
+            "{dropped:?}"
+        );
     }
     (winner, best)
 }
@@ -97,7 +100,8 @@ fn a_config_that_was_wrong_wins_nowhere_until_it_is_proved() {
     let of_benchmark = Record { cache: Some(Cache::Hot), selection: vec![Selection::Named], ..early.clone() };
     check(vec![of_benchmark.clone()], false);
     check(vec![Record { blocking: Some(2), ..of_benchmark }], true);
-    for status in Status::ALL.into_iter().filter(|status| ![Status::Ok, Status::WrongResult].contains(status)) {
+    for status in Status::ALL.into_iter().filter(|status| ![Status::Ok, Status::WrongResult].contains(status))
+    {
         check(vec![Record { status, ..early.clone() }], true);
     }
 }

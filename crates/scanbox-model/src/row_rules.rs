@@ -131,7 +131,8 @@ fn is_utc(text: &str) -> bool {
     let Some(text) = text.strip_suffix('Z') else { return false };
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let pattern = "dddd-dd-ddTdd:dd:dd";
-    let matches = |(byte, wanted): (u8, u8)| if wanted == b'd' { byte.is_ascii_digit() } else { byte == wanted };
+    let matches =
+        |(byte, wanted): (u8, u8)| if wanted == b'd' { byte.is_ascii_digit() } else { byte == wanted };
     whole.len() == pattern.len()
         && whole.bytes().zip(pattern.bytes()).all(matches)
         && !fraction.is_empty()
@@ -144,7 +145,9 @@ pub const RULES: &[Rule] = &[
         name: "a row is about at least one element",
         columns: &["n_elements"],
         check: |row| {
-            holds(row.record.n_elements > 0, "n_elements", || "a row is about at least one element".to_owned())
+            holds(row.record.n_elements > 0, "n_elements", || {
+                "a row is about at least one element".to_owned()
+            })
         },
     },
     Rule {
@@ -190,7 +193,8 @@ pub const RULES: &[Rule] = &[
         ],
         check: |row| {
             let Some(config) = row.config() else { return Ok(()) };
-            let Some(parameter) = PARAMETERS.iter().find(|parameter| !fits(parameter.name, row.record, config))
+            let Some(parameter) =
+                PARAMETERS.iter().find(|parameter| !fits(parameter.name, row.record, config))
             else {
                 return Ok(());
             };
@@ -240,7 +244,9 @@ pub const RULES: &[Rule] = &[
             let none = || "only a user's operator has it".to_owned();
             holds(!built_in || record.operator_hash.is_empty(), "operator_hash", none)?;
             holds(!built_in || record.operator_facts.is_empty(), "operator_facts", none)?;
-            holds(built_in || record.init.is_empty(), "init", || "a user's operator begins with its identity".to_owned())
+            holds(built_in || record.init.is_empty(), "init", || {
+                "a user's operator begins with its identity".to_owned()
+            })
         },
     },
     Rule {
@@ -263,7 +269,9 @@ pub const RULES: &[Rule] = &[
                 let outputs = if problem.mode() == Mode::Reduce { 1 } else { n };
                 let wanted = n.checked_add(outputs).and_then(|all| all.checked_mul(problem.element_bytes()));
                 return holds(wanted == Some(found), "bytes_moved", || match wanted {
-                    Some(wanted) => format!("{found} where {n} elements of {} move {wanted}", problem.title()),
+                    Some(wanted) => {
+                        format!("{found} where {n} elements of {} move {wanted}", problem.title())
+                    }
                     None => format!("{n} elements of {} are more than can be counted", problem.title()),
                 });
             }
@@ -318,7 +326,9 @@ pub const RULES: &[Rule] = &[
         columns: &["samples"],
         check: |row| {
             let timed = row.record.steady.is_some() || row.record.span.is_some();
-            holds(!timed || row.record.samples > 0, "samples", || "a time is that of at least one sample".to_owned())
+            holds(!timed || row.record.samples > 0, "samples", || {
+                "a time is that of at least one sample".to_owned()
+            })
         },
     },
     Rule {
@@ -364,12 +374,21 @@ pub const RULES: &[Rule] = &[
         columns: &["selection", "cache"],
         check: |row| {
             let fits = row.record.selection.is_empty() || row.record.is_of_benchmark();
-            holds(fits, "selection", || "a row without a cache state is of a sweep, and nobody selected it".to_owned())
+            holds(fits, "selection", || {
+                "a row without a cache state is of a sweep, and nobody selected it".to_owned()
+            })
         },
     },
     Rule {
         name: "counts of fallbacks and simulated blocking are of a benchmark",
-        columns: &["blocking", "spins_sum", "lookback_length_sum", "fallbacks_sum", "insertions_sum", "cache"],
+        columns: &[
+            "blocking",
+            "spins_sum",
+            "lookback_length_sum",
+            "fallbacks_sum",
+            "insertions_sum",
+            "cache",
+        ],
         check: |row| {
             let record = row.record;
             let counts = [
@@ -397,12 +416,14 @@ pub const RULES: &[Rule] = &[
             let bound = row.record.error_bound.map(|bound| bound.0);
             let max = row.record.max_error.map(|error| error.0);
             for (column, value) in [("max_error", max), ("error_bound", bound)] {
-                holds(value.is_none_or(|value| value >= 0.0), column, || "an error is no less than zero".to_owned())?;
+                holds(value.is_none_or(|value| value >= 0.0), column, || {
+                    "an error is no less than zero".to_owned()
+                })?;
             }
             match (max, bound) {
-                (Some(max), Some(bound)) if row.is_ok() => {
-                    holds(max <= bound, "max_error", || format!("{max:.2e} is above the bound of {bound:.2e}"))
-                }
+                (Some(max), Some(bound)) if row.is_ok() => holds(max <= bound, "max_error", || {
+                    format!("{max:.2e} is above the bound of {bound:.2e}")
+                }),
                 _ => Ok(()),
             }
         },

@@ -84,7 +84,10 @@ fn throughput_is_computed_from_the_integers_of_the_row() {
     assert_eq!(Record { status: Status::WrongResult, ..row.clone() }.throughput_gbps(Clock::Steady), None);
     let bytes = String::from_utf8(text(&[row])).unwrap();
     let changed = read(bytes.replace(",4.00,", ",999.00,").as_bytes()).unwrap_err();
-    assert!(changed.contains("line 2: column `throughput_gbps`: 999 where bytes over time are 4.00"), "{changed}");
+    assert!(
+        changed.contains("line 2: column `throughput_gbps`: 999 where bytes over time are 4.00"),
+        "{changed}"
+    );
     assert_eq!(read(bytes.replace(",4.00,", ",,").as_bytes()).unwrap().records.len(), 1);
 }
 

@@ -75,7 +75,16 @@ fn of_cub() -> Record {
 }
 
 fn failed(status: Status) -> Record {
-    Record { status, mismatches: Some(3), first_mismatch: Some(5), steady: None, span: None, samples: 0, confirmed_ns: None, ..good() }
+    Record {
+        status,
+        mismatches: Some(3),
+        first_mismatch: Some(5),
+        steady: None,
+        span: None,
+        samples: 0,
+        confirmed_ns: None,
+        ..good()
+    }
 }
 
 fn steady(change: impl Fn(&mut TimeStats)) -> Record {
@@ -102,7 +111,16 @@ fn rows_that_can_be_break_no_rule() {
     };
     let reduce = Record { mode: Some(Mode::Reduce), bytes_moved: 4 * ((1 << 15) + 1), ..good() };
     // Files of older versions have empty cells.
-    let old = Record { mode: None, element: None, op: None, element_bytes: 0, workgroups: None, subgroup_size: None, batch_size: None, ..good() };
+    let old = Record {
+        mode: None,
+        element: None,
+        op: None,
+        element_bytes: 0,
+        workgroups: None,
+        subgroup_size: None,
+        batch_size: None,
+        ..good()
+    };
     let persistent = Record { workgroups: Some(3), ..labels("pers.b4.vec4.par.rake") };
     let rows = [good(), of_benchmark(), of_cub(), real, reduce, old, persistent];
     for row in rows.into_iter().chain(Status::ALL.into_iter().skip(1).map(failed)) {
@@ -136,7 +154,12 @@ fn every_rule_refuses_a_row_and_blames_its_column() {
     check("a row is about at least one element", "n_elements", with(&|row| row.n_elements = 0), "");
     let labels = "the label of scanbox's own config can be read";
     check(labels, "config_id", with(&|row| row.config_id = "b4.vec4".into()), "");
-    check("the kernel is that of the config", "kernel_id", with(&|row| row.kernel_id = "b2.vec4.par.rake".into()), "");
+    check(
+        "the kernel is that of the config",
+        "kernel_id",
+        with(&|row| row.kernel_id = "b2.vec4.par.rake".into()),
+        "",
+    );
     let parameters = "parameters are those of the label";
     check(parameters, "family", with(&|row| row.family = Some(Family::Recompute)), "");
     check(parameters, "batch_size", with(&|row| row.batch_size = Some(16)), "");
@@ -206,7 +229,12 @@ fn every_rule_refuses_a_row_and_blames_its_column() {
     check("a subgroup is a power of two", "subgroup_size", with(&|row| row.subgroup_size = Some(256)), "");
     check("what was found right was called", "twin_calls", with(&|row| row.twin_calls = Some(0)), "");
     check("what was found right was called", "proved_calls", with(&|row| row.proved_calls = Some(0)), "");
-    check("a device is never slower by all of its time", "drift_pct", with(&|row| row.drift_pct = Some(-100.0)), "");
+    check(
+        "a device is never slower by all of its time",
+        "drift_pct",
+        with(&|row| row.drift_pct = Some(-100.0)),
+        "",
+    );
     for text in ["2026-11-22T15:36:08+02:00", "2026-11-22 15:36:08Z", "yesterday", "2026-11-22T15:36:08.Z"] {
         check("a row has its time in UTC", "timestamp_utc", with(&|row| row.timestamp_utc = text.into()), "");
     }

@@ -299,7 +299,7 @@ fn bad_input() {
     check_refused(&row(2, "1,run", "2,run"), bad, 1, &["bad.csv", "line 2", "`schema`", "2"]);
     check_refused(&row(4, ",ok,", ",fine,"), bad, 1, &["bad.csv", "line 4", "`status`", "`fine`"]);
     check_refused(&row(4, ",ok,", ","), bad, 1, &["bad.csv", "line 4", "cells"]);
-    check_refused(&row(2, "b1.vec4", "b1.vec3"), bad, 1, &["bad.csv", "row 1", "`config_id`", "b1.vec3"]);
+    check_refused(&row(2, "b1.vec4", "b1.vec3"), bad, 1, &["bad.csv", "line 2", "`config_id`", "b1.vec3"]);
     check_refused(&[0, 159, 146, 150, 10, 255, 0, 10], bad, 1, &["bad.csv", "line"]);
     check_refused(&[0u8, 255, 254, 7].repeat(1000), bad, 1, &["bad.csv"]);
     check_refused(format!("{header}\n").as_bytes(), bad, 1, &["bad.csv", "no rows"]);

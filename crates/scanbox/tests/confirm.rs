@@ -63,7 +63,10 @@ fn assert_confirmed(place: &Place, count: usize) {
     for (n, config) in named {
         let rows = &confirmed[&n.as_u64().unwrap()];
         let config = config.as_str().unwrap();
-        assert!(rows.iter().any(|row| row.config_id == config), "{config} at {n} is named, and not confirmed");
+        assert!(
+            rows.iter().any(|row| row.config_id == config),
+            "{config} at {n} is named, and not confirmed"
+        );
     }
 }
 

@@ -165,10 +165,8 @@ fn table(args: &ImportArgs, path: &Path) -> anyhow::Result<Vec<Record>> {
                 return Ok(None);
             };
             let statistic = |name: &str| whole(&format!("{clock}_ns_{name}"));
-            let (mean_ns, q1_ns) = (
-                statistic("mean")?.unwrap_or(median_ns),
-                statistic("q1")?.unwrap_or(median_ns),
-            );
+            let (mean_ns, q1_ns) =
+                (statistic("mean")?.unwrap_or(median_ns), statistic("q1")?.unwrap_or(median_ns));
             Ok(Some(TimeStats {
                 median_ns,
                 // What is not told is no more than what is.

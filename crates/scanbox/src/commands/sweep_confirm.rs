@@ -77,7 +77,14 @@ pub fn unconfirmed(
 /// portfolios.
 fn named_by_answers(records: &[Record]) -> anyhow::Result<BTreeSet<(u64, String)>> {
     let mut builder = Builder::new(Clock::Steady);
-    builder.add(&Source { name: "the sweep", records, planned: None, problem: Problem::default(), kind: None, copy_gbps: None })?;
+    builder.add(&Source {
+        name: "the sweep",
+        records,
+        planned: None,
+        problem: Problem::default(),
+        kind: None,
+        copy_gbps: None,
+    })?;
     let (tables, _) = builder.finish(Runs::Latest);
     let question = Question { portfolio: Some(PORTFOLIO), include_software: true, ..Question::default() };
     let (answers, _) = answer(&tables, &question);
