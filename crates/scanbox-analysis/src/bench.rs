@@ -64,7 +64,7 @@ pub fn baseline_gbps(record: &Record, clock: Clock) -> Option<f64> {
     record.throughput_gbps(clock).filter(|_| is_baseline(record) && record.cache == Some(Cache::Hot))
 }
 
-fn is_baseline(record: &Record) -> bool {
+pub(crate) fn is_baseline(record: &Record) -> bool {
     record.selection.contains(&Selection::Baseline) && !is_copy(record)
 }
 

@@ -9,7 +9,8 @@
 //! devices, [`bandwidth`] sets the ideal line against the bandwidth of the device and other implementations,
 //! [`density`] shows how the configs of a size are distributed, [`trends`] which parameters matter where, [`transfer`]
 //! what the ICS of one device is worth on another, [`portability`] what a kernel is worth on all. [`answers`] runs all
-//! of it. [`mod@bench`] sets the subjects of a benchmark against each other, [`mod@blocking`] lookbacks with more and
+//! of it. [`mod@bench`] sets the subjects of a benchmark against each other, [`versus`] scanbox against the fastest of the
+//! others, [`mod@blocking`] lookbacks with more and
 //! more tiles blocked, [`mod@compare`] two sweeps. No answer mixes rows of two [`problem`]s. Every answer comes with
 //! its [`warning`]s. Neighbours: `scanbox-model` below, the binary `scanbox` above.
 //!
@@ -40,6 +41,7 @@ pub mod transfer;
 pub mod portability;
 pub mod answers;
 pub mod bench;
+pub mod versus;
 pub mod blocking;
 pub mod compare;
 pub mod warning;

@@ -53,6 +53,25 @@ fn all_problems() -> Vec<Problem> {
     all
 }
 
+/// What rows say by family and reset is what the plan does.
+#[test]
+fn stateless_is_what_needs_no_call_before() {
+    let mut seen = BTreeSet::new();
+    for int64_atomics in [true, false] {
+        let device = willing(int64_atomics);
+        for config in configs(&device) {
+            for n in [1, 1021, 70_001] {
+                let Ok(plan) = catalog::plan(&config, &Problem::default(), n, &device) else { continue };
+                let kernel = catalog::resolved(&config, &device).kernel;
+                let said = kernel.family.is_stateless(kernel.reset);
+                assert_eq!(said, plan.scratch.content.is_stateless(), "{config} at {n}");
+                seen.insert((said, config.kernel.reset));
+            }
+        }
+    }
+    assert_eq!(seen.len(), 4, "{seen:?}");
+}
+
 /// Every config of the space for problems, without its sizes.
 fn configs(device: &DeviceProfile) -> Vec<Config> {
     let points = Space::from_toml(PROBLEMS, "problems").unwrap().enumerate(device, |_, _, _| Ok(())).points;

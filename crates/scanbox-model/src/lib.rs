@@ -15,6 +15,7 @@ pub mod sizes;
 pub mod parameters;
 pub mod sample;
 pub mod space;
+mod stateless;
 pub mod filter;
 pub mod device;
 pub mod known_issues;

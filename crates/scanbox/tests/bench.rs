@@ -211,6 +211,65 @@ fn rows_of_another_run_and_a_plot_can_be_asked_for() {
     assert!(nothing.stderr.contains("--with"), "{}", nothing.stderr);
 }
 
+/// Both contracts against the fastest of the run, whichever baseline has it; rows of other runs have no part in it.
+#[test]
+fn a_summary_is_against_the_fastest_of_the_run() {
+    let place = Place::new("");
+    baseline(&place, "slow", "");
+    let fast = r#"*'"do":"time"'*)
+            time=$((3000 * $(number calls))); samples=$(number samples); all=$time; i=1
+            while [ $i -lt $samples ]; do all="$all,$time"; i=$((i + 1)); done
+            echo "{\"samples_ns\":[$all]}" ;;"#;
+    baseline(&place, "fast", fast);
+    let script = fs::read_to_string(place.folder().join("fast")).unwrap().replace("3.5", "3.6");
+    fs::write(place.folder().join("fast"), script).unwrap();
+    let redo = "redo.b1.vec2.none.sub.shuffle.striped.wg128";
+    let args = [CONFIG, redo, "--sizes", "4096,8192", "--scratch", "kept,stateless", "--rounds", "1"];
+    let baselines = ["--baseline", "./slow", "--baseline", "./fast"];
+    bench(&place, &[&args[..], &baselines].concat(), 0);
+    // What was measured elsewhere is faster.
+    let text = "n_elements,steady_ns_median\n4096,10\n8192,10\n";
+    fs::write(place.folder().join("cub.csv"), text).unwrap();
+    let import =
+        ["import", "cub.csv", "--subject", "cub-scan", "--version", "CUB 3", "--device-name", "Replay"];
+    place.run(&[&import[..], &["--out", "cub-rows.csv"]].concat(), 0);
+
+    let show = |args: &[&str], code| place.run(&[&["bench", "--show", "bench.csv"], args].concat(), code);
+    let with = ["--with", "cub-rows.csv", "--summary", "--format", "json"];
+    let lines: serde_json::Value = serde_json::from_str(&show(&with, 0).stdout).unwrap();
+    let rows = rows(&place);
+    for line in lines.as_array().unwrap() {
+        let n = line["n_elements"].as_u64().unwrap();
+        let least = |suits: &dyn Fn(&Record) -> bool| {
+            let of = rows.iter().filter(|row| row.n_elements == n && row.subject == "scanbox" && suits(row));
+            of.min_by_key(|row| row.steady.unwrap().median_ns).unwrap()
+        };
+        let stateless = |row: &Record| row.config_id.contains(".fill.") || row.config_id.starts_with("redo.");
+        for (side, row) in [("kept", least(&|_| true)), ("same_contract", least(&stateless))] {
+            let (shown, ns) = (&line[side], row.steady.unwrap().median_ns);
+            assert_eq!(
+                (shown["subject"].as_str(), shown["median_ns"].as_u64()),
+                (Some(&*row.config_id), Some(ns))
+            );
+            let ratio = 3000.0 / ns as f64;
+            assert!((shown["ratio"].as_f64().unwrap() - ratio).abs() < 1e-3, "{shown}, {ratio}");
+        }
+        assert_eq!(
+            (line["baseline"]["subject"].as_str(), line["baseline"]["version"].as_str()),
+            (Some("fake-scan"), Some("Fake 3.6"))
+        );
+    }
+    assert_eq!(lines.as_array().unwrap().len(), 2);
+    for format in ["table", "md", "csv"] {
+        let shown = show(&["--summary", "views", "--format", format], 0).stdout;
+        assert!(shown.contains("fake-scan") && shown.contains("3.6"), "{shown}");
+    }
+    let told = show(&[], 0).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("times as fast as the fastest Fake;"), "{told}");
+    let refused = show(&["--format", "csv"], 2);
+    assert!(refused.stderr.contains("--summary"), "{}", refused.stderr);
+}
+
 #[test]
 fn a_benchmark_can_be_shown_again() {
     let place = Place::new("");

@@ -1,10 +1,13 @@
 //! What README.md shows is what the commands print.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use assert_cmd::Command;
+use scanbox_model::csv_file;
+use scanbox_model::record::{Record, Status};
 
 fn root() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -36,5 +39,92 @@ fn what_the_readme_names_is_there() {
     for line in readme.lines().filter_map(|line| line.strip_prefix("| `scanbox ")) {
         let command = line.split('`').next().unwrap();
         assert!(help.lines().any(|line| line.trim_start().starts_with(&format!("{command} "))), "{command}");
+    }
+}
+
+fn printed(arguments: &str) -> String {
+    let mut command = Command::cargo_bin("scanbox").unwrap();
+    command.args(arguments.split_whitespace()).current_dir(root()).env("COLUMNS", "80");
+    String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap()
+}
+
+/// What a document shows of commands: arguments, and what stands between `<!-- scanbox ARGUMENTS -->` and `<!-- end -->`.
+fn blocks(document: &str) -> Vec<(&str, &str)> {
+    let begun = document.split("<!-- scanbox ").skip(1);
+    begun
+        .map(|text| {
+            let (arguments, rest) = text.split_once(" -->\n").unwrap();
+            (arguments, rest.split_once("<!-- end -->").expect("a block ends").0)
+        })
+        .collect()
+}
+
+#[test]
+fn tables_are_what_their_commands_print() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let blocks = blocks(&readme);
+    assert_eq!(blocks.len(), 2, "scripts/figures fills them");
+    for (arguments, shown) in blocks {
+        let printed = printed(arguments);
+        assert_eq!(shown, printed, "README.md is not what `scanbox {arguments}` prints: run scripts/figures");
+    }
+    let views = fs::read_to_string(root().join("results/bench/nvidia-h200.md")).unwrap();
+    assert_eq!(views, printed("bench --show results/bench/nvidia-h200.csv --summary views --format md"));
+}
+
+/// The table against CUB, from the rows by another way than the program's.
+#[test]
+fn ratios_are_against_the_fastest_cub_of_the_run() {
+    let rows = csv_file::read(&root().join("results/bench/nvidia-h200.csv")).unwrap().records;
+    let mut hot: BTreeMap<u64, Vec<&Record>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.cache.unwrap().word() == "hot" && row.status == Status::Ok) {
+        hot.entry(row.n_elements).or_default().push(row);
+    }
+    let own = |row: &Record| row.subject == "scanbox";
+    let no_state = |row: &Record| {
+        let label = &row.config_id;
+        own(row)
+            && (["one.", "redo.", "rts.", "stp."].iter().any(|head| label.starts_with(head))
+                || label.contains(".fill."))
+    };
+    let mut expected = Vec::new();
+    let mut loses = [0, 0];
+    for (n, rows) in &hot {
+        let least = |suits: &dyn Fn(&Record) -> bool| {
+            let of = rows.iter().filter(|row| suits(row)).map(|row| row.steady.unwrap().median_ns);
+            of.min().unwrap() as f64
+        };
+        let cub = least(&|row| row.subject.starts_with("cub-"));
+        let copy = least(&|row| row.subject == "copy" || row.subject.starts_with("cuda-"));
+        let (kept, same) = (least(&own), least(&no_state));
+        let ratios = [cub / kept, cub / same].map(|ratio| format!("{ratio:.2}"));
+        for (count, ratio) in loses.iter_mut().zip(&ratios) {
+            *count += usize::from(ratio.starts_with('0'));
+        }
+        let [kept_ratio, same_ratio] = ratios;
+        let copy_pct = format!("{:.0}", 100.0 * copy / kept);
+        let us = match kept / 1e3 {
+            us if us < 100.0 => format!("{us:.2}"),
+            us if us < 1000.0 => format!("{us:.1}"),
+            us => format!("{us:.0}"),
+        };
+        expected.push([format!("2^{}", n.ilog2()), us, kept_ratio, same_ratio, copy_pct]);
+    }
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let block = blocks(&readme)[0].1;
+    let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    let table = block.lines().filter(|line| line.starts_with("| ")).map(cells).skip(1);
+    let shown: Vec<[String; 5]> =
+        table.map(|row| [1, 2, 3, 4, 5].map(|column| row[column].clone())).collect();
+    assert_eq!(shown, expected);
+    // The sentences name as many sizes as the table has below 1.
+    for (count, sentence) in loses.into_iter().zip(block.lines().filter(|line| line.starts_with("- "))) {
+        let exponent = |text: &str| text.trim().strip_prefix("2^").unwrap().parse::<usize>().unwrap();
+        let named = sentence.split_once("slower at ").map_or(0, |(_, rest)| {
+            let runs = rest.split_once(" (").unwrap().0.split(',');
+            runs.map(|run| run.split_once(" to ").map_or(1, |(from, to)| exponent(to) - exponent(from) + 1))
+                .sum()
+        });
+        assert_eq!(named, count, "{sentence}");
     }
 }

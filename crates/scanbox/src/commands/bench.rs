@@ -25,17 +25,20 @@ use scanbox_runner::bench::{Entrant, Job, ceilings, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::sweep::{End, now_utc};
 
+use super::analyze::Format;
 use super::bench_blocking::{BlockingArgs, is_refuted};
 use super::bench_select::{Scratch, Tuned, entrants};
 use super::bench_task::{BenchTask, News};
 use super::problem::{Elements, ProblemArgs, try_operator};
 use super::sweep::{origin, parse_duration, parse_limit, stop_on_signals};
 use super::sweep_file::{check_place, counts, this_tool};
-use super::{Exit, Format, UsageError, answered, compiler, complain, known_issues};
+use super::{Exit, UsageError, answered, compiler, complain, known_issues, write_json};
 use crate::cli::Cli;
 use crate::process::WorkerCommand;
 use crate::report;
+use crate::report::grid::Style;
 use crate::report::terminal;
+use crate::report::versus::{self, View};
 use crate::supervise::{Supervised, Supervision};
 use crate::worker::BenchWork;
 
@@ -134,8 +137,13 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
 
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
+    /// One line per size: the fastest config against the fastest scan of another implementation in this run, with scratch memory
+    /// kept and with the same contract (scratch memory of unknown content), both on calls as they come
+    #[arg(long, value_enum, value_name = "VIEW", num_args = 0..=1, default_missing_value = "ratios", conflicts_with = "blocking")]
+    summary: Option<View>,
+
+    /// Output format; csv and md with --summary
+    #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
@@ -148,6 +156,11 @@ enum Buffers {
 
 /// Benchmarks.
 pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
+    if args.summary.is_none() && matches!(args.format, Format::Csv | Format::Md) {
+        let message =
+            "--format csv and md are of --summary; `scanbox export FILE --format csv` writes the rows";
+        return Err(UsageError(message.to_owned()).into());
+    }
     if let Some(path) = &args.show {
         return show(args, path);
     }
@@ -505,8 +518,11 @@ fn conclude(
         format if args.blocking.is_asked_for() => {
             args.blocking.conclude(records, proof, metadata, end, format, &mut out)?
         }
+        format if args.summary.is_some() => {
+            summarise(args.summary.unwrap_or(View::Ratios), format, &heats, &metadata.problem, &mut out)
+        }
         Format::Json => report.write_json(&mut out),
-        Format::Table => report.write_table(terminal::width(), &mut out),
+        _ => report.write_table(terminal::width(), &mut out),
     };
     complain(&match end {
         End::Complete => format!("rows in {}", place.display()),
@@ -516,6 +532,22 @@ fn conclude(
         draw(path, metadata, &heats).with_context(|| format!("--plot {}", path.display()))?;
     }
     answered(written.and_then(|()| out.flush()), ())
+}
+
+/// Writes what the rows say of scanbox against other implementations.
+fn summarise(
+    view: View,
+    format: Format,
+    heats: &[Heat<'_>],
+    problem: &Problem,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    match format {
+        Format::Json => write_json(out, &versus::machine(heats)),
+        Format::Csv => versus::write_csv(heats, out),
+        Format::Md => versus::write(view, heats, problem, Style::Markdown, out),
+        Format::Table => versus::write(view, heats, problem, Style::Text { width: terminal::width() }, out),
+    }
 }
 
 /// Writes the picture.

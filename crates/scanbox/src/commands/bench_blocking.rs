@@ -22,9 +22,10 @@ use scanbox_model::whole_file::replace_text;
 use scanbox_runner::bench::{Entrant, ceilings};
 use scanbox_runner::sweep::End;
 
+use super::analyze::Format;
 use super::bench_select::launched;
 use super::bench_task::{BenchTask, News};
-use super::{Format, complain};
+use super::complain;
 use crate::report::{blocking, terminal};
 use crate::supervise::Supervision;
 use crate::worker::BenchWork;
@@ -200,7 +201,7 @@ impl BlockingArgs {
         }
         Ok(match format {
             Format::Json => report.write_json(out),
-            Format::Table => report.write_table(terminal::width(), out),
+            _ => report.write_table(terminal::width(), out),
         })
     }
 }

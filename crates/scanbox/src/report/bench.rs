@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::grid::{Column, Grid, Style};
 use super::terminal::fold;
+use super::versus::{self, Line};
 use super::{ceiling_share, write_header};
 
 /// The version of the JSON format: within it fields are only added.
@@ -40,6 +41,8 @@ struct Document<'a> {
     baselines: &'a [Greeting],
     end: End,
     rows: Vec<Row<'a>>,
+    /// Each size in one line: the fastest config against the fastest scan of another implementation.
+    summary: Vec<Line<'a>>,
 }
 
 #[derive(Serialize)]
@@ -51,6 +54,7 @@ struct Row<'a> {
     subject_version: &'a str,
     config: &'a str,
     kernel: &'a str,
+    stateless: Option<bool>,
     selection: Vec<&'static str>,
     device: &'a str,
     device_uuid: &'a str,
@@ -97,6 +101,7 @@ impl<'a> Row<'a> {
             subject_version: &record.subject_version,
             config: &record.config_id,
             kernel: &record.kernel_id,
+            stateless: record.is_stateless(),
             selection: record.selection.iter().map(|selection| selection.word()).collect(),
             device: &record.device,
             device_uuid: &record.device_uuid,
@@ -130,6 +135,7 @@ impl Report<'_> {
             baselines: self.baselines,
             end: self.end,
             rows: rows.collect(),
+            summary: versus::machine(self.heats),
         };
         serde_json::to_writer_pretty(&mut *out, &document)?;
         writeln!(out)
@@ -159,6 +165,7 @@ impl Report<'_> {
              iqr %, rounds %: spread of the samples, and of the medians of the rounds"
         );
         writeln!(out, "{}", fold("", &legend, 2, width))?;
+        versus::write_loses(self.heats, width, out)?;
         self.write_others(width, out)?;
         self.write_failed(width, out)
     }

@@ -1,5 +1,7 @@
 //! Tables in two styles: lined-up text that never wraps, and Markdown.
 
+use std::borrow::Cow;
+
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
 
 /// How a table is drawn.
@@ -15,9 +17,9 @@ pub enum Style {
 }
 
 /// A column: its header, and how it is set.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Column {
-    header: &'static str,
+    header: Cow<'static, str>,
     numbers: bool,
     /// Columns with the highest number go first where a line is too narrow; 0 always stays.
     expendable: u8,
@@ -26,17 +28,28 @@ pub struct Column {
 impl Column {
     /// A column of words.
     pub const fn words(header: &'static str) -> Self {
-        Self { header, numbers: false, expendable: 0 }
+        Self { header: Cow::Borrowed(header), numbers: false, expendable: 0 }
     }
 
     /// A column of numbers.
     pub const fn numbers(header: &'static str) -> Self {
-        Self { header, numbers: true, expendable: 0 }
+        Self { header: Cow::Borrowed(header), numbers: true, expendable: 0 }
+    }
+
+    /// A column of words whose header is not known before.
+    pub fn words_of(header: String) -> Self {
+        Self { header: Cow::Owned(header), numbers: false, expendable: 0 }
+    }
+
+    /// A column of numbers whose header is not known before.
+    pub fn numbers_of(header: String) -> Self {
+        Self { header: Cow::Owned(header), numbers: true, expendable: 0 }
     }
 
     /// Lets the column go where the line is too narrow, the highest number first.
-    pub const fn expendable(self, expendable: u8) -> Self {
-        Self { expendable, ..self }
+    pub const fn expendable(mut self, expendable: u8) -> Self {
+        self.expendable = expendable;
+        self
     }
 }
 
@@ -108,7 +121,7 @@ impl Grid {
         if preset == presets::NOTHING {
             table.set_style(TableComponent::HeaderLines, '─');
         }
-        table.set_header(self.columns.iter().map(|column| column.header));
+        table.set_header(self.columns.iter().map(|column| column.header.as_ref()));
         for row in &self.rows {
             // In a Markdown table a bar ends the cell.
             table.add_row(row.iter().map(|cell| {

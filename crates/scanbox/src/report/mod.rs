@@ -15,6 +15,7 @@ pub mod records;
 pub mod t4;
 pub mod terminal;
 pub mod text;
+pub mod versus;
 
 use std::io::{self, Write};
 

@@ -1,0 +1,305 @@
+//! What a benchmark says of scanbox against the fastest of other implementations: the table of the README, the other views, and
+//! where it loses, all from the same lines ([`scanbox_analysis::versus`]).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use scanbox_analysis::bench::Heat;
+use scanbox_analysis::versus::{Side, Verdict, Versus, lines, shown, verdict};
+use scanbox_model::problem::Problem;
+use scanbox_model::record::{Cache, Record, Selection};
+use scanbox_model::units::size_label;
+use serde::Serialize;
+
+use super::bench::title;
+use super::ceiling_share;
+use super::grid::{Column, Grid, Style};
+use super::terminal::fold;
+
+/// What is shown of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum View {
+    /// A line per size: time, both ratios, share of the fastest copy; and where it loses
+    Ratios,
+    /// Every ratio and every time by its own name, on hot and on cold buffers
+    Views,
+    /// Only how many times as fast it is, and where it loses
+    Loses,
+}
+
+/// A line for machines.
+#[derive(Serialize)]
+pub struct Line<'a> {
+    n_elements: u64,
+    cache: Cache,
+    baseline: Option<Subject<'a>>,
+    kept: Option<Subject<'a>>,
+    same_contract: Option<Subject<'a>>,
+    one_kernel: Option<Subject<'a>>,
+    one_kernel_same_contract: Option<Subject<'a>>,
+}
+
+/// One of its subjects.
+#[derive(Serialize)]
+struct Subject<'a> {
+    subject: &'a str,
+    version: &'a str,
+    median_ns: u64,
+    ratio: Option<f64>,
+    copy_pct: Option<f64>,
+}
+
+impl<'a> Subject<'a> {
+    fn new(side: &Side<'a>) -> Self {
+        let rounded = |value: f64| (value * 10_000.0).round() / 10_000.0;
+        Self {
+            subject: &side.record.config_id,
+            version: &side.record.subject_version,
+            median_ns: side.median_ns,
+            ratio: side.ratio.map(rounded),
+            copy_pct: side.copy_pct.map(rounded),
+        }
+    }
+}
+
+/// Every line, for machines.
+pub fn machine<'a>(heats: &[Heat<'a>]) -> Vec<Line<'a>> {
+    let subject = |side: &Option<Side<'a>>| side.as_ref().map(Subject::new);
+    let line = |line: Versus<'a>| Line {
+        n_elements: line.n,
+        cache: line.cache,
+        baseline: subject(&line.baseline),
+        kept: subject(&line.kept),
+        same_contract: subject(&line.same_contract),
+        one_kernel: subject(&line.one_kernel),
+        one_kernel_same_contract: subject(&line.one_kernel_same_contract),
+    };
+    lines(heats).into_iter().map(line).collect()
+}
+
+/// The same as CSV: a row per size and cache state, the columns of a subject behind each other.
+///
+/// # Errors
+/// When the writer fails.
+pub fn write_csv(heats: &[Heat<'_>], out: &mut impl Write) -> io::Result<()> {
+    let names = ["baseline", "kept", "same_contract", "one_kernel", "one_kernel_same_contract"];
+    let columns = names.map(|name| format!("{name},{name}_version,{name}_ns,{name}_ratio,{name}_copy_pct"));
+    writeln!(out, "n_elements,cache,{}", columns.join(","))?;
+    for line in machine(heats) {
+        let sides =
+            [line.baseline, line.kept, line.same_contract, line.one_kernel, line.one_kernel_same_contract];
+        let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+        let cells = sides.map(|side| match side {
+            None => ",,,,".to_owned(),
+            Some(Subject { subject, version, median_ns, ratio, copy_pct }) => {
+                format!("{subject},{version},{median_ns},{},{}", number(ratio), number(copy_pct))
+            }
+        });
+        writeln!(out, "{},{},{}", line.n_elements, line.cache.word(), cells.join(","))?;
+    }
+    Ok(())
+}
+
+/// For people.
+///
+/// # Errors
+/// When the writer fails.
+pub fn write(
+    view: View,
+    heats: &[Heat<'_>],
+    problem: &Problem,
+    style: Style,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let tool = tool(heats);
+    let first = Cache::ALL.into_iter().find(|&cache| heats.iter().any(|heat| heat.cache == cache));
+    for cache in Cache::ALL {
+        let of_cache: Vec<Heat<'_>> = heats.iter().filter(|heat| heat.cache == cache).cloned().collect();
+        if of_cache.is_empty() || (view != View::Views && Some(cache) != first) {
+            continue;
+        }
+        let all = lines(&of_cache);
+        match view {
+            View::Ratios => writeln!(out, "{}\n", ratios(&all, &tool, problem).draw(style))?,
+            View::Loses => {}
+            View::Views => {
+                if Some(cache) != first {
+                    writeln!(out)?;
+                }
+                writeln!(out, "{}, times as fast as the fastest {tool}:\n", heading(cache))?;
+                writeln!(out, "{}\n", all_ratios(&all, &tool).draw(style))?;
+                writeln!(out, "{}, us:\n", heading(cache))?;
+                writeln!(out, "{}\n", times(&of_cache, &all).draw(style))?;
+            }
+        }
+        for sentence in sentences(&all, &tool, view) {
+            match style {
+                Style::Markdown => writeln!(out, "- {sentence}")?,
+                Style::Text { width } => writeln!(out, "{}", fold("", &sentence, 2, width))?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where both contracts lose, for people: nothing without another implementation.
+pub fn write_loses(heats: &[Heat<'_>], width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+    write(View::Loses, heats, &Problem::default(), Style::Text { width }, out)
+}
+
+fn heading(cache: Cache) -> &'static str {
+    match cache {
+        Cache::Hot => "Hot buffers",
+        Cache::Cold => "Cold buffers",
+    }
+}
+
+/// What the other implementations are called together: the tool, where it is one.
+fn tool(heats: &[Heat<'_>]) -> String {
+    let tools: BTreeSet<&str> =
+        heats.iter().filter_map(|heat| heat.baseline?.subject_version.split(' ').next()).collect();
+    match tools.iter().next() {
+        Some(tool) if tools.len() == 1 && !tool.is_empty() => (*tool).to_owned(),
+        _ => "baseline".to_owned(),
+    }
+}
+
+/// Microseconds with four digits or so.
+fn micros(ns: u64) -> String {
+    let us = ns as f64 / 1e3;
+    match us {
+        us if us < 100.0 => format!("{us:.2}"),
+        us if us < 1000.0 => format!("{us:.1}"),
+        us => format!("{us:.0}"),
+    }
+}
+
+fn ratio(side: Option<&Side<'_>>) -> String {
+    side.and_then(|side| side.ratio).map_or_else(String::new, |ratio| format!("{:.2}", shown(ratio)))
+}
+
+fn time(side: Option<&Side<'_>>) -> String {
+    side.map_or_else(String::new, |side| micros(side.median_ns))
+}
+
+fn ratios(all: &[Versus<'_>], tool: &str, problem: &Problem) -> Grid {
+    let mut grid = Grid::new([
+        Column::numbers("n"),
+        Column::numbers("us"),
+        Column::numbers_of(format!("x {tool}, scratch kept")),
+        Column::numbers_of(format!("x {tool}, same contract")),
+        Column::numbers(ceiling_share(problem)),
+    ]);
+    for line in all {
+        let copy_pct = line.kept.and_then(|side| side.copy_pct);
+        grid.push([
+            size_label(line.n),
+            time(line.kept.as_ref()),
+            ratio(line.kept.as_ref()),
+            ratio(line.same_contract.as_ref()),
+            copy_pct.map_or_else(String::new, |pct| format!("{pct:.0}")),
+        ]);
+    }
+    grid
+}
+
+fn all_ratios(all: &[Versus<'_>], tool: &str) -> Grid {
+    let mut grid = Grid::new([
+        Column::numbers("n"),
+        Column::words_of(format!("the fastest {tool}")),
+        Column::numbers("scratch kept"),
+        Column::numbers("same contract"),
+        Column::numbers("one kernel, kept"),
+        Column::numbers("one kernel, same contract"),
+    ]);
+    for line in all {
+        grid.push([
+            size_label(line.n),
+            line.baseline.map_or_else(String::new, |side| title(side.record)),
+            ratio(line.kept.as_ref()),
+            ratio(line.same_contract.as_ref()),
+            ratio(line.one_kernel.as_ref()),
+            ratio(line.one_kernel_same_contract.as_ref()),
+        ]);
+    }
+    grid
+}
+
+/// Every scan of another implementation by its own name, and the fastest copy of each side.
+fn times(heats: &[Heat<'_>], all: &[Versus<'_>]) -> Grid {
+    let other = |record: &Record| record.selection.contains(&Selection::Baseline);
+    let mut others: BTreeMap<String, BTreeMap<u64, u64>> = BTreeMap::new();
+    // By whether they are another implementation's.
+    let mut copies: BTreeMap<(bool, u64), u64> = BTreeMap::new();
+    for heat in heats {
+        for place in &heat.places {
+            if place.is_copy() {
+                copies.entry((other(place.record), heat.n)).or_insert(place.median_ns);
+            } else if other(place.record) {
+                others.entry(title(place.record)).or_default().insert(heat.n, place.median_ns);
+            }
+        }
+    }
+    let mut columns = vec![
+        Column::numbers("n"),
+        Column::numbers("scratch kept"),
+        Column::numbers("same contract"),
+        Column::numbers("one kernel, kept"),
+        Column::numbers("one kernel, same contract"),
+    ];
+    columns.extend(others.keys().map(|name| Column::numbers_of(name.clone())));
+    columns.extend([Column::numbers("copy"), Column::numbers("copy of a baseline")]);
+    let mut grid = Grid::new(columns);
+    for line in all {
+        let sides = [line.kept, line.same_contract, line.one_kernel, line.one_kernel_same_contract];
+        let optional = |ns: Option<&u64>| ns.map_or_else(String::new, |&ns| micros(ns));
+        let mut row = vec![size_label(line.n)];
+        row.extend(sides.iter().map(|side| time(side.as_ref())));
+        row.extend(others.values().map(|of_size| optional(of_size.get(&line.n))));
+        row.extend([false, true].map(|other| optional(copies.get(&(other, line.n)))));
+        grid.push_row(row);
+    }
+    grid
+}
+
+/// How many times as fast, and where it loses, in words.
+fn sentences(all: &[Versus<'_>], tool: &str, view: View) -> Vec<String> {
+    type Pick = for<'a, 'b> fn(&'b Versus<'a>) -> Option<&'b Side<'a>>;
+    let kernel = all.iter().find_map(|line| line.one_kernel.as_ref()?.record.config());
+    let kernel = kernel.map_or_else(String::new, |config| config.kernel.to_string());
+    let of: [(String, Pick); 4] = [
+        ("Scratch kept".to_owned(), |line| line.kept.as_ref()),
+        ("Same contract".to_owned(), |line| line.same_contract.as_ref()),
+        (format!("One kernel ({kernel}), scratch kept"), |line| line.one_kernel.as_ref()),
+        ("One kernel, same contract".to_owned(), |line| line.one_kernel_same_contract.as_ref()),
+    ];
+    let shown = if view == View::Views { 4 } else { 2 };
+    let sentence = |(what, pick): &(String, Pick)| {
+        let ratios: Vec<(u64, Option<f64>)> =
+            all.iter().map(|line| (line.n, pick(line).and_then(|side| side.ratio))).collect();
+        let Verdict { range, loses, loses_range } = verdict(&ratios);
+        let (low, high) = range?;
+        let measured = ratios.iter().filter(|(_, ratio)| ratio.is_some()).count();
+        let part = match measured == ratios.len() {
+            true => String::new(),
+            false => format!(" (measured at {measured} of {} sizes)", ratios.len()),
+        };
+        let where_it_loses = match loses_range {
+            None => "nowhere slower".to_owned(),
+            Some((low, high)) => format!("slower at {} ({low:.2} to {high:.2})", runs(&loses)),
+        };
+        Some(format!(
+            "{what}{part}: {low:.2} to {high:.2} times as fast as the fastest {tool}; {where_it_loses}."
+        ))
+    };
+    of[..shown].iter().filter_map(sentence).collect()
+}
+
+/// `2^10, 2^14 to 2^16`.
+fn runs(runs: &[(u64, u64)]) -> String {
+    let run = |&(from, to): &(u64, u64)| match from == to {
+        true => size_label(from),
+        false => format!("{} to {}", size_label(from), size_label(to)),
+    };
+    runs.iter().map(run).collect::<Vec<_>>().join(", ")
+}
