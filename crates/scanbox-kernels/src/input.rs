@@ -123,6 +123,26 @@ impl Input {
         }
     }
 
+    /// Another input that every plan bears which bears this one for `n` elements, and that is as exact: with other prefixes, so that
+    /// totals of the one show in the answer to the other.
+    #[must_use]
+    pub fn another(&self, problem: &Problem, n: u64) -> Self {
+        let is_u32_sum = (problem.element(), problem.operator()) == (Element::U32, Operator::Add);
+        let kind = match self.kind {
+            InputKind::Random | InputKind::Bounded { .. } | InputKind::Real => self.kind,
+            // What the packed tile state carries: it is for sums of u32.
+            InputKind::Ones | InputKind::Ramp | InputKind::Maximum if is_u32_sum => {
+                InputKind::BoundedSpike { at: 0 }
+            }
+            InputKind::Ones | InputKind::Ramp | InputKind::Maximum => InputKind::Spike { at: 0 },
+            InputKind::Spike { .. } => InputKind::Random,
+            InputKind::BoundedSpike { .. } => {
+                InputKind::Bounded { n: n.next_power_of_two().min(PACKED_MAX_TOTAL) }
+            }
+        };
+        Self { kind, seed: self.seed ^ 0x5CA7_B0C5 }
+    }
+
     /// Whether the sum of the first `n` words is below 2^30 for sure, so that the packed tile state can carry it.
     #[must_use]
     pub fn fits_packed(&self, n: u64) -> bool {

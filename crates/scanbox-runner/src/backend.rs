@@ -4,10 +4,10 @@ use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{Module, Plan};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Problem, Value};
-use scanbox_model::record::{Cache, Status};
+use scanbox_model::record::Status;
 use serde::{Deserialize, Serialize};
 
-use crate::twin::{Checked, Step};
+use crate::twin::{Checked, Course};
 
 /// One device, driven by one process.
 ///
@@ -27,6 +27,12 @@ pub trait Backend {
     /// # Errors
     /// When the memory does not fit.
     fn load(&mut self, problem: &Problem, input: &Input, n: u64) -> Result<(), Failure>;
+
+    /// Fills another input beside the one that is loaded, and its answer, for twins whose inputs alternate.
+    ///
+    /// # Errors
+    /// When the memory does not fit.
+    fn load_other(&mut self, problem: &Problem, input: &Input, n: u64) -> Result<(), Failure>;
 
     /// Elements of input and reference that are loaded.
     fn loaded_elements(&self) -> u64;
@@ -79,19 +85,13 @@ pub trait Backend {
     /// When the buffers do not fit, or the plan does not run to its end.
     fn time_cold(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure>;
 
-    /// Goes through the steps of a twin in one command buffer: calls as [`Backend::time`] or [`Backend::time_cold`] make them,
+    /// Goes through the course of a twin in one command buffer: calls as [`Backend::time`] or [`Backend::time_cold`] make them,
     /// with the same barriers between them, epochs, tickets and slots going on; some of them on poisoned output and compared, on
-    /// the device. One outcome for each comparison, in their order. `per_submission` calls are one submission at most.
+    /// the device. One outcome for each comparison, in their order.
     ///
     /// # Errors
     /// When the plan does not run to its end. A wrong result is no error here.
-    fn twin(
-        &mut self,
-        plan: &Plan,
-        cache: Cache,
-        steps: &[Step],
-        per_submission: u32,
-    ) -> Result<Vec<Checked>, Failure>;
+    fn twin(&mut self, plan: &Plan, course: &Course<'_>) -> Result<Vec<Checked>, Failure>;
 }
 
 /// What the input and output buffers of cold calls have together, at least: several times the largest cache there is

@@ -128,11 +128,14 @@ pub enum Circumstance {
     NewMemory,
     /// More workgroups start than there are tiles.
     Surplus,
+    /// Many calls in a row, as they are timed, on two inputs that alternate ([`crate::twin::run_alone`]).
+    InARow,
 }
 
 impl Circumstance {
     /// All of them, in order. After `Garbage` comes `NewMemory`, which it needs (see [`Garbage::Unnoticed`]).
-    pub const ALL: [Self; 5] = [Self::First, Self::Again, Self::Garbage, Self::NewMemory, Self::Surplus];
+    pub const ALL: [Self; 6] =
+        [Self::First, Self::Again, Self::Garbage, Self::NewMemory, Self::Surplus, Self::InARow];
 
     /// What the scratch memory is given before the call.
     #[must_use]
@@ -189,6 +192,7 @@ impl fmt::Display for Circumstance {
             Self::Garbage => "with garbage in the scratch memory",
             Self::NewMemory => "on new scratch memory with garbage",
             Self::Surplus => "with more workgroups than tiles",
+            Self::InARow => "in many calls in a row",
         })
     }
 }

@@ -45,7 +45,7 @@ use crate::backend::{
     Backend, Comparison, Counts, Error, Failure, Garbage, Interval, Mismatch, PipelineInfo, cold_slots,
 };
 use crate::ledger::Ledger;
-use crate::twin::{Checked, Step};
+use crate::twin::{Checked, Course, Step};
 
 /// What a replay device does.
 #[derive(Debug, Clone, Deserialize)]
@@ -188,6 +188,8 @@ pub enum FaultKind {
     WrongSecond,
     /// Calls are wrong once there were 100 since the scratch memory was forgotten.
     WrongLate,
+    /// Calls are wrong whose input is another one than that of the call before.
+    WrongStale,
     /// Calls on cold memory are wrong on all buffers but the first ones.
     WrongCold,
     /// A call gives the first element other bits than the call before.
@@ -465,6 +467,14 @@ impl Backend for Replay {
         Ok(())
     }
 
+    fn load_other(&mut self, problem: &Problem, _input: &Input, n: u64) -> Result<(), Failure> {
+        let bytes = 5 * n * problem.element_bytes();
+        if bytes > self.profile.memory_bytes {
+            return Err(Failure::new(Status::OutOfMemory, "no memory for another input"));
+        }
+        Ok(())
+    }
+
     fn loaded_elements(&self) -> u64 {
         self.loaded
     }
@@ -589,20 +599,16 @@ impl Backend for Replay {
         self.time_scaled(plan, calls, samples, self.script.cold_ratio)
     }
 
-    fn twin(
-        &mut self,
-        plan: &Plan,
-        cache: Cache,
-        steps: &[Step],
-        _per_submission: u32,
-    ) -> Result<Vec<Checked>, Failure> {
+    fn twin(&mut self, plan: &Plan, course: &Course<'_>) -> Result<Vec<Checked>, Failure> {
         use FaultKind as F;
+        let &Course { cache, steps, alternates, .. } = course;
         self.alive()?;
         let slots = match cache {
             Cache::Hot => 1,
             Cache::Cold => cold_slots(plan.n * plan.problem.element_bytes()),
         };
-        let fault = self.fault(plan, &[F::WrongTimed, F::WrongSecond, F::WrongLate, F::WrongCold]);
+        let kinds = [F::WrongTimed, F::WrongSecond, F::WrongLate, F::WrongStale, F::WrongCold];
+        let fault = self.fault(plan, &kinds).filter(|fault| *fault != F::WrongStale || alternates);
         let mut right = true;
         let mut checked = Vec::new();
         for step in steps {
@@ -634,7 +640,7 @@ impl Backend for Replay {
 /// Whether a call of a twin is right, on this slot, after so many calls.
 fn is_right(fault: Option<FaultKind>, call: u64, slot: u64, calls: u64) -> bool {
     match fault {
-        Some(FaultKind::WrongTimed) => false,
+        Some(FaultKind::WrongTimed | FaultKind::WrongStale) => false,
         Some(FaultKind::WrongSecond) => call.is_multiple_of(2),
         Some(FaultKind::WrongLate) => calls <= 100,
         Some(FaultKind::WrongCold) => slot == 0,

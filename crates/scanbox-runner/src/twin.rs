@@ -23,6 +23,8 @@ const COMPARED: u32 = 3;
 const SHORT_NS: f64 = 2e6;
 /// A config whose time is at most this many times the fastest one's so far is among the fastest.
 const CONTENDER_RATIO: f64 = 1.02;
+/// What the twin of a case of a verification may take, of which a config has dozens.
+const ALONE_NS: f64 = 1e8;
 /// What one submission takes at most, roughly, where a sample takes less: other programs want the device too, and drivers end
 /// what takes seconds.
 const SUBMISSION_NS: f64 = 1e9;
@@ -55,10 +57,35 @@ impl Length {
     }
 }
 
+impl Length {
+    /// The length of a twin without samples, of calls that take `call_ns` as far as is known: 128, or as many as fit into 0.1 s.
+    #[must_use]
+    pub fn alone(call_ns: Option<f64>) -> Self {
+        let call_ns = call_ns.unwrap_or(1.0).max(1.0);
+        Self {
+            calls: CALLS.min((ALONE_NS / call_ns) as u32).max(COMPARED),
+            per_submission: ((SUBMISSION_NS / call_ns) as u32).max(1),
+        }
+    }
+}
+
 /// Whether a config with this time may be the fastest one of its size, where the fastest so far has `best_ns`.
 #[must_use]
 pub fn contends(call_ns: u64, best_ns: Option<u64>) -> bool {
     best_ns.is_none_or(|best_ns| call_ns as f64 <= best_ns as f64 * CONTENDER_RATIO)
+}
+
+/// What a backend has to go through.
+#[derive(Debug, Clone, Copy)]
+pub struct Course<'a> {
+    /// Which buffers its calls work on.
+    pub cache: Cache,
+    /// What happens.
+    pub steps: &'a [Step],
+    /// Calls in one submission at most.
+    pub per_submission: u32,
+    /// Whether every second call has the other input ([`Backend::load_other`]); on hot memory alone.
+    pub alternates: bool,
 }
 
 /// What a twin consists of. Calls are counted from 0; call i works on slot i, modulo the number of slots, behind the one that
@@ -133,12 +160,37 @@ pub struct Twin {
 /// # Errors
 /// When it does not run to its end. A wrong call is no error here but [`Twin::wrong`].
 pub fn run(backend: &mut dyn Backend, plan: &Plan, cache: Cache, length: Length) -> Result<Twin, Failure> {
+    go(backend, plan, cache, length, false)
+}
+
+/// The same without samples before it, on hot memory; every second call has the other input, where `alternates` says so.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_alone(
+    backend: &mut dyn Backend,
+    plan: &Plan,
+    length: Length,
+    alternates: bool,
+) -> Result<Twin, Failure> {
+    go(backend, plan, Cache::Hot, length, alternates)
+}
+
+fn go(
+    backend: &mut dyn Backend,
+    plan: &Plan,
+    cache: Cache,
+    length: Length,
+    alternates: bool,
+) -> Result<Twin, Failure> {
     let slots = match cache {
         Cache::Hot => 1,
         Cache::Cold => cold_slots(plan.n * plan.problem.element_bytes()),
     };
     let steps = steps(length.calls, slots);
-    let checked = backend.twin(plan, cache, &steps, length.per_submission)?;
+    let Length { per_submission, .. } = length;
+    let course = Course { cache, steps: &steps, per_submission, alternates };
+    let checked = backend.twin(plan, &course)?;
     let due = steps.iter().filter(|step| matches!(step, Step::Compare(_))).count() as u64;
     let compared = checked.len() as u64;
     if compared < due {
@@ -242,6 +294,15 @@ mod tests {
         assert_eq!(Length::new(1, 3e8, true, &protocol).per_submission, 3);
         assert_eq!(Length::new(1, 5e9, true, &protocol).per_submission, 1);
         assert_eq!(Length::new(7, 5e9, true, &protocol).per_submission, 7);
+    }
+
+    #[test]
+    fn a_verification_has_as_many_calls_as_are_quick() {
+        for (call_ns, calls) in
+            [(None, 128), (Some(5e3), 128), (Some(7e5), 128), (Some(1e7), 10), (Some(1e9), 3)]
+        {
+            assert_eq!(Length::alone(call_ns).calls, calls, "{call_ns:?}");
+        }
     }
 
     #[test]

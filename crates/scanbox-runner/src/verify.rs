@@ -23,8 +23,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Comparison, Failure, Garbage, Mismatch};
 use crate::cases::{Circumstance, Item};
+use crate::measure::duration_ns;
 use crate::prepare::Pipelines;
 use crate::sweep::{End, Outcome};
+use crate::twin::{self, Length};
 
 /// Runs a plan once on poisoned output and compares every element.
 ///
@@ -167,7 +169,7 @@ pub struct FailedCase {
 pub struct Tally {
     /// Configs on inputs at sizes, in all circumstances.
     pub cases: u64,
-    /// Calls, each compared.
+    /// Calls that were compared.
     pub calls: u64,
     /// Elements compared, guards included.
     pub elements: u64,
@@ -214,6 +216,7 @@ pub fn run<E: From<Failure>>(
         observer,
         pipelines: Pipelines::default(),
         given_up: HashSet::new(),
+        alternates: false,
     };
     let end = verification.run()?;
     let seconds =
@@ -236,6 +239,8 @@ struct Verification<'a, E> {
     pipelines: Pipelines,
     /// Configs that went wrong.
     given_up: HashSet<Config>,
+    /// Whether another input is loaded.
+    alternates: bool,
 }
 
 impl<'a, E: From<Failure>> Verification<'a, E> {
@@ -243,6 +248,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         self.prepare()?;
         for (input, items) in self.items_by_input() {
             let items = self.load(input, items)?;
+            let items = self.load_other(input, items)?;
             for item in self.shuffled(items) {
                 if self.given_up.contains(&item.config) {
                     continue;
@@ -302,16 +308,8 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
             let failure = match self.backend.load(&self.job.problem, &input, n) {
                 Ok(()) => break,
                 Err(failure) if failure.status == Status::OutOfMemory => failure,
-                // An operator that is none: no kernel can do it right.
                 Err(failure) if failure.status == Status::WrongResult => {
-                    for item in items {
-                        let reason = failure.reason.clone();
-                        let failed = FailedCase { n, circumstance: None, reason, mismatch: None };
-                        self.finish(
-                            item,
-                            &Verdict::failed(&item.config, input, Status::WrongResult, failed),
-                        )?;
-                    }
+                    self.no_operator(&items, input, n, &failure)?;
                     return Ok(Vec::new());
                 }
                 Err(failure) => return Err(failure.into()),
@@ -326,6 +324,32 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
             items = rest;
         }
         Ok(items)
+    }
+
+    /// Loads another input, which twins alternate with. Where there is no memory for it they do not.
+    fn load_other(&mut self, input: Input, items: Vec<&'a Item>) -> Result<Vec<&'a Item>, E> {
+        let Some(n) = items.iter().flat_map(|item| &item.sizes).copied().max() else { return Ok(items) };
+        let another = input.another(&self.job.problem, n);
+        let loaded = self.backend.load_other(&self.job.problem, &another, n);
+        self.alternates = loaded.is_ok();
+        match loaded {
+            Ok(()) => Ok(items),
+            Err(failure) if failure.status == Status::OutOfMemory => Ok(items),
+            Err(failure) if failure.status == Status::WrongResult => {
+                self.no_operator(&items, input, n, &failure)?;
+                Ok(Vec::new())
+            }
+            Err(failure) => Err(failure.into()),
+        }
+    }
+
+    /// The verdict on all items of an operator that is none: no kernel can do it right.
+    fn no_operator(&mut self, items: &[&Item], input: Input, n: u64, failure: &Failure) -> Result<(), E> {
+        for item in items {
+            let failed = FailedCase { n, circumstance: None, reason: failure.reason.clone(), mismatch: None };
+            self.finish(item, &Verdict::failed(&item.config, input, Status::WrongResult, failed))?;
+        }
+        Ok(())
     }
 
     /// In an order that depends on the seed and the items alone: what a budget leaves out favours no config.
@@ -376,10 +400,23 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         let plan = self.plan(item, n).map_err(|failure| failed(failure, None))?;
         // Where there is one right answer, every call has been compared with it.
         let repeats = item.config.kernel.is_deterministic() && !item.input.is_exact(&self.job.problem, n);
+        let mut call_ns = None;
         for circumstance in Circumstance::ALL {
             (self.observer)(Event::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
+            if circumstance == Circumstance::InARow {
+                let twin = twin::run_alone(self.backend, &plan, Length::alone(call_ns), self.alternates)
+                    .map_err(|failure| failed(failure, Some(circumstance)))?;
+                tally.calls += twin.compared;
+                tally.elements += twin.elements;
+                if let Some(reason) = twin.reason {
+                    let reason = Failure::new(Status::WrongResult, reason);
+                    return Err(failed(reason, Some(circumstance)));
+                }
+                continue;
+            }
             let comparison =
                 self.call(&plan, circumstance).map_err(|failure| failed(failure, Some(circumstance)))?;
+            call_ns = duration_ns(comparison.call, self.backend.profile()).or(call_ns);
             tally.calls += 1;
             tally.elements += comparison.compared;
             if let Some(reason) = describe(&comparison, plan.outputs()) {

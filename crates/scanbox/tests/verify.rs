@@ -110,7 +110,7 @@ fn a_space_is_each_kernel_in_each_workgroup_size() {
     assert_eq!(answer["configs"], 8);
     assert_eq!(answer["configs_by_status"]["ok"], 8);
     assert_eq!(answer["cases"], answer["cases_planned"]);
-    assert_eq!(answer["calls"].as_u64().unwrap(), 5 * answer["cases"].as_u64().unwrap());
+    assert_eq!(answer["calls"].as_u64().unwrap(), 8 * answer["cases"].as_u64().unwrap());
     assert!(answer["elements"].as_u64().unwrap() > 1_000_000);
     assert_eq!(answer["end"], "Complete");
     ran.complains("8 configs");
@@ -122,10 +122,10 @@ fn the_table_sums_up() {
     let ran = bench.run(&[LABEL, "--sizes", "1,1000", "--inputs", "ones,spike"]);
     ran.code(0)
         .says("configs    1: 1 ok")
-        .says("cases      4 of 4, 20 calls")
-        .says("elements   15130 compared");
-    // Two sizes, two inputs, five calls, and the guard of 256 words each time.
-    assert_eq!(15_130, 2 * 5 * (1 + 1000 + 2 * 256));
+        .says("cases      4 of 4, 32 calls")
+        .says("elements   24208 compared");
+    // Two sizes, two inputs, five calls and three of many in a row, and the guard of 256 words each time.
+    assert_eq!(24_208, 2 * 8 * (1 + 1000 + 2 * 256));
 }
 
 #[test]
@@ -180,6 +180,20 @@ fn nobody_has_to_read_the_answer() {
         drop(child.stdout.take());
         assert_eq!(child.wait().unwrap().code(), Some(5), "{format}");
     }
+}
+
+#[test]
+fn what_is_wrong_in_many_calls_in_a_row_is_found() {
+    for kind in ["wrong_timed", "wrong_second", "wrong_late", "wrong_stale"] {
+        let bench = Bench::new(&fault(kind, &format!("config = \"{LABEL}\"")));
+        bench
+            .space(&["--inputs", "random"])
+            .code(5)
+            .says("input random, in many calls in a row")
+            .says("right when called once, wrong in call ")
+            .says("configs    8: 7 ok, 1 wrong_result");
+    }
+    Bench::new(&fault("wrong_cold", "")).space(&["--inputs", "random"]).code(0);
 }
 
 #[test]
@@ -274,7 +288,7 @@ fn what_the_rules_leave_out_is_said() {
         "--inputs",
         "ramp,maximum,random",
     ]);
-    ran.code(0).says("left out   3 cases by rule packed-total: ").says("cases      3 of 3, 15 calls");
+    ran.code(0).says("left out   3 cases by rule packed-total: ").says("cases      3 of 3, 24 calls");
     let ran = bench.run(&["b1.vec4.seq.rake.word64.wg64"]);
     ran.code(2).complains("rule word64-needs-int64-atomics").complains("the device has no 64-bit atomics");
 }

@@ -31,7 +31,7 @@ impl Push {
             push.append(&word.to_ne_bytes(), plan)?;
         }
         for binding in &pass.bindings {
-            if matches!(binding, Binding::Input | Binding::Output | Binding::Report) {
+            if let Binding::Input | Binding::Output | Binding::Expected | Binding::Report = binding {
                 push.data.push((*binding, push.length));
             }
             push.append(&memory.address(*binding, plan)?.to_ne_bytes(), plan)?;
@@ -159,7 +159,7 @@ impl Call {
         turns
     }
 
-    /// Makes the calls that are recorded from now on find this binding here: input, output or report.
+    /// Makes the calls that are recorded from now on find this binding here: input, output, what is expected, or the report.
     pub fn aim(&mut self, binding: Binding, address: vk::DeviceAddress) {
         self.dispatches.iter_mut().for_each(|dispatch| dispatch.push.aim(binding, address));
     }

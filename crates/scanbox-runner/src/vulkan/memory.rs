@@ -138,6 +138,9 @@ impl Drop for Buffer {
 pub(super) struct Memory {
     gpu: Arc<Gpu>,
     large: Option<Large>,
+    /// Another input and its answer.
+    other: Option<Large>,
+    output: Option<Buffer>,
     cold: Option<Cold>,
     scratch: Option<Buffer>,
     /// The output of an earlier call.
@@ -171,12 +174,11 @@ impl Fetched {
     }
 }
 
-/// The buffers that grow with the input, and what is in them.
+/// An input and its answer, and what they are.
 struct Large {
-    /// Bytes of an input that they have room for.
+    /// Bytes that each has room for.
     bytes: u64,
     input: Buffer,
-    output: Buffer,
     reference: Buffer,
     loaded: Option<Loaded>,
 }
@@ -211,6 +213,8 @@ impl Memory {
         Ok(Self {
             gpu: Arc::clone(gpu),
             large: None,
+            other: None,
+            output: None,
             cold: None,
             scratch: None,
             kept: None,
@@ -240,8 +244,18 @@ impl Memory {
 
     /// The buffer that a binding of a plan names, and the offset in it.
     fn resolve(&self, binding: Binding, plan: &Plan) -> Result<(&Buffer, u64), Failure> {
+        self.resolve_on(self.large.as_ref(), binding, plan)
+    }
+
+    /// The same, where this is loaded.
+    fn resolve_on<'a>(
+        &'a self,
+        large: Option<&'a Large>,
+        binding: Binding,
+        plan: &Plan,
+    ) -> Result<(&'a Buffer, u64), Failure> {
         let missing = |what| Failure::new(Status::RuntimeError, format!("the plan needs {what}"));
-        let large = || self.large.as_ref().ok_or_else(|| missing("an input, and none is loaded"));
+        let large = || large.ok_or_else(|| missing("an input, and none is loaded"));
         Ok(match (binding, plan.result) {
             // The sums of a read are expected nowhere: their complements are poison enough.
             (Binding::Input, _) | (Binding::Expected, Expected::Copy | Expected::Sums { .. }) => {
@@ -251,7 +265,9 @@ impl Memory {
                 (&large()?.reference, (plan.n - 1) * plan.problem.element_bytes())
             }
             (Binding::Reference, _) | (Binding::Expected, Expected::Scan) => (&large()?.reference, 0),
-            (Binding::Output, _) => (&large()?.output, 0),
+            (Binding::Output, _) => {
+                (self.output.as_ref().ok_or_else(|| missing("an output, and there is none"))?, 0)
+            }
             (Binding::Report, _) => (&self.report, 0),
             (Binding::Kept, _) => {
                 let bytes = plan.output_words() * WORD_BYTES;
@@ -310,7 +326,7 @@ impl Memory {
     }
 
     pub fn output(&self) -> Option<&Buffer> {
-        self.large.as_ref().map(|large| &large.output)
+        self.output.as_ref()
     }
 
     pub fn report(&self) -> &Buffer {
@@ -350,7 +366,7 @@ impl Memory {
 
     /// Input and output, of plans that work in place.
     pub fn input_and_output(&self) -> Option<(&Buffer, &Buffer)> {
-        self.large.as_ref().map(|large| (&large.input, &large.output))
+        Some((&self.large.as_ref()?.input, self.output.as_ref()?))
     }
 
     /// Fills input and reference of a problem with the first `n` elements, as far as they are not there yet.
@@ -369,6 +385,11 @@ impl Memory {
         Ok(())
     }
 
+    /// What is loaded from here on is another input beside the one that was loaded; the next time, that one again.
+    pub fn swap_inputs(&mut self) {
+        std::mem::swap(&mut self.large, &mut self.other);
+    }
+
     /// Sees to input, output and reference of `n` elements.
     pub fn reserve(&mut self, problem: &Problem, n: u64) -> Result<(), Failure> {
         // A size that overflows is refused like any other that is too large.
@@ -378,6 +399,11 @@ impl Memory {
             self.cold = None;
             self.large = None;
             self.large = Some(Large::new(&self.gpu, bytes)?);
+        }
+        let guarded = bytes.saturating_add(GUARD_WORDS * WORD_BYTES);
+        if self.output.as_ref().is_none_or(|output| output.bytes() < guarded) {
+            self.output = None;
+            self.output = Some(Buffer::new(&self.gpu, "output", guarded, MemoryLocation::GpuOnly)?);
         }
         Ok(())
     }
@@ -442,14 +468,53 @@ impl Memory {
     /// Input and output of a slot, modulo the number of slots. Slot 0 is the ordinary pair, which needs no others.
     pub fn slot(&self, slot: u64) -> Result<[Place<'_>; 2], Failure> {
         let missing = || Failure::new(Status::RuntimeError, "no input is loaded");
-        let large = self.large.as_ref().ok_or_else(missing)?;
-        let ordinary = [&large.input, &large.output].map(|buffer| Place { buffer, offset: 0 });
+        let (input, output) = self.input_and_output().ok_or_else(missing)?;
+        let ordinary = [input, output].map(|buffer| Place { buffer, offset: 0 });
         let Some(cold) = self.cold.as_ref().filter(|cold| !slot.is_multiple_of(cold.slots)) else {
             return Ok(ordinary);
         };
         let other = slot % cold.slots - 1;
         Ok([(&cold.inputs, cold.stride), (&cold.outputs, cold.output_stride)]
             .map(|(buffer, stride)| Place { buffer, offset: other * stride }))
+    }
+
+    /// The input of the first call and of every second one behind it, or that of the others where inputs alternate; and what the
+    /// output of such a call must equal.
+    pub fn input_and_expected(&self, plan: &Plan, other: bool) -> Result<[Place<'_>; 2], Failure> {
+        let large = if other { &self.other } else { &self.large };
+        let large = large.as_ref().filter(|large| large.loaded.is_some_and(|loaded| plan.n <= loaded.n));
+        let [input, expected] =
+            [self.resolve_on(large, Binding::Input, plan)?, self.resolve_on(large, Binding::Expected, plan)?];
+        Ok([input, expected].map(|(buffer, offset)| Place { buffer, offset }))
+    }
+
+    /// Copies the input into the output of every slot, unless the calls of this plan go on there: who works in place finds its
+    /// input in its output, and what its earlier calls have made of it.
+    pub fn fill_outputs(&mut self, plan: &Plan, limit: Duration) -> Result<(), Failure> {
+        let Self { cold: Some(cold), large: Some(large), output: Some(output), staging, .. } = self else {
+            return Ok(());
+        };
+        let Some(slot) = staging.first_mut().filter(|_| cold.used_by.as_ref() != Some(&plan.label)) else {
+            return Ok(());
+        };
+        slot.wait(limit)?;
+        let mut recorder = slot.commands.begin()?;
+        recorder.copy((&large.input, 0), (output, 0), cold.bytes);
+        for other in 0..cold.slots - 1 {
+            recorder.copy((&large.input, 0), (&cold.outputs, other * cold.output_stride), cold.bytes);
+        }
+        recorder.submit()?;
+        slot.pending = true;
+        slot.wait(limit)?;
+        cold.used_by = Some(plan.label.clone());
+        Ok(())
+    }
+
+    /// The calls of somebody else begin.
+    pub fn renew_outputs(&mut self) {
+        if let Some(cold) = &mut self.cold {
+            cold.used_by = None;
+        }
     }
 
     /// Sees to the reports of so many comparisons.
@@ -502,6 +567,8 @@ struct Cold {
     output_stride: u64,
     inputs: Buffer,
     outputs: Buffer,
+    /// The plan whose calls in place go on in the outputs.
+    used_by: Option<String>,
 }
 
 impl Cold {
@@ -514,7 +581,7 @@ impl Cold {
         };
         let inputs = new("cold input", stride)?;
         let outputs = new("cold output", output_stride)?;
-        Ok(Self { bytes, slots, next: 0, stride, output_stride, inputs, outputs })
+        Ok(Self { bytes, slots, next: 0, stride, output_stride, inputs, outputs, used_by: None })
     }
 
     /// Copies the input into every slot.
@@ -536,13 +603,7 @@ impl Large {
     /// Buffers for inputs of at most this many bytes.
     fn new(gpu: &Arc<Gpu>, bytes: u64) -> Result<Self, Failure> {
         let new = |name, bytes: u64| Buffer::new(gpu, name, bytes.max(WORD_BYTES), MemoryLocation::GpuOnly);
-        Ok(Self {
-            bytes,
-            input: new("input", bytes)?,
-            output: new("output", bytes.saturating_add(GUARD_WORDS * WORD_BYTES))?,
-            reference: new("reference", bytes)?,
-            loaded: None,
-        })
+        Ok(Self { bytes, input: new("input", bytes)?, reference: new("reference", bytes)?, loaded: None })
     }
 
     fn fill(

@@ -45,7 +45,7 @@ use self::timing::Session;
 pub use self::timing::Tamper;
 use crate::backend::{Backend, Comparison, Failure, Garbage, Interval, PipelineInfo};
 use crate::ledger::Ledger;
-use crate::twin::{Checked, Step};
+use crate::twin::{Checked, Course};
 
 /// Timestamps to start with; more are made when a submission needs them.
 const TIMESTAMPS: u32 = 64;
@@ -397,9 +397,15 @@ impl Backend for Vulkan {
     }
 
     fn load(&mut self, problem: &Problem, input: &Input, n: u64) -> Result<(), Failure> {
-        self.with(|session| match problem.user() {
-            Some(user) => session.load_by_operator(problem, &user, input, n),
-            None => session.memory.load(problem, input, n, session.limit),
+        self.with(|session| session.load(problem, input, n))
+    }
+
+    fn load_other(&mut self, problem: &Problem, input: &Input, n: u64) -> Result<(), Failure> {
+        self.with(|session| {
+            session.memory.swap_inputs();
+            let loaded = session.load(problem, input, n);
+            session.memory.swap_inputs();
+            loaded
         })
     }
 
@@ -437,6 +443,7 @@ impl Backend for Vulkan {
 
     fn forget_scratch(&mut self) {
         self.session.ledger.forget();
+        self.session.memory.renew_outputs();
     }
 
     fn time(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {
@@ -447,14 +454,8 @@ impl Backend for Vulkan {
         self.with(|session| session.time(plan, Cache::Cold, calls, samples))
     }
 
-    fn twin(
-        &mut self,
-        plan: &Plan,
-        cache: Cache,
-        steps: &[Step],
-        per_submission: u32,
-    ) -> Result<Vec<Checked>, Failure> {
-        self.with(|session| session.twin(plan, cache, steps, per_submission))
+    fn twin(&mut self, plan: &Plan, course: &Course<'_>) -> Result<Vec<Checked>, Failure> {
+        self.with(|session| session.twin(plan, course))
     }
 }
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use scanbox_kernels::catalog::{self, GUARD_WORD, REPORT_WORDS};
+use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{Binding, Content, Expected, GUARD_WORDS, Plan};
-use scanbox_model::problem::Element;
+use scanbox_model::problem::{Element, Problem};
 use scanbox_model::record::{Cache, Status};
 
 use super::call::Call;
@@ -54,6 +55,14 @@ pub(super) struct Session {
 }
 
 impl Session {
+    /// Fills input and reference memory.
+    pub fn load(&mut self, problem: &Problem, input: &Input, n: u64) -> Result<(), Failure> {
+        match problem.user() {
+            Some(user) => self.load_by_operator(problem, &user, input, n),
+            None => self.memory.load(problem, input, n, self.limit),
+        }
+    }
+
     /// Poisons the output, runs `plan` once and compares every element.
     pub fn verify(&mut self, plan: &Plan, tamper: Tamper) -> Result<Comparison, Failure> {
         let mut call = self.prepare(plan)?;
@@ -177,7 +186,7 @@ impl Session {
     ) -> Result<Vec<Interval>, Failure> {
         let mut call = self.prepare(plan)?;
         if cache == Cache::Cold {
-            self.memory.reserve_cold(plan.n * plan.problem.element_bytes(), self.limit)?;
+            self.reserve_cold(plan)?;
         }
         let per_sample = (call.dispatches() * calls as usize).max(1);
         let per_submission = u32::try_from(MAX_DISPATCHES / per_sample).unwrap_or(u32::MAX).max(1);
@@ -189,6 +198,12 @@ impl Session {
             left -= now;
         }
         Ok(intervals)
+    }
+
+    /// Sees to the buffers of cold calls; where they work in place, to what they find there.
+    pub(super) fn reserve_cold(&mut self, plan: &Plan) -> Result<(), Failure> {
+        self.memory.reserve_cold(plan.n * plan.problem.element_bytes(), self.limit)?;
+        if plan.in_place() { self.memory.fill_outputs(plan, self.limit) } else { Ok(()) }
     }
 
     /// Takes samples in one submission.

@@ -10,7 +10,7 @@ use super::memory::Memory;
 use super::timing::{MAX_DISPATCHES, NO_MISMATCH, Session, adopt};
 use crate::backend::Failure;
 use crate::ledger::{Ledger, Turn};
-use crate::twin::{Checked, Step};
+use crate::twin::{Checked, Course, Step};
 
 const WORD_BYTES: u64 = 4;
 const REPORT_BYTES: u64 = REPORT_WORDS * WORD_BYTES;
@@ -23,27 +23,24 @@ struct Parts<'a> {
     call: Call,
     poison: Call,
     compare: Call,
-    /// The slot of the first call.
-    first_slot: u64,
+    /// The slot of the first call; none where all calls are on the same buffers.
+    first_slot: Option<u64>,
+    /// Whether every second call has the other input.
+    alternates: bool,
     /// Comparisons that were recorded.
     compared: u64,
 }
 
 impl Session {
     /// Goes through the steps of a twin (see [`crate::backend::Backend::twin`]).
-    pub fn twin(
-        &mut self,
-        plan: &Plan,
-        cache: Cache,
-        steps: &[Step],
-        per_submission: u32,
-    ) -> Result<Vec<Checked>, Failure> {
+    pub fn twin(&mut self, plan: &Plan, course: &Course<'_>) -> Result<Vec<Checked>, Failure> {
+        let &Course { cache, steps, per_submission, alternates } = course;
         let call = self.prepare(plan)?;
         let error_bound = self.error_bound(plan);
         let first_slot = match cache {
             Cache::Hot => None,
             Cache::Cold => {
-                self.memory.reserve_cold(plan.n * plan.problem.element_bytes(), self.limit)?;
+                self.reserve_cold(plan)?;
                 Some(self.memory.next_slot())
             }
         };
@@ -52,7 +49,8 @@ impl Session {
             call,
             poison: self.helper(&catalog::poison(plan, &self.gpu.profile))?,
             compare: self.helper(&catalog::compare(plan, error_bound, &self.gpu.profile))?,
-            first_slot: first_slot.unwrap_or(0),
+            first_slot,
+            alternates,
             compared: 0,
         };
         let compared: Vec<u64> = steps
@@ -79,7 +77,7 @@ impl Session {
                 if before.is_some() && !independent {
                     recorder.barrier(Access::COMPUTE, Access::COMPUTE);
                 }
-                dispatches += parts.record(step, cache, &mut recorder, memory, ledger)?;
+                dispatches += parts.record(step, &mut recorder, memory, ledger)?;
                 calls += u32::from(matches!(step, Step::Call(_)));
                 before = Some(step);
             }
@@ -112,17 +110,18 @@ impl Parts<'_> {
     fn record(
         &mut self,
         step: Step,
-        cache: Cache,
         recorder: &mut Recorder<'_>,
         memory: &Memory,
         ledger: &mut Ledger,
     ) -> Result<usize, Failure> {
         let (Step::Poison(index) | Step::Call(index) | Step::Compare(index)) = step;
-        let slot = match cache {
-            Cache::Hot => 0,
-            Cache::Cold => self.first_slot + index,
-        };
-        let [input, output] = memory.slot(slot)?;
+        let slot = self.first_slot.map_or(0, |first_slot| first_slot + index);
+        let [mut input, output] = memory.slot(slot)?;
+        let [own_input, expected] =
+            memory.input_and_expected(self.plan, self.alternates && !index.is_multiple_of(2))?;
+        if self.alternates {
+            input = own_input;
+        }
         let recorded = match step {
             Step::Poison(_) => &mut self.poison,
             Step::Call(_) => &mut self.call,
@@ -130,6 +129,7 @@ impl Parts<'_> {
         };
         recorded.aim(Binding::Input, input.address());
         recorded.aim(Binding::Output, output.address());
+        recorded.aim(Binding::Expected, expected.address());
         match step {
             Step::Call(_) => {
                 let turn = recorded.turns(1, ledger)[0];

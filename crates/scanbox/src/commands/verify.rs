@@ -34,8 +34,9 @@ const FAILURES_SHOWN: usize = 20;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Each config runs at sizes around every boundary of its own, on several inputs, and each of \
-these cases five times: on memory as it is, again, with garbage in the scratch memory, on new scratch memory with \
-garbage, and with more workgroups than tiles. Every element is compared on the device. On inputs that round, the bits of \
+these cases in six circumstances: on memory as it is, again, with garbage in the scratch memory, on new scratch memory with \
+garbage, with more workgroups than tiles, and up to 128 times in a row, as calls are timed, on two inputs that alternate, \
+with three of the calls compared. Every element is compared on the device. On inputs that round, the bits of \
 deterministic kernels have to be the same each time."
 )]
 pub struct VerifyArgs {
@@ -280,7 +281,7 @@ fn introduce(device: &DeviceProfile, problem: &Problem, selection: &Selection) {
         complain(&format!("problem {problem}"));
     }
     complain(&format!(
-        "{}, {} cases, {} calls each",
+        "{}, {} cases in {} circumstances each",
         plural(selection.configs().len(), "config"),
         selection.cases(),
         Circumstance::ALL.len()
