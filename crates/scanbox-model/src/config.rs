@@ -381,6 +381,30 @@ impl fmt::Display for Config {
     }
 }
 
+/// What stands before the numbers in labels.
+pub const NUMBER_TAGS: [&str; 7] = ["b", "width", "spins", "stride", "wg", "g", "u"];
+
+/// Every tag of a label that is no number.
+#[must_use]
+pub fn label_tags() -> Vec<&'static str> {
+    fn tags<P: Parameter>() -> impl Iterator<Item = &'static str> {
+        P::VALUES.iter().map(|value| value.tag()).filter(|tag| !tag.is_empty())
+    }
+    tags::<Family>()
+        .chain(tags::<VectorWidth>())
+        .chain(tags::<Lookback>())
+        .chain(tags::<BlockScan>())
+        .chain(tags::<SubgroupScan>())
+        .chain(tags::<LoadLayout>())
+        .chain(tags::<TileOrder>())
+        .chain(tags::<Publish>())
+        .chain(tags::<Rendezvous>())
+        .chain(tags::<BackOff>())
+        .chain(tags::<TileState>())
+        .chain(tags::<Reset>())
+        .collect()
+}
+
 /// Why a text is no label.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{label}` is no label: {reason} (a complete one is b4.vec4.par.rake.wg256.g1024)")]

@@ -1,10 +1,12 @@
 //! Files of records: strict reading with line and column in every message, and appending row by row.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::record::{COLUMNS, FIRST_COLUMNS, Record, SCHEMA, THROUGHPUT};
+use crate::record::{COLUMNS, FIRST_COLUMNS, Record, SCHEMA, THROUGHPUT, UnknownCell};
 use crate::row_rules::Checker;
 use crate::whole_file;
 
@@ -39,9 +41,9 @@ pub enum CsvError {
         /// The column.
         column: &'static str,
     },
-    /// The header has a column that this version does not know, or one twice.
-    #[error("{path}: line 1: column `{column}` is unknown or stands twice")]
-    UnknownColumn {
+    /// The header has a column twice, or one without a name.
+    #[error("{path}: line 1: column `{column}` stands twice, or has no name")]
+    RepeatedColumn {
         /// The file.
         path: PathBuf,
         /// The column.
@@ -86,10 +88,12 @@ pub struct Records {
     pub torn_line: Option<u64>,
     /// Whether the file has another header than a new one would get: an older version began it.
     pub other_header: bool,
+    /// Columns that this version does not know: a newer one has them. Rows keep what stands there.
+    pub unknown_columns: Vec<Arc<str>>,
 }
 
 /// What a file of records is like, apart from its rows; see [`Records`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Shape {
     /// Bytes up to the end of the last complete line.
     pub complete_bytes: u64,
@@ -97,6 +101,41 @@ pub struct Shape {
     pub torn_line: Option<u64>,
     /// Whether the header is another one than that of a new file.
     pub other_header: bool,
+    /// Columns that this version does not know.
+    pub unknown_columns: Vec<Arc<str>>,
+}
+
+impl Records {
+    /// What whoever reads the file has to be told about it; `name` is what it is called.
+    #[must_use]
+    pub fn warnings(&self, name: &str) -> Vec<String> {
+        warnings(name, self.torn_line, &self.unknown_columns)
+    }
+}
+
+impl Shape {
+    /// As [`Records::warnings`].
+    #[must_use]
+    pub fn warnings(&self, name: &str) -> Vec<String> {
+        warnings(name, self.torn_line, &self.unknown_columns)
+    }
+}
+
+fn warnings(name: &str, torn_line: Option<u64>, unknown_columns: &[Arc<str>]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Some(line) = torn_line {
+        warnings.push(format!("{name}: line {line} is torn (it has no line break) and is left out"));
+    }
+    if !unknown_columns.is_empty() {
+        let plain = |column: &Arc<str>| column.escape_debug().take(40).collect::<String>();
+        let columns: Vec<String> =
+            unknown_columns.iter().map(|column| format!("`{}`", plain(column))).collect();
+        let columns = columns.join(", ");
+        warnings.push(format!(
+            "{name}: this version does not know {columns}: a newer one wrote it; what stands there is kept, and not used"
+        ));
+    }
+    warnings
 }
 
 /// Reads a file of records. A torn last line (no line break at its end) is left out and reported; any other
@@ -133,11 +172,15 @@ pub fn read_bytes(bytes: &[u8], path: &Path) -> Result<Records, CsvError> {
         records.push(record.clone());
         Ok::<(), CsvError>(())
     })?;
-    let Shape { complete_bytes, torn_line, other_header } = shape;
-    Ok(Records { records, complete_bytes, torn_line, other_header })
+    let Shape { complete_bytes, torn_line, other_header, unknown_columns } = shape;
+    Ok(Records { records, complete_bytes, torn_line, other_header, unknown_columns })
 }
 
-fn for_each_of_bytes<E: From<CsvError>>(
+/// Reads the bytes of a file of records one by one, as [`for_each`] does; `path` is for messages.
+///
+/// # Errors
+/// As [`for_each`].
+pub fn for_each_of_bytes<E: From<CsvError>>(
     bytes: &[u8],
     path: &Path,
     mut take: impl FnMut(&Record) -> Result<(), E>,
@@ -164,7 +207,12 @@ fn for_each_of_bytes<E: From<CsvError>>(
     let row_error = |line, reason: String| CsvError::Row { path: path.to_owned(), line, reason };
     let header = reader.headers().map_err(|error| row_error(1, error.to_string()))?;
     let order = column_order(header, path)?;
-    shape.other_header = !order.iter().copied().eq(0..COLUMNS.len());
+    let known =
+        order.iter().map_while(|place| if let Place::Known(index) = place { Some(*index) } else { None });
+    shape.other_header = !known.eq(0..COLUMNS.len());
+    let unknown =
+        |place: &Place| if let Place::Unknown(name) = place { Some(Arc::clone(name)) } else { None };
+    shape.unknown_columns = order.iter().filter_map(unknown).collect();
     let mut row = csv::StringRecord::new();
     // One record for all rows: their texts are nearly the same, and find their memory again.
     let mut record = Record::default();
@@ -218,15 +266,22 @@ pub fn read_row(line: &str) -> Result<Record, CsvError> {
 fn read_cells(
     record: &mut Record,
     row: &csv::StringRecord,
-    order: &[usize],
+    order: &[Place],
     line: u64,
     path: &Path,
 ) -> Result<(), CsvError> {
     let failed = |column, reason| CsvError::Cell { path: path.to_owned(), line, column, reason };
     // Empty cells of a time leave it alone.
     (record.steady, record.span) = (None, None);
-    for (cell, &index) in row.iter().zip(order) {
-        let column = &COLUMNS[index];
+    record.unknown.clear();
+    for (cell, place) in row.iter().zip(order) {
+        let column = match place {
+            Place::Known(index) => &COLUMNS[*index],
+            Place::Unknown(name) => {
+                record.unknown.push(UnknownCell { column: Arc::clone(name), text: cell.to_owned() });
+                continue;
+            }
+        };
         (column.read)(record, cell).map_err(|reason| failed(column.name, reason))?;
     }
     if record.schema != SCHEMA {
@@ -236,25 +291,39 @@ fn read_cells(
     Ok(())
 }
 
-/// For each column of the file, its index in [`COLUMNS`]. Columns that were appended within the schema may be missing.
-fn column_order(header: &csv::StringRecord, path: &Path) -> Result<Vec<usize>, CsvError> {
+/// What a column of a file is.
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    /// Its index in [`COLUMNS`].
+    Known(usize),
+    /// A name that this version does not know: newer versions append columns.
+    Unknown(Arc<str>),
+}
+
+/// What each column of the file is. Columns that were appended within the schema may be missing.
+fn column_order(header: &csv::StringRecord, path: &Path) -> Result<Vec<Place>, CsvError> {
     let mut order = Vec::with_capacity(header.len());
     for name in header {
-        match COLUMNS.iter().position(|column| column.name == name) {
-            Some(index) if !order.contains(&index) => order.push(index),
-            _ => {
-                let column = name.escape_debug().take(40).collect();
-                return Err(CsvError::UnknownColumn { path: path.to_owned(), column });
-            }
+        let place = match COLUMNS.iter().position(|column| column.name == name) {
+            Some(index) => Place::Known(index),
+            None => Place::Unknown(name.into()),
+        };
+        if name.is_empty() || order.contains(&place) {
+            let column = name.escape_debug().take(40).collect();
+            return Err(CsvError::RepeatedColumn { path: path.to_owned(), column });
         }
+        order.push(place);
     }
-    match (0..FIRST_COLUMNS).find(|index| !order.contains(index)) {
+    if !order.iter().any(|place| matches!(place, Place::Known(_))) {
+        return Err(CsvError::NoHeader { path: path.to_owned() });
+    }
+    match (0..FIRST_COLUMNS).find(|index| !order.contains(&Place::Known(*index))) {
         Some(index) => Err(CsvError::MissingColumn { path: path.to_owned(), column: COLUMNS[index].name }),
         None => Ok(order),
     }
 }
 
-/// The header line and one line per record, as they stand in a file.
+/// The header line and one line per record, as they stand in a file; columns that this version does not know come last.
 ///
 /// # Errors
 /// When the writer fails.
@@ -263,12 +332,33 @@ pub fn write<'a>(
     header: bool,
     records: impl IntoIterator<Item = &'a Record>,
 ) -> io::Result<()> {
+    let records: Vec<&Record> = records.into_iter().collect();
+    let mut seen = BTreeSet::new();
+    let cells = records.iter().flat_map(|record| &record.unknown);
+    let unknown: Vec<Arc<str>> =
+        cells.filter(|cell| seen.insert(&cell.column)).map(|cell| Arc::clone(&cell.column)).collect();
+    write_with(writer, header, &unknown, records)
+}
+
+/// The same with these columns beside those that this version knows.
+fn write_with<'a>(
+    writer: impl Write,
+    header: bool,
+    unknown: &[Arc<str>],
+    records: impl IntoIterator<Item = &'a Record>,
+) -> io::Result<()> {
     let mut csv = csv::WriterBuilder::new().from_writer(writer);
     if header {
-        csv.write_record(COLUMNS.iter().map(|column| column.name)).map_err(writer_error)?;
+        let names = COLUMNS.iter().map(|column| column.name);
+        csv.write_record(names.chain(unknown.iter().map(|name| &**name))).map_err(writer_error)?;
     }
     for record in records {
-        csv.write_record(COLUMNS.iter().map(|column| (column.write)(record))).map_err(writer_error)?;
+        let text = |name: &Arc<str>| {
+            let cell = record.unknown.iter().find(|cell| cell.column == *name);
+            cell.map_or_else(String::new, |cell| cell.text.clone())
+        };
+        let known = COLUMNS.iter().map(|column| (column.write)(record));
+        csv.write_record(known.chain(unknown.iter().map(text))).map_err(writer_error)?;
     }
     csv.flush()
 }
@@ -297,6 +387,8 @@ pub struct Appender {
     file: File,
     /// Length of the file, if nobody else writes to it.
     bytes: u64,
+    /// The columns of the file that this version does not know: a row that is appended has nothing there.
+    unknown: Vec<Arc<str>>,
 }
 
 impl Appender {
@@ -321,7 +413,8 @@ impl Appender {
         if records.complete_bytes < bytes.len() as u64 {
             file.set_len(records.complete_bytes).map_err(io_error(path))?;
         }
-        let mut appender = Self { path: path.to_owned(), file, bytes: records.complete_bytes };
+        let unknown = records.unknown_columns.clone();
+        let mut appender = Self { path: path.to_owned(), file, bytes: records.complete_bytes, unknown };
         if records.complete_bytes == 0 {
             appender.write(true, None)?;
             records.complete_bytes = appender.bytes;
@@ -362,7 +455,7 @@ impl Appender {
     fn write(&mut self, header: bool, record: Option<&Record>) -> Result<(), CsvError> {
         // One system call per row: a killed process leaves at most one torn line.
         let mut line = Vec::new();
-        write(&mut line, header, record).map_err(io_error(&self.path))?;
+        write_with(&mut line, header, &self.unknown, record).map_err(io_error(&self.path))?;
         let written = self.file.write_all(&line);
         match written {
             Ok(()) => self.bytes += line.len() as u64,

@@ -13,8 +13,8 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-use crate::config::Config;
-use crate::parameters::{PARAMETERS, PROPERTIES, YES_OR_NO};
+use crate::config::{Config, NUMBER_TAGS, label_tags};
+use crate::parameters::{PARAMETERS, PROPERTIES};
 
 /// A condition on configs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
@@ -60,6 +60,24 @@ impl Filter {
     }
 }
 
+/// Whether some label begins like that: it may be cut anywhere, also within a tag. (That its tags stand in the right order is
+/// not looked at.)
+fn begins_a_label(text: &str) -> Result<(), String> {
+    let words = label_tags();
+    let number = |tag: &str| {
+        let letters = tag.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        letters.len() < tag.len() && NUMBER_TAGS.contains(&letters)
+    };
+    let is_tag = |tag: &&str| words.contains(tag) || number(tag);
+    let begins_tag =
+        |tag: &str| is_tag(&tag) || words.iter().chain(&NUMBER_TAGS).any(|word| word.starts_with(tag));
+    let (whole, last) = text.rsplit_once('.').map_or((None, text), |(whole, last)| (Some(whole), last));
+    if whole.into_iter().flat_map(|whole| whole.split('.')).all(|tag| is_tag(&tag)) && begins_tag(last) {
+        return Ok(());
+    }
+    Err("it is the beginning of a label, such as b4.vec4.par.rake.wg256".to_owned())
+}
+
 impl TryFrom<String> for Filter {
     type Error = FilterError;
 
@@ -85,10 +103,13 @@ impl FromStr for Filter {
             if values.iter().any(String::is_empty) {
                 return Err(failed(format!("`{condition}` has an empty value")));
             }
-            let is_property = PROPERTIES.iter().any(|property| property.name == key);
-            let other = values.iter().find(|value| !YES_OR_NO.contains(&value.as_str()));
-            if let Some(value) = other.filter(|_| is_property) {
-                return Err(failed(format!("`{value}` is no value of {key}; it is yes or no")));
+            let parameter = PARAMETERS.iter().chain(PROPERTIES).find(|parameter| parameter.name == key);
+            for value in &values {
+                let checked = match parameter {
+                    Some(parameter) => parameter.values.check(value),
+                    None => begins_a_label(value),
+                };
+                checked.map_err(|what| failed(format!("`{value}` is no value of {key}; {what}")))?;
             }
             conditions.push(Condition { key, values });
         }

@@ -105,6 +105,12 @@ impl Metadata {
         csv.with_extension("meta.json")
     }
 
+    /// Whether it is about a benchmark: those have sizes, and no space of configs.
+    #[must_use]
+    pub fn is_of_benchmark(&self) -> bool {
+        self.space.name == "bench" && self.space.blocks.is_empty()
+    }
+
     /// Reads a metadata file.
     ///
     /// # Errors

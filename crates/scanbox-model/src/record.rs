@@ -1,5 +1,7 @@
 //! One measured row, and the table of its columns: the only place where a column has a name.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::config::{
@@ -309,6 +311,17 @@ pub struct Record {
     pub twin_calls: Option<u32>,
     /// Calls in the circumstance that failed before that were found right by `sweep --retry-failed --prove`; empty elsewhere.
     pub proved_calls: Option<u32>,
+    /// What stands in columns that this version does not know: kept, and written again with the row.
+    pub unknown: Vec<UnknownCell>,
+}
+
+/// A cell of a column that this version does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownCell {
+    /// The name of the column.
+    pub column: Arc<str>,
+    /// Its text.
+    pub text: String,
 }
 
 /// Yes or nothing.
@@ -379,12 +392,30 @@ macro_rules! number_cell {
                 self.to_string()
             }
             fn read(text: &str) -> Result<Self, String> {
-                text.parse().map_err(|_| format!("`{}` is no number", excerpt(text)))
+                text.parse().map_err(|_| no_whole_number(text, u64::from(<$type>::MAX)))
             }
         }
     )+};
 }
 number_cell!(u32, u64);
+
+/// Why a text is no whole number from 0 to `most`.
+fn no_whole_number(text: &str, most: u64) -> String {
+    let shown = excerpt(text);
+    match text.trim().parse::<f64>() {
+        Ok(number) if !number.is_finite() => format!("`{shown}` is no number"),
+        Ok(number) if number < 0.0 => format!("`{shown}` is negative; it has to be a whole number from 0"),
+        Ok(number) if number > most as f64 => format!("`{shown}` is too large; it is at most {most}"),
+        Ok(number) if number.fract() != 0.0 => {
+            format!("`{shown}` has a fraction; it has to be a whole number")
+        }
+        Ok(_) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("`{shown}` is too large; it is at most {most}")
+        }
+        Ok(_) => format!("`{shown}` has to be written in digits alone"),
+        Err(_) => format!("`{shown}` is no number"),
+    }
+}
 
 /// The beginning of a text from a file, for a message.
 fn excerpt(text: &str) -> String {

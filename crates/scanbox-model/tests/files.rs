@@ -195,7 +195,27 @@ fn bad_files_say_file_line_and_column() {
     }
     check(|_| String::new(), &["empty"]);
     check(|file| file.replacen("n_elements,", "", 1), &["line 1", "`n_elements` is missing"]);
-    check(|file| file.replacen("n_elements", "colour", 1), &["line 1", "`colour`"]);
+    check(|file| file.replacen("n_elements", "colour", 1), &["line 1", "`n_elements` is missing"]);
+    check(|file| file.replacen("n_elements", "", 1), &["line 1", "no name"]);
+    check(|file| with_column(&with_column(&file, "q"), "q"), &["line 1", "`q`", "twice"]);
+    check(|_| "name,value\n1,2\n".to_owned(), &["line 1", "no header"]);
+    // Numbers that are none for their column.
+    for column in ["n_elements", "steady_ns_median", "samples", "order_index", "confirmed_ns", "registers"] {
+        for (cell, what) in [
+            ("7731.64", "`7731.64` has a fraction; it has to be a whole number"),
+            ("-5", "`-5` is negative"),
+            ("-0.5", "is negative"),
+            ("99999999999999999999", "is too large; it is at most"),
+            ("18446744073709551616", "is too large; it is at most"),
+            ("1e3", "`1e3` has to be written in digits alone"),
+            ("NaN", "is no number"),
+            ("inf", "is no number"),
+            ("twelve", "is no number"),
+        ] {
+            check(|file| with_cell(&file, column, cell), &["line 2", &format!("`{column}`"), what]);
+        }
+    }
+    check(|file| with_cell(&file, "samples", "4294967296"), &["`samples`", "it is at most 4294967295"]);
     check(|file| file.replacen("n_elements", "status", 1), &["line 1", "`status`", "twice"]);
     check(
         |file| file.replacen(",2000,", ",two,", 1),
@@ -208,6 +228,82 @@ fn bad_files_say_file_line_and_column() {
     check(|file| with_cell(&file, "cache", "warm"), &["line 2", "`cache`", "`warm`"]);
     check(|file| with_cell(&file, "selection", "ideal+"), &["line 2", "`selection`", "`ideal+`"]);
     check(|file| file + "1,2,3\n", &["line 4", "3 cells"]);
+}
+
+/// The file with another column behind its others, with the number of the line in it.
+fn with_column(file: &str, name: &str) -> String {
+    let mut lines = file.lines();
+    let header = lines.next().unwrap();
+    let rows = lines.enumerate().map(|(line, row)| format!("{row},cell {line}\n"));
+    std::iter::once(format!("{header},{name}\n")).chain(rows).collect()
+}
+
+#[test]
+fn columns_of_newer_versions_are_kept_and_told() {
+    let rows: Vec<Record> = (1..=2).map(|n| record("", n)).collect();
+    let newer = with_column(&with_column(&String::from_utf8(text(&rows)).unwrap(), "q"), "z z");
+    // Wherever the columns stand.
+    let mixed = {
+        let mut csv = csv::ReaderBuilder::new().has_headers(false).from_reader(newer.as_bytes());
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        csv.records().for_each(|row| writer.write_record(row.unwrap().iter().rev()).unwrap());
+        String::from_utf8(writer.into_inner().unwrap()).unwrap()
+    };
+    for file in [&newer, &mixed] {
+        let found = read(file.as_bytes()).unwrap();
+        let told = found.warnings("x.csv");
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(["x.csv", "`q`", "`z z`", "newer"].iter().all(|part| told[0].contains(part)), "{told:?}");
+        let cell = |row: usize, column: &str| {
+            let cells = &found.records[row].unknown;
+            cells.iter().find(|cell| &*cell.column == column).unwrap().text.clone()
+        };
+        assert_eq!((cell(0, "q"), cell(1, "z z")), ("cell 0".to_owned(), "cell 1".to_owned()));
+        for (found, row) in found.records.iter().zip(&rows) {
+            assert_eq!(Record { unknown: Vec::new(), ..found.clone() }, *row);
+        }
+        // A file that is replaced has them still, and so has one that is appended to.
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.csv");
+        std::fs::write(&path, file).unwrap();
+        csv_file::replace(&path, &found.records).unwrap();
+        assert_eq!(csv_file::read(&path).unwrap().records.len(), 2);
+        std::fs::write(&path, file).unwrap();
+        let (mut appender, before) = Appender::open(&path).unwrap();
+        assert_eq!(before.records.iter().map(|row| row.unknown.len()).collect::<Vec<_>>(), [2, 2]);
+        appender.append(&record("", 3)).unwrap();
+        appender.sync().unwrap();
+        let after = csv_file::read(&path).unwrap();
+        assert_eq!(after.records.len(), 3);
+        let texts = |row: &Record| {
+            let mut cells: Vec<_> =
+                row.unknown.iter().map(|cell| (cell.column.to_string(), cell.text.clone())).collect();
+            cells.sort();
+            cells
+        };
+        for row in 0..2 {
+            assert_eq!(texts(&after.records[row]), texts(&found.records[row]));
+        }
+        assert!(after.records[2].unknown.iter().all(|cell| cell.text.is_empty()));
+    }
+    assert!(read(&text(&rows)).unwrap().warnings("x.csv").is_empty());
+}
+
+#[test]
+#[cfg(unix)]
+fn links_stay_and_neighbours_are_left_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("page"), "old").unwrap();
+    std::fs::set_permissions(path("page"), std::fs::Permissions::from_mode(0o640)).unwrap();
+    std::fs::write(path("link.partial"), "mine").unwrap();
+    std::os::unix::fs::symlink(path("page"), path("link")).unwrap();
+    replace_text(&path("link"), "new").unwrap();
+    assert!(path("link").is_symlink());
+    assert_eq!(std::fs::read_to_string(path("page")).unwrap(), "new");
+    assert_eq!(std::fs::read_to_string(path("link.partial")).unwrap(), "mine");
+    assert_eq!(std::fs::metadata(path("page")).unwrap().permissions().mode() & 0o777, 0o640);
 }
 
 #[test]

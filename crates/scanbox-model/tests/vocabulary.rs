@@ -7,6 +7,7 @@ use scanbox_model::config::{
     SubgroupScan, TileOrder, TileState, VectorWidth,
 };
 use scanbox_model::filter::Filter;
+use scanbox_model::parameters::{PARAMETERS, PROPERTIES};
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Space;
 use scanbox_model::units::slug;
@@ -263,10 +264,42 @@ fn filters() {
         ("", "has no `=`"),
         ("colour=red", "there is no parameter `colour`"),
         ("reset=", "empty value"),
-        ("deterministic=1", "it is yes or no"),
+        ("deterministic=1", "it is one of yes, no"),
+        ("lookback=foo", "`foo` is no value of lookback; it is one of sequential, parallel"),
+        ("lookback=parallel|secuential", "`secuential` is no value of lookback"),
+        ("workgroup_size=256|5000", "`5000` is no value of workgroup_size; it is a number from 1 to 4096"),
+        ("workgroup_size=0256", "it is a number from 1 to"),
+        ("batch_size=-1", "it is a number from 1 to 64"),
+        ("config=b4.vex4", "it is the beginning of a label"),
+        ("config=b4.vec2|bb", "`bb` is no value of config"),
+        ("config=B4", "it is the beginning of a label"),
     ] {
         let error = bad.parse::<Filter>().unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
+    }
+    // Values are checked as names are, of every parameter and in every place.
+    for parameter in PARAMETERS.iter().chain(PROPERTIES) {
+        for wrong in ["perhaps", "1.5", "-1", "99999999999"] {
+            for text in
+                [format!("{}={wrong}", parameter.name), format!("reset=auto,{}={wrong}", parameter.name)]
+            {
+                let error = text.parse::<Filter>().unwrap_err().to_string();
+                assert!(error.contains(&format!("`{wrong}` is no value of {}", parameter.name)), "{error}");
+            }
+        }
+    }
+    // What a config has is a value, and every beginning of a label is one.
+    for label in [label, "b64.vec4.fallback.sub.spins65536.wg4096.g1073741824"] {
+        let config: Config = label.parse().unwrap();
+        for parameter in PARAMETERS.iter().chain(PROPERTIES) {
+            let value = (parameter.value)(&config).to_string();
+            if !value.is_empty() {
+                check(&format!("{}={value}", parameter.name), label, true);
+            }
+        }
+        for cut in 1..=label.len() {
+            check(&format!("config={}", &label[..cut]), label, true);
+        }
     }
 }
 

@@ -267,7 +267,7 @@ fn another_filter_or_more_sizes_go_on_in_the_same_file() {
 fn a_folder_that_cannot_be_written_is_an_error() {
     let place = Place::new("");
     fs::write(place.folder().join("out"), "a file").unwrap();
-    assert_ended(&place.sweep(&[]), 1, &["output folder out", "--out"]);
+    assert_ended(&place.sweep(&[]), 1, &["out/test.csv", "--out", "Not a directory"]);
     fs::remove_file(place.folder().join("out")).unwrap();
     fs::create_dir_all(place.file("csv")).unwrap();
     assert_ended(&place.sweep(&[]), 1, &["out/test.csv is a folder", "--out"]);
@@ -286,7 +286,7 @@ fn files_of_others_are_left_alone() {
     };
     check("rows of a benchmark");
     fs::write(place.file("csv"), "to do").unwrap();
-    check("no header");
+    check("a file that scanbox has not written");
     fs::remove_file(place.file("csv")).unwrap();
     assert_ended(&place.sweep(&[]), 0, &[]);
     let refused = on("out/test.csv", 1);

@@ -173,6 +173,12 @@ fn analyze(
 }
 
 impl Request {
+    /// Every file that it reads.
+    pub fn inputs(&self) -> impl Iterator<Item = &Path> {
+        let weights = Path::new(&self.weights);
+        self.files.iter().map(PathBuf::as_path).chain(weights.exists().then_some(weights))
+    }
+
     /// What the user asks.
     pub fn question(&self) -> anyhow::Result<Question> {
         let preset = if self.preset.is_some() { Preset::Thesis } else { Preset::Scanbox };
@@ -296,9 +302,7 @@ impl File {
             belongs = belongs || metadata.as_ref().is_some_and(|metadata| is_about(metadata, record));
             Ok(rows.push(record)?)
         })?;
-        if let Some(line) = shape.torn_line {
-            warnings.push(format!("{name}: line {line} is torn (it has no line break) and is left out"));
-        }
+        warnings.extend(shape.warnings(&name));
         let metadata = metadata.filter(|other| empty || belongs || disown(other, path, &mut warnings));
         let planned = |metadata: &Metadata| {
             let legal =

@@ -19,7 +19,6 @@ use scanbox_model::record::{Cache, Clock, Record, SCHEMA, Status};
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Space;
 use scanbox_model::units::{plural, slug};
-use scanbox_model::whole_file::replace_text;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::{Entrant, Job, ceilings, computation_of};
 use scanbox_runner::measure::Protocol;
@@ -31,11 +30,13 @@ use super::bench_select::{Scratch, Tuned, entrants};
 use super::bench_task::{BenchTask, News};
 use super::problem::{Elements, ProblemArgs, try_operator};
 use super::sweep::{origin, parse_duration, parse_limit, stop_on_signals};
-use super::sweep_file::{check_place, counts, this_tool};
+use super::sweep_file::{counts, this_tool};
 use super::{Exit, UsageError, answered, compiler, complain, known_issues, write_json};
 use crate::cli::Cli;
+use crate::output::{Content, Output, Outputs};
 use crate::process::WorkerCommand;
 use crate::report;
+use crate::report::figure;
 use crate::report::grid::Style;
 use crate::report::terminal;
 use crate::report::versus::{self, View};
@@ -164,6 +165,7 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     if let Some(path) = &args.show {
         return show(args, path);
     }
+    let mut places = Places::claim(args)?;
     let nobody = args.configs.is_empty() && args.from.is_none() && args.baseline.is_empty();
     if nobody && !args.blocking.is_asked_for() {
         let message =
@@ -189,9 +191,10 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let entrants = args.entrants(&sizes, tuned.as_ref(), &problem, &device);
     let path = args.path(&problem, &device);
     let others = args.others(&sizes, &problem)?;
+    let output = places.outputs.claim("--out", &path, Content::Benchmark)?;
     introduce(&device, &sizes, &path)?;
 
-    let mut file = BenchFile::create(&path)?;
+    let mut file = BenchFile::create(&path, output)?;
     let stop = stop_on_signals()?;
     let supervision = Supervision { command, timeout: args.timeout, deadline: None, stop: &stop };
     let (computation, input) = computation_of(&entrants, problem, real, args.seed, &device);
@@ -249,12 +252,13 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
         complain("error: no config could be measured; its rows say why");
     }
     let records: Vec<Record> = measured.into_iter().chain(others).collect();
-    conclude(args, &records, &proof, &metadata, &baselines, supervised.end, &place)?;
+    conclude(args, &records, &proof, &metadata, &baselines, supervised.end, &place, &places)?;
     Ok(exit)
 }
 
 /// What a run has measured, from the file that it wrote.
 fn show(args: &BenchArgs, path: &Path) -> anyhow::Result<Exit> {
+    let places = Places::claim(args)?;
     let metadata = Metadata::read(&Metadata::path_beside(path))?;
     let mut records = csv_file::read(path)?.records;
     records.extend(args.others(&metadata.space.sizes, &metadata.problem)?);
@@ -263,8 +267,26 @@ fn show(args: &BenchArgs, path: &Path) -> anyhow::Result<Exit> {
         .filter_map(|all| serde_json::from_value::<Vec<Greeting>>(all.clone()).ok())
         .flatten()
         .collect();
-    conclude(args, &records, &[], &metadata, &baselines, End::Complete, path)?;
+    conclude(args, &records, &[], &metadata, &baselines, End::Complete, path, &places)?;
     Ok(Exit::Done)
+}
+
+/// Where the pictures go, which is settled before anything runs.
+struct Places {
+    outputs: Outputs,
+    plot: Option<Output>,
+    plots: Vec<[Output; 2]>,
+}
+
+impl Places {
+    fn claim(args: &BenchArgs) -> anyhow::Result<Self> {
+        let read = [args.from.as_deref(), args.show.as_deref(), args.problem.input()];
+        let read =
+            read.into_iter().flatten().chain(args.with.iter().chain(&args.baseline).map(PathBuf::as_path));
+        let mut outputs = Outputs::beside(read);
+        let plot = args.plot.as_ref().map(|path| outputs.claim("--plot", path, Content::Picture));
+        Ok(Self { plot: plot.transpose()?, plots: args.blocking.claim(&mut outputs)?, outputs })
+    }
 }
 
 impl BenchArgs {
@@ -389,20 +411,17 @@ fn warn_of_other_devices(device: &DeviceProfile, baselines: &[Greeting]) {
 /// The rows of a run on their way to their file: beside it until the run has come to its end.
 struct BenchFile {
     path: PathBuf,
+    output: Output,
     partial: PathBuf,
     appender: Appender,
     records: Vec<Record>,
 }
 
 impl BenchFile {
-    fn create(path: &Path) -> anyhow::Result<Self> {
+    /// Begins the rows. What is at their place has been looked at.
+    fn create(path: &Path, output: Output) -> anyhow::Result<Self> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let elsewhere = || format!("{}; choose another place with --out", folder.display());
-        check_place(path)?;
-        let of_sweep = |row: &Record| !row.is_of_benchmark();
-        if csv_file::read(path).is_ok_and(|found| found.records.iter().any(of_sweep)) {
-            bail!("{}: it has rows of a sweep; choose another place with --out", path.display());
-        }
         fs::create_dir_all(folder).with_context(elsewhere)?;
         let partial = path.with_extension("csv.partial");
         match fs::remove_file(&partial) {
@@ -410,7 +429,7 @@ impl BenchFile {
             _ => {}
         }
         let (appender, _) = Appender::open(&partial).with_context(elsewhere)?;
-        Ok(Self { path: path.to_owned(), partial, appender, records: Vec::new() })
+        Ok(Self { path: path.to_owned(), output, partial, appender, records: Vec::new() })
     }
 
     fn append(&mut self, record: Record) -> anyhow::Result<()> {
@@ -434,6 +453,8 @@ impl BenchFile {
         if end != End::Complete {
             return Ok(self.partial.clone());
         }
+        // Somebody may have put something there meanwhile; then the rows stay beside it.
+        self.output.check().inspect_err(|_| self.leave())?;
         metadata.write(&Metadata::path_beside(&self.path))?;
         fs::rename(&self.partial, &self.path).with_context(|| self.path.display().to_string())?;
         Ok(self.path.clone())
@@ -502,6 +523,7 @@ fn nothing_was_measured(records: &[Record]) -> bool {
 }
 
 /// Prints and draws the rows. That nobody reads them is no error.
+#[allow(clippy::too_many_arguments, reason = "what a run was, and what came of it")]
 fn conclude(
     args: &BenchArgs,
     records: &[Record],
@@ -510,13 +532,14 @@ fn conclude(
     baselines: &[Greeting],
     end: End,
     place: &Path,
+    places: &Places,
 ) -> anyhow::Result<()> {
     let heats = heats(records, Clock::Steady);
     let report = report::bench::Report { metadata, baselines, heats: &heats, end };
     let mut out = stdout().lock();
     let written = match args.format {
         format if args.blocking.is_asked_for() => {
-            args.blocking.conclude(records, proof, metadata, end, format, &mut out)?
+            args.blocking.conclude(records, proof, metadata, end, format, &places.plots, &mut out)?
         }
         format if args.summary.is_some() => {
             summarise(args.summary.unwrap_or(View::Ratios), format, &heats, &metadata.problem, &mut out)
@@ -528,8 +551,8 @@ fn conclude(
         End::Complete => format!("rows in {}", place.display()),
         _ => format!("interrupted; the rows of the sizes that were finished are in {}", place.display()),
     });
-    if let Some(path) = &args.plot {
-        draw(path, metadata, &heats).with_context(|| format!("--plot {}", path.display()))?;
+    if let Some(output) = &places.plot {
+        draw(output, metadata, &heats).context("--plot")?;
     }
     answered(written.and_then(|()| out.flush()), ())
 }
@@ -551,7 +574,7 @@ fn summarise(
 }
 
 /// Writes the picture.
-fn draw(path: &Path, metadata: &Metadata, heats: &[Heat<'_>]) -> anyhow::Result<()> {
+fn draw(output: &Output, metadata: &Metadata, heats: &[Heat<'_>]) -> anyhow::Result<()> {
     let title = format!("{}, scanbox {}", metadata.device.title(), metadata.tool_version);
-    Ok(replace_text(path, &report::plot::svg(&title, heats)?)?)
+    output.write_text(&figure::file(&report::plot::svg(&title, heats)?))
 }

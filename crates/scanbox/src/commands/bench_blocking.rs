@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
@@ -18,7 +18,6 @@ use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Record, Selection, Status};
 use scanbox_model::units::size_label;
-use scanbox_model::whole_file::replace_text;
 use scanbox_runner::bench::{Entrant, ceilings};
 use scanbox_runner::sweep::End;
 
@@ -26,7 +25,8 @@ use super::analyze::Format;
 use super::bench_select::launched;
 use super::bench_task::{BenchTask, News};
 use super::complain;
-use crate::report::{blocking, terminal};
+use crate::output::{Output, Outputs};
+use crate::report::{blocking, figure, terminal};
 use crate::supervise::Supervision;
 use crate::worker::BenchWork;
 
@@ -98,6 +98,18 @@ impl BlockingArgs {
             })
         };
         std::iter::successors(Some(DEFAULT_SIZE), |n| Some(n / 2)).take(16).find(fits).unwrap_or(DEFAULT_SIZE)
+    }
+
+    /// The places of the plots, where some are wanted.
+    ///
+    /// # Errors
+    /// When something is there that must stay.
+    pub fn claim(&self, outputs: &mut Outputs) -> anyhow::Result<Vec<[Output; 2]>> {
+        let Some(folder) = &self.plots else { return Ok(Vec::new()) };
+        outputs.claim_folder("--plots", folder)?;
+        let claim =
+            |(name, y): (&str, &str)| outputs.claim_plot(folder, name, &format!("blocked,series,{y}"));
+        blocking::FIGURES.into_iter().map(claim).collect()
     }
 
     /// Who takes part at a size.
@@ -192,12 +204,16 @@ impl BlockingArgs {
         metadata: &Metadata,
         end: End,
         format: Format,
+        places: &[[Output; 2]],
         out: &mut impl Write,
     ) -> anyhow::Result<std::io::Result<()>> {
         let report = blocking::Report::new(metadata, records, proof, end);
         if let Some(folder) = &self.plots {
-            let written = write_plots(folder, &report);
-            written.with_context(|| format!("--plots {}", folder.display()))?;
+            fs::create_dir_all(folder).with_context(|| format!("--plots {}", folder.display()))?;
+        }
+        for ([picture, table], drawn) in places.iter().zip(report.figures()) {
+            picture.write_text(&figure::file(&drawn.svg()?))?;
+            table.write_text(&drawn.csv()?)?;
         }
         Ok(match format {
             Format::Json => report.write_json(out),
@@ -216,16 +232,6 @@ fn with_default(configs: &[Config]) -> Vec<Config> {
         [] => DEFAULT_CONFIGS.iter().filter_map(|label| label.parse().ok()).collect(),
         named => named.to_vec(),
     }
-}
-
-fn write_plots(folder: &Path, report: &blocking::Report<'_>) -> anyhow::Result<()> {
-    fs::create_dir_all(folder)?;
-    for figure in report.figures() {
-        for (ending, text) in [("svg", figure.svg()?), ("csv", figure.csv()?)] {
-            replace_text(&folder.join(format!("{}.{ending}", figure.name)), &text)?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -123,10 +123,7 @@ impl File {
     fn read(path: &Path) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let found = csv_file::read(path)?;
-        let mut warnings = Vec::new();
-        if let Some(line) = found.torn_line {
-            warnings.push(format!("{name}: line {line} is torn (it has no line break) and is left out"));
-        }
+        let mut warnings = found.warnings(&name);
         let metadata = metadata_of(path, &found.records, &mut warnings)?;
         if metadata.is_none() {
             warnings.push(format!(

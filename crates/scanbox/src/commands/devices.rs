@@ -3,6 +3,8 @@
 use std::io::{Write, stdout};
 
 use clap::Args;
+use scanbox_kernels::catalog;
+use scanbox_model::config::{Config, TileState};
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_runner::vulkan::{self, Listed};
 use serde::Serialize;
@@ -74,6 +76,19 @@ fn write_table(out: &mut impl Write, devices: &[Listed]) -> std::io::Result<()> 
 /// Where facts begin, below the index and the labels.
 const INDENT: usize = 13;
 
+/// What tile states kernels have on this device where their label leaves it open, and what that means.
+pub fn tile_states(profile: &DeviceProfile) -> &'static str {
+    let config: Config = "b4.vec4.par.rake.wg256".parse().expect("a label");
+    match catalog::resolve(&config.kernel, profile).tile_state {
+        TileState::Word64 => "tile states are words of 64 bits",
+        TileState::Split => "tile states are split into words of 32 bits, which carry any total",
+        TileState::Packed => {
+            "tile states are packed into 32 bits, so that only sums of u32 whose total is below 2^30 are scanned"
+        }
+        TileState::Auto => "tile states are left to the kernel",
+    }
+}
+
 /// What there is to know about a device, with a label each.
 fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
     let kind = match profile.kind {
@@ -81,8 +96,10 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
         DeviceKind::Software => "software: right for correctness, its times mean nothing for GPUs",
     };
     let memory_gib = profile.memory_bytes as f64 / f64::from(1 << 30);
-    let atomics =
-        if profile.int64_atomics { "64-bit atomics" } else { "no 64-bit atomics (tile states are packed)" };
+    let atomics = match profile.int64_atomics {
+        true => "64-bit atomics".to_owned(),
+        false => format!("no 64-bit atomics ({})", tile_states(profile)),
+    };
     let usable =
         if problems.is_empty() { "yes".to_owned() } else { format!("no: it {}", problems.join("; it ")) };
     vec![

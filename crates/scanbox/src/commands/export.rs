@@ -3,13 +3,12 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use scanbox_model::csv_file;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::Record;
-use scanbox_model::whole_file::replace;
 
 use super::{Exit, analyze, answered, complain};
+use crate::output::{Content, Outputs};
 use crate::report::{records, t4};
 
 /// Arguments of `scanbox export`.
@@ -59,14 +58,21 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
     for warning in warnings {
         complain(&format!("warning: {warning}"));
     }
+    let content = match args.format {
+        Format::T4 => Content::T4,
+        Format::Json => Content::JsonRows,
+        Format::Csv => Content::CsvRows,
+    };
+    let mut outputs = Outputs::beside(&args.files);
+    let output = args.output.as_ref().map(|path| outputs.claim("--output", path, content)).transpose()?;
     let files = paths.into_iter().map(|path| read(path)).collect::<anyhow::Result<Vec<_>>>()?;
     let write = |out: &mut dyn Write| match args.format {
         Format::T4 => t4::write(&files, out),
         Format::Json => records::json(&files, out),
         Format::Csv => records::csv(&files, out),
     };
-    match &args.output {
-        Some(path) => replace(path, write).with_context(|| format!("{}", path.display()))?,
+    match output {
+        Some(output) => output.write(write)?,
         None => {
             let mut out = BufWriter::new(io::stdout().lock());
             answered(write(&mut out).and_then(|()| out.flush()), ())?;
@@ -78,10 +84,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
 fn read(path: &Path) -> anyhow::Result<Exported> {
     let found = csv_file::read(path)?;
     let name = path.display().to_string();
-    let mut warnings = Vec::new();
-    if let Some(line) = found.torn_line {
-        warnings.push(format!("{name}: line {line} is torn (it has no line break) and is left out"));
-    }
+    let mut warnings = found.warnings(&name);
     let metadata = analyze::metadata_of(path, &found.records, &mut warnings)?;
     for warning in warnings {
         complain(&format!("warning: {warning}"));

@@ -16,6 +16,7 @@ use serde::Deserialize;
 
 use super::sweep::run_id;
 use super::{Exit, UsageError, complain};
+use crate::output::{Content, Outputs};
 
 /// Arguments of `scanbox import`.
 #[derive(Debug, Args)]
@@ -68,9 +69,7 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
     if args.subject == scanbox_analysis::grouping::OWN_SUBJECT {
         return Err(UsageError("--subject scanbox: only `scanbox bench` measures that".to_owned()).into());
     }
-    if args.out.exists() {
-        bail!("{} is there already; choose another file with --out", args.out.display());
-    }
+    let output = Outputs::beside(&args.files).claim("--out", &args.out, Content::Import)?;
     let mut rows = Vec::new();
     for path in &args.files {
         let read = if path.extension().is_some_and(|ending| ending == "jsonl") { transcript } else { table };
@@ -82,7 +81,7 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
             bail!("{} elements are there twice; leave one of the files out", row.n_elements);
         }
     }
-    if let Some(folder) = args.out.parent() {
+    if let Some(folder) = args.out.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
     let run_id = run_id();
@@ -91,7 +90,7 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
         row.order_index = index as u64;
         row.timestamp_utc = now_utc();
     }
-    csv_file::replace(&args.out, &rows)?;
+    output.write(|out| csv_file::write(out, true, &rows))?;
     complain(&format!("{} of {} in {}", plural(rows.len(), "row"), args.subject, args.out.display()));
     Ok(Exit::Done)
 }

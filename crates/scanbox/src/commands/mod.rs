@@ -116,10 +116,12 @@ pub fn exit_of(error: &anyhow::Error) -> Exit {
         return Exit::Usage;
     }
     if let Some(failed) = error.downcast_ref::<WorkerFailed>() {
-        return if failed.exit == Exit::NoDevice as u8 { Exit::NoDevice } else { Exit::Operational };
+        let told = [Exit::NoDevice, Exit::Usage, Exit::WrongResult];
+        return told.into_iter().find(|exit| *exit as u8 == failed.exit).unwrap_or(Exit::Operational);
     }
     match error.downcast_ref::<VulkanError>() {
         Some(VulkanError::NotFound { .. }) => Exit::NoDevice,
+        Some(VulkanError::Ambiguous { .. } | VulkanError::NoSelector { .. }) => Exit::Usage,
         Some(vulkan) if vulkan.is_no_device() => Exit::NoDevice,
         _ => Exit::Operational,
     }
@@ -161,6 +163,11 @@ pub fn complain(line: &str) {
 /// The prefix of a device selector that names a script of the replay device.
 const REPLAY: &str = "replay:";
 
+/// The script that a selector of the replay device names.
+fn replay_script(selector: &str) -> Option<&Path> {
+    selector.strip_prefix(REPLAY).map(Path::new)
+}
+
 /// The profile of the selected device, without using the device.
 fn device_profile(selector: &str) -> anyhow::Result<DeviceProfile> {
     let mut profile = match selector.strip_prefix(REPLAY) {
@@ -194,14 +201,19 @@ pub fn open_device(
     }
 }
 
-/// How many devices of the same name come before the selected one.
+/// How many devices of the same name come before the selected one. By their order, not by their UUIDs: drivers give units of
+/// one model the same.
 pub fn unit_of(selector: &str) -> anyhow::Result<usize> {
     if selector.starts_with(REPLAY) {
         return Ok(0);
     }
-    let selected = vulkan::select(selector)?.profile;
-    let same_name = vulkan::devices()?.into_iter().filter(|listed| listed.profile.name == selected.name);
-    Ok(same_name.take_while(|listed| listed.profile.uuid != selected.uuid).count())
+    let devices = vulkan::devices()?;
+    let names: Vec<&str> = devices.iter().map(|listed| listed.profile.name.as_str()).collect();
+    Ok(same_names_before(&names, vulkan::place_of(&devices, selector)?))
+}
+
+fn same_names_before(names: &[&str], place: usize) -> usize {
+    names[..place].iter().filter(|name| **name == names[place]).count()
 }
 
 /// The spaces that need no file.
@@ -214,13 +226,18 @@ const BUILT_IN_SPACES: &[(&str, &str)] = &[
     ("families", include_str!("../../../../configs/families.toml")),
 ];
 
+/// Whether a space is named by a file.
+fn is_space_file(name: &str) -> bool {
+    name.ends_with(".toml") || name.contains('/')
+}
+
 /// A space that was one of its own, and what has its configs now.
 const FORMER_SPACES: &[(&str, &str)] =
     &[("full64", "--space full has the shapes for elements of 8 and 16 bytes with --type u64, i64 or f64")];
 
 /// A space by name, or from a file (anything with a slash or the ending `.toml`), as it is for the elements of a problem.
 fn load_space(name: &str, problem: &Problem) -> anyhow::Result<Space> {
-    let space = if name.ends_with(".toml") || name.contains('/') {
+    let space = if is_space_file(name) {
         let text = std::fs::read_to_string(name).with_context(|| format!("space file {name}"))?;
         Space::from_toml(&text, name)?
     } else {

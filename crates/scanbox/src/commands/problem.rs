@@ -1,6 +1,6 @@
 //! The flags that say what is computed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use scanbox_kernels::catalog;
@@ -60,6 +60,11 @@ pub struct ProblemArgs {
 }
 
 impl ProblemArgs {
+    /// The file of the operator, where it is of one.
+    pub fn input(&self) -> Option<&Path> {
+        self.operator.as_deref()
+    }
+
     /// The flags that ask for the problem again.
     pub fn flags(&self, problem: &Problem) -> Vec<String> {
         let mut flags = problem.flags();

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
 use scanbox_analysis::answers::{Answers, DeviceAnswer, Question, answer};
 use scanbox_analysis::lines::Lines;
 use scanbox_model::units::slug;
-use scanbox_model::whole_file::replace_text;
 
 use super::analyze::Request;
 use super::report_files::Evidence;
 use super::{Exit, complain};
+use crate::output::{Content, Outputs};
 use crate::report::html::{self, Sources, printable};
 use crate::report::{Report, title};
 
@@ -46,6 +46,11 @@ pub struct ReportArgs {
 /// Writes the page, and the plots where that is wanted.
 pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     let request = &args.request;
+    let mut outputs = Outputs::beside(request.inputs());
+    let output = outputs.claim("--out", &args.out, Content::Page)?;
+    if let Some(folder) = &args.plots {
+        outputs.claim_folder("--plots", folder)?;
+    }
     let question = request.question()?;
     let portfolio = question.portfolio.or(Some(PORTFOLIO));
     let question = Question { portfolio, all_metrics: true, distributions: true, ..question };
@@ -76,24 +81,25 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
         complain(&format!("warning: {warning}"));
     }
     let page = html::page(&printable(&args.title), &evidence, &sections, &shown)?;
-    let write =
-        |path: &Path, text: &str| replace_text(path, text).with_context(|| path.display().to_string());
-    write(&args.out, &page)?;
-    let mut files = 0;
+    let mut plots = Vec::new();
     if let Some(folder) = &args.plots {
-        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         for figure in html::figures(&sections) {
-            write(&folder.join(format!("{}.svg", figure.name)), &figure.svg()?)?;
-            write(&folder.join(format!("{}.csv", figure.name)), &figure.csv()?)?;
-            files += 2;
+            plots.extend(outputs.claim_figure(folder, figure)?);
         }
         for table in html::tables(&sections) {
-            write(&folder.join(format!("{}.csv", table.name)), &table.csv()?)?;
-            files += 1;
+            plots.push(outputs.claim_table(folder, &table.name, table.csv()?)?);
         }
     }
+    // From here on nothing is refused any more: all is written, or the system says no.
+    output.write_text(&page)?;
+    if let Some(folder) = &args.plots {
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    }
+    for (place, text) in &plots {
+        place.write_text(text)?;
+    }
     let plots = match &args.plots {
-        Some(folder) => format!(", {files} files in {}", folder.display()),
+        Some(folder) => format!(", {} files in {}", plots.len(), folder.display()),
         None => String::new(),
     };
     complain(&format!("{} ({} kB){plots}", args.out.display(), page.len().div_ceil(1000)));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Write, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
@@ -17,7 +17,9 @@ use scanbox_model::units::size_label;
 use serde::Serialize;
 
 use super::problem::ProblemArgs;
-use super::{Exit, Format, answered, device_profile, known_issues, load_space, safe_devices, write_json};
+use super::{
+    Exit, Format, answered, device_profile, is_space_file, known_issues, load_space, safe_devices, write_json,
+};
 use crate::report::grid::{Column, Grid, Style};
 use crate::report::terminal;
 
@@ -43,6 +45,12 @@ pub struct SpaceSelection {
 }
 
 impl SpaceSelection {
+    /// Every file that it reads.
+    pub fn inputs(&self) -> impl Iterator<Item = &Path> {
+        let space = Path::new(&self.space);
+        is_space_file(&self.space).then_some(space).into_iter().chain(self.problem.input())
+    }
+
     /// Reads the space, as it is for the elements of the problem, and restricts its sizes.
     pub fn load(&self, problem: &Problem) -> anyhow::Result<Space> {
         let space = load_space(&self.space, problem)?;

@@ -27,8 +27,9 @@ use super::space::SpaceSelection;
 use super::sweep_confirm::{CACHES, PASSES, ROUNDS, confirm, unconfirmed};
 use super::sweep_file::{Key, Resume, SweepFile, counts, point_key, row_key, rows_before};
 use super::sweep_task::{Settings, SweepTask};
-use super::{Exit, UsageError, answered, compiler, complain, known_issues, sweep_many};
+use super::{Exit, UsageError, answered, compiler, complain, known_issues, replay_script, sweep_many};
 use crate::cli::Cli;
+use crate::output::{Content, Outputs};
 use crate::process::{Worker, WorkerCommand};
 use crate::report::ceiling_share;
 use crate::report::grid::{Column, Grid, Style};
@@ -146,12 +147,12 @@ impl SweepArgs {
     }
 }
 
-fn sweep_one(device: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
+fn sweep_one(selector: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let (problem, operator) = args.selection.problem.problem()?;
     let real = args.input.real(&problem)?;
     let space = args.selection.load(&problem)?;
     let compiler = compiler(cli)?;
-    let command = WorkerCommand::new(device, operator.as_ref(), cli);
+    let command = WorkerCommand::new(selector, operator.as_ref(), cli);
     let worker = command.start()?;
     let device = worker.profile.clone();
     let enumeration = args.selection.enumerate(&space, &problem, &device)?;
@@ -161,6 +162,8 @@ fn sweep_one(device: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> 
         return Err(UsageError(message).into());
     }
     let path = output_path(&args.out, &device, worker.unit, &space, &problem, real);
+    let inputs = args.selection.inputs().chain(replay_script(selector));
+    Outputs::beside(inputs).claim("--out", &path, Content::Sweep)?;
     if args.dry_run {
         return dry_run(args, &path, &device, &space, &enumeration);
     }

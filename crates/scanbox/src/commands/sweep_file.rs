@@ -88,16 +88,12 @@ impl SweepFile {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         fs::create_dir_all(folder)
             .with_context(|| format!("output folder {}; choose another with --out", folder.display()))?;
-        check_place(path)?;
         let lock = lock(path)?;
         let journal_path = path.with_extension("journal");
         let rows = rows_before(path)?;
         let known = known_metadata(&Metadata::path_beside(path))?;
         for before in rows.iter().map(Provenance::of_row) {
             before.check(path, device, kernel_hash, resume)?;
-        }
-        if rows.iter().any(Record::is_of_benchmark) {
-            bail!("{}: it has rows of a benchmark; choose another place with --out", path.display());
         }
         for row in &rows {
             check_problem(path, row, problem, real)?;
@@ -117,6 +113,11 @@ impl SweepFile {
             take_out_failed(path, &rows)?;
         }
         let (appender, found) = Appender::open(path)?;
+        for warning in
+            found.warnings(&path.display().to_string()).into_iter().filter(|_| found.torn_line.is_none())
+        {
+            complain(&format!("warning: {warning}"));
+        }
         if let Some(line) = found.torn_line {
             complain(&format!("{}: line {line} was cut off and is measured again", path.display()));
         }
@@ -313,7 +314,6 @@ fn with_sizes_before(space: &Space, before: Option<&Metadata>) -> Space {
 /// The rows that the runs before this one have written. None in an empty file: a run that ends before its first byte
 /// leaves that.
 pub fn rows_before(path: &Path) -> anyhow::Result<Vec<Record>> {
-    check_place(path)?;
     if !path.exists() {
         return Ok(Vec::new());
     }
@@ -322,18 +322,6 @@ pub fn rows_before(path: &Path) -> anyhow::Result<Vec<Record>> {
         Err(csv_file::CsvError::Empty { .. }) => Ok(Vec::new()),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Whether rows can be written to this path.
-///
-/// # Errors
-/// Where something is there that is no file, such as a folder or a pipe.
-pub fn check_place(path: &Path) -> anyhow::Result<()> {
-    if path.exists() && !path.is_file() {
-        let what = if path.is_dir() { "a folder" } else { "no file" };
-        bail!("{} is {what}; choose another place with --out", path.display());
-    }
-    Ok(())
 }
 
 /// The metadata beside a file, if there is any that can be read. A torn one is made anew: the rows have what matters.

@@ -65,6 +65,14 @@ struct Row<'a> {
     insertions_mean: Option<f64>,
 }
 
+/// The names of the plots, and what each shows.
+pub const FIGURES: [(&str, &str); 4] = [
+    ("fallbacks", "fallbacks per workgroup"),
+    ("spins", "spins per workgroup"),
+    ("lookback_length", "tiles per lookback"),
+    ("throughput", "GB/s"),
+];
+
 impl<'a> Row<'a> {
     fn new(point: &BlockedPoint<'a>) -> Self {
         let record = point.record;
@@ -189,43 +197,40 @@ impl<'a> Report<'a> {
         grid
     }
 
-    /// The four plots: fallbacks, spins, length of the lookback, throughput; each against the share of blocked tiles.
+    /// The plots, of which [`FIGURES`] has the names: fallbacks, spins, length of the lookback, throughput; each against the share of blocked tiles.
     pub fn figures(&self) -> Vec<Figure> {
         let device = self.metadata.device.title();
         let mean =
             |of: fn(&LookbackMeans) -> f64| move |point: &BlockedPoint<'_>| point.means.as_ref().map(of);
-        let figure = |name: &str, what: &str, y: &'static str, caption: &str, series: Vec<Series>| Figure {
-            name: name.to_owned(),
-            title: format!("{what}, {device}"),
-            caption: caption.to_owned(),
-            plot: Plot::Lines(LineChart { x: Scale::Blocked, y, series, at_least: 0.0 }),
-        };
+        let figure =
+            |(name, y): (&str, &'static str), what: &str, caption: &str, series: Vec<Series>| Figure {
+                name: name.to_owned(),
+                title: format!("{what}, {device}"),
+                caption: caption.to_owned(),
+                plot: Plot::Lines(LineChart { x: Scale::Blocked, y, series, at_least: 0.0 }),
+            };
         vec![
             figure(
-                "fallbacks",
+                FIGURES[0],
                 "Fallbacks",
-                "fallbacks per workgroup",
                 "Tiles that a workgroup added up for others.",
                 self.series(mean(|means| means.fallbacks)),
             ),
             figure(
-                "spins",
+                FIGURES[1],
                 "Spins",
-                "spins per workgroup",
                 "Looks that found nothing where the lookback could not go on without.",
                 self.series(mean(|means| means.spins)),
             ),
             figure(
-                "lookback_length",
+                FIGURES[2],
                 "Lookback length",
-                "tiles per lookback",
                 "Tiles that the lookback of a workgroup was made of.",
                 self.series(mean(|means| means.lookback_length)),
             ),
             figure(
-                "throughput",
+                FIGURES[3],
                 "Throughput",
-                "GB/s",
                 "By the median time of a call; flat lines are what nothing blocks.",
                 self.throughput(),
             ),

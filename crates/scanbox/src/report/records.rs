@@ -37,7 +37,9 @@ pub fn object(record: &Record) -> Map<String, Value> {
         let text = (column.write)(record);
         (!text.is_empty()).then(|| (column.name.to_owned(), value(column.name, text)))
     };
-    COLUMNS.iter().filter_map(cell).collect()
+    let unknown = record.unknown.iter().filter(|cell| !cell.text.is_empty());
+    let unknown = unknown.map(|cell| (cell.column.to_string(), Value::String(cell.text.clone())));
+    COLUMNS.iter().filter_map(cell).chain(unknown).collect()
 }
 
 /// Columns whose text may look like a number and is a name.

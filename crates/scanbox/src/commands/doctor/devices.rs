@@ -10,6 +10,7 @@ use scanbox_runner::vulkan::{self, Listed, Loader, VulkanError};
 use super::drivers::why_hidden;
 use super::machine::available_memory_bytes;
 use super::{Finding, Verdict, bytes_label};
+use crate::commands::devices::tile_states;
 use crate::commands::known_issues;
 
 /// The largest size of the thesis space: what a device is expected to hold.
@@ -40,8 +41,8 @@ impl Devices {
             return devices;
         }
         let found = vulkan::devices().and_then(|all| {
-            let selected = selector.map(vulkan::select).transpose()?;
-            let wanted = |(_, listed): &(usize, Listed)| selected.as_ref().is_none_or(|one| one == listed);
+            let selected = selector.map(|selector| vulkan::place_of(&all, selector)).transpose()?;
+            let wanted = |(place, _): &(usize, Listed)| selected.is_none_or(|selected| selected == *place);
             Ok(all.into_iter().enumerate().filter(wanted).collect())
         });
         match found {
@@ -131,10 +132,7 @@ impl Devices {
 fn atomics(profile: &DeviceProfile) -> Finding {
     match profile.int64_atomics {
         true => Finding::ok("64-bit atomics", "yes"),
-        false => Finding::ok(
-            "64-bit atomics",
-            "no: tile states are packed into 32 bits, so that only inputs whose total is below 2^30 are scanned",
-        ),
+        false => Finding::ok("64-bit atomics", format!("no: {}", tile_states(profile))),
     }
 }
 

@@ -64,6 +64,18 @@ impl Figure {
     }
 }
 
+/// What stands in the files of pictures, before the version: who made them.
+pub const SVG_MARK: &str = "<!-- scanbox ";
+
+/// A picture as a file of its own, which says who made it.
+pub fn file(svg: &str) -> String {
+    let mark = format!("{SVG_MARK}{} -->", env!("CARGO_PKG_VERSION"));
+    match svg.split_once('\n') {
+        Some((begin, rest)) => format!("{begin}\n{mark}\n{rest}"),
+        None => svg.to_owned(),
+    }
+}
+
 /// A number in CSV.
 fn number(value: f64) -> String {
     format!("{value:.6}")

@@ -1,0 +1,349 @@
+//! What may be written where: one function decides it for every output of every command.
+//!
+//! Nothing is destroyed by accident. A file is replaced only by another one of its own kind, and only where it is certain
+//! that scanbox has written it; rows of a sweep are appended to; rows that cannot be had again, whatever a command reads, and
+//! everything else is left as it is, and the command says so before it does any work.
+
+mod kind;
+#[allow(dead_code, reason = "tests read the table")]
+mod options;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use anyhow::{Context, bail};
+use scanbox_model::whole_file;
+
+pub use self::kind::Kind;
+use crate::report::figure::{self, Figure};
+
+/// What is to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// Rows of a sweep; companions beside it.
+    Sweep,
+    /// Rows of a benchmark; companions beside it.
+    Benchmark,
+    /// Rows of another implementation.
+    Import,
+    /// A page.
+    Page,
+    /// A picture.
+    Picture,
+    /// A table with this header.
+    Table(String),
+    /// An export in the format T4.
+    T4,
+    /// An export as JSON.
+    JsonRows,
+    /// An export as CSV, which nothing tells from a sweep.
+    CsvRows,
+}
+
+/// The endings of what stands beside a file of rows, and what it is.
+const COMPANIONS: [(&str, &str); 4] =
+    [("meta.json", "metadata"), ("journal", "journal"), ("lock", "lock"), ("csv.partial", "unfinished rows")];
+
+/// A file that no output may touch.
+#[derive(Debug)]
+struct Held {
+    place: Place,
+    what: String,
+}
+
+/// What tells files apart: the name in its folder, and, where the file is there, what the system knows it by.
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    name: PathBuf,
+    identity: Option<(u64, u64)>,
+}
+
+impl Place {
+    fn of(path: &Path) -> Self {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        let name = path.file_name().map_or(folder.clone(), |name| folder.join(name));
+        Self { name: path.canonicalize().unwrap_or(name), identity: identity(path) }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.name == other.name || (self.identity.is_some() && self.identity == other.identity)
+    }
+}
+
+/// The outputs of one command, against its inputs and against each other.
+#[derive(Debug, Default)]
+pub struct Outputs {
+    held: Vec<Rc<Held>>,
+}
+
+/// A place that may be written to.
+#[derive(Debug)]
+pub struct Output {
+    path: PathBuf,
+    option: &'static str,
+    content: Content,
+    /// Inputs, and what was given to other outputs before.
+    held: Vec<Rc<Held>>,
+}
+
+impl Outputs {
+    /// The outputs of a command that reads these files.
+    pub fn beside(inputs: impl IntoIterator<Item = impl AsRef<Path>>) -> Self {
+        let mut outputs = Self::default();
+        for path in inputs {
+            let path = path.as_ref();
+            let has_companions = path.extension().is_some_and(|ending| ending == "csv");
+            outputs.hold(path, has_companions, &format!("{}, which this command reads", path.display()));
+        }
+        outputs
+    }
+
+    fn hold(&mut self, path: &Path, has_companions: bool, what: &str) {
+        self.held.push(Rc::new(Held { place: Place::of(path), what: what.to_owned() }));
+        // A link has them beside it, and so has what it leads to.
+        let paths = [Some(path.to_owned()), path.canonicalize().ok()];
+        for path in paths.into_iter().flatten().filter(|_| has_companions) {
+            for (ending, name) in COMPANIONS {
+                let what = format!("the {name} of {what}");
+                self.held.push(Rc::new(Held { place: Place::of(&path.with_extension(ending)), what }));
+            }
+        }
+    }
+
+    /// A place for this content, of which `option` was the name; nothing is written yet.
+    ///
+    /// # Errors
+    /// When something is there that must stay: the message says what, and what to do.
+    pub fn claim(&mut self, option: &'static str, path: &Path, content: Content) -> anyhow::Result<Output> {
+        let output = Output { path: path.to_owned(), option, content, held: self.held.clone() };
+        output.check()?;
+        if Kind::of(path).is_ok_and(|kind| kind != Kind::Stream) {
+            let rows = matches!(output.content, Content::Sweep | Content::Benchmark);
+            self.hold(path, rows, &format!("{}, which this command writes ({option})", path.display()));
+        }
+        Ok(output)
+    }
+
+    /// The places of a figure in a folder, with what goes there: a picture, and its data.
+    ///
+    /// # Errors
+    /// As [`Self::claim`], or when it cannot be drawn.
+    pub fn claim_figure(&mut self, folder: &Path, figure: &Figure) -> anyhow::Result<[(Output, String); 2]> {
+        let (picture, table) = (figure::file(&figure.svg()?), figure.csv()?);
+        let header = table.lines().next().unwrap_or_default();
+        let [first, second] = self.claim_plot(folder, &figure.name, header)?;
+        Ok([(first, picture), (second, table)])
+    }
+
+    /// The places of a figure that is not there yet: for the picture, and for its data with this header.
+    ///
+    /// # Errors
+    /// As [`Self::claim`].
+    pub fn claim_plot(&mut self, folder: &Path, name: &str, header: &str) -> anyhow::Result<[Output; 2]> {
+        let picture = self.claim("--plots", &folder.join(format!("{name}.svg")), Content::Picture)?;
+        let header = Content::Table(header.to_owned());
+        Ok([picture, self.claim("--plots", &folder.join(format!("{name}.csv")), header)?])
+    }
+
+    /// The place of a table in a folder, with its text.
+    ///
+    /// # Errors
+    /// As [`Self::claim`].
+    pub fn claim_table(
+        &mut self,
+        folder: &Path,
+        name: &str,
+        text: String,
+    ) -> anyhow::Result<(Output, String)> {
+        let header = text.lines().next().unwrap_or_default().to_owned();
+        let place = self.claim("--plots", &folder.join(format!("{name}.csv")), Content::Table(header))?;
+        Ok((place, text))
+    }
+
+    /// A folder for files of this command, which need not be there yet.
+    ///
+    /// # Errors
+    /// When something else is there.
+    pub fn claim_folder(&self, option: &'static str, path: &Path) -> anyhow::Result<()> {
+        let kind = Kind::of(path).with_context(|| path.display().to_string())?;
+        if !matches!(kind, Kind::Nothing | Kind::Folder) {
+            bail!("{} is {}; choose another folder with {option}", path.display(), kind.describe());
+        }
+        Ok(())
+    }
+}
+
+impl Output {
+    /// Whether the content may be written now.
+    ///
+    /// # Errors
+    /// As [`Outputs::claim`].
+    pub fn check(&self) -> anyhow::Result<()> {
+        let Self { path, option, content, held } = self;
+        check_one(path, option, content, held)?;
+        let companions: &[(&str, &[Kind])] = match content {
+            Content::Sweep => &[
+                ("meta.json", &[Kind::SweepMetadata, Kind::TornMetadata]),
+                ("journal", &[Kind::Journal]),
+                ("lock", &[Kind::Lock]),
+            ],
+            Content::Benchmark => &[
+                ("meta.json", &[Kind::BenchmarkMetadata, Kind::TornMetadata]),
+                ("csv.partial", &[Kind::Benchmark, Kind::NoRows]),
+            ],
+            _ => &[],
+        };
+        for (ending, kinds) in companions {
+            let beside = path.with_extension(ending);
+            let kind = look(&beside, option, held)?;
+            if !matches!(kind, Kind::Nothing | Kind::Empty) && !kinds.contains(&kind) {
+                return refuse(&beside, kind.describe(), option);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the content, if it may still be written; whoever looks sees the file before or the new one.
+    ///
+    /// # Errors
+    /// When something is there now that must stay, or the system says no; what was there is there still.
+    pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+        self.check()?;
+        whole_file::replace(&self.path, write).with_context(|| self.path.display().to_string())
+    }
+
+    /// The same with a text.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn write_text(&self, text: &str) -> anyhow::Result<()> {
+        self.write(|out| out.write_all(text.as_bytes()))
+    }
+}
+
+/// What is at a path, if it is none of the files that must not be touched.
+fn look(path: &Path, option: &str, held: &[Rc<Held>]) -> anyhow::Result<Kind> {
+    let place = Place::of(path);
+    if let Some(held) = held.iter().find(|held| held.place.is(&place)) {
+        return refuse(path, &held.what, option);
+    }
+    Kind::of(path).with_context(|| format!("{}; choose another place with {option}", path.display()))
+}
+
+/// The one decision: what may become of what is there.
+fn check_one(path: &Path, option: &str, content: &Content, held: &[Rc<Held>]) -> anyhow::Result<()> {
+    let kind = look(path, option, held)?;
+    let may = match (content, kind) {
+        // There is nothing to lose.
+        (_, Kind::Nothing | Kind::Empty) => true,
+        // What goes through a pipe is there for its reader. Rows that grow need a file.
+        (Content::Sweep | Content::Benchmark | Content::Table(_), Kind::Stream) => false,
+        (_, Kind::Stream) => true,
+        // Appended to; what is there is checked row by row.
+        (Content::Sweep, Kind::Sweep | Kind::NoRows) => true,
+        // Replaced by its own kind.
+        (Content::Benchmark, Kind::Benchmark)
+        | (Content::Page, Kind::Page)
+        | (Content::Picture, Kind::Picture)
+        | (Content::T4, Kind::T4)
+        | (Content::JsonRows, Kind::JsonRows) => true,
+        (Content::Table(header), Kind::Foreign) => is_same_table(path, header),
+        _ => false,
+    };
+    if !may {
+        let torn = (content == &Content::Sweep && kind == Kind::BrokenRows).then(|| broken(path)).flatten();
+        let what = torn.unwrap_or_else(|| kind.describe().to_owned());
+        return refuse(path, &what, option);
+    }
+    match companion_of(path) {
+        Some((csv, name)) if kind != Kind::Stream => {
+            refuse(path, &format!("where the {name} of {} is looked for", csv.display()), option)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn refuse<T>(path: &Path, what: &str, option: &str) -> anyhow::Result<T> {
+    bail!("{} is {what}, and stays as it is; choose another place with {option}", path.display())
+}
+
+/// What is wrong with a file of rows.
+fn broken(path: &Path) -> Option<String> {
+    let error = scanbox_model::csv_file::read(path).err()?;
+    Some(format!("{} ({error})", Kind::BrokenRows.describe()))
+}
+
+/// The file of rows whose companion this path would be.
+fn companion_of(path: &Path) -> Option<(PathBuf, &'static str)> {
+    let name = path.file_name()?.to_str()?;
+    COMPANIONS.iter().find_map(|(ending, what)| {
+        let stem = name.strip_suffix(&format!(".{ending}"))?;
+        let csv = path.with_file_name(format!("{stem}.csv"));
+        csv.exists().then_some((csv, *what))
+    })
+}
+
+/// Whether a file is a table of these columns: an earlier one may have more of them, or fewer.
+fn is_same_table(path: &Path, header: &str) -> bool {
+    let Ok(text) = fs::read_to_string(path) else { return false };
+    let columns = |line: &str| {
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(line.as_bytes());
+        reader.records().next()?.ok().map(|row| row.iter().map(str::to_owned).collect::<Vec<_>>())
+    };
+    let (Some(before), Some(now)) = (columns(text.lines().next().unwrap_or_default()), columns(header))
+    else {
+        return false;
+    };
+    let part = |some: &[String], all: &[String]| some.iter().all(|column| all.contains(column));
+    before.first() == now.first() && before.len() > 1 && (part(&before, &now) || part(&now, &before))
+}
+
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| (file.dev(), file.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Path) -> Option<(u64, u64)> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::any::TypeId;
+
+    use clap::{Arg, Command, CommandFactory};
+
+    use super::options::PATHS;
+    use crate::cli::Cli;
+
+    /// Whether a user gives a path here, by its type or by what help calls it.
+    fn is_path(arg: &Arg) -> bool {
+        let by_type = arg.get_value_parser().type_id() == TypeId::of::<std::path::PathBuf>();
+        let words = ["FILE", "PATH", "DIR", "FOLDER", "WEIGHTS", "PROGRAM"];
+        let names = arg.get_value_names().unwrap_or_default();
+        by_type || names.iter().any(|name| words.iter().any(|word| name.contains(word)))
+    }
+
+    fn find<'a>(command: &'a str, args: impl Iterator<Item = &'a Arg>) -> Vec<(&'a str, &'a str)> {
+        args.filter(|arg| is_path(arg)).map(|arg| (command, arg.get_id().as_str())).collect()
+    }
+
+    /// A new option that is a path has to be in the table, and one that writes has to be tried (`tests/outputs.rs`).
+    #[test]
+    fn every_option_that_is_a_path_is_in_the_table() {
+        let cli: Command = Cli::command();
+        let mut found = find("", cli.get_arguments());
+        for command in cli.get_subcommands().filter(|command| command.get_name() != "worker") {
+            found.extend(find(command.get_name(), command.get_arguments()));
+        }
+        found.sort_unstable();
+        let mut listed: Vec<(&str, &str)> = PATHS.iter().map(|(command, id, _)| (*command, *id)).collect();
+        listed.sort_unstable();
+        assert_eq!(found, listed);
+    }
+}

@@ -1,0 +1,196 @@
+//! What a file is: which of those that scanbox writes, or somebody else's.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use scanbox_model::csv_file::{self, CsvError};
+use scanbox_model::metadata::{Metadata, MetadataError};
+use scanbox_model::record::{COLUMNS, Record, SCHEMA};
+use scanbox_model::whole_file;
+
+use crate::report::figure::SVG_MARK;
+
+/// What there is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Nothing.
+    Nothing,
+    /// A file without content.
+    Empty,
+    /// A folder.
+    Folder,
+    /// What can be written to, and holds nothing: a pipe, a terminal, `/dev/null`.
+    Stream,
+    /// No file: a disk, a socket.
+    Device,
+    /// A link that leads nowhere.
+    DeadLink,
+    /// Rows of a sweep.
+    Sweep,
+    /// Rows of a benchmark.
+    Benchmark,
+    /// Rows that came through `scanbox import`.
+    Import,
+    /// The header of a file of rows, or the beginning of one.
+    NoRows,
+    /// A file of rows that cannot be read.
+    BrokenRows,
+    /// Metadata of a sweep.
+    SweepMetadata,
+    /// Metadata of a benchmark.
+    BenchmarkMetadata,
+    /// The beginning of metadata.
+    TornMetadata,
+    /// The journal of a sweep.
+    Journal,
+    /// The lock of a sweep.
+    Lock,
+    /// A page of `scanbox report`.
+    Page,
+    /// A picture that scanbox drew.
+    Picture,
+    /// An export in the format T4.
+    T4,
+    /// An export as JSON.
+    JsonRows,
+    /// Somebody else's.
+    Foreign,
+}
+
+impl Kind {
+    /// What a user calls it.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Nothing => "not there",
+            Self::Empty => "an empty file",
+            Self::Folder => "a folder",
+            Self::Stream => "no file that could be replaced",
+            Self::Device => "no file",
+            Self::DeadLink => "a link that leads nowhere",
+            Self::Sweep => "a file with rows of a sweep",
+            Self::Benchmark => "a file with rows of a benchmark",
+            Self::Import => "a file with rows of `scanbox import`",
+            Self::NoRows => "a file of rows that has none yet",
+            Self::BrokenRows => "a file of rows that cannot be read",
+            Self::SweepMetadata => "the metadata of a sweep",
+            Self::BenchmarkMetadata => "the metadata of a benchmark",
+            Self::TornMetadata => "metadata that was cut off",
+            Self::Journal => "the journal of a sweep",
+            Self::Lock => "the lock of a sweep",
+            Self::Page => "a page of `scanbox report`",
+            Self::Picture => "a picture of scanbox",
+            Self::T4 => "an export in the format T4",
+            Self::JsonRows => "an export as JSON",
+            Self::Foreign => "a file that scanbox has not written",
+        }
+    }
+
+    /// Looks at what is there.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        let metadata = match fs::metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(if path.is_symlink() { Self::DeadLink } else { Self::Nothing });
+            }
+            Err(error) => return Err(error),
+        };
+        if metadata.is_dir() {
+            return Ok(Self::Folder);
+        }
+        if whole_file::is_stream(path) {
+            return Ok(if is_disk_or_socket(&metadata) { Self::Device } else { Self::Stream });
+        }
+        if metadata.len() == 0 {
+            return Ok(Self::Empty);
+        }
+        Ok(Self::of_bytes(&fs::read(path)?, path))
+    }
+
+    fn of_bytes(bytes: &[u8], path: &Path) -> Self {
+        let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD)]);
+        let head = head.trim_start_matches('\u{feff}');
+        let is = |begin: &str| head.starts_with(begin);
+        let is_beginning_of = |whole: &str| is(whole) || whole.starts_with(head);
+        if is("<!DOCTYPE html>") && head.contains(PAGE_MARK) {
+            return Self::Page;
+        }
+        // Before there was a mark, the title of a figure said who drew it.
+        if is("<svg ") && (head.contains(SVG_MARK) || head.contains(", scanbox ")) {
+            return Self::Picture;
+        }
+        if is("{\"schema_version\":") && contains(bytes, b"\"tool\":\"scanbox\"") {
+            return Self::T4;
+        }
+        let keys = ["\"config_id\":", "\"kernel_hash\":", "\"run_id\":", "\"schema\":"];
+        if is("[\n{") && keys.iter().all(|key| head.contains(key)) {
+            return Self::JsonRows;
+        }
+        match Metadata::from_bytes(bytes, path) {
+            Ok(metadata) if metadata.is_of_benchmark() => return Self::BenchmarkMetadata,
+            // Whoever reads one of another schema says so.
+            Ok(_) | Err(MetadataError::Schema { .. }) => return Self::SweepMetadata,
+            Err(_) => {}
+        }
+        if is_beginning_of(&format!("{{\n  \"schema\": {SCHEMA},\n  \"tool_version\": ")) {
+            return Self::TornMetadata;
+        }
+        if is_beginning_of("run ") && !bytes.contains(&0) {
+            return Self::Journal;
+        }
+        if is_beginning_of("process ") && head.contains(", since ") && bytes.len() < HEAD {
+            return Self::Lock;
+        }
+        Self::of_rows(bytes, head, path)
+    }
+
+    fn of_rows(bytes: &[u8], head: &str, path: &Path) -> Self {
+        let header = head.lines().next().unwrap_or_default();
+        let known = |name: &&str| COLUMNS.iter().any(|column| column.name == name.trim().trim_matches('"'));
+        let names = header.split(',').filter(known).count();
+        let ours: String = COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>().join(",");
+        if names < MANY_COLUMNS && !ours.starts_with(head) {
+            return Self::Foreign;
+        }
+        let (mut sweep, mut imported, mut rows) = (false, true, 0);
+        let read = csv_file::for_each_of_bytes(bytes, path, |record: &Record| {
+            rows += 1;
+            sweep = sweep || !record.is_of_benchmark();
+            // Whoever imports rows does not know the kernels that they ran beside.
+            imported = imported && record.kernel_hash.is_empty();
+            Ok::<(), CsvError>(())
+        });
+        match read {
+            Err(_) => Self::BrokenRows,
+            Ok(_) if rows == 0 => Self::NoRows,
+            Ok(_) if sweep => Self::Sweep,
+            Ok(_) if imported => Self::Import,
+            Ok(_) => Self::Benchmark,
+        }
+    }
+}
+
+/// Bytes that say what a file is.
+const HEAD: usize = 4096;
+/// What pages say of themselves.
+const PAGE_MARK: &str = "<meta name=\"generator\" content=\"scanbox ";
+/// So many names of columns in one line are no chance.
+const MANY_COLUMNS: usize = 8;
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+#[cfg(unix)]
+fn is_disk_or_socket(metadata: &fs::Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    metadata.file_type().is_block_device() || metadata.file_type().is_socket()
+}
+
+#[cfg(not(unix))]
+fn is_disk_or_socket(_: &fs::Metadata) -> bool {
+    false
+}

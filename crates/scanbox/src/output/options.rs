@@ -1,0 +1,66 @@
+//! Every option and argument whose value is a path, and what it is for. A test sees that none is missing; another one tries
+//! each of those that write against every kind of file.
+
+/// What a path is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// It is read.
+    Read,
+    /// A folder of files that are named by a hash of their content; what else is there is left alone.
+    Cache,
+    /// It is written.
+    Write(Writes),
+}
+
+/// What is written to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writes {
+    /// Rows of a sweep, to a file or to one in a folder, with its metadata, journal and lock.
+    Sweep,
+    /// Rows of a benchmark, with metadata.
+    Benchmark,
+    /// Rows of another implementation.
+    Import,
+    /// A page of answers.
+    Page,
+    /// A picture.
+    Picture,
+    /// A folder of pictures and of tables as CSV.
+    Plots,
+    /// Rows for other programs, in the format that `--format` says.
+    Export,
+}
+
+/// The command (empty: all of them), the name of the argument, and what it is for.
+pub const PATHS: &[(&str, &str, Use)] = &[
+    ("", "kernels", Use::Read),
+    ("", "cache", Use::Cache),
+    ("space", "space", Use::Read),
+    ("space", "operator", Use::Read),
+    ("space", "profile", Use::Read),
+    ("sweep", "space", Use::Read),
+    ("sweep", "operator", Use::Read),
+    ("sweep", "out", Use::Write(Writes::Sweep)),
+    ("verify", "space", Use::Read),
+    ("verify", "operator", Use::Read),
+    ("bench", "from", Use::Read),
+    ("bench", "operator", Use::Read),
+    ("bench", "baseline", Use::Read),
+    ("bench", "with", Use::Read),
+    ("bench", "show", Use::Read),
+    ("bench", "out", Use::Write(Writes::Benchmark)),
+    ("bench", "plot", Use::Write(Writes::Picture)),
+    ("bench", "plots", Use::Write(Writes::Plots)),
+    ("import", "files", Use::Read),
+    ("import", "out", Use::Write(Writes::Import)),
+    ("analyze", "files", Use::Read),
+    ("analyze", "weights", Use::Read),
+    ("report", "files", Use::Read),
+    ("report", "weights", Use::Read),
+    ("report", "out", Use::Write(Writes::Page)),
+    ("report", "plots", Use::Write(Writes::Plots)),
+    ("compare", "base", Use::Read),
+    ("compare", "new", Use::Read),
+    ("export", "files", Use::Read),
+    ("export", "output", Use::Write(Writes::Export)),
+];

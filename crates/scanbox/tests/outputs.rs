@@ -1,0 +1,479 @@
+//! No command destroys anything: every option that names an output, against every kind of file that may be there.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![cfg(unix)]
+
+#[path = "../src/output/options.rs"]
+mod options;
+mod sweeps;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::path::{Path, PathBuf};
+
+use options::{PATHS, Use, Writes};
+use sweeps::{CONFIG, Place, ended};
+
+/// An output: the option, and a command that writes to `OUT`.
+struct Case {
+    command: &'static str,
+    option: &'static str,
+    /// The word for what is written, of [`kinds`].
+    writes: &'static str,
+    line: &'static [&'static str],
+    /// The name of the output, and, of a folder, the file in it that is put to the test.
+    out: &'static str,
+    file: &'static str,
+    /// A file that the command reads.
+    input: &'static str,
+}
+
+const BENCH: [&str; 12] = [
+    "bench",
+    CONFIG,
+    "--device",
+    "replay:replay.toml",
+    "--sizes",
+    "4096",
+    "--rounds",
+    "1",
+    "--samples",
+    "3",
+    "--with",
+    "bench.csv",
+];
+
+/// Every output.
+fn cases() -> Vec<Case> {
+    let case = |command, option, writes, line, out, file, input| Case {
+        command,
+        option,
+        writes,
+        line,
+        out,
+        file,
+        input,
+    };
+    let export = |format: &'static str| -> &'static [&'static str] {
+        match format {
+            "t4" => &["export", "sweep.csv", "--format", "t4", "--output"],
+            "json" => &["export", "sweep.csv", "--format", "json", "--output"],
+            _ => &["export", "sweep.csv", "--format", "csv", "--output"],
+        }
+    };
+    let blocking: &[&str] = &[
+        "bench",
+        "b4.vec4.fallback.rake.wg64",
+        "--device",
+        "replay:replay.toml",
+        "--blocking=2",
+        "--sizes",
+        "4096",
+        "--rounds",
+        "1",
+        "--out",
+        "blocking.csv",
+        "--plots",
+    ];
+    vec![
+        case(
+            "sweep",
+            "out",
+            "sweep",
+            &["sweep", "--device", "replay:replay.toml", "--space", "./space.csv", "--out"],
+            "x.csv",
+            "x.csv",
+            "space.csv",
+        ),
+        case("bench", "out", "benchmark", &BENCH_OUT, "x.csv", "x.csv", "bench.csv"),
+        case(
+            "bench",
+            "plot",
+            "picture",
+            &["bench", "--show", "bench.csv", "--plot"],
+            "x.svg",
+            "x.svg",
+            "bench.csv",
+        ),
+        case("bench", "plots", "picture", blocking, "plots", "plots/spins.svg", ""),
+        case("bench", "plots", "table", blocking, "plots", "plots/fallbacks.csv", ""),
+        case(
+            "import",
+            "out",
+            "import",
+            &[
+                "import",
+                "times.csv",
+                "--subject",
+                "other",
+                "--version",
+                "Other 1",
+                "--device-name",
+                "Replay",
+                "--out",
+            ],
+            "x.csv",
+            "x.csv",
+            "times.csv",
+        ),
+        case("report", "out", "page", &["report", "sweep.csv", "--out"], "x.html", "x.html", "sweep.csv"),
+        case(
+            "report",
+            "plots",
+            "picture",
+            &["report", "sweep.csv", "--out", "page.html", "--plots"],
+            "plots",
+            "plots/replay.throughput.svg",
+            "",
+        ),
+        case(
+            "report",
+            "plots",
+            "table",
+            &["report", "sweep.csv", "--out", "page.html", "--plots"],
+            "plots",
+            "plots/replay.throughput.csv",
+            "",
+        ),
+        case("export", "output", "t4", export("t4"), "x.json", "x.json", "sweep.csv"),
+        case("export", "output", "json", export("json"), "x.json", "x.json", "sweep.csv"),
+        case("export", "output", "csv", export("csv"), "x.csv", "x.csv", "sweep.csv"),
+    ]
+}
+
+const BENCH_OUT: [&str; 13] = {
+    let [a, b, c, d, e, f, g, h, i, j, k, l] = BENCH;
+    [a, b, c, d, e, f, g, h, i, j, k, l, "--out"]
+};
+
+/// What may be at the place of an output.
+enum There {
+    Nothing,
+    Bytes(Vec<u8>),
+    Folder,
+    Pipe,
+    DeadLink,
+    /// A link of this kind to a file.
+    Link(bool, &'static str),
+}
+
+/// Every kind of file, by a word for it.
+fn kinds(place: &Place) -> BTreeMap<&'static str, There> {
+    let of = |name: &str| There::Bytes(fs::read(place.folder().join(name)).unwrap());
+    let text = |text: &str| There::Bytes(text.as_bytes().to_vec());
+    let header = String::from_utf8(fs::read(place.folder().join("sweep.csv")).unwrap()).unwrap();
+    let (header, rows) = header.split_once('\n').unwrap();
+    let torn = fs::read(place.folder().join("sweep.meta.json")).unwrap()[..200].to_vec();
+    let mut kinds = BTreeMap::from([
+        ("nothing", There::Nothing),
+        ("empty", text("")),
+        ("sweep", of("sweep.csv")),
+        ("benchmark", of("bench.csv")),
+        ("import", of("import.csv")),
+        ("header", text(&format!("{header}\n"))),
+        ("broken rows", text(&format!("{header}\n{}", rows.replacen("ok", "perhaps", 1)))),
+        ("metadata", of("sweep.meta.json")),
+        ("metadata of a benchmark", of("bench.meta.json")),
+        ("torn metadata", There::Bytes(torn)),
+        ("journal", text("run 1b4e28ba\nstart b4.vec4.par.rake.wg64 1024\nend\n")),
+        ("lock", text("process 17, since 2026-01-01T00:00:00Z\n")),
+        ("page", of("page.html")),
+        ("picture", of("picture.svg")),
+        ("t4", of("rows.t4.json")),
+        ("json", of("rows.json")),
+        ("csv", of("rows.csv")),
+        ("foreign text", text("my notes\n")),
+        ("foreign page", text("<!DOCTYPE html>\n<html><body>mine</body></html>\n")),
+        ("foreign picture", text("<svg xmlns=\"http://www.w3.org/2000/svg\"><text>mine</text></svg>\n")),
+        ("foreign table", text("n,time\n1,2\n")),
+        ("foreign document", text("{\"schema_version\":\"1.0.0\",\"results\":[]}\n")),
+        ("foreign array", text("[\n{\"schema\":1,\"a\":2}\n]\n")),
+        ("foreign bytes", There::Bytes(vec![0, 159, 146, 150, 255, 10, 0])),
+        ("folder", There::Folder),
+        ("pipe", There::Pipe),
+        ("dead link", There::DeadLink),
+    ]);
+    for (word, name) in [("fallbacks", "plots/fallbacks.csv"), ("throughput", "plots/replay.throughput.csv")]
+    {
+        kinds.insert(word, of(name));
+    }
+    for (word, name) in [("linked sweep", "sweep.csv"), ("linked page", "page.html")] {
+        kinds.insert(word, There::Link(true, name));
+    }
+    kinds
+}
+
+/// What has to happen: the file becomes the output, or stays as it is.
+fn may_write(case: &Case, kind: &str) -> bool {
+    let own = match case.writes {
+        // Rows are appended to those of a sweep; the same rows as CSV are a sweep, too.
+        "sweep" => &["sweep", "csv", "header", "linked sweep"][..],
+        "benchmark" => &["benchmark"],
+        "picture" => &["picture"],
+        "page" => &["page"],
+        "t4" => &["t4"],
+        "json" => &["json"],
+        "table" if case.command == "bench" => &["fallbacks"],
+        "table" => &["throughput"],
+        "import" | "csv" => &[],
+        other => panic!("{other}"),
+    };
+    ["nothing", "empty"].contains(&kind)
+        || own.contains(&kind)
+        || (kind == "linked page" && case.writes == "page")
+        // Two plots of one shape.
+        || (case.writes == "table" && kind == "throughput" && case.command == "report")
+}
+
+/// A folder with one file of each kind, which the tests copy from.
+fn sources() -> Place {
+    let place = Place::in_memory("");
+    fs::write(place.folder().join("space.csv"), sweeps::SPACE.replace("2^10..2^16", "1024,4096")).unwrap();
+    fs::write(place.folder().join("times.csv"), "n_elements,steady_ns_median\n4096,1000\n").unwrap();
+    let run = |args: &[&str]| drop(place.run(args, 0));
+    run(&["sweep", "--device", "replay:replay.toml", "--space", "./space.csv", "--out", "sweep.csv"]);
+    run(&[
+        "bench",
+        CONFIG,
+        "--device",
+        "replay:replay.toml",
+        "--sizes",
+        "4096",
+        "--rounds",
+        "1",
+        "--out",
+        "bench.csv",
+        "--plot",
+        "picture.svg",
+    ]);
+    let of = |option: &str, writes: &str| {
+        cases().into_iter().find(|case| case.option == option && case.writes == writes).unwrap()
+    };
+    run(&[of("out", "import").line, &["import.csv"]].concat());
+    for (name, writes) in [("rows.t4.json", "t4"), ("rows.json", "json"), ("rows.csv", "csv")] {
+        run(&[of("output", writes).line, &[name]].concat());
+    }
+    for command in ["report", "bench"] {
+        let case = cases().into_iter().find(|case| case.command == command && case.option == "plots");
+        run(&[case.unwrap().line, &["plots"]].concat());
+    }
+    place
+}
+
+/// Files as they are: what a pipe or a folder holds is nothing.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let kind = fs::symlink_metadata(&path).unwrap().file_type();
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_symlink() {
+                found.insert(
+                    path.clone(),
+                    fs::read_link(&path).unwrap().to_string_lossy().into_owned().into_bytes(),
+                );
+            } else if kind.is_fifo() {
+                found.insert(path, Vec::new());
+            } else {
+                found.insert(path.clone(), fs::read(path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+fn copy(from: &Path, to: &Path) {
+    for (path, bytes) in contents(from) {
+        let place = to.join(path.strip_prefix(from).unwrap());
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(place, bytes).unwrap();
+    }
+}
+
+fn put(there: &There, path: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    match there {
+        There::Nothing => drop(fs::remove_file(path)),
+        There::Bytes(bytes) => fs::write(path, bytes).unwrap(),
+        There::Folder => {
+            let _ = fs::remove_file(path);
+            fs::create_dir_all(path).unwrap();
+        }
+        There::Pipe => {
+            let _ = fs::remove_file(path);
+            assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+        }
+        There::DeadLink => {
+            let _ = fs::remove_file(path);
+            symlink("nowhere", path).unwrap();
+        }
+        There::Link(symbolic, name) => {
+            let _ = fs::remove_file(path);
+            let target = path.parent().unwrap().join(name);
+            if *symbolic { symlink(target, path).unwrap() } else { fs::hard_link(target, path).unwrap() }
+        }
+    }
+}
+
+/// Runs the command of a case, and sees that either nothing has changed and the user knows why, or that it has written.
+#[track_caller]
+fn check(place: &Place, case: &Case, out: &str, may: bool, file: &str, what: &str) {
+    let before = contents(place.folder());
+    let ran = ended(place.scanbox(case.line).arg(out).output().unwrap());
+    let who = format!("{} --{} over {what}: {}", case.command, case.option, ran.stderr);
+    if may {
+        assert_eq!(ran.code, Some(0), "{who}");
+        let path = place.folder().join(file);
+        assert!(path.is_file() && fs::metadata(&path).unwrap().len() > 0, "{who}");
+        return;
+    }
+    assert_eq!(ran.code, Some(1), "{who}");
+    assert!(ran.stderr.contains(&format!("--{}", case.option)), "no way out: {who}");
+    let name = Path::new(file).file_name().unwrap().to_string_lossy().into_owned();
+    assert!(ran.stderr.contains(&name), "which file: {who}");
+    for (path, bytes) in &before {
+        let name = path.display();
+        assert!(contents(place.folder()).get(path) == Some(bytes), "{name} has changed: {who}");
+    }
+    assert!(!ran.stderr.contains("compiling"), "work was done before it was refused: {who}");
+}
+
+#[test]
+fn every_output_leaves_alone_what_is_not_its_own() {
+    let sources = sources();
+    let kinds = kinds(&sources);
+    for case in cases() {
+        for (kind, there) in &kinds {
+            let folder_out = case.out != case.file;
+            // A pipe waits for its reader; what is written to one is tried with a device below.
+            let rows = ["sweep", "benchmark", "table"].contains(&case.writes);
+            if *kind == "pipe" && !rows {
+                continue;
+            }
+            let place = Place::in_memory("");
+            copy(sources.folder(), place.folder());
+            if folder_out {
+                drop(fs::remove_dir_all(place.folder().join("plots")));
+            }
+            // A link in a folder of plots would need another target.
+            if folder_out && matches!(there, There::Link(..)) {
+                continue;
+            }
+            put(there, &place.folder().join(case.file));
+            // Of linked files, what they lead to is no input here.
+            if *kind == "linked sweep" && case.writes == "sweep" {
+                fs::copy(place.folder().join("sweep.meta.json"), place.folder().join("x.meta.json")).unwrap();
+            }
+            check(&place, &case, case.out, may_write(&case, kind), case.file, kind);
+            if *kind == "linked page" && case.writes == "page" {
+                assert!(place.folder().join(case.file).is_symlink(), "a link stays one");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_input_is_an_output_however_it_is_spelled() {
+    let sources = sources();
+    for case in cases().iter().filter(|case| !case.input.is_empty()) {
+        let stem = case.input.strip_suffix(".csv").unwrap();
+        let csv = |name: &str| name.to_owned();
+        let mut spellings = vec![
+            (csv(case.input), case.input.to_owned()),
+            (format!("./{}", case.input), case.input.to_owned()),
+            (format!("plots/../{}", case.input), case.input.to_owned()),
+            ("link.csv".to_owned(), case.input.to_owned()),
+            ("hard.csv".to_owned(), case.input.to_owned()),
+            (format!("{stem}.meta.json"), format!("{stem}.meta.json")),
+            (format!("{stem}.journal"), format!("{stem}.journal")),
+            (format!("{stem}.lock"), format!("{stem}.lock")),
+        ];
+        // What names no CSV is a folder to a sweep.
+        if case.writes == "sweep" {
+            spellings.truncate(5);
+        }
+        for (spelling, file) in spellings {
+            for is_there in [true, false] {
+                let place = Place::in_memory("");
+                copy(sources.folder(), place.folder());
+                let path = |name: &str| place.folder().join(name);
+                symlink(path(case.input), path("link.csv")).unwrap();
+                fs::hard_link(path(case.input), path("hard.csv")).unwrap();
+                let is_companion = file != case.input;
+                if !is_there {
+                    if !is_companion {
+                        continue;
+                    }
+                    drop(fs::remove_file(path(&file)));
+                }
+                check(&place, case, &spelling, false, &spelling, &format!("the input as {spelling}"));
+                assert!(is_there || !path(&file).exists(), "{spelling} of {}", case.command);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_stands_beside_rows_is_not_destroyed_either() {
+    let sources = sources();
+    let foreign = There::Bytes(b"{\"mine\": true}\n".to_vec());
+    for (writes, ending) in [
+        ("sweep", "meta.json"),
+        ("sweep", "journal"),
+        ("sweep", "lock"),
+        ("benchmark", "meta.json"),
+        ("benchmark", "csv.partial"),
+    ] {
+        let case = cases().into_iter().find(|case| case.writes == writes).unwrap();
+        let place = Place::in_memory("");
+        copy(sources.folder(), place.folder());
+        let file = format!("x.{ending}");
+        put(&foreign, &place.folder().join(&file));
+        check(&place, &case, case.out, false, &file, "a companion");
+    }
+    // The place of what is read beside another file, though no command has written it yet.
+    let page = cases().into_iter().find(|case| case.writes == "page").unwrap();
+    let place = Place::in_memory("");
+    copy(sources.folder(), place.folder());
+    check(&place, &page, "rows.meta.json", false, "rows.meta.json", "metadata of others");
+    // One output is not another one.
+    let args = [&BENCH_OUT[..], &["y.csv", "--plot", "y.csv"]].concat();
+    let both = place.run(&args, 1);
+    assert!(both.stderr.contains("y.csv") && !place.folder().join("y.csv").exists(), "{}", both.stderr);
+}
+
+#[test]
+fn devices_are_written_to_and_stay() {
+    let sources = sources();
+    for case in cases().iter().filter(|case| case.out == case.file) {
+        let rows = ["sweep", "benchmark"].contains(&case.writes);
+        // What names no CSV is a folder to a sweep.
+        if case.writes == "sweep" {
+            continue;
+        }
+        for device in ["/dev/null", "/dev/stdout"] {
+            let ran = ended(sources.scanbox(case.line).arg(device).output().unwrap());
+            assert_eq!(ran.code, Some(i32::from(rows)), "{} {device}: {}", case.command, ran.stderr);
+            let kind = fs::symlink_metadata("/dev/null").unwrap().file_type();
+            assert!(kind.is_char_device() && Path::new("/dev/stdout").is_symlink());
+        }
+    }
+}
+
+#[test]
+fn every_option_that_writes_is_tried() {
+    let tried = |command: &str, option: &str| {
+        cases().iter().any(|case| (case.command, case.option) == (command, option))
+    };
+    let mut writing = 0;
+    for (command, option, purpose) in PATHS {
+        if let Use::Write(writes) = purpose {
+            assert!(tried(command, option), "{command} --{option} ({writes:?}) is not tried");
+            writing += 1;
+        }
+    }
+    assert!(writing >= 8 && PATHS.iter().any(|path| path.2 == Use::Write(Writes::Sweep)));
+}
