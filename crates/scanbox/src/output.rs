@@ -196,10 +196,13 @@ impl Output {
             ],
             _ => &[],
         };
+        let is_sweep = !companions.is_empty() && matches!(Kind::of(path), Ok(Kind::Sweep));
         for (ending, kinds) in companions {
             let beside = path.with_extension(ending);
             let kind = look(&beside, option, held)?;
-            if !matches!(kind, Kind::Nothing | Kind::Empty) && !kinds.contains(&kind) {
+            // Beside rows that are there, what is no text is what a crash has left of a companion.
+            let is_damaged = is_sweep && kind == Kind::Bytes;
+            if !matches!(kind, Kind::Nothing | Kind::Empty) && !kinds.contains(&kind) && !is_damaged {
                 return refuse(&beside, kind.describe(), option);
             }
         }

@@ -288,7 +288,7 @@ fn bad_input() {
         &with("kernel_hash,", "kernel_hash,colour,"),
         bad,
         1,
-        &["bad.csv", "line 1", "`colour`", "unknown"],
+        &["bad.csv", "line 2", "cells where the header has"],
     );
     check_refused(
         &row(3, ",4,", ",four,"),

@@ -151,18 +151,19 @@ fn a_failure_leaves_what_was_there() {
     let folder = tempfile::tempdir().unwrap();
     every_status(folder.path());
     fs::write(folder.path().join("bad.csv"), "schema\n1\n").unwrap();
-    fs::write(folder.path().join("out.json"), "before").unwrap();
     let check = |args: &[&str], code: i32, text: &str| {
         let (found, _, stderr) = scanbox(&[&["export"], args].concat(), folder.path());
         assert_eq!(found, code, "{stderr}");
         assert!(stderr.contains(text), "{stderr}");
     };
+    check(&["--format", "json", "rows.csv", "-o", "out.json"], 0, "");
+    let before = fs::read(folder.path().join("out.json")).unwrap();
     check(&["--format", "json", "bad.csv", "-o", "out.json"], 1, "bad.csv: line 1");
     check(&["--format", "json", "missing.csv", "-o", "out.json"], 1, "missing.csv");
     check(&["--format", "yaml", "rows.csv"], 2, "yaml");
     check(&["rows.csv"], 2, "--format");
     check(&["--format", "t4", "rows.csv", "-o", "no/such/folder.json"], 1, "no/such/folder.json");
-    assert_eq!(fs::read_to_string(folder.path().join("out.json")).unwrap(), "before");
+    assert_eq!(fs::read(folder.path().join("out.json")).unwrap(), before);
 }
 
 #[test]

@@ -320,11 +320,12 @@ fn a_file_that_is_there_is_replaced_as_a_whole() {
     let folder = TempDir::new().unwrap();
     write(folder.path(), "good.csv", &rows());
     let path = folder.path().join("report.html");
-    fs::write(&path, "old").unwrap();
+    let before = "<!DOCTYPE html>\n<meta name=\"generator\" content=\"scanbox 0\"/>old";
+    fs::write(&path, before).unwrap();
     // Somebody reads the old one: a file that is renamed over it is another file.
     let old = File::open(&path).unwrap();
     check_page(&page(folder.path(), &["good.csv"]));
-    assert_eq!(std::io::read_to_string(&old).unwrap(), "old");
+    assert_eq!(std::io::read_to_string(&old).unwrap(), before);
     assert_ne!(old.metadata().unwrap().ino(), fs::metadata(&path).unwrap().ino());
     assert_eq!(names(folder.path()).len(), 2);
 }

@@ -207,7 +207,7 @@ fn a_changed_origin_is_refused_by_name() {
     check("csv", "replay 1", "replay 0", &["driver `replay 0`"]);
     check("csv", "\n1,", "\n2,", &["line 2", "`schema`", "2"]);
     check("meta.json", "\"schema\": 1", "\"schema\": 2", &["schema 2"]);
-    check("csv", "steady_ns_median", "speed", &["line 1", "`speed`"]);
+    check("csv", "steady_ns_median", "speed", &["line 1", "`steady_ns_median` is missing"]);
     check("csv", ",ok,", ",fine,", &["line 2", "`status`", "`fine`"]);
 }
 
@@ -288,6 +288,8 @@ fn files_of_others_are_left_alone() {
     fs::write(place.file("csv"), "to do").unwrap();
     check("a file that scanbox has not written");
     fs::remove_file(place.file("csv")).unwrap();
+    assert_ended(&place.sweep(&[]), 1, &["out/test.meta.json is the metadata of a benchmark", "--out"]);
+    fs::remove_file(place.file("meta.json")).unwrap();
     assert_ended(&place.sweep(&[]), 0, &[]);
     let refused = on("out/test.csv", 1);
     assert!(refused.stderr.contains("rows of a sweep"), "{}", refused.stderr);

@@ -54,6 +54,8 @@ pub enum Kind {
     T4,
     /// An export as JSON.
     JsonRows,
+    /// Bytes that are no text: of somebody else, or what a crash has left.
+    Bytes,
     /// Somebody else's.
     Foreign,
 }
@@ -82,7 +84,7 @@ impl Kind {
             Self::Picture => "a picture of scanbox",
             Self::T4 => "an export in the format T4",
             Self::JsonRows => "an export as JSON",
-            Self::Foreign => "a file that scanbox has not written",
+            Self::Bytes | Self::Foreign => "a file that scanbox has not written",
         }
     }
 
@@ -153,7 +155,8 @@ impl Kind {
         let names = header.split(',').filter(known).count();
         let ours: String = COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>().join(",");
         if names < MANY_COLUMNS && !ours.starts_with(head) {
-            return Self::Foreign;
+            let is_text = !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok();
+            return if is_text { Self::Foreign } else { Self::Bytes };
         }
         let (mut sweep, mut imported, mut rows) = (false, true, 0);
         let read = csv_file::for_each_of_bytes(bytes, path, |record: &Record| {
