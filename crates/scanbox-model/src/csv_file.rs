@@ -217,7 +217,9 @@ pub fn for_each_of_bytes<E: From<CsvError>>(
     // One record for all rows: their texts are nearly the same, and find their memory again.
     let mut record = Record::default();
     let mut checker = Checker::default();
-    let throughput = order.iter().position(|&index| COLUMNS[index].name == THROUGHPUT);
+    let throughput = order
+        .iter()
+        .position(|place| matches!(place, Place::Known(index) if COLUMNS[*index].name == THROUGHPUT));
     loop {
         let line = reader.position().line();
         match reader.read_record(&mut row) {

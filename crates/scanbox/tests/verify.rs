@@ -386,5 +386,7 @@ fn deterministic_kernels_repeat_their_bits() {
     let filter = |words: &str| bench.space(&["--filter", words, "--inputs", "ones"]);
     filter("deterministic=no").code(0).says("configs    8: 8 ok");
     filter("deterministic=yes").code(2).complains("the filter accepts none");
-    filter("deterministic=maybe").code(2).complains("`maybe` is no value of deterministic; it is yes or no");
+    filter("deterministic=maybe")
+        .code(2)
+        .complains("`maybe` is no value of deterministic; it is one of yes, no");
 }
