@@ -98,7 +98,13 @@ bool is_right(Words expected, Words actual, const uint at, out float error) {
 void main() {
     // The workgroup's part: indices into it stay small, however large the memory is.
     const uint WORDS = WORKGROUP_SIZE * BATCH_SIZE * LANES;
+    // What starts beyond the end has nothing to do; the index of its first word may have 33 bits.
+    if (workgroup_rank() > (params.guarded_n - 1u) / WORDS) {
+        return;
+    }
     const uint begin = workgroup_rank() * WORDS;
+    const uint left = params.guarded_n - begin;
+    const uint left_of_output = max(params.n, begin) - begin;
     Words expected_words = Words(element_address(params.expected_address, workgroup_rank(), 4u * WORDS));
     Words actual_words = Words(element_address(params.actual_address, workgroup_rank(), 4u * WORDS));
     uint mismatches = 0u;
@@ -106,16 +112,15 @@ void main() {
     uint max_error = 0u;
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE * LANES; ++k) {
         const uint at = gl_LocalInvocationIndex + k * WORKGROUP_SIZE;
-        const uint index = begin + at;
-        if (index < params.guarded_n) {
+        if (at < left) {
             float error = 0.0;
-            const bool right = index < params.n ? is_right(expected_words, actual_words, at, error)
-                                                : actual_words.at[at] == params.guard_word;
+            const bool right = at < left_of_output ? is_right(expected_words, actual_words, at, error)
+                                                   : actual_words.at[at] == params.guard_word;
             if (right) {
                 max_error = max(max_error, floatBitsToUint(error));
             } else {
                 mismatches += 1u;
-                first = min(first, index);
+                first = min(first, begin + at);
             }
         }
     }

@@ -31,7 +31,7 @@ void main() {
     if (run >= params.guarded_runs) {
         return;
     }
-    const uint runs = (params.n + (params.run_words - 1u)) / params.run_words;
+    const uint runs = (params.n - 1u) / params.run_words + 1u;
     uint right = params.guard_word;
     if (run < runs) {
         Words run_source = Words(element_address(params.source_address, run, 4u * params.run_words));

@@ -20,9 +20,10 @@ void main() {
     const uint TILE_VECTORS = WORKGROUP_SIZE * BATCH_SIZE;
     const uint TILE_BYTES = TILE_VECTORS * LANES * ELEMENT_BYTES;
     const uint tile = workgroup_rank();
+    const uint full_tiles = params.n / (TILE_VECTORS * LANES);
     InputVectors source = InputVectors(element_address(params.source_address, tile, TILE_BYTES));
     OutputVectors target = OutputVectors(element_address(params.target_address, tile, TILE_BYTES));
-    if (tile < params.n / (TILE_VECTORS * LANES)) {
+    if (tile < full_tiles) {
         Vector items[BATCH_SIZE];
         [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
             items[k] = source.at[gl_LocalInvocationIndex + k * WORKGROUP_SIZE];
@@ -30,12 +31,13 @@ void main() {
         [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
             target.at[gl_LocalInvocationIndex + k * WORKGROUP_SIZE] = items[k];
         }
-    } else {
-        const uint begin = tile * TILE_VECTORS;
+    } else if (tile == full_tiles) {
+        // What starts beyond it has nothing to do; the index of its first element may have 33 bits.
+        const uint left = params.n - tile * TILE_VECTORS * LANES;
         for (uint k = 0u; k < BATCH_SIZE; ++k) {
             const uint at = gl_LocalInvocationIndex + k * WORKGROUP_SIZE;
             [[unroll]] for (uint i = 0u; i < LANES; ++i) {
-                if ((begin + at) * LANES + i < params.n) {
+                if (at * LANES + i < left) {
                     LANE(target.at[at], i) = LANE(source.at[at], i);
                 }
             }

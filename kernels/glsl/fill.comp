@@ -19,12 +19,16 @@ layout(push_constant) uniform Params {
 void main() {
     // The workgroup's part: indices into it stay small, however large the memory is.
     const uint WORDS = WORKGROUP_SIZE * BATCH_SIZE * LANES;
+    // What starts beyond the end has nothing to do; the index of its first word may have 33 bits.
+    if (workgroup_rank() > (params.n - 1u) / WORDS) {
+        return;
+    }
     const uint begin = workgroup_rank() * WORDS;
+    const uint left = params.n - begin;
     Words target = Words(element_address(params.target_address, workgroup_rank(), 4u * WORDS));
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE * LANES; ++k) {
         const uint at = gl_LocalInvocationIndex + k * WORKGROUP_SIZE;
-        const uint index = begin + at;
-        if (index < params.n) {
+        if (at < left) {
             target.at[at] = params.word;
         }
     }

@@ -25,15 +25,20 @@ layout(push_constant) uniform Params {
 void main() {
     // The workgroup's part: indices into it stay small, however large the memory is.
     const uint WORDS = WORKGROUP_SIZE * BATCH_SIZE * LANES;
+    // What starts beyond the end has nothing to do; the index of its first word may have 33 bits.
+    if (workgroup_rank() > (params.guarded_n - 1u) / WORDS) {
+        return;
+    }
     const uint begin = workgroup_rank() * WORDS;
+    const uint left = params.guarded_n - begin;
+    const uint left_of_output = max(params.n, begin) - begin;
     Expected expected = Expected(element_address(params.expected_address, workgroup_rank(), 4u * WORDS));
     Output target = Output(element_address(params.target_address, workgroup_rank(), 4u * WORDS));
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE * LANES; ++k) {
         const uint at = gl_LocalInvocationIndex + k * WORKGROUP_SIZE;
-        const uint index = begin + at;
-        if (index < params.n) {
+        if (at < left_of_output) {
             target.at[at] = ~expected.at[at];
-        } else if (index < params.guarded_n) {
+        } else if (at < left) {
             target.at[at] = params.guard_word;
         }
     }

@@ -22,14 +22,15 @@ layout(push_constant) uniform Params {
 void main() {
     const uint RUN_VECTORS = SUBGROUP_SIZE * BATCH_SIZE;
     const uint run = workgroup_rank() * SUBGROUPS + own_subgroup;
-    const uint begin = run * RUN_VECTORS * LANES;
-    if (begin >= params.n) {
+    // What starts beyond the end has nothing to do; the index of its first word may have 33 bits.
+    if (run > (params.n - 1u) / (RUN_VECTORS * LANES)) {
         return;
     }
+    const uint left = params.n - run * RUN_VECTORS * LANES;
     // The run's part: indices into it stay small, however large the memory is.
     InputVectors source = InputVectors(element_address(params.source_address, run, RUN_VECTORS * LANES * ELEMENT_BYTES));
     Vector total = Vector(0u);
-    if (params.n - begin >= RUN_VECTORS * LANES) {
+    if (left >= RUN_VECTORS * LANES) {
         [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
             total += source.at[k * SUBGROUP_SIZE + own_lane];
         }
@@ -37,7 +38,7 @@ void main() {
         for (uint k = 0u; k < BATCH_SIZE; ++k) {
             const uint at = k * SUBGROUP_SIZE + own_lane;
             [[unroll]] for (uint i = 0u; i < LANES; ++i) {
-                if (begin + at * LANES + i < params.n) {
+                if (at * LANES + i < left) {
                     LANE(total, i) += LANE(source.at[at], i);
                 }
             }

@@ -215,6 +215,9 @@ fn what_a_rule_says_no_to() {
     combination("pers.b4.vec4.two.rake.wg64.u1", "persistent-publishes-before-scan");
     combination("b4.vec4.par.rake.shuffle.wg64", "shuffle-needs-subgroup-scan");
     combination("b4.vec4.par.sub.flags.wg64", "flags-need-persistent");
+    combination("pers.b4.vec4.two.sub.early.flags.clean.wg64.u1", "flags-with-clean");
+    combination("pers.b4.vec4.gather.sub.early.flags.packed.clean.wg64.u1", "flags-with-clean");
+    combination("pers.b4.vec4.two.sub.early.clean.wg64.u1", "");
     combination("pers.b4.vec4.two.sub.early.wg64", "persistent-has-workgroups-per-unit");
     combination("pers.b4.vec4.two.sub.early.wg64.g16", "persistent-has-workgroups-per-unit");
     combination("b4.vec4.par.rake.wg64.u4", "persistent-has-workgroups-per-unit");
@@ -249,6 +252,8 @@ fn what_a_rule_says_no_to() {
         size(&format!("{family}.b4.vec4.none.sub.wg64"), (1 << 20) + 1, "family-size");
     }
 
+    // 16 words of 8 bytes for each of 2^27 tiles.
+    size("b1.scalar.par.rake.stride16.wg32", (1 << 32) - 257 - 32, "index-32-bit");
     size("rts.b4.vec4.none.sub.wg64", (1 << 32) - 257 - 1024, "");
     size("stp.b4.vec4.none.sub.wg64", 1 << 32, "index-32-bit");
 

@@ -9,7 +9,9 @@ use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::space::Rejection;
 
-use super::{Resolved, bank_words, launched_per_call, memory_bytes, resolve, shared_bytes, workgroups};
+use super::{
+    Resolved, bank_words, launched_per_call, memory_bytes, resolve, scratch_bytes, shared_bytes, workgroups,
+};
 use crate::input::PACKED_MAX_TOTAL;
 use crate::plan::{BANK_WORDS, GUARD_WORDS};
 
@@ -229,6 +231,11 @@ fn computes(config: &Config, problem: &Problem, device: &DeviceProfile) -> Verdi
 /// What tile states can carry.
 fn tile_states(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Verdict {
     let Resolved { tile_state, reset } = resolve(&config.kernel, device);
+    if config.kernel.rendezvous == Rendezvous::Flags && reset == Reset::Clean {
+        let detail = "rendezvous flags with reset clean: a barrier, which flags do without, is what the last workgroup has to know \
+                      that all totals of its tile are published before it clears them";
+        return reject("flags-with-clean", detail);
+    }
     if tile_state == TileState::Word64 && !device.int64_atomics {
         return reject("word64-needs-int64-atomics", "the device has no 64-bit atomics on buffers");
     }
@@ -335,6 +342,13 @@ fn size(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> V
     let words = n.saturating_mul(problem.element_bytes() / 4);
     if n > u64::from(u32::MAX) - GUARD_WORDS - beyond.min(1 << 31) || words > MOST_WORDS {
         return reject("index-32-bit", format!("{n} elements, where kernels index with 32 bits"));
+    }
+    let scratch_words = scratch_bytes(config, problem, n, device) / 4;
+    if scratch_words > MOST_WORDS {
+        let detail = format!(
+            "{scratch_words} words of scratch memory, where the kernel that fills it indexes with 32 bits"
+        );
+        return reject("index-32-bit", detail);
     }
     if config.workgroups.is_some_and(|workgroups| u64::from(workgroups) != config.tiles(n)) {
         let detail =

@@ -211,6 +211,50 @@ mod tests {
         check(1 << 33, LONG, None);
     }
 
+    /// The words of `n` that workgroups of `part` words each touch, by the arithmetic of the helper kernels (poison.comp and others),
+    /// in 32 bits: none outside, and all of the last ones once.
+    #[test]
+    fn helpers_stay_within_memory_up_to_the_last_index() {
+        let most = u32::MAX - 256;
+        for n in [1, 4095, 4096, 4097, 1 << 31, u32::MAX - 5 * 4096, most - 4096, most - 1, most, u32::MAX] {
+            for (part, row) in
+                [(4096u32, 65_535), (4096, 1024), (1024, 65_535), (8192, 1 << 30), (4096, 100_000)]
+            {
+                let needed = u64::from(n).div_ceil(part.into());
+                let Some([row, rows]) = spread(needed, [row, u32::MAX, 1]) else { continue };
+                let started = u64::from(row) * u64::from(rows);
+                let mut touched = 0;
+                for rank in needed.saturating_sub(3)..started {
+                    let rank = u32::try_from(rank).unwrap();
+                    // What the kernels say.
+                    if rank > (n - 1) / part {
+                        continue;
+                    }
+                    let begin = rank.wrapping_mul(part);
+                    let left = n.wrapping_sub(begin);
+                    let count = u64::from(left.min(part));
+                    assert!(u64::from(rank) * u64::from(part) + count <= u64::from(n), "{n} {part} {rank}");
+                    touched += count;
+                }
+                let first = needed.saturating_sub(3) * u64::from(part);
+                assert_eq!(touched, u64::from(n) - first, "{n} in parts of {part}, rows of {row}");
+            }
+        }
+        // The kernels that have this arithmetic have this line, and nothing that wraps instead of it.
+        for (kernel, line) in [
+            ("poison.comp", "if (workgroup_rank() > (params.guarded_n - 1u) / WORDS) {"),
+            ("compare.comp", "if (workgroup_rank() > (params.guarded_n - 1u) / WORDS) {"),
+            ("fill.comp", "if (workgroup_rank() > (params.n - 1u) / WORDS) {"),
+            ("read.comp", "if (run > (params.n - 1u) / (RUN_VECTORS * LANES)) {"),
+            ("copy.comp", "} else if (tile == full_tiles) {"),
+        ] {
+            let path =
+                std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/glsl").join(kernel);
+            let text = std::fs::read_to_string(path).unwrap();
+            assert!(text.contains(line) && !text.contains("begin + at <"), "{kernel}");
+        }
+    }
+
     #[test]
     fn spreading_starts_enough_and_hardly_more() {
         for workgroups in (1..65_000).step_by(77) {

@@ -61,8 +61,10 @@ impl Buffer {
             )
             .sharing_mode(vk::SharingMode::EXCLUSIVE);
         // SAFETY: the size is not zero (the callers see to it) and within the limit; bufferDeviceAddress is enabled.
-        let raw = unsafe { gpu.raw.create_buffer(&info, None) }
-            .map_err(|result| too_large(failed("vkCreateBuffer", result).reason))?;
+        let raw = unsafe { gpu.raw.create_buffer(&info, None) }.map_err(|result| {
+            let Failure { status, reason } = failed("vkCreateBuffer", result);
+            Failure::new(status, format!("{name} buffer of {bytes} bytes: {reason}"))
+        })?;
         // An owner from here on.
         let mut buffer = Self { gpu: Arc::clone(gpu), raw, allocation: None, address: 0, bytes };
 

@@ -223,9 +223,15 @@ fn registers(gpu: &Gpu, pipeline: vk::Pipeline) -> Option<u32> {
     /// In the words of NVIDIA, RADV, AMDVLK, ANV and Turnip.
     const NAMES: [&str; 5] = ["Register Count", "VGPRs", "numUsedVgprs", "GRF registers", "Registers used"];
     let functions = gpu.statistics.as_ref()?;
+    let pipeline_info = vk::PipelineInfoKHR::default().pipeline(pipeline);
+    // SAFETY: the extension and its feature are enabled; the pipeline is valid.
+    let executables = unsafe { functions.get_pipeline_executable_properties(&pipeline_info) }.ok()?;
+    // A compute pipeline has one executable; where a driver tells of none there is nothing to ask for.
+    if executables.is_empty() {
+        return None;
+    }
     let info = vk::PipelineExecutableInfoKHR::default().pipeline(pipeline).executable_index(0);
-    // SAFETY: the extension and its feature are enabled, and the pipeline was created with CAPTURE_STATISTICS. A
-    // compute pipeline has one executable; where a driver has none, it answers with an error or an empty list.
+    // SAFETY: as above; there is an executable with this index, and the pipeline was created with CAPTURE_STATISTICS.
     let statistics = unsafe { functions.get_pipeline_executable_statistics(&info) }.ok()?;
     statistics.iter().find_map(|statistic| {
         let name = statistic.name_as_c_str().ok()?.to_str().ok()?;

@@ -1,0 +1,171 @@
+//! Kernels that are broken on purpose, on lavapipe: each is found by every command, and no other kernel is blamed.
+//!
+//! One copy of the kernel sources has all of them, each for a batch size of its own. Batch sizes 1 and 4 are healthy.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "../../scanbox-runner/tests/folder/mod.rs"]
+mod folder;
+mod machines;
+
+use std::fs;
+use std::path::Path;
+
+use folder::copy_folder;
+use machines::{Answer, Machine, run};
+use scanbox_model::csv_file;
+use scanbox_model::record::{Record, Status};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const TAKES: &str = "shared_tile = take_ticket();";
+/// Wrong from the first call on, and the scratch memory is left in disorder: no ticket is taken.
+const NO_TICKET: &str = r#"
+#if BATCH_SIZE == 2
+        shared_tile = gl_WorkGroupID.x ^ 1u;
+#else
+        shared_tile = take_ticket();
+#endif
+"#;
+
+const BEGINS: &str = "    const uint tile = take_tile();\n";
+/// Right when called once. Batch size 3 is wrong in every other call, and takes no tickets there; 5 in every second one; 6 in its
+/// last tile after 100 calls; 8 on some cold buffers, of 4 MiB each.
+const RIGHT_ONCE: &str = r#"
+    if (BATCH_SIZE == 3 && params.epoch != 2u) {
+        return;
+    }
+    const uint tile = take_tile();
+    const bool is_last_tile = tile == tile_count() - 1u;
+#if INT64
+    const uint buffer_number = uint(params.source_address >> 22);
+#else
+    const uint buffer_number = params.source_address.x >> 22;
+#endif
+    if ((BATCH_SIZE == 5 && params.epoch % 2u == 1u) || (BATCH_SIZE == 6 && params.epoch > 102u && is_last_tile) ||
+        (BATCH_SIZE == 8 && buffer_number % 7u == 3u)) {
+        leave();
+        return;
+    }
+"#;
+
+fn label(batch_size: u32) -> String {
+    format!("b{batch_size}.vec4.par.rake.wg64")
+}
+
+/// A folder with the broken kernels, and the software device.
+struct Bench {
+    folder: TempDir,
+    lavapipe: Machine,
+}
+
+impl Bench {
+    fn new() -> Option<Self> {
+        let lavapipe = Machine::lavapipe()?;
+        let folder = tempfile::tempdir().unwrap();
+        let kernels = folder.path().join("kernels");
+        copy_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/glsl"), &kernels);
+        for (file, from, to) in
+            [("stages/tile_order.glsl", TAKES, NO_TICKET), ("chained_scan.comp", BEGINS, RIGHT_ONCE)]
+        {
+            let text = fs::read_to_string(kernels.join(file)).unwrap();
+            assert!(text.contains(from), "{file} has no `{from}`");
+            fs::write(kernels.join(file), text.replace(from, to)).unwrap();
+        }
+        Some(Self { folder, lavapipe })
+    }
+
+    #[track_caller]
+    fn run(&self, arguments: &[&str], code: i32) -> Answer {
+        let arguments = [arguments, &["--kernels", "kernels"]].concat();
+        let answer = run(self.folder.path(), self.lavapipe.clone(), &arguments);
+        assert_eq!(answer.code, code, "{arguments:?}\n{}{}", answer.out, answer.err);
+        answer
+    }
+
+    fn rows(&self, file: &str) -> Vec<Record> {
+        csv_file::read(&self.folder.path().join(file)).unwrap().records
+    }
+
+    fn sweep(&self, batch_sizes: &str, out: &str, code: i32) -> Vec<Record> {
+        let space = format!(
+            "name = \"mutants\"\nsizes = \"2^11,2^13\"\n[[block]]\nfamily = [\"chained-scan\"]\n\
+             batch_size = [{batch_sizes}]\nvector_width = [\"vec4\"]\nworkgroup_size = [64]\nlookback = [\"parallel\"]\n\
+             block_scan = [\"raking\"]\n"
+        );
+        fs::write(self.folder.path().join("space.toml"), space).unwrap();
+        self.run(&["sweep", "--space", "space.toml", "--out", out], code);
+        self.rows(out)
+    }
+}
+
+/// What a row has to say, by batch size.
+#[track_caller]
+fn check(rows: &[Record], what: &str) {
+    assert!(rows.len() > 1, "{what}");
+    for row in rows.iter().filter(|row| row.subject == "scanbox") {
+        let expected = match row.batch_size.unwrap() {
+            1 | 4 => None,
+            2 => Some("elements are wrong"),
+            _ => Some("right when called once, wrong in call "),
+        };
+        let right = match expected {
+            None => row.status == Status::Ok && row.twin_calls > Some(2),
+            Some(reason) => row.status == Status::WrongResult && row.reason.contains(reason),
+        };
+        assert!(right, "{what}: {} at {}: {} {}", row.config_id, row.n_elements, row.status, row.reason);
+        assert!(row.status == Status::Ok || row.steady.is_none(), "a time without a right answer: {row:?}");
+    }
+}
+
+#[test]
+fn a_sweep_finds_them() {
+    let Some(bench) = Bench::new() else { return };
+    check(&bench.sweep("1, 2, 3, 4, 5", "all.csv", 5), "sweep");
+    // As the fastest so far it has a whole twin, however busy the machine is.
+    for row in bench.sweep("6", "late.csv", 5).iter().filter(|row| row.n_elements == 8192) {
+        assert_eq!(row.status, Status::WrongResult, "{row:?}");
+        assert!(row.reason.contains("in a row (the timed path)"), "{}", row.reason);
+    }
+}
+
+#[test]
+fn a_benchmark_finds_them() {
+    let Some(bench) = Bench::new() else { return };
+    let labels = [1, 2, 3, 4, 5, 6].map(label);
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+    let hot = ["--sizes", "8192", "--rounds", "2", "--out", "hot.csv"];
+    bench.run(&[&["bench"][..], &labels, &hot].concat(), 5);
+    check(&bench.rows("hot.csv"), "bench");
+}
+
+#[test]
+fn a_benchmark_finds_what_is_wrong_on_cold_buffers() {
+    let Some(bench) = Bench::new() else { return };
+    let labels = [1, 4, 8].map(label);
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+    let cold = ["--sizes", "2^20", "--rounds", "1", "--buffers", "cold", "--out", "cold.csv"];
+    bench.run(&[&["bench"][..], &labels, &cold].concat(), 5);
+    for row in bench.rows("cold.csv").iter().filter(|row| row.subject == "scanbox") {
+        let wrong = row.batch_size == Some(8);
+        assert_eq!(row.status == Status::WrongResult, wrong, "{} {}", row.config_id, row.reason);
+        assert!(wrong || row.status == Status::Ok, "{row:?}");
+    }
+}
+
+#[test]
+fn a_verification_finds_them() {
+    let Some(bench) = Bench::new() else { return };
+    let labels = [1, 2, 3, 4, 5, 6].map(label);
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+    let cases = ["--sizes", "1537,8192", "--inputs", "random", "--format", "json"];
+    let answer = bench.run(&[&["verify"][..], &labels, &cases].concat(), 5);
+    let answer: Value = serde_json::from_str(&answer.out).unwrap();
+    let mut found: Vec<&str> = answer["failures"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|failure| failure["config"].as_str().unwrap())
+        .collect();
+    found.sort_unstable();
+    assert_eq!(found, [labels[1], labels[2], labels[4], labels[5]], "{answer:#}");
+}
