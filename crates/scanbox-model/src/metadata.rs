@@ -61,6 +61,25 @@ pub struct Run {
     pub rows: u64,
     /// Where the time went, in seconds.
     pub seconds: BTreeMap<String, f64>,
+    /// How it left the file; missing while it runs, when it was killed, and in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<RunOutcome>,
+}
+
+/// How a run has left its file, for scripts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunOutcome {
+    /// The exit code of the process.
+    pub exit_code: u8,
+    /// Rows in the file by status.
+    pub rows_by_status: BTreeMap<Status, u64>,
+    /// Points that were asked for and have no row.
+    pub points_left: u64,
+    /// Rows whose result is wrong.
+    pub wrong: u64,
+    /// Why the run could not go on, if it could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
 }
 
 /// Why metadata cannot be read or written.

@@ -34,6 +34,9 @@ pub trait Backend {
     /// When the memory does not fit.
     fn load_other(&mut self, problem: &Problem, input: &Input, n: u64) -> Result<(), Failure>;
 
+    /// The failure after which the device cannot be used by this process any more, if there was one: every call ends with it.
+    fn lost(&self) -> Option<&Failure>;
+
     /// Elements of input and reference that are loaded.
     fn loaded_elements(&self) -> u64;
 
@@ -264,5 +267,17 @@ impl Failure {
     #[must_use]
     pub fn is_fatal(&self) -> bool {
         matches!(self.status, Status::Timeout | Status::DeviceLost)
+    }
+
+    /// The same failure of something that is no config: its reason says what was going on, for example `the copy of 2^13 was
+    /// measured`.
+    #[must_use]
+    pub fn amid(self, what: &str) -> Self {
+        let reason = match self.status {
+            Status::DeviceLost => format!("the device was lost while {what}: {}", self.reason),
+            Status::Timeout => format!("the device gave no answer while {what}: {}", self.reason),
+            status => format!("{status} while {what}: {}", self.reason),
+        };
+        Self { reason, ..self }
     }
 }

@@ -23,6 +23,7 @@ use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::Shader;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Cache, Ratio, Record, Selection, Status};
+use scanbox_model::units::size_label;
 use serde::{Deserialize, Serialize};
 
 use self::contestant::{Contestant, External, Own};
@@ -61,6 +62,13 @@ pub enum Event<'a> {
     /// Shaders are about to be compiled.
     Compiling {
         /// How many.
+        shaders: usize,
+    },
+    /// So many of them have become pipelines, or have not.
+    Compiled {
+        /// How many.
+        done: usize,
+        /// Of how many.
         shaders: usize,
     },
     /// Input and reference are about to be made and uploaded.
@@ -174,6 +182,9 @@ impl<E: From<Failure>> Bench<'_, E> {
                     (self.observer)(Event::SizeFinished { n: *n })?;
                     sizes.pop();
                 }
+                Err(failure) if failure.is_fatal() => {
+                    return Err(failure.amid(&format!("{} elements were loaded", size_label(*n))).into());
+                }
                 Err(failure) => return Err(failure.into()),
             }
         }
@@ -208,15 +219,35 @@ impl<E: From<Failure>> Bench<'_, E> {
                 shaders.extend(plans.flat_map(|plan| plan.passes).map(|pass| pass.shader));
             }
         }
+        let shaders: Vec<Shader> = shaders.into_iter().collect();
         (self.observer)(Event::Compiling { shaders: shaders.len() })?;
-        self.pipelines.make(self.backend, self.compiler, &shaders.into_iter().collect::<Vec<_>>());
-        Ok(())
+        let Self { backend, pipelines, observer, .. } = self;
+        let progress = &mut |done| observer(Event::Compiled { done, shaders: shaders.len() });
+        pipelines.make_all(*backend, self.compiler, &shaders, progress)?;
+        self.check_device("pipelines were made")
+    }
+
+    /// Only a subject that ran may be blamed for the loss of the device, so none is announced after it.
+    fn check_device(&self, what: &str) -> Result<(), E> {
+        self.backend.lost().map_or(Ok(()), |failure| Err(failure.clone().amid(what).into()))
     }
 
     /// Everything at one size.
     fn size(&mut self, n: u64, entrants: &[Entrant]) -> Result<(), Cut<E>> {
         let mut standings = self.externals(n)?;
-        standings.extend(entrants.iter().map(|entrant| self.standing(entrant, n)));
+        for entrant in entrants {
+            if self.job.one_by_one {
+                // Its pipelines are made now.
+                self.announce(&entrant.name(), n, false)?;
+            }
+            let standing = self.standing(entrant, n);
+            // A driver that loses the device over a shader has its culprit, who alone gets rows.
+            if self.backend.lost().is_some() {
+                self.finish(&standing)?;
+                return Err(Cut::End(End::DeviceUnusable));
+            }
+            standings.push(standing);
+        }
         for standing in &mut standings {
             self.verify(standing, n)?;
         }

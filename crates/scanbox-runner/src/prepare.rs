@@ -12,6 +12,9 @@ use crate::backend::{Backend, Failure, PipelineInfo};
 /// A pipeline (of a plan, all of them), and how long its shader took to compile in milliseconds; or why there is none.
 pub type Prepared = Result<(PipelineInfo, u64), Failure>;
 
+/// Shaders per core that are made at a time where there are many.
+const SHADERS_PER_CORE: usize = 8;
+
 /// The pipelines of a session.
 #[derive(Debug, Default)]
 pub struct Pipelines(HashMap<Shader, Prepared>);
@@ -46,6 +49,33 @@ impl Pipelines {
             self.0.insert(module.shader, prepared);
         }
         Spent { compiling, creating: start.elapsed() - compiling }
+    }
+
+    /// [`Pipelines::make`] of many shaders, in parts: `progress` hears after each how many are done, and what the driver keeps of
+    /// them is kept whatever happens to the rest.
+    ///
+    /// # Errors
+    /// What `progress` returns: that ends it. Where the device is lost, what is left is not tried: [`Backend::lost`] says so.
+    pub fn make_all<E>(
+        &mut self,
+        backend: &mut dyn Backend,
+        compiler: &Compiler,
+        shaders: &[Shader],
+        progress: &mut dyn FnMut(usize) -> Result<(), E>,
+    ) -> Result<Spent, E> {
+        let mut spent = Spent::default();
+        let mut done = 0;
+        for part in shaders.chunks(SHADERS_PER_CORE * rayon::current_num_threads()) {
+            let part_spent = self.make(backend, compiler, part);
+            spent.compiling += part_spent.compiling;
+            spent.creating += part_spent.creating;
+            done += part.len();
+            if backend.lost().is_some() {
+                break;
+            }
+            progress(done)?;
+        }
+        Ok(spent)
     }
 
     /// The shaders of a plan that have not been tried.

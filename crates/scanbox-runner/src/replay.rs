@@ -23,9 +23,11 @@
 //!
 //! [[fault]]
 //! kind = "wrong_element"
-//! config = "b4.vec4"        # the beginning of a label; left out: every config
+//! config = "b4.vec4"        # the beginning of a label; left out: every config. `load` is the load of an input, `pipeline`
+//!                           # the making of a pipeline
 //! n = 4096                  # left out: every size
 //! share = 0.1               # of the points that match; left out: all
+//! after = 2                 # how often it goes well first; left out: never
 //! times = 1                 # how often in the life of this device; left out: always
 //! ```
 
@@ -163,6 +165,9 @@ pub struct Fault {
     /// How often it happens at most.
     #[serde(default)]
     pub times: Option<u32>,
+    /// How often it goes well first.
+    #[serde(default)]
+    pub after: u32,
 }
 
 fn always() -> f64 {
@@ -254,7 +259,7 @@ pub struct Replay {
     spoiled: bool,
     /// Calls since the scratch memory was forgotten.
     calls: u64,
-    lost: bool,
+    lost: Option<Failure>,
 }
 
 impl Replay {
@@ -309,7 +314,7 @@ impl Replay {
             ledger: Ledger::default(),
             spoiled: false,
             calls: 0,
-            lost: false,
+            lost: None,
             script,
         }
     }
@@ -321,16 +326,52 @@ impl Replay {
 
     /// The first fault of one of these kinds that hits this plan now.
     fn fault(&mut self, plan: &Plan, kinds: &[FaultKind]) -> Option<FaultKind> {
-        let draw = unit_interval(&format!("{} {} {}", self.script.seed, plan.label, plan.n));
-        let hit = self.script.faults.iter().zip(&self.happened).position(|(fault, &happened)| {
+        self.fault_at(&plan.label, plan.n, kinds)
+    }
+
+    fn fault_at(&mut self, label: &str, n: u64, kinds: &[FaultKind]) -> Option<FaultKind> {
+        let draw = unit_interval(&format!("{} {label} {n}", self.script.seed));
+        let matches = |fault: &Fault| {
+            // A fault of every config is none of a load.
+            let named = !fault.config.is_empty() || !["load", "pipeline"].contains(&label);
             kinds.contains(&fault.kind)
-                && plan.label.starts_with(&fault.config)
-                && fault.n.is_none_or(|n| n == plan.n)
-                && fault.times.is_none_or(|times| happened < times)
+                && named
+                && label.starts_with(&fault.config)
+                && fault.n.is_none_or(|other| other == n)
                 && draw < fault.share
-        })?;
-        self.happened[hit] += 1;
-        Some(self.script.faults[hit].kind)
+        };
+        for (fault, happened) in
+            self.script.faults.iter().zip(&mut self.happened).filter(|(fault, _)| matches(fault))
+        {
+            let first = fault.after;
+            if *happened < first {
+                *happened += 1;
+            } else if fault.times.is_none_or(|times| *happened - first < times) {
+                *happened += 1;
+                return Some(fault.kind);
+            }
+        }
+        None
+    }
+
+    /// What ends the session of something that is no config, if the script has that.
+    fn fail_at(&mut self, label: &str, n: u64) -> Result<(), Failure> {
+        use FaultKind as F;
+        self.alive()?;
+        match self.fault_at(label, n, &[F::DeviceLost, F::Hang, F::Crash, F::OutOfMemory]) {
+            Some(F::Crash) => std::process::abort(),
+            Some(F::Hang) => hang(),
+            Some(F::DeviceLost) => Err(self.lose()),
+            Some(F::OutOfMemory) => Err(Failure::new(Status::OutOfMemory, "scripted")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Loses the device.
+    fn lose(&mut self) -> Failure {
+        let failure = Failure::new(Status::DeviceLost, "scripted");
+        self.lost = Some(failure.clone());
+        failure
     }
 
     /// How long a call of this plan takes on the device without noise.
@@ -395,7 +436,7 @@ impl Replay {
     }
 
     fn alive(&self) -> Result<(), Failure> {
-        if self.lost { Err(Failure::new(Status::DeviceLost, "the device was lost before")) } else { Ok(()) }
+        self.lost.clone().map_or(Ok(()), Err)
     }
 }
 
@@ -454,7 +495,8 @@ impl Backend for Replay {
     }
 
     fn create_pipelines(&mut self, modules: &[Module]) -> Vec<Result<PipelineInfo, Failure>> {
-        modules.iter().map(|_| Ok(PipelineInfo { registers: Some(32) })).collect()
+        let one = |_| self.fail_at("pipeline", 0).map(|()| PipelineInfo { registers: Some(32) });
+        modules.iter().map(one).collect()
     }
 
     fn load(&mut self, problem: &Problem, _input: &Input, n: u64) -> Result<(), Failure> {
@@ -463,6 +505,7 @@ impl Backend for Replay {
             let reason = format!("{bytes} bytes, where the device has {}", self.profile.memory_bytes);
             return Err(Failure::new(Status::OutOfMemory, reason));
         }
+        self.fail_at("load", n)?;
         self.loaded = n;
         Ok(())
     }
@@ -473,6 +516,10 @@ impl Backend for Replay {
             return Err(Failure::new(Status::OutOfMemory, "no memory for another input"));
         }
         Ok(())
+    }
+
+    fn lost(&self) -> Option<&Failure> {
+        self.lost.as_ref()
     }
 
     fn loaded_elements(&self) -> u64 {
@@ -536,10 +583,7 @@ impl Backend for Replay {
             Some(F::WriteBehind) => Ok(wrong(plan.outputs())),
             Some(F::OutOfMemory) => Err(Failure::new(Status::OutOfMemory, "scripted")),
             Some(F::PipelineError) => Err(Failure::new(Status::PipelineError, "scripted")),
-            Some(F::DeviceLost) => {
-                self.lost = true;
-                Err(Failure::new(Status::DeviceLost, "scripted"))
-            }
+            Some(F::DeviceLost) => Err(self.lose()),
             Some(F::Crash) => std::process::abort(),
             Some(F::Hang) => hang(),
             Some(F::Throttle) => {

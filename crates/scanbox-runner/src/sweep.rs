@@ -19,12 +19,12 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Flag, Ratio, Record, SCHEMA, Status};
 use scanbox_model::space::Point;
-use scanbox_model::units::throughput_gbps;
+use scanbox_model::units::{size_label, throughput_gbps};
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Failure};
 use crate::measure::{Measurement, Protocol, measure};
-use crate::prepare::Pipelines;
+use crate::prepare::{Pipelines, Spent};
 use crate::twin::{self, Length, Twin};
 use crate::verify::{describe, verify};
 
@@ -105,10 +105,27 @@ pub enum Event<'a> {
         /// How many.
         shaders: usize,
     },
+    /// So many of them have become pipelines, or have not.
+    Compiled {
+        /// How many.
+        done: usize,
+        /// Of how many.
+        shaders: usize,
+    },
     /// Input and reference are about to be made and uploaded.
     Loading {
         /// Elements.
         n: u64,
+    },
+    /// Something that is no config is about to run on the device.
+    Doing {
+        /// What, as a clause: `the copy of 2^13 was measured`.
+        what: &'a str,
+    },
+    /// Something that is no config went wrong, and the run goes on without it.
+    Remark {
+        /// What went wrong.
+        text: &'a str,
     },
     /// The ceiling of one size was measured (see [`catalog::ceiling`]): the fastest of its shapes.
     Ceiling {
@@ -154,7 +171,8 @@ pub struct Outcome {
 /// Runs a job. The observer gets each event and may fail (a full disk): that ends the run.
 ///
 /// # Errors
-/// What the observer returns; or a failure of the device before any config could be tried.
+/// What the observer returns; or a failure of the device that is no config's: before any could be tried, or of a copy. One that
+/// is fatal ([`Failure::is_fatal`]) says what was going on, and leaves the rest to another process.
 pub fn run<E: From<Failure>>(
     backend: &mut dyn Backend,
     compiler: &Compiler,
@@ -172,6 +190,7 @@ pub fn run<E: From<Failure>>(
         pipelines: Pipelines::default(),
         canary: None,
         best_ns: BTreeMap::new(),
+        told: BTreeSet::new(),
         order_index: job.order_start,
     };
     let end = sweep.run(compiler)?;
@@ -192,6 +211,8 @@ struct Sweep<'a, E> {
     canary: Option<Canary>,
     /// The fastest right time of this process, by size.
     best_ns: BTreeMap<u64, u64>,
+    /// What has been told to fail.
+    told: BTreeSet<String>,
     order_index: u64,
 }
 
@@ -213,6 +234,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
                     return Ok(end);
                 }
                 self.time_canary()?;
+                self.check_device("no config was in flight")?;
                 (self.observer)(Event::Started { point: &point })?;
                 // The observer may have been the one who asked to stop.
                 if let Some(end) = self.should_stop() {
@@ -248,14 +270,27 @@ impl<E: From<Failure>> Sweep<'_, E> {
                 }
             }
         }
+        let shaders: Vec<Shader> = shaders.into_iter().collect();
         (self.observer)(Event::Compiling { shaders: shaders.len() })?;
-        self.make_pipelines(compiler, &shaders.into_iter().collect::<Vec<_>>());
-        Ok(())
+        let Self { backend, pipelines, observer, .. } = self;
+        let progress = &mut |done| observer(Event::Compiled { done, shaders: shaders.len() });
+        let spent = pipelines.make_all(*backend, compiler, &shaders, progress)?;
+        self.account(spent);
+        self.check_device("pipelines were made")
+    }
+
+    /// Only a config that ran may be blamed for the loss of the device, so none is announced after it.
+    fn check_device(&self, what: &str) -> Result<(), E> {
+        self.backend.lost().map_or(Ok(()), |failure| Err(failure.clone().amid(what).into()))
     }
 
     /// Makes pipelines of shaders; each outcome is kept.
     fn make_pipelines(&mut self, compiler: &Compiler, shaders: &[Shader]) {
         let spent = self.pipelines.make(self.backend, compiler, shaders);
+        self.account(spent);
+    }
+
+    fn account(&mut self, spent: Spent) {
         *self.seconds.entry("compile").or_default() += spent.compiling.as_secs_f64();
         *self.seconds.entry("pipelines").or_default() += spent.creating.as_secs_f64();
     }
@@ -287,6 +322,9 @@ impl<E: From<Failure>> Sweep<'_, E> {
             let failure = match self.backend.load(&self.job.computation.problem, &input, n) {
                 Ok(()) => break,
                 Err(failure) if failure.status == Status::OutOfMemory => failure,
+                Err(failure) if failure.is_fatal() => {
+                    return Err(failure.amid(&format!("{} elements were loaded", size_label(n))).into());
+                }
                 Err(failure) => return Err(failure.into()),
             };
             let (too_large, rest): (Vec<Point>, Vec<Point>) =
@@ -323,9 +361,11 @@ impl<E: From<Failure>> Sweep<'_, E> {
                 break;
             }
             let device = self.backend.profile().clone();
-            let shapes = catalog::CEILING_SHAPES.iter();
-            let plans = shapes.map(|&shape| catalog::ceiling(&problem, n, shape, &device));
-            let times: Vec<u64> = plans.filter_map(|plan| self.time_ceiling(&plan)).collect();
+            let mut times = Vec::new();
+            for &shape in catalog::CEILING_SHAPES {
+                let what = format!("the {} of {} was measured", problem.ceiling(), size_label(n));
+                times.extend(self.time_ceiling(&catalog::ceiling(&problem, n, shape, &device), &what)?);
+            }
             if let Some(gbps) =
                 times.into_iter().min().and_then(|ns| throughput_gbps(problem.bytes_moved(n), ns))
             {
@@ -338,12 +378,34 @@ impl<E: From<Failure>> Sweep<'_, E> {
         Ok(())
     }
 
-    /// The time of a copy or a read, if it is right; a device that cannot copy shows that in the rows of its configs.
-    fn time_ceiling(&mut self, plan: &Plan) -> Option<u64> {
-        let comparison = verify(self.backend, plan).ok().filter(|comparison| comparison.mismatches == 0)?;
-        let measured = measure(self.backend, plan, comparison.call, &self.job.protocol).ok()?;
-        let twin = self.twin(plan, &measured, false).ok()?;
-        twin.wrong.is_none().then_some(measured.steady.median_ns)
+    /// The time of a copy or a read, if there is one; what keeps it from being taken is told. A failure that ends the session
+    /// ends the run, under the name of what was going on: the configs that come next have nothing to do with it.
+    fn time_ceiling(&mut self, plan: &Plan, what: &str) -> Result<Option<u64>, E> {
+        (self.observer)(Event::Doing { what })?;
+        match self.try_ceiling(plan) {
+            Ok(ns) => Ok(Some(ns)),
+            Err(failure) if failure.is_fatal() => Err(failure.amid(what).into()),
+            Err(failure) => {
+                let text = format!("{} ({})", failure.amid(what).reason, plan.label);
+                // All shapes of a copy, and the canary, tend to fail alike.
+                if self.told.insert(what.to_owned()) {
+                    (self.observer)(Event::Remark { text: &text })?;
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    fn try_ceiling(&mut self, plan: &Plan) -> Result<u64, Failure> {
+        let comparison = verify(self.backend, plan)?;
+        if let Some(reason) = describe(&comparison, plan.outputs()) {
+            return Err(Failure::new(Status::WrongResult, reason));
+        }
+        let measured = measure(self.backend, plan, comparison.call, &self.job.protocol)?;
+        match self.twin(plan, &measured, false)?.reason {
+            Some(reason) => Err(Failure::new(Status::WrongResult, reason)),
+            None => Ok(measured.steady.median_ns),
+        }
     }
 
     /// Times the canary before the first row, also that of a process that goes on for another one, and after every
@@ -356,16 +418,17 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let start = Instant::now();
         let device = self.backend.profile().clone();
         let n = self.backend.loaded_elements().min(CANARY_ELEMENTS);
+        let what = format!("the copy of {} that watches for drift was measured", size_label(n));
         let plan = match self.canary.take() {
             Some(canary) if canary.plan.n == n => {
-                let last_ns = self.time_ceiling(&canary.plan).unwrap_or(canary.last_ns);
+                let last_ns = self.time_ceiling(&canary.plan, &what)?.unwrap_or(canary.last_ns);
                 self.canary = Some(Canary { last_ns, ..canary });
                 self.spend("canary", start);
                 return Ok(());
             }
             _ => catalog::copy(&self.job.computation.problem, n, catalog::CEILING_SHAPES[0], &device),
         };
-        self.canary = self.time_ceiling(&plan).map(|ns| Canary { plan, first_ns: ns, last_ns: ns });
+        self.canary = self.time_ceiling(&plan, &what)?.map(|ns| Canary { plan, first_ns: ns, last_ns: ns });
         self.spend("canary", start);
         Ok(())
     }

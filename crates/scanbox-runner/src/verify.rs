@@ -19,6 +19,7 @@ use scanbox_kernels::plan::{Plan, Shader};
 use scanbox_model::config::Config;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
+use scanbox_model::units::size_label;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Comparison, Failure, Garbage, Mismatch};
@@ -110,6 +111,13 @@ pub enum Event<'a> {
     /// Shaders are about to be compiled.
     Compiling {
         /// How many.
+        shaders: usize,
+    },
+    /// So many of them have become pipelines, or have not.
+    Compiled {
+        /// How many.
+        done: usize,
+        /// Of how many.
         shaders: usize,
     },
     /// Input and reference are about to be made and uploaded.
@@ -253,6 +261,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
                 if self.given_up.contains(&item.config) {
                     continue;
                 }
+                self.check_device("memory was put in order after a config that failed")?;
                 (self.observer)(Event::Started { item })?;
                 // The observer may have been the one who asked to stop.
                 if self.stop.load(Ordering::Relaxed) {
@@ -281,9 +290,17 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
             });
             shaders.extend(plans.flatten().flat_map(|plan| plan.passes).map(|pass| pass.shader));
         }
+        let shaders: Vec<Shader> = shaders.into_iter().collect();
         (self.observer)(Event::Compiling { shaders: shaders.len() })?;
-        self.pipelines.make(self.backend, self.compiler, &shaders.into_iter().collect::<Vec<_>>());
-        Ok(())
+        let Self { backend, pipelines, observer, .. } = self;
+        let progress = &mut |done| observer(Event::Compiled { done, shaders: shaders.len() });
+        pipelines.make_all(*backend, self.compiler, &shaders, progress)?;
+        self.check_device("pipelines were made")
+    }
+
+    /// Only a config that ran may be blamed for the loss of the device, so none is announced after it.
+    fn check_device(&self, what: &str) -> Result<(), E> {
+        self.backend.lost().map_or(Ok(()), |failure| Err(failure.clone().amid(what).into()))
     }
 
     /// The items by their input, because making one anew for each config would cost more than the calls. Inputs are
@@ -312,6 +329,9 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
                     self.no_operator(&items, input, n, &failure)?;
                     return Ok(Vec::new());
                 }
+                Err(failure) if failure.is_fatal() => {
+                    return Err(failure.amid(&format!("{} elements were loaded", size_label(n))).into());
+                }
                 Err(failure) => return Err(failure.into()),
             };
             let (too_large, rest) = items.into_iter().partition(|item| largest(item) == n);
@@ -338,6 +358,9 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
             Err(failure) if failure.status == Status::WrongResult => {
                 self.no_operator(&items, input, n, &failure)?;
                 Ok(Vec::new())
+            }
+            Err(failure) if failure.is_fatal() => {
+                Err(failure.amid(&format!("another {} elements were loaded", size_label(n))).into())
             }
             Err(failure) => Err(failure.into()),
         }
@@ -380,8 +403,8 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
                 Err(Ended::ByFailure(status, failed)) => {
                     verdict.status = status;
                     verdict.failed = Some(failed);
-                    // What it left in the scratch memory is nobody else's concern. A device that fails here fails
-                    // again at the next call.
+                    // What it left in the scratch memory is nobody else's concern. A device that fails here is found
+                    // before the next config.
                     let _ = self.backend.litter(Garbage::InNewMemory(0));
                     break;
                 }

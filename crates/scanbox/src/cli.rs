@@ -12,7 +12,7 @@ use crate::commands;
 /// A first look: `scanbox devices`, then `scanbox sweep --device 0`, then
 /// `scanbox analyze results/*.csv --metric squared`.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(version, max_term_width = 100, after_help = crate::exit::help())]
 pub struct Cli {
     /// Compile kernels from the sources in this folder instead of the built-in ones
     #[arg(help_heading = FOR_ALL, long, global = true, value_name = "DIR", env = "SCANBOX_KERNELS")]
@@ -33,9 +33,6 @@ pub struct Cli {
 }
 
 const FOR_ALL: &str = "For all commands";
-
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 operational error; 2 usage; 3 no usable device; 4 incomplete, \
-run again to go on; 5 a wrong result was found; 6 a regression was found; 7 no regression could be found or excluded; 130 interrupted twice";
 
 /// The commands.
 #[derive(Debug, Subcommand)]

@@ -1,15 +1,18 @@
 //! A worker process, seen from its supervisor: how it is started, talked to, and ended.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::safe_devices::Guarantee;
+use scanbox_runner::sweep::End;
 
 use crate::cli::Cli;
 use crate::commands::{WorkerFailed, complain};
@@ -17,8 +20,58 @@ use crate::worker::{MARK, Order, Report};
 
 /// How often the supervisor looks whether somebody wants it to stop.
 const TICK: Duration = Duration::from_millis(50);
-/// Opening a device, compiling all shaders, uploading the input: what may take long without any config running.
+/// What is no config may take so long without a word: compiling a part of the shaders, uploading the input.
 pub const SETUP_LIMIT: Duration = Duration::from_secs(600);
+/// How long a device may take to open.
+const OPEN_LIMIT: Duration = Duration::from_secs(120);
+/// Before a device is tried once more: after a reset a driver needs seconds.
+const OPEN_PAUSES: [Duration; 4] =
+    [Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(4), Duration::from_secs(8)];
+/// How long a process that was killed may take to end. One that is stuck in its driver may never.
+const KILL_PATIENCE: Duration = Duration::from_secs(5);
+/// How long what a process has said last may take to arrive.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// When a run has to stop.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits<'a> {
+    /// Somebody wants it to stop.
+    pub stop: &'a AtomicBool,
+    /// Its budget ends.
+    pub deadline: Option<Instant>,
+}
+
+impl Limits<'_> {
+    /// Why it has to stop now, if it has to.
+    pub fn end(&self) -> Option<End> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Some(End::Interrupted);
+        }
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline).then_some(End::Budget)
+    }
+
+    /// Waits, unless it has to stop first.
+    ///
+    /// # Errors
+    /// [`Stopped`], when it has to.
+    pub fn pause(&self, time: Duration) -> Result<(), Stopped> {
+        let until = Instant::now() + time;
+        loop {
+            if let Some(end) = self.end() {
+                return Err(Stopped(end));
+            }
+            match until.saturating_duration_since(Instant::now()) {
+                Duration::ZERO => return Ok(()),
+                left => std::thread::sleep(left.min(TICK)),
+            }
+        }
+    }
+}
+
+/// A run had to stop before its device was open.
+#[derive(Debug, thiserror::Error)]
+#[error("{} before the device was open; the same command goes on", if *.0 == End::Budget { "the budget was spent" } else { "interrupted" })]
+pub struct Stopped(pub End);
 
 /// How to start a worker.
 #[derive(Debug, Clone)]
@@ -51,14 +104,18 @@ pub struct Process {
     child: Child,
     orders: ChildStdin,
     reports: Receiver<Report>,
+    /// Passes on what it prints.
+    talk: JoinHandle<()>,
+    /// It was killed, and did not end.
+    given_up: bool,
 }
 
 /// What came instead of a report.
 pub enum Silence {
     /// Nothing yet.
     Waiting,
-    /// The process is gone.
-    Dead(ExitStatus),
+    /// The process is gone; how, unless even that cannot be found out.
+    Dead(Option<ExitStatus>),
 }
 
 impl WorkerCommand {
@@ -73,10 +130,44 @@ impl WorkerCommand {
         }
     }
 
-    /// Starts a worker and waits until its device is open.
-    pub fn start(&self) -> anyhow::Result<Worker> {
+    /// Starts a worker and waits until its device is open. One that dies of it is replaced a few times.
+    ///
+    /// # Errors
+    /// Why there is none; [`Stopped`], when the run has to stop.
+    pub fn start(&self, limits: &Limits<'_>) -> anyhow::Result<Worker> {
+        self.start_patiently(limits, |error| error.is::<DiedOpening>())
+    }
+
+    /// The same for a device that was open before: whatever keeps it from opening may pass.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_again(&self, limits: &Limits<'_>) -> anyhow::Result<Worker> {
+        self.start_patiently(limits, |error| !error.is::<Stopped>())
+    }
+
+    fn start_patiently(
+        &self,
+        limits: &Limits<'_>,
+        may_pass: impl Fn(&anyhow::Error) -> bool,
+    ) -> anyhow::Result<Worker> {
+        for pause in OPEN_PAUSES {
+            match self.try_to_start(limits) {
+                Err(error) if may_pass(&error) => {
+                    let seconds = pause.as_secs_f64();
+                    complain(&format!("{error:#}; another attempt in {seconds} s"));
+                    limits.pause(pause)?;
+                }
+                outcome => return outcome,
+            }
+        }
+        self.try_to_start(limits)
+    }
+
+    fn try_to_start(&self, limits: &Limits<'_>) -> anyhow::Result<Worker> {
+        limits.pause(Duration::ZERO)?;
         let mut process = self.spawn()?;
-        let deadline = Instant::now() + SETUP_LIMIT;
+        let deadline = Instant::now() + OPEN_LIMIT;
         loop {
             match process.next() {
                 Ok(Report::Ready { profile, unit }) => {
@@ -84,16 +175,18 @@ impl WorkerCommand {
                 }
                 Ok(Report::Failed { reason, exit }) => return Err(WorkerFailed { reason, exit }.into()),
                 Ok(report) => bail!("the worker for device {} began with {report:?}", self.device),
-                Err(Silence::Waiting) if Instant::now() < deadline => {}
+                Err(Silence::Waiting) if Instant::now() < deadline => limits.pause(Duration::ZERO)?,
                 Err(Silence::Waiting) => {
-                    bail!("device {} did not open within {} s", self.device, SETUP_LIMIT.as_secs())
+                    let how = format!("did not open within {} s", OPEN_LIMIT.as_secs());
+                    return Err(DiedOpening(format!("device {} {how}", self.device)).into());
                 }
                 Err(Silence::Dead(status)) => {
-                    bail!(
-                        "the worker for device {} ended while it opened it: {}",
-                        self.device,
-                        describe(status)
-                    )
+                    // Whoever ended the worker may have meant this process too.
+                    limits.pause(Duration::ZERO)?;
+                    let how = describe(status);
+                    let text =
+                        format!("the worker for device {} ended while it opened it: {how}", self.device);
+                    return Err(DiedOpening(text).into());
                 }
             }
         }
@@ -112,7 +205,8 @@ impl WorkerCommand {
         }
         command.arg("worker").arg("--device").arg(&self.device);
         command.arg("--supervisor").arg(std::process::id().to_string());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        // What it prints goes through its supervisor: a worker that nothing can end must not keep a pipe of the caller open.
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A Ctrl-C in the terminal is for the supervisor; the worker finishes its row.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -120,6 +214,12 @@ impl WorkerCommand {
         let mut child = command.spawn().context("the worker process cannot be started")?;
         let orders = child.stdin.take().expect("stdin is piped");
         let output = child.stdout.take().expect("stdout is piped");
+        let errors = child.stderr.take().expect("stderr is piped");
+        let talk = std::thread::spawn(move || {
+            for line in BufReader::new(errors).split(b'\n').map_while(Result::ok) {
+                complain(&String::from_utf8_lossy(&line));
+            }
+        });
         let (sender, reports) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
@@ -138,7 +238,7 @@ impl WorkerCommand {
                 }
             }
         });
-        Ok(Process { child, orders, reports })
+        Ok(Process { child, orders, reports, talk, given_up: false })
     }
 }
 
@@ -160,16 +260,11 @@ impl Process {
     }
 
     /// Ends the process, if it has not ended, and says how it ended.
-    fn end(&mut self) -> ExitStatus {
+    fn end(&mut self) -> Option<ExitStatus> {
         // A process that closes its output on its own is given the time to say how it ends.
-        let deadline = Instant::now() + Duration::from_millis(500);
-        loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => return status,
-                Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
-                _ => return self.kill(),
-            }
-        }
+        let status = wait_at_most(LAST_WORDS, || self.child.try_wait()).or_else(|| self.kill());
+        wait_at_most(LAST_WORDS, || Ok(self.talk.is_finished().then_some(())));
+        status
     }
 
     /// Tells the system to end the process, and does not wait for it.
@@ -177,10 +272,22 @@ impl Process {
         let _ = self.child.kill();
     }
 
-    /// Ends the process at once.
-    pub fn kill(&mut self) -> ExitStatus {
+    /// Ends the process, and waits for that a while: `None`, and a word about it, where it does not end.
+    pub fn kill(&mut self) -> Option<ExitStatus> {
+        if self.given_up {
+            return None;
+        }
         self.condemn();
-        self.child.wait().unwrap_or_default()
+        let status = wait_at_most(KILL_PATIENCE, || self.child.try_wait());
+        if status.is_none() {
+            self.given_up = true;
+            complain(&format!(
+                "worker process {} was killed and does not end: it is stuck in its driver, and may keep the device busy; \
+                 nothing waits for it",
+                self.child.id()
+            ));
+        }
+        status
     }
 }
 
@@ -190,8 +297,21 @@ impl Drop for Process {
     }
 }
 
+/// What comes of something within a time; `None` where nothing does.
+fn wait_at_most<T>(limit: Duration, mut poll: impl FnMut() -> io::Result<Option<T>>) -> Option<T> {
+    let deadline = Instant::now() + limit;
+    loop {
+        match poll() {
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(2)),
+            Ok(outcome) => return outcome,
+            Err(_) => return None,
+        }
+    }
+}
+
 /// How a process ended, in words.
-pub fn describe(status: ExitStatus) -> String {
+pub fn describe(status: Option<ExitStatus>) -> String {
+    let Some(status) = status else { return "it could not be killed".to_owned() };
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return format!("killed by signal {signal}");
@@ -202,13 +322,46 @@ pub fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// Whether something outside ended the process: the user, the system, a lack of memory. Then the config that ran is
-/// not necessarily to blame.
-pub fn ended_from_outside(status: ExitStatus) -> bool {
+/// The signal that somebody outside ended a process with, if it was one: the user, the system, a lack of memory.
+pub fn signal_from_outside(status: Option<ExitStatus>) -> Option<i32> {
     #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+    if let Some(signal) = status.as_ref().and_then(std::os::unix::process::ExitStatusExt::signal) {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
-        return [SIGHUP, SIGINT, SIGKILL, SIGTERM].contains(&signal);
+        return [SIGHUP, SIGINT, SIGKILL, SIGTERM].contains(&signal).then_some(signal);
     }
-    false
+    None
+}
+
+/// A device that took its worker with it while it was opened, or did not open.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct DiedOpening(String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_waits_for_ever() {
+        let start = Instant::now();
+        let limit = Duration::from_millis(50);
+        assert_eq!(wait_at_most(limit, || Ok(None::<()>)), None);
+        assert!((limit..limit * 20).contains(&start.elapsed()), "{:?}", start.elapsed());
+        assert_eq!(wait_at_most::<()>(limit, || Err(io::Error::other("no such process"))), None);
+        let mut polls = 0;
+        let third = wait_at_most(Duration::from_secs(60), || {
+            polls += 1;
+            Ok((polls == 3).then_some("ended"))
+        });
+        assert_eq!(third, Some("ended"));
+    }
+
+    #[test]
+    fn a_pause_ends_when_the_run_has_to() {
+        let stop = AtomicBool::new(false);
+        let pause = |deadline| Limits { stop: &stop, deadline }.pause(Duration::from_secs(60)).unwrap_err().0;
+        assert_eq!(pause(Some(Instant::now() + Duration::from_millis(20))), End::Budget);
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!(pause(None), End::Interrupted);
+    }
 }

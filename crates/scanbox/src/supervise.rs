@@ -2,29 +2,41 @@
 //!
 //! A worker that hangs is killed, one that dies is replaced, and the config that it died of gets its outcome. Certain
 //! culprits get it at once: `timeout`, `device_lost`, and `runtime_error` for a process that its own code or driver
-//! ended. A worker that was killed from outside says nothing about its config, so that is tried once more;
-//! a config that ended two workers is `quarantined`. What the workers do, and where outcomes go, is a [`Task`].
+//! ended. A worker that was killed (by whom, nobody knows: perhaps for a lack of memory) says little about its config, so that
+//! is tried once more; a config that ended two workers is `quarantined`. What asks a run to stop is held against nobody, and
+//! what fails while no config runs (a copy, the load of an input) has its own name and costs no config its row.
+//! What the workers do, and where outcomes go, is a [`Task`].
 
 use std::collections::BTreeMap;
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::Status;
+use scanbox_model::units::size_label;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::cases::Circumstance;
 use scanbox_runner::sweep::End;
+use signal_hook::consts::SIGKILL;
 
-use crate::commands::{WorkerFailed, complain};
-use crate::process::{SETUP_LIMIT, Silence, Worker, WorkerCommand, describe, ended_from_outside};
+use crate::commands::WorkerFailed;
+use crate::process::{
+    Limits, SETUP_LIMIT, Silence, Stopped, Worker, WorkerCommand, describe, signal_from_outside,
+};
 use crate::worker::{Key, Order, Product, Report, Work};
 
 /// Workers that a config may end before it is not tried any more.
 pub const WORKERS_PER_CONFIG: u32 = 2;
-/// How long a config in flight may take to finish when somebody wants to stop; then it is dropped.
-const STOP_GRACE: Duration = Duration::from_secs(5);
+/// How long a config in flight may take to finish when somebody wants to stop; then it is dropped. Batch systems kill soon.
+const STOP_GRACE: Duration = Duration::from_millis(1500);
+/// The same where no config is in flight.
+const SETUP_GRACE: Duration = Duration::from_millis(500);
+/// Whoever kills a worker may be about to kill its supervisor too, or to ask it to stop: so long nothing is made of it.
+const SETTLE: Duration = Duration::from_millis(500);
+/// Before another worker is started for one that ended while no config ran. Each that comes to no row takes the next one.
+const PAUSES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
+/// What the supervisor itself slept through (its machine, or all processes of its job, were stopped) is nobody's time.
+const ASLEEP: Duration = Duration::from_secs(2);
 
 /// What supervised workers do: a sweep or a verification. It knows what is left, and takes the outcomes.
 pub trait Task {
@@ -45,6 +57,14 @@ pub trait Task {
 
     /// Something other than a config takes time.
     fn phase(&mut self, what: &str);
+
+    /// Something that is no config went wrong: a word that stays.
+    fn remark(&mut self, text: &str);
+
+    /// A worker ended while no config ran.
+    fn broke(&mut self, _how: &str) -> anyhow::Result<()> {
+        Ok(())
+    }
 
     /// The copy of a size was measured, in GB/s.
     fn ceiling(&mut self, _n: u64, _gbps: f64) {}
@@ -94,9 +114,7 @@ pub struct Supervision<'a> {
     /// A config that takes longer, or a call of it where it says when it begins one, is given up with its worker.
     pub timeout: Duration,
     /// When the run stops.
-    pub deadline: Option<Instant>,
-    /// Somebody wants the run to stop.
-    pub stop: &'a AtomicBool,
+    pub limits: Limits<'a>,
 }
 
 /// How a run went.
@@ -107,6 +125,12 @@ pub struct Supervised {
     pub seconds: BTreeMap<String, f64>,
     /// Workers that had to be replaced.
     pub replaced: u32,
+    /// Configs that came to their end.
+    pub finished: u64,
+    /// What was going on when the run had to stop, where that was before its first config.
+    pub set_up: Option<String>,
+    /// Why no worker could go on, with [`End::DeviceUnusable`].
+    pub trouble: Option<String>,
 }
 
 impl Supervised {
@@ -115,7 +139,20 @@ impl Supervised {
         for (phase, time) in next.seconds {
             *self.seconds.entry(phase).or_default() += time;
         }
-        Self { end: next.end, replaced: self.replaced + next.replaced, ..self }
+        Self {
+            end: next.end,
+            replaced: self.replaced + next.replaced,
+            finished: self.finished + next.finished,
+            set_up: self.set_up,
+            trouble: next.trouble,
+            ..self
+        }
+    }
+
+    /// What is wrong where no worker could go on, and what helps.
+    pub fn trouble(&self) -> Option<String> {
+        let trouble = self.trouble.as_ref()?;
+        Some(format!("{trouble}; no config is to blame; `scanbox doctor` looks for the cause"))
     }
 }
 
@@ -125,29 +162,37 @@ enum Left {
     Done(End),
     /// Another worker has to go on.
     Replace,
+    /// No worker comes any further, and why.
+    GiveUp(String),
 }
 
 impl Supervision<'_> {
     /// Gets a task done, whatever it takes.
-    pub fn run(&self, mut worker: Worker, task: &mut dyn Task) -> anyhow::Result<Supervised> {
+    ///
+    /// # Errors
+    /// What the task returns, and what no other worker would do better.
+    pub fn run(&self, worker: Worker, task: &mut dyn Task) -> anyhow::Result<Supervised> {
         let started = Instant::now();
-        let mut shift = Shift { supervision: self, task, seconds: BTreeMap::new(), setup_deaths: 0 };
-        let mut replaced = 0;
-        let end = loop {
-            shift.task.begin(&worker.profile)?;
-            match shift.run(&mut worker)? {
-                Left::Done(end) => break end,
-                Left::Replace if shift.task.is_complete() => break End::Complete,
-                Left::Replace => {
-                    drop(worker);
-                    replaced += 1;
-                    worker = self.command.start().context("the device cannot be opened again")?;
-                }
-            }
+        let mut shift = Shift {
+            supervision: self,
+            task,
+            seconds: BTreeMap::new(),
+            doing: "work was handed out".to_owned(),
+            broken: 0,
+            one_by_one: false,
+            announced: false,
+            finished: 0,
+            replaced: 0,
         };
-        let mut seconds = shift.seconds;
+        let (end, trouble) = match shift.run_all(worker)? {
+            Left::Done(end) => (end, None),
+            Left::Replace => (End::Complete, None),
+            Left::GiveUp(why) => (End::DeviceUnusable, Some(why)),
+        };
+        let Shift { mut seconds, doing, announced, finished, replaced, .. } = shift;
         seconds.insert("total".to_owned(), started.elapsed().as_secs_f64());
-        Ok(Supervised { end, seconds, replaced })
+        let early = !announced && matches!(end, End::Budget | End::Interrupted);
+        Ok(Supervised { end, seconds, replaced, finished, set_up: early.then_some(doing), trouble })
     }
 }
 
@@ -156,8 +201,17 @@ struct Shift<'a> {
     supervision: &'a Supervision<'a>,
     task: &'a mut dyn Task,
     seconds: BTreeMap<String, f64>,
-    /// Workers that died before their first config.
-    setup_deaths: u32,
+    /// What a worker was at before or between configs, as a clause.
+    doing: String,
+    /// Workers in a row that ended while no config ran.
+    broken: usize,
+    /// A worker died while it made pipelines: the next ones make each with its config, so that there is a culprit.
+    one_by_one: bool,
+    /// Whether any config has run.
+    announced: bool,
+    /// Configs that came to their end.
+    finished: u64,
+    replaced: u32,
 }
 
 /// What a worker is at.
@@ -167,21 +221,70 @@ struct InFlight {
 }
 
 impl Shift<'_> {
+    /// Lets one worker after the other work. [`Left::Replace`]: the last one left nothing to do.
+    fn run_all(&mut self, mut worker: Worker) -> anyhow::Result<Left> {
+        loop {
+            self.task.begin(&worker.profile)?;
+            match self.run(&mut worker)? {
+                Left::Replace if self.task.is_complete() => return Ok(Left::Replace),
+                Left::Replace => {}
+                left => return Ok(left),
+            }
+            if let Some(end) = self.stop_reason() {
+                return Ok(Left::Done(end));
+            }
+            drop(worker);
+            self.replaced += 1;
+            worker = match self.supervision.command.start_again(&self.supervision.limits) {
+                Ok(worker) => worker,
+                Err(error) => match error.downcast_ref() {
+                    Some(Stopped(end)) => return Ok(Left::Done(*end)),
+                    None => return Ok(Left::GiveUp(format!("the device cannot be opened again: {error:#}"))),
+                },
+            };
+        }
+    }
+
     /// Lets one worker work until it has nothing left or has to be replaced.
     fn run(&mut self, worker: &mut Worker) -> anyhow::Result<Left> {
         let profile = worker.profile.clone();
         let process = &mut worker.process;
         process.order(&Order::Work {
-            work: Box::new(self.task.work(self.setup_deaths > 0)),
+            work: Box::new(self.task.work(self.one_by_one)),
             operator: self.supervision.command.operator.clone(),
         });
         let mut in_flight: Option<InFlight> = None;
-        let mut deadline = Instant::now() + SETUP_LIMIT;
+        let mut limit = SETUP_LIMIT;
+        let mut since = Instant::now();
+        let mut awake = Instant::now();
         let mut stop_deadline = None;
         loop {
-            match process.next() {
-                Ok(Report::Compiling { shaders }) => self.task.phase(&format!("compiling {shaders} shaders")),
-                Ok(Report::Loading { n }) => self.task.phase(&format!("loading {n} elements")),
+            let report = process.next();
+            let asleep = awake.elapsed();
+            awake = Instant::now();
+            if asleep > ASLEEP {
+                since += asleep;
+            }
+            match report {
+                Ok(Report::Compiling { shaders }) => {
+                    (limit, since) = (SETUP_LIMIT, Instant::now());
+                    self.doing = "pipelines were made".to_owned();
+                    self.task.phase(&format!("compiling {shaders} shaders"));
+                }
+                Ok(Report::Compiled { done, shaders }) => {
+                    since = Instant::now();
+                    self.doing = format!("pipelines were made, {done} of {shaders} shaders had theirs");
+                }
+                Ok(Report::Loading { n }) => {
+                    (limit, since) = (SETUP_LIMIT, Instant::now());
+                    self.doing = format!("{} elements were loaded", size_label(n));
+                    self.task.phase(&format!("loading {n} elements"));
+                }
+                Ok(Report::Doing { what }) => {
+                    (limit, since) = (self.supervision.timeout, Instant::now());
+                    self.doing = what;
+                }
+                Ok(Report::Remark { text }) => self.task.remark(&text),
                 Ok(Report::Ceiling { n, gbps }) => self.task.ceiling(n, gbps),
                 Ok(Report::Started { key }) => {
                     if self.stop_reason().is_some() {
@@ -189,23 +292,26 @@ impl Shift<'_> {
                         continue;
                     }
                     self.task.intend(&key)?;
+                    self.announced = true;
                     // The worker itself gives up on a baseline, which may take several answers for one block.
                     let patience = if key.external { SETUP_LIMIT } else { Duration::ZERO };
                     in_flight = Some(InFlight { key, call: None });
-                    deadline = Instant::now() + self.supervision.timeout + patience;
+                    (limit, since) = (self.supervision.timeout + patience, Instant::now());
                     process.order(&Order::Go);
                     self.task.meanwhile()?;
                 }
                 Ok(Report::Calling { n, circumstance }) => {
                     if let Some(in_flight) = &mut in_flight {
                         in_flight.call = Some((n, circumstance));
-                        deadline = Instant::now() + self.supervision.timeout;
+                        (limit, since) = (self.supervision.timeout, Instant::now());
                     }
                 }
                 Ok(Report::Finished(product)) => {
                     in_flight = None;
-                    deadline = Instant::now() + SETUP_LIMIT;
-                    self.setup_deaths = 0;
+                    (limit, since) = (SETUP_LIMIT, Instant::now());
+                    "no config was in flight".clone_into(&mut self.doing);
+                    self.broken = 0;
+                    self.finished += 1;
                     self.task.finish(product)?;
                 }
                 Ok(Report::Greeted(greeting)) => self.task.greeted(greeting),
@@ -224,21 +330,23 @@ impl Shift<'_> {
                         End::DeviceUnusable => Left::Replace,
                     });
                 }
+                Ok(Report::Broke { reason }) => return self.broke(&reason),
                 Ok(Report::Failed { reason, exit }) => return Err(WorkerFailed { reason, exit }.into()),
                 Ok(Report::Ready { .. }) => {}
                 Err(Silence::Dead(status)) => return self.worker_died(status, in_flight, &profile),
                 Err(Silence::Waiting) => {}
             }
-            if Instant::now() > deadline {
+            if since.elapsed() > limit {
                 // The row does not wait for the driver, which may need seconds to take the process down; the next
                 // worker does.
                 process.condemn();
-                return self.worker_hangs(in_flight, &profile);
+                return self.worker_hangs(in_flight, limit, &profile);
             }
             if let Some(end) = self.stop_reason() {
-                let stop_deadline = *stop_deadline.get_or_insert_with(|| Instant::now() + STOP_GRACE);
+                let grace = if in_flight.is_some() { STOP_GRACE } else { SETUP_GRACE };
+                let stop_deadline = *stop_deadline.get_or_insert_with(|| Instant::now() + grace);
                 if Instant::now() > stop_deadline {
-                    process.kill();
+                    process.condemn();
                     if let Some(in_flight) = in_flight {
                         self.task.dropped(&in_flight.key)?;
                     }
@@ -249,52 +357,91 @@ impl Shift<'_> {
     }
 
     fn stop_reason(&self) -> Option<End> {
-        if self.supervision.stop.load(Ordering::Relaxed) || self.task.has_enough() {
+        if self.task.has_enough() {
             return Some(End::Interrupted);
         }
-        self.supervision.deadline.is_some_and(|deadline| Instant::now() >= deadline).then_some(End::Budget)
+        self.supervision.limits.end()
     }
 
-    fn worker_hangs(&mut self, in_flight: Option<InFlight>, device: &DeviceProfile) -> anyhow::Result<Left> {
+    fn worker_hangs(
+        &mut self,
+        in_flight: Option<InFlight>,
+        limit: Duration,
+        device: &DeviceProfile,
+    ) -> anyhow::Result<Left> {
         let Some(InFlight { key, call }) = in_flight else {
-            return self.died_in_setup(&format!("took more than {} s", SETUP_LIMIT.as_secs()));
+            let how = format!("nothing came for {} s while {}", limit.as_secs_f64(), self.doing);
+            return self.broke(&how);
         };
         let limit = self.supervision.timeout.as_secs_f64();
         let reason =
             format!("did not finish within {limit} s (--timeout sets the limit); its worker was killed");
         let death = Death { key, call, how: "timeout".to_owned(), outcome: Some((Status::Timeout, reason)) };
+        (self.finished, self.broken) = (self.finished + 1, 0);
         self.task.worker_ended(&death, device)?;
         Ok(Left::Replace)
     }
 
     fn worker_died(
         &mut self,
-        status: ExitStatus,
+        status: Option<ExitStatus>,
         in_flight: Option<InFlight>,
         device: &DeviceProfile,
     ) -> anyhow::Result<Left> {
         let how = describe(status);
+        let signal = signal_from_outside(status);
+        if signal.is_some() {
+            // Whoever did it may mean all processes of the run, this one last.
+            let _ = self.supervision.limits.pause(SETTLE);
+        }
         let Some(InFlight { key, call }) = in_flight else {
-            return self.died_in_setup(&format!("ended: {how}"));
+            return self.broke(&format!("the worker ended ({how}) while {}", self.doing));
         };
-        let outcome = (!ended_from_outside(status))
-            .then(|| (Status::RuntimeError, format!("its worker process ended: {how}")));
+        let outcome = match signal {
+            // On request, whether the worker or its supervisor heard it first.
+            Some(_) if self.stop_reason().is_some() => {
+                self.task.dropped(&key)?;
+                return Ok(Left::Replace);
+            }
+            Some(signal) if signal != SIGKILL => {
+                self.task.dropped(&key)?;
+                return self.broke(&format!("the worker was ended from outside ({how})"));
+            }
+            Some(_) => None,
+            None => {
+                (self.finished, self.broken) = (self.finished + 1, 0);
+                Some((Status::RuntimeError, format!("its worker process ended: {how}")))
+            }
+        };
         self.task.worker_ended(&Death { key, call, how, outcome }, device)?;
         Ok(Left::Replace)
     }
 
-    /// A worker that dies while it makes all pipelines names no culprit: the next one makes them one by one.
-    fn died_in_setup(&mut self, how: &str) -> anyhow::Result<Left> {
-        self.setup_deaths += 1;
-        if self.setup_deaths > WORKERS_PER_CONFIG {
-            bail!(
-                "{} workers in a row ended before their first config; the last one {how}",
-                self.setup_deaths
-            );
+    /// A worker ended while no config ran. Another one may have more luck, a few times.
+    fn broke(&mut self, how: &str) -> anyhow::Result<Left> {
+        self.one_by_one |= self.doing.starts_with("pipelines");
+        if self.stop_reason().is_some() {
+            return Ok(Left::Replace);
         }
-        complain(&format!(
-            "the worker {how} while it made pipelines and input; another one makes them one by one"
-        ));
+        self.task.broke(how)?;
+        let Some(pause) = PAUSES.get(self.broken) else {
+            return Ok(Left::GiveUp(format!(
+                "{} workers in a row came to nothing; the last time {how}",
+                self.broken + 1
+            )));
+        };
+        self.broken += 1;
+        let seconds = pause.as_secs();
+        self.task.remark(&format!("{how}; no config is to blame; another worker goes on in {seconds} s"));
+        // Where the run has to stop meanwhile, no other worker is started.
+        let _ = self.supervision.limits.pause(*pause);
         Ok(Left::Replace)
     }
+}
+
+/// What was going on when a run had to stop before its first config, as the end of a sentence.
+pub fn set_up_words(set_up: Option<&str>) -> String {
+    set_up.map_or_else(String::new, |doing| {
+        format!(", during the set-up, while {doing} (what was compiled is kept for the next run)")
+    })
 }

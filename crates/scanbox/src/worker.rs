@@ -33,6 +33,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::Cli;
 use crate::commands::{cache_folder, compiler, exit_of, open_device, unit_of};
+use crate::signals;
 
 /// What a line of a message begins with: drivers and layers may print to stdout too.
 pub const MARK: &str = "scanbox:";
@@ -150,6 +151,23 @@ pub enum Report {
         /// How many.
         shaders: usize,
     },
+    /// See [`sweep::Event::Compiled`].
+    Compiled {
+        /// How many.
+        done: usize,
+        /// Of how many.
+        shaders: usize,
+    },
+    /// See [`sweep::Event::Doing`].
+    Doing {
+        /// What.
+        what: String,
+    },
+    /// See [`sweep::Event::Remark`].
+    Remark {
+        /// What went wrong.
+        text: String,
+    },
     /// See [`sweep::Event::Loading`].
     Loading {
         /// Elements.
@@ -190,6 +208,11 @@ pub enum Report {
         /// Where the time went, by phase, in seconds.
         seconds: Vec<(String, f64)>,
     },
+    /// The device failed under something that is no config. Another process may do better.
+    Broke {
+        /// What failed, and what was going on.
+        reason: String,
+    },
     /// Nothing could be done.
     Failed {
         /// Why.
@@ -216,8 +239,14 @@ pub fn run(args: &WorkerArgs, cli: &Cli) -> anyhow::Result<()> {
     if !die_with_supervisor(args.supervisor) {
         return Ok(());
     }
+    signals::leave_to_supervisor()?;
     if let Err(error) = work(args, cli) {
-        send(&Report::Failed { reason: format!("{error:#}"), exit: exit_of(&error) as u8 })?;
+        send(&match error.downcast_ref() {
+            Some(WorkerError::Device(failure)) if failure.is_fatal() => {
+                Report::Broke { reason: failure.reason.clone() }
+            }
+            _ => Report::Failed { reason: format!("{error:#}"), exit: exit_of(&error) as u8 },
+        })?;
     }
     Ok(())
 }
@@ -282,7 +311,10 @@ fn sweep(work: SweepWork, backend: &mut dyn Backend, compiler: &Compiler) -> any
         use sweep::Event;
         match event {
             Event::Compiling { shaders } => send(&Report::Compiling { shaders })?,
+            Event::Compiled { done, shaders } => send(&Report::Compiled { done, shaders })?,
             Event::Loading { n } => send(&Report::Loading { n })?,
+            Event::Doing { what } => send(&Report::Doing { what: what.to_owned() })?,
+            Event::Remark { text } => send(&Report::Remark { text: text.to_owned() })?,
             Event::Ceiling { n, gbps } => send(&Report::Ceiling { n, gbps })?,
             Event::Started { point } => {
                 ask(
@@ -312,6 +344,7 @@ fn verify(work: VerifyWork, backend: &mut dyn Backend, compiler: &Compiler) -> a
         use verify::Event;
         match event {
             Event::Compiling { shaders } => send(&Report::Compiling { shaders })?,
+            Event::Compiled { done, shaders } => send(&Report::Compiled { done, shaders })?,
             Event::Loading { n } => send(&Report::Loading { n })?,
             Event::Started { item } => {
                 let n = item.sizes.last().copied().unwrap_or(0);
@@ -347,6 +380,7 @@ fn bench(work: BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> any
         use bench::Event;
         match event {
             Event::Compiling { shaders } => send(&Report::Compiling { shaders })?,
+            Event::Compiled { done, shaders } => send(&Report::Compiled { done, shaders })?,
             Event::Loading { n } => send(&Report::Loading { n })?,
             Event::Started { label, n, external } => {
                 ask(Key { config: label.to_owned(), n, input: None, external }, &stop)?;

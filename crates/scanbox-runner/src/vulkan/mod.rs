@@ -431,6 +431,10 @@ impl Backend for Vulkan {
         })
     }
 
+    fn lost(&self) -> Option<&Failure> {
+        self.gone.as_ref()
+    }
+
     fn loaded_elements(&self) -> u64 {
         self.session.memory.loaded()
     }

@@ -29,10 +29,11 @@ use super::bench_blocking::{BlockingArgs, is_refuted};
 use super::bench_select::{Scratch, Tuned, entrants};
 use super::bench_task::{BenchTask, News};
 use super::problem::{Elements, ProblemArgs, try_operator};
-use super::sweep::{origin, parse_duration, parse_limit, stop_on_signals};
+use super::sweep::{limits, origin, parse_duration, parse_limit};
 use super::sweep_file::{counts, this_tool};
 use super::{Exit, UsageError, answered, compiler, complain, known_issues, write_json};
 use crate::cli::Cli;
+use crate::exit::{Standing, nothing_ok};
 use crate::output::{Content, Output, Outputs};
 use crate::process::WorkerCommand;
 use crate::report;
@@ -181,8 +182,9 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     }
     let compiler = compiler(cli)?;
     let kernel_hash = compiler.kernel_hash();
+    let limits = limits(None)?;
     let command = WorkerCommand::new(&args.device, operator.as_ref(), cli);
-    let worker = command.start()?;
+    let worker = command.start(&limits)?;
     let device = worker.profile.clone();
     try_operator(compiler, operator.as_ref(), &problem, &device)?;
     let tuned =
@@ -195,8 +197,7 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     introduce(&device, &sizes, &path)?;
 
     let mut file = BenchFile::create(&path, output)?;
-    let stop = stop_on_signals()?;
-    let supervision = Supervision { command, timeout: args.timeout, deadline: None, stop: &stop };
+    let supervision = Supervision { command, timeout: args.timeout, limits };
     let (computation, input) = computation_of(&entrants, problem, real, args.seed, &device);
     let job = Job {
         computation,
@@ -225,7 +226,6 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let supervised = supervised.inspect_err(|_| {
         file.leave();
     })?;
-    let wrong = file.records.iter().any(|record| record.status == Status::WrongResult);
     let measured = file.records.clone();
     let proof = match (supervised.end, sizes.iter().min()) {
         (End::Complete, Some(n)) => {
@@ -241,15 +241,13 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     }
     warn_of_other_devices(&device, &baselines);
     let place = file.finish(&metadata, supervised.end)?;
-    let nothing_measured = nothing_was_measured(&measured);
-    let exit = match supervised.end {
-        _ if wrong => Exit::WrongResult,
-        End::Complete if is_refuted(&proof) || nothing_measured => Exit::Operational,
-        End::Complete => Exit::Done,
-        _ => Exit::Incomplete,
+    let (standing, nothing_ok) = standing(&measured, &supervised);
+    let exit = match standing.exit() {
+        Exit::Done if is_refuted(&proof) => Exit::Operational,
+        exit => exit,
     };
-    if nothing_measured {
-        complain("error: no config could be measured; its rows say why");
+    for error in supervised.trouble().into_iter().chain(nothing_ok) {
+        complain(&format!("error: {error}"));
     }
     let records: Vec<Record> = measured.into_iter().chain(others).collect();
     conclude(args, &records, &proof, &metadata, &baselines, supervised.end, &place, &places)?;
@@ -494,6 +492,7 @@ fn metadata(
         ended_utc: Some(now_utc()),
         rows: records.len() as u64,
         seconds: supervised.seconds.clone(),
+        outcome: None,
     };
     Ok(Metadata {
         schema: SCHEMA,
@@ -516,10 +515,26 @@ fn metadata(
     })
 }
 
-/// Whether configs took part, and none of them anywhere to a result.
-fn nothing_was_measured(records: &[Record]) -> bool {
-    let mut own = records.iter().filter(|record| record.subject == OWN_SUBJECT).peekable();
-    own.peek().is_some() && own.all(|record| record.status != Status::Ok)
+/// How a run has left what it was asked for, and what to say where nothing became `ok`: no config where configs took part, else
+/// no subject at all.
+fn standing(records: &[Record], supervised: &Supervised) -> (Standing, Option<String>) {
+    let own: Vec<&Record> = records.iter().filter(|record| record.subject == OWN_SUBJECT).collect();
+    let (what, judged) = if own.is_empty() {
+        ("no subject could be measured", records.iter().collect())
+    } else {
+        ("no config could be measured", own)
+    };
+    let count = |status| judged.iter().filter(|record| record.status == status).count() as u64;
+    let wrong = records.iter().filter(|record| record.status == Status::WrongResult).count() as u64;
+    let standing = Standing {
+        // It does not go on where it ended, so what is wrong comes first.
+        left: supervised.end != End::Complete && wrong == 0,
+        stuck: supervised.trouble.is_some() && supervised.finished == 0,
+        wrong,
+        ok: count(Status::Ok),
+    };
+    let outcomes = judged.iter().map(|record| (record.status, record.reason.as_str()));
+    (standing, nothing_ok(what, outcomes))
 }
 
 /// Prints and draws the rows. That nobody reads them is no error.

@@ -163,7 +163,10 @@ impl BlockingArgs {
                 && catalog::variant_legal(config, Variant::blocked(Some(PROOF))).is_ok()
         });
         for config in plain {
-            let worker = supervision.command.start().context("the device cannot be opened again")?;
+            let worker = supervision
+                .command
+                .start_again(&supervision.limits)
+                .context("the device cannot be opened again")?;
             let device = worker.profile.clone();
             let entrant = Entrant {
                 label: launched(config, &work.job.computation.problem, n, &device).to_string(),

@@ -134,6 +134,10 @@ impl Task for BenchTask<'_> {
         Ok(())
     }
 
+    fn remark(&mut self, text: &str) {
+        self.line.remark(text);
+    }
+
     fn phase(&mut self, what: &str) {
         self.line.phase(what);
     }

@@ -20,6 +20,7 @@ pub mod space;
 pub mod sweep;
 pub mod sweep_confirm;
 pub mod sweep_many;
+pub mod sweep_summary;
 pub mod sweep_file;
 pub mod sweep_task;
 pub mod verify;
@@ -40,38 +41,13 @@ use scanbox_runner::vulkan::{self, VulkanError};
 use serde::Serialize;
 
 use crate::cli::{Cli, Command};
+pub use crate::exit::Exit;
+use crate::process::Stopped;
 use crate::worker;
-
-/// How the process ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
-    /// Done.
-    Done = 0,
-    /// Something outside failed: a file, a device that stopped working.
-    Operational = 1,
-    /// The command line makes no sense.
-    Usage = 2,
-    /// There is no device that could be used.
-    NoDevice = 3,
-    /// Not everything is done; the same command goes on.
-    Incomplete = 4,
-    /// A config gave a wrong result.
-    WrongResult = 5,
-    /// A comparison found a regression.
-    Regression = 6,
-    /// A comparison could not say, or had nothing to compare with.
-    Inconclusive = 7,
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
-    }
-}
 
 /// How a command answers that has two ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+pub enum Format {
     Table,
     Json,
 }
@@ -114,6 +90,9 @@ pub fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
 pub fn exit_of(error: &anyhow::Error) -> Exit {
     if error.downcast_ref::<UsageError>().is_some() {
         return Exit::Usage;
+    }
+    if error.downcast_ref::<Stopped>().is_some() {
+        return Exit::Incomplete;
     }
     if let Some(failed) = error.downcast_ref::<WorkerFailed>() {
         let told = [Exit::NoDevice, Exit::Usage, Exit::WrongResult];

@@ -108,6 +108,11 @@ impl Progress {
         self.last_row = Instant::now();
     }
 
+    /// Says something that stays.
+    pub fn remark(&self, text: &str) {
+        self.line.remark(text);
+    }
+
     /// Counts a finished row.
     pub fn finished(&mut self, record: &Record) {
         self.done += 1;

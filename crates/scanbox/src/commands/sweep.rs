@@ -3,21 +3,15 @@
 use std::collections::{BTreeMap, HashSet};
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use scanbox_analysis::confirmed::Scale;
-use scanbox_analysis::ideal::winner;
-use scanbox_analysis::trust::Trust;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::known_issues::DeviceIssues;
-use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
-use scanbox_model::record::{Clock, Record, Status};
+use scanbox_model::record::{Record, Status};
 use scanbox_model::space::{Enumeration, Point, Space};
-use scanbox_model::units::{plural, size_label, slug};
+use scanbox_model::units::{plural, slug};
 use scanbox_runner::bench::{self, Entrant, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::sweep::{Computation, End, Origin, now_utc};
@@ -25,20 +19,16 @@ use scanbox_runner::sweep::{Computation, End, Origin, now_utc};
 use super::problem::{Elements, try_operator};
 use super::space::SpaceSelection;
 use super::sweep_confirm::{CACHES, PASSES, ROUNDS, confirm, unconfirmed};
-use super::sweep_file::{Key, Resume, SweepFile, counts, point_key, row_key, rows_before};
+use super::sweep_file::{Key, Resume, SweepFile, point_key, row_key, rows_before};
+use super::sweep_summary::summarise;
 use super::sweep_task::{Settings, SweepTask};
-use super::{Exit, UsageError, answered, compiler, complain, known_issues, replay_script, sweep_many};
+use super::{Exit, Format, UsageError, compiler, complain, replay_script, sweep_many};
 use crate::cli::Cli;
 use crate::output::{Content, Outputs};
-use crate::process::{Worker, WorkerCommand};
-use crate::report::ceiling_share;
-use crate::report::grid::{Column, Grid, Style};
-use crate::report::terminal;
+use crate::process::{Limits, Worker, WorkerCommand};
+use crate::signals::stop_on_signals;
 use crate::supervise::{Supervised, Supervision};
 use crate::worker::BenchWork;
-
-/// Rows that are not `ok` and are shown at the end.
-const FAILED_SHOWN: usize = 5;
 
 /// Arguments of `scanbox sweep`.
 #[derive(Debug, Args)]
@@ -98,6 +88,11 @@ pub struct SweepArgs {
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
+
+    /// How the end is told on stdout: as a table, or as one JSON object with rows by status, points left, wrong results, exit code
+    /// and files
+    #[arg(long, value_enum, default_value_t = Format::Table, conflicts_with = "dry_run")]
+    format: Format,
 }
 
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
@@ -130,7 +125,7 @@ pub fn run(args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
             );
             Err(UsageError(message).into())
         }
-        several => sweep_many::run(several),
+        several => sweep_many::run(several, args.format),
     }
 }
 
@@ -152,8 +147,9 @@ fn sweep_one(selector: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit
     let real = args.input.real(&problem)?;
     let space = args.selection.load(&problem)?;
     let compiler = compiler(cli)?;
+    let limits = limits(args.budget)?;
     let command = WorkerCommand::new(selector, operator.as_ref(), cli);
-    let worker = command.start()?;
+    let worker = command.start(&limits)?;
     let device = worker.profile.clone();
     let enumeration = args.selection.enumerate(&space, &problem, &device)?;
     if enumeration.points.is_empty() {
@@ -174,7 +170,6 @@ fn sweep_one(selector: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit
         SweepFile::open(&path, &device, &space, &enumeration, &kernel_hash, &problem, real, resume)?;
     let points = file.points_to_do(&enumeration);
     introduce(&device, &file.issues, &space, &enumeration, &points, &path);
-    let deadline = args.budget.map(|budget| Instant::now() + budget);
     let mut worker = Some(worker);
     let mut supervised = match worker.take_if(|_| !points.is_empty()) {
         None => {
@@ -182,7 +177,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit
             None
         }
         Some(worker) => {
-            Some(measure(args, deadline, command.clone(), worker, points, &mut file, &kernel_hash)?)
+            Some(measure(args, limits, command.clone(), worker, points, &mut file, &kernel_hash)?)
         }
     };
     let complete = file.points_to_do(&enumeration).is_empty();
@@ -191,10 +186,10 @@ fn sweep_one(selector: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit
     while !leaders.is_empty() {
         let worker = match worker.take() {
             Some(worker) => worker,
-            None => command.start()?,
+            None => command.start(&limits)?,
         };
         let confirmed =
-            confirm_leaders(args, deadline, command.clone(), worker, leaders, &mut file, &kernel_hash)?;
+            confirm_leaders(args, limits, command.clone(), worker, leaders, &mut file, &kernel_hash)?;
         // A leader that failed is none any more, and the next one takes its place.
         let again = confirmed.end == End::Complete;
         pass += 1;
@@ -204,7 +199,8 @@ fn sweep_one(selector: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit
             None => confirmed,
         });
     }
-    summarise(args, &file, &enumeration, supervised.as_ref())
+    let unconfirmed = !args.leaders(&file.records, true, PASSES)?.is_empty();
+    summarise(args.format, &mut file, &enumeration, unconfirmed, supervised.as_ref())
 }
 
 /// `results/<device>.<space>.csv`, or the file that the user names. Another unit of the same model has its number; a problem
@@ -280,15 +276,14 @@ fn introduce(
 /// Measures the points, and writes down how the run began and ended.
 fn measure(
     args: &SweepArgs,
-    deadline: Option<Instant>,
+    limits: Limits<'_>,
     command: WorkerCommand,
     worker: Worker,
     points: Vec<Point>,
     file: &mut SweepFile,
     kernel_hash: &str,
 ) -> anyhow::Result<Supervised> {
-    let stop = stop_on_signals()?;
-    let supervision = Supervision { command, timeout: args.timeout, deadline, stop: &stop };
+    let supervision = Supervision { command, timeout: args.timeout, limits };
     let settings = Settings {
         computation: Computation {
             problem: file.metadata.problem,
@@ -310,7 +305,7 @@ fn measure(
 /// Measures the leaders of each size against each other, and writes down how that began and ended.
 fn confirm_leaders(
     args: &SweepArgs,
-    deadline: Option<Instant>,
+    limits: Limits<'_>,
     command: WorkerCommand,
     worker: Worker,
     leaders: Vec<(u64, Vec<Entrant>)>,
@@ -318,8 +313,7 @@ fn confirm_leaders(
     kernel_hash: &str,
 ) -> anyhow::Result<Supervised> {
     complain(&format!("confirming the leaders of {}", plural(leaders.len(), "size")));
-    let stop = stop_on_signals()?;
-    let supervision = Supervision { command, timeout: args.timeout, deadline, stop: &stop };
+    let supervision = Supervision { command, timeout: args.timeout, limits };
     let (problem, real) = (file.metadata.problem, args.input == Elements::Real);
     let (computation, input) = computation_of(&leaders, problem, real, args.seed, &worker.profile);
     let job = bench::Job {
@@ -353,7 +347,7 @@ pub fn origin(kernel_hash: &str) -> Origin {
 }
 
 /// The name of this host.
-fn host() -> String {
+pub fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
@@ -374,163 +368,13 @@ fn end_run(result: anyhow::Result<Supervised>, file: &mut SweepFile) -> anyhow::
     supervised
 }
 
-/// The first Ctrl-C or SIGTERM asks to stop after the row in flight, the second ends the process.
-pub fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))?;
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
-    // A file that may not grow any more is an error of the write, as a full disk is, and no reason to die.
-    #[cfg(unix)]
-    signal_hook::flag::register(signal_hook::consts::signal::SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
-    Ok(stop)
+/// When a run that begins now has to stop: on request, and when its budget is spent, which pays for everything.
+pub fn limits(budget: Option<Duration>) -> anyhow::Result<Limits<'static>> {
+    let deadline = budget.map(|budget| Instant::now() + budget);
+    Ok(Limits { stop: stop_on_signals()?, deadline })
 }
 
 /// An identity for the rows of a run: when it started, and which process it was.
 pub fn run_id() -> String {
     format!("{}-{}", now_utc().replace([':', '-'], ""), std::process::id())
-}
-
-/// Prints the end of a sweep; its exit code does not depend on whether anybody reads that.
-fn summarise(
-    args: &SweepArgs,
-    file: &SweepFile,
-    enumeration: &Enumeration,
-    supervised: Option<&Supervised>,
-) -> anyhow::Result<Exit> {
-    let confirmed = || args.leaders(&file.records, true, PASSES).is_ok_and(|left| left.is_empty());
-    let end = match supervised {
-        Some(supervised) if !file.points_to_do(enumeration).is_empty() || !confirmed() => supervised.end,
-        // Whatever ended the run, it came too late to matter.
-        _ => End::Complete,
-    };
-    let wrong = file.records.iter().any(|record| record.status == Status::WrongResult);
-    let exit = match end {
-        _ if wrong => Exit::WrongResult,
-        End::Complete => Exit::Done,
-        _ => Exit::Incomplete,
-    };
-    answered(write_summary(&mut stdout().lock(), file, supervised, end), exit)
-}
-
-/// Counts by status, best per size, where the files are, what to do next.
-fn write_summary(
-    out: &mut impl Write,
-    file: &SweepFile,
-    supervised: Option<&Supervised>,
-    end: End,
-) -> std::io::Result<()> {
-    let path = file.path();
-    let counts = counts(&file.records);
-    let words: Vec<String> = counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
-    writeln!(out, "{}\n", best_per_size(&file.records, &file.metadata))?;
-    let words = if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) };
-    writeln!(out, "rows       {} of {}{words}", file.records.len(), file.metadata.points)?;
-    if let Some(text) = confirmed(&file.records) {
-        writeln!(out, "confirmed  {text}")?;
-    }
-    if let Some(supervised) = supervised {
-        let seconds = |phase: &str| supervised.seconds.get(phase).copied().unwrap_or(0.0);
-        writeln!(
-            out,
-            "time       {:.1} s, of which the device worked {:.0} %",
-            seconds("total"),
-            100.0 * seconds("device_busy") / seconds("total").max(1e-9)
-        )?;
-        if supervised.replaced > 0 {
-            writeln!(out, "workers    {} replaced", supervised.replaced)?;
-        }
-    }
-    writeln!(out, "files      {}", path.display())?;
-    writeln!(out, "           {}", Metadata::path_beside(path).display())?;
-    write_failed(out, &file.records)?;
-    for (issue, rows) in file.issues.passed(&file.records) {
-        let text = known_issues::unexpected_pass(issue, rows);
-        writeln!(out, "{}", terminal::fold("passed     ", &text, 11, terminal::width()))?;
-    }
-    let next = match end {
-        End::Complete => format!("scanbox analyze {} --metric squared", path.display()),
-        End::Budget => "the budget is spent; the same command goes on".to_owned(),
-        End::Interrupted => "interrupted; the same command goes on".to_owned(),
-        End::DeviceUnusable => {
-            "the device cannot be used in this process any more; the same command goes on".to_owned()
-        }
-    };
-    writeln!(out, "next       {next}")
-}
-
-/// The first rows that are not `ok`, the wrong ones before all others.
-fn write_failed(out: &mut impl Write, records: &[Record]) -> std::io::Result<()> {
-    let mut failed: Vec<&Record> = records.iter().filter(|record| record.status != Status::Ok).collect();
-    failed.sort_by_key(|record| record.status != Status::WrongResult);
-    for record in failed.iter().take(FAILED_SHOWN) {
-        let (config, size) = (&record.config_id, size_label(record.n_elements));
-        let head = format!("{:<10} ", record.status.word());
-        let text = format!("{config} at {size}: {}", record.reason);
-        writeln!(out, "{}", terminal::fold(&head, &text, 11, terminal::width()))?;
-    }
-    match failed.len().saturating_sub(FAILED_SHOWN) {
-        0 => Ok(()),
-        more => writeln!(out, "           and {more} more that are not ok"),
-    }
-}
-
-/// What the confirmation has changed.
-fn confirmed(records: &[Record]) -> Option<String> {
-    let rows = records.iter().filter(|record| record.confirmed_ns.is_some()).count();
-    let best = best_of_sizes(records);
-    let sizes = best.values().filter(|best| best.record.confirmed_ns.is_some()).count();
-    let other = best.values().filter(|best| best.record.config_id != best.fastest.config_id).count();
-    (rows > 0).then(|| {
-        format!("{rows} rows of {sizes} sizes; at {other} of them another config won than in the sweep")
-    })
-}
-
-/// The rows that are the best of a size.
-struct Best<'a> {
-    /// The one that won.
-    record: &'a Record,
-    /// Its throughput in GB/s: by its confirmation, where there is one.
-    gbps: f64,
-    /// The one that the sweep alone shows as the fastest.
-    fastest: &'a Record,
-}
-
-fn best_of_sizes(records: &[Record]) -> BTreeMap<u64, Best<'_>> {
-    let trust = Trust::of(records);
-    let mut sizes: BTreeMap<u64, Vec<&Record>> = BTreeMap::new();
-    let counts = |record: &&Record| record.throughput_gbps(Clock::Steady).is_some() && trust.trusts(record);
-    for record in records.iter().filter(counts) {
-        sizes.entry(record.n_elements).or_default().push(record);
-    }
-    let sweep_ns = |record: &Record| record.steady.map_or(u64::MAX, |time| time.median_ns);
-    let mut best = BTreeMap::new();
-    for (n, rows) in sizes {
-        let scale = Scale::of(rows.iter().map(|row| (sweep_ns(row), row.confirmed_ns)));
-        let time_ns = |row: &Record| scale.time_ns(sweep_ns(row), row.confirmed_ns);
-        // The first of equal ones.
-        let fastest = rows.iter().copied().min_by_key(|row| sweep_ns(row));
-        if let Some(fastest) = fastest {
-            let record = winner(fastest, rows, |row| row.confirmed_ns.filter(|_| scale.is_confirmed()));
-            best.insert(n, Best { record, gbps: record.bytes_moved as f64 / time_ns(record), fastest });
-        }
-    }
-    best
-}
-
-fn best_per_size(records: &[Record], metadata: &Metadata) -> String {
-    let mut grid = Grid::new([
-        Column::numbers("size"),
-        Column::numbers("GB/s"),
-        Column::numbers(ceiling_share(&metadata.problem)).expendable(1),
-        Column::words("best config"),
-    ]);
-    for (n, Best { record, gbps, .. }) in best_of_sizes(records) {
-        // A copy that rounds to nothing is no measure.
-        let copy = metadata.copy_gbps.get(&n).filter(|copy| **copy > 0.0);
-        let share = copy.map_or_else(String::new, |copy| format!("{:.0}", 100.0 * gbps / copy));
-        grid.push([size_label(n), format!("{gbps:.1}"), share, record.config_id.clone()]);
-    }
-    grid.draw(Style::Text { width: terminal::width() })
 }

@@ -17,7 +17,7 @@ use anyhow::{Context, bail};
 use scanbox_model::csv_file::{self, Appender};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::known_issues::DeviceIssues;
-use scanbox_model::metadata::{Metadata, MetadataError, Run};
+use scanbox_model::metadata::{Metadata, MetadataError, Run, RunOutcome};
 use scanbox_model::problem::{Difference, Problem};
 use scanbox_model::record::{Record, SCHEMA, Status};
 use scanbox_model::space::{Enumeration, Point, Space};
@@ -190,6 +190,7 @@ impl SweepFile {
             ended_utc: None,
             rows: 0,
             seconds: BTreeMap::new(),
+            outcome: None,
         });
         self.write_metadata()?;
         self.journal.run()
@@ -203,6 +204,11 @@ impl SweepFile {
     /// Writes down that a worker ended on a config.
     pub fn worker_ended(&mut self, key: &Key, cause: &str) -> anyhow::Result<()> {
         self.journal.ended(key, cause)
+    }
+
+    /// Writes down that a worker ended while no config ran.
+    pub fn broke(&mut self, how: &str) -> anyhow::Result<()> {
+        self.journal.broke(how)
     }
 
     /// Writes down that a config was stopped on request.
@@ -252,6 +258,14 @@ impl SweepFile {
         self.sync()?;
         self.journal.end()?;
         self.settle(complete)
+    }
+
+    /// Writes down how the last run has left the file.
+    pub fn conclude(&mut self, outcome: RunOutcome) -> anyhow::Result<()> {
+        if let Some(run) = self.metadata.runs.last_mut() {
+            run.outcome = Some(outcome);
+        }
+        self.write_metadata()
     }
 
     /// Puts the metadata in order, also where the run before this one had no time to; a journal that nobody needs any

@@ -11,8 +11,8 @@ use anyhow::Context;
 use scanbox_model::device::DeviceKind;
 use scanbox_runner::vulkan::{self, Listed};
 
-use super::sweep::stop_on_signals;
-use super::{Exit, complain};
+use super::{Exit, Format, complain, write_json};
+use crate::signals::stop_on_signals;
 
 /// The selector that means every device.
 pub const ALL: &str = "all";
@@ -38,18 +38,36 @@ struct Sweep {
 }
 
 /// Sweeps these devices at the same time. The exit code is the worst of theirs.
-pub fn run(devices: &[String]) -> anyhow::Result<Exit> {
+pub fn run(devices: &[String], format: Format) -> anyhow::Result<Exit> {
     let stop = stop_on_signals()?;
     let mut sweeps = devices.iter().map(|device| start(device)).collect::<anyhow::Result<Vec<_>>>()?;
-    let statuses = wait(&mut sweeps, &stop)?;
-    let mut out = stdout().lock();
+    let statuses = wait(&mut sweeps, stop)?;
     let mut worst = Exit::Done;
+    let mut answers = Vec::new();
     for (sweep, status) in sweeps.into_iter().zip(statuses) {
         // Both threads end with the output that they read.
         let answer = sweep.answer.join().unwrap_or_default();
         let _ = sweep.talk.join();
-        writeln!(out, "== device {}\n\n{answer}", sweep.device)?;
-        worst = worse(worst, exit_of(status));
+        let exit = exit_of(status);
+        answers.push((sweep.device, exit, answer));
+        worst = worse(worst, exit);
+    }
+    let mut out = stdout().lock();
+    match format {
+        Format::Table => {
+            for (device, _, answer) in &answers {
+                writeln!(out, "== device {device}\n\n{answer}")?;
+            }
+        }
+        Format::Json => {
+            let one = |(device, exit, answer): &(String, Exit, String)| {
+                // Where a sweep did not come to its answer, stderr says why.
+                let answer: serde_json::Value = serde_json::from_str(answer).unwrap_or_default();
+                serde_json::json!({ "device": device, "exit_code": *exit as u8, "sweep": answer })
+            };
+            let sweeps: Vec<_> = answers.iter().map(one).collect();
+            write_json(&mut out, &serde_json::json!({ "exit_code": worst as u8, "sweeps": sweeps }))?;
+        }
     }
     Ok(worst)
 }
@@ -130,14 +148,19 @@ fn ask_to_stop(child: &Child) {
 fn ask_to_stop(_: &Child) {}
 
 fn exit_of(status: ExitStatus) -> Exit {
-    let code = status.code().and_then(|code| u8::try_from(code).ok());
-    let exits = [Exit::Done, Exit::Usage, Exit::NoDevice, Exit::Incomplete, Exit::WrongResult];
-    exits.into_iter().find(|exit| code == Some(*exit as u8)).unwrap_or(Exit::Operational)
+    Exit::of_code(status.code()).unwrap_or(Exit::Operational)
 }
 
-/// The one that a script has to hear about first.
+/// The one that a script has to hear about first: as long as something is left on any device, that.
 fn worse(a: Exit, b: Exit) -> Exit {
-    let order = [Exit::WrongResult, Exit::Operational, Exit::Usage, Exit::NoDevice, Exit::Incomplete];
+    let order = [
+        Exit::InterruptedTwice,
+        Exit::Incomplete,
+        Exit::WrongResult,
+        Exit::Operational,
+        Exit::Usage,
+        Exit::NoDevice,
+    ];
     order.into_iter().find(|exit| [a, b].contains(exit)).unwrap_or(Exit::Done)
 }
 
@@ -162,6 +185,7 @@ mod tests {
     fn the_worst_exit_wins() {
         assert_eq!(worse(Exit::Done, Exit::Incomplete), Exit::Incomplete);
         assert_eq!(worse(Exit::WrongResult, Exit::Operational), Exit::WrongResult);
+        assert_eq!(worse(Exit::WrongResult, Exit::Incomplete), Exit::Incomplete);
         assert_eq!(worse(Exit::Done, Exit::Done), Exit::Done);
     }
 }

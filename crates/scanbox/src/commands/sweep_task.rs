@@ -115,6 +115,14 @@ impl Task for SweepTask<'_> {
         self.progress.phase(what);
     }
 
+    fn remark(&mut self, text: &str) {
+        self.progress.remark(text);
+    }
+
+    fn broke(&mut self, how: &str) -> anyhow::Result<()> {
+        self.file.broke(how)
+    }
+
     fn ceiling(&mut self, n: u64, gbps: f64) {
         self.progress.ceiling(n, gbps);
         self.file.metadata.copy_gbps.insert(n, (gbps * 10.0).round() / 10.0);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Write, stdout};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 use scanbox_kernels::catalog::{self, Variant};
@@ -20,12 +20,13 @@ use scanbox_runner::verify::{FailedCase, Tally, Verdict};
 use serde::Serialize;
 
 use super::problem::{ProblemArgs, try_operator};
-use super::sweep::{parse_duration, parse_limit, stop_on_signals};
+use super::sweep::{limits, parse_duration, parse_limit};
 use super::verify_task::{Results, VerifyTask};
 use super::{Exit, Format, UsageError, answered, compiler, complain, known_issues, load_space, write_json};
 use crate::cli::Cli;
+use crate::exit::{Standing, nothing_ok};
 use crate::process::WorkerCommand;
-use crate::supervise::{Supervised, Supervision};
+use crate::supervise::{Supervised, Supervision, set_up_words};
 
 /// Failures that the table has room for; JSON has them all.
 const FAILURES_SHOWN: usize = 20;
@@ -118,6 +119,17 @@ struct Answer {
     seconds: BTreeMap<String, f64>,
     workers_replaced: u32,
     end: End,
+    exit_code: u8,
+    /// What was going on when the run had to stop, where that was before its first config.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set_up: Option<String>,
+    /// Why no worker could go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trouble: Option<String>,
+    #[serde(skip)]
+    finished: u64,
+    #[serde(skip)]
+    fail_fast: bool,
     failures: Vec<Failure>,
 }
 
@@ -139,8 +151,9 @@ struct Failure {
 /// Verifies.
 pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let (problem, operator) = args.problem.problem()?;
+    let limits = limits(args.budget)?;
     let command = WorkerCommand::new(&args.device, operator.as_ref(), cli);
-    let worker = command.start()?;
+    let worker = command.start(&limits)?;
     let device = worker.profile.clone();
     try_operator(compiler(cli)?, operator.as_ref(), &problem, &device)?;
     let issues = known_issues::of(&device)?;
@@ -161,13 +174,7 @@ pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
         complain(&format!("known issue {}: {}", issue.id, issue.why));
     }
 
-    let stop = stop_on_signals()?;
-    let supervision = Supervision {
-        command,
-        timeout: args.timeout,
-        deadline: args.budget.map(|budget| Instant::now() + budget),
-        stop: &stop,
-    };
+    let supervision = Supervision { command, timeout: args.timeout, limits };
     let failure = |verdict: &Verdict| {
         let mut failure = Failure::new(verdict, &problem, args, cli);
         let config: Option<Config> = verdict.config.parse().ok();
@@ -184,12 +191,16 @@ pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
     tell_unexpected_passes(&issues, &device, &selection, &results);
     let mut answer = Answer::new(&device, &problem, &selection, &results, supervised?, failure);
     answer.blocking = args.blocking;
+    answer.fail_fast = args.fail_fast;
+    answer.exit_code = answer.exit() as u8;
     let mut out = stdout().lock();
     let written = match args.format {
         Format::Json => write_json(&mut out, &answer),
         Format::Table => answer.write_table(&mut out),
     };
-    answered(written, answer.exit())
+    let exit = answer.exit();
+    answer.errors().for_each(|error| complain(&format!("error: {error}")));
+    answered(written, exit)
 }
 
 impl VerifyArgs {
@@ -381,6 +392,11 @@ impl Answer {
             cases_planned: selection.cases(),
             tally: results.tally,
             left_out: selection.left_out.clone(),
+            exit_code: 0,
+            trouble: supervised.trouble(),
+            set_up: supervised.set_up,
+            finished: supervised.finished,
+            fail_fast: false,
             seconds: supervised.seconds,
             workers_replaced: supervised.replaced,
             end: supervised.end,
@@ -432,22 +448,40 @@ impl Answer {
         if self.workers_replaced > 0 {
             writeln!(out, "workers    {} replaced", self.workers_replaced)?;
         }
+        let during = set_up_words(self.set_up.as_deref());
         match self.end {
-            End::Budget => writeln!(out, "ended      the budget is spent before all was verified"),
+            End::Budget => writeln!(out, "ended      the budget is spent before all was verified{during}"),
+            End::DeviceUnusable => writeln!(out, "ended      before all was verified: no worker could go on"),
             End::Interrupted if self.failures.is_empty() || self.configs_unfinished > 0 => {
-                writeln!(out, "ended      before all was verified")
+                writeln!(out, "ended      before all was verified{during}")
             }
             _ => Ok(()),
         }
     }
 
     fn exit(&self) -> Exit {
-        match self.end {
-            _ if self.configs_by_status.contains_key(&Status::WrongResult) => Exit::WrongResult,
-            End::Complete if self.configs_by_status.keys().all(|status| *status == Status::Ok) => Exit::Done,
+        let count = |status| self.configs_by_status.get(&status).copied().unwrap_or(0);
+        let standing = Standing {
+            // It does not go on where it ended, so what is wrong comes first. Who wants to hear of the first failure alone has
+            // been told all.
+            left: self.end != End::Complete
+                && count(Status::WrongResult) == 0
+                && !(self.fail_fast && !self.failures.is_empty()),
+            stuck: self.trouble.is_some() && self.finished == 0,
+            wrong: count(Status::WrongResult),
+            ok: count(Status::Ok),
+        };
+        match standing.exit() {
             // Nothing was wrong, but not everything was shown to be right.
-            End::Complete => Exit::Operational,
-            _ => Exit::Incomplete,
+            Exit::Done if !self.failures.is_empty() => Exit::Operational,
+            exit => exit,
         }
+    }
+
+    /// What is to be said beside the answer: why no worker could go on, and why nothing became `ok`.
+    fn errors(&self) -> impl Iterator<Item = String> {
+        let any_ok = self.configs_by_status.contains_key(&Status::Ok).then_some((Status::Ok, ""));
+        let failures = self.failures.iter().map(|failure| (failure.status, failure.reason.as_str()));
+        self.trouble.clone().into_iter().chain(nothing_ok("no config became ok", failures.chain(any_ok)))
     }
 }

@@ -156,6 +156,10 @@ impl Task for VerifyTask<'_> {
         Ok(())
     }
 
+    fn remark(&mut self, text: &str) {
+        self.line.remark(text);
+    }
+
     fn phase(&mut self, what: &str) {
         self.line.aside(|| what.to_owned());
     }

@@ -1,10 +1,12 @@
 //! The journal of a sweep: what was about to happen, so that a config that ends its process is known by name.
 //!
 //! ```text
-//! run BOOT                  a run begins; BOOT is what the system calls the time since it was started
+//! run BOOT HOST UP NOW      a run begins on HOST; BOOT is what the system calls the time since it was started, UP when that
+//!                           was and NOW when the run began, both in seconds since 1970
 //! start CONFIG SIZE         a config is about to run, one at a time
 //! ended CONFIG SIZE CAUSE   it took its worker with it
-//! dropped CONFIG SIZE       it was stopped on request
+//! dropped CONFIG SIZE       it was stopped on request, or by a signal that says nothing about it
+//! broke CAUSE               a worker ended while no config ran
 //! end                       the run ended in good order
 //! ```
 
@@ -16,10 +18,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::Key;
-
-/// A run that was killed together with its worker says little about the config in flight: somebody wanted it to end,
-/// or its time in a batch system was over. So many of those weigh as much as one worker that a config ended.
-const KILLED_RUNS_PER_WORKER: u32 = 2;
+use crate::commands::sweep::host;
 
 /// The journal beside a sweep file.
 pub struct Journal {
@@ -34,10 +33,8 @@ pub struct Journal {
 struct Past {
     /// Bytes up to the end of the last complete line.
     complete_bytes: u64,
-    /// Workers that each config has ended.
+    /// Workers, and machines, that each config has ended.
     ended: HashMap<Key, u32>,
-    /// Runs that were killed while a config ran.
-    killed: HashMap<Key, u32>,
 }
 
 impl Journal {
@@ -49,14 +46,13 @@ impl Journal {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(error).with_context(|| path.display().to_string()),
         };
-        let past = Past::read(&bytes, boot().as_deref(), done);
+        let past = Past::read(&bytes, &Machine::this(), done);
         Ok(Self { path: path.to_owned(), file: None, past })
     }
 
-    /// How many workers a config has ended, in this run and before.
+    /// How many workers, or machines, a config has ended, in this run and before.
     pub fn workers_ended(&self, key: &Key) -> u32 {
-        let count = |map: &HashMap<Key, u32>| map.get(key).copied().unwrap_or(0);
-        count(&self.past.ended) + count(&self.past.killed) / KILLED_RUNS_PER_WORKER
+        self.past.ended.get(key).copied().unwrap_or(0)
     }
 
     /// A run begins.
@@ -66,7 +62,7 @@ impl Journal {
         // A torn last line was cut off before its config ran.
         file.set_len(self.past.complete_bytes).with_context(failed)?;
         self.file = Some(file);
-        self.line(&format!("run {}", boot().as_deref().unwrap_or("unknown")))
+        self.line(&format!("run {}", Machine::this()))
     }
 
     /// A config is about to run.
@@ -78,6 +74,11 @@ impl Journal {
     pub fn ended(&mut self, key: &Key, cause: &str) -> anyhow::Result<()> {
         *self.past.ended.entry(key.clone()).or_insert(0) += 1;
         self.about("ended", key, cause)
+    }
+
+    /// A worker ended while no config ran.
+    pub fn broke(&mut self, cause: &str) -> anyhow::Result<()> {
+        self.line(&format!("broke {}", cause.replace(['\n', '\r'], " ")))
     }
 
     /// A config was stopped on request.
@@ -131,11 +132,11 @@ pub fn forget(path: &Path) -> anyhow::Result<()> {
 }
 
 impl Past {
-    fn read(bytes: &[u8], boot: Option<&str>, done: &HashSet<Key>) -> Self {
+    fn read(bytes: &[u8], here: &Machine, done: &HashSet<Key>) -> Self {
         let complete = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         let mut past = Self { complete_bytes: complete as u64, ..Self::default() };
         let mut in_flight: Option<Key> = None;
-        let mut same_boot = false;
+        let mut machine: Option<Machine> = None;
         let text = String::from_utf8_lossy(&bytes[..complete]);
         for line in text.lines() {
             let mut words = line.splitn(4, ' ');
@@ -148,63 +149,138 @@ impl Past {
                     in_flight = None;
                     *past.ended.entry(key).or_insert(0) += 1;
                 }
-                (Some("dropped"), _) | (Some("end"), _) => in_flight = None,
+                (Some("dropped" | "end" | "broke"), _) => in_flight = None,
                 (Some("run"), _) => {
-                    past.killed_with(in_flight.take(), same_boot, done);
-                    same_boot = subject == boot;
+                    let next = Machine::parse(line);
+                    past.killed_with(in_flight.take(), machine.as_ref(), next.as_ref(), done);
+                    machine = next;
                 }
                 // Something that a crash left.
                 _ => {}
             }
         }
-        past.killed_with(in_flight, same_boot, done);
+        past.killed_with(in_flight, machine.as_ref(), Some(here), done);
         past
     }
 
-    /// Nobody saw how a run ended. If the whole machine went down, the config that ran is the first suspect.
-    fn killed_with(&mut self, in_flight: Option<Key>, same_boot: bool, done: &HashSet<Key>) {
+    /// Nobody saw how a run on `then` ended; the next one was on `now`. What ends a supervisor is no config: somebody killed it,
+    /// or its time in a batch system was over. Only if the whole machine went down is the config that ran a suspect.
+    fn killed_with(
+        &mut self,
+        in_flight: Option<Key>,
+        then: Option<&Machine>,
+        now: Option<&Machine>,
+        done: &HashSet<Key>,
+    ) {
         let Some(key) = in_flight.filter(|key| !done.contains(key)) else { return };
-        let counts = if same_boot { &mut self.killed } else { &mut self.ended };
-        *counts.entry(key).or_insert(0) += 1;
+        if then.zip(now).is_some_and(|(then, now)| now.was_restarted_since(then)) {
+            *self.ended.entry(key).or_insert(0) += 1;
+        }
     }
 }
 
-/// What the system calls the time since it was started, where it has a word for it.
-fn boot() -> Option<String> {
-    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    Some(text.trim().to_owned())
+/// A machine from one start to the next, at some moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Machine {
+    /// What the system calls the time since it was started.
+    boot: String,
+    host: String,
+    /// When it was started, in seconds since 1970.
+    up: i64,
+    /// The moment.
+    now: i64,
+}
+
+impl Machine {
+    /// This one, now. Where the system has no word for something, it stays `-` or 0, and proves nothing.
+    fn this() -> Self {
+        let read = |path| fs::read_to_string(path).unwrap_or_default();
+        let word = |text: &str| text.split_whitespace().next().unwrap_or("-").to_owned();
+        let up = read("/proc/stat").lines().find_map(|line| line.strip_prefix("btime ")?.trim().parse().ok());
+        Self {
+            boot: word(&read("/proc/sys/kernel/random/boot_id")),
+            host: word(&host()),
+            up: up.unwrap_or(0),
+            now: jiff::Timestamp::now().as_second(),
+        }
+    }
+
+    /// From the line that begins a run; older journals do not say enough.
+    fn parse(line: &str) -> Option<Self> {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [_, boot, host, up, now] = words[..] else { return None };
+        let (up, now) = (up.parse().ok()?, now.parse().ok()?);
+        Some(Self { boot: boot.to_owned(), host: host.to_owned(), up, now })
+    }
+
+    /// Whether this is the same machine, which was started again after that moment: another boot alone may be another node of the
+    /// same name, or another container.
+    fn was_restarted_since(&self, then: &Self) -> bool {
+        let known = |machine: &Self| machine.boot != "-" && machine.host != "-";
+        known(self) && known(then) && self.host == then.host && self.boot != then.boot && self.up > then.now
+    }
+}
+
+impl std::fmt::Display for Machine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { boot, host, up, now } = self;
+        write!(f, "{boot} {host} {up} {now}")
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// `ended` and `killed` of config `a` at size 1, after a journal of these lines, for the boot `now`.
-    fn check(lines: &str, ended: u32, killed: u32) {
+    /// How many workers and machines config `a` at size 1 has ended, after a journal of these lines, for a run that begins now on
+    /// boot 9 of host `h`, which was started at second 900.
+    fn check(lines: &str, ended: u32) {
         let done = HashSet::from([("done".to_owned(), 1)]);
+        let here = Machine::parse("run 9 h 900 950").unwrap();
         for torn in ["", "start a 1", "ended a 1 x", "\u{fffd}"] {
             let text = lines.split_terminator(';').map(|line| format!("{line}\n")).collect::<String>();
-            let past = Past::read((text.clone() + torn).as_bytes(), Some("now"), &done);
-            let key = ("a".to_owned(), 1);
-            let found = (past.ended.get(&key).copied(), past.killed.get(&key).copied());
-            assert_eq!(found, ((ended > 0).then_some(ended), (killed > 0).then_some(killed)), "{text}{torn}");
+            let past = Past::read((text.clone() + torn).as_bytes(), &here, &done);
+            let found = past.ended.get(&("a".to_owned(), 1)).copied();
+            assert_eq!(found, (ended > 0).then_some(ended), "{text}{torn}");
             assert_eq!(past.complete_bytes, text.len() as u64);
         }
     }
 
     #[test]
     fn a_config_is_blamed_for_what_it_ended() {
-        check("", 0, 0);
-        check("run now;start a 1", 0, 1);
-        check("run before;start a 1", 1, 0);
-        check("run now;start a 1;end", 0, 0);
-        check("run now;start a 1;dropped a 1;end", 0, 0);
-        check("run now;start a 1;ended a 1 killed by signal 6;end", 1, 0);
-        check("run now;start a 1;start b 1;end", 0, 0);
-        check("run now;start a 1;run now;start a 1;run now", 0, 2);
-        check("run before;start a 1;run now;start b 1", 1, 0);
-        check("run now;start b 1;start done 1", 0, 0);
-        check("run now;start a;start a one;nonsense;;start", 0, 0);
-        check("start a 1", 1, 0);
+        check("", 0);
+        check("run 9 h 900 910;start a 1;end", 0);
+        check("run 9 h 900 910;start a 1;dropped a 1;end", 0);
+        check("run 9 h 900 910;broke the device was lost;end", 0);
+        check("run 9 h 900 910;start a 1;ended a 1 killed by signal 6;end", 1);
+        check("run 9 h 900 910;start a 1;start b 1;end", 0);
+        check("run 9 h 900 910;start a;start a one;nonsense;;start", 0);
+    }
+
+    #[test]
+    fn a_killed_run_says_something_only_if_its_machine_went_down() {
+        // The same boot, once and again: somebody killed the run.
+        check("run 9 h 900 910;start a 1", 0);
+        check("run 9 h 900 910;start a 1;run 9 h 900 920;start a 1;run 9 h 900 930;start a 1", 0);
+        // This machine was started again since: once, twice; and only what ran then is a suspect.
+        check("run 8 h 800 810;start a 1", 1);
+        check("run 7 h 700 710;start a 1;run 8 h 800 810;start a 1", 2);
+        check("run 8 h 800 810;start a 1;run 9 h 900 910;start b 1", 1);
+        check("run 8 h 800 810;start b 1;start done 1", 0);
+        check("run 8 h 800 810;start done 1", 0);
+        // Other hosts, and other boots of a machine that has been up all the time: nodes of one name, containers.
+        check("run 8 g 800 810;start a 1;run 7 f 700 910;start a 1", 0);
+        check("run 8 h 800 910;start a 1;run 7 h 700 920;start a 1", 0);
+        // Nobody knows.
+        check("start a 1", 0);
+        check("run 8;start a 1", 0);
+        check("run - h 800 810;start a 1", 0);
+        check("run 8 - 800 810;start a 1", 0);
+    }
+
+    #[test]
+    fn a_machine_reads_what_it_writes() {
+        let here = Machine::this();
+        assert_eq!(Machine::parse(&format!("run {here}")), Some(here));
     }
 }

@@ -1,0 +1,157 @@
+//! How the process ends: the one table of exit codes, and which of them a run calls for.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use scanbox_model::record::Status;
+
+/// One table: the enum, `--help` and (by a test) the README are made of it.
+macro_rules! exits {
+    ($($name:ident = $code:literal, $word:literal, $meaning:literal;)*) => {
+        /// How the process ends.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Exit {
+            $(#[doc = $meaning] $name = $code,)*
+        }
+
+        /// All ways, each with its name and meaning.
+        pub const EXITS: &[(Exit, &str, &str)] = &[$((Exit::$name, $word, $meaning),)*];
+    };
+}
+
+exits! {
+    Done = 0, "done", "everything that was asked for is done";
+    Operational = 1, "failed", "something failed: a file, the device, an operator; also a run in which nothing became ok";
+    Usage = 2, "usage", "the command line makes no sense";
+    NoDevice = 3, "no device", "there is no usable device";
+    Incomplete = 4, "incomplete", "not everything is done, or device or file are in use: run the same command again; of a sweep also with wrong results among its rows";
+    WrongResult = 5, "wrong result", "a result was wrong; a sweep is complete then";
+    Regression = 6, "regression", "a comparison found a regression";
+    Inconclusive = 7, "cannot tell", "a comparison found no regression and could not exclude one";
+    InterruptedTwice = 130, "interrupted", "a second Ctrl-C ended the process at once; the same command goes on";
+}
+
+impl Exit {
+    /// The one with this code.
+    pub fn of_code(code: Option<i32>) -> Option<Self> {
+        EXITS.iter().map(|(exit, ..)| *exit).find(|exit| Some(i32::from(*exit as u8)) == code)
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// The table as text, for `--help`.
+pub fn help() -> String {
+    let line = |(exit, word, meaning): &(Exit, &str, &str)| format!("{:>5}  {word}: {meaning}", *exit as u8);
+    let lines: Vec<String> = EXITS.iter().map(line).collect();
+    format!("Exit codes:\n{}", lines.join("\n"))
+}
+
+/// How a run has left what it was asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Standing {
+    /// Something is left to do.
+    pub left: bool,
+    /// No worker could go on, and none came to anything before.
+    pub stuck: bool,
+    /// Results that are wrong.
+    pub wrong: u64,
+    /// Results that are ok.
+    pub ok: u64,
+}
+
+impl Standing {
+    /// What it calls for. What is left comes first: a script that goes on until nothing is hears of wrong results then.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self { left: true, stuck: true, .. } => Exit::Operational,
+            Self { left: true, .. } => Exit::Incomplete,
+            Self { wrong: 1.., .. } => Exit::WrongResult,
+            Self { ok: 0, .. } => Exit::Operational,
+            _ => Exit::Done,
+        }
+    }
+}
+
+/// A sentence that begins with `head` for a run in which nothing became `ok`, with the most frequent reason; `None` where something
+/// did, and where nothing came to its end.
+pub fn nothing_ok<'a>(head: &str, outcomes: impl Iterator<Item = (Status, &'a str)>) -> Option<String> {
+    let mut reasons: BTreeMap<(Status, &str), u64> = BTreeMap::new();
+    let mut all = 0;
+    for (status, reason) in outcomes {
+        if status == Status::Ok {
+            return None;
+        }
+        *reasons.entry((status, reason)).or_insert(0) += 1;
+        all += 1;
+    }
+    // The first of equally frequent ones.
+    let ((status, reason), count) = reasons.into_iter().rev().max_by_key(|(_, count)| *count)?;
+    let reason = if reason.is_empty() { "no reason is known" } else { reason };
+    Some(format!("{head}; the most frequent outcome, {count} of {all}: {status}: {reason}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_what_scripts_know() {
+        let codes: Vec<u8> = EXITS.iter().map(|(exit, ..)| *exit as u8).collect();
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 130]);
+        for (exit, ..) in EXITS {
+            assert_eq!(Exit::of_code(Some(i32::from(*exit as u8))), Some(*exit));
+        }
+        assert_eq!(Exit::of_code(Some(99)), None);
+        assert_eq!(Exit::of_code(None), None);
+    }
+
+    /// Row by row: the README has this table and no other row.
+    #[test]
+    fn the_readme_has_the_table() {
+        let readme = include_str!("../../../README.md");
+        let rows = readme.lines().skip_while(|line| !line.starts_with("| exit code |")).skip(2);
+        let rows: Vec<&str> = rows.take_while(|line| line.starts_with('|')).collect();
+        let expected =
+            EXITS.iter().map(|(exit, word, meaning)| format!("| {} | {word} | {meaning} |", *exit as u8));
+        assert_eq!(rows, expected.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_is_left_comes_first_and_nothing_ok_is_no_success() {
+        fn check(left: bool, stuck: bool, wrong: u64, ok: u64, expected: Exit) {
+            let standing = Standing { left, stuck, wrong, ok };
+            assert_eq!(standing.exit(), expected, "{standing:?}");
+        }
+        check(false, false, 0, 1, Exit::Done);
+        check(false, false, 0, 0, Exit::Operational);
+        check(false, false, 1, 0, Exit::WrongResult);
+        check(false, false, 2, 9, Exit::WrongResult);
+        check(true, false, 0, 0, Exit::Incomplete);
+        check(true, false, 0, 9, Exit::Incomplete);
+        check(true, false, 2, 9, Exit::Incomplete);
+        check(true, true, 0, 0, Exit::Operational);
+    }
+
+    #[test]
+    fn the_most_frequent_reason_is_named() {
+        fn check(outcomes: &[(Status, &str)], expected: Option<&str>) {
+            assert_eq!(nothing_ok("no config became ok", outcomes.iter().copied()).as_deref(), expected);
+        }
+        use Status::{DeviceLost, Ok, Timeout};
+        check(&[], None);
+        check(&[(Timeout, "slow"), (Ok, "")], None);
+        check(
+            &[(Timeout, "slow"), (DeviceLost, "gone"), (Timeout, "slow")],
+            Some("no config became ok; the most frequent outcome, 2 of 3: timeout: slow"),
+        );
+        check(
+            &[(Timeout, "")],
+            Some("no config became ok; the most frequent outcome, 1 of 1: timeout: no reason is known"),
+        );
+    }
+}

@@ -1,0 +1,102 @@
+//! Signals: what asks a run to stop, what ends it at once, and what a worker does not listen to.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::commands::Exit;
+
+/// What comes within this time of the first request is the same request: a batch system signals every process of a job, and a
+/// wrapper passes on what it has got itself.
+const SAME_REQUEST: Duration = Duration::from_secs(5);
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Whether somebody has asked the run to stop, which the first Ctrl-C or SIGTERM does. A second Ctrl-C ends the process at
+/// once, and so does a SIGTERM that comes clearly later than the first request.
+///
+/// # Errors
+/// When the system does not allow to listen.
+pub fn stop_on_signals() -> anyhow::Result<&'static AtomicBool> {
+    static LISTENS: OnceLock<()> = OnceLock::new();
+    if LISTENS.set(()).is_err() {
+        return Ok(&STOP);
+    }
+    // A file that may not grow any more is an error of the write, as a full disk is, and no reason to die.
+    #[cfg(unix)]
+    signal_hook::flag::register(signal_hook::consts::signal::SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
+    let mut signals = Signals::new([SIGINT, SIGTERM]).context("listening to signals")?;
+    std::thread::spawn(move || {
+        let mut before = Before::default();
+        for signal in signals.forever() {
+            if before.is_enough(signal, Instant::now()) {
+                signal_hook::low_level::exit(Exit::InterruptedTwice as i32);
+            }
+            STOP.store(true, Ordering::Relaxed);
+        }
+    });
+    Ok(&STOP)
+}
+
+/// What has come before.
+#[derive(Default)]
+struct Before {
+    first: Option<Instant>,
+    interrupts: u32,
+}
+
+impl Before {
+    /// Whether this signal ends the process at once.
+    fn is_enough(&mut self, signal: i32, now: Instant) -> bool {
+        let first = *self.first.get_or_insert(now);
+        let later = now.duration_since(first) >= SAME_REQUEST;
+        let enough = later || (signal == SIGINT && self.interrupts > 0);
+        self.interrupts += u32::from(signal == SIGINT);
+        enough
+    }
+}
+
+/// Makes a worker deaf to the signals that ask its supervisor to stop: who signals all processes of a job means that one, which
+/// lets the config in flight finish.
+///
+/// # Errors
+/// When the system does not allow it.
+pub fn leave_to_supervisor() -> anyhow::Result<()> {
+    let nobody_reads = Arc::new(AtomicBool::new(false));
+    #[cfg(unix)]
+    signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&nobody_reads))?;
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&nobody_reads))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_request_may_be_many_signals() {
+        /// Signals with their times in milliseconds; which of them ends the process.
+        fn check(signals: &[(i32, u64)], last: Option<usize>) {
+            let (start, mut before) = (Instant::now(), Before::default());
+            let mut enough = signals
+                .iter()
+                .map(|&(signal, at)| before.is_enough(signal, start + Duration::from_millis(at)));
+            assert_eq!(enough.position(|enough| enough), last, "{signals:?}");
+        }
+        check(&[(SIGTERM, 0)], None);
+        check(&[(SIGINT, 0)], None);
+        check(&[(SIGTERM, 0), (SIGTERM, 1), (SIGTERM, 200), (SIGTERM, 3000)], None);
+        check(&[(SIGTERM, 0), (SIGTERM, 6000)], Some(1));
+        check(&[(SIGINT, 0), (SIGINT, 200)], Some(1));
+        check(&[(SIGINT, 0), (SIGTERM, 200), (SIGINT, 300)], Some(2));
+        check(&[(SIGTERM, 0), (SIGINT, 100)], None);
+        check(&[(SIGTERM, 0), (SIGINT, 100), (SIGINT, 200)], Some(2));
+        check(&[(SIGINT, 0), (SIGTERM, 7500)], Some(1));
+    }
+}

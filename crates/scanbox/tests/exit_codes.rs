@@ -1,0 +1,132 @@
+//! The exit code says what a script has to do next, and nobody has to parse text to know why.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod sweeps;
+
+use std::process::Stdio;
+
+use serde_json::Value;
+use sweeps::{ALL, CONFIG, Place, fault, signal, slow, wait};
+
+/// A sweep with this fault of some configs: exit code, what stderr says of it, JSON and metadata.
+fn check(script: &str, args: &[&str], code: i32, told: &str) {
+    let place = Place::in_memory(script);
+    let ended = place.sweep(&[args, &["--timeout", "1s", "--format", "json"]].concat());
+    assert_eq!(ended.code, Some(code), "{script}: {ended:?}");
+    assert!(ended.stderr.contains(told), "{script}: {ended:?}");
+    let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(answer["exit_code"], code);
+    let rows: u64 =
+        answer["rows_by_status"].as_object().unwrap().values().map(|rows| rows.as_u64().unwrap()).sum();
+    assert_eq!(rows + answer["points_left"].as_u64().unwrap(), ALL as u64, "{answer}");
+    assert_eq!(
+        answer["wrong"],
+        *answer["rows_by_status"].get("wrong_result").unwrap_or(&Value::from(0)),
+        "{answer}"
+    );
+    for file in answer["files"].as_array().unwrap() {
+        assert!(place.folder().join(file.as_str().unwrap()).is_file(), "{file}");
+    }
+    let outcome = place.metadata().runs.last().unwrap().outcome.clone().unwrap();
+    for field in ["exit_code", "rows_by_status", "points_left", "wrong"] {
+        assert_eq!(serde_json::to_value(&outcome).unwrap()[field], answer[field], "{field}");
+    }
+    // Once more, with nothing left, it is the same.
+    if answer["points_left"] == 0 {
+        assert_eq!(place.sweep(&["--timeout", "1s"]).code, Some(code), "{script}");
+    }
+}
+
+#[test]
+fn a_sweep_without_any_ok_row_is_no_success() {
+    let every = |kind: &str| format!("[[fault]]\nkind = \"{kind}\"\nconfig = \"b\"\n");
+    check("", &[], 0, "");
+    check(
+        &every("out_of_memory"),
+        &[],
+        1,
+        "no config became ok; the most frequent outcome, 28 of 28: out_of_memory: scripted",
+    );
+    check(&every("pipeline_error"), &[], 1, "28 of 28: pipeline_error: scripted");
+    check(&every("zero_timestamps"), &[], 1, "no config became ok");
+    check(&every("wrong_last"), &[], 5, "no config became ok");
+    check(&fault("wrong_last"), &[], 5, "");
+    check(&fault("crash"), &[], 0, "");
+}
+
+/// Points left and wrong rows: both are told.
+#[test]
+fn wrong_rows_do_not_hide_that_points_are_left() {
+    let place = Place::in_memory(&format!("{}[[fault]]\nkind = \"wrong_last\"\nconfig = \"b\"\n", slow(60)));
+    let child = place.start_with_rows(&["--format", "json"], 3);
+    signal(child.id(), rustix::process::Signal::TERM);
+    let ended = wait(child);
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert!(
+        answer["wrong"].as_u64().unwrap() >= 3 && answer["points_left"].as_u64().unwrap() > 0,
+        "{answer}"
+    );
+    let outcome = place.metadata().runs[0].outcome.clone().unwrap();
+    assert_eq!((outcome.exit_code, outcome.wrong), (4, answer["wrong"].as_u64().unwrap()));
+    let child = place.start_with_rows(&[], 5);
+    signal(child.id(), rustix::process::Signal::TERM);
+    let ended = wait(child);
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert!(ended.stdout.contains("of the rows that are there are wrong"), "{ended:?}");
+    place.script("");
+    assert_eq!(place.sweep(&[]).code, Some(5), "now that it is complete");
+}
+
+#[test]
+fn other_commands_without_any_ok_are_no_success() {
+    let script = "[[fault]]\nkind = \"out_of_memory\"\nconfig = \"b\"\n";
+    let place = Place::in_memory(script);
+    let device = ["--device", "replay:replay.toml"];
+    let ended = place.run(&[&["verify", CONFIG, "--sizes", "4096"], &device[..]].concat(), 1);
+    assert!(
+        ended.stderr.contains("no config became ok; the most frequent outcome, 1 of 1: out_of_memory"),
+        "{ended:?}"
+    );
+    let bench = ["bench", CONFIG, "--sizes", "4096", "--rounds", "1", "--out", "bench.csv"];
+    let ended = place.run(&[&bench, &device[..]].concat(), 1);
+    assert!(
+        ended
+            .stderr
+            .contains("no config could be measured; the most frequent outcome, 1 of 1: out_of_memory"),
+        "{ended:?}"
+    );
+}
+
+/// Each device has its own answer within one JSON object.
+#[test]
+fn several_devices_are_one_object() {
+    let place = Place::in_memory("");
+    std::fs::write(
+        place.folder().join("other.toml"),
+        "name = \"Other\"\n[[fault]]\nkind = \"wrong_last\"\nconfig = \"b4\"\n",
+    )
+    .unwrap();
+    let space = place.folder().join("space.toml");
+    let mut command =
+        place.scanbox(&["sweep", "--format", "json", "--out", "out", "--space", space.to_str().unwrap()]);
+    command.args(["--device", "replay:replay.toml", "--device", "replay:other.toml"]);
+    let ended = sweeps::ended(command.stdin(Stdio::null()).output().unwrap());
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let codes: Vec<u64> = answer["sweeps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|sweep| sweep["sweep"]["exit_code"].as_u64().unwrap())
+        .collect();
+    assert_eq!((answer["exit_code"].as_u64(), codes), (Some(5), vec![0, 5]));
+}
+
+#[test]
+fn help_has_the_table() {
+    let ended = Place::in_memory("").run(&["--help"], 0);
+    for line in ["0  done:", "1  failed:", "4  incomplete:", "5  wrong result:", "130  interrupted:"] {
+        assert!(ended.stdout.contains(line), "{line}: {}", ended.stdout);
+    }
+}
