@@ -58,10 +58,12 @@ pub(crate) fn is_copy(record: &Record) -> bool {
     record.selection.contains(&Selection::Copy)
 }
 
-/// The throughput of a row as a baseline of sweeps, in GB/s: a scan of another implementation, on hot buffers as theirs are.
+/// The throughput of a row as a baseline of sweeps, in GB/s: a scan of another implementation, on hot buffers as theirs are. By
+/// steady times alone: what a span has in it beside the call is another thing on each side.
 #[must_use]
 pub fn baseline_gbps(record: &Record, clock: Clock) -> Option<f64> {
-    record.throughput_gbps(clock).filter(|_| is_baseline(record) && record.cache == Some(Cache::Hot))
+    let is_comparable = clock == Clock::Steady && is_baseline(record) && record.cache == Some(Cache::Hot);
+    record.throughput_gbps(clock).filter(|_| is_comparable)
 }
 
 pub(crate) fn is_baseline(record: &Record) -> bool {

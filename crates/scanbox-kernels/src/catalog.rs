@@ -23,7 +23,8 @@ use crate::plan::{
 use crate::rounding::error_bound;
 
 pub use copy_and_check::{
-    CEILING_SHAPES, REPORT_WORDS, ceiling, compare, compare_with_kept, copy, fill, helper_shaders, poison,
+    CEILING_SHAPES, REPORT_WORDS, ceiling, compare, compare_with_kept, copy, empty, fill, helper_shaders,
+    poison,
 };
 pub use levels::LAST_LEVEL_TILES;
 pub(crate) use levels::levels_of;

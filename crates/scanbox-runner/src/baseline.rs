@@ -9,6 +9,8 @@
 //! {"do":"verify","subject":NAME,"n":N}    {"compared":N,"mismatches":0,"first":null,"call_ns":1234.5}
 //! {"do":"time","subject":NAME,"n":N,"cache":"hot","calls":K,"samples":S}
 //!                                         {"samples_ns":[S total durations of K dependent calls each]}
+//! {"do":"twin","subject":NAME,"n":N,"cache":"hot","calls":K}
+//!                                         as of verify: K dependent calls as a sample has them, of which some are compared
 //! (any)                                   {"error":"text for people"}
 //! ```
 //!
@@ -57,8 +59,20 @@ pub struct Greeting {
     /// The driver of that device.
     #[serde(default)]
     pub driver: String,
+    /// Whether it can be asked for the twin of what it has timed; programs from before there was one cannot.
+    #[serde(default)]
+    pub twins: bool,
     /// What it can run.
     pub subjects: Vec<BaselineSubject>,
+}
+
+impl Greeting {
+    fn keep(&mut self, subjects: &[String]) {
+        let keeps = |subject: &BaselineSubject| {
+            subject.result == BaselineResult::Empty || subjects.contains(&subject.name)
+        };
+        self.subjects.retain(keeps);
+    }
 }
 
 /// One thing that a baseline can run.
@@ -78,6 +92,8 @@ pub enum BaselineResult {
     Scan,
     /// A copy of them.
     Copy,
+    /// Nothing: an empty call between the same events as others, which is timed once and has no rows.
+    Empty,
 }
 
 /// What a baseline has found wrong.
@@ -101,6 +117,7 @@ enum Request<'a> {
     Load { n: u64, seed: u64 },
     Verify { subject: &'a str, n: u64 },
     Time { subject: &'a str, n: u64, cache: Cache, calls: u32, samples: u32 },
+    Twin { subject: &'a str, n: u64, cache: Cache, calls: u32 },
 }
 
 #[derive(Deserialize)]
@@ -123,8 +140,10 @@ pub struct Baseline {
     path: PathBuf,
     /// How long one answer may take.
     timeout: Duration,
-    /// What it said first.
+    /// What it said first, without the subjects that do not take part.
     greeting: Greeting,
+    /// Those that do, where not all do.
+    kept: Option<Vec<String>>,
     running: Option<Running>,
     starts: u32,
     /// Why it does not run.
@@ -151,6 +170,7 @@ impl Baseline {
             path: path.to_owned(),
             timeout,
             greeting,
+            kept: None,
             running: Some(running),
             starts: 1,
             ended: None,
@@ -158,9 +178,17 @@ impl Baseline {
         })
     }
 
-    /// Leaves all of its subjects out but these.
+    /// Leaves all of its subjects out but these, and the one that does nothing.
     pub fn keep(&mut self, subjects: &[String]) {
-        self.greeting.subjects.retain(|subject| subjects.contains(&subject.name));
+        self.greeting.keep(subjects);
+        self.kept = Some(subjects.to_vec());
+    }
+
+    /// The subject that does nothing, if it has one.
+    #[must_use]
+    pub fn empty(&self) -> Option<&str> {
+        let mut subjects = self.greeting.subjects.iter();
+        subjects.find(|subject| subject.result == BaselineResult::Empty).map(|subject| subject.name.as_str())
     }
 
     /// What it said first.
@@ -179,7 +207,8 @@ impl Baseline {
             self.refused = false;
             // The old one first: it may hold most of the memory.
             self.running = None;
-            let (running, greeting) = Running::start(&self.path, self.timeout)?;
+            let (running, mut greeting) = Running::start(&self.path, self.timeout)?;
+            self.kept.iter().for_each(|subjects| greeting.keep(subjects));
             if greeting != self.greeting {
                 return Err(self.nonsense("it says something else about itself than before"));
             }
@@ -195,6 +224,20 @@ impl Baseline {
     /// When it cannot; a wrong element is no error here.
     pub fn verify(&mut self, subject: &str, n: u64) -> Result<BaselineComparison, Failure> {
         self.ask(&Request::Verify { subject, n })
+    }
+
+    /// Runs the calls of a sample once more, as [`Self::time`] does, and compares the elements of some of them.
+    ///
+    /// # Errors
+    /// When it cannot; a wrong element is no error here.
+    pub fn twin(
+        &mut self,
+        subject: &str,
+        n: u64,
+        cache: Cache,
+        calls: u32,
+    ) -> Result<BaselineComparison, Failure> {
+        self.ask(&Request::Twin { subject, n, cache, calls })
     }
 
     /// Takes samples in nanoseconds per sample.

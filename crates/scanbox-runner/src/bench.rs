@@ -8,6 +8,7 @@
 //! Like the sweep it names no backend and writes no file: rows leave through an observer.
 
 mod contestant;
+mod empty;
 mod entrant;
 
 use std::collections::BTreeSet;
@@ -27,6 +28,7 @@ use scanbox_model::units::size_label;
 use serde::{Deserialize, Serialize};
 
 use self::contestant::{Contestant, External, Own};
+pub use self::empty::{EMPTY, EmptyCall};
 pub use self::entrant::{Entrant, blank, ceilings, computation_of};
 use self::entrant::{Plans, plain_record, plans_of};
 use crate::backend::{Backend, Failure};
@@ -50,6 +52,9 @@ pub struct Job {
     pub rounds: u32,
     /// How the samples of a block are taken.
     pub protocol: Protocol,
+    /// Whether an empty call of each side is measured first.
+    #[serde(default)]
+    pub empty_calls: bool,
     /// See [`crate::sweep::Job::one_by_one`].
     pub one_by_one: bool,
     /// What every row of the run says about its origin.
@@ -84,6 +89,11 @@ pub enum Event<'a> {
         n: u64,
         /// Whether it is a subject of a baseline, which sees to its own time-outs.
         external: bool,
+    },
+    /// An empty call was measured.
+    EmptyCall {
+        /// Of whom, and how long it takes; or why that is not known. Spans are then not set against others.
+        call: Result<EmptyCall, String>,
     },
     /// A row is finished.
     Finished {
@@ -189,7 +199,8 @@ impl<E: From<Failure>> Bench<'_, E> {
             }
         }
         if let Some((largest, _)) = sizes.last() {
-            match self.load_baselines(*largest) {
+            let loaded = self.load_baselines(*largest);
+            match loaded.and_then(|()| if self.job.empty_calls { self.empty_calls() } else { Ok(()) }) {
                 Ok(()) => {}
                 Err(Cut::End(end)) => return Ok(end),
                 Err(Cut::ByObserver(error)) => return Err(error),
@@ -286,7 +297,8 @@ impl<E: From<Failure>> Bench<'_, E> {
             self.announce(&tool, n, true)?;
             let failure = self.baselines[baseline].load(n, self.job.computation.seed).err();
             let greeting = self.baselines[baseline].greeting();
-            for BaselineSubject { name, result } in &greeting.subjects {
+            let with_rows = |subject: &&BaselineSubject| subject.result != BaselineResult::Empty;
+            for BaselineSubject { name, result } in greeting.subjects.iter().filter(with_rows) {
                 let or = |text: &str, other: &str| if text.is_empty() { other } else { text }.to_owned();
                 let device = self.backend.profile();
                 let record = Record {
@@ -299,7 +311,9 @@ impl<E: From<Failure>> Bench<'_, E> {
                     kernel_id: name.clone(),
                     selection: match result {
                         BaselineResult::Scan => vec![Selection::Baseline],
-                        BaselineResult::Copy => vec![Selection::Copy, Selection::Baseline],
+                        BaselineResult::Copy | BaselineResult::Empty => {
+                            vec![Selection::Copy, Selection::Baseline]
+                        }
                     },
                     ..plain_record(n, &self.job.computation, &self.job.input, device, &self.job.origin)
                 };

@@ -46,6 +46,7 @@ use serde::Deserialize;
 use crate::backend::{
     Backend, Comparison, Counts, Error, Failure, Garbage, Interval, Mismatch, PipelineInfo, cold_slots,
 };
+use crate::bench::EMPTY;
 use crate::ledger::Ledger;
 use crate::twin::{Checked, Course, Step};
 
@@ -703,6 +704,18 @@ impl Replay {
     ) -> Result<Vec<Interval>, Failure> {
         use FaultKind as F;
         self.alive()?;
+        if plan.label == EMPTY {
+            // It is never verified, where others meet these.
+            match self.fault(plan, &[F::DeviceLost, F::Hang, F::Crash]) {
+                Some(F::DeviceLost) => {
+                    self.lost = true;
+                    return Err(Failure::new(Status::DeviceLost, "scripted"));
+                }
+                Some(F::Hang) => hang(),
+                Some(F::Crash) => std::process::abort(),
+                _ => {}
+            }
+        }
         // One turn stands for all: only the first of them may clear the memory.
         self.finds_scratch(plan);
         self.calls += u64::from(calls) * u64::from(samples);

@@ -15,6 +15,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 use scanbox_runner::baseline::Greeting;
+use scanbox_runner::bench::EmptyCall;
 use scanbox_runner::cases::Circumstance;
 use scanbox_runner::sweep::End;
 use signal_hook::consts::SIGKILL;
@@ -71,6 +72,9 @@ pub trait Task {
 
     /// A baseline has started.
     fn greeted(&mut self, _greeting: Greeting) {}
+
+    /// An empty call was measured, or why not.
+    fn empty_call(&mut self, _call: Result<EmptyCall, String>) {}
 
     /// All rows of a size are there.
     fn size_finished(&mut self, _n: u64) -> anyhow::Result<()> {
@@ -315,6 +319,7 @@ impl Shift<'_> {
                     self.task.finish(product)?;
                 }
                 Ok(Report::Greeted(greeting)) => self.task.greeted(greeting),
+                Ok(Report::EmptyCall(call)) => self.task.empty_call(call),
                 Ok(Report::SizeFinished { n }) => self.task.size_finished(n)?,
                 Ok(Report::Ended { end, seconds }) => {
                     for (phase, time) in seconds {

@@ -196,6 +196,8 @@ pub enum Report {
     Finished(Product),
     /// A baseline has started.
     Greeted(Greeting),
+    /// See [`bench::Event::EmptyCall`].
+    EmptyCall(Result<bench::EmptyCall, String>),
     /// See [`bench::Event::SizeFinished`].
     SizeFinished {
         /// The size.
@@ -386,6 +388,7 @@ fn bench(work: BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> any
                 ask(Key { config: label.to_owned(), n, input: None, external }, &stop)?;
             }
             Event::Finished { record } => send(&Report::Finished(Product::Row(row(record)?)))?,
+            Event::EmptyCall { call } => send(&Report::EmptyCall(call))?,
             Event::SizeFinished { n } => send(&Report::SizeFinished { n })?,
         }
         Ok(())

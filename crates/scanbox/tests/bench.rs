@@ -7,6 +7,7 @@ mod sweeps;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
@@ -209,6 +210,133 @@ fn rows_of_another_run_and_a_plot_can_be_asked_for() {
     assert!(!svg.contains("cold buffers, x base"), "the baseline was measured on hot buffers alone");
     let nothing = bench(&place, &[CONFIG, "--sizes", "8192", "--with", "cub-rows.csv"], 2);
     assert!(nothing.stderr.contains("--with"), "{}", nothing.stderr);
+}
+
+/// A baseline that has an empty call and can repeat what it has timed.
+fn whole_baseline(place: &Place, name: &str, arms: &str) {
+    let twin =
+        r#"*'"do":"twin"'*) echo "{\"compared\":$((3 * $(number n))),\"mismatches\":0,\"first\":null}" ;;"#;
+    baseline(place, name, &format!("{arms} {twin}"));
+    let path = place.folder().join(name);
+    let script = fs::read_to_string(&path).unwrap();
+    let empty = "\"subjects\":[{\"name\":\"fake-empty\",\"result\":\"empty\"},";
+    fs::write(&path, script.replace("\"subjects\":[", &format!("\"twins\":true,{empty}"))).unwrap();
+}
+
+/// Spans of two sides stand beside each other only where an empty call of both was measured, and then it stands there too.
+#[test]
+fn spans_of_others_stand_beside_an_empty_call() {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let place = Place::new("");
+    baseline(&place, "fake", "");
+    let args = [CONFIG, "--sizes", "4096,8192", "--rounds", "1", "--baseline", "./fake"];
+    // So wide that no column is left out.
+    let wide = |place: &Place, args: &[&str]| {
+        let ended = ended(command(place, args).env("COLUMNS", "200").output().unwrap());
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        ended.stdout
+    };
+    let of_fake = |text: &str| words(text.lines().find(|line| line.contains("fake-scan")).unwrap());
+    let told = wide(&place, &args);
+    assert!(words(&told).contains("no span is shown of Fake 3.5"), "{told}");
+    assert!(words(&told).contains("span us of an empty call: scanbox 2.00"), "{told}");
+    let without = of_fake(&told).split(' ').count();
+    // Analyses by span have nobody else's, whatever the rows hold.
+    place.sweep(&[]);
+    for (clock, there) in [("steady", true), ("span", false)] {
+        let answer =
+            place.run(&["analyze", "out/test.csv", "bench.csv", "--include-software", "--time", clock], 0);
+        assert_eq!(answer.stdout.contains("fake-scan"), there, "{clock}: {}", answer.stdout);
+    }
+
+    whole_baseline(&place, "fake", "");
+    for subjects in [&[][..], &["--baseline-subjects", "fake-scan"]] {
+        let told = wide(&place, &[&args[..], subjects].concat());
+        assert!(
+            words(&told).contains("span us of an empty call: scanbox 2.00 (2.00 to 2.00), Fake 3.5 4.00"),
+            "{told}"
+        );
+        assert!(!told.contains("no span is shown"), "{told}");
+        assert_eq!(of_fake(&told).split(' ').count(), without + 1, "{told}");
+        let rows = rows(&place);
+        assert!(rows.iter().all(|row| row.subject != "fake-empty" && row.config_id != "empty"));
+        let of = |subject: &str| {
+            rows.iter().filter(|row| row.config_id == subject).map(|row| row.twin_calls).collect::<Vec<_>>()
+        };
+        assert!(
+            of("fake-scan").iter().all(|calls| calls.is_some_and(|calls| calls >= 128)),
+            "{:?}",
+            of("fake-scan")
+        );
+    }
+    let metadata = Metadata::read(&place.folder().join("bench.meta.json")).unwrap();
+    assert_eq!(metadata.runs[0].settings["empty_calls"][1]["of"], "Fake 3.5");
+}
+
+/// A device that cannot even do nothing is measured without an empty call.
+#[test]
+fn an_empty_call_that_fails_costs_no_row() {
+    for kind in ["hang", "crash", "zero_timestamps", "device_lost"] {
+        let place = Place::new(&format!("[[fault]]\nkind = \"{kind}\"\nconfig = \"empty\"\nn = 1\n"));
+        bench(&place, &[CONFIG, "--sizes", "4096", "--rounds", "1", "--timeout", "1s"], 0);
+        assert!(rows(&place).iter().all(|row| row.status == Status::Ok), "{kind}");
+        let metadata = Metadata::read(&place.folder().join("bench.meta.json")).unwrap();
+        assert_eq!(metadata.runs[0].settings["empty_calls"], serde_json::json!([]), "{kind}");
+    }
+}
+
+/// A program that is started again has the subjects that it was asked for, not all.
+#[test]
+fn a_baseline_that_comes_back_has_the_same_subjects() {
+    let place = Place::new("");
+    let once = "*'\"do\":\"verify\"'*) if [ ! -e was-here ]; then touch was-here; exit 3; fi; \
+                echo \"{\\\"compared\\\":$(number n),\\\"mismatches\\\":0,\\\"first\\\":null}\" ;;";
+    whole_baseline(&place, "fake", once);
+    let args = [CONFIG, "--sizes", "4096,8192", "--rounds", "1", "--baseline", "./fake"];
+    bench(&place, &[&args[..], &["--baseline-subjects", "fake-scan"]].concat(), 0);
+    let rows = rows(&place);
+    assert_eq!(status_of(&rows, "fake-scan", 4096), [Status::RuntimeError].into());
+    assert_eq!(status_of(&rows, "fake-scan", 8192), [Status::Ok].into(), "{rows:?}");
+    assert!(rows.iter().all(|row| row.config_id != "fake-copy"));
+}
+
+#[test]
+fn what_a_baseline_finds_in_its_twin_is_its_own() {
+    fn check(reply: &str, status: Status, reason: &str, code: i32) {
+        let place = Place::new("");
+        whole_baseline(
+            &place,
+            "fake",
+            &format!("*'\"do\":\"twin\",\"subject\":\"fake-scan\"'*) echo '{reply}' ;;"),
+        );
+        bench(&place, &[CONFIG, "--sizes", "4096", "--rounds", "2", "--baseline", "./fake"], code);
+        let rows = rows(&place);
+        let scan = rows.iter().find(|row| row.config_id == "fake-scan").unwrap();
+        assert!(scan.status == status && scan.reason.contains(reason), "{scan:#?}");
+        let others = rows.iter().filter(|row| row.config_id != "fake-scan");
+        assert!(others.clone().all(|row| row.status == Status::Ok), "{:#?}", others.collect::<Vec<_>>());
+    }
+    let wrong = "{\"compared\":12288,\"mismatches\":7,\"first\":null}";
+    check(wrong, Status::WrongResult, "right when called once, wrong within", 5);
+    check("{\"compared\":12,\"mismatches\":0}", Status::RuntimeError, "only 12 of", 0);
+    let missed = "{\"error\":\"a single sample could not be enqueued before its gate opened, 5 times\"}";
+    check(missed, Status::RuntimeError, "before its gate opened", 0);
+}
+
+/// The part of the CUB program that needs no GPU, as its own test has it.
+#[test]
+fn the_protocol_of_the_cub_program_holds() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/baselines/cub");
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("protocol-test");
+    let compiled = Command::new("c++")
+        .args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-o"])
+        .args([&program, &root.join("protocol_test.cpp")])
+        .output()
+        .expect("a C++ compiler, which the build needs too");
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let tested = Command::new(program).output().unwrap();
+    assert!(tested.status.success(), "{}", String::from_utf8_lossy(&tested.stdout));
 }
 
 /// Both contracts against the fastest of the run, whichever baseline has it; rows of other runs have no part in it.

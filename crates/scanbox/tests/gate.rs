@@ -107,6 +107,7 @@ fn confirm_leaders(replay: &mut Replay, records: &mut [Record], count: usize, or
         caches: vec![Cache::Hot],
         rounds: 9,
         protocol: Protocol::default(),
+        empty_calls: false,
         one_by_one: false,
         origin,
     };

@@ -33,11 +33,23 @@ __global__ void generate(u32* words, u64 seed, u64 n, u64 stride, u64 slots) {
     }
 }
 
+// Outputs of `n` words with `guard` words behind each, `stride` words apart.
+struct Outputs {
+    u32* words;
+    u64 n;
+    u64 guard;
+    u64 stride;
+    u64 count;
+};
+
 // The complement of what is expected: wrong everywhere.
-__global__ void poison(u32* output, const u32* expected, u64 n) {
+__global__ void poison(Outputs outputs, const u32* expected) {
     const u64 step = u64{gridDim.x} * blockDim.x;
-    for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < n + guard_words; i += step) {
-        output[i] = i < n ? ~expected[i] : guard_word;
+    for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < outputs.stride * outputs.count; i += step) {
+        const u64 at = i % outputs.stride;
+        if (at < outputs.n + outputs.guard) {
+            outputs.words[i] = at < outputs.n ? ~expected[at] : guard_word;
+        }
     }
 }
 
@@ -46,12 +58,14 @@ struct Report {
     unsigned long long first;
 };
 
-__global__ void compare(const u32* output, const u32* expected, u64 n, Report* report) {
+// The first wrong place is that within an output.
+__global__ void compare(Outputs outputs, const u32* expected, Report* report) {
     const u64 step = u64{gridDim.x} * blockDim.x;
-    for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < n + guard_words; i += step) {
-        if (output[i] != (i < n ? expected[i] : guard_word)) {
+    for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < outputs.stride * outputs.count; i += step) {
+        const u64 at = i % outputs.stride;
+        if (at < outputs.n + outputs.guard && outputs.words[i] != (at < outputs.n ? expected[at] : guard_word)) {
             atomicAdd(&report->mismatches, 1ull);
-            atomicMin(&report->first, static_cast<unsigned long long>(i));
+            atomicMin(&report->first, static_cast<unsigned long long>(at));
         }
     }
 }

@@ -29,17 +29,18 @@ struct Malformed : std::runtime_error {
 };
 
 struct Request {
-    enum class Do { load, verify, time };
+    enum class Do { load, verify, time, twin };
 
     Do what = Do::load;
     std::uint64_t n = 0;
     // load
     std::uint64_t seed = 0;
-    // verify, time
+    // verify, time, twin
     std::string subject;
-    // time
+    // time, twin
     bool cold = false;
     std::uint64_t calls = 0;
+    // time
     std::uint64_t samples = 0;
 };
 
@@ -203,8 +204,8 @@ inline Request parse(const std::string& line) {
     } else if (what == "verify") {
         request.what = Request::Do::verify;
         request.subject = object.text("subject");
-    } else if (what == "time") {
-        request.what = Request::Do::time;
+    } else if (what == "time" || what == "twin") {
+        request.what = what == "time" ? Request::Do::time : Request::Do::twin;
         request.subject = object.text("subject");
         const std::string cache = object.text("cache");
         if (cache != "hot" && cache != "cold") {
@@ -212,9 +213,11 @@ inline Request parse(const std::string& line) {
         }
         request.cold = cache == "cold";
         request.calls = object.number("calls", 1, calls_max);
-        request.samples = object.number("samples", 1, samples_max);
+        if (request.what == Request::Do::time) {
+            request.samples = object.number("samples", 1, samples_max);
+        }
     } else {
-        throw Malformed("`do` is none of load, verify, time");
+        throw Malformed("`do` is none of load, verify, time, twin");
     }
     object.end();
     return request;
@@ -249,6 +252,8 @@ inline std::string nanoseconds(double ns) {
 struct Comparison {
     std::uint64_t compared = 0;
     std::uint64_t mismatches = 0;
+    // Whether what follows is known of the first wrong element.
+    bool has_first = false;
     std::uint64_t first_index = 0;
     std::uint32_t first_expected = 0;
     std::uint32_t first_got = 0;
@@ -259,7 +264,7 @@ inline std::string loaded() { return "{\"ok\":true}"; }
 
 inline std::string verified(const Comparison& comparison) {
     std::string first = "null";
-    if (comparison.mismatches > 0) {
+    if (comparison.has_first) {
         first = "{\"index\":" + std::to_string(comparison.first_index)
             + ",\"expected\":" + std::to_string(comparison.first_expected)
             + ",\"got\":" + std::to_string(comparison.first_got) + "}";

@@ -3,6 +3,7 @@
 
 #include "protocol.hpp"
 #include "reference.hpp"
+#include "sampling.hpp"
 
 #include <cstdio>
 #include <string>
@@ -37,6 +38,8 @@ static void accepts() {
         protocol::parse(R"({"do":"time","subject":"a.b","n":7,"cache":"cold","calls":3,"samples":5})");
     check(time.what == Do::time && time.subject == "a.b" && time.n == 7 && time.cold, "time");
     check(time.calls == 3 && time.samples == 5, "time: calls and samples");
+    const auto twin = protocol::parse(R"({"do":"twin","subject":"a","n":7,"cache":"hot","calls":128})");
+    check(twin.what == Do::twin && twin.subject == "a" && !twin.cold && twin.calls == 128, "twin");
     check(!protocol::parse(R"({"do":"time","subject":"","n":7,"cache":"hot","calls":1,"samples":1})").cold, "hot");
 }
 
@@ -75,12 +78,14 @@ static void refuses_all() {
         {R"({"do":"load","n":1,"seed":18446744073709551616})", "more than 64 bits"},
         {R"({"do":"load","n":1,"seed":true})", "unsigned integer was expected"},
         {R"({"do":"load","n":{"x":1},"seed":1})", "unsigned integer was expected"},
-        {R"({"do":"Load","n":1,"seed":1})", "none of load, verify, time"},
+        {R"({"do":"Load","n":1,"seed":1})", "none of load, verify, time, twin"},
         {R"({"do":"verify","n":1})", "`subject` is missing"},
         {R"({"do":"time","subject":"a","n":1,"cache":"warm","calls":1,"samples":1})", "neither hot nor cold"},
         {R"({"do":"time","subject":"a","n":1,"cache":"hot","calls":0,"samples":1})", "`calls` is 0"},
         {R"({"do":"time","subject":"a","n":1,"cache":"hot","calls":1,"samples":0})", "`samples` is 0"},
         {R"({"do":"time","subject":"a","n":1,"cache":"hot","calls":1})", "`samples` is missing"},
+        {R"({"do":"twin","subject":"a","n":1,"cache":"hot","calls":1,"samples":1})", "unknown key `samples`"},
+        {R"({"do":"twin","subject":"a","n":1,"cache":"hot"})", "`calls` is missing"},
     };
     for (const auto& row : rows) {
         refuses(row.line, row.reason);
@@ -96,6 +101,9 @@ static void replies() {
     check(protocol::verified(comparison) == R"({"compared":1000,"mismatches":0,"first":null,"call_ns":1234.6})",
         "verified: " + protocol::verified(comparison));
     comparison.mismatches = 2;
+    check(protocol::verified(comparison) == R"({"compared":1000,"mismatches":2,"first":null,"call_ns":1234.6})",
+        "verified, where the first is not known: " + protocol::verified(comparison));
+    comparison.has_first = true;
     comparison.first_index = 5;
     comparison.first_expected = 7;
     comparison.first_got = 4294967295u;
@@ -132,7 +140,42 @@ static void inputs() {
     check(total == 0x41b26af0u && scan.back() == total && scan[0] == 0xe4d97177u, "scan");
 }
 
+// `fits` samples are enqueued in time; whatever is more misses its gate, and so do the first `unlucky` attempts.
+static void samples(std::uint64_t wanted, std::uint64_t fits, int unlucky, bool succeeds, int attempts_expected) {
+    std::uint64_t at_once = 16;
+    int attempts = 0;
+    bool succeeded = true;
+    std::vector<double> times;
+    try {
+        times = sampling::samples(wanted, at_once, [&](std::uint64_t count) {
+            const bool missed = count > fits || attempts < unlucky;
+            ++attempts;
+            return missed ? std::vector<double>{} : std::vector<double>(count, 1.0);
+        });
+    } catch (const sampling::Missed&) {
+        succeeded = false;
+    }
+    const std::string what = std::to_string(wanted) + " samples where " + std::to_string(fits) + " fit, after "
+        + std::to_string(unlucky) + " misses";
+    check(succeeded == succeeds && attempts == attempts_expected,
+        what + ": " + std::to_string(attempts) + " attempts");
+    check(!succeeds || times.size() == wanted, what + ": " + std::to_string(times.size()) + " times");
+}
+
+static void gates() {
+    samples(5, 16, 0, true, 1);
+    samples(40, 16, 0, true, 3);
+    // 16, 8, then five times 4.
+    samples(20, 4, 0, true, 7);
+    // None of them in time: 16, 8, 4, 2, and a single one so often.
+    samples(20, 0, 0, false, 4 + sampling::tries_max);
+    samples(1, 0, 0, false, sampling::tries_max);
+    // A single one that is taken again.
+    samples(1, 16, sampling::tries_max - 1, true, sampling::tries_max);
+}
+
 int main() {
+    gates();
     accepts();
     refuses_all();
     replies();

@@ -5,6 +5,7 @@
 #include "kernels.cuh"
 #include "protocol.hpp"
 #include "reference.hpp"
+#include "sampling.hpp"
 #include "subjects.cuh"
 
 #include <cuda_runtime.h>
@@ -138,7 +139,8 @@ public:
 
     protocol::Comparison verify(const std::string& name, u64 n) {
         const subjects::Subject& subject = find(name, n);
-        const u32* expected = (subject.result == subjects::Result::copy ? input_ : expected_).as<u32>();
+        const u32* expected = expected_of(subject);
+        const kernels::Outputs output{output_.as<u32>(), n, kernels::guard_words, n + kernels::guard_words, 1};
         protocol::Comparison comparison;
         comparison.compared = n;
 
@@ -146,23 +148,65 @@ public:
         graph(subject, n, false, 1);
         // No call may depend on what an earlier one has left.
         CHECK(cudaMemsetAsync(temporary_.as<void>(), 0xA5, temporary_.bytes(), stream_));
-        kernels::poison<<<kernels::blocks, kernels::threads, 0, stream_>>>(output_.as<u32>(), expected, n);
-        check(cudaGetLastError(), "poisoning the output");
+        poison(output, expected);
         comparison.call_ns = time(name, n, false, 1, 1).front();
 
-        kernels::Report report{0, ~0ull};
-        CHECK(cudaMemcpyAsync(report_.as<void>(), &report, sizeof report, cudaMemcpyHostToDevice, stream_));
-        kernels::compare<<<kernels::blocks, kernels::threads, 0, stream_>>>(
-            output_.as<u32>(), expected, n, report_.as<kernels::Report>());
-        check(cudaGetLastError(), "comparing the output");
-        CHECK(cudaMemcpyAsync(&report, report_.as<void>(), sizeof report, cudaMemcpyDeviceToHost, stream_));
-        CHECK(cudaStreamSynchronize(stream_));
+        clear_report();
+        compare(output, expected);
+        const kernels::Report report = read_report();
         comparison.mismatches = report.mismatches;
         if (report.mismatches > 0) {
+            comparison.has_first = true;
             comparison.first_index = report.first;
             comparison.first_expected = report.first < n ? word_at(expected, report.first) : kernels::guard_word;
             comparison.first_got = word_at(output_.as<u32>(), report.first);
         }
+        return comparison;
+    }
+
+    // The calls of a sample once more, in one graph as `time` has them: the output is poisoned before two calls in a row in the
+    // middle, and before the last call of every slot that calls use (one where hot), and compared after each. Nothing else stands
+    // between the calls, and nothing between the last ones.
+    protocol::Comparison twin(const std::string& name, u64 n, bool cold, u64 calls) {
+        const subjects::Subject& subject = find(name, n);
+        const u32* expected = expected_of(subject);
+        if (cold) {
+            prepare_cold(n);
+        }
+        const u64 slots = cold ? std::min(calls, cold_slots(n)) : 1;
+        const u64 last = calls - slots;
+        const u64 middle = calls / 2;
+        const auto in_the_middle = [&](u64 call) {
+            return middle >= 1 && middle < last && (call == middle - 1 || call == middle);
+        };
+        // Behind an output in a slot stands the next one, where there is a guard otherwise.
+        const auto output_of = [&](u64 call) {
+            return kernels::Outputs{this->call(n, cold, call).output, n, cold ? 0 : kernels::guard_words,
+                cold ? n : n + kernels::guard_words, 1};
+        };
+        const kernels::Outputs outputs = cold
+            ? kernels::Outputs{cold_output_.as<u32>(), n, 0, cold_stride(n), slots}
+            : output_of(0);
+        const auto before = [&](u64 call) {
+            if (in_the_middle(call)) {
+                poison(output_of(call), expected);
+            } else if (call == last) {
+                poison(outputs, expected);
+            }
+        };
+        const auto after = [&](u64 call) {
+            if (in_the_middle(call)) {
+                compare(output_of(call), expected);
+            } else if (call == calls - 1) {
+                compare(outputs, expected);
+            }
+        };
+        const GraphExec graph = make_graph(subject, n, cold, calls, before, after);
+        clear_report();
+        CHECK(cudaGraphLaunch(graph.get(), stream_));
+        protocol::Comparison comparison;
+        comparison.mismatches = read_report().mismatches;
+        comparison.compared = n * ((middle >= 1 && middle < last ? 2 : 0) + slots);
         return comparison;
     }
 
@@ -174,25 +218,17 @@ public:
         }
         const cudaGraphExec_t graph = this->graph(subject, n, cold, calls);
         reserve_events(2 * std::min(samples, samples_per_gate));
-        std::vector<double> times;
-        while (times.size() < samples) {
-            const u64 batch = std::min(samples - times.size(), samples_at_once_);
-            if (!enqueue(graph, cold, batch)) {
-                if (batch > 1) {
-                    samples_at_once_ = batch / 2;
-                    continue;
+        return sampling::samples(samples, samples_at_once_, [&](u64 count) {
+            std::vector<double> times;
+            if (enqueue(graph, cold, count)) {
+                for (u64 i = 0; i < count; ++i) {
+                    float ms = 0;
+                    CHECK(cudaEventElapsedTime(&ms, events_[2 * i], events_[2 * i + 1]));
+                    times.push_back(double{ms} * 1e6);
                 }
-                std::cerr << "scan-baseline: one sample of " << name << " with n = " << n << " and " << calls
-                          << " calls could not be enqueued within " << kernels::gate_ns_max / 1'000'000
-                          << " ms; its time may contain that of the host\n";
             }
-            for (u64 i = 0; i < batch; ++i) {
-                float ms = 0;
-                CHECK(cudaEventElapsedTime(&ms, events_[2 * i], events_[2 * i + 1]));
-                times.push_back(double{ms} * 1e6);
-            }
-        }
-        return times;
+            return times;
+        });
     }
 
 private:
@@ -207,6 +243,37 @@ private:
                 + " are loaded; send `load` first");
         }
         return *found;
+    }
+
+    const u32* expected_of(const subjects::Subject& subject) const {
+        if (subject.result == subjects::Result::empty) {
+            throw Failure("`" + subject.name + "` has no result to compare");
+        }
+        return (subject.result == subjects::Result::copy ? input_ : expected_).as<u32>();
+    }
+
+    void poison(const kernels::Outputs& outputs, const u32* expected) {
+        kernels::poison<<<kernels::blocks, kernels::threads, 0, stream_>>>(outputs, expected);
+        check(cudaGetLastError(), "poisoning the output");
+    }
+
+    void compare(const kernels::Outputs& outputs, const u32* expected) {
+        kernels::compare<<<kernels::blocks, kernels::threads, 0, stream_>>>(
+            outputs, expected, report_.as<kernels::Report>());
+        check(cudaGetLastError(), "comparing the output");
+    }
+
+    void clear_report() {
+        const kernels::Report none{0, ~0ull};
+        CHECK(cudaMemcpyAsync(report_.as<void>(), &none, sizeof none, cudaMemcpyHostToDevice, stream_));
+        CHECK(cudaStreamSynchronize(stream_));
+    }
+
+    kernels::Report read_report() {
+        kernels::Report report{0, 0};
+        CHECK(cudaMemcpyAsync(&report, report_.as<void>(), sizeof report, cudaMemcpyDeviceToHost, stream_));
+        CHECK(cudaStreamSynchronize(stream_));
+        return report;
     }
 
     // The reference, made without CUB and without the GPU.
@@ -270,7 +337,8 @@ private:
         if (found != graphs_.end()) {
             graphs_.splice(graphs_.begin(), graphs_, found);
         } else {
-            graphs_.emplace_front(key, make_graph(subject, n, cold, calls));
+            const auto nothing = [](u64) {};
+            graphs_.emplace_front(key, make_graph(subject, n, cold, calls, nothing, nothing));
             if (graphs_.size() > graphs_kept) {
                 graphs_.pop_back();
             }
@@ -278,13 +346,16 @@ private:
         return graphs_.front().second.get();
     }
 
-    // One stream is captured, so that each call depends on the one before.
-    GraphExec make_graph(const subjects::Subject& subject, u64 n, bool cold, u64 calls) {
+    // One stream is captured, so that each call depends on the one before, and on what stands before and after calls.
+    template <typename Before, typename After>
+    GraphExec make_graph(
+        const subjects::Subject& subject, u64 n, bool cold, u64 calls, Before before, After after) {
         std::set<cudaGraphNode_t> last_nodes;
         CHECK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed));
         std::string failed;
         try {
             for (u64 i = 0; i < calls; ++i) {
+                before(i);
                 check(subject.enqueue(call(n, cold, i)), subject.name.c_str());
 #if CUDART_VERSION >= 13000
                 if (subject.keep_apart) {
@@ -292,6 +363,7 @@ private:
                     last_nodes.insert(nodes.begin(), nodes.end());
                 }
 #endif
+                after(i);
             }
         } catch (const std::exception& failure) {
             failed = failure.what();
@@ -465,18 +537,30 @@ int find_device(const std::string& wanted) {
         + " CUDA devices has this index or UUID (in lower case)");
 }
 
+std::string word_of(subjects::Result result) {
+    switch (result) {
+    case subjects::Result::scan:
+        return "scan";
+    case subjects::Result::copy:
+        return "copy";
+    case subjects::Result::empty:
+        return "empty";
+    }
+    throw Failure("a result of an unknown kind");
+}
+
 std::string greeting(int index, const Session& session) {
     cudaDeviceProp device;
     CHECK(cudaGetDeviceProperties(&device, index));
     std::string subjects;
     for (const subjects::Subject& subject : session.subjects()) {
         subjects += std::string(subjects.empty() ? "" : ",") + "{\"name\":" + protocol::quoted(subject.name)
-            + ",\"result\":" + (subject.result == subjects::Result::copy ? "\"copy\"" : "\"scan\"") + "}";
+            + ",\"result\":" + protocol::quoted(word_of(subject.result)) + "}";
     }
     return "{\"protocol\":" + std::to_string(protocol::version) + ",\"tool\":\"CUB\",\"version\":"
         + protocol::quoted(subjects::cub_version()) + ",\"device\":" + protocol::quoted(device.name)
         + ",\"device_uuid\":" + protocol::quoted(uuid_of(device))
-        + ",\"driver\":" + protocol::quoted(driver_version()) + ",\"subjects\":[" + subjects + "]}";
+        + ",\"driver\":" + protocol::quoted(driver_version()) + ",\"twins\":true,\"subjects\":[" + subjects + "]}";
 }
 
 std::string answer(Session& session, const std::string& line) {
@@ -488,6 +572,8 @@ std::string answer(Session& session, const std::string& line) {
             return protocol::loaded();
         case protocol::Request::Do::verify:
             return protocol::verified(session.verify(request.subject, request.n));
+        case protocol::Request::Do::twin:
+            return protocol::verified(session.twin(request.subject, request.n, request.cold, request.calls));
         case protocol::Request::Do::time:
             return protocol::timed(
                 session.time(request.subject, request.n, request.cold, request.calls, request.samples));

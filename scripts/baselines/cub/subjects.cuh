@@ -46,7 +46,7 @@ struct Call {
     cudaStream_t stream;
 };
 
-enum class Result { scan, copy };
+enum class Result { scan, copy, empty };
 
 struct Subject {
     std::string name;
@@ -223,6 +223,16 @@ cudaError_t copy(const Call& call) {
     return cudaGetLastError();
 }
 
+// Nothing -----------------------------------------------------------------------------------------------------------
+
+__global__ void empty_kernel() {}
+
+// What a call costs without its work: the span of any other call has it within, too.
+inline cudaError_t empty(const Call& call) {
+    empty_kernel<<<1, 32, 0, call.stream>>>();
+    return cudaGetLastError();
+}
+
 // The table ---------------------------------------------------------------------------------------------------------
 
 inline std::vector<Subject> all() {
@@ -255,6 +265,7 @@ inline std::vector<Subject> all() {
         {"cuda-copy.b8.wg128", Result::copy, copy<8, 128>},
     };
     all.insert(all.end(), copies.begin(), copies.end());
+    all.push_back({"cuda-empty", Result::empty, empty});
     return all;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A smoke test for a machine with a GPU: builds all (options go to build.sh), verifies every subject at three sizes,
-# times it at two, hot and cold, and prints requests and replies. Fails if a reply is an error or a result is wrong.
+# times it at two, hot and cold, with the twin of each, times an empty call, and prints requests and replies. Fails if a reply is an error or a result is wrong.
 set -euo pipefail
 here=$(dirname "$0")
 
@@ -24,7 +24,7 @@ main() {
 }
 
 requests() {
-    local subject n cache
+    local subject n cache calls
     printf '{"do":"load","n":%d,"seed":1}\n' $((1 << 20))
     for subject in $(subjects "$1"); do
         for n in 1 1000 $((1 << 20)); do
@@ -34,15 +34,22 @@ requests() {
             for cache in hot cold; do
                 printf '{"do":"time","subject":"%s","n":%d,"cache":"%s","calls":100,"samples":5}\n' \
                     "$subject" "$n" "$cache"
+                for calls in 1 128 1000; do
+                    printf '{"do":"twin","subject":"%s","n":%d,"cache":"%s","calls":%d}\n' \
+                        "$subject" "$n" "$cache" "$calls"
+                done
             done
             printf '{"do":"time","subject":"%s","n":%d,"cache":"hot","calls":1,"samples":5}\n' "$subject" "$n"
         done
     done
+    for calls in 1 100; do
+        printf '{"do":"time","subject":"cuda-empty","n":1,"cache":"hot","calls":%d,"samples":15}\n' "$calls"
+    done
 }
 
-# The names in the greeting, which is all that a process says whose input is empty.
+# The names in the greeting, which is all that a process says whose input is empty; without the one that has no result.
 subjects() {
-    "$1" </dev/null | grep -o '"name":"[^"]*"' | cut -d '"' -f 4
+    "$1" </dev/null | grep -o '"name":"[^"]*"' | cut -d '"' -f 4 | grep -v '^cuda-empty$'
 }
 
 main "$@"

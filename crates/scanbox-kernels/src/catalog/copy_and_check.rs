@@ -78,6 +78,29 @@ pub fn copy(problem: &Problem, n: u64, shape: (u32, u32), device: &DeviceProfile
     }
 }
 
+/// The plan of a call that does nothing: one dispatch of one subgroup. Its span is what a call costs without its work.
+#[must_use]
+pub fn empty(problem: &Problem, device: &DeviceProfile) -> Plan {
+    let shader = helper_shader("empty.comp", 1, device.subgroup_size, device);
+    Plan {
+        label: "empty".to_owned(),
+        problem: *problem,
+        n: 1,
+        bytes_moved: 0,
+        result: Expected::Copy,
+        error_bound: 0.0,
+        scratch: Scratch::NONE,
+        passes: vec![Pass {
+            bindings: Vec::new(),
+            words: Vec::new(),
+            workgroups: 1,
+            tickets: Tickets::None,
+            co_resident: false,
+            shader,
+        }],
+    }
+}
+
 /// The plan that fills the output of a plan with what it must not hold before a call.
 #[must_use]
 pub fn poison(plan: &Plan, device: &DeviceProfile) -> Plan {
@@ -217,11 +240,12 @@ fn helper_shader(root: &'static str, batch_size: u32, workgroup_size: u32, devic
     }
 }
 
-/// The shaders that every session needs beside those of its configs: fill, poison, the comparisons, copies and reads.
+/// The shaders that every session needs beside those of its configs: nothing, fill, poison, the comparisons, copies and reads.
 #[must_use]
 pub fn helper_shaders(device: &DeviceProfile) -> Vec<Shader> {
     let helper = |root, batch_size, workgroup_size| helper_shader(root, batch_size, workgroup_size, device);
     let mut shaders = vec![
+        helper("empty.comp", 1, device.subgroup_size),
         helper("fill.comp", HELPER_BATCH_SIZE, HELPER_WORKGROUP_SIZE),
         helper("poison.comp", HELPER_BATCH_SIZE, HELPER_WORKGROUP_SIZE),
         compare_shader(Element::U32, device),

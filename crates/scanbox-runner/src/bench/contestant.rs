@@ -4,9 +4,9 @@ use scanbox_kernels::plan::Plan;
 use scanbox_model::record::{Cache, Status};
 
 use crate::backend::{Backend, Comparison, Counts, Error, Failure};
-use crate::baseline::Baseline;
+use crate::baseline::{Baseline, BaselineComparison};
 use crate::measure::{Protocol, Samples, Timed, TimedPlan, duration_ns};
-use crate::twin::{self, Length, Twin};
+use crate::twin::{self, Checked, Length, Twin};
 use crate::verify::{describe, verify};
 
 /// What can take part at a size: a plan on this device, or a subject of a baseline.
@@ -87,16 +87,7 @@ pub(super) struct External<'a> {
 impl Contestant for External<'_> {
     fn verify(&mut self) -> Result<Verified, Failure> {
         let found = self.baseline.verify(self.subject, self.n)?;
-        if found.compared < self.n {
-            let reason = format!("only {} of {} elements were compared", found.compared, self.n);
-            return Err(Failure::new(Status::RuntimeError, reason));
-        }
-        let comparison = Comparison {
-            compared: found.compared,
-            mismatches: found.mismatches,
-            first: found.first,
-            ..Comparison::default()
-        };
+        let comparison = self.whole(&found)?;
         Ok(Verified {
             counts: None,
             error: None,
@@ -111,8 +102,55 @@ impl Contestant for External<'_> {
         Box::new(TimedExternal { baseline: self.baseline, subject: self.subject, n: self.n, cache })
     }
 
-    fn twin(&mut self, _: Cache, _: &Samples, _: &Protocol) -> Result<Option<Twin>, Failure> {
-        Ok(None)
+    /// What a program says of the calls that it has timed, if it can.
+    fn twin(
+        &mut self,
+        cache: Cache,
+        samples: &Samples,
+        protocol: &Protocol,
+    ) -> Result<Option<Twin>, Failure> {
+        if !self.baseline.greeting().twins {
+            return Ok(None);
+        }
+        let measured = samples.measurement();
+        let length = Length::new(measured.calls, measured.steady.median_ns as f64, true, protocol);
+        let found = self.baseline.twin(self.subject, self.n, cache, length.calls)?;
+        let comparison = self.whole(&found)?;
+        let wrong = Checked {
+            call: 0,
+            mismatches: found.mismatches,
+            first: found.first.map(|first| first.index),
+            max_error: 0.0,
+        };
+        let calls = length.calls;
+        let reason = |what: String| {
+            format!("right when called once, wrong within {calls} calls in a row (the timed path): {what}")
+        };
+        Ok(Some(Twin {
+            calls,
+            compared: found.compared / self.n,
+            elements: found.compared,
+            max_error: 0.0,
+            wrong_calls: u64::from(found.mismatches > 0),
+            wrong: (found.mismatches > 0).then_some(wrong),
+            reason: describe(&comparison, self.n).map(reason),
+        }))
+    }
+}
+
+impl External<'_> {
+    /// A comparison of at least every element.
+    fn whole(&self, found: &BaselineComparison) -> Result<Comparison, Failure> {
+        if found.compared < self.n {
+            let reason = format!("only {} of {} elements were compared", found.compared, self.n);
+            return Err(Failure::new(Status::RuntimeError, reason));
+        }
+        Ok(Comparison {
+            compared: found.compared,
+            mismatches: found.mismatches,
+            first: found.first,
+            ..Comparison::default()
+        })
     }
 }
 

@@ -206,6 +206,7 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
         caches: args.caches(),
         rounds: args.rounds,
         protocol: Protocol::default().with(args.warm_up, args.samples).within(args.timeout),
+        empty_calls: !args.blocking.is_asked_for(),
         one_by_one: false,
         origin: origin(&kernel_hash),
     };
@@ -222,7 +223,7 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     };
     let mut task = BenchTask::new(work.clone(), sink);
     let supervised = supervision.run(worker, &mut task);
-    let baselines = task.end();
+    let (baselines, empty_calls) = task.end();
     let supervised = supervised.inspect_err(|_| {
         file.leave();
     })?;
@@ -239,6 +240,7 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     if let Some(rates) = args.blocking.rates() {
         metadata.runs.iter_mut().for_each(|run| run.settings["blocking"] = rates.clone().into());
     }
+    metadata.runs.iter_mut().for_each(|run| run.settings["empty_calls"] = serde_json::json!(empty_calls));
     warn_of_other_devices(&device, &baselines);
     let place = file.finish(&metadata, supervised.end)?;
     let (standing, nothing_ok) = standing(&measured, &supervised);

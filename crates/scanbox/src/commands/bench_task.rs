@@ -12,7 +12,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Cache, Record, Status};
 use scanbox_model::units::size_label;
 use scanbox_runner::baseline::Greeting;
-use scanbox_runner::bench::{Entrant, Job, blank};
+use scanbox_runner::bench::{EMPTY, EmptyCall, Entrant, Job, blank};
 use scanbox_runner::sweep::now_utc;
 
 use super::progress::Line;
@@ -42,6 +42,8 @@ pub struct BenchTask<'a> {
     ended: HashMap<(String, u64), u32>,
     /// What the baselines said about themselves.
     pub greetings: Vec<Greeting>,
+    /// What calls cost that do nothing.
+    pub empty_calls: Vec<EmptyCall>,
     line: Line,
     sink: &'a mut dyn FnMut(News) -> anyhow::Result<()>,
 }
@@ -58,15 +60,16 @@ impl<'a> BenchTask<'a> {
             rows: HashSet::new(),
             ended: HashMap::new(),
             greetings: Vec::new(),
+            empty_calls: Vec::new(),
             line: Line::new(count),
             sink,
         }
     }
 
-    /// Takes the progress away; what the baselines said about themselves.
-    pub fn end(self) -> Vec<Greeting> {
+    /// Takes the progress away; what the baselines said about themselves, and what empty calls cost.
+    pub fn end(self) -> (Vec<Greeting>, Vec<EmptyCall>) {
         self.line.end();
-        self.greetings
+        (self.greetings, self.empty_calls)
     }
 
     fn row(&mut self, record: Record) -> anyhow::Result<()> {
@@ -147,6 +150,21 @@ impl Task for BenchTask<'_> {
         self.greetings.push(greeting);
     }
 
+    fn empty_call(&mut self, call: Result<EmptyCall, String>) {
+        match call {
+            Ok(call) => {
+                // Another worker measures them again.
+                self.empty_calls.retain(|before| before.of != call.of);
+                self.empty_calls.push(call);
+            }
+            Err(reason) => {
+                self.line.remark(&reason);
+                // If it has cost the device, the next worker goes on without.
+                self.work.job.empty_calls = false;
+            }
+        }
+    }
+
     fn size_finished(&mut self, n: u64) -> anyhow::Result<()> {
         self.left.remove(&n);
         let (done, total) = (self.sizes - self.left.len() as u64, self.sizes);
@@ -167,6 +185,12 @@ impl Task for BenchTask<'_> {
     }
 
     fn worker_ended(&mut self, death: &Death, device: &DeviceProfile) -> anyhow::Result<()> {
+        if death.key.config == EMPTY {
+            // It has no rows that could keep it from being tried for ever.
+            self.line.remark(&format!("an empty call could not be measured: the worker was {}", death.how));
+            self.work.job.empty_calls = false;
+            return Ok(());
+        }
         if let Some((status, reason)) = &death.outcome {
             return self.rows_for(&death.key, device, *status, reason);
         }

@@ -323,6 +323,7 @@ fn confirm_leaders(
         caches: CACHES.to_vec(),
         rounds: args.rounds,
         protocol: Protocol::default().with(args.warm_up, args.samples).within(args.timeout),
+        empty_calls: false,
         one_by_one: false,
         // Within the same second it is not the run before.
         origin: Origin { run_id: format!("{}-confirm", run_id()), ..origin(kernel_hash) },

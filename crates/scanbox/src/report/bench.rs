@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use scanbox_analysis::bench::{Heat, Place};
+use scanbox_analysis::grouping::OWN_SUBJECT;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Clock, Record, Selection, TimeStats};
 use scanbox_model::units::size_label;
 use scanbox_runner::baseline::Greeting;
+use scanbox_runner::bench::EmptyCall;
 use scanbox_runner::sweep::End;
 use serde::Serialize;
 
@@ -39,6 +41,8 @@ struct Document<'a> {
     format: u32,
     metadata: &'a Metadata,
     baselines: &'a [Greeting],
+    /// What a call costs that does nothing, of each side: spans of two sides are set against each other beside it alone.
+    empty_calls: &'a [EmptyCall],
     end: End,
     rows: Vec<Row<'a>>,
     /// Each size in one line: the fastest config against the fastest scan of another implementation.
@@ -129,10 +133,12 @@ impl Report<'_> {
             let places = heat.places.iter().map(|place| Row::new(place.record, heat.cache, Some(place)));
             places.chain(heat.failed.iter().map(|record| Row::new(record, heat.cache, None)))
         });
+        let empty_calls = self.empty_calls();
         let document = Document {
             format: FORMAT,
             metadata: self.metadata,
             baselines: self.baselines,
+            empty_calls: &empty_calls,
             end: self.end,
             rows: rows.collect(),
             summary: versus::machine(self.heats),
@@ -141,12 +147,19 @@ impl Report<'_> {
         writeln!(out)
     }
 
+    /// What the run says of empty calls.
+    fn empty_calls(&self) -> Vec<EmptyCall> {
+        let settings = self.metadata.runs.iter().map(|run| run.settings["empty_calls"].clone());
+        settings.filter_map(|all| serde_json::from_value::<Vec<EmptyCall>>(all).ok()).flatten().collect()
+    }
+
     /// One table per cache state.
     pub fn write_table(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
         write_header(self.metadata, out)?;
         for Greeting { tool, version, .. } in self.baselines {
             writeln!(out, "baseline {tool} {version}")?;
         }
+        let empty_calls = self.empty_calls();
         for cache in Cache::ALL {
             let heats: Vec<&Heat<'_>> = self.heats.iter().filter(|heat| heat.cache == cache).collect();
             if !heats.is_empty() {
@@ -155,7 +168,11 @@ impl Report<'_> {
                     Cache::Cold => "Cold: calls rotate over buffers that together exceed any cache",
                 };
                 writeln!(out, "\n{what}")?;
-                writeln!(out, "{}", grid(&heats, &self.metadata.problem).draw(Style::Text { width }))?;
+                writeln!(
+                    out,
+                    "{}",
+                    grid(&heats, &self.metadata.problem, &empty_calls).draw(Style::Text { width })
+                )?;
             }
         }
         let ceiling = self.metadata.problem.ceiling();
@@ -165,9 +182,47 @@ impl Report<'_> {
              iqr %, rounds %: spread of the samples, and of the medians of the rounds"
         );
         writeln!(out, "{}", fold("", &legend, 2, width))?;
+        self.write_empty_calls(&empty_calls, width, out)?;
         versus::write_loses(self.heats, width, out)?;
         self.write_others(width, out)?;
         self.write_failed(width, out)
+    }
+
+    /// Says what of a span is no work, and of whom no span is shown because nobody knows.
+    fn write_empty_calls(
+        &self,
+        empty_calls: &[EmptyCall],
+        width: Option<usize>,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let micros = |ns: u64| ns as f64 / 1e3;
+        let told: Vec<String> = empty_calls
+            .iter()
+            .map(|call| {
+                let [q1, q3] = call.span_quartiles_ns.map(micros);
+                format!("{} {:.2} ({q1:.2} to {q3:.2})", call.of, micros(call.span_ns))
+            })
+            .collect();
+        if !told.is_empty() {
+            writeln!(
+                out,
+                "{}",
+                fold("", &format!("span us of an empty call: {}", told.join(", ")), 2, width)
+            )?;
+        }
+        let hidden: BTreeSet<&str> = self
+            .heats
+            .iter()
+            .flat_map(|heat| &heat.places)
+            .filter(|place| place.record.span.is_some() && !has_comparable_span(place.record, empty_calls))
+            .map(|place| place.record.subject_version.as_str())
+            .collect();
+        if hidden.is_empty() {
+            return Ok(());
+        }
+        let hidden = hidden.into_iter().collect::<Vec<_>>().join(", ");
+        let text = format!("no span is shown of {hidden}: no empty call of both sides was measured");
+        writeln!(out, "{}", fold("", &text, 2, width))
     }
 
     /// Says which rows are of other runs.
@@ -210,7 +265,14 @@ pub fn title(record: &Record) -> String {
     }
 }
 
-fn grid(heats: &[&Heat<'_>], problem: &Problem) -> Grid {
+/// Whether the span of a row can stand beside that of scanbox's own rows: of another implementation where an empty call of
+/// both was measured.
+fn has_comparable_span(record: &Record, empty_calls: &[EmptyCall]) -> bool {
+    let known = |of: &str| empty_calls.iter().any(|call| call.of == of);
+    !record.selection.contains(&Selection::Baseline) || (known(OWN_SUBJECT) && known(&record.subject_version))
+}
+
+fn grid(heats: &[&Heat<'_>], problem: &Problem, empty_calls: &[EmptyCall]) -> Grid {
     let ceiling = problem.ceiling();
     let mut grid = Grid::new([
         Column::numbers("size"),
@@ -238,7 +300,10 @@ fn grid(heats: &[&Heat<'_>], problem: &Problem) -> Grid {
             let optional = |value: Option<f64>, digits: usize| {
                 value.map_or_else(String::new, |value| format!("{value:.digits$}"))
             };
-            let span = record.time(Clock::Span).map(|time| time.median_ns as f64 / 1e3);
+            let span = record
+                .time(Clock::Span)
+                .filter(|_| has_comparable_span(record, empty_calls))
+                .map(|time| time.median_ns as f64 / 1e3);
             grid.push([
                 size.take().unwrap_or_default(),
                 if is_ceiling { ceiling.to_owned() } else { title(record) },

@@ -1,0 +1,85 @@
+//! What a call costs that does nothing, on each side: beside it the spans of two interfaces can be read.
+//!
+//! A span is the time between two timestamps, or two events, around one call, and these cost something themselves: on CUDA's side
+//! others than on Vulkan's. So spans of two sides are not set against each other without the span of an empty call of each.
+
+use scanbox_kernels::catalog;
+use scanbox_model::record::Cache;
+use serde::{Deserialize, Serialize};
+
+use super::contestant::{Contestant, External};
+use super::{Bench, Cut, Event};
+use crate::backend::Failure;
+use crate::measure::{Measurement, TimedPlan, block};
+use crate::sweep::End;
+
+/// The subject of scanbox's own empty calls, and what they are announced as.
+pub const EMPTY: &str = "empty";
+/// Who takes scanbox's own.
+const OWN: &str = "scanbox";
+
+/// An empty call of one side.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EmptyCall {
+    /// `scanbox`, or the baseline as in the rows of its subjects: `CUB 3.5.0`.
+    pub of: String,
+    /// Median time of one of many dependent calls, in nanoseconds.
+    pub steady_ns: u64,
+    /// Median time between timestamps around one call, in nanoseconds.
+    pub span_ns: u64,
+    /// First and third quartile of it.
+    pub span_quartiles_ns: [u64; 2],
+}
+
+impl EmptyCall {
+    fn new(of: String, measured: &Measurement) -> Self {
+        Self {
+            of,
+            steady_ns: measured.steady.median_ns,
+            span_ns: measured.span.median_ns,
+            span_quartiles_ns: [measured.span.q1_ns, measured.span.q3_ns],
+        }
+    }
+}
+
+impl<E: From<Failure>> Bench<'_, E> {
+    /// Takes an empty call of each side that has one, between the same timestamps and events as the calls of its subjects.
+    pub(super) fn empty_calls(&mut self) -> Result<(), Cut<E>> {
+        let n = self.job.sizes.iter().map(|(n, _)| *n).min().unwrap_or(1);
+        let plan = catalog::empty(&self.job.computation.problem, self.backend.profile());
+        self.announce(EMPTY, n, false)?;
+        let own = self.pipelines.of_plan(&plan).map(|_| ()).and_then(|()| {
+            let mut timed = TimedPlan { backend: self.backend, plan: &plan, cache: Cache::Hot };
+            block(&mut timed, None, &self.job.protocol)
+        });
+        match own {
+            Ok(samples) => self.found(Ok(EmptyCall::new(OWN.to_owned(), &samples.measurement())))?,
+            Err(failure) => {
+                let is_fatal = failure.is_fatal();
+                self.found(Err(format!("an empty call cannot be measured: {}", failure.reason)))?;
+                if is_fatal {
+                    return Err(Cut::End(End::DeviceUnusable));
+                }
+            }
+        }
+        for place in 0..self.baselines.len() {
+            let Some(subject) = self.baselines[place].empty().map(str::to_owned) else { continue };
+            self.announce(&subject, n, true)?;
+            let baseline = &mut self.baselines[place];
+            let of = format!("{} {}", baseline.greeting().tool, baseline.greeting().version);
+            let mut external = External { baseline, subject: &subject, n };
+            let samples = block(external.timed(Cache::Hot).as_mut(), None, &self.job.protocol);
+            let found = match samples {
+                Ok(samples) => Ok(EmptyCall::new(of, &samples.measurement())),
+                Err(failure) => Err(format!("an empty call of {of} cannot be measured: {}", failure.reason)),
+            };
+            self.found(found)?;
+        }
+        Ok(())
+    }
+
+    fn found(&mut self, call: Result<EmptyCall, String>) -> Result<(), Cut<E>> {
+        (self.observer)(Event::EmptyCall { call })?;
+        Ok(())
+    }
+}
