@@ -30,7 +30,7 @@ pub use levels::LAST_LEVEL_TILES;
 pub(crate) use levels::levels_of;
 use rules::{co_resident, has_levels, passes_totals_on};
 pub use rules::{legal, resident};
-pub use user_operator::{OPERATOR_CHECKS, operator_load, operator_shaders};
+pub use user_operator::{OPERATOR_LAWS, OperatorLaw, operator_check, operator_load, operator_shaders};
 pub use variant::{MAX_BLOCKING, Variant, plan_variant, variant_legal};
 
 /// What stands behind the last element of the output before a call, and must still stand there afterwards.

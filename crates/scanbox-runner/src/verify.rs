@@ -325,13 +325,10 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
             let failure = match self.backend.load(&self.job.problem, &input, n) {
                 Ok(()) => break,
                 Err(failure) if failure.status == Status::OutOfMemory => failure,
-                Err(failure) if failure.status == Status::WrongResult => {
-                    self.no_operator(&items, input, n, &failure)?;
-                    return Ok(Vec::new());
-                }
                 Err(failure) if failure.is_fatal() => {
                     return Err(failure.amid(&format!("{} elements were loaded", size_label(n))).into());
                 }
+                // Also an operator that is none, which no kernel can do right: it is told once.
                 Err(failure) => return Err(failure.into()),
             };
             let (too_large, rest) = items.into_iter().partition(|item| largest(item) == n);
@@ -355,24 +352,11 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         match loaded {
             Ok(()) => Ok(items),
             Err(failure) if failure.status == Status::OutOfMemory => Ok(items),
-            Err(failure) if failure.status == Status::WrongResult => {
-                self.no_operator(&items, input, n, &failure)?;
-                Ok(Vec::new())
-            }
             Err(failure) if failure.is_fatal() => {
                 Err(failure.amid(&format!("another {} elements were loaded", size_label(n))).into())
             }
             Err(failure) => Err(failure.into()),
         }
-    }
-
-    /// The verdict on all items of an operator that is none: no kernel can do it right.
-    fn no_operator(&mut self, items: &[&Item], input: Input, n: u64, failure: &Failure) -> Result<(), E> {
-        for item in items {
-            let failed = FailedCase { n, circumstance: None, reason: failure.reason.clone(), mismatch: None };
-            self.finish(item, &Verdict::failed(&item.config, input, Status::WrongResult, failed))?;
-        }
-        Ok(())
     }
 
     /// In an order that depends on the seed and the items alone: what a budget leaves out favours no config.

@@ -266,6 +266,17 @@ fn verdicts(
     config: Config,
     sizes: Vec<u64>,
 ) -> Vec<Verdict> {
+    try_verdicts(bench, file, problem, config, sizes).unwrap()
+}
+
+/// The same of an operator that may be none.
+fn try_verdicts(
+    bench: &mut Bench,
+    file: &OperatorFile,
+    problem: Problem,
+    config: Config,
+    sizes: Vec<u64>,
+) -> Result<Vec<Verdict>, Failure> {
     let compiler = compiler_of(file);
     let device = bench.device();
     let profile = device.profile().clone();
@@ -279,9 +290,8 @@ fn verdicts(
             verdicts.push(verdict.clone());
         }
         Ok::<(), Failure>(())
-    })
-    .unwrap();
-    verdicts
+    })?;
+    Ok(verdicts)
 }
 
 #[test]
@@ -343,39 +353,77 @@ fn words(facts: &str, identity: &str, combine: &str) -> OperatorFile {
     operator("tried", &text)
 }
 
+/// The elements that a message names, by their names.
+fn elements(reason: &str) -> Vec<u32> {
+    let (_, rest) = reason.split_once("not so for ").unwrap();
+    let (elements, _) = rest.split_once(" at element ").unwrap();
+    let value = |element: &str| {
+        let (_, value) = element.split_once(" = ").unwrap();
+        u32::from_str_radix(value.trim_start_matches("{0x").trim_end_matches('}'), 16).unwrap()
+    };
+    elements.split(", ").map(value).collect()
+}
+
 #[test]
-fn what_is_no_operator_is_told() {
+fn what_is_no_operator_is_told_once_with_the_elements_that_show_it() {
     let Some(mut bench) = Bench::new(|| Compiler::new(None, None).unwrap()) else { return };
     let config: Config = "b1.vec4.par.rake.wg32".parse().unwrap();
     let size = bench.device().profile().subgroup_size;
     let config = Config { workgroup_size: size * 2, ..config };
-    let mut check = |file: &OperatorFile, expected: &str| {
-        let problem = of_user(file, Mode::Inclusive, Placement::OutOfPlace);
-        for verdict in verdicts(&mut bench, file, problem, config, vec![1000]) {
-            let reason = verdict.failed.as_ref().map_or("", |failed| failed.reason.as_str());
-            match expected {
-                "" => assert_eq!(verdict.status, Status::Ok, "{verdict:?}"),
-                _ => assert_eq!(verdict.status, Status::WrongResult, "{verdict:?}"),
-            }
-            assert!(reason.contains(expected), "{reason}");
-            // It is told once, about the first input.
-            if !expected.is_empty() {
-                return;
+    // `holds` is the law for the elements that the message names.
+    let mut check = |file: &OperatorFile, expected: &str, holds: &dyn Fn(&[u32]) -> bool| {
+        for mode in [Mode::Inclusive, Mode::Exclusive] {
+            let problem = of_user(file, mode, Placement::OutOfPlace);
+            match try_verdicts(&mut bench, file, problem, config, vec![1000]) {
+                Ok(verdicts) => {
+                    assert!(expected.is_empty(), "not told: {expected}");
+                    assert!(verdicts.iter().all(|verdict| verdict.status == Status::Ok), "{verdicts:?}");
+                }
+                Err(failure) => {
+                    assert_eq!(failure.status, Status::WrongResult, "{failure}");
+                    assert!(!expected.is_empty() && failure.reason.contains(expected), "{failure}");
+                    assert!(failure.reason.contains("operator tried: "), "{failure}");
+                    assert_eq!(failure.reason.matches("operator tried").count(), 1, "{failure}");
+                    let elements = elements(&failure.reason);
+                    assert!(!holds(&elements), "{elements:?} break nothing: {failure}");
+                }
             }
         }
     };
-    check(&words(FACTS, "0u", "a.value + b.value"), "");
-    check(&words(FACTS, "0u", "a.value - b.value"), "operator tried of input random: identity() is none");
-    check(&words(FACTS, "1u", "a.value + b.value"), "identity() is none");
+    check(&words(FACTS, "0u", "a.value + b.value"), "", &|_| true);
+    let minus = |a: u32, b: u32| a.wrapping_sub(b);
+    check(&words(FACTS, "0u", "a.value - b.value"), "identity() is not the identity of combine", &|e| {
+        minus(0, e[0]) == e[0] && minus(e[0], 0) == e[0]
+    });
+    check(&words(FACTS, "1u", "a.value + b.value"), "identity() is not the identity", &|_| false);
     // An identity it has; but 3 (3 a + b) + c is not 3 a + 3 b + c.
     let twisted = "a.value == 0u ? b.value : b.value == 0u ? a.value : a.value * 3u + b.value";
-    check(&words(FACTS, "0u", twisted), "combine is not associative");
+    let combine = |a: u32, b: u32| match (a, b) {
+        (0, other) | (other, 0) => other,
+        (a, b) => a.wrapping_mul(3).wrapping_add(b),
+    };
+    check(&words(FACTS, "0u", twisted), "combine is not associative", &|e| {
+        combine(combine(e[0], e[1]), e[2]) == combine(e[0], combine(e[1], e[2]))
+    });
+    // Wrong for few elements alone.
+    let rare =
+        "a.value == 0u ? b.value : b.value == 0u ? a.value : a.value % 97u == 5u ? 1u : a.value + b.value";
+    let combine = |a: u32, b: u32| match (a, b) {
+        (0, other) | (other, 0) => other,
+        (a, _) if a % 97 == 5 => 1,
+        (a, b) => a.wrapping_add(b),
+    };
+    check(&words(FACTS, "0u", rare), "combine is not associative", &|e| {
+        combine(combine(e[0], e[1]), e[2]) == combine(e[0], combine(e[1], e[2]))
+    });
     // The last one that is not zero: its order matters.
     let last = "b.value != 0u ? b.value : a.value";
-    check(&words(FACTS, "0u", last), "");
+    check(&words(FACTS, "0u", last), "", &|_| true);
+    let combine = |a: u32, b: u32| if b == 0 { a } else { b };
     check(
         &words("commutative = yes, exact = yes", "0u", last),
         "combine is not commutative, as the file says it is",
+        &|e| combine(e[0], e[1]) == combine(e[1], e[0]),
     );
 }
 

@@ -21,11 +21,11 @@ macro_rules! exits {
 
 exits! {
     Done = 0, "done", "everything that was asked for is done";
-    Operational = 1, "failed", "something failed: a file, the device, an operator; also a run in which nothing became ok";
+    Operational = 1, "failed", "something failed: a file, the device; also a run in which nothing became ok";
     Usage = 2, "usage", "the command line makes no sense";
     NoDevice = 3, "no device", "there is no usable device";
     Incomplete = 4, "incomplete", "not everything is done, or device or file are in use: run the same command again; of a sweep also with wrong results among its rows";
-    WrongResult = 5, "wrong result", "a result was wrong; a sweep is complete then";
+    WrongResult = 5, "wrong result", "a result was wrong (a sweep is complete then), or the operator of the user breaks a law";
     Regression = 6, "regression", "a comparison found a regression";
     Inconclusive = 7, "cannot tell", "a comparison found no regression and could not exclude one";
     InterruptedTwice = 130, "interrupted", "a second Ctrl-C ended the process at once; the same command goes on";

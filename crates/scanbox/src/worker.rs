@@ -19,7 +19,7 @@ use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
-use scanbox_model::record::Record;
+use scanbox_model::record::{Record, Status};
 use scanbox_model::space::Point;
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::baseline::{Baseline, Greeting};
@@ -407,11 +407,25 @@ fn ask(key: Key, stop: &AtomicBool) -> io::Result<()> {
 
 /// What ends the work of a worker before its end.
 #[derive(Debug, thiserror::Error)]
-enum WorkerError {
+pub enum WorkerError {
+    /// The device, before any config.
     #[error("nothing could run: {0}")]
-    Device(#[from] Failure),
+    Device(Failure),
+    /// The operator of the user is none, so that nothing can be right.
+    #[error("{0}")]
+    Operator(String),
+    /// Nobody is there any more.
     #[error("the supervisor went away: {0}")]
     Supervisor(#[from] io::Error),
+}
+
+impl From<Failure> for WorkerError {
+    fn from(failure: Failure) -> Self {
+        match failure.status {
+            Status::WrongResult => Self::Operator(failure.reason),
+            _ => Self::Device(failure),
+        }
+    }
 }
 
 fn row(record: &Record) -> io::Result<String> {

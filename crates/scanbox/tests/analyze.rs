@@ -303,7 +303,12 @@ fn bad_input() {
     check_refused(&[0, 159, 146, 150, 10, 255, 0, 10], bad, 1, &["bad.csv", "line"]);
     check_refused(&[0u8, 255, 254, 7].repeat(1000), bad, 1, &["bad.csv"]);
     check_refused(format!("{header}\n").as_bytes(), bad, 1, &["bad.csv", "no rows"]);
-    check_refused(csv.replace(",ok,", ",timeout,").as_bytes(), bad, 1, &["bad.csv", "no row", "3 timeout"]);
+    let late = |row: Record| Record { status: Status::Timeout, steady: None, span: None, samples: 0, ..row };
+    let late: Vec<Record> =
+        Example::new("Example GPU A", 1).records().into_iter().take(3).map(late).collect();
+    let mut none_ok = Vec::new();
+    csv_file::write(&mut none_ok, true, &late).unwrap();
+    check_refused(&none_ok, bad, 1, &["bad.csv", "no row", "3 timeout"]);
     check_refused(csv.as_bytes(), &["nowhere.csv"], 1, &["nowhere.csv", "No such file"]);
     check_refused(csv.as_bytes(), &["."], 1, &["directory"]);
     check_refused(csv.as_bytes(), &[], 2, &["FILES"]);

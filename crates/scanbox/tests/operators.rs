@@ -3,11 +3,13 @@
 //! On the replay device; with `SCANBOX_TEST_DEVICE=1` on a real one too.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod machines;
 mod sweeps;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use machines::Machine;
 use scanbox_model::csv_file;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
@@ -205,15 +207,32 @@ fn a_real_device_sweeps_an_operator() {
     let rows = csv_file::read(&place.folder().join("real.csv")).unwrap().records;
     assert!(rows.len() >= 4 && rows.iter().all(|row| row.status == Status::Ok), "{rows:#?}");
     place.run(&["analyze", "--include-software", "real.csv"], 0);
-    // An operator that is none: no times, and a reason.
-    let minus = fs::read_to_string(place.folder().join("affine.glsl"))
-        .unwrap()
-        .replace("+ later.offset", "- later.offset");
-    fs::write(place.folder().join("minus.glsl"), minus).unwrap();
-    let minus = ["--operator", "minus.glsl"];
-    let told = place.run(&[&verify[..], &device, &minus].concat(), 5).stdout;
-    assert!(told.contains("operator minus of input random: "), "{told}");
-    let sweep = ["sweep", "--space", "small.toml", "--out", "minus.csv"];
-    let told = place.run(&[&sweep[..], &device, &minus].concat(), 1).stderr;
-    assert!(told.contains("operator minus of input random: "), "{told}");
+}
+
+#[test]
+fn an_operator_that_is_none_is_told_once() {
+    let Some(Machine::With(driver)) = Machine::lavapipe() else { return };
+    let place = place_with("affine");
+    let space = "name = \"small\"\nsizes = \"2^10..2^12\"\n[[block]]\nfamily = [\"chained-scan\"]\nbatch_size = [2]\nvector_width = [\"vec2\"]\n\
+                 workgroup_size = [64]\nlookback = [\"sequential\", \"parallel\"]\nblock_scan = [\"raking\"]\n";
+    fs::write(place.folder().join("small.toml"), space).unwrap();
+    let good = fs::read_to_string(place.folder().join("affine.glsl")).unwrap();
+    fs::write(place.folder().join("minus.glsl"), good.replace("+ later.offset", "- later.offset")).unwrap();
+    for command in [
+        &["verify", "--space", "small.toml", "--sizes", "1,255,1000"][..],
+        &["sweep", "--space", "small.toml", "--out", "minus.csv"],
+        &["bench", "b2.vec2.par.rake.wg64", "--sizes", "1000", "--out", "bench.csv"],
+    ] {
+        let mut run = place.scanbox(command);
+        run.args(["--device", "0", "--operator", "minus.glsl"]);
+        run.env("VK_DRIVER_FILES", &driver).env("LP_NUM_THREADS", "1");
+        let ran = sweeps::ended(run.output().unwrap());
+        assert_eq!(ran.code, Some(5), "{command:?}: {}{}", ran.stdout, ran.stderr);
+        let told = format!("{}{}", ran.stdout, ran.stderr);
+        assert_eq!(told.matches("operator minus").count(), 1, "{command:?}: {told}");
+        for part in ["error: operator minus: ", " = {0x", "at element "] {
+            assert!(told.contains(part), "{command:?}: no `{part}` in {told}");
+        }
+        assert!(!told.contains("goes on"), "{told}");
+    }
 }

@@ -110,7 +110,7 @@ fn verify_bench_and_space_take_the_same_flags() {
     assert!(told.contains("problem    i64-min-exclusive-init=-7"), "{told}");
     // What repeats it repeats the problem.
     assert!(
-        told.contains("--op min --type i64 --mode exclusive --init=-7 --sizes 100 --inputs ones"),
+        told.contains("--op min --type i64 --mode exclusive '--init=-7' --sizes 100 --inputs ones"),
         "{told}"
     );
 

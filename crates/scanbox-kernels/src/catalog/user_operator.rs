@@ -20,19 +20,40 @@ const FEWEST_CHUNK_ELEMENTS: u64 = 64;
 /// No element: all of the input is drawn.
 const NOWHERE: u32 = u32::MAX;
 
-/// What [`operator_load`] finds out, by the bit in the first word of the report (`operator_check.comp`), and what it means
-/// where it is not so. The first one that fails explains the others.
-pub const OPERATOR_CHECKS: [(u32, &str); 4] = [
-    (4, "identity() is none: combine(identity(), x) and combine(x, identity()) have to be x, and are not at"),
-    (
-        2,
-        "combine is not associative: combine(combine(a, b), c) and combine(a, combine(b, c)) have to be the same, and are not at",
-    ),
-    (
-        8,
-        "combine is not commutative, as the file says it is: combine(a, b) and combine(b, a) are not the same at",
-    ),
-    (1, "the scan on the device is not that of the elements one by one: combine has no definite result at"),
+/// A law that an operator has to keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OperatorLaw {
+    /// Its bit in the first word of the report (`operator_check.comp`).
+    pub bit: u32,
+    /// What it says.
+    pub text: &'static str,
+    /// The elements that broke it where the check failed at an element: what each is called, whether it is of the answer, and how
+    /// many places before that element it stands.
+    pub elements: &'static [(&'static str, bool, u64)],
+}
+
+/// What [`operator_load`] finds out. The first one that fails explains the others.
+pub const OPERATOR_LAWS: [OperatorLaw; 4] = [
+    OperatorLaw {
+        bit: 4,
+        text: "identity() is not the identity of combine: combine(identity(), x) and combine(x, identity()) have to be x",
+        elements: &[("x", false, 0)],
+    },
+    OperatorLaw {
+        bit: 2,
+        text: "combine is not associative: combine(combine(a, b), c) and combine(a, combine(b, c)) have to be the same",
+        elements: &[("a", true, 2), ("b", false, 1), ("c", false, 0)],
+    },
+    OperatorLaw {
+        bit: 8,
+        text: "combine is not commutative, as the file says it is: combine(a, b) and combine(b, a) have to be the same",
+        elements: &[("a", true, 1), ("b", false, 0)],
+    },
+    OperatorLaw {
+        bit: 1,
+        text: "combine has no definite result: two calls of combine(a, b) have to give the same",
+        elements: &[("a", true, 1), ("b", false, 0)],
+    },
 ];
 
 /// What a shader has to be compiled with that includes a user's file.
@@ -80,7 +101,7 @@ pub fn operator_shaders(problem: &Problem, device: &DeviceProfile) -> Vec<Shader
 }
 
 /// The plan that makes the first `n` elements of an input of a user's operator, and their answer, and proves it: the report says
-/// what failed ([`OPERATOR_CHECKS`]), and at which element. The totals of chunks stand in the output meanwhile.
+/// what failed ([`OPERATOR_LAWS`]), and the first element where something did. The totals of chunks stand in the output meanwhile.
 #[must_use]
 pub fn operator_load(
     problem: &Problem,
@@ -114,7 +135,33 @@ pub fn operator_load(
         let shader = shader("operator_reference.comp", &[("REFERENCE_STEP", step)]);
         pass(shader, &bindings, vec![word(n), word(chunk_elements)], invocations)
     };
-    let check = shader("operator_check.comp", &[]);
+    let every = OPERATOR_LAWS.iter().fold(0, |bits, law| bits | law.bit);
+    let mut check = operator_check(problem, user, n, every, device);
+    let mut passes = vec![
+        pass(
+            shader("operator_input.comp", &[]),
+            &[Binding::Input],
+            [word(n)].into_iter().chain(drawn).collect(),
+            n,
+        ),
+        step(0, chunks),
+        step(1, 1),
+        step(2, chunks),
+    ];
+    passes.append(&mut check.passes);
+    Plan { passes, ..check }
+}
+
+/// The plan that checks the laws with these bits once more, on what a plan of [`operator_load`] has left.
+#[must_use]
+pub fn operator_check(
+    problem: &Problem,
+    user: &UserOperator,
+    n: u64,
+    laws: u32,
+    device: &DeviceProfile,
+) -> Plan {
+    let shader = operator_shader("operator_check.comp", problem, user, device);
     let tolerance = Word::Value(user.tolerance.share().to_bits());
     Plan {
         label: format!("operator {}", user.name),
@@ -124,17 +171,13 @@ pub fn operator_load(
         result: Expected::Scan,
         error_bound: 0.0,
         scratch: Scratch::NONE,
-        passes: vec![
-            pass(
-                shader("operator_input.comp", &[]),
-                &[Binding::Input],
-                [word(n)].into_iter().chain(drawn).collect(),
-                n,
-            ),
-            step(0, chunks),
-            step(1, 1),
-            step(2, chunks),
-            pass(check, &[Binding::Input, Binding::Reference, Binding::Report], vec![word(n), tolerance], n),
-        ],
+        passes: vec![Pass {
+            workgroups: n.div_ceil(shader.workgroup_size.into()),
+            tickets: Tickets::None,
+            co_resident: false,
+            shader,
+            bindings: vec![Binding::Input, Binding::Reference, Binding::Report],
+            words: vec![word(n), tolerance, Word::Value(laws)],
+        }],
     }
 }

@@ -1,26 +1,30 @@
 //! Input and reference of a user's operator, which the device makes: the CPU does not know it.
 
 use gpu_allocator::MemoryLocation;
-use scanbox_kernels::catalog::{OPERATOR_CHECKS, operator_load};
+use scanbox_kernels::catalog::{OPERATOR_LAWS, OperatorLaw, operator_check, operator_load};
 use scanbox_kernels::input::Input;
-use scanbox_model::problem::Problem;
+use scanbox_kernels::plan::Plan;
+use scanbox_model::problem::{Mode, Problem};
 use scanbox_model::record::Status;
 use scanbox_model::user_operator::UserOperator;
 
 use super::commands::Access;
 use super::memory::Buffer;
 use super::timing::{NO_MISMATCH, Session, fetch_report};
-use crate::backend::Failure;
+use crate::backend::{Failure, Mismatch};
 use crate::ledger::Turn;
 
 const WORD_BYTES: u64 = 4;
+/// The check that each element of the answer is the one before it combined with an element of the input.
+const DEFINITION: u32 = 1;
 
 impl Session {
     /// Fills input and reference memory with the first `n` elements of the input of a user's operator and their answer, and sees
     /// on the device that it is the answer. All of them anew: they take less time than anything that follows.
     ///
     /// # Errors
-    /// When the memory does not fit; with the status `wrong_result`, when the operator is not what its file says.
+    /// When the memory does not fit; with the status `wrong_result`, when the operator is not what its file says: the reason
+    /// has the elements that show it.
     pub(super) fn load_by_operator(
         &mut self,
         problem: &Problem,
@@ -33,25 +37,67 @@ impl Session {
         }
         self.memory.reserve(problem, n)?;
         self.memory.forget();
-        let mut load = self.helper(&operator_load(problem, user, input, n, &self.gpu.profile))?;
+        let (failed, _) = self.report_of(&operator_load(problem, user, input, n, &self.gpu.profile))?;
+        if let Some(law) = OPERATOR_LAWS.iter().find(|law| failed & law.bit != 0) {
+            // Where this one fails, not any of them.
+            let check = operator_check(problem, user, n, law.bit, &self.gpu.profile);
+            let (_, first) = self.report_of(&check)?;
+            let shown = self.breaking(problem, law, u64::from(first))?;
+            let reason = format!("operator {}: {}; {shown}, input {input}", user.name, law.text);
+            return Err(Failure::new(Status::WrongResult, reason));
+        }
+        self.memory.made(problem, input, n);
+        Ok(())
+    }
+
+    /// Runs a plan that fills the report, and returns its first two words.
+    fn report_of(&mut self, plan: &Plan) -> Result<(u32, u32), Failure> {
+        let mut call = self.helper(plan)?;
         let Self { commands, memory, .. } = self;
         let mut recorder = commands.begin()?;
         recorder.update(memory.report(), 0, &NO_MISMATCH);
         recorder.barrier(Access::TRANSFER, Access::COMPUTE);
-        load.record(&mut recorder, &Turn::NONE);
+        call.record(&mut recorder, &Turn::NONE);
         fetch_report(&mut recorder, memory);
         recorder.submit()?;
         commands.wait(self.limit)?;
         let [failed, first, ..] = memory.read_back();
-        if let Some((_, meaning)) = OPERATOR_CHECKS.iter().find(|(check, _)| failed & check != 0) {
-            let reason = format!(
-                "operator {} of input {input}: {meaning} element {first}, or somewhere behind it",
-                user.name
-            );
-            return Err(Failure::new(Status::WrongResult, reason));
+        Ok((failed, first))
+    }
+
+    /// The elements that break a law at element `at`, as text.
+    fn breaking(&mut self, problem: &Problem, law: &OperatorLaw, at: u64) -> Result<String, Failure> {
+        let mut shown = Vec::new();
+        for &(name, of_answer, before) in law.elements {
+            // What an exclusive scan has combined at last stands one place before its result.
+            let earlier = law.bit == DEFINITION && problem.mode() == Mode::Exclusive && !of_answer;
+            shown.push(match at.checked_sub(before + u64::from(earlier)) {
+                Some(index) => format!("{name} = {}", self.element(problem, of_answer, index)?),
+                None => format!("{name} = identity()"),
+            });
         }
-        memory.made(problem, input, n);
-        Ok(())
+        Ok(format!("not so for {} at element {at}", shown.join(", ")))
+    }
+
+    /// An element of the input, or of the answer, as text.
+    fn element(&mut self, problem: &Problem, of_answer: bool, index: u64) -> Result<String, Failure> {
+        let Self { gpu, commands, memory, .. } = self;
+        let nothing = || Failure::new(Status::RuntimeError, "no input is loaded");
+        let buffer = memory.input_and_reference().ok_or_else(nothing)?[usize::from(of_answer)];
+        let bytes = problem.element_bytes();
+        let mut copy = Buffer::new(gpu, "element", bytes, MemoryLocation::GpuToCpu)?;
+        let mut recorder = commands.begin()?;
+        recorder.copy((buffer, index * bytes), (&copy, 0), bytes);
+        recorder.barrier(Access::TRANSFER, Access::HOST);
+        recorder.submit()?;
+        commands.wait(self.limit)?;
+        let words = copy.words();
+        let word = |place: u64| match place < bytes / WORD_BYTES {
+            true => u64::from(words[place as usize]),
+            false => 0,
+        };
+        let (got, got_rest) = (word(0) | word(1) << 32, word(2) | word(3) << 32);
+        Ok(Mismatch { element: problem.element(), got, got_rest, ..Mismatch::default() }.got())
     }
 
     /// The first words of input and reference.

@@ -24,6 +24,7 @@ use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Point;
 
+use super::files;
 use crate::report::grid::Style;
 use crate::report::{Report, clock_word, csv, json, terminal, text};
 
@@ -301,6 +302,10 @@ impl File {
             empty = false;
             belongs = belongs || metadata.as_ref().is_some_and(|metadata| is_about(metadata, record));
             Ok(rows.push(record)?)
+        })
+        .map_err(|error| match error.downcast() {
+            Ok(unreadable) => files::unreadable(path, unreadable),
+            Err(other) => other,
         })?;
         warnings.extend(shape.warnings(&name));
         let metadata = metadata.filter(|other| empty || belongs || disown(other, path, &mut warnings));

@@ -31,10 +31,12 @@ use super::bench_task::{BenchTask, News};
 use super::problem::{Elements, ProblemArgs, try_operator};
 use super::sweep::{limits, origin, parse_duration, parse_limit};
 use super::sweep_file::{counts, this_tool};
-use super::{Exit, UsageError, answered, compiler, complain, known_issues, write_json};
+use super::{
+    Exit, UsageError, answered, compiler, complain, files, known_issues, paste, warn_of_cache, write_json,
+};
 use crate::cli::Cli;
 use crate::exit::{Standing, nothing_ok};
-use crate::output::{Content, Output, Outputs};
+use crate::output::{Content, Kind, Output, Outputs};
 use crate::process::WorkerCommand;
 use crate::report;
 use crate::report::figure;
@@ -60,7 +62,7 @@ pub struct BenchArgs {
     #[arg(value_name = "CONFIG")]
     configs: Vec<Config>,
 
-    /// The device: index (see `scanbox devices`), name or UUID
+    /// The device: index (see `scanbox devices`), name, UUID or PCI address
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: String,
 
@@ -183,6 +185,7 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let compiler = compiler(cli)?;
     let kernel_hash = compiler.kernel_hash();
     let limits = limits(None)?;
+    warn_of_cache(cli);
     let command = WorkerCommand::new(&args.device, operator.as_ref(), cli);
     let worker = command.start(&limits)?;
     let device = worker.profile.clone();
@@ -259,8 +262,13 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
 /// What a run has measured, from the file that it wrote.
 fn show(args: &BenchArgs, path: &Path) -> anyhow::Result<Exit> {
     let places = Places::claim(args)?;
+    files::expect(path, "--show", &[Kind::Benchmark], "it shows what `scanbox bench` has measured")?;
     let metadata = Metadata::read(&Metadata::path_beside(path))?;
-    let mut records = csv_file::read(path)?.records;
+    let found = csv_file::read(path)?;
+    for warning in found.warnings(&path.display().to_string()) {
+        complain(&format!("warning: {warning}"));
+    }
+    let mut records = found.records;
     records.extend(args.others(&metadata.space.sizes, &metadata.problem)?);
     let settings = metadata.runs.iter().map(|run| &run.settings["baselines"]);
     let baselines: Vec<Greeting> = settings
@@ -342,6 +350,12 @@ impl BenchArgs {
         let caches = self.caches();
         let mut others = Vec::new();
         for path in &self.with {
+            files::expect(
+                path,
+                "--with",
+                &[Kind::Benchmark, Kind::Import],
+                "it shows other rows beside those of a benchmark",
+            )?;
             let found = csv_file::read(path)?.records;
             // Rows of other implementations do not say what they compute.
             let other = found.iter().find_map(|row| {
@@ -443,7 +457,7 @@ impl BenchFile {
         if self.records.is_empty() {
             let _ = fs::remove_file(&self.partial);
         } else {
-            complain(&format!("the rows so far are in {}", self.partial.display()));
+            complain(&format!("the rows so far are in {}", paste::path(&self.partial)));
         }
     }
 
@@ -565,8 +579,8 @@ fn conclude(
         _ => report.write_table(terminal::width(), &mut out),
     };
     complain(&match end {
-        End::Complete => format!("rows in {}", place.display()),
-        _ => format!("interrupted; the rows of the sizes that were finished are in {}", place.display()),
+        End::Complete => format!("rows in {}", paste::path(place)),
+        _ => format!("interrupted; the rows of the sizes that were finished are in {}", paste::path(place)),
     });
     if let Some(output) = &places.plot {
         draw(output, metadata, &heats).context("--plot")?;

@@ -14,7 +14,8 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::{Clock, Record};
 
 use super::analyze::{Format, clock, metadata_of};
-use super::{Exit, UsageError, answered, complain};
+use super::{Exit, UsageError, answered, complain, files};
+use crate::output::Kind;
 use crate::report::compare as report;
 use crate::report::grid::Style;
 use crate::report::terminal;
@@ -122,7 +123,8 @@ struct File {
 impl File {
     fn read(path: &Path) -> anyhow::Result<Self> {
         let name = path.display().to_string();
-        let found = csv_file::read(path)?;
+        let found = csv_file::read(path).map_err(|error| files::unreadable(path, error))?;
+        files::expect(path, "", &[Kind::Sweep], "`compare` judges one sweep by another")?;
         let mut warnings = found.warnings(&name);
         let metadata = metadata_of(path, &found.records, &mut warnings)?;
         if metadata.is_none() {

@@ -102,7 +102,7 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
     };
     let usable =
         if problems.is_empty() { "yes".to_owned() } else { format!("no: it {}", problems.join("; it ")) };
-    vec![
+    let mut facts = vec![
         ("kind", kind.to_owned()),
         ("driver", format!("{}, Vulkan {}", profile.driver, profile.api_version)),
         (
@@ -117,5 +117,39 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
         ("memory", format!("{memory_gib:.1} GiB")),
         ("uuid", profile.uuid.clone()),
         ("usable", usable),
-    ]
+    ];
+    if let Some(address) = &profile.pci_address {
+        facts.insert(facts.len() - 1, ("pci", address.clone()));
+    }
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use scanbox_model::problem::Problem;
+    use scanbox_runner::backend::Backend;
+    use scanbox_runner::replay::{Replay, Script};
+
+    use super::*;
+
+    /// What is said of tile states is what kernels get, and what they can do with it.
+    #[test]
+    fn tile_states_are_told_as_they_are() {
+        let check = |int64_atomics: bool, forced: Option<TileState>, expected: TileState, part: &str| {
+            let mut profile = Replay::new(Script::default()).profile().clone();
+            profile.int64_atomics = int64_atomics;
+            profile.forced.tile_state = forced;
+            let told = tile_states(&profile);
+            assert!(told.contains(part), "{told}");
+            let config: Config = "b4.vec4.par.rake.wg256".parse().unwrap();
+            assert_eq!(catalog::resolve(&config.kernel, &profile).tile_state, expected);
+            // A total of 2^30 and more is what makes the difference.
+            let large = catalog::legal(&config, &Problem::default(), 1 << 30, &profile);
+            let fits = !large.is_err_and(|rejection| rejection.rule == "packed-total");
+            assert_eq!(fits, !told.contains("2^30"), "{told}");
+        };
+        check(true, None, TileState::Word64, "64 bits");
+        check(false, None, TileState::Split, "split into words of 32 bits, which carry any total");
+        check(false, Some(TileState::Packed), TileState::Packed, "packed into 32 bits");
+    }
 }

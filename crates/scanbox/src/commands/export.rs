@@ -7,7 +7,7 @@ use scanbox_model::csv_file;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::Record;
 
-use super::{Exit, analyze, answered, complain};
+use super::{Exit, analyze, answered, complain, files};
 use crate::output::{Content, Outputs};
 use crate::report::{records, t4};
 
@@ -82,7 +82,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
 }
 
 fn read(path: &Path) -> anyhow::Result<Exported> {
-    let found = csv_file::read(path)?;
+    let found = csv_file::read(path).map_err(|error| files::unreadable(path, error))?;
     let name = path.display().to_string();
     let mut warnings = found.warnings(&name);
     let metadata = analyze::metadata_of(path, &found.records, &mut warnings)?;

@@ -15,8 +15,8 @@ use scanbox_runner::sweep::now_utc;
 use serde::Deserialize;
 
 use super::sweep::run_id;
-use super::{Exit, UsageError, complain};
-use crate::output::{Content, Outputs};
+use super::{Exit, UsageError, complain, files, paste};
+use crate::output::{Content, Kind, Outputs};
 
 /// Arguments of `scanbox import`.
 #[derive(Debug, Args)]
@@ -72,6 +72,12 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
     let output = Outputs::beside(&args.files).claim("--out", &args.out, Content::Import)?;
     let mut rows = Vec::new();
     for path in &args.files {
+        files::expect(
+            path,
+            "",
+            &[Kind::Foreign, Kind::Empty],
+            "`import` takes in what was measured without scanbox",
+        )?;
         let read = if path.extension().is_some_and(|ending| ending == "jsonl") { transcript } else { table };
         rows.extend(read(args, path).with_context(|| path.display().to_string())?);
     }
@@ -91,7 +97,7 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
         row.timestamp_utc = now_utc();
     }
     output.write(|out| csv_file::write(out, true, &rows))?;
-    complain(&format!("{} of {} in {}", plural(rows.len(), "row"), args.subject, args.out.display()));
+    complain(&format!("{} of {} in {}", plural(rows.len(), "row"), args.subject, paste::path(&args.out)));
     Ok(Exit::Done)
 }
 

@@ -9,8 +9,10 @@ pub mod compare;
 pub mod devices;
 pub mod doctor;
 pub mod export;
+pub mod files;
 pub mod import;
 pub mod known_issues;
+pub mod paste;
 pub mod problem;
 pub mod progress;
 pub mod report;
@@ -19,6 +21,7 @@ pub mod safe_devices;
 pub mod space;
 pub mod sweep;
 pub mod sweep_confirm;
+pub mod sweep_estimate;
 pub mod sweep_many;
 pub mod sweep_summary;
 pub mod sweep_file;
@@ -97,6 +100,9 @@ pub fn exit_of(error: &anyhow::Error) -> Exit {
     if let Some(failed) = error.downcast_ref::<WorkerFailed>() {
         let told = [Exit::NoDevice, Exit::Usage, Exit::WrongResult];
         return told.into_iter().find(|exit| *exit as u8 == failed.exit).unwrap_or(Exit::Operational);
+    }
+    if let Some(worker::WorkerError::Operator(_)) = error.downcast_ref() {
+        return Exit::WrongResult;
     }
     match error.downcast_ref::<VulkanError>() {
         Some(VulkanError::NotFound { .. }) => Exit::NoDevice,
@@ -251,7 +257,57 @@ pub fn cache_folder(cli: &Cli) -> Option<PathBuf> {
     })
 }
 
+/// Says, once and before anything is compiled, that nothing can be kept in the cache.
+pub fn warn_of_cache(cli: &Cli) {
+    let Some(folder) = cache_folder(cli) else {
+        complain(
+            "warning: the system names no cache folder: kernels are compiled anew in each run; choose one with --cache",
+        );
+        return;
+    };
+    let tried = ["spirv", "pipelines"].iter().try_for_each(|name| {
+        let folder = folder.join(name);
+        std::fs::create_dir_all(&folder)?;
+        tempfile::Builder::new().prefix(".scanbox-").tempfile_in(folder).map(drop)
+    });
+    if let Err(error) = tried {
+        complain(&format!(
+            "warning: the cache folder {} cannot be used ({error}): kernels are compiled anew in each run; choose another with \
+             --cache",
+            folder.display()
+        ));
+    }
+}
+
 /// The compiler that the command line asks for.
 pub fn compiler(cli: &Cli) -> anyhow::Result<Compiler> {
     Ok(Compiler::new(cli.kernels.as_deref(), cache_folder(cli).map(|folder| folder.join("spirv")))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_of_a_model_are_numbered_by_their_place() {
+        // Whatever their UUIDs are: some drivers give them all the same.
+        let names = ["A", "B", "A", "A", "B"];
+        let units: Vec<usize> = (0..names.len()).map(|place| same_names_before(&names, place)).collect();
+        assert_eq!(units, [0, 0, 1, 2, 1]);
+    }
+
+    #[test]
+    fn a_device_that_is_not_named_well_is_a_matter_of_usage() {
+        let text = || String::from("x");
+        for (error, exit) in [
+            (VulkanError::NotFound { selector: text(), devices: text() }, Exit::NoDevice),
+            (VulkanError::Ambiguous { selector: text(), devices: text() }, Exit::Usage),
+            (VulkanError::NoSelector { devices: text() }, Exit::Usage),
+        ] {
+            let code = exit as u8;
+            assert_eq!(exit_of(&error.into()), exit);
+            // Also where a worker has found it out.
+            assert_eq!(exit_of(&WorkerFailed { reason: text(), exit: code }.into()), exit);
+        }
+    }
 }

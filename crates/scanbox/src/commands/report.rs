@@ -12,7 +12,7 @@ use scanbox_model::units::slug;
 
 use super::analyze::Request;
 use super::report_files::Evidence;
-use super::{Exit, complain};
+use super::{Exit, complain, paste};
 use crate::output::{Content, Outputs};
 use crate::report::html::{self, Sources, printable};
 use crate::report::{Report, title};
@@ -99,10 +99,10 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
         place.write_text(text)?;
     }
     let plots = match &args.plots {
-        Some(folder) => format!(", {} files in {}", plots.len(), folder.display()),
+        Some(folder) => format!(", {} files in {}", plots.len(), paste::path(folder)),
         None => String::new(),
     };
-    complain(&format!("{} ({} kB){plots}", args.out.display(), page.len().div_ceil(1000)));
+    complain(&format!("{} ({} kB){plots}", paste::path(&args.out), page.len().div_ceil(1000)));
     Ok(Exit::Done)
 }
 

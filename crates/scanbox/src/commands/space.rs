@@ -18,8 +18,10 @@ use serde::Serialize;
 
 use super::problem::ProblemArgs;
 use super::{
-    Exit, Format, answered, device_profile, is_space_file, known_issues, load_space, safe_devices, write_json,
+    Exit, Format, UsageError, answered, device_profile, files, is_space_file, known_issues, load_space,
+    safe_devices, write_json,
 };
+use crate::output::Kind;
 use crate::report::grid::{Column, Grid, Style};
 use crate::report::terminal;
 
@@ -67,16 +69,38 @@ impl SpaceSelection {
         problem: &Problem,
         device: &DeviceProfile,
     ) -> anyhow::Result<Enumeration> {
-        let issues = known_issues::of(device)?;
-        let mut enumeration = space.enumerate(device, |config, n, device| {
-            catalog::legal(config, problem, n, device)?;
-            issues.allow(config, &catalog::resolved(config, device))
-        });
+        let mut enumeration = legal(space, problem, device)?;
         if let Some(filter) = &self.filter {
             enumeration.points.retain(|point| filter.accepts(&point.config));
         }
         Ok(enumeration)
     }
+
+    /// Why no config is left.
+    pub fn why_none(
+        &self,
+        space: &Space,
+        problem: &Problem,
+        device: &DeviceProfile,
+    ) -> anyhow::Result<UsageError> {
+        let none = format!("no config of space {} is left on {}", space.name, device.title());
+        let legal = legal(space, problem, device)?.points.len();
+        Ok(UsageError(match legal {
+            0 => format!(
+                "{none}; `scanbox space` with the same arguments shows which rules reject its configs"
+            ),
+            _ => format!("{none}: --filter accepts none of its {legal}"),
+        }))
+    }
+}
+
+/// The points of a space that can run on a device.
+fn legal(space: &Space, problem: &Problem, device: &DeviceProfile) -> anyhow::Result<Enumeration> {
+    let issues = known_issues::of(device)?;
+    Ok(space.enumerate(device, |config, n, device| {
+        catalog::legal(config, problem, n, device)?;
+        issues.allow(config, &catalog::resolved(config, device))
+    }))
 }
 
 /// Arguments of `scanbox space`.
@@ -85,7 +109,7 @@ pub struct SpaceArgs {
     #[command(flatten)]
     selection: SpaceSelection,
 
-    /// The device: index, name or UUID
+    /// The device: index, name, UUID or PCI address
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: String,
 
@@ -135,6 +159,13 @@ pub fn run(args: &SpaceArgs) -> anyhow::Result<Exit> {
     let space = args.selection.load(&problem)?;
     let device = match &args.profile {
         Some(path) => {
+            let kinds = [Kind::SweepMetadata, Kind::BenchmarkMetadata, Kind::TornMetadata];
+            files::expect(
+                path,
+                "--profile",
+                &kinds,
+                "a profile is the metadata beside rows, such as results/x.meta.json",
+            )?;
             let mut device = Metadata::read(path).context("the profile is a metadata file")?.device;
             safe_devices::inform(&mut device)?;
             device

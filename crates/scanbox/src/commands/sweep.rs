@@ -5,6 +5,7 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use clap::Args;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::known_issues::DeviceIssues;
@@ -19,13 +20,17 @@ use scanbox_runner::sweep::{Computation, End, Origin, now_utc};
 use super::problem::{Elements, try_operator};
 use super::space::SpaceSelection;
 use super::sweep_confirm::{CACHES, PASSES, ROUNDS, confirm, unconfirmed};
-use super::sweep_file::{Key, Resume, SweepFile, point_key, row_key, rows_before};
+use super::sweep_estimate::{Estimate, duration, estimate};
+use super::sweep_file::{Before, Key, Resume, SweepFile, check_free, point_key, row_key};
 use super::sweep_summary::summarise;
 use super::sweep_task::{Settings, SweepTask};
-use super::{Exit, Format, UsageError, compiler, complain, replay_script, sweep_many};
+use super::{
+    Exit, Format, UsageError, compiler, complain, exit_of, paste, replay_script, sweep_many, warn_of_cache,
+};
 use crate::cli::Cli;
 use crate::output::{Content, Outputs};
 use crate::process::{Limits, Worker, WorkerCommand};
+use crate::report::terminal;
 use crate::signals::stop_on_signals;
 use crate::supervise::{Supervised, Supervision};
 use crate::worker::BenchWork;
@@ -33,7 +38,7 @@ use crate::worker::BenchWork;
 /// Arguments of `scanbox sweep`.
 #[derive(Debug, Args)]
 pub struct SweepArgs {
-    /// The device: index (see `scanbox devices`), name or UUID; given more than once, or `all`: several at the same time
+    /// The device: index (see `scanbox devices`), name, UUID or PCI address; given more than once, or `all`: several at the same time
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: Vec<String>,
 
@@ -81,6 +86,11 @@ pub struct SweepArgs {
     #[arg(long)]
     accept_device: bool,
 
+    /// Go on with another space, or another definition of it, than the rows of the file are of: the file becomes one of the
+    /// space of this run
+    #[arg(long)]
+    accept_space: bool,
+
     /// Measure again what is in the file but not ok
     #[arg(long)]
     retry_failed: bool,
@@ -125,7 +135,10 @@ pub fn run(args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
             );
             Err(UsageError(message).into())
         }
-        several => sweep_many::run(several, args.format),
+        several => {
+            sweep_many::check_distinct(several)?;
+            sweep_many::run(several, args.format)
+        }
     }
 }
 
@@ -146,6 +159,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit
     let (problem, operator) = args.selection.problem.problem()?;
     let real = args.input.real(&problem)?;
     let space = args.selection.load(&problem)?;
+    warn_of_cache(cli);
     let compiler = compiler(cli)?;
     let limits = limits(args.budget)?;
     let command = WorkerCommand::new(selector, operator.as_ref(), cli);
@@ -153,19 +167,22 @@ fn sweep_one(selector: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit
     let device = worker.profile.clone();
     let enumeration = args.selection.enumerate(&space, &problem, &device)?;
     if enumeration.points.is_empty() {
-        let hint = "`scanbox space` with the same arguments shows which rules reject its configs";
-        let message = format!("no config of space {} is left on {}; {hint}", space.name, device.title());
-        return Err(UsageError(message).into());
+        return Err(args.selection.why_none(&space, &problem, &device)?.into());
     }
     let path = output_path(&args.out, &device, worker.unit, &space, &problem, real);
     let inputs = args.selection.inputs().chain(replay_script(selector));
     Outputs::beside(inputs).claim("--out", &path, Content::Sweep)?;
-    if args.dry_run {
-        return dry_run(args, &path, &device, &space, &enumeration);
-    }
-    let resume = Resume { accept_device: args.accept_device, retry_failed: args.retry_failed };
+    let resume = Resume {
+        accept_device: args.accept_device,
+        retry_failed: args.retry_failed,
+        accept_space: args.accept_space,
+    };
     let kernel_hash = compiler.kernel_hash();
     try_operator(compiler, operator.as_ref(), &problem, &device)?;
+    if args.dry_run {
+        let before = Before::check(&path, &device, &space, &kernel_hash, &problem, real, resume)?;
+        return dry_run(args, &path, &device, &space, &enumeration, &before);
+    }
     let mut file =
         SweepFile::open(&path, &device, &space, &enumeration, &kernel_hash, &problem, real, resume)?;
     let points = file.points_to_do(&enumeration);
@@ -227,15 +244,18 @@ fn is_file(out: &Path) -> bool {
     out.extension().is_some_and(|extension| extension == "csv")
 }
 
+/// Says what a run would do. Whatever that would refuse has been refused before, by the same checks.
 fn dry_run(
     args: &SweepArgs,
     path: &Path,
     device: &DeviceProfile,
     space: &Space,
     enumeration: &Enumeration,
+    before: &Before,
 ) -> anyhow::Result<Exit> {
-    let records = rows_before(path)?;
-    let kept = records.iter().filter(|record| !args.retry_failed || record.status == Status::Ok);
+    check_free(path)?;
+    check_folder(path)?;
+    let kept = before.rows.iter().filter(|record| !args.retry_failed || record.status == Status::Ok);
     let done: HashSet<Key> = kept.map(row_key).collect();
     let to_do = enumeration.points.iter().filter(|point| !done.contains(&point_key(point))).count();
     let mut out = stdout().lock();
@@ -248,8 +268,39 @@ fn dry_run(
         enumeration.pipelines().len()
     )?;
     writeln!(out, "to do      {to_do}")?;
-    writeln!(out, "file       {}", path.display())?;
+    if let Some(Estimate { seconds, basis }) = estimate(to_do, path, before.metadata.as_ref(), device) {
+        let mut text = format!("about {} ({basis})", duration(seconds));
+        if let Some(budget) = args.budget.filter(|budget| budget.as_secs_f64() < seconds) {
+            text += &format!("; --budget ends it after {}", duration(budget.as_secs_f64()));
+        }
+        if args.confirm.is_some() {
+            text += "; then the confirmation, which is not in this";
+        }
+        writeln!(out, "{}", terminal::fold("time       ", &text, 11, terminal::width()))?;
+    }
+    writeln!(out, "file       {}", paste::path(path))?;
     Ok(Exit::Done)
+}
+
+/// Whether the folder of a file can be written, or made.
+fn check_folder(path: &Path) -> anyhow::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Some(existing) = folder.ancestors().find(|folder| folder.as_os_str().is_empty() || folder.exists())
+    else {
+        return Ok(());
+    };
+    let existing = if existing.as_os_str().is_empty() { Path::new(".") } else { existing };
+    if existing.is_dir() {
+        let access = rustix::fs::access(existing, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK);
+        return access
+            .map_err(std::io::Error::from)
+            .with_context(|| format!("output folder {}; choose another with --out", existing.display()));
+    }
+    anyhow::bail!(
+        "output folder {}: {} is no folder; choose another with --out",
+        folder.display(),
+        existing.display()
+    )
 }
 
 fn introduce(
@@ -362,9 +413,13 @@ fn end_run(result: anyhow::Result<Supervised>, file: &mut SweepFile) -> anyhow::
     // What ended the run matters more than that the last line about it could not be written.
     let written = file.end_run(complete, seconds);
     let supervised = result.and_then(|supervised| written.map(|()| supervised));
-    if supervised.is_err() {
-        let (rows, path) = (file.records.len(), file.path().display());
-        complain(&format!("{rows} rows were written to {path}; the same command goes on from there"));
+    // What is wrong with an operator does not go away.
+    if supervised.as_ref().is_err_and(|error| exit_of(error) != Exit::WrongResult) {
+        let (rows, path) = (file.records.len(), paste::path(file.path()));
+        complain(&format!(
+            "{rows} rows were written to {path}; the same command goes on from there: {}",
+            paste::this_command()
+        ));
     }
     supervised
 }

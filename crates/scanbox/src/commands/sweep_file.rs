@@ -52,6 +52,77 @@ pub struct Resume {
     pub accept_device: bool,
     /// Measure again what was not `ok`.
     pub retry_failed: bool,
+    /// Go on with another definition of the space.
+    pub accept_space: bool,
+}
+
+/// What a run finds at its place, if it may go on with that.
+pub struct Before {
+    /// The rows.
+    pub rows: Vec<Record>,
+    /// The metadata, as it stands there.
+    on_disk: Option<Metadata>,
+    /// The same, if it is about these rows.
+    pub metadata: Option<Metadata>,
+}
+
+impl Before {
+    /// Looks at what is there, and writes nothing.
+    ///
+    /// # Errors
+    /// When it is of another device, driver, kernel source, problem, schema or space.
+    pub fn check(
+        path: &Path,
+        device: &DeviceProfile,
+        space: &Space,
+        kernel_hash: &str,
+        problem: &Problem,
+        real: bool,
+        resume: Resume,
+    ) -> anyhow::Result<Self> {
+        let rows = rows_before(path)?;
+        let on_disk = known_metadata(&Metadata::path_beside(path))?;
+        for before in rows.iter().map(Provenance::of_row) {
+            before.check(path, device, kernel_hash, resume)?;
+        }
+        for row in &rows {
+            check_problem(path, row, problem, real)?;
+        }
+        let mut metadata = on_disk.clone();
+        if let Some(known) = &on_disk {
+            let origin = Provenance::of_device(&known.device, &known.kernel_hash);
+            let checked = origin
+                .check(path, device, kernel_hash, resume)
+                .and_then(|()| check_space(path, &known.space, space, resume));
+            match checked {
+                // Without any row, it is about a file that is gone.
+                Err(_) if rows.is_empty() => metadata = None,
+                checked => checked?,
+            }
+        }
+        Ok(Self { rows, on_disk, metadata })
+    }
+}
+
+/// Whether the rows that are there are of the space of this run: a file of two spaces would be of a union that nobody swept.
+fn check_space(path: &Path, before: &Space, now: &Space, resume: Resume) -> anyhow::Result<()> {
+    let same = before.name == now.name && before.blocks == now.blocks;
+    if same || resume.accept_space {
+        return Ok(());
+    }
+    let [was, is] = [before, now].map(|space| format!("`{}` (definition {})", space.name, definition(space)));
+    let name = if before.name == now.name { ", give the space another name" } else { "" };
+    bail!(
+        "{}: its rows are of the space {was}, this run sweeps {is}; write to another place with --out{name}, or let the file \
+         become one of the space of this run with --accept-space",
+        path.display()
+    )
+}
+
+/// What tells the definitions of spaces apart, whatever their names and sizes.
+fn definition(space: &Space) -> String {
+    let text = serde_json::to_vec(&space.blocks).unwrap_or_default();
+    blake3::hash(&text).to_hex()[..8].to_owned()
 }
 
 /// The open files of a sweep.
@@ -90,23 +161,8 @@ impl SweepFile {
             .with_context(|| format!("output folder {}; choose another with --out", folder.display()))?;
         let lock = lock(path)?;
         let journal_path = path.with_extension("journal");
-        let rows = rows_before(path)?;
-        let known = known_metadata(&Metadata::path_beside(path))?;
-        for before in rows.iter().map(Provenance::of_row) {
-            before.check(path, device, kernel_hash, resume)?;
-        }
-        for row in &rows {
-            check_problem(path, row, problem, real)?;
-        }
-        let mut before = known.clone();
-        if let Some(known) = &known {
-            let origin = Provenance::of_device(&known.device, &known.kernel_hash);
-            match origin.check(path, device, kernel_hash, resume) {
-                // Without any row, it is about a file that is gone.
-                Err(_) if rows.is_empty() => before = None,
-                checked => checked?,
-            }
-        }
+        let Before { rows, on_disk: known, metadata: before } =
+            Before::check(path, device, space, kernel_hash, problem, real, resume)?;
         if resume.retry_failed {
             // First the journal: it must not hold against a config what has no row any more.
             journal::forget(&journal_path)?;
@@ -359,11 +415,20 @@ struct Provenance<'a> {
     device_uuid: &'a str,
     driver: &'a str,
     kernel_hash: &'a str,
+    /// Empty where it is not known.
+    pci_address: &'a str,
 }
 
 impl<'a> Provenance<'a> {
     fn of_device(device: &'a DeviceProfile, kernel_hash: &'a str) -> Self {
-        Self { device: &device.name, device_uuid: &device.uuid, driver: &device.driver, kernel_hash }
+        let pci_address = device.pci_address.as_deref().unwrap_or_default();
+        Self {
+            device: &device.name,
+            device_uuid: &device.uuid,
+            driver: &device.driver,
+            kernel_hash,
+            pci_address,
+        }
     }
 
     fn of_row(record: &'a Record) -> Self {
@@ -372,6 +437,7 @@ impl<'a> Provenance<'a> {
             device_uuid: &record.device_uuid,
             driver: &record.driver,
             kernel_hash: &record.kernel_hash,
+            pci_address: &record.pci_address,
         }
     }
 
@@ -395,13 +461,20 @@ impl<'a> Provenance<'a> {
                 path.display()
             );
         }
-        if self.device_uuid != now.device_uuid && !resume.accept_device {
+        // Some drivers give all units of a model the same UUID.
+        let units = [
+            ("device_uuid", self.device_uuid, now.device_uuid),
+            ("pci_address", self.pci_address, now.pci_address),
+        ];
+        let other = units.iter().find(|(field, before, now)| {
+            let unknown = *field == "pci_address" && (before.is_empty() || now.is_empty());
+            before != now && !unknown
+        });
+        if let Some((field, before, now)) = other.filter(|_| !resume.accept_device) {
             bail!(
-                "{}: its rows have device_uuid `{}`, this run has `{}`, another unit of the same model and driver; \
+                "{}: its rows have {field} `{before}`, this run has `{now}`, another unit of the same model and driver; \
                  go on with --accept-device, or write to another place with --out",
-                path.display(),
-                self.device_uuid,
-                now.device_uuid
+                path.display()
             );
         }
         Ok(())
@@ -436,6 +509,29 @@ fn take_out_failed(path: &Path, rows: &[Record]) -> anyhow::Result<()> {
         .with_context(|| format!("{}; choose another place with --out", path.display()))
 }
 
+/// Whether another sweep writes to the file now. Nothing is made for that.
+///
+/// # Errors
+/// When one does.
+pub fn check_free(csv: &Path) -> anyhow::Result<()> {
+    let Ok(mut file) = File::open(csv.with_extension("lock")) else { return Ok(()) };
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Err(in_use(csv, &mut file)),
+        _ => Ok(()),
+    }
+}
+
+/// Who holds the lock of a file.
+fn in_use(csv: &Path, lock: &mut File) -> anyhow::Error {
+    let mut holder = String::new();
+    let _ = lock.read_to_string(&mut holder);
+    anyhow::anyhow!(
+        "{} is being written by another sweep ({}); wait for it, or choose another file with --out",
+        csv.display(),
+        if holder.is_empty() { "it is just beginning" } else { holder.trim() }
+    )
+}
+
 /// Takes the lock of a sweep file, or says who holds it.
 fn lock(csv: &Path) -> anyhow::Result<File> {
     let path = csv.with_extension("lock");
@@ -457,15 +553,7 @@ fn lock(csv: &Path) -> anyhow::Result<File> {
     };
     match locked {
         Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            let _ = file.read_to_string(&mut holder);
-            bail!(
-                "{} is being written by another sweep ({}); wait for it, or choose another file with --out",
-                csv.display(),
-                if holder.is_empty() { "it is just beginning" } else { holder.trim() }
-            );
-        }
+        Err(TryLockError::WouldBlock) => return Err(in_use(csv, &mut file)),
         // Some network file systems have no locks; a sweep is possible there, with a user who takes care.
         Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
             complain(&format!("{}: {error}; nothing stops another sweep on the same file", path.display()));

@@ -11,7 +11,7 @@ use anyhow::Context;
 use scanbox_model::device::DeviceKind;
 use scanbox_runner::vulkan::{self, Listed};
 
-use super::{Exit, Format, complain, write_json};
+use super::{Exit, Format, UsageError, complain, replay_script, write_json};
 use crate::signals::stop_on_signals;
 
 /// The selector that means every device.
@@ -27,6 +27,28 @@ pub fn all_devices() -> anyhow::Result<Vec<String>> {
     };
     let hardware = of_kind(DeviceKind::Hardware);
     Ok(if hardware.is_empty() { of_kind(DeviceKind::Software) } else { hardware })
+}
+
+/// Whether each selector names a device of its own.
+///
+/// # Errors
+/// When one names none, and when two name the same.
+pub fn check_distinct(selectors: &[String]) -> anyhow::Result<()> {
+    let devices = if selectors.iter().all(|selector| replay_script(selector).is_some()) {
+        Vec::new()
+    } else {
+        vulkan::devices()?
+    };
+    let mut places: Vec<(usize, &String)> = Vec::new();
+    for selector in selectors.iter().filter(|selector| replay_script(selector).is_none()) {
+        let place = vulkan::place_of(&devices, selector)?;
+        if let Some((_, other)) = places.iter().find(|(other, _)| *other == place) {
+            let message = format!("--device {other} and --device {selector} are one device, {place}");
+            return Err(UsageError(message).into());
+        }
+        places.push((place, selector));
+    }
+    Ok(())
 }
 
 /// A sweep that runs.

@@ -15,7 +15,7 @@ use scanbox_runner::sweep::End;
 use serde::Serialize;
 
 use super::sweep_file::{Key, SweepFile, counts, point_key, row_key};
-use super::{Exit, Format, answered, complain, known_issues, write_json};
+use super::{Exit, Format, answered, complain, known_issues, paste, write_json};
 use crate::exit::{Standing, nothing_ok};
 use crate::report::ceiling_share;
 use crate::report::grid::{Column, Grid, Style};
@@ -142,19 +142,22 @@ fn write_summary(
             writeln!(out, "workers    {} replaced", supervised.replaced)?;
         }
     }
-    writeln!(out, "files      {}", path.display())?;
-    writeln!(out, "           {}", Metadata::path_beside(path).display())?;
+    writeln!(out, "files      {}", paste::path(path))?;
+    writeln!(out, "           {}", paste::path(&Metadata::path_beside(path)))?;
     write_failed(out, &file.records)?;
     for (issue, rows) in file.issues.passed(&file.records) {
         let text = known_issues::unexpected_pass(issue, rows);
         writeln!(out, "{}", terminal::fold("passed     ", &text, 11, terminal::width()))?;
     }
     let during = set_up_words(supervised.and_then(|supervised| supervised.set_up.as_deref()));
+    let (program, this) = (paste::program(), paste::this_command());
     let next = match end {
-        End::Complete => format!("scanbox analyze {} --metric squared", path.display()),
-        End::Budget => format!("the budget is spent{during}; the same command goes on"),
-        End::Interrupted => format!("interrupted{during}; the same command goes on"),
-        End::DeviceUnusable => "scanbox doctor; then the same command goes on".to_owned(),
+        End::Complete => {
+            paste::line([program.as_str(), "analyze", &path.to_string_lossy(), "--metric", "squared"])
+        }
+        End::Budget => format!("the budget is spent{during}; the same command goes on: {this}"),
+        End::Interrupted => format!("interrupted{during}; the same command goes on: {this}"),
+        End::DeviceUnusable => format!("{program} doctor; then the same command goes on: {this}"),
     };
     writeln!(out, "next       {next}")
 }

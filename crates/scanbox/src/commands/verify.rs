@@ -22,7 +22,10 @@ use serde::Serialize;
 use super::problem::{ProblemArgs, try_operator};
 use super::sweep::{limits, parse_duration, parse_limit};
 use super::verify_task::{Results, VerifyTask};
-use super::{Exit, Format, UsageError, answered, compiler, complain, known_issues, load_space, write_json};
+use super::{
+    Exit, Format, UsageError, answered, compiler, complain, known_issues, load_space, paste, warn_of_cache,
+    write_json,
+};
 use crate::cli::Cli;
 use crate::exit::{Standing, nothing_ok};
 use crate::process::WorkerCommand;
@@ -45,7 +48,7 @@ pub struct VerifyArgs {
     #[arg(value_name = "CONFIG", conflicts_with = "space")]
     configs: Vec<Config>,
 
-    /// The device: index (see `scanbox devices`), name or UUID
+    /// The device: index (see `scanbox devices`), name, UUID or PCI address
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: String,
 
@@ -152,6 +155,7 @@ struct Failure {
 pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let (problem, operator) = args.problem.problem()?;
     let limits = limits(args.budget)?;
+    warn_of_cache(cli);
     let command = WorkerCommand::new(&args.device, operator.as_ref(), cli);
     let worker = command.start(&limits)?;
     let device = worker.profile.clone();
@@ -331,7 +335,7 @@ fn json(text: String) -> serde_json::Value {
 
 /// The command that runs one case again.
 fn repeat(verdict: &Verdict, n: u64, problem: &Problem, args: &VerifyArgs, cli: &Cli) -> String {
-    let mut words = vec!["scanbox".to_owned(), "verify".to_owned()];
+    let mut words = vec![paste::program(), "verify".to_owned()];
     if let Some(kernels) = &cli.kernels {
         words.extend(["--kernels".to_owned(), kernels.display().to_string()]);
     }
@@ -347,16 +351,7 @@ fn repeat(verdict: &Verdict, n: u64, problem: &Problem, args: &VerifyArgs, cli: 
         words.extend(["--blocking".to_owned(), k.to_string()]);
     }
     words.extend(["--timeout".to_owned(), format!("{}s", args.timeout.as_secs_f64())]);
-    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-}
-
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
+    paste::line(words.iter().map(String::as_str))
 }
 
 impl std::fmt::Display for Failure {
