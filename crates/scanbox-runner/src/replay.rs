@@ -707,10 +707,7 @@ impl Replay {
         if plan.label == EMPTY {
             // It is never verified, where others meet these.
             match self.fault(plan, &[F::DeviceLost, F::Hang, F::Crash]) {
-                Some(F::DeviceLost) => {
-                    self.lost = true;
-                    return Err(Failure::new(Status::DeviceLost, "scripted"));
-                }
+                Some(F::DeviceLost) => return Err(self.lose()),
                 Some(F::Hang) => hang(),
                 Some(F::Crash) => std::process::abort(),
                 _ => {}
