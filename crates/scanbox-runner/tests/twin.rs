@@ -137,3 +137,21 @@ fn cold_slots_but_the_first_are_compared() {
     assert!((slots / 4..=slots / 4 + 1).contains(&twin.wrong_calls), "{twin:?}");
     assert!(twin.reason.unwrap().contains("in a row on cold buffers"));
 }
+
+#[test]
+fn calls_in_place_on_cold_buffers_find_real_input() {
+    let folder = tempfile::tempdir().unwrap();
+    // Whoever finds a tile that begins with a zero takes one ticket too many: every later call is wrong.
+    let from = "    const uint tile = take_tile();\n";
+    let to = "    const uint tile = take_tile();\n    if (invocation_rank() == 0u && tile < tile_count() && \
+              InputVectors(element_address(params.source_address, tile, TILE_ELEMENTS * ELEMENT_BYTES)).at[0].x == 0u) {\n\
+              take_ticket();\n    }\n";
+    let Some(mut bench) = Bench::new(|| edited(folder.path(), "chained_scan.comp", from, to)) else { return };
+    let problem = problem(Mode::Inclusive, U32, Placement::InPlace);
+    let plan = plan(&mut bench, "b4.vec4.par.rake.wg64", &problem, LARGE);
+    assert_eq!(bench.device().verify(&plan).unwrap().mismatches, 0);
+    // Every buffer has its turn before anything is poisoned.
+    let slots = u32::try_from(cold_slots(4 * LARGE)).unwrap();
+    bench.device().time_cold(&plan, slots, 1).unwrap();
+    assert_eq!(ran(&mut bench, &plan, Cache::Cold, SHORT).reason, None);
+}

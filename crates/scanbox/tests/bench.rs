@@ -455,7 +455,10 @@ fn a_fault_costs_the_rows_of_its_subject() {
         assert_eq!(status_of(&rows, CONFIG, 4096), [status].into(), "{kind}");
         assert_eq!(rows.iter().filter(|row| row.status != Status::Ok).count(), 2, "{kind}");
     }
-    check("wrong_element", Status::WrongResult, 5);
+    for kind in ["wrong_element", "loses_tickets", "wrong_timed", "wrong_second", "wrong_late", "wrong_cold"]
+    {
+        check(kind, Status::WrongResult, 5);
+    }
     check("out_of_memory", Status::OutOfMemory, 0);
     check("pipeline_error", Status::PipelineError, 0);
     check("zero_timestamps", Status::RuntimeError, 0);

@@ -146,6 +146,7 @@ fn take_over(record: &mut Record, confirmation: Option<&Record>) {
         Some(row) if row.status == Status::Ok => {
             record.confirmed_ns = row.steady.map(|time| time.median_ns);
             (record.rounds, record.round_spread_pct) = (row.rounds, row.round_spread_pct);
+            record.twin_calls = record.twin_calls.max(row.twin_calls);
         }
         // What fails when it runs again has no time that could be relied on.
         Some(row) => {
@@ -153,6 +154,7 @@ fn take_over(record: &mut Record, confirmation: Option<&Record>) {
             record.reason = format!("in the confirmation: {}", row.reason);
             record.mismatches = row.mismatches.or(record.mismatches);
             record.first_mismatch = row.first_mismatch.or(record.first_mismatch);
+            record.twin_calls = row.twin_calls.or(record.twin_calls);
         }
         None => {}
     }
