@@ -1,13 +1,14 @@
 //! `scanbox`: finds the fastest prefix scan for a GPU at every input size, proves it right, and hands it over.
 //!
 //! [`cli`] is what the user may type, [`commands`] is what happens then, [`report`] is what analyses look like, [`mod@exit`]
-//! how the process ends. A sweep
+//! how the process ends, [`lock`] keeps two runs from one device. A sweep
 //! runs in two processes: [`supervise`] owns the files, [`worker`] drives the device; [`process`] is how the one
 //! sees the other; [`signals`] is what both make of signals.
 
 mod cli;
 mod commands;
 mod exit;
+mod lock;
 mod output;
 mod report;
 mod process;

@@ -87,6 +87,8 @@ pub struct WorkerCommand {
     /// The operator that the worker is to compile with, where it is of a file. The worker gets its text, so that a file which
     /// changes meanwhile changes nothing.
     pub operator: Option<OperatorSource>,
+    /// What its workers lock as long as they live.
+    pub device_lock: Option<PathBuf>,
 }
 
 /// A worker whose device is open.
@@ -127,6 +129,7 @@ impl WorkerCommand {
             assume: cli.assume.clone(),
             cache: cli.cache.clone(),
             operator: operator.map(|file| file.source().clone()),
+            device_lock: None,
         }
     }
 

@@ -256,6 +256,7 @@ impl Shift<'_> {
         process.order(&Order::Work {
             work: Box::new(self.task.work(self.one_by_one)),
             operator: self.supervision.command.operator.clone(),
+            device_lock: self.supervision.command.device_lock.clone(),
         });
         let mut in_flight: Option<InFlight> = None;
         let mut limit = SETUP_LIMIT;

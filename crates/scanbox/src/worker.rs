@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::Cli;
 use crate::commands::{cache_folder, compiler, exit_of, open_device, unit_of};
-use crate::signals;
+use crate::{lock, signals};
 
 /// What a line of a message begins with: drivers and layers may print to stdout too.
 pub const MARK: &str = "scanbox:";
@@ -47,6 +47,8 @@ pub enum Order {
         work: Box<Work>,
         /// The operator, where it is of a user's file.
         operator: Option<OperatorSource>,
+        /// What is locked as long as the worker lives.
+        device_lock: Option<PathBuf>,
     },
     /// Go on with the config that was announced.
     Go,
@@ -281,7 +283,8 @@ fn work(args: &WorkerArgs, cli: &Cli) -> anyhow::Result<()> {
     let mut backend = open_device(&args.device, &compiler, options)?;
     let profile = Box::new(backend.profile().clone());
     send(&Report::Ready { profile, unit: unit_of(&args.device)? })?;
-    let Some(Order::Work { work, operator }) = receive()? else { return Ok(()) };
+    let Some(Order::Work { work, operator, device_lock }) = receive()? else { return Ok(()) };
+    device_lock.iter().for_each(|path| lock::hold_for_worker(path));
     if let Some(source) = operator {
         compiler = compiler.with_operator(OperatorFile::new(source)?);
     }

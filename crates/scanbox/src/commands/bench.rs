@@ -36,6 +36,7 @@ use super::{
 };
 use crate::cli::Cli;
 use crate::exit::{Standing, nothing_ok};
+use crate::lock::SharingArgs;
 use crate::output::{Content, Kind, Output, Outputs};
 use crate::process::WorkerCommand;
 use crate::report;
@@ -125,6 +126,9 @@ pub struct BenchArgs {
     #[arg(long, default_value_t = 1, value_name = "NUMBER")]
     seed: u64,
 
+    #[command(flatten)]
+    sharing: SharingArgs,
+
     /// Give up on a block, or on an answer of a baseline, that takes longer
     #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "30s")]
     timeout: Duration,
@@ -186,7 +190,7 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let kernel_hash = compiler.kernel_hash();
     let limits = limits(None)?;
     warn_of_cache(cli);
-    let command = WorkerCommand::new(&args.device, operator.as_ref(), cli);
+    let mut command = WorkerCommand::new(&args.device, operator.as_ref(), cli);
     let worker = command.start(&limits)?;
     let device = worker.profile.clone();
     try_operator(compiler, operator.as_ref(), &problem, &device)?;
@@ -199,6 +203,7 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let output = places.outputs.claim("--out", &path, Content::Benchmark)?;
     introduce(&device, &sizes, &path)?;
 
+    let (worker, occupied) = args.sharing.occupy(worker, &mut command, &limits)?;
     let mut file = BenchFile::create(&path, output)?;
     let supervision = Supervision { command, timeout: args.timeout, limits };
     let (computation, input) = computation_of(&entrants, problem, real, args.seed, &device);
@@ -211,7 +216,7 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
         protocol: Protocol::default().with(args.warm_up, args.samples).within(args.timeout),
         empty_calls: !args.blocking.is_asked_for(),
         one_by_one: false,
-        origin: origin(&kernel_hash),
+        origin: origin(&kernel_hash, &args.sharing),
     };
     let work = BenchWork {
         job,
@@ -221,7 +226,10 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     };
     let started_utc = now_utc();
     let sink = &mut |news: News| match news {
-        News::Row(record) => file.append(*record),
+        News::Row(mut record) => {
+            record.shared_device.0 |= occupied.is_shared();
+            file.append(*record)
+        }
         News::SizeFinished(_) => Ok(()),
     };
     let mut task = BenchTask::new(work.clone(), sink);

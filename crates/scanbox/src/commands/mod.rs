@@ -45,6 +45,7 @@ use serde::Serialize;
 
 use crate::cli::{Cli, Command};
 pub use crate::exit::Exit;
+use crate::lock::InUse;
 use crate::process::Stopped;
 use crate::worker;
 
@@ -94,7 +95,7 @@ pub fn exit_of(error: &anyhow::Error) -> Exit {
     if error.downcast_ref::<UsageError>().is_some() {
         return Exit::Usage;
     }
-    if error.downcast_ref::<Stopped>().is_some() {
+    if error.downcast_ref::<Stopped>().is_some() || error.downcast_ref::<InUse>().is_some() {
         return Exit::Incomplete;
     }
     if let Some(failed) = error.downcast_ref::<WorkerFailed>() {

@@ -21,13 +21,14 @@ use super::problem::{Elements, try_operator};
 use super::space::SpaceSelection;
 use super::sweep_confirm::{CACHES, PASSES, ROUNDS, confirm, unconfirmed};
 use super::sweep_estimate::{Estimate, duration, estimate};
-use super::sweep_file::{Before, Key, Resume, SweepFile, check_free, point_key, row_key};
+use super::sweep_file::{Before, Key, Resume, SweepFile, point_key, row_key};
 use super::sweep_summary::summarise;
 use super::sweep_task::{Settings, SweepTask};
 use super::{
     Exit, Format, UsageError, compiler, complain, exit_of, paste, replay_script, sweep_many, warn_of_cache,
 };
 use crate::cli::Cli;
+use crate::lock::{SharingArgs, check_free};
 use crate::output::{Content, Outputs};
 use crate::process::{Limits, Worker, WorkerCommand};
 use crate::report::terminal;
@@ -94,6 +95,9 @@ pub struct SweepArgs {
     /// Measure again what is in the file but not ok
     #[arg(long)]
     retry_failed: bool,
+
+    #[command(flatten)]
+    sharing: SharingArgs,
 
     /// Say what would be done, and do nothing
     #[arg(long)]
@@ -162,7 +166,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit
     warn_of_cache(cli);
     let compiler = compiler(cli)?;
     let limits = limits(args.budget)?;
-    let command = WorkerCommand::new(selector, operator.as_ref(), cli);
+    let mut command = WorkerCommand::new(selector, operator.as_ref(), cli);
     let worker = command.start(&limits)?;
     let device = worker.profile.clone();
     let enumeration = args.selection.enumerate(&space, &problem, &device)?;
@@ -183,8 +187,11 @@ fn sweep_one(selector: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit
         let before = Before::check(&path, &device, &space, &kernel_hash, &problem, real, resume)?;
         return dry_run(args, &path, &device, &space, &enumeration, &before);
     }
+    let lock = SweepFile::lock(&path, Some(&args.sharing), &limits)?;
+    let (worker, occupied) = args.sharing.occupy(worker, &mut command, &limits)?;
     let mut file =
-        SweepFile::open(&path, &device, &space, &enumeration, &kernel_hash, &problem, real, resume)?;
+        SweepFile::open(&path, &device, &space, &enumeration, &kernel_hash, &problem, real, resume, lock)?;
+    file.occupied = Some(occupied);
     let points = file.points_to_do(&enumeration);
     introduce(&device, &file.issues, &space, &enumeration, &points, &path);
     let mut worker = Some(worker);
@@ -344,7 +351,7 @@ fn measure(
         },
         seed: args.seed,
         protocol: Protocol::default().with(args.warm_up, args.samples).within(args.timeout),
-        origin: origin(kernel_hash),
+        origin: origin(kernel_hash, &args.sharing),
     };
     file.begin_run(&settings.origin.run_id, args.seed, serde_json::to_value(settings.protocol)?)?;
     let mut task = SweepTask::new(file, &points, settings);
@@ -377,7 +384,7 @@ fn confirm_leaders(
         empty_calls: false,
         one_by_one: false,
         // Within the same second it is not the run before.
-        origin: Origin { run_id: format!("{}-confirm", run_id()), ..origin(kernel_hash) },
+        origin: Origin { run_id: format!("{}-confirm", run_id()), ..origin(kernel_hash, &args.sharing) },
     };
     let told =
         serde_json::json!({ "confirm": args.confirm, "rounds": args.rounds, "protocol": job.protocol });
@@ -388,13 +395,13 @@ fn confirm_leaders(
 }
 
 /// What the rows of a run that begins now say about its origin.
-pub fn origin(kernel_hash: &str) -> Origin {
+pub fn origin(kernel_hash: &str, sharing: &SharingArgs) -> Origin {
     Origin {
         run_id: run_id(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         kernel_hash: kernel_hash.to_owned(),
         host: host(),
-        shared_device: false,
+        shared_device: sharing.shares(),
     }
 }
 

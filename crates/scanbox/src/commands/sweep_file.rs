@@ -8,8 +8,7 @@ mod journal;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fs::{self, File, TryLockError};
-use std::io::{ErrorKind, Read, Seek, Write};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -25,12 +24,11 @@ use scanbox_runner::sweep::now_utc;
 
 use self::journal::Journal;
 use super::{complain, known_issues};
+use crate::lock::{self, Occupied, SharingArgs};
+use crate::process::Limits;
 
 /// Between two waits for the disk.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
-/// A process that is just being started holds the locks of the one that starts it until it runs its own program, and so
-/// for a moment longer than one that was killed.
-const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 
 /// A config at a size: what a row is found by.
 pub type Key = (String, u64);
@@ -139,12 +137,29 @@ pub struct SweepFile {
     pub issues: DeviceIssues,
     journal: Journal,
     last_sync: Instant,
+    /// The device of the run, if it has begun.
+    pub occupied: Option<Occupied>,
     /// Held until the end; the system lets go of it when the process ends, however it ends.
-    _lock: File,
+    _lock: Option<File>,
 }
 
 impl SweepFile {
-    /// Opens or creates the files. What they hold must be of the same device, driver, kernels, problem and schema.
+    /// Takes the lock of a sweep file, in a folder that is made where there is none.
+    ///
+    /// # Errors
+    /// When another run has it.
+    pub fn lock(
+        path: &Path,
+        sharing: Option<&SharingArgs>,
+        limits: &Limits<'_>,
+    ) -> anyhow::Result<Option<File>> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)
+            .with_context(|| format!("output folder {}; choose another with --out", folder.display()))?;
+        lock::results_file(path, sharing, limits)
+    }
+
+    /// Opens or creates the files, whose lock the caller has. What they hold must be of the same device, driver, kernels, problem and schema.
     #[allow(clippy::too_many_arguments, reason = "all that a file holds one of")]
     pub fn open(
         path: &Path,
@@ -155,11 +170,8 @@ impl SweepFile {
         problem: &Problem,
         real: bool,
         resume: Resume,
+        lock: Option<File>,
     ) -> anyhow::Result<Self> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)
-            .with_context(|| format!("output folder {}; choose another with --out", folder.display()))?;
-        let lock = lock(path)?;
         let journal_path = path.with_extension("journal");
         let Before { rows, on_disk: known, metadata: before } =
             Before::check(path, device, space, kernel_hash, problem, real, resume)?;
@@ -209,6 +221,7 @@ impl SweepFile {
             issues: known_issues::of(device)?,
             journal,
             last_sync: Instant::now(),
+            occupied: None,
             _lock: lock,
         })
     }
@@ -276,6 +289,7 @@ impl SweepFile {
     /// [`Self::sync_when_due`]).
     pub fn append(&mut self, mut record: Record) -> anyhow::Result<()> {
         self.issues.explain(&mut record);
+        record.shared_device.0 |= self.occupied.as_ref().is_some_and(Occupied::is_shared);
         self.appender.append(&record)?;
         self.records.push(record);
         Ok(())
@@ -507,63 +521,4 @@ fn take_out_failed(path: &Path, rows: &[Record]) -> anyhow::Result<()> {
     }
     csv_file::replace(path, rows.iter().filter(|record| record.status == Status::Ok))
         .with_context(|| format!("{}; choose another place with --out", path.display()))
-}
-
-/// Whether another sweep writes to the file now. Nothing is made for that.
-///
-/// # Errors
-/// When one does.
-pub fn check_free(csv: &Path) -> anyhow::Result<()> {
-    let Ok(mut file) = File::open(csv.with_extension("lock")) else { return Ok(()) };
-    match file.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => Err(in_use(csv, &mut file)),
-        _ => Ok(()),
-    }
-}
-
-/// Who holds the lock of a file.
-fn in_use(csv: &Path, lock: &mut File) -> anyhow::Error {
-    let mut holder = String::new();
-    let _ = lock.read_to_string(&mut holder);
-    anyhow::anyhow!(
-        "{} is being written by another sweep ({}); wait for it, or choose another file with --out",
-        csv.display(),
-        if holder.is_empty() { "it is just beginning" } else { holder.trim() }
-    )
-}
-
-/// Takes the lock of a sweep file, or says who holds it.
-fn lock(csv: &Path) -> anyhow::Result<File> {
-    let path = csv.with_extension("lock");
-    let mut file = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .with_context(|| format!("{}; choose another place with --out", path.display()))?;
-    let deadline = Instant::now() + LOCK_PATIENCE;
-    let locked = loop {
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                std::thread::sleep(LOCK_PATIENCE / 50);
-            }
-            locked => break locked,
-        }
-    };
-    match locked {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(in_use(csv, &mut file)),
-        // Some network file systems have no locks; a sweep is possible there, with a user who takes care.
-        Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
-            complain(&format!("{}: {error}; nothing stops another sweep on the same file", path.display()));
-        }
-        Err(TryLockError::Error(error)) => {
-            return Err(error).with_context(|| format!("lock {}", path.display()));
-        }
-    }
-    file.set_len(0)?;
-    file.rewind()?;
-    writeln!(file, "process {}, since {}", std::process::id(), now_utc())?;
-    Ok(file)
 }

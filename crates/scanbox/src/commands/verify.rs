@@ -28,6 +28,7 @@ use super::{
 };
 use crate::cli::Cli;
 use crate::exit::{Standing, nothing_ok};
+use crate::lock::SharingArgs;
 use crate::process::WorkerCommand;
 use crate::supervise::{Supervised, Supervision, set_up_words};
 
@@ -94,6 +95,9 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     budget: Option<Duration>,
 
+    #[command(flatten)]
+    sharing: SharingArgs,
+
     /// Stop at the first config that fails
     #[arg(long)]
     fail_fast: bool,
@@ -156,7 +160,7 @@ pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let (problem, operator) = args.problem.problem()?;
     let limits = limits(args.budget)?;
     warn_of_cache(cli);
-    let command = WorkerCommand::new(&args.device, operator.as_ref(), cli);
+    let mut command = WorkerCommand::new(&args.device, operator.as_ref(), cli);
     let worker = command.start(&limits)?;
     let device = worker.profile.clone();
     try_operator(compiler(cli)?, operator.as_ref(), &problem, &device)?;
@@ -178,6 +182,7 @@ pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
         complain(&format!("known issue {}: {}", issue.id, issue.why));
     }
 
+    let (worker, _occupied) = args.sharing.occupy(worker, &mut command, &limits)?;
     let supervision = Supervision { command, timeout: args.timeout, limits };
     let failure = |verdict: &Verdict| {
         let mut failure = Failure::new(verdict, &problem, args, cli);

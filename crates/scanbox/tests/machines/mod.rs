@@ -42,6 +42,8 @@ pub fn run(folder: &Path, machine: Machine, arguments: &[&str]) -> Answer {
     let mut command = cargo_bin_cmd!("scanbox");
     command.current_dir(folder).args(arguments);
     command.env("COLUMNS", "80").env("SCANBOX_CACHE", folder.join("cache"));
+    // Tests run side by side.
+    command.env("SCANBOX_LOCKS", folder);
     for name in ["VK_ICD_FILENAMES", "LP_NUM_THREADS", "SCANBOX_KERNELS", "SCANBOX_KNOWN_ISSUES"] {
         command.env_remove(name);
     }

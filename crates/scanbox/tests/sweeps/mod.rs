@@ -99,6 +99,9 @@ impl Place {
         let mut command = Command::new(cargo_bin("scanbox"));
         command.args(args).current_dir(self.folder());
         command.env("SCANBOX_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
+        let locks = Path::new(env!("CARGO_TARGET_TMPDIR")).join("locks");
+        fs::create_dir_all(&locks).unwrap();
+        command.env("SCANBOX_LOCKS", locks);
         command
     }
 

@@ -81,6 +81,7 @@ impl Sweep {
             &Problem::default(),
             false,
             resume,
+            None,
         )
         .unwrap();
         let points = file.points_to_do(&self.enumeration);

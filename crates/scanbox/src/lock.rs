@@ -1,0 +1,398 @@
+//! Locks: one run at a time on a device, and on a results file. The system lets go of a lock when its process ends, however it ends.
+//!
+//! Three files stand for a device, in a folder of the host: the run (held by its supervisor alone), its workers (each holds it
+//! together with others, so that one which cannot be killed still keeps the next run out), and those who share the device on
+//! purpose (so that the run which they disturb knows).
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use clap::Args;
+use scanbox_model::device::DeviceProfile;
+use scanbox_runner::sweep::now_utc;
+
+use crate::commands::complain;
+use crate::commands::sweep::{host, parse_duration};
+use crate::process::{Limits, Worker, WorkerCommand};
+
+/// A process that is just being started holds the locks of the one that starts it until it runs its own program, and so
+/// for a moment longer than one that was killed.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// The same where the process that holds the lock is gone: a driver may need seconds to take down what it has left.
+const PATIENCE_WITH_THE_DEAD: Duration = Duration::from_secs(10);
+/// Between two looks.
+const TICK: Duration = Duration::from_millis(20);
+/// The variable that names the folder of the locks of devices.
+const FOLDER_VARIABLE: &str = "SCANBOX_LOCKS";
+
+/// How a run stands with others on its device.
+#[derive(Debug, Clone, Args)]
+pub struct SharingArgs {
+    /// Wait while another run uses the device or the file, at most this time, instead of ending with exit code 4
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "forever", value_parser = parse_wait)]
+    wait: Option<Wait>,
+
+    /// Run beside others on the device: their times and these disturb each other, and rows say so
+    #[arg(long)]
+    share_device: bool,
+}
+
+/// How long to wait for a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait(Duration);
+
+fn parse_wait(text: &str) -> Result<Wait, String> {
+    if text == "forever" { Ok(Wait(Duration::MAX)) } else { parse_duration(text).map(Wait) }
+}
+
+/// Somebody else holds a lock.
+#[derive(Debug, thiserror::Error)]
+#[error("{what} ({holder}); {advice}")]
+pub struct InUse {
+    what: String,
+    holder: String,
+    advice: &'static str,
+}
+
+/// The device of a run, which no other run uses as long as this is there.
+pub struct Occupied {
+    /// Held by the run; none where the system has no locks, and where the device is shared.
+    _run: Option<File>,
+    /// Looked at to see whether somebody shares the device now.
+    sharers: Option<PathBuf>,
+    /// This run shares it.
+    shares: bool,
+}
+
+impl Occupied {
+    /// Whether another run may disturb this one, or the other way round.
+    pub fn is_shared(&self) -> bool {
+        let others = || {
+            let Some(file) = self.sharers.as_deref().and_then(|path| open(path).ok()) else { return false };
+            matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+        };
+        self.shares || others()
+    }
+}
+
+impl SharingArgs {
+    /// Whether rows of this run say that its device is shared on purpose.
+    pub fn shares(&self) -> bool {
+        self.share_device
+    }
+
+    /// Takes the device of a worker for this run. While it waits it has no worker; workers that `command` starts from now on
+    /// hold the device too.
+    ///
+    /// # Errors
+    /// [`InUse`], when another run has it.
+    pub fn occupy(
+        &self,
+        worker: Worker,
+        command: &mut WorkerCommand,
+        limits: &Limits<'_>,
+    ) -> anyhow::Result<(Worker, Occupied)> {
+        let Some(paths) = Paths::of(&command.device, &worker.profile) else {
+            return Ok((worker, Occupied::alone()));
+        };
+        let title = worker.profile.title();
+        let mut worker = Some(worker);
+        let request = |path: &Path, what: String, advice| Request {
+            path: path.to_owned(),
+            what,
+            advice,
+            wait: self.wait,
+        };
+        if self.share_device {
+            let sharers = open(&paths.sharers)?;
+            // Whoever looks at it holds it for a moment.
+            sharers.lock_shared().or_else(|error| tolerate(error, &paths.sharers))?;
+            let run = open(&paths.run)?;
+            match run.try_lock_shared() {
+                Err(TryLockError::WouldBlock) => {
+                    complain(&format!("{title} is shared with another run ({})", holder(&paths.run)));
+                }
+                Ok(()) => note(&run, "shares the device")?,
+                Err(TryLockError::Error(error)) => tolerate(error, &paths.run)?,
+            }
+            // Two files in one: they are held as long as the process lives.
+            std::mem::forget(sharers);
+            let occupied = Occupied { _run: Some(run), sharers: None, shares: true };
+            return Ok((worker.take().expect("it was there"), occupied));
+        }
+        let advice = "wait for it with --wait, or run beside it with --share-device, which rows then say";
+        let on_wait = &mut || drop(worker.take());
+        let run =
+            take(&request(&paths.run, format!("{title} is in use by another run"), advice), limits, on_wait)?;
+        // Of a run that is gone, a worker may still be there.
+        let left = format!("{title} is still in use by a worker of a run that has ended");
+        let advice = "end that worker, or restart the machine if it cannot be killed; or run beside it with --share-device";
+        let dead = Request {
+            wait: self.wait.or(Some(Wait(PATIENCE_WITH_THE_DEAD))),
+            ..request(&paths.workers, left, advice)
+        };
+        drop(take(&dead, limits, on_wait)?);
+        command.device_lock = Some(paths.workers);
+        let worker = match worker {
+            Some(worker) => worker,
+            None => command.start(limits)?,
+        };
+        Ok((worker, Occupied { _run: run, sharers: Some(paths.sharers), shares: false }))
+    }
+}
+
+impl Occupied {
+    /// Of a system that has no place for locks.
+    fn alone() -> Self {
+        Self { _run: None, sharers: None, shares: false }
+    }
+}
+
+/// The lock of a results file, taken before anything in it is read.
+///
+/// # Errors
+/// [`InUse`], when another run writes it.
+pub fn results_file(
+    csv: &Path,
+    sharing: Option<&SharingArgs>,
+    limits: &Limits<'_>,
+) -> anyhow::Result<Option<File>> {
+    let wait = sharing.and_then(|sharing| sharing.wait);
+    take(&request_of_file(csv, wait), limits, &mut || {})
+}
+
+/// Whether another sweep writes to the file now. Nothing is made for that.
+///
+/// # Errors
+/// [`InUse`], when one does.
+pub fn check_free(csv: &Path) -> anyhow::Result<()> {
+    let Request { path, what, advice, .. } = request_of_file(csv, None);
+    let Ok(file) = File::open(&path) else { return Ok(()) };
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Err(InUse { what, holder: holder(&path), advice }.into()),
+        _ => Ok(()),
+    }
+}
+
+fn request_of_file(csv: &Path, wait: Option<Wait>) -> Request {
+    Request {
+        path: csv.with_extension("lock"),
+        what: format!("{} is being written by another sweep", csv.display()),
+        advice: "wait for it with --wait, or choose another file with --out",
+        wait,
+    }
+}
+
+/// Holds the device for a worker, as long as the worker lives.
+pub fn hold_for_worker(path: &Path) {
+    // The supervisor has the device; this is for the time after it.
+    if let Ok(file) = open(path)
+        && file.lock_shared().is_ok()
+    {
+        let _ = note(&file, "is the worker");
+        std::mem::forget(file);
+    }
+}
+
+/// What is to be locked, and how long to wait for it.
+struct Request {
+    path: PathBuf,
+    what: String,
+    advice: &'static str,
+    wait: Option<Wait>,
+}
+
+/// Takes a lock that nobody else has at the same time; `None` where the system has no locks. `on_wait` is called once, before a
+/// wait that may be long.
+fn take(request: &Request, limits: &Limits<'_>, on_wait: &mut dyn FnMut()) -> anyhow::Result<Option<File>> {
+    let file = open(&request.path)?;
+    let start = Instant::now();
+    let mut told = false;
+    loop {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::Error(error)) => return tolerate(error, &request.path).map(|()| None),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        let holder = holder(&request.path);
+        let patience = if is_gone(&holder) { PATIENCE_WITH_THE_DEAD } else { PATIENCE };
+        if start.elapsed() > patience && !told && request.wait.is_some() {
+            told = true;
+            complain(&format!("{} ({holder}); waiting for it", request.what));
+            on_wait();
+        }
+        if start.elapsed() > patience.max(request.wait.map_or(Duration::ZERO, |wait| wait.0)) {
+            return Err(InUse { what: request.what.clone(), holder, advice: request.advice }.into());
+        }
+        limits.pause(TICK)?;
+    }
+    note(&file, "")?;
+    Ok(Some(file))
+}
+
+/// Opens a file to lock it. Other users may lock it too.
+fn open(path: &Path) -> anyhow::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
+    }
+    // First without creating it: in a folder of all users, a file of another one may not be created anew.
+    let opened = options.open(path).or_else(|_| {
+        let made = options.create(true).open(path)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let _ = made.set_permissions(fs::Permissions::from_mode(0o666));
+        }
+        Ok::<_, io::Error>(made)
+    });
+    opened.with_context(|| {
+        format!("lock {}; choose another place with --out or {FOLDER_VARIABLE}", path.display())
+    })
+}
+
+/// Writes into a locked file who has it.
+fn note(mut file: &File, role: &str) -> anyhow::Result<()> {
+    let command: Vec<String> = std::env::args().collect();
+    let job = std::env::var("SLURM_JOB_ID").map_or_else(|_| String::new(), |job| format!(", job {job}"));
+    let role = if role.is_empty() { String::new() } else { format!(" {role}") };
+    let words = command.join(" ");
+    file.set_len(0)?;
+    file.rewind()?;
+    let text =
+        format!("process {}{role} on {}{job}, since {}: {words}\n", std::process::id(), host(), now_utc());
+    Ok(file.write_all(text.as_bytes())?)
+}
+
+/// Who holds a lock.
+fn holder(path: &Path) -> String {
+    let mut text = String::new();
+    let _ = File::open(path).and_then(|mut file| file.read_to_string(&mut text));
+    if text.trim().is_empty() { "it is just beginning".to_owned() } else { text.trim().to_owned() }
+}
+
+/// Whether who holds a lock was a process of this host, and is not there any more.
+fn is_gone(holder: &str) -> bool {
+    let mut words = holder.split([' ', ',']);
+    let pid = words.nth(1).and_then(|word| word.parse().ok()).and_then(rustix::process::Pid::from_raw);
+    let here = holder.contains(&format!(" on {},", host()));
+    here && pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+}
+
+/// What to make of a lock that the system does not give.
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    /// The file system has no locks: a run is possible, with a user who takes care.
+    NoLocks,
+    /// Something is broken.
+    Broken,
+}
+
+/// A network file system without a lock service says it in several ways; all of them mean the same.
+fn judge(error: &io::Error) -> Verdict {
+    use rustix::io::Errno;
+    let no_locks = [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
+    let code = error.raw_os_error();
+    if error.kind() == io::ErrorKind::Unsupported || no_locks.iter().any(|no| code == Some(no.raw_os_error()))
+    {
+        Verdict::NoLocks
+    } else {
+        Verdict::Broken
+    }
+}
+
+fn tolerate(error: io::Error, path: &Path) -> anyhow::Result<()> {
+    match judge(&error) {
+        Verdict::NoLocks => {
+            complain(&format!("{}: {error}; nothing stops another run beside this one", path.display()));
+            Ok(())
+        }
+        Verdict::Broken => Err(error).with_context(|| format!("lock {}", path.display())),
+    }
+}
+
+/// The files that stand for a device.
+struct Paths {
+    run: PathBuf,
+    workers: PathBuf,
+    sharers: PathBuf,
+}
+
+impl Paths {
+    /// In a folder that all sessions of this host have, whatever their environment is; `None` where nothing can be written there.
+    fn of(selector: &str, device: &DeviceProfile) -> Option<Self> {
+        let name = match selector.strip_prefix("replay:") {
+            Some(script) => {
+                let path = fs::canonicalize(script).unwrap_or_else(|_| script.into());
+                format!("replay {}", path.display())
+            }
+            None => format!("{} {}", device.uuid, device.pci_address.as_deref().unwrap_or("")),
+        };
+        let name: String = name
+            .trim()
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
+            .collect();
+        // The end tells scripts apart, and names of files are short.
+        let name: String = name.chars().rev().take(160).collect::<Vec<_>>().into_iter().rev().collect();
+        let folder = match std::env::var_os(FOLDER_VARIABLE).filter(|folder| !folder.is_empty()) {
+            Some(folder) => PathBuf::from(folder),
+            None if cfg!(unix) => PathBuf::from("/tmp"),
+            None => std::env::temp_dir(),
+        };
+        let path = |kind: &str| folder.join(format!("scanbox-{name}{kind}.lock"));
+        let paths = Self { run: path(""), workers: path(".workers"), sharers: path(".sharers") };
+        let usable = [&paths.run, &paths.workers, &paths.sharers]
+            .into_iter()
+            .try_for_each(|path| open(path).map(drop));
+        match usable {
+            Ok(()) => Some(paths),
+            Err(error) => {
+                complain(&format!("{error:#}; nothing stops another run on {}", device.title()));
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_systems_without_locks_are_no_obstacle() {
+        use rustix::io::Errno;
+        let judge = |errno: Errno| judge(&io::Error::from_raw_os_error(errno.raw_os_error()));
+        for errno in [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP] {
+            assert_eq!(judge(errno), Verdict::NoLocks, "{errno}");
+        }
+        for errno in [Errno::IO, Errno::ACCESS, Errno::BADF, Errno::NOSPC] {
+            assert_eq!(judge(errno), Verdict::Broken, "{errno}");
+        }
+    }
+
+    #[test]
+    fn only_processes_of_this_host_are_known_to_be_gone() {
+        let (here, own) = (host(), std::process::id());
+        let check = |text: String, gone: bool| assert_eq!(is_gone(&text), gone, "{text}");
+        check(format!("process {own} on {here}, since now: scanbox"), false);
+        check(format!("process 999999999 on {here}, since now: scanbox"), true);
+        check(format!("process 999999999 on {here}, job 7, since now: scanbox"), true);
+        check("process 999999999 on elsewhere, since now: scanbox".to_owned(), false);
+        check("it is just beginning".to_owned(), false);
+        check(String::new(), false);
+    }
+
+    #[test]
+    fn a_wait_is_a_time_or_has_no_end() {
+        assert_eq!(parse_wait("90s"), Ok(Wait(Duration::from_secs(90))));
+        assert_eq!(parse_wait("forever"), Ok(Wait(Duration::MAX)));
+        assert!(parse_wait("soon").unwrap_err().contains("is no time"));
+    }
+}

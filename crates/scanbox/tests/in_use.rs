@@ -1,0 +1,174 @@
+//! One run at a time on a device: the second one says who has it and ends with 4, waits, or shares it on purpose.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod sweeps;
+
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use scanbox_model::csv_file;
+use scanbox_model::record::Record;
+use sweeps::{ALL, CONFIG, Place, children, ended, fault, is_alive, signal, slow, wait, wait_until};
+
+const DEVICE: [&str; 2] = ["--device", "replay:replay.toml"];
+
+/// Every command that uses a device, on another file than the sweep of the place.
+const COMMANDS: [&[&str]; 4] = [
+    &["sweep", "--space", "space.toml", "--out", "other.csv"],
+    &["sweep", "--space", "space.toml", "--out", "other.csv", "--confirm", "2"],
+    &["verify", CONFIG, "--sizes", "4096"],
+    &["bench", CONFIG, "--sizes", "4096", "--rounds", "1", "--out", "bench.csv"],
+];
+
+fn start(place: &Place, args: &[&str]) -> Child {
+    let args = [args, &DEVICE].concat();
+    place.scanbox(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn records(place: &Place, file: &str) -> Vec<Record> {
+    csv_file::read(&place.folder().join(file)).unwrap().records
+}
+
+#[test]
+fn a_second_run_says_who_has_the_device() {
+    let place = Place::in_memory(&slow(150));
+    let child = place.start_with_rows(&[], 1);
+    let holder = format!("process {} on ", child.id());
+    for command in COMMANDS {
+        let start = Instant::now();
+        let ended = place.run(&[command, &DEVICE].concat(), 4);
+        assert!(start.elapsed() < Duration::from_secs(3), "{command:?}: {:?}", start.elapsed());
+        for part in [
+            "Replay (software) is in use by another run",
+            &holder,
+            "since",
+            "sweep --device",
+            "--wait",
+            "--share-device",
+        ] {
+            assert!(ended.stderr.contains(part), "{command:?}: {part}: {ended:?}");
+        }
+        assert!(!place.folder().join("other.csv").exists() && !place.folder().join("bench.csv").exists());
+    }
+    // What does not use the device does not ask.
+    place.run(
+        &[&["sweep", "--space", "space.toml", "--out", "other.csv", "--dry-run"], &DEVICE[..]].concat(),
+        0,
+    );
+    // Another device is another device.
+    std::fs::write(place.folder().join("second.toml"), "").unwrap();
+    place.run(&["verify", CONFIG, "--sizes", "4096", "--device", "replay:second.toml"], 0);
+    assert_eq!(wait(child).code, Some(0));
+    assert!(place.records().iter().all(|row| !row.shared_device.0));
+    place.run(&[COMMANDS[0], &DEVICE].concat(), 0);
+}
+
+#[test]
+fn a_second_run_waits_on_request() {
+    let place = Place::in_memory(&slow(40));
+    let child = place.start_with_rows(&[], 1);
+    let waiting = start(&place, &["verify", CONFIG, "--sizes", "4096", "--wait"]);
+    let impatient = start(&place, &["verify", CONFIG, "--sizes", "4096", "--wait", "1s"]);
+    assert_eq!(wait(impatient).code, Some(4));
+    assert!(is_alive(child.id()));
+    assert_eq!(wait(child).code, Some(0));
+    let waited = wait(waiting);
+    assert_eq!(waited.code, Some(0), "{waited:?}");
+    assert!(waited.stderr.contains("waiting for it"), "{waited:?}");
+    // The file of a sweep is waited for too.
+    place.script(&slow(40));
+    std::fs::remove_file(place.file("csv")).unwrap();
+    let child = place.start_with_rows(&[], 1);
+    let second = place.sweep(&["--wait", "60s"]);
+    assert_eq!((wait(child).code, second.code), (Some(0), Some(0)), "{second:?}");
+    assert_eq!(place.rows().len(), ALL);
+}
+
+#[test]
+fn a_wait_can_be_ended() {
+    let place = Place::in_memory(&fault("hang"));
+    let child = place.start_with_rows(&["--timeout", "60s"], 1);
+    let waiting = start(&place, &["verify", CONFIG, "--sizes", "64", "--wait"]);
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(children(waiting.id()).is_empty(), "who waits has no worker");
+    signal(waiting.id(), Signal::TERM);
+    assert_eq!(wait(waiting).code, Some(4));
+    let budget = start(&place, &["verify", CONFIG, "--sizes", "64", "--wait", "--budget", "1s"]);
+    assert_eq!(wait(budget).code, Some(4));
+    signal(child.id(), Signal::KILL);
+    wait(child);
+}
+
+#[test]
+fn rows_say_that_a_device_is_shared() {
+    let place = Place::in_memory(&slow(60));
+    let child = place.start_with_rows(&[], 2);
+    place.run(&[COMMANDS[0], &DEVICE, &["--share-device"]].concat(), 0);
+    place.run(&[COMMANDS[3], &DEVICE, &["--share-device"]].concat(), 0);
+    for file in ["other.csv", "bench.csv"] {
+        assert!(records(&place, file).iter().all(|row| row.shared_device.0), "{file}");
+    }
+    assert_eq!(wait(child).code, Some(0));
+    let shared = place.records().iter().filter(|row| row.shared_device.0).count();
+    assert!((1..ALL).contains(&shared), "who is disturbed says so, as long as it is: {shared} of {ALL}");
+    // Who comes while it is shared, and does not want that, is refused.
+    std::fs::remove_file(place.folder().join("other.csv")).unwrap();
+    let child = start(&place, &[COMMANDS[0], &["--share-device"]].concat());
+    wait_until("rows", || {
+        std::fs::read_to_string(place.folder().join("other.csv")).is_ok_and(|text| text.lines().count() > 1)
+    });
+    place.run(&[COMMANDS[2], &DEVICE].concat(), 4);
+    assert_eq!(wait(child).code, Some(0));
+}
+
+/// However a run ends, the next one has the device: at once, or when its worker is gone.
+#[test]
+fn a_run_that_was_killed_leaves_the_device_to_the_next() {
+    for with_worker in [false, true] {
+        let place = Place::in_memory(&fault("hang"));
+        let child = place.start_with_rows(&["--timeout", "60s"], 1);
+        let workers = children(child.id());
+        if with_worker {
+            for &worker in &workers {
+                signal(worker, Signal::KILL);
+            }
+        }
+        signal(child.id(), Signal::KILL);
+        wait(child);
+        place.script("");
+        assert_eq!(place.sweep(&[]).code, Some(0));
+    }
+}
+
+/// A worker that goes on without its supervisor still uses the device.
+#[test]
+fn a_worker_that_is_left_keeps_the_device() {
+    let place = Place::in_memory(&fault("hang"));
+    let child = place.start_with_rows(&["--timeout", "60s"], 1);
+    // Somebody holds what workers hold, as one does that nothing can end.
+    let locks = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("locks");
+    let script = std::fs::canonicalize(place.folder().join("replay.toml")).unwrap();
+    let part: String = script
+        .display()
+        .to_string()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
+        .collect();
+    let files = std::fs::read_dir(locks).unwrap().flatten().map(|file| file.path());
+    let of_workers = |path: &std::path::PathBuf| {
+        let path = path.display().to_string();
+        path.contains(&part) && path.ends_with(".workers.lock")
+    };
+    let file = std::fs::File::open(files.into_iter().find(of_workers).unwrap()).unwrap();
+    file.lock_shared().unwrap();
+    signal(child.id(), Signal::KILL);
+    wait(child);
+    place.script("");
+    let refused = ended(place.command(&[]).output().unwrap());
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+    assert!(refused.stderr.contains("still in use by a worker of a run that has ended"), "{refused:?}");
+    drop(file);
+    assert_eq!(place.sweep(&[]).code, Some(0));
+}
