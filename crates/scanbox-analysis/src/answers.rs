@@ -18,6 +18,7 @@ use crate::portable::{Choice, PortableKernel, portable_kernel};
 use crate::portfolio::{Portfolio, portfolio};
 use crate::problem::Problem;
 use crate::shared::{Candidates, SharedMetric, SharedSet, shared_set};
+use crate::speed::{Speed, speeds};
 use crate::table::{DeviceTable, Tables};
 use crate::transfer::{Transfer, transfers};
 use crate::trends::Trend;
@@ -84,6 +85,13 @@ impl Question {
         self.normalization.unwrap_or(Normalization::None)
     }
 
+    /// The normalisation of portfolios: every size counts alike. By GB/s only the large sizes count, and a set of kernels would
+    /// be chosen as if it ran nowhere else.
+    #[must_use]
+    pub fn normalization_portfolio(&self) -> Normalization {
+        self.normalization.unwrap_or(Normalization::SizeBest)
+    }
+
     /// The normalisation of the portable kernel.
     #[must_use]
     pub fn normalization_across(&self) -> Normalization {
@@ -132,7 +140,7 @@ impl Question {
 pub struct Answers<'a> {
     /// By problem, device and run, in the order of [`Tables::devices`].
     pub devices: Vec<DeviceAnswer<'a>>,
-    /// Across devices, by problem; none of a problem with fewer than two devices.
+    /// Across devices, by problem; none of a problem with fewer than two devices, or without one that has an `ok` row.
     pub across: Vec<AcrossAnswer>,
 }
 
@@ -194,6 +202,11 @@ pub struct AcrossAnswer {
     pub problem: Problem,
     /// Positions of the devices in [`Answers::devices`].
     pub devices: Vec<usize>,
+    /// Positions of devices that were swept, and of which no row is `ok`: they support no kernel, which portability counts. Behind
+    /// `devices` there.
+    pub dead: Vec<usize>,
+    /// Each device against the first one.
+    pub speeds: Vec<Speed>,
     /// The portable kernel (A18).
     pub portable: PortableKernel,
     /// The portable kernels by every metric, where the question asks for them.
@@ -244,7 +257,7 @@ fn device_answer<'a>(
     let by_metric = question.by_metric(&[&lines], &eligibility, normalization);
     let criterion = question.criterion(question.metric, normalization);
     let choice = Choice::new(&[&lines], &eligibility, &criterion);
-    let portfolio = portfolio_of(&[&lines], &eligibility, &criterion, choice.as_ref(), question);
+    let portfolio = portfolio_of(&[&lines], &eligibility, question);
     let (mut densities, mut trends) = (Vec::new(), Vec::new());
     if question.distributions {
         (densities, _) = crate::density::densities(lines.table);
@@ -265,15 +278,11 @@ fn device_answer<'a>(
     (answer, warnings)
 }
 
-fn portfolio_of(
-    devices: &[&Lines<'_>],
-    eligibility: &Eligibility,
-    criterion: &Criterion<'_>,
-    choice: Option<&Choice>,
-    question: &Question,
-) -> Option<Portfolio> {
-    let best = choice.map(|choice| &choice.ranking);
-    question.portfolio.and_then(|most| portfolio(devices, &eligibility.sizes, criterion, best, most))
+fn portfolio_of(devices: &[&Lines<'_>], eligibility: &Eligibility, question: &Question) -> Option<Portfolio> {
+    let most = question.portfolio?;
+    let criterion = question.criterion(question.metric, question.normalization_portfolio());
+    let best = rank(devices, eligibility, &criterion);
+    portfolio(devices, &eligibility.sizes, &criterion, best.as_ref(), most)
 }
 
 /// Why a metric has nothing to work with although kernels can be compared.
@@ -305,7 +314,7 @@ fn across(
 ) -> Option<AcrossAnswer> {
     let usable = |&index: &usize| {
         let table = lines[index].table;
-        table.problem == problem && !table.sizes.is_empty() && table.newest_run
+        table.problem == problem && table.newest_run
     };
     let mut devices: Vec<usize> = (0..lines.len()).filter(usable).collect();
     let is_software = |&index: &usize| lines[index].table.kind == Some(DeviceKind::Software);
@@ -315,7 +324,9 @@ fn across(
         let names = software.iter().map(|&index| lines[index].table.title.clone()).collect();
         warnings.push(Warning::SoftwareLeftOut { devices: names });
     }
-    if devices.len() < 2 {
+    let (devices, dead): (Vec<usize>, Vec<usize>) =
+        devices.into_iter().partition(|&index| !lines[index].table.sizes.is_empty());
+    if devices.is_empty() || devices.len() + dead.len() < 2 {
         return None;
     }
     let older = lines.iter().filter(|lines| lines.table.problem == problem && !lines.table.newest_run);
@@ -341,18 +352,14 @@ fn across(
     let others = SharedMetric::ALL.into_iter().filter(|metric| *metric != question.shared_metric);
     // What they leave out is in the answers: sizes that do not transfer, and kernels with efficiency 0.
     let (transfers, _) = transfers(&chosen);
-    let (portability, _) = portability(&tables.catalog, &chosen, &question.coverage);
+    let (portability, _) = portability(&tables.catalog, &chosen, dead.len(), &question.coverage);
     Some(AcrossAnswer {
         transfers,
         portability,
+        speeds: speeds(&chosen),
+        dead,
         problem,
-        portfolio: portfolio_of(
-            &chosen,
-            &portable.eligibility,
-            &criterion,
-            portable.choice.as_ref(),
-            question,
-        ),
+        portfolio: portfolio_of(&chosen, &portable.eligibility, question),
         devices,
         portable,
         by_metric,

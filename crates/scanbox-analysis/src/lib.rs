@@ -8,9 +8,9 @@
 //! after a [`normalize`] step; [`portfolio`] chooses several kernels. [`shared`] finds one config per size for several
 //! devices, [`bandwidth`] sets the ideal line against the bandwidth of the device and other implementations,
 //! [`density`] shows how the configs of a size are distributed, [`trends`] which parameters matter where, [`transfer`]
-//! what the ICS of one device is worth on another, [`portability`] what a kernel is worth on all. [`answers`] runs all
-//! of it. [`mod@bench`] sets the subjects of a benchmark against each other, [`versus`] scanbox against the fastest of the
-//! others, [`mod@blocking`] lookbacks with more and
+//! what the ICS of one device is worth on another, [`portability`] what a kernel is worth on all, [`speed`] which device is
+//! faster. [`answers`] runs all of it. [`mod@bench`] sets the subjects of a benchmark against each other, [`versus`] scanbox
+//! against the fastest of the others, [`mod@blocking`] lookbacks with more and
 //! more tiles blocked, [`mod@compare`] two sweeps. No answer mixes rows of two [`problem`]s. Every answer comes with
 //! its [`warning`]s. Neighbours: `scanbox-model` below, the binary `scanbox` above.
 //!
@@ -39,6 +39,7 @@ pub mod density;
 pub mod trends;
 pub mod transfer;
 pub mod portability;
+pub mod speed;
 pub mod answers;
 pub mod bench;
 pub mod versus;

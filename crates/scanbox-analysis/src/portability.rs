@@ -73,11 +73,13 @@ impl Portability {
 }
 
 /// The portability of every kernel of these devices over the sizes that the coverage asks for. A kernel that does not
-/// cover them all on a device is not supported there.
+/// cover them all on a device is not supported there. `dead` devices were swept, and no row of them is `ok`: they support no kernel,
+/// and stand behind the others in every answer.
 #[must_use]
 pub fn portability(
     catalog: &Catalog,
     devices: &[&Lines<'_>],
+    dead: usize,
     coverage: &Coverage,
 ) -> (PortabilityAnswer, Vec<Warning>) {
     let (eligibility, warnings) = crate::eligible::eligibility(catalog, devices, coverage);
@@ -91,7 +93,8 @@ pub fn portability(
     let mut kernels: Vec<Portability> = Vec::new();
     if !sizes.is_empty() {
         kernels.extend(all.into_iter().map(|kernel| {
-            Portability::new(kernel, devices.iter().map(|lines| efficiency(lines, kernel)).collect())
+            let alive = devices.iter().map(|lines| efficiency(lines, kernel));
+            Portability::new(kernel, alive.chain(std::iter::repeat_n(0.0, dead)).collect())
         }));
     }
     kernels

@@ -1,12 +1,17 @@
 //! A portfolio, A24: the best K kernels to ship. At each size the fastest of them runs; the metric judges that line.
 //!
 //! One kernel of a portfolio need not run at every size, but all of them together have to. A portfolio of one is the
-//! best kernel ([`crate::best_kernel`]), one of all kernels is the ideal line. Every set of K kernels is tried while
-//! there are few enough of them; beyond that the set of K - 1 gets the kernel that helps most.
+//! best kernel ([`crate::best_kernel`]) by the same normalisation, one of all kernels is the ideal line. Every set of K kernels is
+//! tried while there are few enough of them; beyond that the set of K - 1 gets the kernel that helps most.
+//!
+//! A kernel that another one is at least as good as everywhere is in no set that would not be as good with that other one, so
+//! sets are made of the others alone: of 155 kernels of a sweep 32 may be left. (By cosine they are made of all: a line that is higher
+//! somewhere may have a worse angle.)
 
 use crate::best_kernel::{Criterion, Places, ROUNDING, Ranking};
 use crate::lines::Lines;
 use crate::metric::Metric;
+use crate::normalize::Normalization;
 use crate::stats;
 use crate::table::KernelIndex;
 
@@ -17,8 +22,12 @@ pub const EXACT_LIMIT: u64 = 300_000_000;
 /// Sets of 1, 2, ... kernels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Portfolio {
-    /// Kernels that sets were made of.
+    /// What throughput was divided by.
+    pub normalization: Normalization,
+    /// Kernels that are `ok` somewhere in the comparison.
     pub candidates: usize,
+    /// Those of them that sets were made of: no other one is at least as good everywhere.
+    pub undominated: usize,
     /// Ascending by the number of kernels; ends at the number that was asked for, or where the ideal line is reached.
     pub sets: Vec<KernelSet>,
 }
@@ -30,7 +39,7 @@ pub struct KernelSet {
     pub kernels: Vec<KernelIndex>,
     /// The score of its line by the metric.
     pub score: f64,
-    /// Whether every set of as many kernels was tried; otherwise the set is one kernel more than the set before it.
+    /// Whether no set of as many kernels is better; otherwise the set is one kernel more than the set before it.
     pub exact: bool,
     /// Sizes of the comparison (on all devices) where none of its kernels is `ok`; the score leaves them out.
     pub uncovered: usize,
@@ -53,6 +62,8 @@ struct Search<'a> {
     metric: Metric,
     /// By kernel: its line; minus infinity where it is not `ok`.
     lines: Vec<Vec<f64>>,
+    /// The kernels that sets are made of, ascending.
+    undominated: Vec<usize>,
     tolerance: f64,
     total_tolerance: f64,
 }
@@ -84,12 +95,17 @@ pub fn portfolio(
         metric: criterion.metric,
         tolerance: magnitude(criterion.metric),
         total_tolerance: magnitude(Metric::Sum),
+        undominated: match criterion.metric {
+            Metric::Cosine => (0..lines.len()).collect(),
+            _ => undominated(&lines),
+        },
         places,
         lines,
     };
     let mut sets: Vec<KernelSet> = Vec::new();
     let mut previous: Vec<usize> = Vec::new();
-    for count in 1..=most.min(kernels.len()) {
+    // All of the undominated ones together are the ideal line.
+    for count in 1..=most.min(search.undominated.len()) {
         let single = best_kernel.filter(|_| count == 1);
         let (chosen, exact) = match single {
             Some(ranking) => {
@@ -114,7 +130,24 @@ pub fn portfolio(
         }
         previous = chosen;
     }
-    Some(Portfolio { candidates: kernels.len(), sets })
+    Some(Portfolio {
+        normalization: criterion.normalization,
+        candidates: kernels.len(),
+        undominated: search.undominated.len(),
+        sets,
+    })
+}
+
+/// The lines that no other one is at least as high as everywhere; of equal ones the first.
+fn undominated(lines: &[Vec<f64>]) -> Vec<usize> {
+    let covers = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| a >= b);
+    let is_needed = |&index: &usize| {
+        let better = |(other, line): (usize, &Vec<f64>)| {
+            other != index && covers(line, &lines[index]) && (other < index || !covers(&lines[index], line))
+        };
+        !lines.iter().enumerate().any(better)
+    };
+    (0..lines.len()).filter(is_needed).collect()
 }
 
 /// The loss of a set at each place that it covers, in percent, with the size.
@@ -139,7 +172,7 @@ impl Search<'_> {
 
     /// Whether every set of so many kernels can be tried.
     fn is_small(&self, count: usize) -> bool {
-        let kernels = self.lines.len() as u64;
+        let kernels = self.undominated.len() as u64;
         // There are as many sets of k as of all but k, and the number rises up to the middle.
         let taken = (count as u64).min(kernels - count as u64);
         let most = EXACT_LIMIT / self.places.len() as u64;
@@ -196,7 +229,8 @@ impl Search<'_> {
 
     /// The best of all sets of so many kernels.
     fn every_set(&self, count: usize) -> Vec<usize> {
-        let kernels = self.lines.len();
+        let kernels = self.undominated.len();
+        // Places in `undominated`.
         let mut chosen: Vec<usize> = (0..count).collect();
         // The line of the first 0, 1, ... kernels of the set.
         let mut lines = vec![vec![f64::NEG_INFINITY; self.places.len()]; count + 1];
@@ -206,7 +240,7 @@ impl Search<'_> {
             for depth in changed..count {
                 let (done, rest) = lines.split_at_mut(depth + 1);
                 rest[0].copy_from_slice(&done[depth]);
-                self.raise(&mut rest[0], chosen[depth]);
+                self.raise(&mut rest[0], self.undominated[chosen[depth]]);
             }
             let standing = self.standing(&lines[count]);
             if best.as_ref().is_none_or(|(best, _)| self.is_better(&standing, best)) {
@@ -221,14 +255,15 @@ impl Search<'_> {
             }
             changed = depth;
         }
-        best.map(|(_, chosen)| chosen).unwrap_or_default()
+        let chosen = best.map(|(_, chosen)| chosen).unwrap_or_default();
+        chosen.into_iter().map(|place| self.undominated[place]).collect()
     }
 
     /// The set and the kernel that helps it most.
     fn one_more(&self, set: &[usize]) -> Vec<usize> {
         let line = self.line(set);
         let mut best: Option<(Standing, usize)> = None;
-        for kernel in (0..self.lines.len()).filter(|kernel| !set.contains(kernel)) {
+        for &kernel in self.undominated.iter().filter(|kernel| !set.contains(kernel)) {
             let mut raised = line.clone();
             self.raise(&mut raised, kernel);
             let standing = self.standing(&raised);

@@ -40,7 +40,7 @@ fn all(tables: &Tables) -> All {
     let lines = lines_of(tables);
     let lines: Vec<&Lines<'_>> = lines.iter().collect();
     let (transfers, mut warnings) = transfers(&lines);
-    let (portability, more) = portability(&tables.catalog, &lines, &Coverage::Common);
+    let (portability, more) = portability(&tables.catalog, &lines, 0, &Coverage::Common);
     warnings.extend(more);
     let mut answer = All { densities: vec![], trends: vec![], transfers, portability, warnings };
     for line in lines {
@@ -178,7 +178,8 @@ fn portability_by_hand() {
     let check = |files: &[Vec<Record>], expected: &[(&str, f64, f64)]| {
         let tables = tables_of_files(files);
         let lines = lines_of(&tables);
-        let (answer, _) = portability(&tables.catalog, &lines.iter().collect::<Vec<_>>(), &Coverage::Common);
+        let (answer, _) =
+            portability(&tables.catalog, &lines.iter().collect::<Vec<_>>(), 0, &Coverage::Common);
         assert_eq!(answer.sizes, [100, 200]);
         let found: Vec<(String, f64, f64)> = answer
             .kernels

@@ -98,7 +98,7 @@ fn check(files: &[PathBuf]) {
             }
         }
     }
-    let (found, _) = portability(&tables.catalog, &lines, &Coverage::Common);
+    let (found, _) = portability(&tables.catalog, &lines, 0, &Coverage::Common);
     let expected = expected["portability"].as_object().unwrap();
     assert_eq!(found.kernels.len(), expected.len());
     for found in &found.kernels {

@@ -112,6 +112,24 @@ fn t4_has_every_row_and_the_environment_of_the_published_files() {
     assert_eq!(t4["results"].as_array().unwrap().len(), all);
     let environment = &t4["metadata"]["environment"];
     assert_eq!(environment[1]["device"]["name"], "NVIDIA H200");
+    // A configuration is the point that was measured: without the labels no two rows of a file have the same, and all have the
+    // same keys, among them every parameter.
+    let configuration = |result: &Value| {
+        let mut configuration = result["configuration"].as_object().unwrap().clone();
+        assert!(configuration.remove("config_id").is_some() && configuration.remove("kernel_id").is_some());
+        configuration
+    };
+    let h200 = &t4["results"].as_array().unwrap()[rows("llvmpipe.quick.csv")..];
+    let points: std::collections::BTreeSet<String> =
+        h200.iter().map(|result| Value::Object(configuration(result)).to_string()).collect();
+    assert_eq!(points.len(), h200.len());
+    let keys: std::collections::BTreeSet<Vec<String>> =
+        h200.iter().map(|result| configuration(result).keys().cloned().collect()).collect();
+    assert_eq!(keys.len(), 1);
+    let keys = keys.first().unwrap();
+    for parameter in scanbox_model::parameters::PARAMETERS {
+        assert!(keys.iter().any(|key| key == parameter.name), "{}", parameter.name);
+    }
     assert!(environment[1]["runs"][0]["settings"].is_object());
 }
 

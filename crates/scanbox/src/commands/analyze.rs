@@ -24,7 +24,7 @@ use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Point;
 
-use super::files;
+use super::{UsageError, files};
 use crate::report::grid::Style;
 use crate::report::{Report, clock_word, csv, json, terminal, text};
 
@@ -55,6 +55,10 @@ pub struct Request {
     #[arg(required = true, value_name = "FILES")]
     pub files: Vec<PathBuf>,
 
+    /// What the unit that a file is about is called: two machines with the same GPU, one of before and one of after a change
+    #[arg(long, value_name = "NAME=FILE", value_parser = named_file)]
+    pub name: Vec<(String, PathBuf)>,
+
     /// How a single kernel is judged against the best of each size: sum, absolute, squared, chebyshev, cosine, power:P
     #[arg(long, default_value = "squared", value_name = "METRIC")]
     pub metric: Metric,
@@ -81,7 +85,8 @@ pub struct Request {
     #[arg(long, default_value = "steady", value_parser = PossibleValuesParser::new(["steady", "span"]).map(clock))]
     pub time: Clock,
 
-    /// What throughput is divided by before a metric adds it up [default: none for one device, size-best across devices]
+    /// What throughput is divided by before a metric adds it up [default: none for the best kernel of one device, size-best
+    /// across devices and for portfolios]
     #[arg(long, value_parser = PossibleValuesParser::new(Normalization::ALL.map(Normalization::word)).try_map(|word| word.parse::<Normalization>()))]
     pub normalize: Option<Normalization>,
 
@@ -118,6 +123,16 @@ pub enum Format {
 
 pub fn clock(word: String) -> Clock {
     if word == clock_word(Clock::Span) { Clock::Span } else { Clock::Steady }
+}
+
+/// `NAME=FILE`.
+fn named_file(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, file)) if !name.trim().is_empty() && !file.is_empty() => {
+            Ok((name.trim().to_owned(), PathBuf::from(file)))
+        }
+        _ => Err("it is NAME=FILE, where FILE is one of the files".to_owned()),
+    }
 }
 
 fn runs(word: String) -> Runs {
@@ -201,6 +216,25 @@ impl Request {
         })
     }
 
+    /// What the user calls each of these files; empty: nothing.
+    fn labels(&self, paths: &[&PathBuf]) -> anyhow::Result<Vec<String>> {
+        let place = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        let mut labels = vec![String::new(); paths.len()];
+        for (name, file) in &self.name {
+            let Some(at) = paths.iter().position(|path| place(path) == place(file)) else {
+                let message = format!("--name {name}={}: that is none of the files", file.display());
+                return Err(UsageError(message).into());
+            };
+            if !labels[at].is_empty() {
+                let message =
+                    format!("--name {name}={}: it is called {} already", file.display(), labels[at]);
+                return Err(UsageError(message).into());
+            }
+            labels[at].clone_from(name);
+        }
+        Ok(labels)
+    }
+
     /// What the files hold, and what is to be said about them.
     pub fn tables(&self) -> anyhow::Result<(Tables, Vec<String>)> {
         let (mut tables, warnings) = read_tables(self)?;
@@ -267,10 +301,11 @@ fn read_tables(request: &Request) -> anyhow::Result<(Tables, Vec<String>)> {
     let mut warnings = Vec::new();
     let mut builder = Builder::new(request.time);
     let paths = once(&request.files, &mut warnings);
+    let labels = request.labels(&paths)?;
     let files: Vec<anyhow::Result<File>> =
         paths.par_iter().map(|path| File::read(path, request.time)).collect();
-    for file in files {
-        file?.add_to(&mut builder, &mut warnings);
+    for (file, label) in files.into_iter().zip(&labels) {
+        file?.add_to(&mut builder, label, &mut warnings);
     }
     let (tables, more) = builder.finish(request.runs);
     warnings.extend(more.iter().map(ToString::to_string));
@@ -279,7 +314,7 @@ fn read_tables(request: &Request) -> anyhow::Result<(Tables, Vec<String>)> {
 
 /// Reads a file into `builder`, with the metadata beside it.
 pub fn add_file(builder: &mut Builder, path: &Path, warnings: &mut Vec<String>) -> anyhow::Result<()> {
-    File::read(path, builder.clock())?.add_to(builder, warnings);
+    File::read(path, builder.clock())?.add_to(builder, "", warnings);
     Ok(())
 }
 
@@ -317,14 +352,14 @@ impl File {
         Ok(Self { planned: metadata.as_ref().map(planned), rows, metadata, warnings })
     }
 
-    fn add_to(self, builder: &mut Builder, warnings: &mut Vec<String>) {
+    fn add_to(self, builder: &mut Builder, label: &str, warnings: &mut Vec<String>) {
         warnings.extend(self.warnings);
         let facts = FileFacts {
             planned: self.planned.as_deref(),
             problem: self.metadata.as_ref().map_or_else(Problem::default, |metadata| metadata.problem),
             kind: self.metadata.as_ref().map(|metadata| metadata.device.kind),
             copy_gbps: self.metadata.as_ref().map(|metadata| &metadata.copy_gbps),
-            label: "",
+            label,
         };
         builder.add_rows(self.rows, &facts);
     }

@@ -30,7 +30,7 @@ pub struct ExportArgs {
 /// Formats of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// The results format of autotuners, as Kernel Tuner writes and reads it (schema T4, version 1.0.0)
+    /// A results format of autotuners, valid by the schema that Kernel Tuner ships (T4, version 1.0.0)
     T4,
     /// One JSON array with an object per row; cells without a value are left out
     Json,

@@ -21,15 +21,19 @@ pub struct Evidence {
     pub failures: Vec<FailedAttempt>,
     /// Scans of other implementations on hot buffers.
     pub baselines: Vec<BaselineLine>,
-    metadata: Vec<Metadata>,
+    /// With the file that each stands beside.
+    metadata: Vec<(String, Metadata)>,
 }
 
 /// What tells the runs of devices apart, as a row says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunIdentity {
+    file: String,
     problem: Problem,
     device: String,
     device_uuid: String,
+    host: String,
+    pci_address: String,
     driver: String,
     version: String,
     kernel_hash: String,
@@ -66,7 +70,11 @@ impl RunIdentity {
     /// Whether these are the rows of this table.
     pub fn is_of(&self, table: &DeviceTable) -> bool {
         let (device, provenance) = (&table.device, &table.provenance);
-        self.problem == table.problem
+        let unknown_or = |text: &str, own: &str| text.is_empty() || text == own;
+        table.files.contains(&self.file)
+            && unknown_or(&self.host, &device.host)
+            && unknown_or(&self.pci_address, &device.pci_address)
+            && self.problem == table.problem
             && self.device == device.name
             && self.device_uuid == device.uuid
             && self.driver == provenance.driver
@@ -94,7 +102,9 @@ impl Evidence {
                     Ok::<(), CsvError>(())
                 })?;
                 let beside = Metadata::path_beside(path);
-                file.metadata.extend(if beside.exists() { Some(Metadata::read(&beside)?) } else { None });
+                if beside.exists() {
+                    file.metadata.push((path.display().to_string(), Metadata::read(&beside)?));
+                }
                 Ok(file)
             })
             .collect();
@@ -112,7 +122,8 @@ impl Evidence {
     fn add(&mut self, record: &Record, clock: Clock) {
         if record.subject == OWN_SUBJECT && !record.is_of_benchmark() {
             if record.status != Status::Ok {
-                self.failures.push(FailedAttempt::new(record));
+                let file = self.files.first().map_or("", String::as_str);
+                self.failures.push(FailedAttempt::new(record, file));
             }
             return;
         }
@@ -144,15 +155,16 @@ impl Evidence {
 
     /// What the metadata beside the files of this table says.
     pub fn metadata_of(&self, table: &DeviceTable) -> Vec<&Metadata> {
-        let same = |metadata: &&Metadata| {
-            metadata.problem == table.problem
+        let same = |(file, metadata): &&(String, Metadata)| {
+            table.files.contains(file)
+                && metadata.problem == table.problem
                 && metadata.device.name == table.device.name
                 && metadata.device.uuid == table.device.uuid
                 && metadata.device.driver == table.provenance.driver
                 && metadata.kernel_hash == table.provenance.kernel_hash
                 && release(&metadata.tool_version) == table.provenance.version
         };
-        self.metadata.iter().filter(same).collect()
+        self.metadata.iter().filter(same).map(|(_, metadata)| metadata).collect()
     }
 }
 
@@ -164,9 +176,12 @@ impl BaselineLine {
 }
 
 impl FailedAttempt {
-    fn new(record: &Record) -> Self {
+    fn new(record: &Record, file: &str) -> Self {
         Self {
             run: RunIdentity {
+                file: file.to_owned(),
+                host: record.host.clone(),
+                pci_address: record.pci_address.clone(),
                 problem: Problem::of_row(record).unwrap_or_default(),
                 device: record.device.clone(),
                 device_uuid: record.device_uuid.clone(),

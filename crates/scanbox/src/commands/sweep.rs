@@ -223,7 +223,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit
             None => confirmed,
         });
     }
-    let unconfirmed = !args.leaders(&file.records, true, PASSES)?.is_empty();
+    let unconfirmed = !args.leaders(&file.records, true, pass)?.is_empty();
     summarise(args.format, &mut file, &enumeration, unconfirmed, supervised.as_ref())
 }
 

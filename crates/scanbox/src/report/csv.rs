@@ -3,7 +3,8 @@
 //! Columns: the ideal configuration set (`ideal_*`, `runner_up_*`, `margin_pct`, `ties`, `copy_*`), the best kernel of
 //! the device (`kernel_*`, empty where it has no config), the portable kernel (`portable_*`, empty with one device), what
 //! was scanned (`mode`, `element`, `op`), the shared config of the size (`shared_*`, empty with one device), the bandwidth
-//! of the device (`bandwidth_*`) and the fastest scan of another implementation (`baseline_*`).
+//! of the device (`bandwidth_*`), the fastest scan of another implementation (`baseline_*`), the time and bytes that `ideal_gbps` is
+//! of, and what tells the unit apart (`unit`: what it is called, as no other one here; `files`: where its rows are from).
 
 use std::io::{self, Write};
 
@@ -17,7 +18,8 @@ const HEADER: &str = "device,device_uuid,driver,scanbox_version,kernel_hash,cloc
 ideal_gbps,ideal_config,ideal_kernel,ideal_spread_pct,configs,ties,runner_up_config,runner_up_gbps,margin_pct,\
 copy_gbps,copy_pct,in_choice,kernel,kernel_config,kernel_gbps,kernel_loss_pct,\
 portable_kernel,portable_config,portable_gbps,portable_loss_pct,mode,element,op,\
-shared_config,shared_gbps,shared_loss_pct,bandwidth_gbps,bandwidth_pct,baseline,baseline_gbps,baseline_ratio";
+shared_config,shared_gbps,shared_loss_pct,bandwidth_gbps,bandwidth_pct,baseline,baseline_gbps,baseline_ratio,\
+ideal_time_ns,bytes_moved,unit,host,pci_address,files";
 
 /// Writes header and rows.
 ///
@@ -96,6 +98,12 @@ pub fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
                 table.baselines.get(&point.n).map_or_else(String::new, |other| quoted(&other.subject)),
                 optional(point.baseline_gbps),
                 optional(point.baseline_ratio()),
+                number(point.best.time_ns),
+                problem.bytes_moved(point.n).to_string(),
+                quoted(&table.title),
+                quoted(&table.device.host),
+                quoted(&table.device.pci_address),
+                quoted(&table.files.join(" ")),
             ]);
             writeln!(out, "{}", cells.join(","))?;
         }

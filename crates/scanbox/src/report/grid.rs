@@ -1,4 +1,5 @@
-//! Tables in two styles: lined-up text that never wraps, and Markdown.
+//! Tables in two styles: lined-up text, and Markdown. Where a line is too narrow, columns go that are expendable; where that is not
+//! enough, words take several lines.
 
 use std::borrow::Cow;
 
@@ -78,25 +79,58 @@ impl Grid {
     }
 
     /// The grid as lines, without a line break at the end.
-    pub fn draw(mut self, style: Style) -> String {
+    pub fn draw(self, style: Style) -> String {
+        self.fitted(style).0
+    }
+
+    /// The grid as lines, without a line break at the end, and the columns that went because a line is too narrow.
+    pub fn fitted(mut self, style: Style) -> (String, Vec<&'static str>) {
+        let mut gone = Vec::new();
         // A column in which no row says anything is noise.
         for index in (0..self.columns.len()).rev() {
             if self.columns[index].expendable > 0 && self.rows.iter().all(|row| row[index].is_empty()) {
                 self.remove(index);
             }
         }
-        match style {
+        let text = match style {
             Style::Markdown => self.table(presets::ASCII_MARKDOWN, (1, 1)),
             Style::Text { width: None } => self.table(presets::NOTHING, (0, 2)),
             Style::Text { width: Some(width) } => loop {
                 let gap = [2, 1].into_iter().find(|gap| self.line_width(*gap) <= width);
                 let least = (0..self.columns.len()).max_by_key(|&index| self.columns[index].expendable);
                 match (gap, least) {
-                    (None, Some(least)) if self.columns[least].expendable > 0 => self.remove(least),
-                    (gap, _) => break self.table(presets::NOTHING, (0, gap.unwrap_or(1) as u16)),
+                    (None, Some(least)) if self.columns[least].expendable > 0 => {
+                        gone.insert(0, self.columns[least].header);
+                        self.remove(least);
+                    }
+                    (gap, _) => {
+                        self.break_words(width);
+                        break self.table(presets::NOTHING, (0, gap.unwrap_or(1) as u16));
+                    }
                 }
             },
+        };
+        (text, gone)
+    }
+
+    /// Breaks the words of the widest column into lines, so that the others have room.
+    fn break_words(&mut self, width: usize) {
+        const LEAST: usize = 12;
+        let too_much = self.line_width(1).saturating_sub(width);
+        let words = (0..self.columns.len()).filter(|&index| !self.columns[index].numbers);
+        let Some(widest) = words.max_by_key(|&index| self.widest(index)).filter(|_| too_much > 0) else {
+            return;
+        };
+        let room = self.widest(widest).saturating_sub(too_much).max(LEAST);
+        for row in &mut self.rows {
+            row[widest] = broken(&row[widest], room);
         }
+    }
+
+    fn widest(&self, index: usize) -> usize {
+        let lines = self.rows.iter().flat_map(|row| row[index].lines());
+        let cells = lines.map(|line| line.chars().count());
+        cells.chain([self.columns[index].header.chars().count()]).max().unwrap_or(0)
     }
 
     fn remove(&mut self, column: usize) {
@@ -108,11 +142,7 @@ impl Grid {
 
     /// The characters of a line with this many between two columns.
     fn line_width(&self, gap: usize) -> usize {
-        let widest = |index: usize| {
-            let cells = self.rows.iter().map(|row| row[index].chars().count());
-            cells.chain([self.columns[index].header.chars().count()]).max().unwrap_or(0)
-        };
-        (0..self.columns.len()).map(|index| widest(index) + gap).sum::<usize>().saturating_sub(gap)
+        (0..self.columns.len()).map(|index| self.widest(index) + gap).sum::<usize>().saturating_sub(gap)
     }
 
     fn table(&self, preset: &str, padding: (u16, u16)) -> String {
@@ -140,5 +170,54 @@ impl Grid {
             }
         }
         table.trim_fmt()
+    }
+}
+
+/// A text in lines of at most `room` characters: broken behind a space or before a dot, where it has one.
+fn broken(text: &str, room: usize) -> String {
+    let mut rest: Vec<char> = text.chars().collect();
+    let mut lines: Vec<String> = Vec::new();
+    while rest.len() > room {
+        let cut = (1..=room).rev().find(|&at| rest[at] == '.' || rest[at - 1] == ' ').unwrap_or(room);
+        let line: String = rest.drain(..cut).collect();
+        lines.push(line.trim_end().to_owned());
+    }
+    lines.push(rest.into_iter().collect());
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_fits_its_width_or_says_what_went() {
+        let grid = || {
+            let mut grid = Grid::new([
+                Column::numbers("size"),
+                Column::words("config"),
+                Column::numbers("ties").expendable(1),
+            ]);
+            grid.push(["2^10", "pers.b4.vec4.gather.sub.shuffle.striped.wgid.early", "7"].map(str::to_owned));
+            grid
+        };
+        let longest = |text: &str| text.lines().map(|line| line.chars().count()).max();
+        let check = |width: usize, dropped: &[&str], lines: usize| {
+            let (text, gone) = grid().fitted(Style::Text { width: Some(width) });
+            assert!(longest(&text) <= Some(width), "{text}");
+            assert_eq!((gone.as_slice(), text.lines().count()), (dropped, lines), "{text}");
+        };
+        check(80, &[], 3);
+        check(56, &["ties"], 3);
+        check(40, &["ties"], 4);
+        check(24, &["ties"], 5);
+    }
+
+    #[test]
+    fn words_break_at_dots_and_spaces() {
+        assert_eq!(broken("abc.def.ghi", 8), "abc.def\n.ghi");
+        assert_eq!(broken("no ok row at 2^10", 8), "no ok\nrow at\n2^10");
+        assert_eq!(broken("abcdefgh", 3), "abc\ndef\ngh");
+        assert_eq!(broken("", 3), "");
     }
 }

@@ -31,6 +31,7 @@ struct Document<'a> {
     metric: String,
     normalization: &'static str,
     normalization_across: &'static str,
+    normalization_portfolio: &'static str,
     shared_metric: String,
     normalization_shared: &'static str,
     /// As it was asked for; each comparison says what decided.
@@ -90,6 +91,7 @@ pub fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
         metric: report.question.metric.to_string(),
         normalization: report.question.normalization_alone().word(),
         normalization_across: report.question.normalization_across().word(),
+        normalization_portfolio: report.question.normalization_portfolio().word(),
         shared_metric: report.question.shared_metric.to_string(),
         normalization_shared: report.question.normalization_shared(report.question.shared_metric).word(),
         coverage: report.question.coverage.to_string(),
@@ -103,7 +105,12 @@ pub fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
         warnings: report.warnings,
         other_subjects: &report.tables.other_subjects,
         devices: report.answers.devices.iter().map(|device| labels.device(device)).collect(),
-        across: report.answers.across.iter().map(|across| labels.across(across)).collect(),
+        across: report
+            .answers
+            .across
+            .iter()
+            .map(|across| labels.across(across, &report.answers.devices))
+            .collect(),
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)

@@ -1,5 +1,6 @@
-//! Rows in T4, the results format that autotuners share (github.com/odgaard/TuningSchema; Kernel Tuner ships the schema
-//! as `kernel_tuner/schema/T4/1.0.0/results-schema.json` and writes files of it).
+//! Rows in T4, a results format of autotuners: by the schema that Kernel Tuner ships as
+//! `kernel_tuner/schema/T4/1.0.0/results-schema.json`, and writes files of. (It has grown out of github.com/odgaard/TuningSchema, which
+//! has neither measurements that are words nor the invalidity `correct`, and refuses such files.)
 //!
 //! Where the schema leaves something open, this follows Kernel Tuner's own files: times are in milliseconds, which
 //! `metadata.timeunit` says, a configuration is an object of tunable parameters, an objective is the name of a
@@ -7,6 +8,7 @@
 
 use std::io::{self, Write};
 
+use scanbox_model::parameters::PARAMETERS;
 use scanbox_model::record::{COLUMNS, Record, Status, TimeStats};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -17,7 +19,8 @@ use crate::commands::export::Exported;
 /// The version of the schema.
 const SCHEMA_VERSION: &str = "1.0.0";
 
-/// The columns that make up a configuration: size, problem, parameters.
+/// The columns that make up a configuration beside the parameters: what ran, on how many elements of which problem. Every
+/// configuration has all of them; what does not apply is null.
 const CONFIGURATION: &[&str] = &[
     "config_id",
     "kernel_id",
@@ -25,26 +28,18 @@ const CONFIGURATION: &[&str] = &[
     "mode",
     "element",
     "op",
+    "init",
+    "placement",
     "input",
-    "family",
-    "batch_size",
-    "vector_width",
-    "workgroup_size",
-    "workgroups",
-    "workgroups_per_unit",
-    "lookback",
-    "lookback_width",
-    "max_spins",
-    "block_scan",
-    "load_layout",
-    "tile_order",
-    "publish",
-    "rendezvous",
-    "back_off",
-    "state_stride",
-    "tile_state",
-    "reset",
+    "subgroup_size",
+    "blocking",
+    "cache",
 ];
+
+/// The columns of a configuration: those, and every parameter there is.
+fn configuration_columns() -> impl Iterator<Item = &'static str> {
+    CONFIGURATION.iter().copied().chain(PARAMETERS.iter().map(|parameter| parameter.name))
+}
 
 #[derive(Serialize)]
 struct Document {
@@ -120,9 +115,9 @@ fn correctness(record: &Record) -> f64 {
 
 fn entry(record: &Record) -> Entry {
     let mut cells = object(record);
+    let configuration = configuration_columns();
     let configuration =
-        CONFIGURATION.iter().filter_map(|&name| cells.remove(name).map(|value| (name.to_owned(), value)));
-    let configuration = configuration.collect();
+        configuration.map(|name| (name.to_owned(), cells.remove(name).unwrap_or(Value::Null))).collect();
     let mut measurements = Vec::new();
     let mut measure = |name: &str, value: Value, unit| {
         measurements.push(Measurement { name: name.to_owned(), value, unit });

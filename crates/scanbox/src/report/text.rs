@@ -1,6 +1,6 @@
 //! The report for people: as text for a terminal or a file, and as Markdown with the same tables.
 
-mod across;
+pub(in crate::report) mod across;
 mod explain;
 mod metrics;
 
@@ -14,6 +14,7 @@ use scanbox_analysis::eligible::Eligibility;
 use scanbox_analysis::normalize::Normalization;
 use scanbox_analysis::portable::Choice;
 use scanbox_analysis::table::{ConfigIndex, KernelIndex, SpaceOrigin};
+use scanbox_analysis::trust::PROOF;
 use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 
@@ -66,11 +67,20 @@ impl Page<'_> {
     }
 
     fn grid(&self, grid: Grid, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "{}", grid.draw(self.style))?;
-        match self.style {
-            Style::Markdown => writeln!(out),
-            Style::Text { .. } => Ok(()),
+        self.grid_without(grid, out).map(drop)
+    }
+
+    /// Draws a grid; the columns that had no room in it.
+    fn grid_without(&self, grid: Grid, out: &mut impl Write) -> io::Result<Vec<&'static str>> {
+        let (text, gone) = grid.fitted(self.style);
+        writeln!(out, "{text}")?;
+        if !gone.is_empty() {
+            self.say(&format!("left out, for a wider terminal: {}", gone.join(", ")), out)?;
         }
+        if self.style == Style::Markdown {
+            writeln!(out)?;
+        }
+        Ok(gone)
     }
 
     /// An empty line between parts; in Markdown each part ends with one already.
@@ -92,7 +102,13 @@ impl Page<'_> {
     fn device(&self, device: &DeviceAnswer<'_>, out: &mut impl Write) -> io::Result<()> {
         self.heading(2, &format!("{}: {}", title(device), device.table.problem.title()), out)?;
         self.say(&device.table.provenance.to_string(), out)?;
+        if self.report.answers.devices.len() > 1 {
+            self.say(&unit_words(device), out)?;
+        }
         self.say(&row_counts(device), out)?;
+        if let Some(text) = distrusted(device) {
+            self.say(&text, out)?;
+        }
         if device.ideal.points.is_empty() {
             return Ok(());
         }
@@ -104,15 +120,20 @@ impl Page<'_> {
             count(device.ideal.uses.len(), "kernel"),
         );
         self.heading(3, &heading, out)?;
-        self.ideal_table(device, out)?;
-        self.say("lead: over the runner-up; ties: configs that cannot be told from the best one", out)?;
+        let gone = self.ideal_table(device, out)?;
+        let ties =
+            if gone.contains(&"ties") { "" } else { "; ties: configs that cannot be told from the best one" };
+        self.say(&format!("lead: over the runner-up{ties}"), out)?;
         let confirmed = device.ideal.points.iter().filter(|point| point.best.confirmed_ns.is_some()).count();
         if confirmed > 0 {
             let sizes = count(confirmed, "size");
-            let text = format!("at {sizes} the best config and its lead are those of `sweep --confirm`");
+            let text = format!(
+                "at {sizes} the best config is that of `sweep --confirm`; all times there are on the scale of its confirmation"
+            );
             self.say(&text, out)?;
         }
-        if device.ideal.points.iter().any(|point| point.baseline_gbps.is_some()) {
+        if device.ideal.points.iter().any(|point| point.baseline_gbps.is_some()) && !gone.contains(&"x base")
+        {
             self.say("x base: times as fast as the fastest scan of another implementation", out)?;
         }
         if let Some(utilization) = &device.utilization {
@@ -137,7 +158,8 @@ impl Page<'_> {
         }
     }
 
-    fn ideal_table(&self, device: &DeviceAnswer<'_>, out: &mut impl Write) -> io::Result<()> {
+    /// The ideal configuration set beside the best kernel; the columns that had no room.
+    fn ideal_table(&self, device: &DeviceAnswer<'_>, out: &mut impl Write) -> io::Result<Vec<&'static str>> {
         let mut grid = Grid::new([
             Column::numbers("size"),
             Column::numbers("GB/s"),
@@ -166,7 +188,7 @@ impl Page<'_> {
                 kernel.map_or_else(String::new, |kernel| percent(kernel.loss_pct)),
             ]);
         }
-        self.grid(grid, out)
+        self.grid_without(grid, out)
     }
 
     /// The ideal line as a curve, where the lines have a width: in a terminal.
@@ -349,6 +371,31 @@ fn baseline(comparison: &Comparison) -> impl Iterator<Item = String> {
         )
     };
     comparison.regions.iter().map(sentence)
+}
+
+/// What a device is called, and what tells the unit apart: host, PCI address, UUID, files.
+pub(super) fn unit_words(device: &DeviceAnswer<'_>) -> String {
+    let unit = &device.table.device;
+    let known = [("host", &unit.host), ("PCI", &unit.pci_address), ("UUID", &unit.uuid)];
+    let known = known.into_iter().filter(|(_, text)| !text.is_empty());
+    let mut words: Vec<String> = known.map(|(what, text)| format!("{what} {text}")).collect();
+    words.push(format!("from {}", device.table.files.join(", ")));
+    format!("{}: {}", title(device), words.join(", "))
+}
+
+/// What counts nowhere on a device, and what takes that back.
+pub(super) fn distrusted(device: &DeviceAnswer<'_>) -> Option<String> {
+    let points = &device.table.distrusted;
+    let first = points.first()?;
+    let more = match points.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more (--format json lists all)"),
+    };
+    Some(format!(
+        "not trusted, and left out of every answer: {} at {}{more}: wrong once, and not shown right since ({PROOF})",
+        first.config,
+        size_label(first.n)
+    ))
 }
 
 /// Rows by status, and how much of the space they are.

@@ -11,6 +11,7 @@ use scanbox_model::units::{size_label, slug};
 use super::{Block, Cell, Column, Section, Sources, Table};
 use super::{portfolio, summary};
 use crate::report::figure::{Figure, Grid, GridRow, LineChart, Look, Plot, Scale, Series, Square};
+use crate::report::text::across::speed_words;
 use crate::report::text::{count, gbps, percent};
 
 /// Kernels in the cascade.
@@ -29,6 +30,13 @@ pub fn section(sources: &Sources<'_>, across: &AcrossAnswer) -> (Section, Vec<St
 
     let mut says = Vec::new();
     let mut blocks = Vec::new();
+    for speed in &across.speeds {
+        says.push(speed_words(speed, &|at| view.title(at).to_owned()));
+    }
+    if !across.speeds.is_empty() {
+        blocks.push(Block::Heading("Which device is faster".into()));
+        blocks.push(Block::Table(view.speed_table()));
+    }
     match &across.portable.choice {
         Some(choice) => {
             says.push(view.portable_words(choice));
@@ -57,19 +65,26 @@ pub fn section(sources: &Sources<'_>, across: &AcrossAnswer) -> (Section, Vec<St
         blocks.extend((0..view.lines.len()).map(|to| Block::Figure(view.curves(transfers, to))));
     }
     blocks.push(Block::Figure(view.matrix(transfers)));
+    for &dead in &across.dead {
+        says.push(format!(
+            "No row is ok on {}: it supports no kernel, and PP is 0 for all.",
+            sources.titles[dead]
+        ));
+    }
     if let Some(best) = portability.kernels.first() {
         says.push(format!(
             "The most portable kernel is {}: PP {:.3} over {} and {}.",
             view.kernel(best),
             best.pp,
-            count(view.lines.len(), "device"),
+            count(view.lines.len() + across.dead.len(), "device"),
             count(portability.sizes.len(), "size"),
         ));
         blocks.push(Block::Heading("How portable kernels are".into()));
         blocks.push(Block::Figure(view.cascade(&portability.kernels)));
         blocks.push(Block::Table(view.portability(&portability.kernels)));
     }
-    let heading = format!("Across {}: {}", count(view.lines.len(), "device"), across.problem.title());
+    let all = view.lines.len() + across.dead.len();
+    let heading = format!("Across {}: {}", count(all, "device"), across.problem.title());
     (Section { id: view.name(""), heading, blocks }, says)
 }
 
@@ -100,6 +115,36 @@ impl View<'_> {
         let others = self.across.shared_by_metric.iter();
         let others = others.filter(|set| drawn.contains(&set.metric.to_string().as_str()));
         std::iter::once(&self.across.shared).chain(others).collect()
+    }
+
+    /// Every ideal line against the first one.
+    fn speed_table(&self) -> Table {
+        let mut columns = vec![Column::numbers("size"), Column::numbers(format!("{}, GB/s", self.title(0)))];
+        let speeds = &self.across.speeds;
+        for speed in speeds {
+            columns.push(Column::numbers(format!("{}, GB/s", self.title(speed.other))));
+            columns.push(Column::numbers("times as fast"));
+        }
+        let first = self.lines[0];
+        let rows = first.table.sizes.iter().map(|&n| {
+            let mut row = vec![
+                Cell::text(size_label(n)),
+                Cell::text(first.ideal_gbps(n).map_or_else(String::new, gbps)),
+            ];
+            for speed in speeds {
+                let point = speed.points.iter().find(|point| point.n == n);
+                row.push(Cell::text(point.map_or_else(String::new, |point| gbps(point.other_gbps))));
+                row.push(Cell::text(point.map_or_else(String::new, |point| format!("{:.3}", point.ratio))));
+            }
+            row
+        });
+        Table {
+            caption: "The best config of each size on each device, against the first device.".into(),
+            columns,
+            rows: rows.collect(),
+            name: self.name("speed"),
+            shown: None,
+        }
     }
 
     fn shared_words(&self) -> Option<String> {
@@ -376,6 +421,8 @@ impl View<'_> {
         let mut columns =
             vec![Column::words("kernel"), Column::numbers("PP"), Column::numbers("arithmetic mean")];
         columns.extend((0..self.lines.len()).map(|device| Column::numbers(self.title(device))));
+        let dead = self.across.dead.iter().map(|&device| &self.sources.titles[device]);
+        columns.extend(dead.map(Column::numbers));
         let rows = kernels.iter().map(|kernel| {
             let mut row = vec![
                 Cell::code(self.kernel(kernel)),

@@ -12,7 +12,7 @@ use super::{portfolio, summary};
 use crate::report::figure::{
     Figure, Grid, GridRow, LineChart, Look, Panel, Plot, Scale, Series, Square, power,
 };
-use crate::report::text::{count, gbps, percent, row_counts, score};
+use crate::report::text::{count, distrusted, gbps, percent, row_counts, score};
 use crate::report::{ceiling_share, clock_word};
 
 /// Losses of a percent or two are not to fill a plot.
@@ -32,6 +32,7 @@ pub fn section(sources: &Sources<'_>, index: usize) -> (Section, Vec<String>) {
             clock_word(sources.report.clock)
         ))],
     };
+    section.blocks.extend(distrusted(device).map(|text| Block::Says(printable(&text))));
     if device.ideal.points.is_empty() {
         section.blocks.push(Block::Says("No row is ok and has a time: there is nothing to show.".into()));
         return (section, vec![format!("{}: no row is ok and has a time.", sources.titles[index])]);

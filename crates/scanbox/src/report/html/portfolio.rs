@@ -1,5 +1,6 @@
 //! Portfolios: what several kernels lose together, on one device or on several.
 
+use scanbox_analysis::normalize::Normalization;
 use scanbox_analysis::portfolio::Portfolio;
 use scanbox_analysis::table::Catalog;
 use scanbox_model::units::size_label;
@@ -43,8 +44,13 @@ pub fn blocks(portfolio: &Portfolio, catalog: &Catalog, name: &str, title: &str)
     });
     let mut table = Table {
         caption: format!(
-            "The best sets of kernels, of {}. Tried: every set of that many, or one more than the set before.",
-            count(portfolio.candidates, "kernel")
+            "The best sets of kernels, of {}, {}. Tried: every set of that many that can be the best, or one more than the set before.",
+            count(portfolio.candidates, "kernel"),
+            match portfolio.normalization {
+                Normalization::SizeBest => "by shares of the best of each size".to_owned(),
+                Normalization::None => "by GB/s".to_owned(),
+                other => format!("by throughput over {other}"),
+            }
         ),
         columns: vec![
             Column::numbers("kernels"),

@@ -95,6 +95,9 @@ fn properties(sources: &Sources<'_>) -> Vec<Property> {
         ),
         fact("memory", said(&|metadata| format!("{:.1} GB", metadata.device.memory_bytes as f64 / 1e9))),
         fact("rows", rows(&|index| row_counts(&devices[index]))),
+        own("files", rows(&|index| devices[index].table.files.join(", "))),
+        own("host", rows(&|index| devices[index].table.device.host.clone())),
+        own("PCI address", rows(&|index| devices[index].table.device.pci_address.clone())),
         own("UUID", rows(&|index| devices[index].table.device.uuid.clone())),
         own("newest row", rows(&|index| devices[index].table.newest_utc.clone())),
         own(

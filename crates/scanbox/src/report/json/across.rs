@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use scanbox_analysis::answers::AcrossAnswer;
+use scanbox_analysis::answers::{AcrossAnswer, DeviceAnswer};
 use scanbox_analysis::portability::Portability;
 use scanbox_analysis::shared::{SharedPoint, SharedSet};
+use scanbox_analysis::speed::{Speed, SpeedPoint};
 use scanbox_analysis::transfer::Transfer;
 use serde::Serialize;
 
@@ -17,6 +18,12 @@ pub(super) struct Across {
     problem: Scanned,
     /// Positions in `devices`.
     devices: Vec<usize>,
+    /// Positions in the `devices` of the document of those that were swept and have no `ok` row.
+    dead: Vec<usize>,
+    /// What the devices are called: `devices`, then `dead`.
+    titles: Vec<String>,
+    /// Each device against the first one.
+    speeds: Vec<SpeedRow>,
     comparison: Comparison,
     portable_kernel: Option<Portable>,
     by_metric: Vec<MetricRow>,
@@ -29,6 +36,28 @@ pub(super) struct Across {
     /// A23, the highest `pp` first.
     portability: Vec<PortabilityRow>,
     portfolio: Option<Vec<KernelSet>>,
+}
+
+/// One ideal line against another; positions are in `across.devices`.
+#[derive(Debug, Serialize)]
+struct SpeedRow {
+    base: usize,
+    other: usize,
+    /// How many times as fast as the base the other one is.
+    geometric_mean: Number,
+    least: Option<SpeedPointRow>,
+    most: Option<SpeedPointRow>,
+    /// Sizes where the other one is faster.
+    faster: usize,
+    points: Vec<SpeedPointRow>,
+}
+
+#[derive(Debug, Serialize)]
+struct SpeedPointRow {
+    n: u64,
+    base_gbps: Number,
+    other_gbps: Number,
+    ratio: Number,
 }
 
 #[derive(Debug, Serialize)]
@@ -50,7 +79,7 @@ struct PortabilityRow {
     kernel: String,
     pp: Number,
     mean: Number,
-    /// In the order of `devices`; 0: not supported.
+    /// In the order of `devices`, then `dead`; 0: not supported.
     efficiencies: Vec<Number>,
 }
 
@@ -96,7 +125,7 @@ struct SharedRow {
 }
 
 impl Labels<'_> {
-    pub(super) fn across(&self, across: &AcrossAnswer) -> Across {
+    pub(super) fn across(&self, across: &AcrossAnswer, devices: &[DeviceAnswer<'_>]) -> Across {
         let portable = across.portable.choice.as_ref().map(|choice| Portable {
             kernel: self.kernel(choice.ranking.winner.kernel),
             ranked: self.ranked(&choice.ranking),
@@ -107,6 +136,14 @@ impl Labels<'_> {
         Across {
             problem: scanned(across.problem),
             devices: across.devices.clone(),
+            dead: across.dead.clone(),
+            titles: across
+                .devices
+                .iter()
+                .chain(&across.dead)
+                .map(|&at| devices[at].table.title.clone())
+                .collect(),
+            speeds: across.speeds.iter().map(speed).collect(),
             comparison: self.comparison(&across.portable.eligibility),
             portable_kernel: portable,
             by_metric: across.by_metric.iter().map(|answer| self.metric_row(answer)).collect(),
@@ -150,6 +187,24 @@ impl Labels<'_> {
             other_normalizations: others.map(|(other, sizes)| (other.word(), sizes.clone())).collect(),
             points: shared.points.iter().map(row).collect(),
         }
+    }
+}
+
+fn speed(speed: &Speed) -> SpeedRow {
+    let row = |point: &SpeedPoint| SpeedPointRow {
+        n: point.n,
+        base_gbps: Number(point.base_gbps),
+        other_gbps: Number(point.other_gbps),
+        ratio: Number(point.ratio),
+    };
+    SpeedRow {
+        base: speed.base,
+        other: speed.other,
+        geometric_mean: Number(speed.mean_ratio()),
+        least: speed.least().map(row),
+        most: speed.most().map(row),
+        faster: speed.faster(),
+        points: speed.points.iter().map(row).collect(),
     }
 }
 

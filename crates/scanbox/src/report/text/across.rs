@@ -7,10 +7,11 @@ use scanbox_analysis::answers::{AcrossAnswer, DeviceAnswer};
 use scanbox_analysis::best_kernel::KernelLine;
 use scanbox_analysis::eligible::Eligibility;
 use scanbox_analysis::shared::SharedSet;
+use scanbox_analysis::speed::Speed;
 use scanbox_analysis::transfer::Transfer;
 use scanbox_model::units::size_label;
 
-use super::{Column, Grid, Page, compared, count, gbps, losses, named, percent, score, title};
+use super::{Column, Grid, Page, compared, count, gbps, losses, named, percent, score, title, unit_words};
 
 /// Devices side by side in a launch table, so that it fits 80 characters.
 const DEVICES_PER_TABLE: usize = 3;
@@ -21,8 +22,18 @@ impl Page<'_> {
     pub(super) fn across(&self, across: &AcrossAnswer, out: &mut impl Write) -> io::Result<()> {
         let devices: Vec<&DeviceAnswer<'_>> =
             across.devices.iter().map(|&index| &self.report.answers.devices[index]).collect();
-        let heading = format!("Across {}: {}", count(devices.len(), "device"), across.problem.title());
+        let all = devices.len() + across.dead.len();
+        let heading = format!("Across {}: {}", count(all, "device"), across.problem.title());
         self.heading(2, &heading, out)?;
+        for (index, device) in devices.iter().enumerate() {
+            self.say(&format!("Device {}: {}", index + 1, unit_words(device)), out)?;
+        }
+        for &dead in &across.dead {
+            let device = &self.report.answers.devices[dead];
+            self.say(&format!("No row is ok on {}: it supports no kernel.", unit_words(device)), out)?;
+        }
+        self.speeds(across, &devices, out)?;
+        self.gap(out)?;
         self.portable(across, &devices, out)?;
         self.portability(across, out)?;
         self.shared(across, &devices, out)?;
@@ -31,6 +42,34 @@ impl Page<'_> {
             Some(portfolio) => self.portfolio(portfolio, out),
             None => Ok(()),
         }
+    }
+
+    /// Which device is faster, and by how much; of two, size by size.
+    fn speeds(
+        &self,
+        across: &AcrossAnswer,
+        devices: &[&DeviceAnswer<'_>],
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        for speed in &across.speeds {
+            self.say(&speed_words(speed, &|at| title(devices[at])), out)?;
+        }
+        let ([speed], 2) = (across.speeds.as_slice(), devices.len()) else { return Ok(()) };
+        let mut grid = Grid::new([
+            Column::numbers("size"),
+            Column::numbers("GB/s of 1"),
+            Column::numbers("GB/s of 2"),
+            Column::numbers("2 over 1"),
+        ]);
+        for point in &speed.points {
+            grid.push([
+                size_label(point.n),
+                gbps(point.base_gbps),
+                gbps(point.other_gbps),
+                format!("{:.3}", point.ratio),
+            ]);
+        }
+        self.grid(grid, out)
     }
 
     fn portable(
@@ -194,6 +233,13 @@ impl Page<'_> {
         let kernels = &across.portability.kernels;
         let chosen = kernels.iter().find(|row| Some(row.kernel) == chosen);
         let (Some(chosen), Some(best)) = (chosen, kernels.first()) else { return Ok(()) };
+        if let Some(&dead) = across.dead.first() {
+            let device = title(&self.report.answers.devices[dead]);
+            let text = format!(
+                "Portability PP (harmonic mean of efficiencies): 0 for every kernel, because of {device}."
+            );
+            return self.say(&text, out);
+        }
         let best = if best.kernel == chosen.kernel {
             "the highest of all kernels".to_owned()
         } else {
@@ -275,6 +321,29 @@ impl Page<'_> {
         }
         self.grid(grid, out)
     }
+}
+
+/// Which of two devices is faster, by how much, and where it is not.
+pub(in crate::report) fn speed_words(speed: &Speed, title: &dyn Fn(usize) -> String) -> String {
+    // Told of the faster one.
+    let turned = speed.mean_ratio() < 1.0;
+    let (fast, slow) = if turned { (speed.base, speed.other) } else { (speed.other, speed.base) };
+    let ratio = |ratio: f64| if turned { 1.0 / ratio } else { ratio };
+    let sizes = speed.points.len();
+    let wins = speed.points.iter().filter(|point| ratio(point.ratio) > 1.0).count();
+    let (Some(least), Some(most)) = (speed.least(), speed.most()) else { return String::new() };
+    let (least, most) = if turned { (most, least) } else { (least, most) };
+    format!(
+        "{} is {:.3} times as fast as {} (geometric mean over {}; from {:.3} at {} to {:.3} at {}), and faster at {wins} of {sizes}.",
+        title(fast),
+        ratio(speed.mean_ratio()),
+        title(slow),
+        count(sizes, "size"),
+        ratio(least.ratio),
+        size_label(least.n),
+        ratio(most.ratio),
+        size_label(most.n),
+    )
 }
 
 /// Every size at which a kernel runs on one of the devices, ascending.

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use scanbox_analysis::answers::MetricAnswer;
+use scanbox_analysis::normalize::Normalization;
 use scanbox_analysis::portfolio::Portfolio;
 use scanbox_analysis::weights::Weights;
 use scanbox_model::units::size_label;
@@ -57,9 +58,13 @@ impl Page<'_> {
     pub(super) fn portfolio(&self, portfolio: &Portfolio, out: &mut impl Write) -> io::Result<()> {
         let Some(last) = portfolio.sets.last() else { return Ok(()) };
         self.gap(out)?;
+        let metric = self.report.question.metric;
+        let by = match portfolio.normalization {
+            Normalization::None => metric.to_string(),
+            normalization => format!("{metric} ({normalization})"),
+        };
         let heading = format!(
-            "Portfolios by {}: the best sets of 1 to {} of {}",
-            self.report.question.metric,
+            "Portfolios by {by}: the best sets of 1 to {} of {}",
             last.kernels.len(),
             count(portfolio.candidates, "kernel")
         );
@@ -90,6 +95,18 @@ impl Page<'_> {
         }
         self.grid(grid, out)?;
         self.say("loss: on average, with the fastest of the set at each size; worst: at one size", out)?;
+        let question = self.report.question;
+        let by_default = question.normalization.is_none() && question.weights == Weights::Uniform;
+        if by_default && portfolio.normalization == Normalization::SizeBest {
+            self.say("every size counts alike (size-best); --normalize none weighs them by GB/s", out)?;
+        }
+        if portfolio.undominated < portfolio.candidates {
+            let text = format!(
+                "searched: {} of them; another one is at least as fast as each of the others at every size",
+                portfolio.undominated
+            );
+            self.say(&text, out)?;
+        }
         if portfolio.sets.iter().any(|set| !set.exact) {
             self.say(
                 "greedy: one kernel more than the set before; there are too many sets to try each",
