@@ -23,6 +23,7 @@ use scanbox_model::units::{size_label, throughput_gbps};
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Failure};
+use crate::cases::Circumstance;
 use crate::measure::{Measurement, Protocol, measure};
 use crate::prepare::{Pipelines, Spent};
 use crate::twin::{self, Length, Twin};
@@ -30,6 +31,8 @@ use crate::verify::{describe, verify};
 
 /// Rows between two measurements of the canary.
 const CANARY_INTERVAL: u64 = 100;
+/// Calls in a row that a config which was wrong once has to get right.
+const PROOF_CALLS: u32 = 1000;
 /// The canary is a copy of at most this many elements: large enough to show throttling, small enough to be quick.
 const CANARY_ELEMENTS: u64 = 1 << 26;
 
@@ -180,9 +183,26 @@ pub fn run<E: From<Failure>>(
     stop: &AtomicBool,
     observer: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
 ) -> Result<Outcome, E> {
+    run_proving(backend, compiler, job, &BTreeSet::new(), stop, observer)
+}
+
+/// The same, where points in `prove` were wrong once: their rows say `ok` only with the calls that show them right
+/// ([`Record::proved_calls`]).
+///
+/// # Errors
+/// As [`run`].
+pub fn run_proving<E: From<Failure>>(
+    backend: &mut dyn Backend,
+    compiler: &Compiler,
+    job: &Job,
+    prove: &BTreeSet<Point>,
+    stop: &AtomicBool,
+    observer: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
+) -> Result<Outcome, E> {
     let mut sweep = Sweep {
         backend,
         job,
+        prove,
         stop,
         observer,
         started: Instant::now(),
@@ -203,6 +223,7 @@ pub fn run<E: From<Failure>>(
 struct Sweep<'a, E> {
     backend: &'a mut dyn Backend,
     job: &'a Job,
+    prove: &'a BTreeSet<Point>,
     stop: &'a AtomicBool,
     observer: &'a mut dyn FnMut(Event<'_>) -> Result<(), E>,
     started: Instant,
@@ -440,7 +461,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
     /// One point: plan, verify, measure, record. The second value says that the device cannot be used any more.
     fn attempt(&mut self, compiler: &Compiler, point: &Point, input: Input) -> (Record, bool) {
         let mut record = self.blank_record(point, input);
-        let failure = match self.try_point(compiler, point, &mut record) {
+        let failure = match self.try_point(compiler, point, input, &mut record) {
             Ok(measured) => {
                 record.status = Status::Ok;
                 record.samples = measured.samples;
@@ -458,6 +479,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
         &mut self,
         compiler: &Compiler,
         point: &Point,
+        input: Input,
         record: &mut Record,
     ) -> Result<Measurement, Failure> {
         let device = self.backend.profile().clone();
@@ -496,8 +518,63 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let twin = self.twin(&plan, &measured, whole);
         self.spend("twin", start);
         twin?.judge(record)?;
+        if self.prove.contains(point) {
+            let start = Instant::now();
+            let proved = self.prove(&plan, input, call_ns, record);
+            self.spend("prove", start);
+            record.proved_calls = Some(proved?);
+        }
         self.best_ns.insert(point.n, best_ns.unwrap_or(call_ns).min(call_ns));
         Ok(measured)
+    }
+
+    /// Shows that a config which was wrong once is right: in every circumstance of a verification, in many calls of the timed
+    /// path from unknown scratch memory, with one input and with two that alternate, and in as many calls that are compared
+    /// one by one. Returns: the calls that were compared.
+    fn prove(
+        &mut self,
+        plan: &Plan,
+        input: Input,
+        call_ns: u64,
+        record: &mut Record,
+    ) -> Result<u32, Failure> {
+        let mut calls = 0;
+        for circumstance in Circumstance::ALL.into_iter().filter(|one| *one != Circumstance::InARow) {
+            if let Some(garbage) = circumstance.garbage(plan) {
+                self.backend.litter(garbage)?;
+            }
+            let plan = circumstance.plan(plan, self.backend.profile());
+            let comparison = verify(self.backend, &plan)?;
+            if let Some(reason) = describe(&comparison, plan.outputs()) {
+                record.mismatches = Some(comparison.mismatches);
+                record.first_mismatch = comparison.first.map(|first| first.index);
+                return Err(Failure::new(Status::WrongResult, format!("{circumstance}: {reason}")));
+            }
+            calls += 1;
+        }
+        let length = Length::of(PROOF_CALLS, call_ns);
+        let another = input.another(&self.job.computation.problem, plan.n);
+        let alternates = match self.backend.load_other(&self.job.computation.problem, &another, plan.n) {
+            Ok(()) => true,
+            Err(failure) if failure.status == Status::OutOfMemory => false,
+            Err(failure) => return Err(failure),
+        };
+        self.backend.forget_scratch();
+        let mut compared = 0;
+        let twins: [&dyn Fn(&mut dyn Backend) -> Result<Twin, Failure>; 3] = [
+            &|backend| twin::run(backend, plan, Cache::Hot, length),
+            &|backend| twin::run_alone(backend, plan, length, alternates),
+            &|backend| twin::run_each(backend, plan, length),
+        ];
+        for twin in twins {
+            self.backend.forget_scratch();
+            let found = twin(self.backend)?;
+            let calls = record.twin_calls;
+            found.judge(record)?;
+            record.twin_calls = calls;
+            compared += found.compared;
+        }
+        Ok(calls + u32::try_from(compared).unwrap_or(u32::MAX))
     }
 
     /// The timed path once more, to see that it is right.

@@ -58,6 +58,12 @@ impl Length {
 }
 
 impl Length {
+    /// The length of a twin that has so many calls, however long they take.
+    #[must_use]
+    pub fn of(calls: u32, call_ns: u64) -> Self {
+        Self { calls, per_submission: ((SUBMISSION_NS / call_ns.max(1) as f64) as u32).max(1) }
+    }
+
     /// The length of a twin without samples, of calls that take `call_ns` as far as is known: 128, or as many as fit into 0.1 s.
     #[must_use]
     pub fn alone(call_ns: Option<f64>) -> Self {
@@ -187,9 +193,29 @@ fn go(
         Cache::Hot => 1,
         Cache::Cold => cold_slots(plan.n * plan.problem.element_bytes()),
     };
-    let steps = steps(length.calls, slots);
-    let Length { per_submission, .. } = length;
-    let course = Course { cache, steps: &steps, per_submission, alternates };
+    follow(backend, plan, cache, &steps(length.calls, slots), length.per_submission, alternates)
+}
+
+/// Calls in a row on hot memory, each of them on poisoned output and compared: what is wrong once in many calls shows, where a twin
+/// that compares a few would have to be lucky.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_each(backend: &mut dyn Backend, plan: &Plan, length: Length) -> Result<Twin, Failure> {
+    let call = |call| [Step::Poison(call), Step::Call(call), Step::Compare(call)];
+    let steps: Vec<Step> = (0..u64::from(length.calls)).flat_map(call).collect();
+    follow(backend, plan, Cache::Hot, &steps, length.per_submission, false)
+}
+
+fn follow(
+    backend: &mut dyn Backend,
+    plan: &Plan,
+    cache: Cache,
+    steps: &[Step],
+    per_submission: u32,
+    alternates: bool,
+) -> Result<Twin, Failure> {
+    let course = Course { cache, steps, per_submission, alternates };
     let checked = backend.twin(plan, &course)?;
     let due = steps.iter().filter(|step| matches!(step, Step::Compare(_))).count() as u64;
     let compared = checked.len() as u64;

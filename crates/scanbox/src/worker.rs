@@ -84,6 +84,8 @@ pub struct SweepWork {
     pub order_start: u64,
     /// See [`sweep::Job::one_by_one`].
     pub one_by_one: bool,
+    /// See [`sweep::Job::prove`].
+    pub prove: BTreeSet<(String, u64)>,
     /// See [`sweep::Job::origin`].
     pub origin: Origin,
 }
@@ -299,9 +301,8 @@ fn work(args: &WorkerArgs, cli: &Cli) -> anyhow::Result<()> {
 }
 
 fn sweep(work: SweepWork, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<Outcome> {
-    let points = work.points.iter().map(|(label, n)| Ok(Point { n: *n, config: label.parse()? }));
     let job = sweep::Job {
-        points: points.collect::<anyhow::Result<_>>()?,
+        points: points_of(&work.points)?,
         computation: work.computation,
         copy_sizes: work.copy_sizes,
         seed: work.seed,
@@ -312,7 +313,8 @@ fn sweep(work: SweepWork, backend: &mut dyn Backend, compiler: &Compiler) -> any
         origin: work.origin,
     };
     let stop = AtomicBool::new(false);
-    let outcome = sweep::run(backend, compiler, &job, &stop, &mut |event| -> Result<(), WorkerError> {
+    let prove = points_of(&work.prove)?;
+    let observer = &mut |event: sweep::Event<'_>| -> Result<(), WorkerError> {
         use sweep::Event;
         match event {
             Event::Compiling { shaders } => send(&Report::Compiling { shaders })?,
@@ -330,8 +332,8 @@ fn sweep(work: SweepWork, backend: &mut dyn Backend, compiler: &Compiler) -> any
             Event::Finished { record } => send(&Report::Finished(Product::Row(row(record)?)))?,
         }
         Ok(())
-    })?;
-    Ok(outcome)
+    };
+    Ok(sweep::run_proving(backend, compiler, &job, &prove, &stop, observer)?)
 }
 
 fn verify(work: VerifyWork, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<Outcome> {
@@ -397,6 +399,13 @@ fn bench(work: BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> any
         Ok(())
     };
     Ok(bench::run(backend, &mut baselines, compiler, &work.job, &stop, observer)?)
+}
+
+/// Points from their labels and sizes.
+fn points_of<'a, C: FromIterator<Point>>(
+    labels: impl IntoIterator<Item = &'a (String, u64)>,
+) -> anyhow::Result<C> {
+    labels.into_iter().map(|(label, n)| Ok(Point { n: *n, config: label.parse()? })).collect()
 }
 
 /// Waits for the word to run a config.

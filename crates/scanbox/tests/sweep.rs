@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use scanbox_model::record::Status;
-use sweeps::{ALL, CONFIG, Ended, Place, all_ok, ended, fault, faulty, signal, slow, wait, wait_until};
+use sweeps::{ALL, CONFIG, Ended, Place, Rows, all_ok, ended, fault, faulty, signal, slow, wait, wait_until};
 
 #[track_caller]
 fn assert_ended(ended: &Ended, code: i32, stderr: &[&str]) {
@@ -245,9 +245,47 @@ fn failed_rows_are_measured_again_on_request() {
     assert_ended(&place.sweep(&[]), 5, &[]);
     assert_eq!(place.rows(), failed);
     assert!(place.sweep(&["--dry-run", "--retry-failed"]).stdout.contains("to do      3"));
-    assert_ended(&place.sweep(&["--retry-failed"]), 0, &["25 of them done before"]);
-    assert_eq!(place.rows(), all_ok());
-    assert_eq!(runs(&place).iter().filter(|run| **run == first_run).count(), ALL - 3);
+    assert_ended(&place.sweep(&["--retry-failed"]), 5, &["25 of them done before"]);
+    // What was wrong stays: an ok row beside it takes nothing back.
+    let last = |place: &Place| {
+        place.records().into_iter().map(|row| ((row.config_id, row.n_elements), row.status)).collect::<Rows>()
+    };
+    assert_eq!((last(&place), place.records().len()), (all_ok(), ALL + 1));
+    assert_eq!(runs(&place).iter().filter(|run| **run == first_run).count(), ALL - 2);
+    assert_ended(&place.sweep(&["--retry-failed"]), 5, &["28 of them done before"]);
+    assert_ended(&place.sweep(&["--prove"]), 2, &["--retry-failed"]);
+    // Only proof does, once.
+    assert!(place.sweep(&["--dry-run", "--retry-failed", "--prove"]).stdout.contains("to do      1"));
+    assert_ended(&place.sweep(&["--retry-failed", "--prove"]), 0, &["27 of them done before"]);
+    assert_ended(&place.sweep(&["--retry-failed", "--prove"]), 0, &["28 of them done before"]);
+    assert_ended(&place.sweep(&[]), 0, &[]);
+    let proved: Vec<_> = place.records().into_iter().filter(|row| row.proved_calls.is_some()).collect();
+    assert_eq!(proved.len(), 1);
+    assert!(proved[0].proved_calls.unwrap() >= 1005 && proved[0].n_elements == 2048, "{:?}", proved[0]);
+}
+
+/// What was wrong and still is, in whatever circumstance: no run shows it right.
+#[test]
+fn what_is_wrong_again_is_not_proved() {
+    let kinds = ["wrong_last", "wrong_element", "wrong_timed", "wrong_second", "wrong_late", "wrong_stale"];
+    for kind in kinds {
+        let place = Place::in_memory(&fault("wrong_last"));
+        assert_ended(&place.sweep(&[]), 5, &[]);
+        place.script(&fault(kind));
+        assert_ended(&place.sweep(&["--retry-failed", "--prove"]), 5, &[]);
+        let rows: Vec<_> = place
+            .records()
+            .into_iter()
+            .filter(|row| (row.config_id.clone(), row.n_elements) == faulty())
+            .collect();
+        assert_eq!(rows.len(), 2, "{kind}: the old row stays");
+        assert!(
+            rows.iter().all(|row| row.status == Status::WrongResult && row.proved_calls.is_none()),
+            "{kind}"
+        );
+        place.script("");
+        assert_ended(&place.sweep(&["--retry-failed", "--prove"]), 0, &[]);
+    }
 }
 
 #[test]

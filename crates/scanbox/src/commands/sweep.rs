@@ -10,7 +10,7 @@ use clap::Args;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::known_issues::DeviceIssues;
 use scanbox_model::problem::Problem;
-use scanbox_model::record::{Record, Status};
+use scanbox_model::record::Record;
 use scanbox_model::space::{Enumeration, Point, Space};
 use scanbox_model::units::{plural, slug};
 use scanbox_runner::bench::{self, Entrant, computation_of};
@@ -21,7 +21,7 @@ use super::problem::{Elements, try_operator};
 use super::space::SpaceSelection;
 use super::sweep_confirm::{CACHES, PASSES, ROUNDS, confirm, unconfirmed};
 use super::sweep_estimate::{Estimate, duration, estimate};
-use super::sweep_file::{Before, Key, Resume, SweepFile, point_key, row_key};
+use super::sweep_file::{Before, Key, Resume, SweepFile, point_key, row_key, stays, wrong_before};
 use super::sweep_summary::summarise;
 use super::sweep_task::{Settings, SweepTask};
 use super::{
@@ -35,6 +35,9 @@ use crate::report::terminal;
 use crate::signals::stop_on_signals;
 use crate::supervise::{Supervised, Supervision};
 use crate::worker::BenchWork;
+
+/// How many times as long as any config one that has to be shown right may take.
+const PROOF_TIMEOUTS: u32 = 20;
 
 /// Arguments of `scanbox sweep`.
 #[derive(Debug, Args)]
@@ -92,9 +95,14 @@ pub struct SweepArgs {
     #[arg(long)]
     accept_space: bool,
 
-    /// Measure again what is in the file but not ok
+    /// Measure again what is in the file but not ok; a wrong row stays in the file, and no ok row outweighs it but with --prove
     #[arg(long)]
     retry_failed: bool,
+
+    /// With --retry-failed: measure what was wrong again with 1,000 calls of the timed path, each of 1,000 more compared, and in
+    /// every circumstance of `verify`; only then its ok row counts. It may take 20 times --timeout
+    #[arg(long, requires = "retry_failed")]
+    prove: bool,
 
     #[command(flatten)]
     sharing: SharingArgs,
@@ -179,6 +187,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit
     let resume = Resume {
         accept_device: args.accept_device,
         retry_failed: args.retry_failed,
+        prove: args.prove,
         accept_space: args.accept_space,
     };
     let kernel_hash = compiler.kernel_hash();
@@ -262,8 +271,10 @@ fn dry_run(
 ) -> anyhow::Result<Exit> {
     check_free(path)?;
     check_folder(path)?;
-    let kept = before.rows.iter().filter(|record| !args.retry_failed || record.status == Status::Ok);
-    let done: HashSet<Key> = kept.map(row_key).collect();
+    let resume = Resume { retry_failed: args.retry_failed, prove: args.prove, ..Resume::default() };
+    let again = wrong_before(&before.rows, resume);
+    let kept = before.rows.iter().filter(|record| !args.retry_failed || stays(record));
+    let done: HashSet<Key> = kept.map(row_key).filter(|key| !again.contains(key)).collect();
     let to_do = enumeration.points.iter().filter(|point| !done.contains(&point_key(point))).count();
     let mut out = stdout().lock();
     writeln!(out, "device     {}", device.title())?;
@@ -341,7 +352,9 @@ fn measure(
     file: &mut SweepFile,
     kernel_hash: &str,
 ) -> anyhow::Result<Supervised> {
-    let supervision = Supervision { command, timeout: args.timeout, limits };
+    // A proof is thousands of calls.
+    let timeout = if args.prove { args.timeout * PROOF_TIMEOUTS } else { args.timeout };
+    let supervision = Supervision { command, timeout, limits };
     let settings = Settings {
         computation: Computation {
             problem: file.metadata.problem,

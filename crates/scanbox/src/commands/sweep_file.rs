@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use scanbox_analysis::trust::Trust;
 use scanbox_model::csv_file::{self, Appender};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::known_issues::DeviceIssues;
@@ -50,6 +51,8 @@ pub struct Resume {
     pub accept_device: bool,
     /// Measure again what was not `ok`.
     pub retry_failed: bool,
+    /// Show that what was wrong is right, when it is measured again.
+    pub prove: bool,
     /// Go on with another definition of the space.
     pub accept_space: bool,
 }
@@ -137,6 +140,10 @@ pub struct SweepFile {
     pub issues: DeviceIssues,
     journal: Journal,
     last_sync: Instant,
+    /// Points that have a row and are to be measured again all the same, because they were wrong.
+    again: HashSet<Key>,
+    /// Whether their new row has to show that they are right.
+    prove: bool,
     /// The device of the run, if it has begun.
     pub occupied: Option<Occupied>,
     /// Held until the end; the system lets go of it when the process ends, however it ends.
@@ -189,6 +196,7 @@ impl SweepFile {
         if let Some(line) = found.torn_line {
             complain(&format!("{}: line {line} was cut off and is measured again", path.display()));
         }
+        let again = wrong_before(&found.records, resume);
         let mut keys: HashSet<Key> = found.records.iter().map(row_key).collect();
         let journal = Journal::open(&journal_path, &keys)?;
         keys.extend(enumeration.points.iter().map(point_key));
@@ -221,6 +229,8 @@ impl SweepFile {
             issues: known_issues::of(device)?,
             journal,
             last_sync: Instant::now(),
+            again,
+            prove: resume.prove,
             occupied: None,
             _lock: lock,
         })
@@ -231,10 +241,21 @@ impl SweepFile {
         &self.path
     }
 
-    /// The points that have no row yet.
+    /// The points that have no row yet, or are to be measured again.
     pub fn points_to_do(&self, enumeration: &Enumeration) -> Vec<Point> {
-        let done: HashSet<Key> = self.records.iter().map(row_key).collect();
+        let done: HashSet<Key> =
+            self.records.iter().map(row_key).filter(|key| !self.again.contains(key)).collect();
         enumeration.points.iter().filter(|point| !done.contains(&point_key(point))).copied().collect()
+    }
+
+    /// Whether a row of this point says `ok` only with proof.
+    pub fn is_to_be_proved(&self, key: &Key) -> bool {
+        self.prove && self.again.contains(key)
+    }
+
+    /// Points that were wrong, and that no run has shown right since.
+    pub fn distrusted(&self) -> u64 {
+        distrusted(&self.records).len() as u64
     }
 
     /// The sizes among these points whose copy has not been measured.
@@ -291,6 +312,7 @@ impl SweepFile {
         self.issues.explain(&mut record);
         record.shared_device.0 |= self.occupied.as_ref().is_some_and(Occupied::is_shared);
         self.appender.append(&record)?;
+        self.again.remove(&row_key(&record));
         self.records.push(record);
         Ok(())
     }
@@ -514,11 +536,37 @@ fn check_problem(path: &Path, row: &Record, problem: &Problem, real: bool) -> an
     Ok(())
 }
 
-/// Takes the rows out that are to be measured again.
+/// Takes the rows out that are to be measured again. A wrong one stays: what is `ok` the next time was wrong all the same.
 fn take_out_failed(path: &Path, rows: &[Record]) -> anyhow::Result<()> {
-    if rows.iter().all(|record| record.status == Status::Ok) {
+    if rows.iter().all(stays) {
         return Ok(());
     }
-    csv_file::replace(path, rows.iter().filter(|record| record.status == Status::Ok))
+    csv_file::replace(path, rows.iter().filter(|row| stays(row)))
         .with_context(|| format!("{}; choose another place with --out", path.display()))
+}
+
+/// Whether a row stays when what failed is measured again.
+pub fn stays(row: &Record) -> bool {
+    matches!(row.status, Status::Ok | Status::WrongResult)
+}
+
+/// The points that were wrong and are to be measured again although they have a row: to be shown right, all that no run has shown
+/// right since; else those whose last row is wrong.
+pub fn wrong_before(rows: &[Record], resume: Resume) -> HashSet<Key> {
+    match resume {
+        Resume { retry_failed: true, prove: true, .. } => distrusted(rows),
+        Resume { retry_failed: true, .. } => {
+            let last: HashMap<Key, Status> = rows.iter().map(|row| (row_key(row), row.status)).collect();
+            last.into_iter()
+                .filter(|(_, status)| *status == Status::WrongResult)
+                .map(|(key, _)| key)
+                .collect()
+        }
+        _ => HashSet::new(),
+    }
+}
+
+fn distrusted(rows: &[Record]) -> HashSet<Key> {
+    let trust = Trust::of(rows);
+    rows.iter().filter(|row| !trust.trusts(row)).map(row_key).collect()
 }

@@ -64,7 +64,7 @@ pub fn summarise(
     let standing = Standing {
         left: end != End::Complete,
         stuck: trouble.is_some() && supervised.is_some_and(|supervised| supervised.finished == 0),
-        wrong: file.records.iter().filter(|record| record.status == Status::WrongResult).count() as u64,
+        wrong: file.distrusted(),
         ok: judged().filter(|record| record.status == Status::Ok).count() as u64,
     };
     let exit = standing.exit();
@@ -119,7 +119,15 @@ fn write_summary(
         outcome.rows_by_status.iter().map(|(status, count)| format!("{count} {status}")).collect();
     writeln!(out, "{}\n", best_per_size(&file.records, &file.metadata))?;
     let words = if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) };
-    writeln!(out, "rows       {} of {}{words}", file.records.len(), file.metadata.points)?;
+    let points = file.records.iter().map(row_key).collect::<HashSet<_>>().len();
+    writeln!(out, "rows       {points} of {}{words}", file.metadata.points)?;
+    if file.records.len() > points {
+        let (more, wrong) = (file.records.len() - points, outcome.wrong);
+        writeln!(
+            out,
+            "           {more} rows more of points that were wrong once; {wrong} points are not shown right"
+        )?;
+    }
     if outcome.points_left > 0 {
         let wrong = match outcome.wrong {
             0 => String::new(),

@@ -90,6 +90,7 @@ impl Task for SweepTask<'_> {
             protocol: self.settings.protocol,
             order_start: self.rows,
             one_by_one,
+            prove: self.left.keys().filter(|key| self.file.is_to_be_proved(key)).cloned().collect(),
             origin: self.settings.origin.clone(),
         })
     }
