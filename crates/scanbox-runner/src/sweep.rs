@@ -559,16 +559,15 @@ impl<E: From<Failure>> Sweep<'_, E> {
             Err(failure) if failure.status == Status::OutOfMemory => false,
             Err(failure) => return Err(failure),
         };
-        self.backend.forget_scratch();
         let mut compared = 0;
-        let twins: [&dyn Fn(&mut dyn Backend) -> Result<Twin, Failure>; 3] = [
-            &|backend| twin::run(backend, plan, Cache::Hot, length),
-            &|backend| twin::run_alone(backend, plan, length, alternates),
-            &|backend| twin::run_each(backend, plan, length),
-        ];
-        for twin in twins {
+        for way in 0..3 {
             self.backend.forget_scratch();
-            let found = twin(self.backend)?;
+            let found = match way {
+                0 => twin::run(self.backend, plan, Cache::Hot, length),
+                1 => twin::run_alone(self.backend, plan, length, alternates),
+                _ => twin::run_each(self.backend, plan, length),
+            }?;
+            // How many calls the twin of the samples had stays what it was.
             let calls = record.twin_calls;
             found.judge(record)?;
             record.twin_calls = calls;

@@ -466,7 +466,7 @@ impl Answer {
             // been told all.
             left: self.end != End::Complete
                 && count(Status::WrongResult) == 0
-                && !(self.fail_fast && !self.failures.is_empty()),
+                && (!self.fail_fast || self.failures.is_empty()),
             stuck: self.trouble.is_some() && self.finished == 0,
             wrong: count(Status::WrongResult),
             ok: count(Status::Ok),
