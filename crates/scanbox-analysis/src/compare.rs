@@ -9,18 +9,25 @@
 //! and whatever that was, the line is not the same ([`Gone`]). A config that worked and does not any more
 //! ([`ConfigChange::is_broken`]) is a regression wherever it stands.
 //!
+//! Two nights differ by more than what changed, so the better question is [`Night`]: what both versions measured tonight, in
+//! turns ([`crate::pairs`]). Then the pairs decide, and of the two sweeps only what is gone or broken. Without them all rows
+//! of a size speak together (`rows`), and lines where they are clear.
+//!
 //! A change is `ln(new / base)`, less the drift of the run ([`drift`]). It counts when it is above the threshold and
 //! above the noise floor ([`noise`]), which is [`LINE_SIGMAS`] standard deviations of such a change. So the intervals
 //! around the two times, each half as wide as the floor, do not overlap. And it has to have been seen more than once: in
 //! the rounds of a confirmation, or by the next configs of the line.
 
+pub mod device;
 pub mod drift;
 pub mod noise;
+mod rows;
 mod side;
 
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Clock, Record, Status};
 
+use self::device::DeviceChange;
 use self::drift::Drift;
 use self::noise::Noise;
 use self::side::{Side, Time};
@@ -28,6 +35,8 @@ use crate::AnalysisError;
 use crate::answers::{Question as Answered, answer};
 use crate::grouping::{Builder, Runs, Source};
 use crate::metric::Metric;
+use crate::pairs::{Failed, Judgement, Pairs, Roles, judge};
+use crate::trust::Trust;
 
 /// Standard deviations from which on a change of a line is no chance: 42 lines (21 sizes twice) at 3 in 100,000 each
 /// are wrong in 1 of 750 comparisons, where noise is normal, and it has somewhat more weight in its tails.
@@ -52,6 +61,15 @@ pub struct Question {
     pub accept_device: bool,
     /// Whether the new run ended before its space did: then a row that is not there says nothing.
     pub new_is_cut: bool,
+}
+
+/// What both versions measured tonight.
+#[derive(Debug, Clone, Copy)]
+pub struct Night<'a> {
+    /// Base and new in turns.
+    pub pairs: &'a Pairs,
+    /// The same of earlier nights with this base, the first one first: how fast the base's own program was then.
+    pub earlier: &'a [Pairs],
 }
 
 /// What became of a line or a config at a size.
@@ -183,7 +201,7 @@ impl ConfigChange {
 }
 
 /// Whether a config that ends like this is broken, wherever it stands.
-fn breaks(status: Status) -> bool {
+pub(crate) fn breaks(status: Status) -> bool {
     match status {
         Status::Ok | Status::OutOfMemory | Status::Unsupported => false,
         Status::WrongResult
@@ -225,8 +243,16 @@ pub struct Comparison {
     pub outcome: Outcome,
     /// What the two runs do not have in common.
     pub differences: Vec<Difference>,
-    /// How the device as a whole changed its speed.
+    /// How the device as a whole changed its speed, by the two sweeps.
     pub drift: Drift,
+    /// What the device lost against the night of the base.
+    pub device: DeviceChange,
+    /// Whether base and new were measured in turns.
+    pub is_paired: bool,
+    /// Rows of a size together, and configs that decide alone: by the pairs, else by the sweeps.
+    pub judgement: Judgement,
+    /// What one of the programs could not run tonight.
+    pub failed: Vec<Failed>,
     /// How far the canary ranged within the base and within the new run, as a share.
     pub canary: [Option<f64>; 2],
     /// The ideal line, by size: every size at which the base has an `ok` row.
@@ -261,6 +287,19 @@ impl Comparison {
         broken
     }
 
+    /// Whether this run may be the next base: nothing is slower, the device neither, and something is faster.
+    #[must_use]
+    pub fn may_become_base(&self, threshold: f64) -> bool {
+        self.outcome == Outcome::NoRegression && self.is_faster() && !self.device.is_above(threshold)
+    }
+
+    /// Whether something that decides is faster.
+    #[must_use]
+    pub fn is_faster(&self) -> bool {
+        self.judgement.verdicts().any(|verdict| verdict == Verdict::Faster)
+            || (!self.is_paired && self.ideal.iter().any(|change| change.verdict == Verdict::Faster))
+    }
+
     /// The changes that make a regression, the worst first: a line that is gone before one that is slower.
     #[must_use]
     pub fn guilty(&self) -> Vec<(bool, &LineChange)> {
@@ -280,7 +319,30 @@ impl LineChange {
     }
 }
 
-/// Compares a new run with a base.
+/// The configs of a base that decide alone.
+///
+/// # Errors
+/// As [`compare`].
+pub fn roles(base: &Source<'_>, question: &Question) -> Result<Roles, AnalysisError> {
+    let kernel = best_kernel(base, question)?;
+    Ok(roles_of(&Side::new(base, question.clock, &Trust::of(base.records))?, kernel.as_deref()))
+}
+
+fn roles_of(base: &Side<'_>, kernel: Option<&str>) -> Roles {
+    let best = |of: &dyn Fn(&Record) -> bool| {
+        let at = |n: u64| {
+            let times: Vec<Time<'_>> = base.times(n).filter(|time| of(time.record)).collect();
+            Some((n, Time::best(&times)?.record.config_id.clone()))
+        };
+        base.sizes().filter_map(at).collect()
+    };
+    Roles {
+        shipped: best(&|_| true),
+        kernel: kernel.map_or_else(Default::default, |kernel| best(&|record| record.kernel_id == kernel)),
+    }
+}
+
+/// Compares a new run with a base; `night` is what both versions measured tonight, if they did.
 ///
 /// # Errors
 /// When a file has rows of several devices or labels that are none, or the two are of different models.
@@ -288,24 +350,43 @@ pub fn compare(
     base: &Source<'_>,
     new: &Source<'_>,
     question: &Question,
+    night: Option<&Night<'_>>,
 ) -> Result<Comparison, AnalysisError> {
     // Both read every label: from here on labels are only compared.
     let kernel = best_kernel(base, question)?;
     Builder::new(question.clock).add(new)?;
-    let sides = [Side::new(base, question.clock)?, Side::new(new, question.clock)?];
+    // What is wrong now was not wrong in the base; what was wrong there is wrong now, where it is the same program.
+    let (before, both) = (Trust::of(base.records), Trust::of(base.records.iter().chain(new.records)));
+    let sides = [Side::new(base, question.clock, &before)?, Side::new(new, question.clock, &both)?];
     let differences = differences(&sides, question)?;
     let [base, new] = &sides;
     let drift = Drift::between(base, new);
     let canary = [base.canary_range(), new.canary_range()];
     let noise = Noise::between(base, new, &drift);
+    let judgement = match night {
+        Some(night) => judge(night.pairs, &roles_of(base, kernel.as_deref()), question.threshold),
+        None => rows::judge(base, new, &drift, &noise, question.threshold),
+    };
     let judge = Judge { question, drift: &drift, noise: &noise, canary, base, new };
-    let ideal = judge.line(|_| true);
+    let lines = |belongs: &dyn Fn(&Record) -> bool| {
+        let mut line = judge.line(belongs);
+        match night {
+            Some(_) => judge.as_paired(&mut line, &judgement),
+            None => rows::temper(&mut line, &judgement),
+        }
+        line
+    };
+    let ideal = lines(&|_| true);
     let kernel_line =
-        kernel.as_ref().map_or_else(Vec::new, |kernel| judge.line(|record| record.kernel_id == *kernel));
+        kernel.as_ref().map_or_else(Vec::new, |kernel| lines(&|record| record.kernel_id == *kernel));
     let mut comparison = Comparison {
         outcome: Outcome::Inconclusive,
         differences,
         canary,
+        device: DeviceChange::between(base, night, &drift),
+        is_paired: night.is_some(),
+        judgement,
+        failed: night.map_or_else(Vec::new, |night| night.pairs.failed.clone()),
         ideal,
         kernel,
         kernel_line,
@@ -319,19 +400,26 @@ pub fn compare(
 }
 
 fn outcome(comparison: &Comparison, question: &Question) -> Outcome {
+    let verdicts =
+        || comparison.deciding().map(|(_, change)| change.verdict).chain(comparison.judgement.verdicts());
+    let device = &comparison.device;
     if comparison.configs.iter().any(ConfigChange::is_broken)
-        || comparison.deciding().any(|(_, change)| change.is_regression())
+        || comparison.failed.iter().any(Failed::is_regression)
+        || verdicts().any(|verdict| matches!(verdict, Verdict::Slower | Verdict::Lost))
+        || device.is_slower()
     {
         return Outcome::Regression;
     }
-    let open =
-        |(_, change): (bool, &LineChange)| matches!(change.verdict, Verdict::Unclear | Verdict::Missing);
     let drift = &comparison.drift;
+    // The two sweeps are of two nights; pairs are of one.
+    let is_unsettled = !comparison.is_paired
+        && (drift.removed.abs() > DRIFT_LIMIT
+            || drift.is_unexplained(question.threshold)
+            || drift.scans_against_copies().is_some_and(|alone| alone > question.threshold));
     if comparison.ideal.is_empty()
-        || comparison.deciding().any(open)
-        || drift.removed.abs() > DRIFT_LIMIT
-        || drift.is_unexplained(question.threshold)
-        || drift.scans_against_copies().is_some_and(|alone| alone > question.threshold)
+        || verdicts().any(|verdict| matches!(verdict, Verdict::Unclear | Verdict::Missing))
+        || is_unsettled
+        || device.is_doubtful()
     {
         return Outcome::Inconclusive;
     }
@@ -390,6 +478,21 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
+    /// A line by pairs: its leader's own change, and what became of it where it is gone.
+    fn as_paired(&self, line: &mut [LineChange], judgement: &Judgement) {
+        for change in line {
+            let single = judgement
+                .singles
+                .iter()
+                .find(|single| single.n == change.n && single.config == change.base.config);
+            if change.gone.is_none() {
+                change.change = single.and_then(|single| single.change);
+                change.floor = single.and_then(|single| single.limit);
+                change.verdict = single.map_or(Verdict::Missing, |single| single.verdict);
+            }
+        }
+    }
+
     /// The line of the configs that `belongs` accepts.
     fn line(&self, belongs: impl Fn(&Record) -> bool) -> Vec<LineChange> {
         self.base.sizes().filter_map(|n| self.line_at(n, &belongs)).collect()
@@ -436,11 +539,11 @@ impl Judge<'_> {
         if self.new.time(n, config).is_some() {
             return None;
         }
-        let row = self.new.row(n, config);
+        let end = self.new.end(n, config);
         Some(Gone {
             config: config.clone(),
-            status: row.map(|row| row.status),
-            reason: row.map(|row| row.reason.clone()).unwrap_or_default(),
+            status: end.map(|(status, _)| status),
+            reason: end.map(|(_, reason)| reason.to_owned()).unwrap_or_default(),
         })
     }
 
@@ -478,7 +581,7 @@ impl Judge<'_> {
             for base in self.base.times(n) {
                 let base = base.unconfirmed();
                 let config = &base.record.config_id;
-                let row = self.new.row(n, config);
+                let end = self.new.end(n, config);
                 let new = self.new.time(n, config).map(|new| new.unconfirmed());
                 let judged = new.as_ref().map(|new| self.verdict(n, &base, new, CONFIG_SIGMAS));
                 changes.push(ConfigChange {
@@ -489,8 +592,8 @@ impl Judge<'_> {
                     change: judged.map(|(change, ..)| change),
                     floor: judged.and_then(|(_, floor, _)| floor),
                     verdict: judged.map_or(Verdict::Missing, |(.., verdict)| verdict),
-                    status: row.map(|row| row.status),
-                    reason: row.map(|row| row.reason.clone()).unwrap_or_default(),
+                    status: end.map(|(status, _)| status),
+                    reason: end.map(|(_, reason)| reason.to_owned()).unwrap_or_default(),
                 });
             }
         }

@@ -45,6 +45,7 @@ pub mod bench;
 pub mod versus;
 pub mod blocking;
 pub mod compare;
+pub mod pairs;
 pub mod warning;
 
 /// Why a request cannot be answered.

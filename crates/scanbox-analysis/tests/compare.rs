@@ -71,7 +71,7 @@ fn compared(base: &[Record], new: &[Record], copy_factor: f64) -> Comparison {
     let (before, after) = (copies(1.0), copies(copy_factor));
     let base = Source { copy_gbps: Some(&before), ..source(base) };
     let new = Source { copy_gbps: Some(&after), ..source(new) };
-    compare(&base, &new, &asked()).unwrap()
+    compare(&base, &new, &asked(), None).unwrap()
 }
 
 const N: u64 = 1 << 22;
@@ -90,14 +90,15 @@ fn verdicts() {
     fn at_size(n: u64, factor: f64) -> f64 {
         if n == N { factor } else { 1.0 }
     }
-    use Outcome::{Inconclusive, NoRegression, Regression};
+    use Outcome::{NoRegression, Regression};
     use Verdict::{Faster, Same, Slower, Unclear};
     check("nothing", 0.005, unchanged, (Same, NoRegression));
     check("a loss", 0.005, |n, _| at_size(n, 1.05), (Slower, Regression));
     check("below the threshold", 0.005, |n, _| at_size(n, 1.02), (Same, NoRegression));
     check("faster", 0.005, |n, _| at_size(n, 0.9), (Faster, NoRegression));
     // Noise of the rows reaches further than the loss.
-    check("in the noise", 0.04, |n, _| at_size(n, 1.07), (Unclear, Inconclusive));
+    // Noise of the rows reaches further than the loss of one: it is all of them together that show it.
+    check("in the noise", 0.04, |n, _| at_size(n, 1.07), (Unclear, Regression));
     // One row of each run says so, and no other: it may have been off once.
     let lone = |n, place| if n == N && place > 0 { 1.3 } else { at_size(n, 1.07) };
     check("seen by all", 0.005, lone, (Slower, Regression));
@@ -108,6 +109,20 @@ fn verdicts() {
         |n, place| if place == 0 { at_size(n, 1.2) } else { 1.0 },
         (Same, NoRegression),
     );
+}
+
+/// What could not have been seen is not the same, not even against itself.
+#[test]
+fn nothing_is_the_same_without_power() {
+    let noisy = compared(&run(1, 0.3, unchanged), &run(2, 0.3, unchanged), 1.0);
+    assert_eq!(noisy.outcome, Outcome::Inconclusive);
+    let wide: Vec<Record> =
+        run(1, 0.005, unchanged).into_iter().map(|record| timed(record, 1_000_000, 900_000)).collect();
+    assert_eq!(compared(&wide, &wide, 1.0).outcome, Outcome::Inconclusive);
+    let mut shaken = run(1, 0.005, unchanged);
+    assert_eq!(compared(&shaken, &shaken, 1.0).outcome, Outcome::NoRegression);
+    (shaken[0].drift_pct, shaken[1].drift_pct) = (Some(0.0), Some(788.0));
+    assert_eq!(compared(&shaken, &shaken, 1.0).outcome, Outcome::Inconclusive);
 }
 
 #[test]
@@ -152,7 +167,10 @@ fn drift() {
         assert_eq!(found.outcome, outcome, "{factor} {copy}: {:?}", found.drift);
     }
     use Outcome::{Inconclusive, NoRegression, Regression};
-    check(1.06, 1.06, 0.06, NoRegression);
+    check(1.04, 1.04, 0.04, NoRegression);
+    // So much that it may be more than the weather; and so much that it is.
+    check(1.06, 1.06, 0.06, Inconclusive);
+    check(1.1, 1.1, 0.1, Regression);
     check(0.94, 0.94, -0.06, NoRegression);
     // Copies are as they were: it is the scans.
     check(1.06, 1.0, 0.0, Regression);
@@ -161,16 +179,17 @@ fn drift() {
     check(1.02, 0.96, 0.0, Inconclusive);
     // A copy that changed alone moves nothing.
     check(1.0, 1.2, 0.0, NoRegression);
-    check(1.2, 1.2, 0.2, Inconclusive);
+    check(1.2, 1.2, 0.2, Regression);
+    check(0.8, 0.8, -0.2, Inconclusive);
 
     // Without copies, scans of enough sizes tell drift; that it may be a loss is not hidden.
     let (base, new) = (run(1, 0.002, unchanged), run(2, 0.002, |_, _| 1.06));
-    let found = compare(&source(&base), &source(&new), &asked()).unwrap();
+    let found = compare(&source(&base), &source(&new), &asked(), None).unwrap();
     assert_eq!((found.drift.copies, found.outcome), (None, Inconclusive));
     let few = |records: &[Record]| -> Vec<Record> {
         records.iter().filter(|record| record.n_elements < N).cloned().collect()
     };
-    let found = compare(&source(&few(&base)), &source(&few(&new)), &asked()).unwrap();
+    let found = compare(&source(&few(&base)), &source(&few(&new)), &asked(), None).unwrap();
     assert_eq!((found.drift.removed, found.outcome), (0.0, Regression));
 }
 
@@ -221,7 +240,7 @@ fn a_lost_leader_is_never_the_same() {
         let (before, after) = (copies(1.0), copies(1.0));
         let base = Source { copy_gbps: Some(&before), ..source(&base) };
         let new = Source { copy_gbps: Some(&after), ..source(&new) };
-        let found = compare(&base, &new, &Question { new_is_cut: is_cut, ..asked() }).unwrap();
+        let found = compare(&base, &new, &Question { new_is_cut: is_cut, ..asked() }, None).unwrap();
         let there = found.ideal.iter().find(|change| change.n == N).unwrap();
         assert!(
             expected.contains(&found.outcome),
@@ -273,23 +292,44 @@ fn what_breaks_is_a_regression_wherever_it_stands() {
     }
 }
 
+/// Wrong once is wrong until shown right, whichever row came later.
+#[test]
+fn what_was_wrong_is_no_leader_any_more() {
+    let winner = |record: &&Record| record.n_elements == N && record.config_id == format!("{}.wg32", rows::A);
+    let base = run(1, 0.001, unchanged);
+    let mut new = run(2, 0.001, unchanged);
+    // It is wrong first, and `ok` a day later.
+    let leader = new.iter().find(winner).unwrap().clone();
+    new.insert(0, failed(leader, Status::WrongResult));
+    for (place, record) in new.iter_mut().enumerate() {
+        record.timestamp_utc = format!("2026-01-{:02}T00:00:00Z", 1 + usize::from(place > 0));
+    }
+    let found = compared(&base, &new, 1.0);
+    assert_eq!((found.outcome, found.broken().len()), (Outcome::Regression, 1));
+    // A run that was made for it has shown it right.
+    let proof = new.iter_mut().rfind(|record| winner(&&**record)).unwrap();
+    proof.proved_calls = Some(1000);
+    let found = compared(&base, &new, 1.0);
+    assert_eq!((found.outcome, found.broken().len()), (Outcome::NoRegression, 0));
+}
+
 #[test]
 fn devices() {
     let base = run(1, 0.005, unchanged);
     let other: Vec<Record> = base.iter().map(|record| on(record.clone(), "d2")).collect();
-    let refused = compare(&source(&base), &source(&other), &asked());
+    let refused = compare(&source(&base), &source(&other), &asked(), None);
     assert!(matches!(refused, Err(AnalysisError::OtherModel { .. })), "{refused:?}");
     let accepted = Question { accept_device: true, ..asked() };
-    let found = compare(&source(&base), &source(&other), &accepted).unwrap();
+    let found = compare(&source(&base), &source(&other), &accepted, None).unwrap();
     let what: Vec<&str> = found.differences.iter().map(|difference| difference.what).collect();
     assert_eq!(what, ["device", "unit"]);
     let both = [base.clone(), other].concat();
-    let refused = compare(&source(&base), &source(&both), &asked());
+    let refused = compare(&source(&base), &source(&both), &asked(), None);
     assert!(matches!(refused, Err(AnalysisError::SeveralDevices { .. })), "{refused:?}");
     let mut bad = base.clone();
     bad[3].config_id = "nonsense".into();
     assert!(matches!(
-        compare(&source(&base), &source(&bad), &asked()),
+        compare(&source(&base), &source(&bad), &asked(), None),
         Err(AnalysisError::Label { row: 4, .. })
     ));
 }

@@ -23,6 +23,7 @@ pub mod safe_devices;
 pub mod record;
 pub mod row_rules;
 pub mod csv_file;
+pub mod pair_file;
 pub mod metadata;
 pub mod units;
 pub mod whole_file;

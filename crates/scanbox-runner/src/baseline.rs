@@ -11,17 +11,19 @@
 //!                                         {"samples_ns":[S total durations of K dependent calls each]}
 //! {"do":"twin","subject":NAME,"n":N,"cache":"hot","calls":K}
 //!                                         as of verify: K dependent calls as a sample has them, of which some are compared
-//! (any)                                   {"error":"text for people"}
+//! (any)                                   {"error":"text for people","status":"unsupported"}
 //! ```
 //!
-//! Where elements are wrong, `first` is `{"index":I,"expected":E,"got":G}`. A load keeps what is loaded already, so that
-//! the largest size comes first, and `verify` and `time` take any size up to that. The program ends when its input ends.
+//! The status of an error may be left out; else it is one of those that rows have. Where elements are wrong, `first` is
+//! `{"index":I,"expected":E,"got":G}`. A load keeps what is loaded already, so that the largest size comes first, and `verify`
+//! and `time` take any size up to that. The program ends when its input ends.
 //! What it prints to stderr is passed on. A cold call finds neither input nor output in a cache
 //! ([`crate::backend::Backend::time_cold`]).
 //!
 //! A baseline that dies, hangs or answers nonsense costs its own rows, nothing else: it is ended, and started once more
 //! at the next size. So is one that has reported an error, which may have cost it its device.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -133,11 +135,26 @@ struct Durations {
 #[derive(Deserialize)]
 struct Refusal {
     error: String,
+    #[serde(default)]
+    status: Option<Status>,
+}
+
+/// How a baseline is started.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Program {
+    /// The file.
+    pub path: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// What it finds in its environment beside what is there already.
+    pub environment: Vec<(String, String)>,
+    /// What it does not find there.
+    pub without: Vec<String>,
 }
 
 /// A program that speaks the protocol.
 pub struct Baseline {
-    path: PathBuf,
+    program: Program,
     /// How long one answer may take.
     timeout: Duration,
     /// What it said first, without the subjects that do not take part.
@@ -165,9 +182,17 @@ impl Baseline {
     /// # Errors
     /// When it cannot be started or does not speak the protocol.
     pub fn start(path: &Path, timeout: Duration) -> Result<Self, Failure> {
-        let (running, greeting) = Running::start(path, timeout)?;
+        Self::start_program(&Program { path: path.to_owned(), ..Program::default() }, timeout)
+    }
+
+    /// The same of a program that needs arguments.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_program(program: &Program, timeout: Duration) -> Result<Self, Failure> {
+        let (running, greeting) = Running::start(program, timeout)?;
         Ok(Self {
-            path: path.to_owned(),
+            program: program.clone(),
             timeout,
             greeting,
             kept: None,
@@ -207,7 +232,7 @@ impl Baseline {
             self.refused = false;
             // The old one first: it may hold most of the memory.
             self.running = None;
-            let (running, mut greeting) = Running::start(&self.path, self.timeout)?;
+            let (running, mut greeting) = Running::start(&self.program, self.timeout)?;
             self.kept.iter().for_each(|subjects| greeting.keep(subjects));
             if greeting != self.greeting {
                 return Err(self.nonsense("it says something else about itself than before"));
@@ -272,9 +297,10 @@ impl Baseline {
         };
         let line = running.ask(request, self.timeout);
         let line = line.map_err(|failure| self.end(failure))?;
-        if let Ok(Refusal { error }) = serde_json::from_str(&line) {
+        if let Ok(Refusal { error, status }) = serde_json::from_str(&line) {
             self.refused = true;
-            return Err(Failure::new(Status::RuntimeError, format!("{}: {error}", self.path.display())));
+            let status = status.filter(|&status| status != Status::Ok).unwrap_or(Status::RuntimeError);
+            return Err(Failure::new(status, format!("{}: {error}", self.program.path.display())));
         }
         serde_json::from_str(&line)
             .map_err(|error| self.nonsense(&format!("it answered `{}` ({error})", excerpt(&line))))
@@ -287,7 +313,7 @@ impl Baseline {
     /// Ends the process. From here on every answer is this failure.
     fn end(&mut self, failure: Failure) -> Failure {
         self.running = None;
-        let reason = format!("{}: {}", self.path.display(), failure.reason);
+        let reason = format!("{}: {}", self.program.path.display(), failure.reason);
         let failure = Failure::new(failure.status, reason);
         self.ended = Some(failure.clone());
         failure
@@ -295,11 +321,21 @@ impl Baseline {
 }
 
 impl Running {
-    fn start(path: &Path, timeout: Duration) -> Result<(Self, Greeting), Failure> {
+    fn start(program: &Program, timeout: Duration) -> Result<(Self, Greeting), Failure> {
+        let Program { path, arguments, environment, without } = program;
         let failed = |reason: String| {
             Failure::new(Status::RuntimeError, format!("baseline {}: {reason}", path.display()))
         };
-        let mut child = Command::new(path)
+        let mut command = Command::new(path);
+        for name in without {
+            command.env_remove(name);
+        }
+        // A Ctrl-C in the terminal is for whoever has started it.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command
+            .args(arguments)
+            .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -316,7 +352,7 @@ impl Running {
         });
         let mut running = Self { child, requests, replies };
         let line = running.answer(timeout).map_err(|failure| failed(failure.reason))?;
-        if let Ok(Refusal { error }) = serde_json::from_str(&line) {
+        if let Ok(Refusal { error, .. }) = serde_json::from_str(&line) {
             return Err(failed(error));
         }
         let greeting: Greeting = serde_json::from_str(&line).map_err(|error| {

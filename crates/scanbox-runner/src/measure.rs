@@ -179,18 +179,31 @@ pub fn block(
     estimate_ns: Option<f64>,
     protocol: &Protocol,
 ) -> Result<Samples, Failure> {
+    let (calls, steady) = steady(timed, estimate_ns, protocol)?;
+    let per_call = median(&mut steady.clone());
+    let span_samples =
+        (protocol.span_ns_max as f64 / per_call).clamp(3.0, f64::from(protocol.span_samples)) as u32;
+    let span = sample(timed, 1, span_samples)?;
+    Ok(Samples { calls, steady, span })
+}
+
+/// The first half of a [`block`]: warm-up, then samples of calls back to back. Returns how many calls a sample has, and the
+/// samples in nanoseconds per call.
+///
+/// # Errors
+/// As [`measure`].
+pub fn steady(
+    timed: &mut dyn Timed,
+    estimate_ns: Option<f64>,
+    protocol: &Protocol,
+) -> Result<(u32, Vec<f64>), Failure> {
     let estimate = match estimate_ns {
         Some(ns) => ns,
         None => median(&mut sample(timed, 1, 1)?),
     };
     let calls = calls_per_sample(estimate, protocol);
     let (calls, sample_ns) = warm_up(timed, calls, protocol)?;
-    let steady = sample_until_narrow(timed, calls, sample_ns, protocol)?;
-    let per_call = median(&mut steady.clone());
-    let span_samples =
-        (protocol.span_ns_max as f64 / per_call).clamp(3.0, f64::from(protocol.span_samples)) as u32;
-    let span = sample(timed, 1, span_samples)?;
-    Ok(Samples { calls, steady, span })
+    Ok((calls, sample_until_narrow(timed, calls, sample_ns, protocol)?))
 }
 
 fn calls_per_sample(call_ns: f64, protocol: &Protocol) -> u32 {

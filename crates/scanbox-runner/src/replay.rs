@@ -16,6 +16,10 @@
 //! drift_ratio = 0.02
 //! run = 7
 //!
+//! [noise]                   # see `noise::Noise`
+//! small_ratio = 0.05
+//! large_ratio = 0.003
+//!
 //! [[slow]]
 //! factor = 1.05
 //! config = "b4.vec4"        # as in a fault
@@ -31,6 +35,8 @@
 //! times = 1                 # how often in the life of this device; left out: always
 //! ```
 
+pub mod noise;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -43,6 +49,7 @@ use scanbox_model::problem::{Element, Problem};
 use scanbox_model::record::{Cache, Status};
 use serde::Deserialize;
 
+use self::noise::{Noise, RowNoise, Weather};
 use crate::backend::{
     Backend, Comparison, Counts, Error, Failure, Garbage, Interval, Mismatch, PipelineInfo, cold_slots,
 };
@@ -97,6 +104,11 @@ pub struct Script {
     pub seed: u64,
     /// What each verification takes in wall-clock time, so that a sweep can be hit in the middle.
     pub wall_ms_per_config: u64,
+    /// Which night it is, for drift and the weather of [`Self::noise`]: what two runs at the same time have in common.
+    /// Left out, each run is a night of its own.
+    pub night: Option<u64>,
+    /// Noise of blocks.
+    pub noise: Noise,
     /// What is slower.
     pub slow: Vec<Slow>,
     /// What goes wrong.
@@ -128,6 +140,8 @@ impl Default for Script {
             slowdown_ratio: 0.0,
             seed: 0,
             wall_ms_per_config: 0,
+            night: None,
+            noise: Noise::default(),
             slow: Vec::new(),
             faults: Vec::new(),
         }
@@ -246,6 +260,8 @@ pub struct Replay {
     script: Script,
     profile: DeviceProfile,
     noise: ChaCha8Rng,
+    weather: Weather,
+    row_noise: RowNoise,
     happened: Vec<u32>,
     loaded: u64,
     clock_ticks: u64,
@@ -300,9 +316,14 @@ impl Replay {
         // The first run of a seed is the stream of the seed itself.
         let mut noise = ChaCha8Rng::seed_from_u64(script.seed);
         noise.set_stream(script.run);
-        let drift = if script.drift_ratio > 0.0 { factor(&mut noise, script.drift_ratio) } else { 1.0 };
+        let night = script.night.unwrap_or(script.run);
+        let mut of_night = ChaCha8Rng::seed_from_u64(!script.seed);
+        of_night.set_stream(night);
+        let drift = if script.drift_ratio > 0.0 { factor(&mut of_night, script.drift_ratio) } else { 1.0 };
         Self {
             noise,
+            weather: Weather::new(script.noise, script.seed.wrapping_mul(31).wrapping_add(night)),
+            row_noise: RowNoise::new(script.noise, script.seed, script.run),
             happened: vec![0; script.faults.len()],
             profile,
             loaded: 0,
@@ -408,13 +429,14 @@ impl Replay {
 
     /// What the measurement that goes on has in common; another plan begins another one.
     fn block_factor(&mut self, plan: &Plan) -> f64 {
-        if self.script.block_noise_ratio == 0.0 {
+        if self.script.block_noise_ratio == 0.0 && self.script.noise == Noise::default() {
             return 1.0;
         }
         match &self.block {
             Some((label, n, factor)) if *label == plan.label && *n == plan.n => *factor,
             _ => {
-                let factor = factor(&mut self.noise, self.script.block_noise_ratio);
+                let blocks = self.weather.next_block() + self.row_noise.next_block(&plan.label, plan.n);
+                let factor = factor(&mut self.noise, self.script.block_noise_ratio) * blocks.exp();
                 self.block = Some((plan.label.clone(), plan.n, factor));
                 factor
             }

@@ -55,10 +55,15 @@ pub enum Command {
     Report(commands::report::ReportArgs),
     /// Say whether a sweep became slower than the one before, also by the exit code: the gate of a nightly job
     Compare(commands::compare::CompareArgs),
+    /// Measure a base again in turns with this version, by the program that made it: for `compare --pairs`
+    Rerun(commands::rerun::RerunArgs),
     /// Write the rows of sweeps for other programs: the T4 format of autotuners, JSON, one CSV
     Export(commands::export::ExportArgs),
     /// Look for what keeps scanbox from working here, and say what to do about it; changes nothing
     Doctor(commands::doctor::DoctorArgs),
+    /// Verify and time configs on request (internal)
+    #[command(hide = true)]
+    Serve(commands::serve::ServeArgs),
     /// Drive a device for a supervisor (internal)
     #[command(hide = true)]
     Worker(crate::worker::WorkerArgs),

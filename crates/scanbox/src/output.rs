@@ -34,6 +34,8 @@ pub enum Content {
     Picture,
     /// A table with this header.
     Table(String),
+    /// Base and new measured in turns: a night that cannot be had again.
+    Pairs,
     /// An export in the format T4.
     T4,
     /// An export as JSON.

@@ -150,7 +150,7 @@ fn set_against(base: &Night, new: &Night) -> Comparison {
         accept_device: false,
         new_is_cut: false,
     };
-    compare(&source(base), &source(new), &question).unwrap()
+    compare(&source(base), &source(new), &question, None).unwrap()
 }
 
 /// Where a night is slower than the one before, by 5 %.

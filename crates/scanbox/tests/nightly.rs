@@ -4,6 +4,7 @@
 mod sweeps;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -66,13 +67,35 @@ impl Job {
         command
     }
 
-    /// A night on a device that follows this script.
-    fn night(&self, run: u32, script: &str, args: &[&str]) -> Ended {
-        fs::write(self.path("replay.toml"), format!("run = {run}\n{DEVICE}{script}")).unwrap();
+    /// A night of a version of scanbox that is as this script of the device says: `all` is of the device, `own` of the
+    /// version. A version is a program that goes by its own script, whatever device it is given; those before it, which a
+    /// base may have kept, go by theirs.
+    fn night_on(&self, run: u32, all: &str, own: &str, args: &[&str]) -> Ended {
+        let version = self.path(&format!("own-{run}.toml"));
+        fs::write(&version, own).unwrap();
+        let program = self.path(&format!("scanbox-{run}"));
+        let (real, folder) = (cargo_bin("scanbox"), self.folder.path());
+        let text = format!(
+            "#!/usr/bin/env bash\nexec '{}' \"${{@/#replay:*/replay:{}/version-{run}.toml}}\"\n",
+            real.display(),
+            folder.display()
+        );
+        fs::write(&program, text).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        for version in 1..=run {
+            let Ok(own) = fs::read_to_string(self.path(&format!("own-{version}.toml"))) else { continue };
+            let script = format!("run = {version}\nnight = {run}\n{DEVICE}{all}{own}");
+            fs::write(self.path(&format!("version-{version}.toml")), script).unwrap();
+        }
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/nightly");
         let mut command = self.command(&script);
+        command.env("SCANBOX", program);
         command.args(["--device", "replay:replay.toml", "--space", "space.toml", "--state", "state"]);
         ended(command.args(args).output().unwrap())
+    }
+
+    fn night(&self, run: u32, own: &str, args: &[&str]) -> Ended {
+        self.night_on(run, "", own, args)
     }
 
     fn scanbox(&self, args: &[&str]) -> Ended {
@@ -136,11 +159,20 @@ fn nights_from_the_first_one_on() {
     assert_eq!(Some(&job.base()), nights.last());
 
     let night = job.state().join("base");
-    for file in ["sweep.csv", "sweep.meta.json", "sweep.txt", "compare.txt", "compare.md", "compare.json"] {
+    for file in
+        ["sweep.csv", "sweep.meta.json", "sweep.txt", "pairs.csv", "compare.txt", "compare.json", "scanbox"]
+    {
         assert!(fs::metadata(night.join(file)).unwrap().len() > 0, "{file}");
     }
     let summary = fs::read_to_string(job.path("GITHUB_STEP_SUMMARY")).unwrap();
     assert!(summary.contains("**SLOWER: +") && summary.contains("| 2^16"), "{summary}");
+    // The base alone has a program.
+    let programs = job
+        .nights()
+        .iter()
+        .filter(|night| job.state().join("nights").join(night).join("scanbox").exists())
+        .count();
+    assert_eq!(programs, 1);
     assert_eq!(fs::read_to_string(job.path("GITHUB_OUTPUT")).unwrap().lines().count(), 6);
 }
 
@@ -167,6 +199,34 @@ fn a_night_that_fails_leaves_the_base() {
         "{}",
         ended.stdout
     );
+    // The device as a whole, copies too: told, and no base, also where something is faster beside the base.
+    let slow = "slowdown_ratio = 0.13\n";
+    let faster = "[[slow]]\nfactor = 0.9\nn = 4096\n";
+    for (run, own) in [(10, ""), (11, faster)] {
+        let ended = job.night_on(run, slow, own, &[]);
+        assert_eq!(ended.code, Some(6), "{}{}", ended.stdout, ended.stderr);
+        assert!(first_line(&ended).starts_with("DEVICE SLOWER: +"), "{}", ended.stdout);
+        assert_eq!(job.base(), base);
+    }
+    // The winner of the base alone, by the rounds that it is measured in again.
+    let rows = csv_file::read(&job.state().join("base/sweep.csv")).unwrap().records;
+    let at = rows.iter().filter(|row| row.n_elements == 1 << 17 && row.confirmed_ns.is_some());
+    let winner = at.min_by_key(|row| row.confirmed_ns).unwrap().config_id.clone();
+    let own = format!("[[slow]]\nfactor = 1.1\nn = 131072\nconfig = \"{winner}\"\n");
+    let ended = job.night(12, &own, &[]);
+    assert_eq!(ended.code, Some(6), "{}{}", ended.stdout, ended.stderr);
+    let line = first_line(&ended);
+    assert!(line.starts_with("SLOWER: +") && line.contains(&winner) && line.contains("2^17"), "{line}");
+    // A base without its program, and a program that is none.
+    let program = job.state().join("base/scanbox");
+    fs::write(&program, "#!/bin/sh\nexit 3\n").unwrap();
+    let ended = job.night(13, "", &[]);
+    assert_eq!(ended.code, Some(1), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("--no-rerun"), "{}", ended.stderr);
+    fs::remove_file(&program).unwrap();
+    let ended = job.night(14, "", &[]);
+    assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("no program of its own"), "{}", ended.stderr);
     // Nothing of a sweep that cannot be.
     let ended = job.night(4, "", &["--space", "missing.toml"]);
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
@@ -261,7 +321,7 @@ fn formats_and_exit_codes() {
     assert_eq!(json["configs"].as_array().unwrap().len(), 16 * 8);
 
     let csv = compare(&["base.csv", "new.csv", "--format", "csv"]).stdout;
-    assert_eq!(csv.lines().count(), 1 + 8 + 8 + 16 * 8);
+    assert_eq!(csv.lines().count(), 1 + 8 + 8 + 8 + 16 * 8);
 
     // Half the sizes are there, and the other half is no line that is as it was.
     let kept: Vec<String> = fs::read_to_string(job.path("base.csv"))
@@ -288,21 +348,24 @@ fn formats_and_exit_codes() {
 
 #[test]
 fn drift_is_no_regression_and_is_told() {
-    // Everything is 6 % slower, copies too.
+    // Everything is slower, copies too: a little, perhaps, and for sure. (The two nights differ by drift, too.)
+    for (slowdown, code, text) in [
+        (0.0, 0, "SAME"),
+        (0.045, 7, "UNCLEAR: the device as a whole is slower"),
+        (0.12, 6, "DEVICE SLOWER: +"),
+        (0.3, 6, "DEVICE SLOWER: +"),
+    ] {
+        let job = two_nights(&format!("slowdown_ratio = {slowdown}\n"));
+        let ended = job.scanbox(&["compare", "base.csv", "new.csv"]);
+        assert_eq!(ended.code, Some(code), "{slowdown}: {}", ended.stdout);
+        assert!(ended.stdout.starts_with(text), "{slowdown}: {}", ended.stdout);
+    }
     let job = two_nights("slowdown_ratio = 0.06\n");
-    let ended = job.scanbox(&["compare", "base.csv", "new.csv"]);
-    assert_eq!(ended.code, Some(0), "{}", ended.stdout);
-    assert!(ended.stdout.contains("the device is slower as a whole"), "{}", ended.stdout);
     // Without copies nobody can tell that.
     fs::remove_file(job.path("new.meta.json")).unwrap();
     let ended = job.scanbox(&["compare", "base.csv", "new.csv"]);
     assert_eq!(ended.code, Some(7), "{}", ended.stdout);
     assert!(ended.stdout.starts_with("UNCLEAR: all sizes differ by +"), "{}", ended.stdout);
-    // So much that another config may be best.
-    let job = two_nights("slowdown_ratio = 0.3\n");
-    let ended = job.scanbox(&["compare", "base.csv", "new.csv"]);
-    assert_eq!(ended.code, Some(7), "{}", ended.stdout);
-    assert!(ended.stdout.starts_with("UNCLEAR: the device as a whole differs"), "{}", ended.stdout);
     // All scans, but no copy.
     let job = two_nights("[[slow]]\nfactor = 1.08\n");
     let ended = job.scanbox(&["compare", "base.csv", "new.csv"]);

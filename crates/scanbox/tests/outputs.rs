@@ -135,6 +135,24 @@ fn cases() -> Vec<Case> {
             "plots/replay.throughput.csv",
             "",
         ),
+        case(
+            "rerun",
+            "out",
+            "pairs",
+            &[
+                "rerun",
+                "sweep.csv",
+                "sweep.csv",
+                "--program",
+                env!("CARGO_BIN_EXE_scanbox"),
+                "--device",
+                "replay:replay.toml",
+                "--out",
+            ],
+            "x.csv",
+            "x.csv",
+            "sweep.csv",
+        ),
         case("export", "output", "t4", export("t4"), "x.json", "x.json", "sweep.csv"),
         case("export", "output", "json", export("json"), "x.json", "x.json", "sweep.csv"),
         case("export", "output", "csv", export("csv"), "x.csv", "x.csv", "sweep.csv"),
@@ -215,7 +233,7 @@ fn may_write(case: &Case, kind: &str) -> bool {
         "json" => &["json"],
         "table" if case.command == "bench" => &["fallbacks"],
         "table" => &["throughput"],
-        "import" | "csv" => &[],
+        "import" | "csv" | "pairs" => &[],
         other => panic!("{other}"),
     };
     ["nothing", "empty"].contains(&kind)

@@ -139,7 +139,7 @@ fn round_deviations(base: &Side<'_>, new: &Side<'_>) -> BTreeMap<u64, Vec<f64>> 
 
 /// A statistic of the values of each size, with those of so many neighbouring sizes that there are `enough`. No size has
 /// one where there are fewer than `known` in all.
-fn pooled(
+pub(crate) fn pooled(
     values: &BTreeMap<u64, Vec<f64>>,
     enough: usize,
     known: usize,
@@ -167,7 +167,7 @@ fn pooled(
 
 /// The standard deviation by what most values show, and by the tails if they are wider. Configs that really changed have
 /// one tail for themselves, so the narrower one counts.
-fn deviation(values: &mut [f64]) -> f64 {
+pub(crate) fn deviation(values: &mut [f64]) -> f64 {
     /// The share of a tail, and where it begins for normal noise, in standard deviations.
     const TAIL: (f64, f64) = (0.025, 1.96);
     let centre = median(values).unwrap_or_default();
@@ -180,7 +180,7 @@ fn deviation(values: &mut [f64]) -> f64 {
 }
 
 /// The median; sorts the values. `None` of nothing.
-pub(super) fn median(values: &mut [f64]) -> Option<f64> {
+pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let (below, above) = (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
     Some(f64::midpoint(*below, *above))

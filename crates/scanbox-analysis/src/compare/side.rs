@@ -1,6 +1,6 @@
 //! One of the two runs: its rows by size and config.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use scanbox_model::record::{Clock, Record, Status};
 
@@ -9,11 +9,14 @@ use crate::AnalysisError;
 use crate::grouping::{OWN_SUBJECT, Source};
 use crate::ideal::winner;
 use crate::stats;
+use crate::trust::Trust;
 
 /// The rows of a run.
 pub struct Side<'a> {
     clock: Clock,
     rows: BTreeMap<u64, BTreeMap<&'a str, &'a Record>>,
+    /// Configs that were wrong, by size, whatever another row says.
+    distrusted: BTreeSet<(u64, &'a str)>,
     /// Measured copy in GB/s by size.
     pub copy_gbps: Option<&'a BTreeMap<u64, f64>>,
 }
@@ -33,8 +36,8 @@ pub struct Time<'a> {
 
 impl<'a> Side<'a> {
     /// The rows of a file. Those of benchmarks and other implementations are left out; of two of one config and size the
-    /// later one stays.
-    pub fn new(source: &Source<'a>, clock: Clock) -> Result<Self, AnalysisError> {
+    /// later one stays. What `trust` says was wrong counts as wrong.
+    pub fn new(source: &Source<'a>, clock: Clock, trust: &Trust) -> Result<Self, AnalysisError> {
         let mut rows: BTreeMap<u64, BTreeMap<&str, &Record>> = BTreeMap::new();
         let mut device: Option<&Record> = None;
         let own = |record: &&Record| record.subject == OWN_SUBJECT && !record.is_of_benchmark();
@@ -53,7 +56,11 @@ impl<'a> Side<'a> {
                 *slot = record;
             }
         }
-        Ok(Self { clock, rows, copy_gbps: source.copy_gbps })
+        let all =
+            rows.iter().flat_map(|(&n, at)| at.iter().map(move |(&config, &record)| (n, config, record)));
+        let distrusted =
+            all.filter(|(.., record)| !trust.trusts(record)).map(|(n, config, _)| (n, config)).collect();
+        Ok(Self { clock, rows, distrusted, copy_gbps: source.copy_gbps })
     }
 
     /// Sizes that were tried, ascending.
@@ -76,9 +83,19 @@ impl<'a> Side<'a> {
         self.row(n, config).is_some()
     }
 
+    /// How a config ended, and why, where it failed.
+    pub fn end(&self, n: u64, config: &str) -> Option<(Status, &'a str)> {
+        let row = self.row(n, config)?;
+        if row.status == Status::Ok && self.distrusted.contains(&(n, config)) {
+            return Some((Status::WrongResult, "it was wrong, and nothing has shown it right since"));
+        }
+        Some((row.status, &row.reason))
+    }
+
     /// The time of a config, if it is `ok`.
     pub fn time(&self, n: u64, config: &str) -> Option<Time<'a>> {
-        Time::of(self.row(n, config)?, self.clock)
+        let is_trusted = !self.distrusted.contains(&(n, config));
+        Time::of(self.row(n, config).filter(|_| is_trusted)?, self.clock)
     }
 
     /// All times of a size, by label.
@@ -87,6 +104,7 @@ impl<'a> Side<'a> {
             .get(&n)
             .into_iter()
             .flat_map(BTreeMap::values)
+            .filter(move |record| !self.distrusted.contains(&(n, record.config_id.as_str())))
             .filter_map(|&record| Time::of(record, self.clock))
     }
 

@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use scanbox_analysis::AnalysisError;
-use scanbox_analysis::compare::{Outcome, Question, compare};
+use scanbox_analysis::compare::{Night, Outcome, Question, compare};
 use scanbox_analysis::grouping::Source;
 use scanbox_analysis::metric::Metric;
+use scanbox_analysis::pairs::{self, Failed, Quad, Side};
 use scanbox_model::csv_file;
 use scanbox_model::metadata::Metadata;
+use scanbox_model::pair_file::{self, PairRow};
 use scanbox_model::problem::Problem;
-use scanbox_model::record::{Clock, Record};
+use scanbox_model::record::{Clock, Record, Status};
 
 use super::analyze::{Format, clock, metadata_of};
 use super::{Exit, UsageError, answered, complain, files};
@@ -47,13 +49,21 @@ pub struct CompareArgs {
     #[arg(long)]
     pub accept_device: bool,
 
+    /// What both versions measured tonight in turns (`scanbox rerun`): then that decides, and not the two nights
+    #[arg(long, value_name = "FILE")]
+    pub pairs: Option<PathBuf>,
+
+    /// The same of earlier nights with this base, the first one first: tells what the device lost
+    #[arg(long, value_name = "FILE", requires = "pairs", num_args = 1..)]
+    pub earlier: Vec<PathBuf>,
+
     /// How to write the answer: md for a comment on a change, json and csv for programs
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
 }
 
 /// A share from a number of percent.
-fn threshold(text: &str) -> Result<f64, String> {
+pub(super) fn threshold(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').trim_end();
     let percent: f64 = number.parse().map_err(|_| format!("`{text}` is no number of percent"))?;
     if percent > 0.0 && percent < 100.0 {
@@ -74,6 +84,9 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Inconclusive);
     }
     let [base, new] = [File::read(&args.base)?, File::read(&args.new)?];
+    let night =
+        args.pairs.as_ref().map(|path| Pairs::read(path, &args.earlier, &base.records)).transpose()?;
+    let night = night.as_ref().map(|night| Night { pairs: &night.tonight, earlier: &night.earlier });
     let question = Question {
         metric: args.metric,
         clock: args.time,
@@ -81,12 +94,13 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Exit> {
         accept_device: args.accept_device,
         new_is_cut: new.is_cut(),
     };
-    let comparison = compare(&base.source(), &new.source(), &question).map_err(|error| match error {
-        AnalysisError::OtherModel { .. } | AnalysisError::OtherProblem { .. } => {
-            UsageError(error.to_string()).into()
-        }
-        error => anyhow::Error::from(error),
-    })?;
+    let comparison =
+        compare(&base.source(), &new.source(), &question, night.as_ref()).map_err(|error| match error {
+            AnalysisError::OtherModel { .. } | AnalysisError::OtherProblem { .. } => {
+                UsageError(error.to_string()).into()
+            }
+            error => anyhow::Error::from(error),
+        })?;
     let exit = match comparison.outcome {
         Outcome::NoRegression => Exit::Done,
         Outcome::Regression => Exit::Regression,
@@ -113,18 +127,61 @@ fn write(args: &CompareArgs, report: &report::Report<'_>) -> io::Result<()> {
     out.flush()
 }
 
+/// Pairs of tonight, and of earlier nights with the same base.
+struct Pairs {
+    tonight: pairs::Pairs,
+    earlier: Vec<pairs::Pairs>,
+}
+
+impl Pairs {
+    fn read(path: &Path, earlier: &[PathBuf], base: &[Record]) -> anyhow::Result<Self> {
+        let run = base.first().map_or("", |row| row.run_id.as_str());
+        let is_of_base = |rows: &[PairRow]| rows.iter().all(|row| row.base_run == run);
+        let tonight = pair_file::read(path)?;
+        if !is_of_base(&tonight) {
+            let message = format!("{} has pairs of another base", path.display());
+            return Err(UsageError(message).into());
+        }
+        let mut nights = Vec::new();
+        for path in earlier {
+            let rows = pair_file::read(path)?;
+            if is_of_base(&rows) && !rows.is_empty() {
+                nights.push(pairs_of(&rows));
+            }
+        }
+        Ok(Self { tonight: pairs_of(&tonight), earlier: nights })
+    }
+}
+
+/// The rows of a file of pairs as what is judged.
+pub(super) fn pairs_of(rows: &[PairRow]) -> pairs::Pairs {
+    let mut pairs = pairs::Pairs::default();
+    for row in rows {
+        let (n, config, round) = (row.n_elements, row.config_id.clone(), row.round);
+        match row.times().filter(|_| row.status == Status::Ok) {
+            Some([base_ns, new_ns]) => pairs.quads.push(Quad { n, config, round, base_ns, new_ns }),
+            None => {
+                let side = if row.failed == Side::Base.word() { Side::Base } else { Side::New };
+                let (status, reason) = (row.status, row.reason.clone());
+                pairs.failed.push(Failed { n, config, round, side, status, reason });
+            }
+        }
+    }
+    pairs
+}
+
 /// A file and its metadata.
-struct File {
+pub(super) struct File {
     name: String,
-    records: Vec<Record>,
+    pub(super) records: Vec<Record>,
     metadata: Option<Metadata>,
 }
 
 impl File {
-    fn read(path: &Path) -> anyhow::Result<Self> {
+    pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let found = csv_file::read(path).map_err(|error| files::unreadable(path, error))?;
-        files::expect(path, "", &[Kind::Sweep], "`compare` judges one sweep by another")?;
+        files::expect(path, "", &[Kind::Sweep, Kind::NoRows], "`compare` judges one sweep by another")?;
         let mut warnings = found.warnings(&name);
         let metadata = metadata_of(path, &found.records, &mut warnings)?;
         if metadata.is_none() {
@@ -144,7 +201,7 @@ impl File {
         (self.records.len() as u64) < points
     }
 
-    fn source(&self) -> Source<'_> {
+    pub(super) fn source(&self) -> Source<'_> {
         Source {
             name: &self.name,
             records: &self.records,

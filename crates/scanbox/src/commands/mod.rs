@@ -17,7 +17,9 @@ pub mod problem;
 pub mod progress;
 pub mod report;
 pub mod report_files;
+pub mod rerun;
 pub mod safe_devices;
+pub mod serve;
 pub mod space;
 pub mod sweep;
 pub mod sweep_confirm;
@@ -84,8 +86,10 @@ pub fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Analyze(args) => analyze::run(args),
         Command::Report(args) => Ok(report::run(args)?.into()),
         Command::Compare(args) => Ok(compare::run(args)?.into()),
+        Command::Rerun(args) => Ok(rerun::run(args, cli)?.into()),
         Command::Export(args) => Ok(export::run(args)?.into()),
         Command::Doctor(args) => Ok(doctor::run(args, cli)?.into()),
+        Command::Serve(args) => serve::run(args, cli).map(|()| ExitCode::SUCCESS),
         Command::Worker(args) => worker::run(args, cli).map(|()| ExitCode::SUCCESS),
     }
 }

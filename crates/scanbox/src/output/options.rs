@@ -27,6 +27,8 @@ pub enum Writes {
     Picture,
     /// A folder of pictures and of tables as CSV.
     Plots,
+    /// Base and new measured in turns.
+    Pairs,
     /// Rows for other programs, in the format that `--format` says.
     Export,
 }
@@ -63,6 +65,13 @@ pub const PATHS: &[(&str, &str, Use)] = &[
     ("report", "plots", Use::Write(Writes::Plots)),
     ("compare", "base", Use::Read),
     ("compare", "new", Use::Read),
+    ("compare", "pairs", Use::Read),
+    ("compare", "earlier", Use::Read),
+    ("rerun", "base", Use::Read),
+    ("rerun", "new", Use::Read),
+    ("rerun", "program", Use::Read),
+    ("rerun", "out", Use::Write(Writes::Pairs)),
+    ("serve", "operator", Use::Read),
     ("export", "files", Use::Read),
     ("export", "output", Use::Write(Writes::Export)),
 ];

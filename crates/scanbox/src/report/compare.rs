@@ -1,16 +1,17 @@
 //! Comparisons of two sweeps: the verdict in the first line, then what it rests on. [`mod@rows`] writes them for programs.
 
+mod headline;
 mod rows;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use scanbox_analysis::compare::{
-    Comparison, ConfigChange, DRIFT_LIMIT, LineChange, Outcome, Question, Verdict,
-};
-use scanbox_model::record::{Record, Status};
+use scanbox_analysis::compare::{Comparison, ConfigChange, LineChange, Question, Verdict};
+use scanbox_analysis::pairs::GroupChange;
+use scanbox_model::record::Record;
 use scanbox_model::units::size_label;
 
+pub use self::headline::headline;
 pub use self::rows::{csv, json};
 use super::grid::{Column, Grid, Style};
 use super::terminal::fold;
@@ -47,132 +48,6 @@ fn line_name(is_ideal: bool) -> &'static str {
     if is_ideal { "ideal line" } else { "best kernel" }
 }
 
-/// The verdict in one line; with a regression the size and the config that it is about.
-pub fn headline(comparison: &Comparison, question: &Question) -> String {
-    match comparison.outcome {
-        Outcome::Regression => {
-            let (guilty, broken) = (comparison.guilty(), comparison.broken());
-            // A line that lost everything is more than the configs that it lost.
-            let is_whole_line = guilty.first().is_some_and(|(_, worst)| worst.lost_configs > 0);
-            if !broken.is_empty() && !is_whole_line {
-                return broken_headline(&broken);
-            }
-            let Some((is_ideal, worst)) = guilty.first() else { return "SLOWER".to_owned() };
-            // The two lines often share a config, and a size is one however many lines are slower there.
-            let mut others: Vec<u64> =
-                guilty.iter().map(|(_, change)| change.n).filter(|&n| n != worst.n).collect();
-            others.sort_unstable();
-            others.dedup();
-            let others = match others.as_slice() {
-                [] => String::new(),
-                [n] => format!("; also at {}", size_label(*n)),
-                [first, .., last] => {
-                    let (first, last) = (size_label(*first), size_label(*last));
-                    format!("; also at {} other sizes from {first} to {last}", others.len())
-                }
-            };
-            let size = size_label(worst.n);
-            let what = match worst.change {
-                Some(change) => format!("{} % at {size}", signed(change)),
-                None => format!("at {size} none of {} configs works any more", worst.lost_configs),
-            };
-            let base = &worst.base.config;
-            if let (Some(gone), Some(change)) = (&worst.gone, worst.change) {
-                let how = gone.status.map_or("has no row", |status| status.word());
-                return format!(
-                    "SLOWER: {} % at {size}, {}: its leader {how} now ({}){others}",
-                    signed(change),
-                    line_name(*is_ideal),
-                    gone.config
-                );
-            }
-            let config = match &worst.new {
-                Some(new) if new.config != *base => format!("{}, was {base}", new.config),
-                _ => base.clone(),
-            };
-            format!("SLOWER: {what}, {} ({config}){others}", line_name(*is_ideal))
-        }
-        Outcome::NoRegression => {
-            let faster: Vec<u64> = comparison
-                .ideal
-                .iter()
-                .filter(|change| change.verdict == Verdict::Faster)
-                .map(|change| change.n)
-                .collect();
-            match faster.as_slice() {
-                [] => format!("SAME: no size is slower by more than {}", threshold(question)),
-                [n] => format!(
-                    "FASTER: at {}, and no size is slower by more than {}",
-                    size_label(*n),
-                    threshold(question)
-                ),
-                sizes => {
-                    format!(
-                        "FASTER: at {} sizes, and none is slower by more than {}",
-                        sizes.len(),
-                        threshold(question)
-                    )
-                }
-            }
-        }
-        Outcome::Inconclusive => inconclusive(comparison),
-    }
-}
-
-/// What does not work any more, in one line.
-fn broken_headline(broken: &[&ConfigChange]) -> String {
-    let Some(first) = broken.first() else { return "BROKEN".to_owned() };
-    let status = first.status.map_or("", |status| status.word());
-    let word = if first.status == Some(Status::WrongResult) { "WRONG" } else { "BROKEN" };
-    let more = match broken.len() - 1 {
-        0 => String::new(),
-        more => format!("; {more} more fail now"),
-    };
-    format!("{word}: {} at {} was ok and is {status} now{more}", first.config, size_label(first.n))
-}
-
-/// Why nothing can be said.
-fn inconclusive(comparison: &Comparison) -> String {
-    let sizes = |verdict: Verdict| -> Vec<u64> {
-        let mut sizes: Vec<u64> = comparison
-            .deciding()
-            .filter(|(_, change)| change.verdict == verdict)
-            .map(|(_, change)| change.n)
-            .collect();
-        sizes.sort_unstable();
-        sizes.dedup();
-        sizes
-    };
-    let list = |sizes: &[u64]| sizes.iter().map(|&n| size_label(n)).collect::<Vec<_>>().join(", ");
-    let (unclear, gone) = (sizes(Verdict::Unclear), sizes(Verdict::Missing));
-    if comparison.ideal.is_empty() {
-        return "MISSING: the base has no ok row, so there is nothing to compare".to_owned();
-    }
-    if comparison.drift.removed.abs() > DRIFT_LIMIT {
-        let drift = signed(comparison.drift.removed.exp_m1());
-        return format!("UNCLEAR: the device as a whole differs by {drift} %; measure again");
-    }
-    if !unclear.is_empty() {
-        return format!("UNCLEAR: slower at {}, or noise; measure again", list(&unclear));
-    }
-    if !gone.is_empty() {
-        let leader = comparison.deciding().find_map(|(_, change)| change.gone.as_ref());
-        let leader = leader.map_or_else(String::new, |gone| {
-            let status = gone.status.map_or("no row", |status| status.word());
-            format!(" ({}: {status})", gone.config)
-        });
-        return format!("MISSING: the new run has no time of what led the base at {}{leader}", list(&gone));
-    }
-    if let Some(alone) = comparison.drift.scans_against_copies() {
-        return format!(
-            "UNCLEAR: scans as a whole are slower than copies would have it, by {} %",
-            signed(alone)
-        );
-    }
-    let drift = signed(comparison.drift.removed.exp_m1());
-    format!("UNCLEAR: all sizes differ by {drift} %, and no copies tell whether that is drift")
-}
-
 /// The whole comparison for people.
 pub fn text(report: &Report<'_>, style: Style, out: &mut impl Write) -> io::Result<()> {
     let Report { comparison, question, .. } = report;
@@ -196,7 +71,10 @@ pub fn text(report: &Report<'_>, style: Style, out: &mut impl Write) -> io::Resu
             &format!("{}: {}, now {}", difference.what, cut(&difference.base), cut(&difference.new)),
         )?;
     }
-    fact("drift", &drift(comparison, question))?;
+    fact("device", &device(comparison))?;
+    if !comparison.is_paired {
+        fact("drift", &drift(comparison, question))?;
+    }
     for (which, range) in ["base", "new run"].into_iter().zip(comparison.canary) {
         if let Some(range) = range.filter(|&range| range > question.threshold) {
             let range = 100.0 * range;
@@ -213,10 +91,33 @@ pub fn text(report: &Report<'_>, style: Style, out: &mut impl Write) -> io::Resu
         return Ok(());
     }
     writeln!(out, "\n{}\n", grid(comparison, question).draw(style))?;
-    let legend = "%: how much slower, drift taken out; from %: what would be told at least, by noise and threshold; slower: single \
-         configs that are, of those in both";
-    writeln!(out, "{}", fold("", legend, 0, width))?;
+    let line = if comparison.is_paired { "winner: that of the base" } else { "ideal: the ideal line" };
+    let legend = format!(
+        "%: how much slower; sees: the loss in percent that would have been found in 95 of 100 nights like these; rows: all \
+         rows of the size together; {line}; kernel: the best config of the kernel that is watched; slower: single configs \
+         that are, of those in both sweeps"
+    );
+    writeln!(out, "{}", fold("", &legend, 0, width))?;
     lists(report, style, width, out)
+}
+
+/// What the device lost.
+fn device(comparison: &Comparison) -> String {
+    let device = &comparison.device;
+    let share =
+        |log: Option<f64>| log.map_or("unknown".to_owned(), |log| format!("{} %", signed(log.exp_m1())));
+    let copies = share(device.copies);
+    match device.kernels {
+        Some(kernels) => format!(
+            "the base's own program {} against {} (median of all sizes); copies {copies}",
+            share(Some(kernels)),
+            if device.nights == 1 { "its night".to_owned() } else { format!("{} nights", device.nights) }
+        ),
+        None => format!(
+            "{} %, which copies and scans share; the base was not measured again tonight",
+            signed(device.lost.exp_m1())
+        ),
+    }
 }
 
 /// A file, and where its rows are from.
@@ -249,21 +150,24 @@ fn drift(comparison: &Comparison, question: &Question) -> String {
     text
 }
 
-/// Both lines by size.
+/// Rows, winner or ideal line, and kernel, by size.
 fn grid(comparison: &Comparison, question: &Question) -> Grid {
     let mut grid = Grid::new([
         Column::numbers("size"),
-        Column::words("ideal"),
+        Column::words("rows"),
         Column::numbers("%"),
-        Column::numbers("from %"),
+        Column::numbers("sees"),
+        Column::words(if comparison.is_paired { "winner" } else { "ideal" }),
+        Column::numbers("%"),
+        Column::numbers("sees"),
         Column::words("kernel"),
         Column::numbers("%"),
-        Column::numbers("from %"),
+        Column::numbers("sees"),
         Column::numbers("slower").expendable(1),
         Column::words("best config now").expendable(2),
     ]);
     let told = |change: &LineChange| {
-        change.floor.map_or_else(String::new, |floor| format!("{:.1}", 100.0 * floor.max(question.threshold)))
+        change.floor.map_or_else(String::new, |floor| limit(floor.max(question.threshold)))
     };
     let percent = |change: &LineChange| change.change.map_or_else(String::new, signed);
     let mut slower: BTreeMap<u64, (usize, usize)> = BTreeMap::new();
@@ -275,9 +179,14 @@ fn grid(comparison: &Comparison, question: &Question) -> Grid {
     for change in &comparison.ideal {
         let kernel = comparison.kernel_line.iter().find(|kernel| kernel.n == change.n);
         let of_kernel = |text: &dyn Fn(&LineChange) -> String| kernel.map_or_else(String::new, text);
+        let rows = comparison.judgement.at(change.n);
+        let of_rows = |text: &dyn Fn(&GroupChange) -> String| rows.map_or_else(String::new, text);
         let (count, all) = slower.get(&change.n).copied().unwrap_or_default();
         grid.push([
             size_label(change.n),
+            of_rows(&|rows| rows.verdict.word().to_owned()),
+            of_rows(&|rows| signed(rows.change)),
+            of_rows(&|rows| rows.limit.map_or_else(String::new, limit)),
             change.verdict.word().to_owned(),
             percent(change),
             told(change),
@@ -289,6 +198,11 @@ fn grid(comparison: &Comparison, question: &Question) -> Grid {
         ]);
     }
     grid
+}
+
+/// A limit in percent; from 1,000 % on only that it is.
+fn limit(share: f64) -> String {
+    if share < 10.0 { format!("{:.1}", 100.0 * share) } else { ">999".to_owned() }
 }
 
 /// What decides nothing and has to be known.
@@ -320,6 +234,12 @@ fn lists(report: &Report<'_>, style: Style, width: Option<usize>, out: &mut impl
         .iter()
         .map(|change| format!("{}: {}, now {}", size_label(change.n), change.base, change.new));
     list("Sizes with another winner", &mut items, style, width, out)?;
+
+    let mut items = comparison.failed.iter().map(|failed| {
+        let (size, side) = (size_label(failed.n), failed.side.word());
+        format!("{} at {size}, {side}: {}: {}", failed.config, failed.status, failed.reason)
+    });
+    list("Configs that failed when base and new ran in turns", &mut items, style, width, out)?;
 
     let missing = comparison.configs.iter().filter(|config| config.status.is_none()).count();
     if missing > 0 {

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use scanbox_analysis::compare::{Comparison, ConfigChange, LineChange, Measured, Outcome};
+use scanbox_analysis::compare::{Comparison, ConfigChange, LineChange, Measured, Outcome, Verdict};
+use scanbox_analysis::pairs::{self, GroupChange, SingleChange, SingleRole};
+use scanbox_model::config::Parameter;
 use scanbox_model::csv_file::writer_error;
 use serde::Serialize;
 
@@ -26,6 +28,14 @@ struct Document<'a> {
     threshold_pct: f64,
     differences: Vec<Difference<'a>>,
     drift: Drift,
+    device: Device,
+    /// Whether base and new were measured in turns, so that the pairs decide.
+    paired: bool,
+    /// Whether the new run may be the next base: faster somewhere, slower nowhere, on a device that is not slower.
+    may_become_base: bool,
+    groups: Vec<Group<'a>>,
+    singles: Vec<Single<'a>>,
+    failed: Vec<Failure<'a>>,
     canary_range_pct: Canary,
     kernel: Option<&'a str>,
     ideal: Vec<Line<'a>>,
@@ -47,6 +57,51 @@ struct Drift {
     copies_pct: Option<f64>,
     scans_pct: Option<f64>,
     removed_pct: f64,
+}
+
+#[derive(Serialize)]
+struct Device {
+    lost_pct: f64,
+    kernels_pct: Option<f64>,
+    copies_pct: Option<f64>,
+    nights: usize,
+    slower: bool,
+}
+
+/// Rows of a size together.
+#[derive(Serialize)]
+struct Group<'a> {
+    n: u64,
+    /// `all`, or a family.
+    rows_of: &'a str,
+    rows: usize,
+    verdict: &'static str,
+    change_pct: f64,
+    /// The loss that would have been found in 95 of 100 nights.
+    limit_pct: Option<f64>,
+}
+
+/// A config that decides alone.
+#[derive(Serialize)]
+struct Single<'a> {
+    n: u64,
+    /// `shipped` or `kernel`.
+    role: &'static str,
+    config: &'a str,
+    verdict: &'static str,
+    change_pct: Option<f64>,
+    limit_pct: Option<f64>,
+    rounds: usize,
+}
+
+/// A config that failed when base and new ran in turns.
+#[derive(Serialize)]
+struct Failure<'a> {
+    n: u64,
+    config: &'a str,
+    side: &'static str,
+    status: &'static str,
+    reason: &'a str,
 }
 
 #[derive(Serialize)]
@@ -133,6 +188,28 @@ pub fn json(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
             scans_pct: comparison.drift.scans.map(log),
             removed_pct: log(comparison.drift.removed),
         },
+        device: Device {
+            lost_pct: log(comparison.device.lost),
+            kernels_pct: comparison.device.kernels.map(log),
+            copies_pct: comparison.device.copies.map(log),
+            nights: comparison.device.nights,
+            slower: comparison.device.is_slower(),
+        },
+        paired: comparison.is_paired,
+        may_become_base: comparison.may_become_base(question.threshold),
+        groups: comparison.judgement.groups.iter().map(group).collect(),
+        singles: comparison.judgement.singles.iter().map(single).collect(),
+        failed: comparison
+            .failed
+            .iter()
+            .map(|failed| Failure {
+                n: failed.n,
+                config: &failed.config,
+                side: failed.side.word(),
+                status: failed.status.word(),
+                reason: &failed.reason,
+            })
+            .collect(),
         canary_range_pct: Canary {
             base: comparison.canary[0].map(percent),
             new: comparison.canary[1].map(percent),
@@ -157,6 +234,43 @@ fn outcome_word(outcome: Outcome) -> &'static str {
         Outcome::NoRegression => "no_regression",
         Outcome::Regression => "regression",
         Outcome::Inconclusive => "inconclusive",
+    }
+}
+
+fn group_word(group: &GroupChange) -> &'static str {
+    match group.group {
+        pairs::Group::All => "all",
+        pairs::Group::Family(family) => family.word(),
+    }
+}
+
+fn group(group: &GroupChange) -> Group<'_> {
+    Group {
+        n: group.n,
+        rows_of: group_word(group),
+        rows: group.rows,
+        verdict: group.verdict.word(),
+        change_pct: percent(group.change),
+        limit_pct: group.limit.map(percent),
+    }
+}
+
+fn role_word(role: SingleRole) -> &'static str {
+    match role {
+        SingleRole::Shipped => "shipped",
+        SingleRole::Kernel => "kernel",
+    }
+}
+
+fn single(single: &SingleChange) -> Single<'_> {
+    Single {
+        n: single.n,
+        role: role_word(single.role),
+        config: &single.config,
+        verdict: single.verdict.word(),
+        change_pct: single.change.map(percent),
+        limit_pct: single.limit.map(percent),
+        rounds: single.rounds,
     }
 }
 
@@ -233,6 +347,24 @@ fn write_rows(comparison: &Comparison, writer: &mut csv::Writer<impl Write>) -> 
             String::new(),
         ])?;
     }
+    let judged = &comparison.judgement;
+    for group in &judged.groups {
+        let what = format!("rows:{}", group_word(group));
+        let limit = number(group.limit);
+        writer.write_record(judged_row(
+            what,
+            group.n,
+            group.verdict,
+            number(Some(group.change)),
+            limit,
+            "",
+        ))?;
+    }
+    for single in &judged.singles {
+        let what = format!("single:{}", role_word(single.role));
+        let (change, limit) = (number(single.change), number(single.limit));
+        writer.write_record(judged_row(what, single.n, single.verdict, change, limit, &single.config))?;
+    }
     for change in &comparison.configs {
         writer.write_record([
             "config".to_owned(),
@@ -249,4 +381,30 @@ fn write_rows(comparison: &Comparison, writer: &mut csv::Writer<impl Write>) -> 
         ])?;
     }
     Ok(())
+}
+
+/// A row of what was judged; its floor is the loss that would have been found.
+fn judged_row(
+    what: String,
+    n: u64,
+    verdict: Verdict,
+    change: String,
+    limit: String,
+    config: &str,
+) -> [String; 11] {
+    let none = String::new;
+    let config = config.to_owned();
+    [
+        what,
+        n.to_string(),
+        verdict.word().to_owned(),
+        change,
+        limit,
+        config.clone(),
+        none(),
+        config,
+        none(),
+        none(),
+        none(),
+    ]
 }

@@ -1,0 +1,234 @@
+//! What the pairs of a night amount to: for all rows of a size, for a family at a size, and for configs that decide alone.
+//!
+//! A change counts as a loss when it is above the threshold and above [`GROUP_ERRORS`] or [`SINGLE_ERRORS`] standard errors.
+//! Beside each verdict stands its limit: the loss that would have been found in 95 of 100 nights like this one. Where
+//! that is above [`GROUP_LIMIT`] or [`SINGLE_LIMIT`], and above [`THRESHOLDS`] thresholds, nothing is said to be the same.
+
+use std::collections::BTreeMap;
+
+use scanbox_model::config::{Config, Family};
+
+use super::estimate::{Estimate, median, of_rows, row_deviations, trimmed};
+use super::{Pairs, ROUNDS_OF_ALL, Roles, first_changes};
+use crate::compare::Verdict;
+
+/// Standard errors from which on a change of many rows is no chance.
+pub const GROUP_ERRORS: f64 = 4.0;
+/// The same for a suspect, by the scatter of its [`super::ROUNDS_OF_SUSPECTS`] rounds: for a Student t with 7 degrees of
+/// freedom 1 in 400, and only what was a suspect before is asked.
+pub const SINGLE_ERRORS: f64 = 4.0;
+/// A suspect above the threshold by fewer errors than this is no more than noise.
+const SINGLE_ERRORS_DOUBT: f64 = 2.5;
+/// A loss of all rows of a size that has to be seen, as a share.
+pub const GROUP_LIMIT: f64 = 0.10;
+/// A loss of one config that has to be seen, as a share.
+pub const SINGLE_LIMIT: f64 = 0.20;
+/// Whoever asks for a large threshold does not want to see less than this many of it.
+const THRESHOLDS: f64 = 2.0;
+/// Rows of a family at a size from which on they are a group.
+const FAMILY_MIN: usize = 6;
+/// Standard errors that 95 of 100 values do not fall short by.
+pub(crate) const POWER: f64 = 1.645;
+
+/// Rows that speak together at a size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// All of them.
+    All,
+    /// Those of a family.
+    Family(Family),
+}
+
+/// What became of many rows at a size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupChange {
+    /// Input size in elements.
+    pub n: u64,
+    /// Which rows.
+    pub group: Group,
+    /// How many.
+    pub rows: usize,
+    /// How much slower, as a share of the base; negative is faster.
+    pub change: f64,
+    /// The loss that would have been found in 95 of 100 nights, as a share; `None` where nothing tells the noise.
+    pub limit: Option<f64>,
+    /// What that amounts to.
+    pub verdict: Verdict,
+}
+
+/// Why a config decides alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SingleRole {
+    /// It is the winner of the base.
+    Shipped,
+    /// It is the best one of the kernel that is watched.
+    Kernel,
+}
+
+/// What became of a config that decides alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SingleChange {
+    /// Input size in elements.
+    pub n: u64,
+    /// Its label.
+    pub config: String,
+    /// Why it decides.
+    pub role: SingleRole,
+    /// How much slower, as a share of the base; `None` where it has no pair.
+    pub change: Option<f64>,
+    /// As in [`GroupChange`].
+    pub limit: Option<f64>,
+    /// Rounds in processes of their own that it was measured in again; 0 where it was no suspect.
+    pub rounds: usize,
+    /// What that amounts to.
+    pub verdict: Verdict,
+}
+
+/// What a night amounts to.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Judgement {
+    /// All rows of each size, and families, by size.
+    pub groups: Vec<GroupChange>,
+    /// Configs that decide alone, by size.
+    pub singles: Vec<SingleChange>,
+}
+
+impl Judgement {
+    /// The verdicts of groups and single configs.
+    pub fn verdicts(&self) -> impl Iterator<Item = Verdict> {
+        self.groups.iter().map(|group| group.verdict).chain(self.singles.iter().map(|single| single.verdict))
+    }
+
+    /// All rows of a size.
+    #[must_use]
+    pub fn at(&self, n: u64) -> Option<&GroupChange> {
+        self.groups.iter().find(|group| group.n == n && group.group == Group::All)
+    }
+}
+
+/// Judges a night; `threshold` is the smallest loss that matters, as a share.
+#[must_use]
+pub fn judge(pairs: &Pairs, roles: &Roles, threshold: f64) -> Judgement {
+    let rows = first_changes(pairs);
+    let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    let mut families: BTreeMap<(u64, Family), Vec<f64>> = BTreeMap::new();
+    for (&(n, config), &change) in &rows {
+        sizes.entry(n).or_default().push(change);
+        if let Ok(config) = config.parse::<Config>() {
+            families.entry((n, config.kernel.family)).or_default().push(change);
+        }
+    }
+    let judge = Judge { threshold: threshold.ln_1p(), deviations: row_deviations(&sizes) };
+    let all = sizes.iter().map(|(&n, changes)| judge.group(n, Group::All, changes));
+    let families = families
+        .iter()
+        .filter(|((n, _), changes)| changes.len() >= FAMILY_MIN && changes.len() < sizes[n].len())
+        .map(|(&(n, family), changes)| judge.group(n, Group::Family(family), changes));
+    let mut groups: Vec<GroupChange> = all.chain(families).collect();
+    groups.sort_by_key(|group| (group.n, group.group));
+
+    let mut again: BTreeMap<(u64, &str), BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
+    for quad in pairs.quads.iter().filter(|quad| quad.round >= ROUNDS_OF_ALL) {
+        let rounds = again.entry((quad.n, quad.config.as_str())).or_default();
+        rounds.entry(quad.round).or_default().extend(quad.changes());
+    }
+    let singles = roles.all().into_iter().map(|(key, role)| {
+        let mut rounds: Vec<f64> = again
+            .get(&key)
+            .into_iter()
+            .flat_map(BTreeMap::values)
+            .filter_map(|values| median(&mut values.clone()))
+            .collect();
+        judge.single(key, role, rows.get(&key).copied(), &mut rounds)
+    });
+    Judgement { singles: singles.collect(), groups }
+}
+
+/// Whether a limit, a logarithm as the threshold, is above what has to be seen, a share.
+pub(crate) fn is_powerless(limit: f64, allowed: f64, threshold: f64) -> bool {
+    limit > allowed.ln_1p().max(THRESHOLDS * threshold)
+}
+
+struct Judge {
+    /// As a logarithm.
+    threshold: f64,
+    /// Standard deviation of a row, by size.
+    deviations: BTreeMap<u64, f64>,
+}
+
+impl Judge {
+    fn group(&self, n: u64, group: Group, changes: &[f64]) -> GroupChange {
+        let rows = changes.len();
+        let deviation = self.deviations.get(&n).copied();
+        let estimate = of_rows(&mut changes.to_vec(), deviation.unwrap_or_default())
+            .unwrap_or(Estimate { change: 0.0, error: 0.0 });
+        let limit = deviation.map(|_| self.limit(estimate.error, GROUP_ERRORS));
+        let Estimate { change, error } = estimate;
+        let verdict = match limit {
+            None => Verdict::Unclear,
+            Some(_) if change.abs() > self.threshold && change.abs() > GROUP_ERRORS * error => {
+                if change > 0.0 { Verdict::Slower } else { Verdict::Faster }
+            }
+            Some(_) if change > self.threshold => Verdict::Unclear,
+            // A family is there to find what all rows together do not show; that it cannot is no loss.
+            Some(limit) if is_powerless(limit, GROUP_LIMIT, self.threshold) && group == Group::All => {
+                Verdict::Unclear
+            }
+            Some(_) => Verdict::Same,
+        };
+        // A family that shows nothing for sure says nothing.
+        let verdict = match (group, verdict) {
+            (Group::Family(_), Verdict::Unclear) => Verdict::Same,
+            (_, verdict) => verdict,
+        };
+        GroupChange { n, group, rows, change: change.exp_m1(), limit: limit.map(f64::exp_m1), verdict }
+    }
+
+    /// A config by its first rounds, and by those that it was measured in again.
+    fn single(
+        &self,
+        (n, config): (u64, &str),
+        role: SingleRole,
+        first: Option<f64>,
+        rounds: &mut [f64],
+    ) -> SingleChange {
+        let of = |change: Option<f64>, limit: Option<f64>, rounds, verdict| SingleChange {
+            n,
+            config: config.to_owned(),
+            role,
+            change: change.map(f64::exp_m1),
+            limit: limit.map(f64::exp_m1),
+            rounds,
+            verdict,
+        };
+        let Some(first) = first else { return of(None, None, 0, Verdict::Missing) };
+        let powerless = |limit: f64| is_powerless(limit, SINGLE_LIMIT, self.threshold);
+        if first <= self.threshold {
+            // It would have been a suspect.
+            let limit = self.deviations.get(&n).map(|deviation| self.threshold + POWER * deviation);
+            let verdict = match limit {
+                Some(limit) if !powerless(limit) => Verdict::Same,
+                _ => Verdict::Unclear,
+            };
+            return of(Some(first), limit, 0, verdict);
+        }
+        // A suspect that was not measured again.
+        let Some(Estimate { change, error }) = trimmed(rounds) else {
+            return of(Some(first), None, rounds.len(), Verdict::Unclear);
+        };
+        let limit = self.limit(error, SINGLE_ERRORS);
+        let verdict = if change > self.threshold && change > SINGLE_ERRORS * error {
+            Verdict::Slower
+        } else if (change > self.threshold && change > SINGLE_ERRORS_DOUBT * error) || powerless(limit) {
+            Verdict::Unclear
+        } else {
+            Verdict::Same
+        };
+        of(Some(change), Some(limit), rounds.len(), verdict)
+    }
+
+    /// The change that is found in 95 of 100 nights, as a logarithm.
+    fn limit(&self, error: f64, errors: f64) -> f64 {
+        self.threshold.max(errors * error) + POWER * error
+    }
+}

@@ -1,0 +1,127 @@
+//! Files of pairs: base and new measured in turns, one line per four blocks (`scanbox rerun`).
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::Status;
+
+/// Four blocks of one config at one size, or why there are none. Times are medians of a block, in nanoseconds per call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PairRow {
+    /// Input size in elements.
+    pub n_elements: u64,
+    /// The label.
+    pub config_id: String,
+    /// The round, from 0.
+    pub round: u32,
+    /// The first block of the base.
+    pub base_1_ns: Option<f64>,
+    /// The block of the new program beside it.
+    pub new_1_ns: Option<f64>,
+    /// The second block of the base.
+    pub base_2_ns: Option<f64>,
+    /// The block of the new program beside that.
+    pub new_2_ns: Option<f64>,
+    /// How it ended.
+    pub status: Status,
+    /// Where it is not `ok`: which program failed, `base` or `new`.
+    pub failed: String,
+    /// Why.
+    pub reason: String,
+    /// The run that the base is of, as in its rows: files of one base can be set against each other.
+    pub base_run: String,
+    /// The version of the program that made the base.
+    pub base_version: String,
+    /// The other one.
+    pub new_version: String,
+    /// The device.
+    pub device: String,
+    /// Its UUID.
+    pub device_uuid: String,
+    /// Its driver.
+    pub driver: String,
+    /// When the blocks ended.
+    pub timestamp_utc: String,
+}
+
+impl PairRow {
+    /// The times of the base and of the new program, if there are all of them.
+    #[must_use]
+    pub fn times(&self) -> Option<[[f64; 2]; 2]> {
+        Some([[self.base_1_ns?, self.base_2_ns?], [self.new_1_ns?, self.new_2_ns?]])
+    }
+}
+
+/// Why a file of pairs cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum PairFileError {
+    /// The file system says no.
+    #[error("{path}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is no file of pairs, or a line of it is none.
+    #[error("{path}: line {line}: {reason}")]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// Reads a file of pairs.
+///
+/// # Errors
+/// When it cannot be read, a line is none, or says what cannot be: a time of 0, an `ok` row without times.
+pub fn read(path: &Path) -> Result<Vec<PairRow>, PairFileError> {
+    let bytes = std::fs::read(path).map_err(|source| PairFileError::Io { path: path.to_owned(), source })?;
+    let mut reader = csv::Reader::from_reader(bytes.as_slice());
+    let mut rows = Vec::new();
+    for (place, row) in reader.deserialize().enumerate() {
+        let failed = |reason: String| PairFileError::Line {
+            path: path.to_owned(),
+            // The header is the first line, and no cell has a line break.
+            line: place as u64 + 2,
+            reason,
+        };
+        let row: PairRow = row.map_err(|error| failed(error.to_string()))?;
+        let impossible = |ns: &f64| !ns.is_finite() || *ns <= 0.0;
+        match (row.status, row.times()) {
+            (Status::Ok, Some(times)) if times.iter().flatten().any(impossible) => {
+                return Err(failed("a time is not above 0".to_owned()));
+            }
+            (Status::Ok, None) => return Err(failed("it is ok, and a time is missing".to_owned())),
+            (Status::Ok, _) => {}
+            _ if !["base", "new"].contains(&row.failed.as_str()) => {
+                return Err(failed(format!("`{}` is neither base nor new", row.failed)));
+            }
+            _ => {}
+        }
+        if row.n_elements == 0 {
+            return Err(failed("n_elements is 0".to_owned()));
+        }
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// Writes pairs, with the header.
+///
+/// # Errors
+/// When the writer fails.
+pub fn write(out: impl Write, rows: &[PairRow]) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    for row in rows {
+        writer.serialize(row).map_err(io::Error::other)?;
+    }
+    writer.flush()
+}

@@ -1,0 +1,189 @@
+//! Configs on request: this version of scanbox as a program that another version measures itself against.
+//!
+//! It speaks the protocol of [`crate::baseline`], which changes less often than the messages between a supervisor and its
+//! worker, with labels as its subjects: so a binary that was kept with a base can still be asked by later ones. Nothing
+//! hangs it but a kernel; whoever asks ends it then.
+
+use std::io::{self, BufRead, Write};
+
+use scanbox_kernels::catalog;
+use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::input::{Input, InputKind};
+use scanbox_kernels::plan::{Plan, Shader};
+use scanbox_model::config::Config;
+use scanbox_model::problem::Problem;
+use scanbox_model::record::{Cache, Status};
+use serde::{Deserialize, Serialize};
+
+use crate::backend::{Backend, Failure};
+use crate::baseline::{Greeting, PROTOCOL};
+use crate::measure::{Timed, TimedPlan, duration_ns};
+use crate::prepare::Pipelines;
+use crate::verify::verify;
+
+/// What can be asked: see [`crate::baseline`].
+#[derive(Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+enum Request {
+    Load { n: u64, seed: u64 },
+    Verify { subject: String, n: u64 },
+    Time { subject: String, n: u64, cache: Cache, calls: u32, samples: u32 },
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Reply {
+    Loaded { ok: bool },
+    Compared { compared: u64, mismatches: u64, first: Option<First>, call_ns: Option<f64> },
+    Times { samples_ns: Vec<f64> },
+    Refusal { error: String, status: Status },
+}
+
+#[derive(Serialize)]
+struct First {
+    index: u64,
+    expected: u64,
+    got: u64,
+}
+
+/// Answers requests until there are no more.
+///
+/// # Errors
+/// When requests cannot be read or replies not written.
+pub fn serve(
+    backend: &mut dyn Backend,
+    compiler: &Compiler,
+    problem: Problem,
+    version: &str,
+    requests: impl BufRead,
+    replies: &mut impl Write,
+) -> io::Result<()> {
+    let profile = backend.profile();
+    let greeting = Greeting {
+        protocol: PROTOCOL,
+        tool: "scanbox".to_owned(),
+        version: version.to_owned(),
+        device: profile.name.clone(),
+        device_uuid: profile.uuid.clone(),
+        driver: profile.driver.clone(),
+        // Any label is one.
+        subjects: Vec::new(),
+        // Each version has shown in its own sweep that what it times is right.
+        twins: false,
+    };
+    say(replies, &greeting)?;
+    let mut server = Server { backend, compiler, problem, pipelines: Pipelines::default(), loaded: None };
+    server.prepare();
+    for line in requests.lines() {
+        let reply = match serde_json::from_str(&line?) {
+            Ok(request) => server
+                .answer(&request)
+                .unwrap_or_else(|failure| Reply::Refusal { error: failure.reason, status: failure.status }),
+            Err(error) => {
+                Reply::Refusal { error: format!("no request: {error}"), status: Status::RuntimeError }
+            }
+        };
+        say(replies, &reply)?;
+    }
+    Ok(())
+}
+
+fn say(replies: &mut impl Write, reply: &impl Serialize) -> io::Result<()> {
+    writeln!(replies, "{}", serde_json::to_string(reply).map_err(io::Error::other)?)?;
+    replies.flush()
+}
+
+struct Server<'a> {
+    backend: &'a mut dyn Backend,
+    compiler: &'a Compiler,
+    problem: Problem,
+    pipelines: Pipelines,
+    /// The largest size, and the input.
+    loaded: Option<(u64, Input)>,
+}
+
+impl Server<'_> {
+    /// Makes the kernels that prove results.
+    fn prepare(&mut self) {
+        let device = self.backend.profile();
+        let mut shaders: Vec<Shader> = catalog::helper_shaders(device).into_iter().collect();
+        shaders.extend(catalog::operator_shaders(&self.problem, device));
+        self.pipelines.make(self.backend, self.compiler, &shaders);
+    }
+
+    fn answer(&mut self, request: &Request) -> Result<Reply, Failure> {
+        match request {
+            Request::Load { n, seed } => {
+                self.load(*n, Input { kind: InputKind::Random, seed: *seed })?;
+                Ok(Reply::Loaded { ok: true })
+            }
+            Request::Verify { subject, n } => {
+                let plan = self.plan(subject, *n)?;
+                let comparison = verify(self.backend, &plan)?;
+                Ok(Reply::Compared {
+                    compared: comparison.compared,
+                    mismatches: comparison.mismatches,
+                    first: comparison.first.map(|first| First {
+                        index: first.index,
+                        expected: first.expected,
+                        got: first.got,
+                    }),
+                    call_ns: duration_ns(comparison.call, self.backend.profile()),
+                })
+            }
+            Request::Time { subject, n, cache, calls, samples } => {
+                let plan = self.plan(subject, *n)?;
+                let mut timed = TimedPlan { backend: self.backend, plan: &plan, cache: *cache };
+                let mut samples_ns = Vec::new();
+                // Whoever asks wants so many; the device's clock may leave some out.
+                for _ in 0..4 {
+                    let missing = samples.saturating_sub(samples_ns.len() as u32);
+                    if missing > 0 {
+                        samples_ns.extend(timed.time(*calls, missing)?);
+                    }
+                }
+                Ok(Reply::Times { samples_ns })
+            }
+        }
+    }
+
+    /// What is loaded already is kept.
+    fn load(&mut self, n: u64, input: Input) -> Result<(), Failure> {
+        if self.loaded.is_some_and(|(largest_n, loaded)| n <= largest_n && loaded.seed == input.seed) {
+            return Ok(());
+        }
+        self.reload(n, input)
+    }
+
+    fn reload(&mut self, n: u64, input: Input) -> Result<(), Failure> {
+        self.loaded = None;
+        self.backend.load(&self.problem, &input, n)?;
+        self.loaded = Some((n, input));
+        Ok(())
+    }
+
+    /// The plan of a config, with its pipelines, on an input that it can run on.
+    fn plan(&mut self, label: &str, n: u64) -> Result<Plan, Failure> {
+        let unsupported = |reason: String| Failure::new(Status::Unsupported, reason);
+        let config: Config = label.parse().map_err(|error| unsupported(format!("{label}: {error}")))?;
+        let Some((largest_n, input)) = self.loaded.filter(|(largest_n, _)| n <= *largest_n) else {
+            return Err(Failure::new(Status::RuntimeError, format!("there is no input of {n} elements")));
+        };
+        let device = self.backend.profile().clone();
+        // One that runs on small elements only gets them; the others run on those as well.
+        let kind = catalog::input_kind(&config.kernel, &device, largest_n);
+        if kind != InputKind::Random && kind != input.kind {
+            self.reload(largest_n, Input { kind, ..input })?;
+        }
+        let plan = catalog::plan(&config, &self.problem, n, &device)
+            .map_err(|rejection| unsupported(rejection.to_string()))?;
+        let missing = self.pipelines.missing(&plan);
+        if !missing.is_empty() {
+            self.pipelines.make(self.backend, self.compiler, &missing);
+        }
+        let (info, _) = self.pipelines.of_plan(&plan)?;
+        catalog::resident(&config, &self.problem, n, &device, info.registers)
+            .map_err(|rejection| unsupported(rejection.to_string()))?;
+        Ok(plan)
+    }
+}
