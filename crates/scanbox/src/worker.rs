@@ -84,7 +84,7 @@ pub struct SweepWork {
     pub order_start: u64,
     /// See [`sweep::Job::one_by_one`].
     pub one_by_one: bool,
-    /// See [`sweep::Job::prove`].
+    /// See [`sweep::run_proving`].
     pub prove: BTreeSet<(String, u64)>,
     /// See [`sweep::Job::origin`].
     pub origin: Origin,
