@@ -188,9 +188,9 @@ impl SweepFile {
             take_out_failed(path, &rows)?;
         }
         let (appender, found) = Appender::open(path)?;
-        for warning in
-            found.warnings(&path.display().to_string()).into_iter().filter(|_| found.torn_line.is_none())
-        {
+        // A line that was cut off is told below, with what comes of it.
+        let torn = usize::from(found.torn_line.is_some());
+        for warning in found.warnings(&path.display().to_string()).into_iter().skip(torn) {
             complain(&format!("warning: {warning}"));
         }
         if let Some(line) = found.torn_line {
