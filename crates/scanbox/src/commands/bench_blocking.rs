@@ -200,6 +200,7 @@ impl BlockingArgs {
     }
 
     /// Prints the rows, and writes the plots.
+    #[allow(clippy::too_many_arguments, reason = "what a run was, and what is made of it")]
     pub(super) fn conclude(
         &self,
         records: &[Record],

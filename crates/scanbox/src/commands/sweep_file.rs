@@ -3,6 +3,7 @@
 //! Whatever moment the process ends at, the files are enough to go on: rows are appended one by one, the metadata is
 //! replaced by renaming, and the journal names the config in flight.
 
+mod before;
 mod journal;
 #[cfg(test)]
 mod tests;
@@ -12,17 +13,18 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use scanbox_analysis::trust::Trust;
 use scanbox_model::csv_file::{self, Appender};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::known_issues::DeviceIssues;
-use scanbox_model::metadata::{Metadata, MetadataError, Run, RunOutcome};
-use scanbox_model::problem::{Difference, Problem};
+use scanbox_model::metadata::{Metadata, Run, RunOutcome};
+use scanbox_model::problem::Problem;
 use scanbox_model::record::{Record, SCHEMA, Status};
 use scanbox_model::space::{Enumeration, Point, Space};
 use scanbox_runner::sweep::now_utc;
 
+pub use self::before::Before;
 use self::journal::Journal;
 use super::{complain, known_issues};
 use crate::lock::{self, Occupied, SharingArgs};
@@ -55,75 +57,6 @@ pub struct Resume {
     pub prove: bool,
     /// Go on with another definition of the space.
     pub accept_space: bool,
-}
-
-/// What a run finds at its place, if it may go on with that.
-pub struct Before {
-    /// The rows.
-    pub rows: Vec<Record>,
-    /// The metadata, as it stands there.
-    on_disk: Option<Metadata>,
-    /// The same, if it is about these rows.
-    pub metadata: Option<Metadata>,
-}
-
-impl Before {
-    /// Looks at what is there, and writes nothing.
-    ///
-    /// # Errors
-    /// When it is of another device, driver, kernel source, problem, schema or space.
-    pub fn check(
-        path: &Path,
-        device: &DeviceProfile,
-        space: &Space,
-        kernel_hash: &str,
-        problem: &Problem,
-        real: bool,
-        resume: Resume,
-    ) -> anyhow::Result<Self> {
-        let rows = rows_before(path)?;
-        let on_disk = known_metadata(&Metadata::path_beside(path))?;
-        for before in rows.iter().map(Provenance::of_row) {
-            before.check(path, device, kernel_hash, resume)?;
-        }
-        for row in &rows {
-            check_problem(path, row, problem, real)?;
-        }
-        let mut metadata = on_disk.clone();
-        if let Some(known) = &on_disk {
-            let origin = Provenance::of_device(&known.device, &known.kernel_hash);
-            let checked = origin
-                .check(path, device, kernel_hash, resume)
-                .and_then(|()| check_space(path, &known.space, space, resume));
-            match checked {
-                // Without any row, it is about a file that is gone.
-                Err(_) if rows.is_empty() => metadata = None,
-                checked => checked?,
-            }
-        }
-        Ok(Self { rows, on_disk, metadata })
-    }
-}
-
-/// Whether the rows that are there are of the space of this run: a file of two spaces would be of a union that nobody swept.
-fn check_space(path: &Path, before: &Space, now: &Space, resume: Resume) -> anyhow::Result<()> {
-    let same = before.name == now.name && before.blocks == now.blocks;
-    if same || resume.accept_space {
-        return Ok(());
-    }
-    let [was, is] = [before, now].map(|space| format!("`{}` (definition {})", space.name, definition(space)));
-    let name = if before.name == now.name { ", give the space another name" } else { "" };
-    bail!(
-        "{}: its rows are of the space {was}, this run sweeps {is}; write to another place with --out{name}, or let the file \
-         become one of the space of this run with --accept-space",
-        path.display()
-    )
-}
-
-/// What tells the definitions of spaces apart, whatever their names and sizes.
-fn definition(space: &Space) -> String {
-    let text = serde_json::to_vec(&space.blocks).unwrap_or_default();
-    blake3::hash(&text).to_hex()[..8].to_owned()
 }
 
 /// The open files of a sweep.
@@ -415,125 +348,6 @@ fn with_sizes_before(space: &Space, before: Option<&Metadata>) -> Space {
         Some(Ok(sizes)) => space.clone().with_sizes(sizes),
         _ => space.clone(),
     }
-}
-
-/// The rows that the runs before this one have written. None in an empty file: a run that ends before its first byte
-/// leaves that.
-pub fn rows_before(path: &Path) -> anyhow::Result<Vec<Record>> {
-    if !path.exists() {
-        return Ok(Vec::new());
-    }
-    match csv_file::read(path) {
-        Ok(found) => Ok(found.records),
-        Err(csv_file::CsvError::Empty { .. }) => Ok(Vec::new()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// The metadata beside a file, if there is any that can be read. A torn one is made anew: the rows have what matters.
-fn known_metadata(path: &Path) -> anyhow::Result<Option<Metadata>> {
-    if !path.exists() {
-        return Ok(None);
-    }
-    match Metadata::read(path) {
-        Ok(metadata) => Ok(Some(metadata)),
-        Err(MetadataError::Malformed { reason, .. }) => {
-            complain(&format!("{}: {reason}; it is made anew", path.display()));
-            Ok(None)
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Where rows come from: what must not change within a file.
-struct Provenance<'a> {
-    device: &'a str,
-    device_uuid: &'a str,
-    driver: &'a str,
-    kernel_hash: &'a str,
-    /// Empty where it is not known.
-    pci_address: &'a str,
-}
-
-impl<'a> Provenance<'a> {
-    fn of_device(device: &'a DeviceProfile, kernel_hash: &'a str) -> Self {
-        let pci_address = device.pci_address.as_deref().unwrap_or_default();
-        Self {
-            device: &device.name,
-            device_uuid: &device.uuid,
-            driver: &device.driver,
-            kernel_hash,
-            pci_address,
-        }
-    }
-
-    fn of_row(record: &'a Record) -> Self {
-        Self {
-            device: &record.device,
-            device_uuid: &record.device_uuid,
-            driver: &record.driver,
-            kernel_hash: &record.kernel_hash,
-            pci_address: &record.pci_address,
-        }
-    }
-
-    /// Whether rows from here may stand beside rows of this device and these kernels.
-    fn check(
-        &self,
-        path: &Path,
-        device: &DeviceProfile,
-        kernel_hash: &str,
-        resume: Resume,
-    ) -> anyhow::Result<()> {
-        let now = Provenance::of_device(device, kernel_hash);
-        let fields = [
-            ("device", self.device, now.device),
-            ("driver", self.driver, now.driver),
-            ("kernel_hash", self.kernel_hash, now.kernel_hash),
-        ];
-        if let Some((field, before, now)) = fields.iter().find(|(_, before, now)| before != now) {
-            bail!(
-                "{}: its rows have {field} `{before}`, this run has `{now}`; write to another place with --out",
-                path.display()
-            );
-        }
-        // Some drivers give all units of a model the same UUID.
-        let units = [
-            ("device_uuid", self.device_uuid, now.device_uuid),
-            ("pci_address", self.pci_address, now.pci_address),
-        ];
-        let other = units.iter().find(|(field, before, now)| {
-            let unknown = *field == "pci_address" && (before.is_empty() || now.is_empty());
-            before != now && !unknown
-        });
-        if let Some((field, before, now)) = other.filter(|_| !resume.accept_device) {
-            bail!(
-                "{}: its rows have {field} `{before}`, this run has `{now}`, another unit of the same model and driver; \
-                 go on with --accept-device, or write to another place with --out",
-                path.display()
-            );
-        }
-        Ok(())
-    }
-}
-
-/// Whether a row that is there is of the problem, and of the input, of this run.
-fn check_problem(path: &Path, row: &Record, problem: &Problem, real: bool) -> anyhow::Result<()> {
-    let before = Problem::of_row(row).map_err(|reason| anyhow::anyhow!("{}: {reason}", path.display()))?;
-    let refuse = |column: &str, flag: &str, before: &str, now: &str| {
-        bail!(
-            "{}: its rows have {column} `{before}`, this run has `{now}` ({flag}); a file holds one problem: write to another \
-             place with --out",
-            path.display()
-        )
-    };
-    if let Some(Difference { column, flag, own, others }) = before.difference(problem) {
-        return refuse(column, flag, &own, &others);
-    }
-    if (row.input == "real") != real {
-        return refuse("input", "--input", &row.input, if real { "real" } else { "random" });
-    }
-    Ok(())
 }
 
 /// Takes the rows out that are to be measured again. A wrong one stays: what is `ok` the next time was wrong all the same.
