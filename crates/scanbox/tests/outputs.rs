@@ -194,6 +194,7 @@ fn kinds(place: &Place) -> BTreeMap<&'static str, There> {
         ("metadata of a benchmark", of("bench.meta.json")),
         ("torn metadata", There::Bytes(torn)),
         ("journal", text("run 1b4e28ba\nstart b4.vec4.par.rake.wg64 1024\nend\n")),
+        ("pairs", text("n_elements,config_id,round,base_1_ns,new_1_ns,base_2_ns,new_2_ns\n")),
         ("lock", text("process 17, since 2026-01-01T00:00:00Z\n")),
         ("page", of("page.html")),
         ("picture", of("picture.svg")),

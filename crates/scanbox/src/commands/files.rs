@@ -46,6 +46,7 @@ fn use_of(kind: Kind) -> &'static str {
         Kind::Sweep | Kind::NoRows => ": `scanbox analyze`, `report` and `compare` read it",
         Kind::Benchmark => ": `scanbox bench --show` shows it, `scanbox report` takes it beside a sweep",
         Kind::Import => ": `scanbox bench --with` shows it, `scanbox report` takes it beside a sweep",
+        Kind::Pairs => ": `scanbox compare --pairs` reads it",
         Kind::SweepMetadata | Kind::BenchmarkMetadata | Kind::TornMetadata | Kind::Journal | Kind::Lock => {
             ": name the .csv that it stands beside"
         }

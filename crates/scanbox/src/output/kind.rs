@@ -32,6 +32,8 @@ pub enum Kind {
     Benchmark,
     /// Rows that came through `scanbox import`.
     Import,
+    /// Base and new measured in turns.
+    Pairs,
     /// The header of a file of rows, or the beginning of one.
     NoRows,
     /// A file of rows that cannot be read.
@@ -73,6 +75,7 @@ impl Kind {
             Self::Sweep => "a file with rows of a sweep",
             Self::Benchmark => "a file with rows of a benchmark",
             Self::Import => "a file with rows of `scanbox import`",
+            Self::Pairs => "a file of pairs of `scanbox rerun`",
             Self::NoRows => "a file of rows that has none yet",
             Self::BrokenRows => "a file of rows that cannot be read",
             Self::SweepMetadata => "the metadata of a sweep",
@@ -146,6 +149,9 @@ impl Kind {
         if is_beginning_of("process ") && head.contains(", since ") && bytes.len() < HEAD {
             return Self::Lock;
         }
+        if is(PAIRS_HEADER) {
+            return Self::Pairs;
+        }
         Self::of_rows(bytes, head, path)
     }
 
@@ -180,6 +186,8 @@ impl Kind {
 const HEAD: usize = 4096;
 /// What pages say of themselves.
 const PAGE_MARK: &str = "<meta name=\"generator\" content=\"scanbox ";
+/// The first columns of a file of pairs.
+const PAIRS_HEADER: &str = "n_elements,config_id,round,base_1_ns,new_1_ns,";
 /// So many names of columns in one line are no chance.
 const MANY_COLUMNS: usize = 8;
 
@@ -196,4 +204,38 @@ fn is_disk_or_socket(metadata: &fs::Metadata) -> bool {
 #[cfg(not(unix))]
 fn is_disk_or_socket(_: &fs::Metadata) -> bool {
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use scanbox_model::pair_file;
+    use scanbox_model::record::Status;
+
+    use super::*;
+
+    #[test]
+    fn pairs_are_known_by_their_header() {
+        let row = pair_file::PairRow {
+            n_elements: 1,
+            config_id: "b4.vec4.par.rake.wg64".into(),
+            round: 0,
+            base_1_ns: None,
+            new_1_ns: None,
+            base_2_ns: None,
+            new_2_ns: None,
+            status: Status::Timeout,
+            failed: "new".into(),
+            reason: "late".into(),
+            base_run: "run".into(),
+            base_version: "1".into(),
+            new_version: "2".into(),
+            device: "Replay".into(),
+            device_uuid: String::new(),
+            driver: String::new(),
+            timestamp_utc: "2026-11-22T15:36:08Z".into(),
+        };
+        let mut bytes = Vec::new();
+        pair_file::write(&mut bytes, &[row]).unwrap();
+        assert_eq!(Kind::of_bytes(&bytes, Path::new("pairs.csv")), Kind::Pairs);
+    }
 }
