@@ -98,7 +98,7 @@ impl Outputs {
         for path in inputs {
             let path = path.as_ref();
             let has_companions = path.extension().is_some_and(|ending| ending == "csv");
-            outputs.hold(path, has_companions, &format!("{}, which this command reads", path.display()));
+            outputs.hold(path, has_companions, &format!("an input of this command ({})", path.display()));
         }
         outputs
     }
@@ -124,7 +124,7 @@ impl Outputs {
         output.check()?;
         if Kind::of(path).is_ok_and(|kind| kind != Kind::Stream) {
             let rows = matches!(output.content, Content::Sweep | Content::Benchmark);
-            self.hold(path, rows, &format!("{}, which this command writes ({option})", path.display()));
+            self.hold(path, rows, &format!("what this command writes with {option} ({})", path.display()));
         }
         Ok(output)
     }
