@@ -225,6 +225,8 @@ fn an_operator_that_is_none_is_told_once() {
     ] {
         let mut run = place.scanbox(command);
         run.args(["--device", "0", "--operator", "minus.glsl"]);
+        // Beside the other test that runs on a real device.
+        run.env("SCANBOX_LOCKS", place.folder());
         run.env("VK_DRIVER_FILES", &driver).env("LP_NUM_THREADS", "1");
         let ran = sweeps::ended(run.output().unwrap());
         assert_eq!(ran.code, Some(5), "{command:?}: {}{}", ran.stdout, ran.stderr);
