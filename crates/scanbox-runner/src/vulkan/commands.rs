@@ -8,10 +8,10 @@ use std::time::Duration;
 use ash::vk;
 use scanbox_model::record::Status;
 
+use super::buffer::Buffer;
 use super::call::Push;
 use super::device::Gpu;
 use super::failed;
-use super::memory::Buffer;
 use super::timestamps::Timestamps;
 use crate::backend::Failure;
 use crate::measure::duration_ns;

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ash::vk;
-use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme};
-use gpu_allocator::{AllocationError, MemoryLocation};
+use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::REPORT_WORDS;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan};
@@ -15,126 +14,18 @@ use scanbox_kernels::reference::Reference;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 
+use super::buffer::{Buffer, Fetched, Place};
 use super::commands::Commands;
 use super::device::Gpu;
-use super::failed;
 use crate::backend::{Failure, cold_slots};
 
 const WORD_BYTES: u64 = 4;
-/// The widest access of a kernel is one vector of four elements of 16 bytes; buffers end on such a boundary.
-const VECTOR_BYTES: u64 = 64;
 /// Words that are made and sent at a time: enough to hide what a submission costs, and far below any input that is large.
 const CHUNK: usize = 1 << 22;
 /// Slots of cold buffers begin where a new allocation would: on a boundary of any cache line.
 const SLOT_ALIGNMENT: u64 = 256;
 /// Chunks on their way: one is made while the other one is sent.
 const SLOTS: usize = 2;
-
-/// A buffer with memory of its own.
-pub(super) struct Buffer {
-    gpu: Arc<Gpu>,
-    raw: vk::Buffer,
-    /// Taken when the buffer is dropped.
-    allocation: Option<Allocation>,
-    address: vk::DeviceAddress,
-    bytes: u64,
-}
-
-impl Buffer {
-    /// A buffer of at least `bytes` bytes.
-    pub fn new(gpu: &Arc<Gpu>, name: &str, bytes: u64, location: MemoryLocation) -> Result<Self, Failure> {
-        let too_large = |reason: String| {
-            Failure::new(Status::OutOfMemory, format!("{name} buffer of {bytes} bytes: {reason}"))
-        };
-        let max_bytes = gpu.limits.max_buffer_bytes;
-        let bytes = bytes
-            .checked_next_multiple_of(VECTOR_BYTES)
-            .filter(|bytes| *bytes <= max_bytes)
-            .ok_or_else(|| too_large(format!("the device allows {max_bytes} bytes per buffer")))?;
-        let info = vk::BufferCreateInfo::default()
-            .size(bytes)
-            .usage(
-                vk::BufferUsageFlags::STORAGE_BUFFER
-                    | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS
-                    | vk::BufferUsageFlags::TRANSFER_SRC
-                    | vk::BufferUsageFlags::TRANSFER_DST,
-            )
-            .sharing_mode(vk::SharingMode::EXCLUSIVE);
-        // SAFETY: the size is not zero (the callers see to it) and within the limit; bufferDeviceAddress is enabled.
-        let raw = unsafe { gpu.raw.create_buffer(&info, None) }.map_err(|result| {
-            let Failure { status, reason } = failed("vkCreateBuffer", result);
-            Failure::new(status, format!("{name} buffer of {bytes} bytes: {reason}"))
-        })?;
-        // An owner from here on.
-        let mut buffer = Self { gpu: Arc::clone(gpu), raw, allocation: None, address: 0, bytes };
-
-        // SAFETY: the buffer is valid.
-        let requirements = unsafe { gpu.raw.get_buffer_memory_requirements(raw) };
-        // An allocation above maxMemoryAllocationSize is tried too: that limit is a promise downwards, and NVIDIA
-        // grants more.
-        let allocation = gpu.allocator().allocate(&AllocationCreateDesc {
-            name,
-            requirements,
-            location,
-            linear: true,
-            allocation_scheme: AllocationScheme::DedicatedBuffer(raw),
-        });
-        let allocation = allocation.map_err(|error| match error {
-            AllocationError::OutOfMemory => {
-                too_large(format!("the driver has no {} bytes for it", requirements.size))
-            }
-            error => Failure::new(Status::RuntimeError, format!("{name} buffer of {bytes} bytes: {error}")),
-        })?;
-        // SAFETY: the memory was allocated for this buffer alone and is not bound to another.
-        let bound = unsafe { gpu.raw.bind_buffer_memory(raw, allocation.memory(), allocation.offset()) };
-        buffer.allocation = Some(allocation);
-        bound.map_err(|result| failed("vkBindBufferMemory", result))?;
-        let address_info = vk::BufferDeviceAddressInfo::default().buffer(raw);
-        // SAFETY: the buffer has the usage for it and is bound to memory that was allocated for addresses.
-        buffer.address = unsafe { gpu.raw.get_buffer_device_address(&address_info) };
-        gpu.name(raw, name);
-        Ok(buffer)
-    }
-
-    pub fn raw(&self) -> vk::Buffer {
-        self.raw
-    }
-
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    pub fn address(&self) -> vk::DeviceAddress {
-        self.address
-    }
-
-    /// The words of a buffer in host memory.
-    pub fn words(&mut self) -> &mut [u32] {
-        let words = (self.bytes / WORD_BYTES) as usize;
-        let allocation = self.allocation.as_ref().expect("a buffer has its memory until it is dropped");
-        let pointer = allocation.mapped_ptr().expect("the memory was asked for in host memory").cast::<u32>();
-        assert!(
-            pointer.is_aligned(),
-            "mapped memory is aligned to at least 64 bytes (minMemoryMapAlignment)"
-        );
-        // SAFETY: the memory is mapped, at least `bytes` long, aligned, used by this buffer alone, and any bits are
-        // a valid u32. `&mut self` keeps other host accesses out; the device is not using the buffer, because its
-        // submissions are waited for before this is called.
-        unsafe { std::slice::from_raw_parts_mut(pointer.as_ptr(), words) }
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        // SAFETY: no submitted work uses the buffer: every submission is waited for, and a session that gave up
-        // waiting never drops its buffers.
-        unsafe { self.gpu.raw.destroy_buffer(self.raw, None) };
-        if let Some(allocation) = self.allocation.take() {
-            // It fails only for memory of another allocator.
-            let _ = self.gpu.allocator().free(allocation);
-        }
-    }
-}
 
 /// Everything that shaders work on.
 pub(super) struct Memory {
@@ -160,21 +51,6 @@ pub(super) struct Memory {
 
 /// Words that a workgroup counts in.
 const COUNTS_WORDS: u64 = 4;
-
-/// What the host reads of the device: memory on both sides.
-struct Fetched {
-    device: Buffer,
-    host: Buffer,
-}
-
-impl Fetched {
-    fn new(gpu: &Arc<Gpu>, name: &str, bytes: u64) -> Result<Self, Failure> {
-        Ok(Self {
-            device: Buffer::new(gpu, name, bytes, MemoryLocation::GpuOnly)?,
-            host: Buffer::new(gpu, &format!("{name} readback"), bytes, MemoryLocation::GpuToCpu)?,
-        })
-    }
-}
 
 /// An input and its answer, and what they are.
 struct Large {
@@ -538,19 +414,6 @@ impl Memory {
     pub fn read_reports(&mut self, count: u64) -> &[u32] {
         let words = (count * REPORT_WORDS) as usize;
         self.reports.as_mut().map_or(&[], |reports| &reports.host.words()[..words])
-    }
-}
-
-/// A place in a buffer, in bytes.
-#[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
-    pub buffer: &'a Buffer,
-    pub offset: u64,
-}
-
-impl Place<'_> {
-    pub fn address(&self) -> vk::DeviceAddress {
-        self.buffer.address() + self.offset
     }
 }
 

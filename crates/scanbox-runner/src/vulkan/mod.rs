@@ -7,6 +7,7 @@
 //!
 //! Shaders reach memory by address, which they get in push constants: no descriptors, no limit of a binding's range.
 
+mod buffer;
 mod call;
 mod commands;
 mod device;

@@ -8,8 +8,8 @@ use scanbox_model::problem::{Mode, Problem};
 use scanbox_model::record::Status;
 use scanbox_model::user_operator::UserOperator;
 
+use super::buffer::Buffer;
 use super::commands::Access;
-use super::memory::Buffer;
 use super::timing::{NO_MISMATCH, Session, fetch_report};
 use crate::backend::{Failure, Mismatch};
 use crate::ledger::Turn;

@@ -1,0 +1,204 @@
+//! What a replay device does, as TOML (see [`super`]).
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::noise::Noise;
+
+/// What a replay device does.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Script {
+    /// The name of the device.
+    pub name: String,
+    /// Its UUID.
+    pub uuid: String,
+    /// Its PCI address; the default has none, as software devices.
+    pub pci_address: Option<String>,
+    /// Its driver.
+    pub driver: String,
+    /// Its subgroup size.
+    pub subgroup_size: u32,
+    /// Invocations per workgroup at most.
+    pub max_workgroup_size: u32,
+    /// Device memory in bytes.
+    pub memory_bytes: u64,
+    /// Whether it has 64-bit atomics.
+    pub int64_atomics: bool,
+    /// What every call costs.
+    pub launch_ns: f64,
+    /// How long the device has to work until it is as fast as it gets: an idle one has low clocks.
+    pub waking_ns: f64,
+    /// By which share calls take longer until then.
+    pub waking_ratio: f64,
+    /// What a copy reaches.
+    pub bandwidth_gbps: f64,
+    /// Standard deviation of a sample, as a share of it.
+    pub noise_ratio: f64,
+    /// Share of samples that take twice as long.
+    pub outlier_share: f64,
+    /// Standard deviation of what all samples of one measurement have in common, as a share: a measurement ends when
+    /// another plan is timed. More samples do not average it out, more rounds do.
+    pub block_noise_ratio: f64,
+    /// Standard deviation of what a whole run has in common, as a share: drift between runs.
+    pub drift_ratio: f64,
+    /// Which run of the device this is.
+    pub run: u64,
+    /// How much longer than on the same buffers a call takes on cold ones.
+    pub cold_ratio: f64,
+    /// All times of this device are longer by this share.
+    pub slowdown_ratio: f64,
+    /// Seed of the speed of each config and, with the run, of the noise.
+    pub seed: u64,
+    /// What each verification takes in wall-clock time, so that a sweep can be hit in the middle.
+    pub wall_ms_per_config: u64,
+    /// Which night it is, for drift and the weather of [`Self::noise`]: what two runs at the same time have in common.
+    /// Left out, each run is a night of its own.
+    pub night: Option<u64>,
+    /// Noise of blocks.
+    pub noise: Noise,
+    /// What is slower.
+    pub slow: Vec<Slow>,
+    /// What goes wrong.
+    #[serde(rename = "fault")]
+    pub faults: Vec<Fault>,
+}
+
+impl Default for Script {
+    fn default() -> Self {
+        Self {
+            name: "Replay".to_owned(),
+            uuid: "00000000-0000-0000-0000-00000000feed".to_owned(),
+            pci_address: None,
+            driver: "replay 1".to_owned(),
+            subgroup_size: 32,
+            max_workgroup_size: 1024,
+            memory_bytes: 16 << 30,
+            int64_atomics: true,
+            launch_ns: 2000.0,
+            waking_ns: 0.0,
+            waking_ratio: 0.0,
+            bandwidth_gbps: 1000.0,
+            noise_ratio: 0.0,
+            outlier_share: 0.0,
+            block_noise_ratio: 0.0,
+            drift_ratio: 0.0,
+            run: 0,
+            cold_ratio: 1.25,
+            slowdown_ratio: 0.0,
+            seed: 0,
+            wall_ms_per_config: 0,
+            night: None,
+            noise: Noise::default(),
+            slow: Vec::new(),
+            faults: Vec::new(),
+        }
+    }
+}
+
+/// Something that takes longer, and at which points.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Slow {
+    /// How many times as long.
+    pub factor: f64,
+    /// The beginning of the labels that it hits; every config, but no copy, where left out.
+    #[serde(default)]
+    pub config: String,
+    /// The size that it hits; all where left out.
+    #[serde(default)]
+    pub n: Option<u64>,
+}
+
+/// One thing that goes wrong, and for which points.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// What happens.
+    pub kind: FaultKind,
+    /// The beginning of the labels that it hits; all where left out.
+    #[serde(default)]
+    pub config: String,
+    /// The size that it hits; all where left out.
+    #[serde(default)]
+    pub n: Option<u64>,
+    /// The share of the matching points that it hits, chosen by label and size.
+    #[serde(default = "always")]
+    pub share: f64,
+    /// How often it happens at most.
+    #[serde(default)]
+    pub times: Option<u32>,
+    /// How often it goes well first.
+    #[serde(default)]
+    pub after: u32,
+}
+
+fn always() -> f64 {
+    1.0
+}
+
+/// What can go wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultKind {
+    /// The first element is wrong.
+    WrongElement,
+    /// The last element is wrong.
+    WrongLast,
+    /// A word behind the output is written.
+    WriteBehind,
+    /// The first element is wrong, and the scratch memory is not as the next call expects it: a ticket was not taken, a bank not
+    /// cleared.
+    LosesTickets,
+    /// Every call is wrong but one that is verified on its own.
+    WrongTimed,
+    /// Every second call of many in a row is wrong.
+    WrongSecond,
+    /// Calls are wrong once there were 100 since the scratch memory was forgotten.
+    WrongLate,
+    /// Calls are wrong whose input is another one than that of the call before.
+    WrongStale,
+    /// Calls on cold memory are wrong on all buffers but the first ones.
+    WrongCold,
+    /// A call gives the first element other bits than the call before.
+    OtherBits,
+    /// The device is lost.
+    DeviceLost,
+    /// The call never returns.
+    Hang,
+    /// The process ends.
+    Crash,
+    /// There is no memory for the call.
+    OutOfMemory,
+    /// The driver refuses the pipeline.
+    PipelineError,
+    /// All timestamps are zero.
+    ZeroTimestamps,
+    /// The second timestamp is before the first.
+    BackwardTimestamps,
+    /// The first sample of a request has zero timestamps.
+    ZeroTimestampOnce,
+    /// From here on everything takes twice as long.
+    Throttle,
+}
+
+/// Why a script cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("replay script {path}: {reason}")]
+pub struct ScriptError {
+    path: PathBuf,
+    reason: String,
+}
+
+impl Script {
+    /// Reads a script.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no script.
+    pub fn read(path: &Path) -> Result<Self, ScriptError> {
+        let failed = |reason: String| ScriptError { path: path.to_owned(), reason };
+        let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+        toml::from_str(&text).map_err(|error| failed(error.to_string()))
+    }
+}
