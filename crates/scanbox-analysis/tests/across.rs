@@ -1,10 +1,6 @@
 //! Coverage, weights, shared configs, portfolios, bandwidth and baselines against values worked out by hand.
 
-#![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
-
-mod rows;
-
-use rows::*;
+use crate::rows::*;
 use scanbox_analysis::answers::{Preset, Question, answer};
 use scanbox_analysis::bandwidth::{Origin, Peak, Regime};
 use scanbox_analysis::coverage::Coverage;

@@ -1,9 +1,6 @@
 //! What runs at a size between two measured ones.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod rows;
-
-use rows::*;
+use crate::rows::*;
 use scanbox_analysis::between::between;
 use scanbox_model::record::Record;
 

@@ -1,7 +1,4 @@
 //! Comparisons of rows made by hand: one row per rule.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod rows;
 
 use std::collections::BTreeMap;
 
@@ -13,7 +10,7 @@ use scanbox_model::record::{Clock, Record, Status};
 
 use crate::rows::{failed, on, row, source, timed};
 
-const KERNELS: [&str; 4] = [rows::A, rows::B, rows::C, rows::D];
+const KERNELS: [&str; 4] = [crate::rows::A, crate::rows::B, crate::rows::C, crate::rows::D];
 const WORKGROUP_SIZES: [u32; 4] = [32, 64, 128, 256];
 const SIZES: [u64; 6] = [1 << 20, 1 << 21, 1 << 22, 1 << 23, 1 << 24, 1 << 25];
 
@@ -273,7 +270,7 @@ fn a_lost_leader_is_never_the_same() {
 
 #[test]
 fn what_breaks_is_a_regression_wherever_it_stands() {
-    let slowest = format!("{}.wg256", rows::D);
+    let slowest = format!("{}.wg256", crate::rows::D);
     for status in Status::ALL.into_iter().filter(|&status| status != Status::Ok) {
         let base = run(1, 0.001, unchanged);
         let broken: Vec<Record> = run(2, 0.001, unchanged)
@@ -295,7 +292,8 @@ fn what_breaks_is_a_regression_wherever_it_stands() {
 /// Wrong once is wrong until shown right, whichever row came later.
 #[test]
 fn what_was_wrong_is_no_leader_any_more() {
-    let winner = |record: &&Record| record.n_elements == N && record.config_id == format!("{}.wg32", rows::A);
+    let winner =
+        |record: &&Record| record.n_elements == N && record.config_id == format!("{}.wg32", crate::rows::A);
     let base = run(1, 0.001, unchanged);
     let mut new = run(2, 0.001, unchanged);
     // It is wrong first, and `ok` a day later.

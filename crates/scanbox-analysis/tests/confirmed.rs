@@ -1,9 +1,6 @@
 //! Every row of a size has one time, on the scale of the confirmation where there is one.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod rows;
-
-use rows::*;
+use crate::rows::*;
 use scanbox_model::record::Record;
 
 fn confirmed(record: Record, ns: u64) -> Record {

@@ -1,11 +1,7 @@
 //! Densities, trends, transfers and portability: by hand, and what has to hold whatever was measured.
 
-#![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
-
-mod rows;
-
+use crate::rows::*;
 use proptest::prelude::*;
-use rows::*;
 use scanbox_analysis::coverage::Coverage;
 use scanbox_analysis::density::{Density, Histogram, densities};
 use scanbox_analysis::grouping::Runs;
@@ -124,7 +120,7 @@ fn a_value_that_is_missing_at_a_size_is_no_constant() {
     let (found, _) = trends(&tables.catalog, &lines[0]);
     assert_eq!(found[0].pinned.len(), 2);
     assert_eq!(found[0].constant().unwrap().value.to_string(), "1");
-    let (_, warnings) = trends(&tables.catalog, &lines_of(&rows::tables(&records[..1]))[0]);
+    let (_, warnings) = trends(&tables.catalog, &lines_of(&crate::rows::tables(&records[..1]))[0]);
     assert_eq!(warnings, [Warning::OneSize { device: "d1".into() }]);
 }
 

@@ -1,15 +1,11 @@
 //! Densities, trends, transfers and portability against `scripts/golden/devices.py`, which shares no code with them.
 
-#![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
-
-mod rows;
-
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rows::*;
+use crate::rows::*;
 use scanbox_analysis::coverage::Coverage;
 use scanbox_analysis::density::densities;
 use scanbox_analysis::grouping::Runs;

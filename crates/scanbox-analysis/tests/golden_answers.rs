@@ -1,8 +1,6 @@
 //! The answers about stored files against `scripts/golden/analysis.py`, which shares no code with them: A1 to A9, A12 to
 //! A18, A20, A22 and A24, by every metric and normalisation.
 
-#![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,12 +1,8 @@
 //! Which rows enter an answer, and what is said about those that do not.
 
-#![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
-
-mod rows;
-
 use std::collections::BTreeMap;
 
-use rows::*;
+use crate::rows::*;
 use scanbox_analysis::answers::{Question, answer};
 use scanbox_analysis::grouping::{Builder, Runs, Source};
 use scanbox_analysis::metric::Metric;

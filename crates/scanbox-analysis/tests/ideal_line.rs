@@ -1,10 +1,7 @@
 //! One ideal line: every number beside the winner of a size is relative to it, by the same clock, whatever was confirmed.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod rows;
-
+use crate::rows::*;
 use proptest::prelude::*;
-use rows::*;
 use scanbox_analysis::answers::{Answers, Question, answer};
 use scanbox_analysis::best_kernel::KernelLine;
 use scanbox_analysis::confirmed::Scale;

@@ -1,10 +1,6 @@
 //! Every metric and tie-break against values worked out by hand.
 
-#![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
-
-mod rows;
-
-use rows::*;
+use crate::rows::*;
 use scanbox_analysis::metric::Metric;
 use scanbox_analysis::normalize::Normalization;
 use scanbox_model::record::Record;

@@ -1,8 +1,5 @@
 //! Verdicts on pairs made by hand: one row per rule. How often they are right under noise, `crates/scanbox/tests/pairs.rs`
 //! counts.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod rows;
 
 use std::collections::BTreeMap;
 
@@ -15,7 +12,7 @@ use scanbox_model::record::{Clock, Record, Status};
 
 use crate::rows::{row, source, timed};
 
-const KERNELS: [&str; 4] = [rows::A, rows::B, rows::C, rows::D];
+const KERNELS: [&str; 4] = [crate::rows::A, crate::rows::B, crate::rows::C, crate::rows::D];
 const WORKGROUP_SIZES: [u32; 4] = [32, 64, 128, 256];
 const SIZES: [u64; 4] = [1 << 12, 1 << 16, 1 << 20, 1 << 24];
 const N: u64 = 1 << 16;

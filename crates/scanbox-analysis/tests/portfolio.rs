@@ -1,10 +1,7 @@
 //! Portfolios against every set there is, and their default: sizes count alike.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod rows;
-
+use crate::rows::*;
 use proptest::prelude::*;
-use rows::*;
 use scanbox_analysis::answers::{Question, answer};
 use scanbox_analysis::lines::Lines;
 use scanbox_analysis::metric::Metric;

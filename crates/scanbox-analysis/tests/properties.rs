@@ -1,11 +1,7 @@
 //! What has to hold whatever was measured.
 
-#![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
-
-mod rows;
-
+use crate::rows::*;
 use proptest::prelude::*;
-use rows::*;
 use scanbox_analysis::answers::{Answers, Question, answer};
 use scanbox_analysis::best_kernel::Criterion;
 use scanbox_analysis::best_kernel::Ranking;

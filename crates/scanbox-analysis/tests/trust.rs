@@ -1,9 +1,6 @@
 //! Wrong once is wrong until shown right, whichever row or file came first.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod rows;
-
-use rows::*;
+use crate::rows::*;
 use scanbox_analysis::answers::{Question, answer};
 use scanbox_analysis::between::between;
 use scanbox_analysis::grouping::Runs;

@@ -1,10 +1,7 @@
 //! Units of one model: told apart by what is known of them, called differently, and set against each other; and devices on which
 //! nothing runs.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod rows;
-
-use rows::*;
+use crate::rows::*;
 use scanbox_analysis::answers::{Question, answer};
 use scanbox_analysis::grouping::{Builder, FileFacts, FileRows, Runs};
 use scanbox_analysis::table::Tables;

@@ -1,13 +1,7 @@
 //! Every kernel compiles, for every subgroup size, without a device.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod covering;
-mod device;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use covering::{Numbers, PARAMETERS, all_pairs, covering};
-use device::device;
 use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::Shader;
@@ -17,6 +11,8 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::safe_devices::{Guarantee, Residency};
 use scanbox_model::space::{Rejection, Space};
+use scanbox_testing::covering::{Numbers, PARAMETERS, all_pairs, covering};
+use scanbox_testing::device::with_subgroups as device;
 
 fn u32_sum(config: &Config, n: u64, device: &DeviceProfile) -> Result<(), Rejection> {
     legal(config, &Problem::default(), n, device)

@@ -1,14 +1,7 @@
 //! Operators of users: what a file may say, what is made of it, and which kernels can run it.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod device;
-#[allow(dead_code, reason = "tests of problems need more of it")]
-mod operator_files;
 
 use std::collections::HashSet;
 
-use device::device;
-use operator_files::{example, operator};
 use proptest::prelude::*;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
@@ -19,6 +12,8 @@ use scanbox_model::config::Parameter;
 use scanbox_model::device::{DeviceProfile, SubgroupTotal};
 use scanbox_model::problem::{Element, Mode, Placement, Problem};
 use scanbox_model::safe_devices::Guarantee;
+use scanbox_testing::device::with_subgroups as device;
+use scanbox_testing::operator_files::{example, operator};
 
 /// A file with this pragma, these fields and these functions.
 fn text(facts: &str, fields: &str, functions: &[&str]) -> String {

@@ -1,15 +1,7 @@
 //! Problems: every combination compiles, the CPU's answers are right, and rules say what there is not.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[allow(dead_code, reason = "tests of kernels need more of it")]
-mod covering;
-mod device;
-mod operator_files;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use covering::{all_pairs, covering};
-use device::device;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{Binding, Content, Expected, Plan, Shader, Word};
@@ -20,6 +12,8 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem, Value};
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::space::Space;
+use scanbox_testing::covering::{all_pairs, covering};
+use scanbox_testing::device::with_subgroups as device;
 
 const PROBLEMS: &str = include_str!("../../../configs/problems.toml");
 
@@ -43,7 +37,7 @@ fn all_problems() -> Vec<Problem> {
             }
         }
     }
-    for file in operator_files::all() {
+    for file in scanbox_testing::operator_files::all() {
         for &mode in Mode::VALUES {
             for &placement in Placement::VALUES {
                 all.extend(Problem::of_user(mode, file.operator(), placement).ok());
@@ -129,7 +123,7 @@ fn every_pair_of_problem_and_stage_compiles() {
     for (user, shaders) in by_operator {
         let compiler = Compiler::new(None, None).unwrap();
         let compiler = match user {
-            Some(user) => compiler.with_operator(operator_files::of(&user)),
+            Some(user) => compiler.with_operator(scanbox_testing::operator_files::of(&user)),
             None => compiler,
         };
         let shaders: Vec<Shader> = shaders.into_iter().collect();

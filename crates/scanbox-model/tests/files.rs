@@ -1,5 +1,4 @@
 //! Files of records: what is written reads back, and what cannot be read says file, line and column.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
 

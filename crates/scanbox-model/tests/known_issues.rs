@@ -1,13 +1,10 @@
 //! Known issues: which devices they are about, what they do to configs, and what a wrong file gets for an answer.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod device;
-
-use device::device;
 use scanbox_model::config::{Config, Reset, TileState};
 use scanbox_model::device::{DeviceProfile, Forced, SubgroupTotal};
 use scanbox_model::known_issues::{DeviceIssues, Expectation, KnownIssues, Version};
 use scanbox_model::record::{Record, Status};
+use scanbox_testing::device::example as device;
 
 const BUILT_IN: &str = include_str!("../../../configs/known_issues.toml");
 

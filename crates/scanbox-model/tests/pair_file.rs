@@ -1,5 +1,4 @@
 //! Files of pairs: what is written is read again, and what cannot be is refused with its line.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use scanbox_model::pair_file::{PairRow, read, write};
 use scanbox_model::record::Status;

@@ -1,5 +1,4 @@
 //! Problems: what goes together, and that every text of theirs reads back.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use proptest::prelude::*;
 use scanbox_model::config::Parameter;

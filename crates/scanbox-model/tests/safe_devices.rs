@@ -1,12 +1,9 @@
 //! Safe devices: which devices get which guarantees, what fits a compute unit, and what a wrong file gets for an answer.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod device;
-
-use device::device;
 use scanbox_model::config::Parameter;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::safe_devices::{Guarantee, Residency, SafeDevices};
+use scanbox_testing::device::example as device;
 
 const BUILT_IN: &str = include_str!("../../../configs/safe_devices.toml");
 

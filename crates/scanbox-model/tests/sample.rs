@@ -1,5 +1,4 @@
 //! Samples of spaces: the same set for a seed, of every size as many as asked for.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,4 @@
 //! Labels, sizes, filters and spaces: parse and print are inverse, and bad text gets an answer.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use proptest::prelude::*;
 use scanbox_model::config::{

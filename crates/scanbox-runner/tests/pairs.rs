@@ -1,5 +1,4 @@
 //! Two programs in turns, on programs made by hand: in which order they run, and who is blamed when one of them fails.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -1,13 +1,9 @@
 //! The sweep on the replay device: every fault becomes its status and reason, and nothing wrong is ever `ok`.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod folder;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use folder::copy_folder;
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::legal;
@@ -20,6 +16,7 @@ use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::replay::{Replay, Script};
 use scanbox_runner::sweep::{self, Computation, End, Event, Job, Origin, Outcome};
+use scanbox_testing::folder::copy_folder;
 
 const SPACE: &str = r#"
 name = "test"

@@ -1,22 +1,17 @@
 //! `scanbox analyze` as a user runs it: what it prints, what it refuses, and whether another implementation agrees.
 
-#![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
-
-#[path = "../../scanbox-model/tests/device/mod.rs"]
-mod device;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
 use assert_cmd::cargo::cargo_bin_cmd;
-use device::device;
 use scanbox_model::csv_file;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Record, SCHEMA, Status, TimeStats};
 use scanbox_model::space::{Point, Space};
+use scanbox_testing::device::example as device;
 use serde_json::Value;
 use tempfile::TempDir;
 

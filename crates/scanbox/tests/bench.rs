@@ -1,8 +1,5 @@
 //! `scanbox bench` as a user runs it, on the replay device, with baselines that are small shell scripts.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(unix)]
-
-mod sweeps;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,12 +7,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::sweeps::{CONFIG, Ended, Place, ended, signal, slow, wait, wait_until};
 use assert_cmd::cargo::cargo_bin;
 use rustix::process::Signal;
 use scanbox_model::csv_file;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Cache, Record, Selection, Status};
-use sweeps::{CONFIG, Ended, Place, ended, signal, slow, wait, wait_until};
 
 const OTHER: &str = "b1.vec4.seq.rake.wg64";
 /// Launch shapes of the copy on a device with workgroups of 1024.

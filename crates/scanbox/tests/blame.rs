@@ -1,19 +1,16 @@
 //! Who is to blame: only a config that ran has a row that says how it failed. What fails under a copy, a load or a pipeline has its
 //! own name, and what asks a run to stop is held against nobody.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod sweeps;
 
 use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
-use scanbox_model::record::Status;
-use sweeps::{
+use crate::sweeps::{
     ALL, CONFIG, Ended, Place, all_ok, children, ended, fault, faulty, signal, slow, wait, wait_until,
 };
+use rustix::process::Signal;
+use scanbox_model::record::Status;
 
 /// Where something fails that is no config, and how that is told.
 const PLACES: &[(&str, &str)] = &[
@@ -197,7 +194,7 @@ fn what_asks_a_run_to_stop_is_held_against_nobody() {
             let ended = wait(child);
             assert!(asked.elapsed() < Duration::from_secs(4), "{what}: {:?}", asked.elapsed());
             assert_eq!(ended.code, code, "{what}: {ended:?}");
-            wait_until("the end of the worker", || !sweeps::is_alive(worker));
+            wait_until("the end of the worker", || !crate::sweeps::is_alive(worker));
             let journal = fs::read_to_string(place.file("journal")).unwrap();
             assert!(!journal.contains("ended "), "{what}: {journal}");
             if code.is_some() {

@@ -1,20 +1,16 @@
 //! Simulated blocking as a user runs it: `scanbox bench --blocking` and `scanbox verify --blocking`, on the replay device and
 //! on the software device of Mesa.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(unix)]
-
-mod machines;
-mod sweeps;
 
 use std::collections::BTreeSet;
 use std::fs;
 
-use machines::{Machine, run};
+use crate::machines::{Machine, run};
+use crate::sweeps::{Ended, Place, ended};
 use scanbox_model::csv_file;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Record, Status};
 use serde_json::Value;
-use sweeps::{Ended, Place, ended};
 
 const FALLBACK: &str = "b1.vec4.fallback.sub.early.wg64";
 const PATIENT: &str = "b1.vec4.fallback.sub.early.spins64.wg64";

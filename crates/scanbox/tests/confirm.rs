@@ -1,13 +1,10 @@
 //! `scanbox sweep --confirm`: the leaders of each size once more, against each other.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod sweeps;
 
 use std::collections::BTreeMap;
 use std::fs;
 
+use crate::sweeps::{ALL, Place, slow};
 use scanbox_model::record::{Record, Status};
-use sweeps::{ALL, Place, slow};
 
 const NOISY: &str = "noise_ratio = 0.05\n";
 

@@ -1,8 +1,5 @@
 //! `scanbox devices` and `scanbox space` as a user runs them: what they show, and what they say where they cannot.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
-
-mod machines;
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +8,7 @@ use scanbox_model::csv_file;
 use scanbox_model::record::{Record, SCHEMA, Status, TimeStats};
 use serde_json::Value;
 
-use self::machines::{Answer, Machine, run};
+use crate::machines::{Answer, Machine, run};
 
 const PROFILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/space/nvidia-h200.meta.json");
 

@@ -1,18 +1,15 @@
 //! `scanbox doctor` as a user runs it: with a device, without a loader, without a driver, with folders in the way.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
-
-mod machines;
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
-use self::machines::{Machine, run};
+use crate::machines::{Machine, run};
 
 /// Runs the doctor in an empty folder, with the cache in it.
-fn doctor(machine: Machine, prepare: impl Fn(&Path), arguments: &[&str]) -> machines::Answer {
+fn doctor(machine: Machine, prepare: impl Fn(&Path), arguments: &[&str]) -> crate::machines::Answer {
     let folder = tempfile::tempdir().unwrap();
     prepare(folder.path());
     run(folder.path(), machine, &[&["doctor"], arguments].concat())

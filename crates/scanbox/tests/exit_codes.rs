@@ -1,12 +1,9 @@
 //! The exit code says what a script has to do next, and nobody has to parse text to know why.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod sweeps;
 
 use std::process::Stdio;
 
+use crate::sweeps::{ALL, CONFIG, Place, fault, signal, slow, wait};
 use serde_json::Value;
-use sweeps::{ALL, CONFIG, Place, fault, signal, slow, wait};
 
 /// A sweep with this fault of some configs: exit code, what stderr says of it, JSON and metadata.
 fn check(script: &str, args: &[&str], code: i32, told: &str) {
@@ -111,7 +108,7 @@ fn several_devices_are_one_object() {
     let mut command =
         place.scanbox(&["sweep", "--format", "json", "--out", "out", "--space", space.to_str().unwrap()]);
     command.args(["--device", "replay:replay.toml", "--device", "replay:other.toml"]);
-    let ended = sweeps::ended(command.stdin(Stdio::null()).output().unwrap());
+    let ended = crate::sweeps::ended(command.stdin(Stdio::null()).output().unwrap());
     assert_eq!(ended.code, Some(5), "{ended:?}");
     let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
     let codes: Vec<u64> = answer["sweeps"]

@@ -1,5 +1,4 @@
 //! Exports: T4 by its published schema, JSON and CSV by reading them again.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
 use std::fs;

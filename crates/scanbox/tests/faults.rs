@@ -1,13 +1,11 @@
 //! Everything that goes wrong on a device becomes a row with a status and a reason, and the sweep goes on.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "figures for whoever asks for them")]
-
-mod sweeps;
 
 use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use crate::sweeps::{ALL, Place, Rows, all_ok, children, fault, faulty, signal, wait, wait_until};
 use rustix::process::Signal;
 use scanbox_model::filter::Filter;
 use scanbox_model::problem::Problem;
@@ -15,7 +13,6 @@ use scanbox_model::record::Status;
 use scanbox_model::space::{Point, Space};
 use scanbox_runner::backend::Backend;
 use scanbox_runner::replay::{Replay, Script};
-use sweeps::{ALL, Place, Rows, all_ok, children, fault, faulty, signal, wait, wait_until};
 
 /// A device with one fault: the row of the config that it hits, and how the sweep ends. All others stay `ok`.
 fn check(kind: &str, status: Status, reason: &str, code: i32) {

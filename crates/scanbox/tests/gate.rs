@@ -1,6 +1,5 @@
 //! The nightly gate on the replay device, in process: how often a comparison says SLOWER where nothing changed, and how
 //! often where something did.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "the figures are for people")]
 
 use std::collections::BTreeMap;

@@ -1,16 +1,13 @@
 //! `scanbox import`: what was measured elsewhere becomes rows that the other commands read.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod sweeps;
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::sweeps::{Ended, Place, ended};
 use assert_cmd::cargo::cargo_bin;
 use scanbox_model::csv_file;
 use scanbox_model::record::{Cache, Record, Selection, Status};
-use sweeps::{Ended, Place, ended};
 
 const TABLE: &str = "n_elements,steady_ns_median,steady_ns_q1,steady_ns_q3,note\n\
                      4096,1000.4,990,1010,a\n8192,2000,,,b\n";

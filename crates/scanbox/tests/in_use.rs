@@ -1,16 +1,13 @@
 //! One run at a time on a device: the second one says who has it and ends with 4, waits, or shares it on purpose.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod sweeps;
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::sweeps::{ALL, CONFIG, Place, children, ended, fault, is_alive, signal, slow, wait, wait_until};
 use rustix::process::Signal;
 use scanbox_model::csv_file;
 use scanbox_model::record::Record;
-use sweeps::{ALL, CONFIG, Place, children, ended, fault, is_alive, signal, slow, wait, wait_until};
 
 const DEVICE: [&str; 2] = ["--device", "replay:replay.toml"];
 

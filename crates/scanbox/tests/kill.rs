@@ -1,17 +1,14 @@
 //! Kill -9 at random moments: of the supervisor, of its worker, of both. Whatever is left is completed, and nothing goes
 //! on in the background.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "figures for whoever asks for them")]
-
-mod sweeps;
 
 use std::collections::BTreeSet;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::sweeps::{Ended, Place, Rows, all_ok, children, is_alive, signal, slow, wait, wait_until};
 use rustix::process::Signal;
-use sweeps::{Ended, Place, Rows, all_ok, children, is_alive, signal, slow, wait, wait_until};
 
 /// Numbers that look random and are the same everywhere (Knuth's MMIX generator).
 struct Numbers(u64);

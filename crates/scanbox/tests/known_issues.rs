@@ -1,8 +1,5 @@
 //! What known issues do to commands, on the replay device: skipped, forced and expected, and what workers find in their
 //! environment.
-#![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
-
-mod machines;
 
 use std::fs;
 use std::process::Output;
@@ -12,7 +9,7 @@ use scanbox_model::csv_file;
 use scanbox_model::record::{Record, Status};
 use tempfile::TempDir;
 
-use self::machines::{Machine, run};
+use crate::machines::{Machine, run};
 
 const SPACE: &str = r#"
 name = "example"

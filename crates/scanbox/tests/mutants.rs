@@ -1,19 +1,14 @@
 //! Kernels that are broken on purpose, on lavapipe: each is found by every command, and no other kernel is blamed.
 //!
 //! One copy of the kernel sources has all of them, each for a batch size of its own. Batch sizes 1 and 4 are healthy.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "../../scanbox-runner/tests/folder/mod.rs"]
-mod folder;
-mod machines;
 
 use std::fs;
 use std::path::Path;
 
-use folder::copy_folder;
-use machines::{Answer, Machine, run};
+use crate::machines::{Answer, Machine, run};
 use scanbox_model::csv_file;
 use scanbox_model::record::{Record, Status};
+use scanbox_testing::folder::copy_folder;
 use serde_json::Value;
 use tempfile::TempDir;
 

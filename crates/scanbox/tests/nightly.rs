@@ -1,7 +1,4 @@
 //! The nightly job from its first night on, on the replay device: `scripts/nightly`, and `scanbox compare` as it sees it.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod sweeps;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

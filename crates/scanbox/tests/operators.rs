@@ -1,19 +1,15 @@
 //! Operators of users as a user asks for them: from a file, through verify, sweep, bench, space and analyze.
 //!
 //! On the replay device; with `SCANBOX_TEST_DEVICE=1` on a real one too.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod machines;
-mod sweeps;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use machines::Machine;
+use crate::machines::Machine;
+use crate::sweeps::{CONFIG, Place};
 use scanbox_model::csv_file;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
-use sweeps::{CONFIG, Place};
 
 const DEVICE: [&str; 2] = ["--device", "replay:replay.toml"];
 
@@ -228,7 +224,7 @@ fn an_operator_that_is_none_is_told_once() {
         // Beside the other test that runs on a real device.
         run.env("SCANBOX_LOCKS", place.folder());
         run.env("VK_DRIVER_FILES", &driver).env("LP_NUM_THREADS", "1");
-        let ran = sweeps::ended(run.output().unwrap());
+        let ran = crate::sweeps::ended(run.output().unwrap());
         assert_eq!(ran.code, Some(5), "{command:?}: {}{}", ran.stdout, ran.stderr);
         let told = format!("{}{}", ran.stdout, ran.stderr);
         assert_eq!(told.matches("operator minus").count(), 1, "{command:?}: {told}");

@@ -1,18 +1,13 @@
 //! No command destroys anything: every option that names an output, against every kind of file that may be there.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(unix)]
-
-#[path = "../src/output/options.rs"]
-mod options;
-mod sweeps;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::{Path, PathBuf};
 
-use options::{PATHS, Use, Writes};
-use sweeps::{CONFIG, Place, ended};
+use crate::options::{PATHS, Use, Writes};
+use crate::sweeps::{CONFIG, Place, ended};
 
 /// An output: the option, and a command that writes to `OUT`.
 struct Case {
@@ -247,7 +242,8 @@ fn may_write(case: &Case, kind: &str) -> bool {
 /// A folder with one file of each kind, which the tests copy from.
 fn sources() -> Place {
     let place = Place::in_memory("");
-    fs::write(place.folder().join("space.csv"), sweeps::SPACE.replace("2^10..2^16", "1024,4096")).unwrap();
+    fs::write(place.folder().join("space.csv"), crate::sweeps::SPACE.replace("2^10..2^16", "1024,4096"))
+        .unwrap();
     fs::write(place.folder().join("times.csv"), "n_elements,steady_ns_median\n4096,1000\n").unwrap();
     let run = |args: &[&str]| drop(place.run(args, 0));
     run(&["sweep", "--device", "replay:replay.toml", "--space", "./space.csv", "--out", "sweep.csv"]);

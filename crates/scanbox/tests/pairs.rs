@@ -1,8 +1,7 @@
 //! What the gate tells of base and new in turns, in numbers: the real order of blocks, suspects and verdicts, on programs that
 //! are a model of a device and its noise.
 //!
-//! `cargo test -p scanbox --test pairs -- --ignored --nocapture` prints the table of ARCHITECTURE.md.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! `cargo test -p scanbox --test integration pairs:: -- --ignored --nocapture` prints the table of ARCHITECTURE.md.
 #![allow(clippy::print_stdout, reason = "the figures are for people")]
 
 use std::cell::RefCell;

@@ -1,14 +1,11 @@
 //! Problems as a user asks for them, on the replay device: through sweep, bench, verify, space and analyze.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod sweeps;
 
 use std::fs;
 
+use crate::sweeps::{ALL, CONFIG, Place};
 use scanbox_model::csv_file;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
-use sweeps::{ALL, CONFIG, Place};
 
 const DEVICE: [&str; 2] = ["--device", "replay:replay.toml"];
 

@@ -1,5 +1,4 @@
 //! What README.md shows is what the commands print.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,17 +1,14 @@
 //! What does not belong together is refused before anything runs, by a dry run as by a run; what is printed can be pasted.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(unix)]
-
-mod sweeps;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::sweeps::{ALL, CONFIG, Ended, Place, SPACE, ended, signal, slow, wait, wait_until};
 use rustix::process::Signal;
 use scanbox_model::csv_file;
-use sweeps::{ALL, CONFIG, Ended, Place, SPACE, ended, signal, slow, wait, wait_until};
 
 const DEVICE: [&str; 2] = ["--device", "replay:replay.toml"];
 

@@ -1,8 +1,6 @@
 //! `scanbox report` as a user runs it: pages that are well formed whatever the files say, plots, and files that are whole or
 //! not there.
 
-#![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
-
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Output;

@@ -1,14 +1,11 @@
 //! Whatever the last run left, the next one completes it, as a process. (Every single byte is cut beside the code that
 //! reads the files; here, each file is cut where something begins or ends and at steps between.)
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod sweeps;
 
 use std::collections::BTreeSet;
 use std::fs;
 
+use crate::sweeps::{ALL, Place, Rows, fault};
 use scanbox_model::record::Status;
-use sweeps::{ALL, Place, Rows, fault};
 
 const ENDINGS: [&str; 3] = ["csv", "meta.json", "journal"];
 

@@ -1,5 +1,4 @@
 //! What the spaces that need no file hold: point for point, for elements of each size.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
 use std::fs;

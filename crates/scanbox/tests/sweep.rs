@@ -1,17 +1,16 @@
 //! `scanbox sweep` as a user runs it: what it writes, how it is stopped, and what it says when it cannot go on.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
-
-mod sweeps;
 
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::sweeps::{
+    ALL, CONFIG, Ended, Place, Rows, all_ok, ended, fault, faulty, signal, slow, wait, wait_until,
+};
 use rustix::process::Signal;
 use scanbox_model::record::Status;
-use sweeps::{ALL, CONFIG, Ended, Place, Rows, all_ok, ended, fault, faulty, signal, slow, wait, wait_until};
 
 #[track_caller]
 fn assert_ended(ended: &Ended, code: i32, stderr: &[&str]) {
@@ -118,7 +117,7 @@ fn the_second_signal_ends_a_sweep_at_once() {
     assert!(signal(child.id(), Signal::INT));
     assert_ended(&wait(child), 130, &[]);
     assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
-    wait_until("the end of the worker", || !sweeps::is_alive(worker));
+    wait_until("the end of the worker", || !crate::sweeps::is_alive(worker));
     place.script("");
     assert_ended(&place.sweep(&[]), 0, &[]);
     assert_eq!(place.rows(), all_ok());
@@ -146,7 +145,7 @@ fn wait_for_hang(place: &Place, pid: u32) -> u32 {
     wait_until("the config that hangs", || {
         fs::read_to_string(place.file("journal")).is_ok_and(|text| text.ends_with(&line))
     });
-    *sweeps::children(pid).first().unwrap()
+    *crate::sweeps::children(pid).first().unwrap()
 }
 
 #[test]

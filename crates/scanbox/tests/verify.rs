@@ -1,17 +1,12 @@
 //! `scanbox verify` as a user runs it, on the replay device: what each fault becomes, what is printed, how it ends.
 
-#![allow(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
-
-#[path = "../../scanbox-runner/tests/folder/mod.rs"]
-mod folder;
-
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
 use assert_cmd::cargo::cargo_bin_cmd;
-use folder::copy_folder;
+use scanbox_testing::folder::copy_folder;
 use serde_json::Value;
 use tempfile::TempDir;
 

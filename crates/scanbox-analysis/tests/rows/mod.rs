@@ -1,7 +1,5 @@
 //! Rows made by hand for tests.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use scanbox_analysis::answers::{Answers, Question, answer};
 use scanbox_analysis::grouping::{Builder, Runs, Source};
 use scanbox_analysis::metric::Metric;

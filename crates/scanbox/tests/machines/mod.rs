@@ -1,5 +1,4 @@
 //! Machines to run scanbox on: with the software device, without a driver, without a loader.
-#![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::path::{Path, PathBuf};
 

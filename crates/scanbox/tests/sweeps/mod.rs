@@ -1,7 +1,5 @@
 //! Sweeps on the replay device, each in a folder of its own, run as a user runs them.
 
-#![allow(dead_code, reason = "each test file uses its part")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

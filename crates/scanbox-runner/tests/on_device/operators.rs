@@ -1,23 +1,12 @@
 //! Operators of users on a real device: the examples against the CPU, every kind of kernel at awkward sizes, and operators that are
 //! none.
 //!
-//! Needs `SCANBOX_TEST_DEVICE=1`, see `tests/device.rs`.
-
-#![allow(
-    clippy::unwrap_used,
-    reason = "these are tests: the lint knows only the functions that are marked as one"
-)]
-
-mod harness;
-#[path = "../../scanbox-kernels/tests/operator_files/mod.rs"]
-mod operator_files;
-mod progress;
+//! Needs `SCANBOX_TEST_DEVICE=1`.
 
 use std::sync::atomic::AtomicBool;
 
-use harness::Bench;
-use operator_files::{example, of, operator};
-use progress::hangs;
+use super::harness::Bench;
+use super::progress::hangs;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
@@ -31,6 +20,7 @@ use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::cases::{Pattern, Request, Selection};
 use scanbox_runner::verify::{self, Event, Job, Verdict};
 use scanbox_runner::vulkan::{Tamper, Vulkan};
+use scanbox_testing::operator_files::{example, of, operator};
 
 /// The words of an element; those that it has not are zero.
 type Words = [u32; 4];
@@ -194,7 +184,7 @@ fn the_examples_are_what_they_say() {
     let Some(mut bench) = Bench::new(|| Compiler::new(None, None).unwrap()) else { return };
     const N: u32 = 40_003;
     for example in &EXAMPLES {
-        let file = operator_files::example(example.name);
+        let file = scanbox_testing::operator_files::example(example.name);
         for mode in [Mode::Inclusive, Mode::Exclusive] {
             let problem = of_user(&file, mode, Placement::OutOfPlace);
             let device = bench.device();
@@ -306,7 +296,7 @@ fn every_kind_of_kernel_is_right() {
         (Mode::Exclusive, Placement::InPlace),
     ];
     let (mut cases, mut configs) = (0, 0);
-    for (place, file) in operator_files::all().iter().enumerate() {
+    for (place, file) in scanbox_testing::operator_files::all().iter().enumerate() {
         let before = configs;
         for (turn, kernel) in KERNELS.iter().enumerate() {
             let config = config(kernel, turn + place, &profile);

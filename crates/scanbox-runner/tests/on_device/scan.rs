@@ -1,26 +1,14 @@
 //! Whole scans on a real device: configs that cover every pair of parameter values, at awkward sizes, on all inputs, in
 //! all circumstances of a verification.
 //!
-//! Needs `SCANBOX_TEST_DEVICE=1`, see `tests/device.rs`.
-
-#![allow(
-    clippy::unwrap_used,
-    reason = "these are tests: the lint knows only the functions that are marked as one"
-)]
-
-#[path = "../../scanbox-kernels/tests/covering/mod.rs"]
-#[allow(dead_code, reason = "tests that compile need more of it")]
-mod covering;
-mod harness;
-mod progress;
+//! Needs `SCANBOX_TEST_DEVICE=1`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use covering::{Numbers, Values, covering};
-use harness::Bench;
-use progress::hangs;
+use super::harness::Bench;
+use super::progress::hangs;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_model::config::{BlockScan, Config, Lookback};
@@ -30,6 +18,7 @@ use scanbox_model::record::Status;
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::cases::{Item, Pattern, Request, Selection};
 use scanbox_runner::verify::{self, Event, Job, Tally, Verdict};
+use scanbox_testing::covering::{Numbers, Values, covering};
 
 /// Drivers that compile for a CPU take a minute for the largest tiles, and for raking with many subgroups per lane,
 /// which is all unrolled; these tests have to end.

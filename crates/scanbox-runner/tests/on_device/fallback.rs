@@ -1,21 +1,12 @@
 //! Lookbacks on a real device whose tiles are blocked: who falls back finishes with right results, whoever does not does not.
 //!
-//! Needs `SCANBOX_TEST_DEVICE=1`, see `tests/device.rs`.
-
-#![allow(
-    clippy::unwrap_used,
-    reason = "these are tests: the lint knows only the functions that are marked as one"
-)]
-
-mod folder;
-mod harness;
+//! Needs `SCANBOX_TEST_DEVICE=1`.
 
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use folder::copy_folder;
-use harness::Bench;
+use super::harness::Bench;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
@@ -23,6 +14,7 @@ use scanbox_kernels::plan::Shader;
 use scanbox_model::config::{Config, Lookback};
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_runner::backend::{Backend, Comparison, Counts};
+use scanbox_testing::folder::copy_folder;
 
 /// A device, and the shaders that it has pipelines of.
 struct Session {

@@ -12,35 +12,53 @@ static DEVICE: Mutex<()> = Mutex::new(());
 
 const SAFE_DEVICES: &str = include_str!("../../../../configs/safe_devices.toml");
 
+/// The options of a session that no test changes.
+pub fn options() -> Options {
+    Options {
+        validation: std::env::var_os("SCANBOX_VALIDATION").is_some_and(|on| on == "1"),
+        ..Options::default()
+    }
+}
+
+/// The right to use the device; nothing where tests on a device are not asked for.
+#[allow(clippy::print_stderr, reason = "a test that did not run has to say so")]
+pub fn turn() -> Option<MutexGuard<'static, ()>> {
+    if std::env::var_os("SCANBOX_TEST_DEVICE").is_none() {
+        eprintln!("skipped: set SCANBOX_TEST_DEVICE=1");
+        return None;
+    }
+    Some(DEVICE.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
 /// A device for the time of one test.
 pub struct Bench {
     /// Dropped by hand, so that complaints about the end of the session count too.
     device: Option<Vulkan>,
     /// Compiles for it.
-    #[allow(dead_code, reason = "tests of operators have a compiler for each")]
     pub compiler: Compiler,
     _turn: MutexGuard<'static, ()>,
 }
 
 impl Bench {
     /// The first device, with the sources that `compiler` has; nothing where tests on a device are not asked for.
-    #[allow(clippy::print_stderr, reason = "a test that did not run has to say so")]
     pub fn new(compiler: impl FnOnce() -> Compiler) -> Option<Self> {
-        if std::env::var_os("SCANBOX_TEST_DEVICE").is_none() {
-            eprintln!("skipped: set SCANBOX_TEST_DEVICE=1");
-            return None;
-        }
-        let turn = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
-        let compiler = compiler();
         let safe_devices = SafeDevices::from_toml(SAFE_DEVICES, "configs/safe_devices.toml").unwrap();
-        let options = Options {
-            // Enough for any case of these tests on a device that is busy, and an end to those that hang.
-            timeout: Duration::from_secs(30),
-            validation: std::env::var_os("SCANBOX_VALIDATION").is_some_and(|on| on == "1"),
-            // Of one workgroup this is true everywhere; tests start no more where it is not known how many fit.
-            safe_devices: safe_devices.assuming([Guarantee::CoResidency]),
-            ..Options::default()
-        };
+        Self::with(
+            compiler,
+            Options {
+                // Enough for any case of these tests on a device that is busy, and an end to those that hang.
+                timeout: Duration::from_secs(30),
+                // Of one workgroup this is true everywhere; tests start no more where it is not known how many fit.
+                safe_devices: safe_devices.assuming([Guarantee::CoResidency]),
+                ..options()
+            },
+        )
+    }
+
+    /// The same with these options.
+    pub fn with(compiler: impl FnOnce() -> Compiler, options: Options) -> Option<Self> {
+        let turn = turn()?;
+        let compiler = compiler();
         let device = vulkan::open("0", &compiler, options).unwrap_or_else(|error| panic!("{error}"));
         Some(Self { device: Some(device), compiler, _turn: turn })
     }
@@ -51,7 +69,6 @@ impl Bench {
     }
 
     /// The device and the compiler.
-    #[allow(dead_code, reason = "tests of operators have a compiler for each")]
     pub fn parts(&mut self) -> (&mut Vulkan, &Compiler) {
         (self.device.as_mut().unwrap(), &self.compiler)
     }

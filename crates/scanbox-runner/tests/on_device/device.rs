@@ -3,16 +3,8 @@
 //! Needs `SCANBOX_TEST_DEVICE=1`; without it every test says that it is skipped. `SCANBOX_VALIDATION=1` turns on the
 //! validation layer, and then every test also asserts that it has nothing to say.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "these are tests: the lint knows only the functions that are marked as one"
-)]
-
-mod progress;
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use progress::hangs;
+use super::harness::{Bench, options, turn};
+use super::progress::hangs;
 use scanbox_kernels::catalog::{self, GUARD_WORD};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
@@ -25,58 +17,21 @@ use scanbox_model::record::Status;
 use scanbox_runner::backend::{Backend, Comparison, Error, Garbage, Mismatch, cold_slots};
 use scanbox_runner::ledger::Ledger;
 use scanbox_runner::measure::duration_ns;
-use scanbox_runner::vulkan::{self, Options, Tamper, Vulkan, VulkanError};
-
-/// One test at a time: lavapipe ends the loops of workgroups that wait for one which the system has descheduled.
-static DEVICE: Mutex<()> = Mutex::new(());
+use scanbox_runner::vulkan::{self, Options, Tamper, VulkanError};
 
 const RANDOM: Input = Input { kind: InputKind::Random, seed: 7 };
 const ONES: Input = Input { kind: InputKind::Ones, seed: 0 };
 
-/// A device for the time of one test.
-struct Bench {
-    /// Dropped by hand, so that complaints about the end of the session count too.
-    device: Option<Vulkan>,
-    compiler: Compiler,
-    _turn: MutexGuard<'static, ()>,
+/// The device, as it is opened where nobody asks for anything.
+fn device() -> Option<Bench> {
+    device_with(options())
 }
 
-#[allow(clippy::print_stderr, reason = "a test that did not run has to say so")]
-fn is_skipped() -> bool {
-    let skipped = std::env::var_os("SCANBOX_TEST_DEVICE").is_none();
-    if skipped {
-        eprintln!("skipped: set SCANBOX_TEST_DEVICE=1");
-    }
-    skipped
-}
-
-fn options() -> Options {
-    Options {
-        validation: std::env::var_os("SCANBOX_VALIDATION").is_some_and(|on| on == "1"),
-        ..Options::default()
-    }
+fn device_with(options: Options) -> Option<Bench> {
+    Bench::with(|| Compiler::new(None, None).unwrap(), options)
 }
 
 impl Bench {
-    /// The device, or nothing where tests on a device are not asked for.
-    fn new() -> Option<Self> {
-        Self::with(options())
-    }
-
-    fn with(options: Options) -> Option<Self> {
-        if is_skipped() {
-            return None;
-        }
-        let turn = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
-        let compiler = Compiler::new(None, None).unwrap();
-        let device = vulkan::open("0", &compiler, options).unwrap_or_else(|error| panic!("{error}"));
-        Some(Self { device: Some(device), compiler, _turn: turn })
-    }
-
-    fn device(&mut self) -> &mut Vulkan {
-        self.device.as_mut().unwrap()
-    }
-
     /// Sees to the pipelines of a plan.
     fn prepare(&mut self, plan: &Plan) {
         for pass in &plan.passes {
@@ -133,19 +88,9 @@ impl Bench {
     }
 }
 
-impl Drop for Bench {
-    fn drop(&mut self) {
-        let log = self.device.as_ref().map(Vulkan::validation_log);
-        self.device = None;
-        if let Some(log) = log.filter(|_| !std::thread::panicking()) {
-            assert_eq!(*log.lock().unwrap(), Vec::<String>::new(), "the validation layer complains");
-        }
-    }
-}
-
 #[test]
 fn copies_are_right_at_every_tail() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     for shape in catalog::CEILING_SHAPES {
         for n in [1, 2, 3, 4, 5, 1023, 1024, 1025, 4095, 65_537, 1_000_003] {
             let plan = catalog::copy(&Problem::default(), n, *shape, bench.device().profile());
@@ -157,7 +102,7 @@ fn copies_are_right_at_every_tail() {
 
 #[test]
 fn reads_are_right_at_every_tail_and_a_wrong_sum_is_found() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     let problem =
         Problem::new(Mode::Reduce, Element::U32, Operator::Add, None, Placement::OutOfPlace).unwrap();
     for shape in catalog::CEILING_SHAPES {
@@ -179,7 +124,7 @@ fn reads_are_right_at_every_tail_and_a_wrong_sum_is_found() {
 
 #[test]
 fn a_scan_is_right() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     for n in [1, 255, 4096, 100_001] {
         bench.check("b4.vec4.par.rake.wg64", n, &RANDOM);
         bench.check("b2.vec2.seq.blelloch.packed.fill.wg32", n, &ONES);
@@ -188,7 +133,7 @@ fn a_scan_is_right() {
 
 #[test]
 fn plans_of_different_formats_can_alternate() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     // Sizes change too: scratch memory grows, and words of larger calls stay behind.
     for n in [1000, 300_000, 5000, 299_999] {
         bench.check("b1.vec4.par.rake.wg64", n, &ONES);
@@ -199,7 +144,7 @@ fn plans_of_different_formats_can_alternate() {
 
 #[test]
 fn kinds_of_plans_can_follow_each_other() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     const TWO_LEVEL: &str = "b1.vec4.two.sub.wg64";
     // The two levels come back with fewer and with more groups of tiles than the call before has left, and with others in
     // between that leave the sums of groups alone, clear them, or put something else there.
@@ -234,7 +179,7 @@ fn kinds_of_plans_can_follow_each_other() {
 
 #[test]
 fn garbage_in_scratch_memory_does_no_harm() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     for label in ["b1.vec4.par.rake.wg64", "b1.vec4.par.rake.packed.wg64"] {
         bench.check(label, 50_000, &ONES);
         for word in [u32::MAX, 0x8000_0001, 2, 1] {
@@ -254,7 +199,7 @@ fn garbage_in_scratch_memory_does_no_harm() {
 
 #[test]
 fn epochs_and_tickets_wrap() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     for label in [
         "b1.vec4.par.rake.wg64",
         "b1.vec4.two.sub.wg64",
@@ -304,7 +249,7 @@ fn mismatch(index: u64, expected: u32, got: u32) -> Mismatch {
 
 #[test]
 fn nothing_computed_is_all_wrong() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     let plan = bench.copy(10_000);
     bench.check_plan(&plan, &RANDOM);
     let comparison = bench.device().verify_tampered(&plan, Tamper::SkipCall).unwrap();
@@ -315,7 +260,7 @@ fn nothing_computed_is_all_wrong() {
 
 #[test]
 fn one_wrong_word_is_found() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     const N: u64 = 10_001;
     let plan = bench.copy(N);
     bench.check_plan(&plan, &RANDOM);
@@ -332,7 +277,7 @@ fn one_wrong_word_is_found() {
 
 #[test]
 fn a_wrong_call_accuses_no_other() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     const N: u64 = 5000;
     let labels = ["b1.vec4.par.rake.wg64", "b4.vec4.seq.rake.wg64", "b1.vec4.par.rake.split.wg64"];
     for label in labels.iter().chain(&["b1.vec4.par.rake.clean.wg64"]) {
@@ -350,7 +295,7 @@ fn a_wrong_call_accuses_no_other() {
 
 #[test]
 fn a_write_past_the_end_is_found() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     let plan = bench.copy(10_000);
     bench.check_plan(&plan, &RANDOM);
     // It thinks that there are ten more elements than are compared.
@@ -365,7 +310,7 @@ fn a_write_past_the_end_is_found() {
 
 #[test]
 fn samples_are_intervals_in_order() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     let plan = bench.copy(4096);
     bench.device().load(&Problem::default(), &RANDOM, 4096).unwrap();
     let busy_ns = bench.device().busy_ns();
@@ -383,7 +328,7 @@ fn samples_are_intervals_in_order() {
 
 #[test]
 fn times_of_scans_leave_right_results_possible() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     for label in ["b1.vec4.par.rake.wg64", "b1.vec4.seq.rake.packed.wg64"] {
         let config: Config = label.parse().unwrap();
         bench.check(label, 20_000, &ONES);
@@ -397,7 +342,7 @@ fn times_of_scans_leave_right_results_possible() {
 
 #[test]
 fn cold_calls_work_on_other_buffers() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     // A scan whose calls all write to slots, and a copy in between that needs other slots.
     for (label, n) in [("b1.vec4.par.rake.wg64", 3_000_000), ("b1.vec4.seq.rake.fill.wg64", 20_001)] {
         let config: Config = label.parse().unwrap();
@@ -420,7 +365,7 @@ fn cold_calls_work_on_other_buffers() {
 
 #[test]
 fn inputs_grow_shrink_and_change() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     // The middle ones are longer than one chunk of the upload, the third continues where the second ended.
     for (n, input) in [
         (100, RANDOM),
@@ -440,7 +385,7 @@ fn inputs_grow_shrink_and_change() {
 
 #[test]
 fn plans_without_input_or_pipeline_fail_and_do_no_harm() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     let plan = bench.copy(1000);
     let failure = bench.device().verify(&plan).unwrap_err();
     assert_eq!(failure.status, Status::RuntimeError);
@@ -456,7 +401,7 @@ fn plans_without_input_or_pipeline_fail_and_do_no_harm() {
 
 #[test]
 fn too_much_memory_is_a_failure_and_no_end() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     let failure = bench.device().load(&Problem::default(), &RANDOM, 1 << 46).unwrap_err();
     assert_eq!(failure.status, Status::OutOfMemory);
     assert!(failure.reason.contains("input buffer of 281474976710656 bytes"), "{failure}");
@@ -469,7 +414,7 @@ fn too_much_memory_is_a_failure_and_no_end() {
 
 #[test]
 fn impossible_workgroups_are_unsupported() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     let max = bench.device().profile().max_workgroup_size;
     let mut plan = bench.copy(1000);
     let mut module = bench.compiler.compile(&plan.passes.remove(0).shader).unwrap();
@@ -481,7 +426,7 @@ fn impossible_workgroups_are_unsupported() {
 #[test]
 #[allow(clippy::print_stderr, reason = "what was not tested has to be said")]
 fn a_submission_that_takes_too_long_ends_the_session() {
-    let Some(mut bench) = Bench::with(Options { timeout: std::time::Duration::ZERO, ..options() }) else {
+    let Some(mut bench) = device_with(Options { timeout: std::time::Duration::ZERO, ..options() }) else {
         return;
     };
     let Err(failure) = bench.device().load(&Problem::default(), &RANDOM, 1 << 24) else {
@@ -502,7 +447,7 @@ fn pipelines_are_cached_on_disk() {
     let folder = tempfile::tempdir().unwrap();
     let cached = Options { pipeline_cache: Some(folder.path().join("pipelines")), ..options() };
     for damage in [false, false, true, false] {
-        let Some(mut bench) = Bench::with(cached.clone()) else { return };
+        let Some(mut bench) = device_with(cached.clone()) else { return };
         let plan = bench.copy(1000);
         bench.check_plan(&plan, &RANDOM);
         let files: Vec<_> = std::fs::read_dir(folder.path().join("pipelines")).unwrap().collect();
@@ -515,10 +460,7 @@ fn pipelines_are_cached_on_disk() {
 
 #[test]
 fn the_list_shows_what_can_be_opened() {
-    if is_skipped() {
-        return;
-    }
-    let _turn = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(_turn) = turn() else { return };
     let compiler = Compiler::new(None, None).unwrap();
     let devices = vulkan::devices_with(&options()).unwrap();
     let first = &devices[0];
@@ -544,13 +486,13 @@ fn the_list_shows_what_can_be_opened() {
 
 #[test]
 fn the_account_of_a_new_session_is_empty() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     assert_eq!(*bench.device().ledger_mut(), Ledger::default());
 }
 
 #[test]
 fn comparisons_know_the_type_of_elements() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     const N: u64 = 5_001;
     const INDEX: u64 = 4_000;
     let problem =
@@ -589,7 +531,7 @@ fn comparisons_know_the_type_of_elements() {
 
 #[test]
 fn sums_of_reals_are_right_within_their_bound_and_no_further() {
-    let Some(mut bench) = Bench::new() else { return };
+    let Some(mut bench) = device() else { return };
     const N: u64 = 20_000;
     const INDEX: u64 = 12_345;
     let sum =

@@ -1,26 +1,12 @@
 //! Problems on a real device: combinations that cover every pair of what decides how an element is handled, at awkward sizes.
 //!
-//! Needs `SCANBOX_TEST_DEVICE=1`, see `tests/device.rs`.
-
-#![allow(
-    clippy::unwrap_used,
-    reason = "these are tests: the lint knows only the functions that are marked as one"
-)]
-
-#[path = "../../scanbox-kernels/tests/covering/mod.rs"]
-#[allow(dead_code, reason = "tests that compile need more of it")]
-mod covering;
-mod harness;
-#[path = "../../scanbox-kernels/tests/operator_files/mod.rs"]
-mod operator_files;
-mod progress;
+//! Needs `SCANBOX_TEST_DEVICE=1`.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use covering::covering;
-use harness::Bench;
-use progress::hangs;
+use super::harness::Bench;
+use super::progress::hangs;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_model::config::{Config, Parameter};
@@ -31,8 +17,9 @@ use scanbox_model::space::Space;
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::cases::{Item, Pattern, Request, Selection};
 use scanbox_runner::verify::{self, Event, Job};
+use scanbox_testing::covering::covering;
 
-const PROBLEMS: &str = include_str!("../../../configs/problems.toml");
+const PROBLEMS: &str = include_str!("../../../../configs/problems.toml");
 
 /// The configs of the space for problems, in small workgroups.
 fn configs(device: &DeviceProfile) -> Vec<Config> {
@@ -58,7 +45,7 @@ fn all_problems() -> Vec<Problem> {
             }
         }
     }
-    for file in operator_files::all() {
+    for file in scanbox_testing::operator_files::all() {
         for &mode in Mode::VALUES {
             for &placement in Placement::VALUES {
                 all.extend(Problem::of_user(mode, file.operator(), placement).ok());
@@ -127,7 +114,7 @@ fn every_pair_of_problem_and_stage_is_right() {
     assert!(rows.len() > 20, "{} rows", rows.len());
     // All pipelines at once, so that no core waits for another one.
     let of_user = |problem: &Problem| {
-        let file = problem.user().map(|user| operator_files::of(&user));
+        let file = problem.user().map(|user| scanbox_testing::operator_files::of(&user));
         file.map(|file| Compiler::new(None, None).unwrap().with_operator(file))
     };
     let shaders = rows.iter().map(|row| &all[row]).filter(|(_, problem)| problem.user().is_none());

@@ -1,9 +1,9 @@
-//! A device for tests that need none, of this crate and of those above it.
+//! Profiles of devices for tests that need no device.
 
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
 
 /// A device with subgroups of 32 and 64-bit atomics that promises nothing beyond what Vulkan does.
-pub fn device(name: &str, vendor_id: u32, driver: &str) -> DeviceProfile {
+pub fn example(name: &str, vendor_id: u32, driver: &str) -> DeviceProfile {
     DeviceProfile {
         name: name.into(),
         uuid: format!("uuid of {name}"),
@@ -33,5 +33,17 @@ pub fn device(name: &str, vendor_id: u32, driver: &str) -> DeviceProfile {
         residency: None,
         compute_units: None,
         uniform_control_flow: false,
+    }
+}
+
+/// A device with subgroups of this size; 64-bit atomics and 64-bit integers come together.
+pub fn with_subgroups(subgroup_size: u32, int64_atomics: bool) -> DeviceProfile {
+    DeviceProfile {
+        subgroup_size,
+        min_subgroup_size: subgroup_size,
+        max_subgroup_size: subgroup_size,
+        int64_atomics,
+        int64_elements: int64_atomics,
+        ..example("test", 0, "")
     }
 }

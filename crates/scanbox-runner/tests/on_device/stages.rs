@@ -1,20 +1,11 @@
 //! Stages alone on a real device: each in a small shader around the stage file that kernels use.
 //!
-//! Needs `SCANBOX_TEST_DEVICE=1`, see `tests/device.rs`.
-
-#![allow(
-    clippy::unwrap_used,
-    reason = "these are tests: the lint knows only the functions that are marked as one"
-)]
-
-mod folder;
-mod harness;
+//! Needs `SCANBOX_TEST_DEVICE=1`.
 
 use std::fs;
 use std::path::Path;
 
-use folder::copy_folder;
-use harness::Bench;
+use super::harness::Bench;
 use scanbox_kernels::catalog::GROUP_TILES;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
@@ -24,6 +15,7 @@ use scanbox_kernels::plan::{
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_runner::backend::{Backend, Garbage};
+use scanbox_testing::folder::copy_folder;
 
 /// Calls of each litmus test in a row.
 const LITMUS_CALLS: u32 = 50;

@@ -1,15 +1,8 @@
 //! Deterministic kernels on a real device: their bits are compared, and a difference is found however small it is.
 //!
-//! Needs `SCANBOX_TEST_DEVICE=1`, see `tests/device.rs`.
+//! Needs `SCANBOX_TEST_DEVICE=1`.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "these are tests: the lint knows only the functions that are marked as one"
-)]
-
-mod harness;
-
-use harness::Bench;
+use super::harness::Bench;
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};

@@ -1,15 +1,10 @@
 //! The untimed twin on a real device: right kernels are right in it, hot and cold, and what is wrong in the timed path alone is
 //! found. Needs `SCANBOX_TEST_DEVICE=1`.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod folder;
-mod harness;
 
 use std::fs;
 use std::path::Path;
 
-use folder::copy_folder;
-use harness::Bench;
+use super::harness::Bench;
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
@@ -18,6 +13,7 @@ use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::record::Cache;
 use scanbox_runner::backend::{Backend, Garbage, cold_slots};
 use scanbox_runner::twin::{self, Length, Twin};
+use scanbox_testing::folder::copy_folder;
 
 /// A few calls, in submissions of so many.
 const SHORT: Length = Length { calls: 9, per_submission: 1000 };

@@ -24,11 +24,15 @@ const STAGES: usize = 9;
 /// The values that are tried of parameters which are numbers. All others have all their values.
 #[derive(Debug, Clone)]
 pub struct Numbers {
+    /// Rows per invocation.
     pub batch_sizes: Vec<u32>,
-    /// The first one is right for any stages.
+    /// Invocations. The first one is right for any stages.
     pub workgroup_sizes: Vec<u32>,
+    /// Tile states per invocation.
     pub lookback_widths: Vec<u32>,
+    /// Words from one tile state to the next.
     pub state_strides: Vec<u32>,
+    /// Workgroups of persistent kernels.
     pub workgroups_per_unit: Vec<u32>,
 }
 

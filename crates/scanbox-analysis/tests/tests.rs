@@ -1,0 +1,20 @@
+//! The tests of the analysis. One binary, because each one costs a link.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod across;
+mod between;
+mod compare;
+mod confirmed;
+mod devices;
+mod golden;
+mod golden_answers;
+mod grouping;
+mod ideal_line;
+mod metrics;
+mod pairs;
+mod portfolio;
+mod properties;
+mod rows;
+mod trust;
+mod units;

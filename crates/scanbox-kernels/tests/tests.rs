@@ -1,0 +1,7 @@
+//! The tests of the kernels: all that needs no device. One binary, because each one costs a link.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod compile;
+mod operators;
+mod problems;

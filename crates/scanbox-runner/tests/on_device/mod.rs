@@ -1,0 +1,15 @@
+//! Kernels and backend on a real device: the first one that the loader lists (`VK_DRIVER_FILES` chooses the driver).
+//!
+//! Needs `SCANBOX_TEST_DEVICE=1`; without it every test says that it is skipped. `SCANBOX_VALIDATION=1` turns on the
+//! validation layer, and then every test also asserts that it has nothing to say. One test runs at a time.
+
+mod deterministic;
+mod device;
+mod fallback;
+mod harness;
+mod operators;
+mod problems;
+mod progress;
+mod scan;
+mod stages;
+mod twin;

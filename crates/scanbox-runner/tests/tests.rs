@@ -1,0 +1,8 @@
+//! The tests of the runner: one binary, because each one costs a link.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod ledger;
+mod on_device;
+mod pairs;
+mod sweep;

@@ -1,0 +1,8 @@
+//! What the tests of several crates share. Nothing that users run depends on it.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+pub mod covering;
+pub mod device;
+pub mod folder;
+pub mod operator_files;

@@ -1,0 +1,38 @@
+//! The tests of the program: most run it as a user does. One binary, because each one costs a link.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod analyze;
+mod architecture;
+mod bench;
+mod blame;
+mod blocking;
+mod confirm;
+mod devices;
+mod doctor;
+mod exit_codes;
+mod export;
+mod faults;
+mod gate;
+mod import;
+mod in_use;
+mod kill;
+mod known_issues;
+mod machines;
+mod mutants;
+mod nightly;
+mod operators;
+#[cfg(unix)]
+#[path = "../src/output/options.rs"]
+mod options;
+mod outputs;
+mod pairs;
+mod problem;
+mod readme;
+mod refusals;
+mod report;
+mod resume;
+mod spaces;
+mod sweep;
+mod sweeps;
+mod verify;
