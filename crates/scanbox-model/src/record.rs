@@ -272,6 +272,7 @@ pub struct Record {
     /// The highest less the lowest `steady` median of a round, in percent of their median; as `rounds`.
     pub round_spread_pct: Option<f64>,
     /// `steady` time by the confirmation of a sweep: the median in alternating blocks with the other leaders of the size.
+    /// Who joins in a later pass is set against the fastest of the size, whose time of that pass gives the scale.
     pub confirmed_ns: Option<u64>,
     /// How a subgroup scans its part of a tile.
     pub subgroup_scan: Option<SubgroupScan>,

@@ -1,11 +1,16 @@
 //! The confirmation of a sweep: the leaders of each size once more, in alternating blocks.
 //!
 //! Of many configs that are measured once each, at different moments, the one that looks fastest was in part lucky. So
-//! the leaders of each size run against each other, as in a benchmark, and their rows get the time of that. What the answers name
-//! beside them runs with them: the runner-up, the config of the best kernel, those of portfolios. Confirmed times may make the
-//! answers name others, so it goes on until everything that they name is confirmed, [`PASSES`] times at most. The file is
-//! replaced after each size: whatever ends a confirmation, the sizes before are kept, and the next one begins with the
-//! first size that has one of these without a confirmed time.
+//! the leaders of each size run against each other, as in a benchmark, and their rows get the time of that. What the
+//! answers name beside them runs with them: the runner-up, the config of the best kernel, those of portfolios.
+//!
+//! Confirmed times may make the answers name others, so it goes on until everything that they name is confirmed,
+//! [`PASSES`] times at most. Later passes do not measure everybody again: who is new runs beside the fastest of those that
+//! are confirmed, and gets the time of that one times the ratio of the two ([`Anchor`]). So all confirmed times of a size are on one
+//! scale, whatever the device's speed was at each pass.
+//!
+//! The file is replaced after each size: whatever ends a confirmation, the sizes before are kept, and the next one
+//! begins with the first size that has one of these without a confirmed time.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -34,7 +39,7 @@ pub const PASSES: usize = 4;
 const PORTFOLIO: usize = 6;
 
 /// Of each size that has somebody to confirm: who takes part. These are the `count` fastest rows, and where `named` what the
-/// answers name; who was confirmed before takes part again, so that all of a size are measured side by side.
+/// answers name; of those that are confirmed only the fastest, which the others are set against.
 pub fn unconfirmed(
     records: &[Record],
     count: usize,
@@ -50,24 +55,23 @@ pub fn unconfirmed(
     let mut left = Vec::new();
     for (n, mut rows) in sizes {
         rows.sort_by_key(|row| (row.steady.map(|time| time.median_ns), row.config_id.clone()));
-        let of_names = |row: &Record| named.contains(&(n, row.config_id.clone()));
-        let wanted: Vec<&Record> = rows
-            .iter()
-            .enumerate()
-            .filter(|(place, row)| *place < count || of_names(row))
-            .map(|(_, row)| *row)
-            .collect();
-        let is_wanted = |row: &Record| wanted.iter().any(|other| other.config_id == row.config_id);
-        let is_done = wanted.iter().all(|row| row.confirmed_ns.is_some());
-        rows.retain(|row| is_wanted(row) || row.confirmed_ns.is_some());
+        let is_wanted =
+            |(place, row): &(usize, &Record)| *place < count || named.contains(&(n, row.config_id.clone()));
+        let wanted = rows.iter().copied().enumerate().filter(is_wanted).map(|(_, row)| row);
+        let mut taking_part: Vec<&Record> = wanted.filter(|row| row.confirmed_ns.is_none()).collect();
+        if taking_part.is_empty() {
+            continue;
+        }
+        let confirmed = rows.iter().filter(|row| row.confirmed_ns.is_some());
+        taking_part.extend(confirmed.min_by_key(|row| row.confirmed_ns));
         // One alone has nobody to be compared with.
-        if rows.len() > 1 && !is_done {
+        if taking_part.len() > 1 {
             let entrant = |row: &&Record| Entrant {
                 label: row.config_id.clone(),
                 selection: vec![Selection::Named],
                 variant: Variant::default(),
             };
-            left.push((n, rows.iter().map(entrant).collect()));
+            left.push((n, taking_part.iter().map(entrant).collect()));
         }
     }
     Ok(left)
@@ -128,8 +132,12 @@ pub fn confirm(
             Ok(())
         }
         News::SizeFinished(n) => file.change(|records| {
-            for record in records.iter_mut().filter(|record| record.n_elements == n) {
-                take_over(record, rows.get(&row_key(record)));
+            let of_size = |record: &&mut Record| record.n_elements == n;
+            let anchor = Anchor::of(records.iter().filter(|record| record.n_elements == n), &rows);
+            for record in records.iter_mut().filter(of_size) {
+                if let Some(row) = rows.get(&row_key(record)) {
+                    take_over(record, row, &anchor);
+                }
             }
         }),
     };
@@ -139,24 +147,57 @@ pub fn confirm(
     supervised
 }
 
-/// What the confirmation of a size says about one of its rows; nothing about a row that is no leader any more.
-fn take_over(record: &mut Record, confirmation: Option<&Record>) {
-    (record.confirmed_ns, record.rounds, record.round_spread_pct) = (None, None, None);
-    match confirmation {
-        Some(row) if row.status == Status::Ok => {
-            record.confirmed_ns = row.steady.map(|time| time.median_ns);
-            (record.rounds, record.round_spread_pct) = (row.rounds, row.round_spread_pct);
+/// What the times of a pass are set against.
+enum Anchor {
+    /// Nobody of this size was confirmed before: they stand for themselves.
+    Itself,
+    /// Times of this pass become times on the scale of the first one when they are multiplied by this.
+    Ratio(f64),
+    /// The one that was confirmed before has failed, so nobody can be set against it. The next pass has another.
+    Lost,
+}
+
+impl Anchor {
+    /// Of the rows of a size: the one that took part although it is confirmed.
+    fn of<'a>(mut of_size: impl Iterator<Item = &'a Record>, rows: &HashMap<Key, Record>) -> Self {
+        let both = of_size.find_map(|record| Some((record.confirmed_ns?, rows.get(&row_key(record))?)));
+        match both {
+            None => Self::Itself,
+            Some((before_ns, row)) => confirmed_ns(row)
+                .map_or(Self::Lost, |now_ns| Self::Ratio(before_ns as f64 / now_ns.max(1) as f64)),
+        }
+    }
+}
+
+/// The time of a row of the confirmation.
+fn confirmed_ns(row: &Record) -> Option<u64> {
+    row.steady.filter(|_| row.status == Status::Ok).map(|time| time.median_ns)
+}
+
+/// What the confirmation of a size says about one of its rows.
+fn take_over(record: &mut Record, row: &Record, anchor: &Anchor) {
+    match confirmed_ns(row) {
+        Some(now_ns) => {
             record.twin_calls = record.twin_calls.max(row.twin_calls);
+            let ratio = match anchor {
+                Anchor::Itself => 1.0,
+                Anchor::Ratio(ratio) => *ratio,
+                Anchor::Lost => return,
+            };
+            if record.confirmed_ns.is_none() {
+                record.confirmed_ns = Some(((now_ns as f64 * ratio).round() as u64).max(1));
+                (record.rounds, record.round_spread_pct) = (row.rounds, row.round_spread_pct);
+            }
         }
         // What fails when it runs again has no time that could be relied on.
-        Some(row) => {
+        None => {
+            (record.confirmed_ns, record.rounds, record.round_spread_pct) = (None, None, None);
             record.status = row.status;
             record.reason = format!("in the confirmation: {}", row.reason);
             record.mismatches = row.mismatches.or(record.mismatches);
             record.first_mismatch = row.first_mismatch.or(record.first_mismatch);
             record.twin_calls = row.twin_calls.or(record.twin_calls);
         }
-        None => {}
     }
 }
 
