@@ -12,23 +12,23 @@
 #define REQUIRE_TILE_STATE
 #define HOLDS_PLACE (LOOKBACK == LOOKBACK_GATHER)
 #include "params.glsl"
-#include "stages/element.glsl"
-#include "stages/operator.glsl"
-#include "stages/tile_state_params.glsl"
-#include "stages/tile_order.glsl"
-#include "stages/thread_scan.glsl"
-#include "stages/mode.glsl"
-#include "stages/load_store.glsl"
-#include "stages/subgroup_scan.glsl"
-#include "stages/block_scan.glsl"
-#include "stages/tile_state.glsl"
-#include "stages/back_off.glsl"
+#include "stages/tile/element.glsl"
+#include "stages/subgroup/operator.glsl"
+#include "stages/state/tile_state_params.glsl"
+#include "stages/tile/tile_order.glsl"
+#include "stages/tile/thread_scan.glsl"
+#include "stages/tile/mode.glsl"
+#include "stages/tile/load_store.glsl"
+#include "stages/subgroup/subgroup_scan.glsl"
+#include "stages/block/block_scan.glsl"
+#include "stages/state/tile_state.glsl"
+#include "stages/lookback/back_off.glsl"
 #if LOOKBACK == LOOKBACK_TWO_LEVEL
-#include "stages/group_state.glsl"
+#include "stages/state/group_state.glsl"
 #endif
-#include "stages/lookback.glsl"
-#include "stages/blocking.glsl"
-#include "stages/leave.glsl"
+#include "stages/lookback/lookback.glsl"
+#include "stages/lookback/blocking.glsl"
+#include "stages/state/leave.glsl"
 
 MAIN {
 #if LOOKBACK == LOOKBACK_TWO_LEVEL

@@ -41,7 +41,7 @@ bool is_right(Words expected, Words actual, const uint at, out float error) {
 
 #elif ELEMENT >= ELEMENT_STRUCT4
 
-#include "stages/element.glsl"
+#include "stages/tile/element.glsl"
 
 // A structure is right if none of its fields is off by more than error_bound (element_error).
 bool is_right(Words expected, Words actual, const uint at, out float error) {

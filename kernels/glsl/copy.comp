@@ -6,7 +6,7 @@
 #pragma use_vulkan_memory_model
 #define ELEMENT ELEMENT_U32
 #include "params.glsl"
-#include "stages/element.glsl"
+#include "stages/tile/element.glsl"
 
 layout(push_constant) uniform Params {
     DISPATCH_WORDS

@@ -7,8 +7,8 @@
 #pragma use_vulkan_memory_model
 #define REQUIRE_SCAN
 #include "params.glsl"
-#include "stages/element.glsl"
-#include "stages/operator.glsl"
+#include "stages/tile/element.glsl"
+#include "stages/subgroup/operator.glsl"
 
 layout(push_constant) uniform Params {
     DISPATCH_WORDS
@@ -19,12 +19,12 @@ layout(push_constant) uniform Params {
 } params;
 
 #define TILE_ORDER TILE_ORDER_WORKGROUP_ID
-#include "stages/tile_order.glsl"
-#include "stages/thread_scan.glsl"
-#include "stages/mode.glsl"
-#include "stages/load_store.glsl"
-#include "stages/subgroup_scan.glsl"
-#include "stages/block_scan.glsl"
+#include "stages/tile/tile_order.glsl"
+#include "stages/tile/thread_scan.glsl"
+#include "stages/tile/mode.glsl"
+#include "stages/tile/load_store.glsl"
+#include "stages/subgroup/subgroup_scan.glsl"
+#include "stages/block/block_scan.glsl"
 
 MAIN {
     // The dispatch may have more workgroups than the one that works.

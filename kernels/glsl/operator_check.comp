@@ -11,7 +11,7 @@
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
 #include "params.glsl"
-#include "stages/element.glsl"
+#include "stages/tile/element.glsl"
 
 const uint CHECK_DEFINITION = 1u;
 const uint CHECK_ASSOCIATIVE = 2u;

@@ -9,7 +9,7 @@
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
 #include "params.glsl"
-#include "stages/element.glsl"
+#include "stages/tile/element.glsl"
 
 layout(push_constant) uniform Params {
     DISPATCH_WORDS

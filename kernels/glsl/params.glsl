@@ -17,7 +17,7 @@
 // SUBGROUP_TOTAL     SUBGROUP_TOTAL_*           device, of a user's operator: how a subgroup combines its elements
 // IN_PLACE           0, 1                       problem: whether the output stands where the input stood
 // LOAD_LAYOUT        LOAD_LAYOUT_*              config
-// TRANSPOSE_ROUNDS   1 to BATCH_SIZE            shared memory of the device (stages/load_store.glsl)
+// TRANSPOSE_ROUNDS   1 to BATCH_SIZE            shared memory of the device (stages/tile/load_store.glsl)
 // BLOCK_SCAN         BLOCK_SCAN_*               config
 // SUBGROUP_SCAN      SUBGROUP_SCAN_*            config
 // REFERENCE_STEP     REFERENCE_STEP_*           pass, where the answer to a user's operator is made

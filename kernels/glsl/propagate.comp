@@ -7,12 +7,12 @@
 #pragma use_vulkan_memory_model
 #define REQUIRE_SCAN
 #include "params.glsl"
-#include "stages/element.glsl"
-#include "stages/operator.glsl"
-#include "stages/levels.glsl"
-#include "stages/thread_scan.glsl"
-#include "stages/mode.glsl"
-#include "stages/load_store.glsl"
+#include "stages/tile/element.glsl"
+#include "stages/subgroup/operator.glsl"
+#include "stages/tile/levels.glsl"
+#include "stages/tile/thread_scan.glsl"
+#include "stages/tile/mode.glsl"
+#include "stages/tile/load_store.glsl"
 
 MAIN {
     const uint tile = take_tile_from_end();

@@ -10,8 +10,8 @@
 #define REQUIRE_SCAN_BESIDE
 #define HOLDS_PLACE 1
 #include "params.glsl"
-#include "stages/element.glsl"
-#include "stages/operator.glsl"
+#include "stages/tile/element.glsl"
+#include "stages/subgroup/operator.glsl"
 
 layout(push_constant) uniform Params {
     DISPATCH_WORDS
@@ -22,13 +22,13 @@ layout(push_constant) uniform Params {
 } params;
 
 #define TILE_ORDER TILE_ORDER_WORKGROUP_ID
-#include "stages/tile_order.glsl"
-#include "stages/thread_scan.glsl"
-#include "stages/mode.glsl"
-#include "stages/load_store.glsl"
-#include "stages/subgroup_scan.glsl"
-#include "stages/block_scan.glsl"
-#include "stages/lookback_recompute.glsl"
+#include "stages/tile/tile_order.glsl"
+#include "stages/tile/thread_scan.glsl"
+#include "stages/tile/mode.glsl"
+#include "stages/tile/load_store.glsl"
+#include "stages/subgroup/subgroup_scan.glsl"
+#include "stages/block/block_scan.glsl"
+#include "stages/lookback/recompute.glsl"
 
 // Twice in the program, with and without partial vectors: one question at its beginning, and none on the way.
 void scan_tile(const uint tile, const bool full) {

@@ -8,14 +8,14 @@
 #pragma use_vulkan_memory_model
 #define REQUIRE_SCAN
 #include "params.glsl"
-#include "stages/element.glsl"
-#include "stages/operator.glsl"
-#include "stages/levels.glsl"
-#include "stages/thread_scan.glsl"
-#include "stages/mode.glsl"
-#include "stages/load_store.glsl"
-#include "stages/subgroup_scan.glsl"
-#include "stages/block_scan.glsl"
+#include "stages/tile/element.glsl"
+#include "stages/subgroup/operator.glsl"
+#include "stages/tile/levels.glsl"
+#include "stages/tile/thread_scan.glsl"
+#include "stages/tile/mode.glsl"
+#include "stages/tile/load_store.glsl"
+#include "stages/subgroup/subgroup_scan.glsl"
+#include "stages/block/block_scan.glsl"
 
 MAIN {
     const uint tile = take_tile();

@@ -36,7 +36,7 @@ pub use variant::{MAX_BLOCKING, Variant, plan_variant, variant_legal};
 /// What stands behind the last element of the output before a call, and must still stand there afterwards.
 pub const GUARD_WORD: u32 = 0x5CA7_B0C5;
 
-/// Tiles whose totals one word of the second level adds up (stages/group_state.glsl).
+/// Tiles whose totals one word of the second level adds up (stages/state/group_state.glsl).
 pub const GROUP_TILES: u64 = 32;
 
 /// Compute units to launch workgroups for where the driver does not tell how many there are.
@@ -191,7 +191,7 @@ pub fn launched_per_call(config: &Config, device: &DeviceProfile) -> Option<u32>
     config.workgroups_per_unit.map(|per_unit| per_unit * device.compute_units.unwrap_or(ASSUMED_UNITS))
 }
 
-/// How the groups of a two-level lookback come by their totals (stages/group_state.glsl).
+/// How the groups of a two-level lookback come by their totals (stages/state/group_state.glsl).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GroupState {
     /// Every tile adds its own, atomically, to words of 64 bits: sums of integers.
@@ -229,7 +229,7 @@ fn bank_words(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile
     }
 }
 
-/// Room for so many records: their words stand in rows (stages/tile_state.glsl).
+/// Room for so many records: their words stand in rows (stages/state/tile_state.glsl).
 fn in_rows(records: u64) -> u64 {
     const ROW: u64 = 32;
     records.next_multiple_of(ROW)
@@ -389,7 +389,7 @@ fn reset_define(reset: Reset) -> u32 {
     }
 }
 
-/// Bytes of shared memory that the transposition of a tile takes in this many rounds (stages/load_store.glsl).
+/// Bytes of shared memory that the transposition of a tile takes in this many rounds (stages/tile/load_store.glsl).
 fn exchange_bytes(config: &Config, problem: &Problem, rounds: u32, device: &DeviceProfile) -> u64 {
     let kernel = &config.kernel;
     let lanes = kernel.vector_width.lanes();

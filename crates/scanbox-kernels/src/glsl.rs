@@ -118,7 +118,7 @@ impl Compiler {
             options.add_macro_definition(name, Some(&value.to_string()));
         }
         options.set_include_callback(|requested, _, includer, _| {
-            let path = include_path(includer, requested);
+            let path = self.include_path(includer, requested);
             let found = self.sources.get(&path).map(|text| (path.clone(), text.to_string()));
             // Of a user's file the compiler shall say the path that the user knows.
             let (resolved_name, content) = found
@@ -141,7 +141,7 @@ impl Compiler {
     /// What a stage includes of a user's operator: its name for the compiler, and its text.
     fn operator_source(&self, path: &str) -> Option<(String, String)> {
         let operator = self.operator.as_ref()?;
-        let name = path.strip_prefix("stages/")?;
+        let name = path.strip_prefix("stages/tile/")?;
         if name == TEXT_NAME {
             let source = operator.source();
             return Some((source.path.clone(), source.text.clone()));
@@ -168,6 +168,14 @@ impl Compiler {
         hasher.finalize().to_hex()[..32].to_owned()
     }
 
+    /// The path of an include. Sources name each other from their root; what is none of them stands beside its includer.
+    fn include_path(&self, includer: &str, requested: &str) -> String {
+        match includer.rsplit_once('/') {
+            Some((folder, _)) if !self.sources.contains_key(requested) => format!("{folder}/{requested}"),
+            _ => requested.to_owned(),
+        }
+    }
+
     /// All sources that a source may include, whatever its conditions say.
     fn collect<'a>(&'a self, path: &str, closure: &mut BTreeMap<&'a str, &'a str>) {
         let Some((path, text)) = self.sources.get_key_value(path) else { return };
@@ -178,17 +186,9 @@ impl Compiler {
             if let Some(name) =
                 line.trim().strip_prefix("#include \"").and_then(|rest| rest.split('"').next())
             {
-                self.collect(&include_path(path, name), closure);
+                self.collect(&self.include_path(path, name), closure);
             }
         }
-    }
-}
-
-/// The path of an include, relative to the file that includes it.
-fn include_path(includer: &str, requested: &str) -> String {
-    match includer.rsplit_once('/') {
-        Some((folder, _)) => format!("{folder}/{requested}"),
-        None => requested.to_owned(),
     }
 }
 

@@ -149,7 +149,7 @@ impl OperatorFile {
         &self.source
     }
 
-    /// The GLSL around its text (`stages/operator_file.glsl`).
+    /// The GLSL around its text (`stages/tile/operator_file.glsl`).
     pub(crate) fn glue(&self) -> &str {
         &self.glue
     }

@@ -187,7 +187,7 @@ pub enum Binding {
     Report,
     /// The output of an earlier call, kept to compare later ones with.
     Kept,
-    /// Four words for each of so many tiles, in which workgroups say what their lookback did (stages/counts.glsl).
+    /// Four words for each of so many tiles, in which workgroups say what their lookback did (stages/lookback/counts.glsl).
     Counts(u64),
 }
 

@@ -103,7 +103,7 @@ pub struct Forced {
 }
 
 /// How a subgroup finds the total of elements of a user's operator
-/// (`kernels/glsl/stages/operator_of_file.glsl`).
+/// (`kernels/glsl/stages/subgroup/operator_of_file.glsl`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SubgroupTotal {

@@ -146,7 +146,7 @@ pub struct Comparison {
     pub counts: Option<Counts>,
 }
 
-/// What the lookbacks of one call did, added up over its workgroups (stages/counts.glsl).
+/// What the lookbacks of one call did, added up over its workgroups (stages/lookback/counts.glsl).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Workgroups that had a tile.

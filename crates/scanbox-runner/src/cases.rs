@@ -172,7 +172,7 @@ impl Circumstance {
     }
 }
 
-/// A word that, in all words of a tile state of the plan, is an inclusive prefix of this epoch (stages/tile_state_*.glsl).
+/// A word that, in all words of a tile state of the plan, is an inclusive prefix of this epoch (stages/state/tile_*.glsl).
 fn good_state(plan: &Plan, epoch: u32) -> u32 {
     const INCLUSIVE: u32 = 2;
     let tag = epoch << 2 | INCLUSIVE;

@@ -298,7 +298,7 @@ fn a_compile_error_is_a_row() {
     let folder = tempfile::tempdir().unwrap();
     let kernels = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/glsl");
     copy_folder(kernels.as_ref(), folder.path());
-    let broken = folder.path().join("stages/lookback_parallel.glsl");
+    let broken = folder.path().join("stages/lookback/parallel.glsl");
     std::fs::write(&broken, "this is no GLSL\n").unwrap();
     let mut replay = Replay::new(Script::default());
     let job = job(points(&replay));

@@ -60,7 +60,7 @@ impl Bench {
         let kernels = folder.path().join("kernels");
         copy_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/glsl"), &kernels);
         for (file, from, to) in
-            [("stages/tile_order.glsl", TAKES, NO_TICKET), ("chained_scan.comp", BEGINS, RIGHT_ONCE)]
+            [("stages/tile/tile_order.glsl", TAKES, NO_TICKET), ("chained_scan.comp", BEGINS, RIGHT_ONCE)]
         {
             let text = fs::read_to_string(kernels.join(file)).unwrap();
             assert!(text.contains(from), "{file} has no `{from}`");

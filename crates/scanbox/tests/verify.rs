@@ -336,21 +336,21 @@ fn check_mutation(stage: &str, good: &str, bad: &str, expected_code: i32) {
 #[test]
 fn broken_kernels_are_found() {
     let check = check_mutation;
-    check("operator.glsl", "(earlier) + (later)", "(earlier) + (later)", 0);
-    check("operator.glsl", "(earlier) + (later)", "(earlier) | (later)", 5);
+    check("subgroup/operator.glsl", "(earlier) + (later)", "(earlier) + (later)", 0);
+    check("subgroup/operator.glsl", "(earlier) + (later)", "(earlier) | (later)", 5);
     // The last lane of a window is not added, one more tile is, the second window begins too late.
-    check("lookback_parallel.glsl", "lane + 1u >= last_inclusive", "lane >= last_inclusive", 5);
+    check("lookback/parallel.glsl", "lane + 1u >= last_inclusive", "lane >= last_inclusive", 5);
     check(
-        "lookback_parallel.glsl",
+        "lookback/parallel.glsl",
         "window_end + lane >= SUBGROUP_SIZE",
         "window_end + lane > SUBGROUP_SIZE",
         5,
     );
     // Elements behind the end are stored, the last one is not.
-    check("load_store.glsl", "LANES + i < left", "LANES + i <= left", 5);
-    check("load_store.glsl", "LANES + i < left", "LANES + i + 1u < left", 5);
+    check("tile/load_store.glsl", "LANES + i < left", "LANES + i <= left", 5);
+    check("tile/load_store.glsl", "LANES + i < left", "LANES + i + 1u < left", 5);
     // Tickets of an earlier call.
-    check("tile_order.glsl", "- params.ticket_base", "- params.ticket_base * 0u - 1u", 5);
+    check("tile/tile_order.glsl", "- params.ticket_base", "- params.ticket_base * 0u - 1u", 5);
 }
 
 #[test]

@@ -16,9 +16,9 @@ use crate::plan::{Binding, Plan};
 /// there were variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct Variant {
-    /// Simulated blocking: 1 in 2^k tiles never publishes its total, the first tile among them (stages/blocking.glsl).
+    /// Simulated blocking: 1 in 2^k tiles never publishes its total, the first tile among them (stages/lookback/blocking.glsl).
     pub blocking: Option<u32>,
-    /// Whether workgroups count what their lookback does (stages/counts.glsl). It takes registers and time.
+    /// Whether workgroups count what their lookback does (stages/lookback/counts.glsl). It takes registers and time.
     pub counted: bool,
 }
 
@@ -71,7 +71,7 @@ pub fn plan_variant(
         }
         if variant.counted {
             pass.shader.defines.push(("COUNTED", 1));
-            // Behind the tile states, as in stages/tile_state_params.glsl.
+            // Behind the tile states, as in stages/state/tile_state_params.glsl.
             pass.bindings.push(Binding::Counts(config.tiles(n)));
         }
     }

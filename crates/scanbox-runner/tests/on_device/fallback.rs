@@ -131,7 +131,7 @@ const FEW_PREFIXES: (&str, &str) = (
 fn changed(changes: &[(&str, &str)]) -> Compiler {
     let folder = tempfile::tempdir().unwrap();
     copy_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/glsl"), folder.path());
-    let path = folder.path().join("stages/lookback_fallback.glsl");
+    let path = folder.path().join("stages/lookback/fallback.glsl");
     let text = fs::read_to_string(&path).unwrap();
     let replaced = changes.iter().fold(text, |text, (from, to)| {
         assert_eq!(text.matches(from).count(), 1, "{from}");

@@ -8,8 +8,8 @@
 #pragma use_vulkan_memory_model
 #define REQUIRE_SCAN
 #include "params.glsl"
-#include "stages/element.glsl"
-#include "stages/operator.glsl"
+#include "stages/tile/element.glsl"
+#include "stages/subgroup/operator.glsl"
 
 layout(push_constant) uniform Params {
     DISPATCH_WORDS
@@ -18,9 +18,9 @@ layout(push_constant) uniform Params {
     uint n;  // elements, at most WORKGROUP_SIZE
 } params;
 
-#include "stages/thread_scan.glsl"
-#include "stages/subgroup_scan.glsl"
-#include "stages/block_scan.glsl"
+#include "stages/tile/thread_scan.glsl"
+#include "stages/subgroup/subgroup_scan.glsl"
+#include "stages/block/block_scan.glsl"
 
 MAIN {
     const uint rank = invocation_rank();

@@ -12,8 +12,8 @@
 #define REQUIRE_SCAN
 #define REQUIRE_TILE_STATE
 #include "params.glsl"
-#include "stages/element.glsl"
-#include "stages/operator.glsl"
+#include "stages/tile/element.glsl"
+#include "stages/subgroup/operator.glsl"
 
 layout(push_constant) uniform Params {
     DISPATCH_WORDS
@@ -29,8 +29,8 @@ layout(push_constant) uniform Params {
     uint stale_groups;
 } params;
 
-#include "stages/tile_order.glsl"
-#include "stages/tile_state.glsl"
+#include "stages/tile/tile_order.glsl"
+#include "stages/state/tile_state.glsl"
 
 // The bits that every tile state carries.
 const uint VALUE_MASK = 0x3fffffffu;

@@ -9,8 +9,8 @@
 #define REQUIRE_SCAN
 #define REQUIRE_TILE_STATE
 #include "params.glsl"
-#include "stages/element.glsl"
-#include "stages/operator.glsl"
+#include "stages/tile/element.glsl"
+#include "stages/subgroup/operator.glsl"
 
 layout(push_constant) uniform Params {
     DISPATCH_WORDS
@@ -27,11 +27,11 @@ layout(push_constant) uniform Params {
     uint delay;        // rounds that the slowest tile waits
 } params;
 
-#include "stages/tile_order.glsl"
-#include "stages/tile_state.glsl"
-#include "stages/back_off.glsl"
+#include "stages/tile/tile_order.glsl"
+#include "stages/state/tile_state.glsl"
+#include "stages/lookback/back_off.glsl"
 #if LOOKBACK == LOOKBACK_TWO_LEVEL
-#include "stages/group_state.glsl"
+#include "stages/state/group_state.glsl"
 #endif
 
 Element private_total;
@@ -44,7 +44,7 @@ Element block_prefix() {
     return identity();
 }
 
-#include "stages/lookback.glsl"
+#include "stages/lookback/lookback.glsl"
 
 // Takes a while, and returns 0 in a way that no compiler knows.
 uint wait(const uint tile) {

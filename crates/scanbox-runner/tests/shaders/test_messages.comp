@@ -11,8 +11,8 @@
 #define REQUIRE_SCAN
 #define REQUIRE_TILE_STATE
 #include "params.glsl"
-#include "stages/element.glsl"
-#include "stages/operator.glsl"
+#include "stages/tile/element.glsl"
+#include "stages/subgroup/operator.glsl"
 
 layout(push_constant) uniform Params {
     DISPATCH_WORDS
@@ -28,8 +28,8 @@ layout(push_constant) uniform Params {
     uint stale_groups;
 } params;
 
-#include "stages/tile_order.glsl"
-#include "stages/tile_state.glsl"
+#include "stages/tile/tile_order.glsl"
+#include "stages/state/tile_state.glsl"
 
 const uint MESSAGES = 200u;
 // The bits that every tile state carries.

@@ -10,19 +10,19 @@
 //   scanned.
 
 #if BLOCK_SCAN == BLOCK_SCAN_RAKING
-#include "block_scan_raking.glsl"
+#include "stages/block/raking.glsl"
 #elif BLOCK_SCAN == BLOCK_SCAN_BLELLOCH
-#include "block_scan_blelloch.glsl"
+#include "stages/block/blelloch.glsl"
 #elif BLOCK_SCAN == BLOCK_SCAN_SUBGROUP
-#include "block_scan_subgroup.glsl"
+#include "stages/block/subgroup.glsl"
 #elif BLOCK_SCAN == BLOCK_SCAN_KOGGE_STONE
-#include "block_scan_kogge_stone.glsl"
+#include "stages/block/kogge_stone.glsl"
 #elif BLOCK_SCAN == BLOCK_SCAN_SKLANSKY
-#include "block_scan_sklansky.glsl"
+#include "stages/block/sklansky.glsl"
 #elif BLOCK_SCAN == BLOCK_SCAN_BRENT_KUNG
-#include "block_scan_brent_kung.glsl"
+#include "stages/block/brent_kung.glsl"
 #elif BLOCK_SCAN == BLOCK_SCAN_REDUCE_SCAN
-#include "block_scan_reduce_scan.glsl"
+#include "stages/block/reduce_scan.glsl"
 #endif
 
 #if BLOCK_SCAN != BLOCK_SCAN_SUBGROUP

@@ -18,7 +18,7 @@
 #define FEW_SUBGROUPS (WORKGROUP_SIZE / SUBGROUP_SIZE <= 8 && OPERATOR != OPERATOR_USER)
 
 #if OPERATOR == OPERATOR_USER
-#include "operator_of_file.glsl"
+#include "stages/subgroup/operator_of_file.glsl"
 #else
 
 #define SHUFFLED_UP(value, distance) subgroupShuffleUp(value, distance)

@@ -34,9 +34,9 @@ void clear_bank(const uint bank, const uint words, const uint first, const uint 
 }
 
 #if GROUP_STATE == GROUP_STATE_ADDED
-#include "group_state_added.glsl"
+#include "stages/state/group_added.glsl"
 #else
-#include "group_state_published.glsl"
+#include "stages/state/group_published.glsl"
 #endif
 
 void clear_stale_groups() {

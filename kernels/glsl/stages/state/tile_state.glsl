@@ -24,7 +24,7 @@ const uint INCLUSIVE = 2u;  // the value is the total of the tile and of all bef
 
 // Where word `part` of record `index` stands, if records have so many words: the words of ROW records in a row are a row each.
 // What neighbours ask for at once stands together, and no two words of a record do: with these side by side, which a compiler
-// may load as one vector, an NVIDIA H200 has waited for ever (stages/lookback_wide.glsl).
+// may load as one vector, an NVIDIA H200 has waited for ever (stages/lookback/wide.glsl).
 const uint ROW = 32u;
 
 uint in_rows(const uint index, const uint part, const uint parts) {
@@ -37,11 +37,11 @@ uint in_whole_rows(const uint records) {
 }
 
 #if TILE_STATE == TILE_STATE_PACKED
-#include "tile_state_packed.glsl"
+#include "stages/state/tile_packed.glsl"
 #elif TILE_STATE == TILE_STATE_WORD64 && ELEMENT_BYTES == 4
-#include "tile_state_word64.glsl"
+#include "stages/state/tile_word64.glsl"
 #else
-#include "tile_state_parts.glsl"
+#include "stages/state/tile_parts.glsl"
 #endif
 
 #if TILE_STATE == TILE_STATE_PACKED || (TILE_STATE == TILE_STATE_WORD64 && ELEMENT_BYTES == 4)

@@ -4,7 +4,7 @@
 //
 // Shared bytes: those of the sweeps. Barriers: 6 + log2(WORKGROUP_SIZE / 8), rounded up, + 1.
 
-#include "sweep_pairs.glsl"
+#include "stages/block/sweep_pairs.glsl"
 
 // Totals of one run: three levels.
 const uint RUN = 8u;

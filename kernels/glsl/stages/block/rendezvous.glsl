@@ -54,7 +54,7 @@ void choose_second_tile() {
 }
 
 #if RENDEZVOUS == RENDEZVOUS_BARRIER
-#include "rendezvous_barrier.glsl"
+#include "stages/block/rendezvous_barrier.glsl"
 #else
-#include "rendezvous_flags.glsl"
+#include "stages/block/rendezvous_flags.glsl"
 #endif

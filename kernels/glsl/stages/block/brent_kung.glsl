@@ -3,7 +3,7 @@
 //
 // Shared bytes: those of the sweeps. Barriers: 2 * log2(WORKGROUP_SIZE) for powers of two, as many or one more for others.
 
-#include "sweep_pairs.glsl"
+#include "stages/block/sweep_pairs.glsl"
 
 void scan_totals(const Element total) {
     shared_totals[total_index(invocation_rank())] = total;

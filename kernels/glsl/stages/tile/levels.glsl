@@ -17,7 +17,7 @@ layout(push_constant) uniform Params {
 } params;
 
 #define TILE_ORDER TILE_ORDER_WORKGROUP_ID
-#include "tile_order.glsl"
+#include "stages/tile/tile_order.glsl"
 
 layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) buffer Total {
     StoredElement value;

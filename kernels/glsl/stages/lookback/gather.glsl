@@ -3,7 +3,7 @@
 //
 // Shared bytes: those of shares. Barriers: 0.
 
-#include "shares.glsl"
+#include "stages/block/shares.glsl"
 
 void publish_total(const uint tile, const Element total) {
     if (invocation_rank() == 0u) {

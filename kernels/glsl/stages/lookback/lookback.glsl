@@ -8,7 +8,7 @@
 // tile_prefix(): the total of all tiles before this one. Valid in all invocations after lookback_end, which is a barrier unless
 //   the lookback itself ends with one, or after any other barrier; called by whole subgroups.
 // part_prefix(): that and block_prefix() combined. Valid where both are.
-// A tile waits only for tiles with smaller indices, whose workgroups have started (stages/tile_order.glsl).
+// A tile waits only for tiles with smaller indices, whose workgroups have started (stages/tile/tile_order.glsl).
 //
 // LOOKBACK_SEQUENTIAL, LOOKBACK_PARALLEL: subgroup 0 walks back until it meets an inclusive prefix, and publishes its own.
 // LOOKBACK_GATHER, LOOKBACK_TWO_LEVEL: every invocation reads some of the totals of all predecessors; nobody publishes
@@ -16,14 +16,14 @@
 // LOOKBACK_CHAIN: as LOOKBACK_SEQUENTIAL, but it only ever looks at the tile before its own, until there is an inclusive prefix.
 // LOOKBACK_FALLBACK: as LOOKBACK_PARALLEL, but who waits too long adds up the tile that it waits for itself.
 
-#include "counts.glsl"
+#include "stages/lookback/counts.glsl"
 
 #if LOOKBACK == LOOKBACK_SEQUENTIAL || LOOKBACK == LOOKBACK_PARALLEL || LOOKBACK == LOOKBACK_CHAIN
-#include "lookback_walk.glsl"
+#include "stages/lookback/walk.glsl"
 #elif LOOKBACK == LOOKBACK_FALLBACK
-#include "lookback_fallback.glsl"
+#include "stages/lookback/fallback.glsl"
 #else
-#include "lookback_gather.glsl"
+#include "stages/lookback/gather.glsl"
 #endif
 
 void lookback_end() {

@@ -4,7 +4,7 @@
 // scan_behind(share, items): scans the items as block_scan does, and makes tile_prefix() of the shares of all invocations meanwhile.
 // Shared bytes: those of shares. Barriers: those of block_scan.
 
-#include "shares.glsl"
+#include "stages/block/shares.glsl"
 
 // Loads that are under way together, per invocation: of a tile that has few rows before it, and of any other. All of them are there
 // in the program, and those of rows that are not there are left out one by one: a branch around them takes longer than they do.

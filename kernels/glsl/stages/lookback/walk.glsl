@@ -3,13 +3,13 @@
 shared Element shared_tile_prefix;
 
 #if LOOKBACK == LOOKBACK_SEQUENTIAL
-#include "lookback_sequential.glsl"
+#include "stages/lookback/sequential.glsl"
 #elif LOOKBACK == LOOKBACK_CHAIN
-#include "lookback_chain.glsl"
+#include "stages/lookback/chain.glsl"
 #elif LOOKBACK_WIDTH == 1
-#include "lookback_parallel.glsl"
+#include "stages/lookback/parallel.glsl"
 #else
-#include "lookback_wide.glsl"
+#include "stages/lookback/wide.glsl"
 #endif
 
 void publish_total(const uint tile, const Element total) {

@@ -8,10 +8,10 @@
 // VECTOR_OF(value): a vector of one and the same element.
 //
 // A type is one entry here: its names, its limits, and how its bits are words. The type of a user's operator is in
-// element_of_file.glsl.
+// stages/tile/element_of_file.glsl.
 
 #if ELEMENT >= ELEMENT_STRUCT4
-#include "element_of_file.glsl"
+#include "stages/tile/element_of_file.glsl"
 #elif ELEMENT == ELEMENT_U32
 #define ELEMENT_BYTES 4
 #define Element uint
