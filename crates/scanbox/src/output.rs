@@ -17,7 +17,7 @@ use anyhow::{Context, bail};
 use scanbox_model::whole_file;
 
 pub use self::kind::Kind;
-use crate::report::figure::{self, Figure};
+use scanbox_report::figure::{self, Figure};
 
 /// What is to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]

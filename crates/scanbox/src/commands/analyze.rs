@@ -25,8 +25,8 @@ use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Point;
 
 use super::{UsageError, files};
-use crate::report::grid::Style;
-use crate::report::{Report, clock_word, csv, json, terminal, text};
+use scanbox_report::grid::Style;
+use scanbox_report::{Report, clock_word, csv, json, terminal, text};
 
 /// Finds the best config for each size, and the best single kernel.
 #[derive(Debug, Clone, clap::Args)]

@@ -34,21 +34,33 @@ use super::sweep_file::{counts, this_tool};
 use super::{
     Exit, UsageError, answered, compiler, complain, files, known_issues, paste, warn_of_cache, write_json,
 };
+use crate::args::words::{Word, words};
 use crate::cli::Cli;
 use crate::exit::{Standing, nothing_ok};
 use crate::lock::SharingArgs;
 use crate::output::{Content, Kind, Output, Outputs};
 use crate::process::WorkerCommand;
-use crate::report;
-use crate::report::figure;
-use crate::report::grid::Style;
-use crate::report::terminal;
-use crate::report::versus::{self, View};
 use crate::supervise::{Supervised, Supervision};
 use crate::worker::BenchWork;
+use scanbox_report as report;
+use scanbox_report::figure;
+use scanbox_report::grid::Style;
+use scanbox_report::terminal;
+use scanbox_report::versus::{self, View};
 
 /// Sizes where neither the command line nor a sweep says which.
 const DEFAULT_SIZES: &str = "2^10..2^29";
+
+/// What `--summary` shows.
+const VIEWS: &[Word<View>] = &[
+    (
+        "ratios",
+        "A line per size: time, both ratios, share of the fastest copy; and where it loses",
+        View::Ratios,
+    ),
+    ("views", "Every ratio and every time by its own name, on hot and on cold buffers", View::Views),
+    ("loses", "Only how many times as fast it is, and where it loses", View::Loses),
+];
 
 /// Arguments of `scanbox bench`.
 #[derive(Debug, Args)]
@@ -147,7 +159,7 @@ pub struct BenchArgs {
 
     /// One line per size: the fastest config against the fastest scan of another implementation in this run, with scratch memory
     /// kept and with the same contract (scratch memory of unknown content), both on calls as they come
-    #[arg(long, value_enum, value_name = "VIEW", num_args = 0..=1, default_missing_value = "ratios", conflicts_with = "blocking")]
+    #[arg(long, value_parser = words(VIEWS), value_name = "VIEW", num_args = 0..=1, default_missing_value = "ratios", conflicts_with = "blocking")]
     summary: Option<View>,
 
     /// Output format; csv and md with --summary

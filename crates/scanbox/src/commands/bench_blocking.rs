@@ -26,9 +26,9 @@ use super::bench_select::launched;
 use super::bench_task::{BenchTask, News};
 use super::complain;
 use crate::output::{Output, Outputs};
-use crate::report::{blocking, figure, terminal};
 use crate::supervise::Supervision;
 use crate::worker::BenchWork;
+use scanbox_report::{blocking, figure, terminal};
 
 /// Who takes part where nobody is named: the shape that the paper of decoupled fallback measures on all its devices
 /// (section 5.1: 256 invocations, 4 vectors of 4 elements, at most 4 spins), with and without fallback.

@@ -18,9 +18,9 @@ use scanbox_model::record::{Clock, Record, Status};
 use super::analyze::{Format, clock, metadata_of};
 use super::{Exit, UsageError, answered, complain, files};
 use crate::output::Kind;
-use crate::report::compare as report;
-use crate::report::grid::Style;
-use crate::report::terminal;
+use scanbox_report::compare as report;
+use scanbox_report::grid::Style;
+use scanbox_report::terminal;
 
 /// Arguments of `scanbox compare`.
 #[derive(Debug, Clone, clap::Args)]

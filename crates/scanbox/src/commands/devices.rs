@@ -10,7 +10,7 @@ use scanbox_runner::vulkan::{self, Listed};
 use serde::Serialize;
 
 use super::{Exit, Format, answered, write_json};
-use crate::report::terminal;
+use scanbox_report::terminal;
 
 /// Arguments of `scanbox devices`.
 #[derive(Debug, Args)]

@@ -18,7 +18,7 @@ use serde::Serialize;
 use self::devices::Devices;
 use super::{Exit, Format, answered, write_json};
 use crate::cli::Cli;
-use crate::report::terminal;
+use scanbox_report::terminal;
 
 /// Arguments of `scanbox doctor`.
 #[derive(Debug, Args)]

@@ -4,12 +4,11 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use scanbox_model::csv_file;
-use scanbox_model::metadata::Metadata;
-use scanbox_model::record::Record;
 
 use super::{Exit, analyze, answered, complain, files};
 use crate::output::{Content, Outputs};
-use crate::report::{records, t4};
+use scanbox_report::records::{self, Exported};
+use scanbox_report::t4;
 
 /// Arguments of `scanbox export`.
 #[derive(Debug, Clone, clap::Args)]
@@ -36,16 +35,6 @@ enum Format {
     Json,
     /// One CSV of all files, with every column of this version
     Csv,
-}
-
-/// A file with what its metadata says.
-pub struct Exported {
-    /// The file.
-    pub name: String,
-    /// Its rows.
-    pub records: Vec<Record>,
-    /// Its metadata, where there is any.
-    pub metadata: Option<Metadata>,
 }
 
 /// Exports.

@@ -16,7 +16,6 @@ pub mod paste;
 pub mod problem;
 pub mod progress;
 pub mod report;
-pub mod report_files;
 pub mod rerun;
 pub mod safe_devices;
 pub mod serve;

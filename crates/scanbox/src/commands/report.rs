@@ -11,11 +11,11 @@ use scanbox_analysis::lines::Lines;
 use scanbox_model::units::slug;
 
 use super::analyze::Request;
-use super::report_files::Evidence;
 use super::{Exit, complain, paste};
 use crate::output::{Content, Outputs};
-use crate::report::html::{self, Sources, printable};
-use crate::report::{Report, title};
+use scanbox_report::evidence::Evidence;
+use scanbox_report::html::{self, Sources, printable};
+use scanbox_report::{Report, title};
 
 /// Kernels of the largest portfolio where the command line says nothing.
 const PORTFOLIO: usize = 6;

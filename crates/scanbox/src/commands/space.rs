@@ -22,8 +22,8 @@ use super::{
     safe_devices, write_json,
 };
 use crate::output::Kind;
-use crate::report::grid::{Column, Grid, Style};
-use crate::report::terminal;
+use scanbox_report::grid::{Column, Grid, Style};
+use scanbox_report::terminal;
 
 /// Which part of which space.
 #[derive(Debug, Args)]

@@ -31,10 +31,10 @@ use crate::cli::Cli;
 use crate::lock::{SharingArgs, check_free};
 use crate::output::{Content, Outputs};
 use crate::process::{Limits, Worker, WorkerCommand};
-use crate::report::terminal;
 use crate::signals::stop_on_signals;
 use crate::supervise::{Supervised, Supervision};
 use crate::worker::BenchWork;
+use scanbox_report::terminal;
 
 /// How many times as long as any config one that has to be shown right may take.
 const PROOF_TIMEOUTS: u32 = 20;

@@ -17,10 +17,10 @@ use serde::Serialize;
 use super::sweep_file::{Key, SweepFile, counts, point_key, row_key};
 use super::{Exit, Format, answered, complain, known_issues, paste, write_json};
 use crate::exit::{Standing, nothing_ok};
-use crate::report::ceiling_share;
-use crate::report::grid::{Column, Grid, Style};
-use crate::report::terminal;
 use crate::supervise::{Supervised, set_up_words};
+use scanbox_report::ceiling_share;
+use scanbox_report::grid::{Column, Grid, Style};
+use scanbox_report::terminal;
 
 /// Rows that are not `ok` and are shown at the end.
 const FAILED_SHOWN: usize = 5;

@@ -9,7 +9,7 @@ use scanbox_model::metadata::{Metadata, MetadataError};
 use scanbox_model::record::{COLUMNS, Record, SCHEMA};
 use scanbox_model::whole_file;
 
-use crate::report::figure::SVG_MARK;
+use scanbox_report::figure::SVG_MARK;
 
 /// What there is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use super::grid::{Column, Grid, Style};
 use super::terminal::fold;
 
 /// What is shown of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
     /// A line per size: time, both ratios, share of the fastest copy; and where it loses
     Ratios,

@@ -3,10 +3,19 @@
 use std::io::{self, Write};
 
 use scanbox_model::csv_file;
+use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{COLUMNS, Record};
 use serde_json::{Map, Value};
 
-use crate::commands::export::Exported;
+/// A file with what its metadata says.
+pub struct Exported {
+    /// The file.
+    pub name: String,
+    /// Its rows.
+    pub records: Vec<Record>,
+    /// Its metadata, where there is any.
+    pub metadata: Option<Metadata>,
+}
 
 /// Every row of every file as one CSV.
 pub fn csv(files: &[Exported], out: &mut dyn Write) -> io::Result<()> {

@@ -9,11 +9,9 @@ use scanbox_model::units::size_label;
 
 use super::{Block, Cell, Column, Section, Sources, Table, printable};
 use super::{portfolio, summary};
-use crate::report::figure::{
-    Figure, Grid, GridRow, LineChart, Look, Panel, Plot, Scale, Series, Square, power,
-};
-use crate::report::text::{count, distrusted, gbps, percent, row_counts, score};
-use crate::report::{ceiling_share, clock_word};
+use crate::figure::{Figure, Grid, GridRow, LineChart, Look, Panel, Plot, Scale, Series, Square, power};
+use crate::text::{count, distrusted, gbps, percent, row_counts, score};
+use crate::{ceiling_share, clock_word};
 
 /// Losses of a percent or two are not to fill a plot.
 const LEAST_LOSS_SHOWN: f64 = 10.0;

@@ -324,7 +324,7 @@ impl Page<'_> {
 }
 
 /// Which of two devices is faster, by how much, and where it is not.
-pub(in crate::report) fn speed_words(speed: &Speed, title: &dyn Fn(usize) -> String) -> String {
+pub(crate) fn speed_words(speed: &Speed, title: &dyn Fn(usize) -> String) -> String {
     // Told of the faster one.
     let turned = speed.mean_ratio() < 1.0;
     let (fast, slow) = if turned { (speed.base, speed.other) } else { (speed.other, speed.base) };

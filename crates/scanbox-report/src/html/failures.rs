@@ -6,7 +6,7 @@ use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 
 use super::{Block, Cell, Column, Section, Sources, Table, printable};
-use crate::report::text::count;
+use crate::text::count;
 
 /// Rows in the page; the CSV has all.
 const SHOWN: usize = 60;

@@ -15,7 +15,7 @@ use scanbox_analysis::lines::Lines;
 
 use super::Report;
 use super::figure::{Figure, Grid, Plot};
-use crate::commands::report_files::Evidence;
+use crate::evidence::Evidence;
 
 /// A cell with more characters than that may take several lines.
 const LONG: usize = 44;
@@ -265,7 +265,7 @@ pub fn page(
         heading,
         version: env!("CARGO_PKG_VERSION"),
         files: &evidence.files,
-        style: include_str!("../../../templates/report.css"),
+        style: include_str!("../../templates/report.css"),
         sections,
         warnings,
         pictures: figures(sections).map(Picture::new).collect::<Result<_, _>>()?,

@@ -9,7 +9,7 @@ use scanbox_model::units::size_label;
 use super::device::value_name;
 use super::portfolio;
 use super::{Block, Section, Sources};
-use crate::report::text::{count, gbps, percent};
+use crate::text::{count, gbps, percent};
 
 /// Losses above this are named by size, in percent.
 const NOTABLE_LOSS: f64 = 5.0;

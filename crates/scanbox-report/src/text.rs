@@ -1,6 +1,6 @@
 //! The report for people: as text for a terminal or a file, and as Markdown with the same tables.
 
-pub(in crate::report) mod across;
+pub(crate) mod across;
 mod explain;
 mod metrics;
 

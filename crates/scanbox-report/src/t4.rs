@@ -13,8 +13,7 @@ use scanbox_model::record::{COLUMNS, Record, Status, TimeStats};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::records::object;
-use crate::commands::export::Exported;
+use super::records::{Exported, object};
 
 /// The version of the schema.
 const SCHEMA_VERSION: &str = "1.0.0";

@@ -1,4 +1,4 @@
-//! Answers as text for people, and as JSON and CSV for machines. Everything here writes to a given writer; nothing
+//! Answers in, documents out: text for people, JSON and CSV for machines. Everything here writes to a given writer; nothing
 //! computes an answer.
 
 pub mod bench;
@@ -6,6 +6,7 @@ pub mod blocking;
 pub mod compare;
 pub mod csv;
 mod curve;
+pub mod evidence;
 pub mod figure;
 pub mod grid;
 pub mod html;

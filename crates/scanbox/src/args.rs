@@ -1,0 +1,3 @@
+//! What several commands have among their arguments.
+
+pub mod words;
