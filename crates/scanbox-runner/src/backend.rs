@@ -1,10 +1,12 @@
 //! What the sweep needs from a device. Two implementations: Vulkan and replay.
 
+use std::sync::Arc;
+
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{Module, Plan};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Problem, Value};
-use scanbox_model::record::Status;
+use scanbox_model::record::{Cache, Status};
 use serde::{Deserialize, Serialize};
 
 use crate::twin::{Checked, Course};
@@ -15,7 +17,7 @@ use crate::twin::{Checked, Course};
 /// synchronous: when one returns, the device is idle.
 pub trait Backend {
     /// What the device is and can do.
-    fn profile(&self) -> &DeviceProfile;
+    fn profile(&self) -> &Arc<DeviceProfile>;
 
     /// Creates the pipelines of all modules, in parallel where the device allows it. One outcome per module, in
     /// order. Plans may then name these shaders.
@@ -76,21 +78,17 @@ pub trait Backend {
     /// Takes `samples` samples of `calls` dependent calls back to back, each sample between two timestamps. What the
     /// plan's reset costs is inside.
     ///
-    /// # Errors
-    /// When the plan does not run to its end.
-    fn time(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure>;
-
-    /// [`Backend::time`] on cold memory: each call reads and writes other buffers than the one before, in rotation over
-    /// [`cold_slots`] of them, and the rotation goes on from one request to the next. Every input buffer holds the same
-    /// elements.
+    /// On cold memory each call reads and writes other buffers than the one before, in rotation over [`cold_slots`] of
+    /// them, and the rotation goes on from one request to the next. Every input buffer holds the same elements.
     ///
     /// # Errors
     /// When the buffers do not fit, or the plan does not run to its end.
-    fn time_cold(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure>;
+    fn time(&mut self, plan: &Plan, cache: Cache, calls: u32, samples: u32)
+    -> Result<Vec<Interval>, Failure>;
 
-    /// Goes through the course of a twin in one command buffer: calls as [`Backend::time`] or [`Backend::time_cold`] make them,
-    /// with the same barriers between them, epochs, tickets and slots going on; some of them on poisoned output and compared, on
-    /// the device. One outcome for each comparison, in their order.
+    /// Goes through the course of a twin in one command buffer: calls as [`Backend::time`] makes them, with the same
+    /// barriers between them, epochs, tickets and slots going on; some of them on poisoned output and compared, on the
+    /// device. One outcome for each comparison, in their order.
     ///
     /// # Errors
     /// When the plan does not run to its end. A wrong result is no error here.

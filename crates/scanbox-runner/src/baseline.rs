@@ -18,7 +18,7 @@
 //! `{"index":I,"expected":E,"got":G}`. A load keeps what is loaded already, so that the largest size comes first, and `verify`
 //! and `time` take any size up to that. The program ends when its input ends.
 //! What it prints to stderr is passed on. A cold call finds neither input nor output in a cache
-//! ([`crate::backend::Backend::time_cold`]).
+//! ([`crate::backend::Backend::time`]).
 //!
 //! A baseline that dies, hangs or answers nonsense costs its own rows, nothing else: it is ended, and started once more
 //! at the next size. So is one that has reported an error, which may have cost it its device.

@@ -12,6 +12,7 @@ mod empty;
 mod entrant;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -333,7 +334,7 @@ impl<E: From<Failure>> Bench<'_, E> {
 
     /// An entrant with its plan and pipelines, or with why it has none.
     fn standing(&mut self, entrant: &Entrant, n: u64) -> Standing {
-        let device = self.backend.profile().clone();
+        let device = Arc::clone(self.backend.profile());
         let mut record = blank(entrant, n, &self.job.computation, &self.job.input, &device, &self.job.origin);
         let (plans, failure) = match self.plans(entrant, n, &device, &mut record) {
             Ok(plans) => (Some(Box::new(plans)), None),

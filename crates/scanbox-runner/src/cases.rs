@@ -387,7 +387,7 @@ mod tests {
 
     fn device(subgroup_size: u32, int64_atomics: bool) -> DeviceProfile {
         let script = Script { subgroup_size, int64_atomics, ..Script::default() };
-        Replay::new(script).profile().clone()
+        Replay::new(script).profile().as_ref().clone()
     }
 
     fn config(label: &str) -> Config {

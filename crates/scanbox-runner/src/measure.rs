@@ -146,10 +146,7 @@ pub struct TimedPlan<'a> {
 
 impl Timed for TimedPlan<'_> {
     fn time(&mut self, calls: u32, samples: u32) -> Result<Vec<f64>, Failure> {
-        let intervals = match self.cache {
-            Cache::Hot => self.backend.time(self.plan, calls, samples)?,
-            Cache::Cold => self.backend.time_cold(self.plan, calls, samples)?,
-        };
+        let intervals = self.backend.time(self.plan, self.cache, calls, samples)?;
         let profile = self.backend.profile();
         Ok(intervals.into_iter().filter_map(|interval| duration_ns(interval, profile)).collect())
     }

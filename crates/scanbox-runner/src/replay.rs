@@ -38,6 +38,7 @@
 pub mod noise;
 mod script;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rand::{Rng, SeedableRng};
@@ -61,7 +62,7 @@ use crate::twin::{Checked, Course, Step};
 #[derive(Debug)]
 pub struct Replay {
     script: Script,
-    profile: DeviceProfile,
+    profile: Arc<DeviceProfile>,
     noise: ChaCha8Rng,
     weather: Weather,
     row_noise: RowNoise,
@@ -128,7 +129,7 @@ impl Replay {
             weather: Weather::new(script.noise, script.seed.wrapping_mul(31).wrapping_add(night)),
             row_noise: RowNoise::new(script.noise, script.seed, script.run),
             happened: vec![0; script.faults.len()],
-            profile,
+            profile: Arc::new(profile),
             loaded: 0,
             // Close to the end of 48 bits, so that every session sees timestamps wrap.
             clock_ticks: (1 << 48) - 1_000_000,
@@ -146,7 +147,7 @@ impl Replay {
 
     /// The profile, for what is known of the device beside what the script says.
     pub fn profile_mut(&mut self) -> &mut DeviceProfile {
-        &mut self.profile
+        Arc::make_mut(&mut self.profile)
     }
 
     /// The first fault of one of these kinds that hits this plan now.
@@ -316,7 +317,7 @@ fn unit_interval(text: &str) -> f64 {
 }
 
 impl Backend for Replay {
-    fn profile(&self) -> &DeviceProfile {
+    fn profile(&self) -> &Arc<DeviceProfile> {
         &self.profile
     }
 
@@ -461,12 +462,48 @@ impl Backend for Replay {
         self.calls = 0;
     }
 
-    fn time(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {
-        self.time_scaled(plan, calls, samples, 1.0)
-    }
-
-    fn time_cold(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {
-        self.time_scaled(plan, calls, samples, self.script.cold_ratio)
+    fn time(
+        &mut self,
+        plan: &Plan,
+        cache: Cache,
+        calls: u32,
+        samples: u32,
+    ) -> Result<Vec<Interval>, Failure> {
+        use FaultKind as F;
+        self.alive()?;
+        let ratio = match cache {
+            Cache::Hot => 1.0,
+            Cache::Cold => self.script.cold_ratio,
+        };
+        if plan.label == EMPTY {
+            // It is never verified, where others meet these.
+            match self.fault(plan, &[F::DeviceLost, F::Hang, F::Crash]) {
+                Some(F::DeviceLost) => return Err(self.lose()),
+                Some(F::Hang) => hang(),
+                Some(F::Crash) => std::process::abort(),
+                _ => {}
+            }
+        }
+        // One turn stands for all: only the first of them may clear the memory.
+        self.finds_scratch(plan);
+        self.calls += u64::from(calls) * u64::from(samples);
+        let mut intervals: Vec<Interval> = (0..samples)
+            .map(|_| {
+                let ns = self.sample_ns(plan) * f64::from(calls) * ratio;
+                self.interval(ns)
+            })
+            .collect();
+        match self.fault(plan, &[F::ZeroTimestamps, F::BackwardTimestamps, F::ZeroTimestampOnce]) {
+            Some(F::ZeroTimestamps) => intervals.fill(Interval::default()),
+            Some(F::BackwardTimestamps) => {
+                for interval in &mut intervals {
+                    std::mem::swap(&mut interval.begin, &mut interval.end);
+                }
+            }
+            Some(F::ZeroTimestampOnce) => intervals[0] = Interval::default(),
+            _ => {}
+        }
+        Ok(intervals)
     }
 
     fn twin(&mut self, plan: &Plan, course: &Course<'_>) -> Result<Vec<Checked>, Failure> {
@@ -515,48 +552,5 @@ fn is_right(fault: Option<FaultKind>, call: u64, slot: u64, calls: u64) -> bool 
         Some(FaultKind::WrongLate) => calls <= 100,
         Some(FaultKind::WrongCold) => slot == 0,
         _ => true,
-    }
-}
-
-impl Replay {
-    /// Samples of calls that take this much longer than the model says.
-    fn time_scaled(
-        &mut self,
-        plan: &Plan,
-        calls: u32,
-        samples: u32,
-        ratio: f64,
-    ) -> Result<Vec<Interval>, Failure> {
-        use FaultKind as F;
-        self.alive()?;
-        if plan.label == EMPTY {
-            // It is never verified, where others meet these.
-            match self.fault(plan, &[F::DeviceLost, F::Hang, F::Crash]) {
-                Some(F::DeviceLost) => return Err(self.lose()),
-                Some(F::Hang) => hang(),
-                Some(F::Crash) => std::process::abort(),
-                _ => {}
-            }
-        }
-        // One turn stands for all: only the first of them may clear the memory.
-        self.finds_scratch(plan);
-        self.calls += u64::from(calls) * u64::from(samples);
-        let mut intervals: Vec<Interval> = (0..samples)
-            .map(|_| {
-                let ns = self.sample_ns(plan) * f64::from(calls) * ratio;
-                self.interval(ns)
-            })
-            .collect();
-        match self.fault(plan, &[F::ZeroTimestamps, F::BackwardTimestamps, F::ZeroTimestampOnce]) {
-            Some(F::ZeroTimestamps) => intervals.fill(Interval::default()),
-            Some(F::BackwardTimestamps) => {
-                for interval in &mut intervals {
-                    std::mem::swap(&mut interval.begin, &mut interval.end);
-                }
-            }
-            Some(F::ZeroTimestampOnce) => intervals[0] = Interval::default(),
-            _ => {}
-        }
-        Ok(intervals)
     }
 }

@@ -5,6 +5,7 @@
 //! hangs it but a kernel; whoever asks ends it then.
 
 use std::io::{self, BufRead, Write};
+use std::sync::Arc;
 
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
@@ -169,7 +170,7 @@ impl Server<'_> {
         let Some((largest_n, input)) = self.loaded.filter(|(largest_n, _)| n <= *largest_n) else {
             return Err(Failure::new(Status::RuntimeError, format!("there is no input of {n} elements")));
         };
-        let device = self.backend.profile().clone();
+        let device = Arc::clone(self.backend.profile());
         // One that runs on small elements only gets them; the others run on those as well.
         let kind = catalog::input_kind(&config.kernel, &device, largest_n);
         if kind != InputKind::Random && kind != input.kind {

@@ -4,6 +4,7 @@
 //! through an observer, row by row.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -381,7 +382,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
             if self.should_stop().is_some() {
                 break;
             }
-            let device = self.backend.profile().clone();
+            let device = Arc::clone(self.backend.profile());
             let mut times = Vec::new();
             for &shape in catalog::CEILING_SHAPES {
                 let what = format!("the {} of {} was measured", problem.ceiling(), size_label(n));
@@ -437,7 +438,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
             return Ok(());
         }
         let start = Instant::now();
-        let device = self.backend.profile().clone();
+        let device = Arc::clone(self.backend.profile());
         let n = self.backend.loaded_elements().min(CANARY_ELEMENTS);
         let what = format!("the copy of {} that watches for drift was measured", size_label(n));
         let plan = match self.canary.take() {
@@ -482,7 +483,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
         input: Input,
         record: &mut Record,
     ) -> Result<Measurement, Failure> {
-        let device = self.backend.profile().clone();
+        let device = Arc::clone(self.backend.profile());
         let plan = catalog::plan(&point.config, &self.job.computation.problem, point.n, &device)
             .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
         let missing = self.pipelines.missing(&plan);

@@ -283,7 +283,7 @@ fn work(args: &WorkerArgs, cli: &Cli) -> anyhow::Result<()> {
         ..vulkan::Options::default()
     };
     let mut backend = open_device(&args.device, &compiler, options)?;
-    let profile = Box::new(backend.profile().clone());
+    let profile = Box::new(backend.profile().as_ref().clone());
     send(&Report::Ready { profile, unit: unit_of(&args.device)? })?;
     let Some(Order::Work { work, operator, device_lock }) = receive()? else { return Ok(()) };
     device_lock.iter().for_each(|path| lock::hold_for_worker(path));

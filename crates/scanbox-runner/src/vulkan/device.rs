@@ -344,7 +344,7 @@ pub(super) fn version_text(version: u32) -> String {
 
 /// The logical device, its only queue and its memory. Everything that is made from it holds it in an [`Arc`].
 pub(super) struct Gpu {
-    pub profile: DeviceProfile,
+    pub profile: Arc<DeviceProfile>,
     pub raw: ash::Device,
     pub queue: vk::Queue,
     pub queue_family: u32,
@@ -410,7 +410,7 @@ impl Gpu {
         // SAFETY: the family and the one queue in it are those that the device was created with.
         let queue = unsafe { raw.get_device_queue(*queue_family, 0) };
         Ok(Arc::new(Self {
-            profile: listed.profile.clone(),
+            profile: Arc::new(listed.profile.clone()),
             queue,
             queue_family: *queue_family,
             statistics: limits

@@ -406,7 +406,7 @@ impl Vulkan {
 }
 
 impl Backend for Vulkan {
-    fn profile(&self) -> &DeviceProfile {
+    fn profile(&self) -> &Arc<DeviceProfile> {
         &self.session.gpu.profile
     }
 
@@ -473,12 +473,14 @@ impl Backend for Vulkan {
         self.session.memory.renew_outputs();
     }
 
-    fn time(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {
-        self.with(|session| session.time(plan, Cache::Hot, calls, samples))
-    }
-
-    fn time_cold(&mut self, plan: &Plan, calls: u32, samples: u32) -> Result<Vec<Interval>, Failure> {
-        self.with(|session| session.time(plan, Cache::Cold, calls, samples))
+    fn time(
+        &mut self,
+        plan: &Plan,
+        cache: Cache,
+        calls: u32,
+        samples: u32,
+    ) -> Result<Vec<Interval>, Failure> {
+        self.with(|session| session.time(plan, cache, calls, samples))
     }
 
     fn twin(&mut self, plan: &Plan, course: &Course<'_>) -> Result<Vec<Checked>, Failure> {
@@ -512,7 +514,7 @@ mod tests {
         let profile = DeviceProfile {
             kind: DeviceKind::Hardware,
             pci_address: (!pci.is_empty()).then(|| pci.to_owned()),
-            ..Replay::new(script).profile().clone()
+            ..Replay::new(script).profile().as_ref().clone()
         };
         Listed { profile, problems: Vec::new() }
     }

@@ -13,7 +13,7 @@ use scanbox_kernels::reference::Reference;
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceKind;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
-use scanbox_model::record::Status;
+use scanbox_model::record::{Cache, Status};
 use scanbox_runner::backend::{Backend, Comparison, Error, Garbage, Mismatch, cold_slots};
 use scanbox_runner::ledger::Ledger;
 use scanbox_runner::measure::duration_ns;
@@ -228,7 +228,7 @@ fn epochs_and_tickets_wrap() {
         };
         close_to_the_end(&mut bench);
         let calls = 6;
-        let intervals = bench.device().time(&plan, calls, 3).unwrap();
+        let intervals = bench.device().time(&plan, Cache::Hot, calls, 3).unwrap();
         assert_eq!(intervals.len(), 3);
         bench.check(label, 50_000, &RANDOM);
         // Call by call, with more groups of tiles before the end than after it.
@@ -315,14 +315,14 @@ fn samples_are_intervals_in_order() {
     bench.device().load(&Problem::default(), &RANDOM, 4096).unwrap();
     let busy_ns = bench.device().busy_ns();
     for (calls, samples) in [(1, 1), (1, 50), (10, 7), (300, 100)] {
-        let intervals = bench.device().time(&plan, calls, samples).unwrap();
+        let intervals = bench.device().time(&plan, Cache::Hot, calls, samples).unwrap();
         assert_eq!(intervals.len(), samples as usize);
         let profile = bench.device().profile().clone();
         assert!(intervals.iter().all(|interval| duration_ns(*interval, &profile).is_some()), "{intervals:?}");
         assert!(intervals.windows(2).all(|pair| pair[0].end <= pair[1].begin), "{intervals:?}");
     }
     assert!(bench.device().busy_ns() > busy_ns);
-    assert_eq!(bench.device().time(&plan, 1, 0).unwrap(), []);
+    assert_eq!(bench.device().time(&plan, Cache::Hot, 1, 0).unwrap(), []);
     bench.check_plan(&plan, &RANDOM);
 }
 
@@ -335,7 +335,7 @@ fn times_of_scans_leave_right_results_possible() {
         let Ok(plan) = catalog::plan(&config, &Problem::default(), 20_000, bench.device().profile()) else {
             continue;
         };
-        assert_eq!(bench.device().time(&plan, 20, 3).unwrap().len(), 3);
+        assert_eq!(bench.device().time(&plan, Cache::Hot, 20, 3).unwrap().len(), 3);
         bench.check(label, 20_000, &ONES);
     }
 }
@@ -350,17 +350,17 @@ fn cold_calls_work_on_other_buffers() {
         let plan = catalog::plan(&config, &Problem::default(), n, bench.device().profile()).unwrap();
         // More calls than there are slots for the first, fewer than that for the second.
         assert!(cold_slots(4 * 3_000_000) < 30 && cold_slots(4 * 20_001) > 30);
-        assert_eq!(bench.device().time_cold(&plan, 10, 3).unwrap().len(), 3);
+        assert_eq!(bench.device().time(&plan, Cache::Cold, 10, 3).unwrap().len(), 3);
         let copy = bench.copy(n / 2);
-        assert_eq!(bench.device().time_cold(&copy, 3, 2).unwrap().len(), 2);
-        assert_eq!(bench.device().time_cold(&plan, 1, 2).unwrap().len(), 2);
+        assert_eq!(bench.device().time(&copy, Cache::Cold, 3, 2).unwrap().len(), 2);
+        assert_eq!(bench.device().time(&plan, Cache::Cold, 1, 2).unwrap().len(), 2);
         bench.check(label, n, &RANDOM);
         // The slots do not survive their input.
         bench.check(label, n, &ONES);
-        assert_eq!(bench.device().time_cold(&plan, 2, 1).unwrap().len(), 1);
+        assert_eq!(bench.device().time(&plan, Cache::Cold, 2, 1).unwrap().len(), 1);
     }
     let plan = bench.copy(4096);
-    assert_eq!(bench.device().time_cold(&plan, 1, 0).unwrap(), []);
+    assert_eq!(bench.device().time(&plan, Cache::Cold, 1, 0).unwrap(), []);
 }
 
 #[test]
@@ -438,7 +438,7 @@ fn a_submission_that_takes_too_long_ends_the_session() {
     assert!(failure.is_fatal());
     let plan = catalog::copy(&Problem::default(), 1000, catalog::CEILING_SHAPES[0], bench.device().profile());
     assert_eq!(bench.device().verify(&plan).unwrap_err(), failure);
-    assert_eq!(bench.device().time(&plan, 1, 1).unwrap_err(), failure);
+    assert_eq!(bench.device().time(&plan, Cache::Hot, 1, 1).unwrap_err(), failure);
     // Dropping it neither waits nor crashes.
 }
 
@@ -472,7 +472,7 @@ fn the_list_shows_what_can_be_opened() {
 
     for selector in ["0", &first.profile.uuid, &first.profile.uuid.to_uppercase(), &first.profile.name] {
         match vulkan::open(selector, &compiler, options()) {
-            Ok(device) => assert_eq!(*device.profile(), first.profile),
+            Ok(device) => assert_eq!(**device.profile(), first.profile),
             Err(error) => assert!(matches!(error, VulkanError::Ambiguous { .. }), "{selector}: {error}"),
         }
     }

@@ -15,7 +15,7 @@ use scanbox_kernels::plan::Shader;
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Placement, Problem};
-use scanbox_model::record::Status;
+use scanbox_model::record::{Cache, Status};
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::cases::{Pattern, Request, Selection};
 use scanbox_runner::verify::{self, Event, Job, Verdict};
@@ -442,7 +442,7 @@ fn calls_are_timed_and_a_wrong_element_is_told_with_all_its_words() {
             right.error.is_none_or(|error| error.bound == f64::from(1e-5f32) && error.max <= error.bound)
         );
         // Calls can be timed, hot and cold, and leave what was loaded as it is.
-        for intervals in [device.time(&plan, 3, 2), device.time_cold(&plan, 3, 2)] {
+        for intervals in [device.time(&plan, Cache::Hot, 3, 2), device.time(&plan, Cache::Cold, 3, 2)] {
             assert_eq!(intervals.unwrap().len(), 2, "{problem}");
         }
         assert_eq!(device.verify(&plan).unwrap().mismatches, 0, "{problem}");

@@ -134,7 +134,8 @@ fn check(problem: Problem, mut items: Vec<Item>) {
 }
 
 fn profile() -> Option<DeviceProfile> {
-    Bench::new(|| Compiler::new(None, None).unwrap()).map(|mut bench| bench.device().profile().clone())
+    Bench::new(|| Compiler::new(None, None).unwrap())
+        .map(|mut bench| bench.device().profile().as_ref().clone())
 }
 
 #[test]

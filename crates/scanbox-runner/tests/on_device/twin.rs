@@ -154,6 +154,6 @@ fn calls_in_place_on_cold_buffers_find_real_input() {
     assert_eq!(bench.device().verify(&plan).unwrap().mismatches, 0);
     // Every buffer has its turn before anything is poisoned.
     let slots = u32::try_from(cold_slots(4 * LARGE)).unwrap();
-    bench.device().time_cold(&plan, slots, 1).unwrap();
+    bench.device().time(&plan, Cache::Cold, slots, 1).unwrap();
     assert_eq!(ran(&mut bench, &plan, Cache::Cold, SHORT).reason, None);
 }

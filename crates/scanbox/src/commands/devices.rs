@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn tile_states_are_told_as_they_are() {
         let check = |int64_atomics: bool, forced: Option<TileState>, expected: TileState, part: &str| {
-            let mut profile = Replay::new(Script::default()).profile().clone();
+            let mut profile = Replay::new(Script::default()).profile().as_ref().clone();
             profile.int64_atomics = int64_atomics;
             profile.forced.tile_state = forced;
             let told = tile_states(&profile);

@@ -160,7 +160,7 @@ fn replay_script(selector: &str) -> Option<&Path> {
 /// The profile of the selected device, without using the device.
 fn device_profile(selector: &str) -> anyhow::Result<DeviceProfile> {
     let mut profile = match selector.strip_prefix(REPLAY) {
-        Some(path) => Replay::new(Script::read(Path::new(path))?).profile().clone(),
+        Some(path) => Replay::new(Script::read(Path::new(path))?).profile().as_ref().clone(),
         None => vulkan::select(selector)?.profile,
     };
     safe_devices::inform(&mut profile)?;

@@ -36,7 +36,7 @@ impl Sweep {
     fn new() -> Self {
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-        let device = Replay::new(Script::default()).profile().clone();
+        let device = Replay::new(Script::default()).profile().as_ref().clone();
         let space = Space::from_toml(SPACE, "test").unwrap();
         let enumeration = space.enumerate(&device, |config, n, device| {
             scanbox_kernels::legal(config, &Problem::default(), n, device)
