@@ -298,8 +298,9 @@ pub struct Kernel {
 /// What labels and spaces leave out: what the paper of decoupled fallback uses on all its devices (section 5.1).
 pub const DEFAULT_MAX_SPINS: u32 = 4;
 
-/// A kernel plus its launch shape.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// A kernel plus its launch shape. Serialized it is its label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Config {
     /// What is compiled in.
     pub kernel: Kernel,
@@ -521,6 +522,20 @@ impl FromStr for Kernel {
         let kernel = tags.kernel()?;
         tags.end()?;
         Ok(kernel)
+    }
+}
+
+impl From<Config> for String {
+    fn from(config: Config) -> Self {
+        config.to_string()
+    }
+}
+
+impl TryFrom<String> for Config {
+    type Error = LabelError;
+
+    fn try_from(label: String) -> Result<Self, LabelError> {
+        label.parse()
     }
 }
 

@@ -204,7 +204,7 @@ pub struct Rejection {
 }
 
 /// One config at one input size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Point {
     /// Input size in elements.
     pub n: u64,

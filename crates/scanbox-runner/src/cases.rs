@@ -213,7 +213,7 @@ pub struct Request {
 }
 
 /// The cases of one config on one input: what a worker does between two words of its supervisor.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     /// The config, without a fixed workgroup count.
     pub config: Config,

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -38,20 +38,21 @@ const PROOF_CALLS: u32 = 1000;
 const CANARY_ELEMENTS: u64 = 1 << 26;
 
 /// What one run has to do.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
     /// What is computed, and on which elements.
     pub computation: Computation,
     /// Points to measure.
     pub points: Vec<Point>,
+    /// Those of them that were wrong once: their rows say `ok` only with the calls that show them right
+    /// ([`Record::proved_calls`]).
+    pub prove: BTreeSet<Point>,
     /// Sizes whose copy is still to be measured.
     pub copy_sizes: BTreeSet<u64>,
     /// Seed of the order.
     pub seed: u64,
     /// How times are taken.
     pub protocol: Protocol,
-    /// The run stops before the next row when this time is over.
-    pub budget: Option<Duration>,
     /// Position of the first row in the order of the run: not 0 where another process began it.
     pub order_start: u64,
     /// Make each pipeline right before its config runs, not all of them first: slower, but a driver that dies of a
@@ -155,7 +156,7 @@ pub enum Event<'a> {
 pub enum End {
     /// Every point has a row.
     Complete,
-    /// The budget is spent.
+    /// The budget is spent: only a supervisor has one.
     Budget,
     /// Somebody asked to stop.
     Interrupted,
@@ -184,26 +185,9 @@ pub fn run<E: From<Failure>>(
     stop: &AtomicBool,
     observer: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
 ) -> Result<Outcome, E> {
-    run_proving(backend, compiler, job, &BTreeSet::new(), stop, observer)
-}
-
-/// The same, where points in `prove` were wrong once: their rows say `ok` only with the calls that show them right
-/// ([`Record::proved_calls`]).
-///
-/// # Errors
-/// As [`run`].
-pub fn run_proving<E: From<Failure>>(
-    backend: &mut dyn Backend,
-    compiler: &Compiler,
-    job: &Job,
-    prove: &BTreeSet<Point>,
-    stop: &AtomicBool,
-    observer: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
-) -> Result<Outcome, E> {
     let mut sweep = Sweep {
         backend,
         job,
-        prove,
         stop,
         observer,
         started: Instant::now(),
@@ -224,7 +208,6 @@ pub fn run_proving<E: From<Failure>>(
 struct Sweep<'a, E> {
     backend: &'a mut dyn Backend,
     job: &'a Job,
-    prove: &'a BTreeSet<Point>,
     stop: &'a AtomicBool,
     observer: &'a mut dyn FnMut(Event<'_>) -> Result<(), E>,
     started: Instant,
@@ -252,15 +235,15 @@ impl<E: From<Failure>> Sweep<'_, E> {
             let points = self.load(input, points)?;
             self.measure_ceilings()?;
             for point in self.shuffled(points) {
-                if let Some(end) = self.should_stop() {
-                    return Ok(end);
+                if self.should_stop() {
+                    return Ok(End::Interrupted);
                 }
                 self.time_canary()?;
                 self.check_device("no config was in flight")?;
                 (self.observer)(Event::Started { point: &point })?;
                 // The observer may have been the one who asked to stop.
-                if let Some(end) = self.should_stop() {
-                    return Ok(end);
+                if self.should_stop() {
+                    return Ok(End::Interrupted);
                 }
                 let (record, fatal) = self.attempt(compiler, &point, input);
                 (self.observer)(Event::Finished { record: &record })?;
@@ -272,11 +255,8 @@ impl<E: From<Failure>> Sweep<'_, E> {
         Ok(End::Complete)
     }
 
-    fn should_stop(&self) -> Option<End> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Some(End::Interrupted);
-        }
-        self.job.budget.is_some_and(|budget| self.started.elapsed() >= budget).then_some(End::Budget)
+    fn should_stop(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 
     /// Compiles the shaders and creates the pipelines of the job, before anything is timed.
@@ -379,7 +359,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let descending: Vec<u64> =
             self.job.copy_sizes.iter().rev().copied().filter(|&n| n <= loaded).collect();
         for n in descending.iter().chain(descending.first()).copied() {
-            if self.should_stop().is_some() {
+            if self.should_stop() {
                 break;
             }
             let device = Arc::clone(self.backend.profile());
@@ -519,7 +499,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let twin = self.twin(&plan, &measured, whole);
         self.spend("twin", start);
         twin?.judge(record)?;
-        if self.prove.contains(point) {
+        if self.job.prove.contains(point) {
             let start = Instant::now();
             let proved = self.prove(&plan, input, call_ns, record);
             self.spend("prove", start);

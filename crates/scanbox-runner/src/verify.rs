@@ -91,7 +91,7 @@ pub fn describe_difference(comparison: &Comparison, n: u64) -> Option<String> {
 }
 
 /// What one verification has to do.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
     /// What is computed.
     pub problem: Problem,

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
@@ -56,9 +55,9 @@ fn job(points: Vec<Point>) -> Job {
         computation: Computation { problem: Problem::default(), real: false, largest_n: 1 << 16, seed: 7 },
         copy_sizes: points.iter().map(|point| point.n).collect(),
         points,
+        prove: BTreeSet::new(),
         seed: 7,
         protocol: Protocol::default(),
-        budget: None,
         order_start: 0,
         one_by_one: false,
         origin: Origin {
@@ -249,23 +248,23 @@ fn the_tile_state_decides_the_input() {
 }
 
 #[test]
-fn a_budget_and_a_stop_end_between_rows() {
-    let ran = run_with("", |job| job.budget = Some(Duration::ZERO));
-    assert_eq!(ran.outcome.end, End::Budget);
-    assert!(ran.records.is_empty());
-
-    let mut replay = Replay::new(Script::default());
+fn a_stop_ends_between_rows() {
+    let replay = Replay::new(Script::default());
     let job = job(points(&replay));
-    let stop = AtomicBool::new(false);
-    let mut rows = 0;
-    let outcome = sweep::run(&mut replay, &Compiler::new(None, None).unwrap(), &job, &stop, &mut |event| {
-        if let Event::Finished { .. } = event {
-            rows += 1;
-            stop.store(rows == 3, std::sync::atomic::Ordering::Relaxed);
-        }
-        Ok::<(), Failure>(())
-    });
-    assert_eq!((outcome.unwrap().end, rows), (End::Interrupted, 3));
+    let compiler = Compiler::new(None, None).unwrap();
+    for stop_at in [0, 3] {
+        let mut replay = Replay::new(Script::default());
+        let stop = AtomicBool::new(stop_at == 0);
+        let mut rows = 0;
+        let outcome = sweep::run(&mut replay, &compiler, &job, &stop, &mut |event| {
+            if let Event::Finished { .. } = event {
+                rows += 1;
+                stop.store(rows == stop_at, std::sync::atomic::Ordering::Relaxed);
+            }
+            Ok::<(), Failure>(())
+        });
+        assert_eq!((outcome.unwrap().end, rows), (End::Interrupted, stop_at));
+    }
 }
 
 #[test]

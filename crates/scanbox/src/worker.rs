@@ -4,7 +4,6 @@
 //! sweep runs each device in a worker of its own. Supervisor and worker talk in lines of JSON; the worker waits for a
 //! word before each config, so that the supervisor has written down which one it is before anything can go wrong.
 
-use std::collections::BTreeSet;
 use std::io::{self, BufRead, Write, stdin, stdout};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,21 +11,17 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::Problem;
 use scanbox_model::record::{Record, Status};
-use scanbox_model::space::Point;
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::baseline::{Baseline, Greeting};
 use scanbox_runner::bench;
-use scanbox_runner::cases::{Circumstance, Item};
-use scanbox_runner::measure::Protocol;
-use scanbox_runner::sweep::{self, Computation, End, Origin, Outcome};
+use scanbox_runner::cases::Circumstance;
+use scanbox_runner::sweep::{self, End, Outcome};
 use scanbox_runner::verify::{self, Verdict};
 use scanbox_runner::vulkan;
 use serde::{Deserialize, Serialize};
@@ -60,49 +55,11 @@ pub enum Order {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Work {
     /// Verify and measure.
-    Sweep(SweepWork),
+    Sweep(sweep::Job),
     /// Verify at many sizes, on many inputs, and do not measure.
-    Verify(VerifyWork),
+    Verify(verify::Job),
     /// Measure few subjects against each other.
     Bench(BenchWork),
-}
-
-/// See [`sweep::Job`].
-#[derive(Debug, Serialize, Deserialize)]
-pub struct SweepWork {
-    /// See [`sweep::Job::computation`].
-    pub computation: Computation,
-    /// Labels and sizes.
-    pub points: Vec<(String, u64)>,
-    /// See [`sweep::Job::copy_sizes`].
-    pub copy_sizes: BTreeSet<u64>,
-    /// See [`sweep::Job::seed`].
-    pub seed: u64,
-    /// See [`sweep::Job::protocol`].
-    pub protocol: Protocol,
-    /// See [`sweep::Job::order_start`].
-    pub order_start: u64,
-    /// See [`sweep::Job::one_by_one`].
-    pub one_by_one: bool,
-    /// See [`sweep::run_proving`].
-    pub prove: BTreeSet<(String, u64)>,
-    /// See [`sweep::Job::origin`].
-    pub origin: Origin,
-}
-
-/// See [`verify::Job`].
-#[derive(Debug, Serialize, Deserialize)]
-pub struct VerifyWork {
-    /// See [`verify::Job::problem`].
-    pub problem: Problem,
-    /// Labels, inputs and sizes.
-    pub items: Vec<(String, Input, Vec<u64>)>,
-    /// See [`verify::Job::variant`].
-    pub variant: Variant,
-    /// See [`verify::Job::seed`].
-    pub seed: u64,
-    /// See [`verify::Job::one_by_one`].
-    pub one_by_one: bool,
 }
 
 /// A benchmark with the programs that take part in it.
@@ -291,29 +248,17 @@ fn work(args: &WorkerArgs, cli: &Cli) -> anyhow::Result<()> {
         compiler = compiler.with_operator(OperatorFile::new(source)?);
     }
     let outcome = match *work {
-        Work::Sweep(work) => sweep(work, backend.as_mut(), &compiler)?,
-        Work::Verify(work) => verify(work, backend.as_mut(), &compiler)?,
-        Work::Bench(work) => bench(work, backend.as_mut(), &compiler)?,
+        Work::Sweep(job) => sweep(&job, backend.as_mut(), &compiler)?,
+        Work::Verify(job) => verify(&job, backend.as_mut(), &compiler)?,
+        Work::Bench(work) => bench(&work, backend.as_mut(), &compiler)?,
     };
     let seconds = outcome.seconds.into_iter().map(|(phase, time)| (phase.to_owned(), time)).collect();
     send(&Report::Ended { end: outcome.end, seconds })?;
     Ok(())
 }
 
-fn sweep(work: SweepWork, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<Outcome> {
-    let job = sweep::Job {
-        points: points_of(&work.points)?,
-        computation: work.computation,
-        copy_sizes: work.copy_sizes,
-        seed: work.seed,
-        protocol: work.protocol,
-        budget: None,
-        order_start: work.order_start,
-        one_by_one: work.one_by_one,
-        origin: work.origin,
-    };
+fn sweep(job: &sweep::Job, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<Outcome> {
     let stop = AtomicBool::new(false);
-    let prove = points_of(&work.prove)?;
     let observer = &mut |event: sweep::Event<'_>| -> Result<(), WorkerError> {
         use sweep::Event;
         match event {
@@ -333,21 +278,12 @@ fn sweep(work: SweepWork, backend: &mut dyn Backend, compiler: &Compiler) -> any
         }
         Ok(())
     };
-    Ok(sweep::run_proving(backend, compiler, &job, &prove, &stop, observer)?)
+    Ok(sweep::run(backend, compiler, job, &stop, observer)?)
 }
 
-fn verify(work: VerifyWork, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<Outcome> {
-    let items =
-        work.items.into_iter().map(|(label, input, sizes)| Ok(Item { config: label.parse()?, input, sizes }));
-    let job = verify::Job {
-        problem: work.problem,
-        items: items.collect::<anyhow::Result<_>>()?,
-        variant: work.variant,
-        seed: work.seed,
-        one_by_one: work.one_by_one,
-    };
+fn verify(job: &verify::Job, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<Outcome> {
     let stop = AtomicBool::new(false);
-    let outcome = verify::run(backend, compiler, &job, &stop, &mut |event| -> Result<(), WorkerError> {
+    let observer = &mut |event: verify::Event<'_>| -> Result<(), WorkerError> {
         use verify::Event;
         match event {
             Event::Compiling { shaders } => send(&Report::Compiling { shaders })?,
@@ -366,11 +302,11 @@ fn verify(work: VerifyWork, backend: &mut dyn Backend, compiler: &Compiler) -> a
             }
         }
         Ok(())
-    })?;
-    Ok(outcome)
+    };
+    Ok(verify::run(backend, compiler, job, &stop, observer)?)
 }
 
-fn bench(work: BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<Outcome> {
+fn bench(work: &BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<Outcome> {
     let mut baselines = Vec::new();
     for path in &work.baselines {
         let mut baseline = Baseline::start(path, work.timeout)
@@ -399,13 +335,6 @@ fn bench(work: BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> any
         Ok(())
     };
     Ok(bench::run(backend, &mut baselines, compiler, &work.job, &stop, observer)?)
-}
-
-/// Points from their labels and sizes.
-fn points_of<'a, C: FromIterator<Point>>(
-    labels: impl IntoIterator<Item = &'a (String, u64)>,
-) -> anyhow::Result<C> {
-    labels.into_iter().map(|(label, n)| Ok(Point { n: *n, config: label.parse()? })).collect()
 }
 
 /// Waits for the word to run a config.

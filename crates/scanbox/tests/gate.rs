@@ -2,7 +2,7 @@
 //! often where something did.
 #![allow(clippy::print_stdout, reason = "the figures are for people")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -58,9 +58,9 @@ fn night(script: &str, run: u64, confirm: usize) -> Night {
         computation,
         copy_sizes: points.iter().map(|point| point.n).collect(),
         points,
+        prove: BTreeSet::new(),
         seed: 1,
         protocol: Protocol::default(),
-        budget: None,
         order_start: 0,
         // Nothing is compiled ahead, and what is compiled is kept: see `compiler`.
         one_by_one: false,

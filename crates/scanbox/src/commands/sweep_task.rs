@@ -7,12 +7,12 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Record, Status};
 use scanbox_model::space::Point;
 use scanbox_runner::measure::Protocol;
-use scanbox_runner::sweep::{Computation, Origin, blank_record, now_utc};
+use scanbox_runner::sweep::{Computation, Job, Origin, blank_record, now_utc};
 
 use super::progress::Progress;
 use super::sweep_file::{Key, SweepFile, point_key, row_key};
 use crate::supervise::{Death, Task, WORKERS_PER_CONFIG};
-use crate::worker::{self, Product, SweepWork, Work};
+use crate::worker::{self, Product, Work};
 
 /// Gets a row for every point.
 pub struct SweepTask<'a> {
@@ -82,15 +82,16 @@ fn key_of(key: &worker::Key) -> Key {
 
 impl Task for SweepTask<'_> {
     fn work(&self, one_by_one: bool) -> Work {
-        Work::Sweep(SweepWork {
-            points: self.left.keys().cloned().collect(),
+        let is_to_prove = |(key, _): &(&Key, &Point)| self.file.is_to_be_proved(key);
+        Work::Sweep(Job {
+            points: self.left.values().copied().collect(),
+            prove: self.left.iter().filter(is_to_prove).map(|(_, point)| *point).collect(),
             computation: self.settings.computation,
             copy_sizes: self.file.sizes_without_copy(self.left.values()),
             seed: self.settings.seed,
             protocol: self.settings.protocol,
             order_start: self.rows,
             one_by_one,
-            prove: self.left.keys().filter(|key| self.file.is_to_be_proved(key)).cloned().collect(),
             origin: self.settings.origin.clone(),
         })
     }

@@ -9,11 +9,11 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_runner::cases::Item;
-use scanbox_runner::verify::{FailedCase, Tally, Verdict};
+use scanbox_runner::verify::{FailedCase, Job, Tally, Verdict};
 
 use super::progress::Line;
 use crate::supervise::{Death, Task, WORKERS_PER_CONFIG};
-use crate::worker::{Key, Product, VerifyWork, Work};
+use crate::worker::{Key, Product, Work};
 
 /// Gets a verdict on every item, or on the first that fails of a config.
 pub struct VerifyTask<'a> {
@@ -131,13 +131,9 @@ impl<'a> VerifyTask<'a> {
 
 impl Task for VerifyTask<'_> {
     fn work(&self, one_by_one: bool) -> Work {
-        let items = self.left.iter().map(|&place| {
-            let Item { config, input, sizes } = &self.items[place];
-            (config.to_string(), *input, sizes.clone())
-        });
-        Work::Verify(VerifyWork {
+        Work::Verify(Job {
             problem: self.problem,
-            items: items.collect(),
+            items: self.left.iter().map(|&place| self.items[place].clone()).collect(),
             variant: self.variant,
             seed: self.seed,
             one_by_one,
