@@ -58,7 +58,7 @@ pub struct LookbackMeans {
 impl LookbackMeans {
     /// The means of a row that has counts.
     fn of(record: &Record) -> Option<Self> {
-        let workgroups = f64::from(record.workgroups.filter(|&workgroups| workgroups > 0)?);
+        let workgroups = f64::from(record.parameters.workgroups.filter(|&workgroups| workgroups > 0)?);
         let mean = |sum: Option<u64>| sum.map(|sum| sum as f64 / workgroups);
         Some(Self {
             spins: mean(record.spins_sum)?,
@@ -105,6 +105,7 @@ fn size<'a>(n: u64, records: &[&'a Record], clock: Clock) -> BlockedSize<'a> {
 
 #[cfg(test)]
 mod tests {
+    use scanbox_model::parameters::Cells;
     use scanbox_model::record::{Selection, Status, TimeStats};
 
     use super::*;
@@ -114,7 +115,7 @@ mod tests {
             config_id: config.to_owned(),
             n_elements: 1000,
             bytes_moved: 8000,
-            workgroups: Some(10),
+            parameters: Cells { workgroups: Some(10), ..Cells::default() },
             cache: Some(Cache::Hot),
             status: Status::Ok,
             steady: Some(TimeStats { median_ns, ..TimeStats::default() }),

@@ -91,7 +91,7 @@ pub fn trends(catalog: &Catalog, lines: &Lines<'_>) -> (Vec<Trend>, Vec<Warning>
     let table = lines.table;
     let mut answer = Vec::new();
     for parameter in PARAMETERS {
-        let value = |cell: &Cell| (parameter.value)(catalog.config(cell.config));
+        let value = |cell: &Cell| parameter.value(catalog.config(cell.config));
         let mut best: BTreeMap<Value, BTreeMap<u64, Cell>> = BTreeMap::new();
         for (index, &n) in table.sizes.iter().enumerate() {
             for cell in table.cells_at(index) {

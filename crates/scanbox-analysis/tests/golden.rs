@@ -15,6 +15,7 @@ use scanbox_analysis::transfer::transfers;
 use scanbox_analysis::trends::trends;
 use scanbox_model::config::Parameter;
 use scanbox_model::csv_file;
+use scanbox_model::parameters::Cells;
 use scanbox_model::record::{Record, Status};
 use serde_json::Value;
 
@@ -145,17 +146,6 @@ fn three_devices() {
 /// What a row tells of its config beside the label.
 fn fill_parameters(record: &mut Record) {
     let config = record.config().unwrap();
-    let kernel = config.kernel;
-    assert_eq!(kernel.family.word(), "chained-scan");
-    *record = Record {
-        family: Some(kernel.family),
-        batch_size: Some(kernel.batch_size),
-        vector_width: Some(kernel.vector_width),
-        lookback: Some(kernel.lookback),
-        block_scan: Some(kernel.block_scan),
-        load_layout: Some(kernel.load_layout),
-        workgroup_size: Some(config.workgroup_size),
-        bytes_moved: 8 * record.n_elements,
-        ..record.clone()
-    };
+    assert_eq!(config.kernel.family.word(), "chained-scan");
+    *record = Record { parameters: Cells::of(&config), bytes_moved: 8 * record.n_elements, ..record.clone() };
 }

@@ -361,7 +361,7 @@ fn subgroup_total(device: &DeviceProfile) -> SubgroupTotal {
 
 /// The number of a value whose parameter has them in the order of its values.
 fn define<P: Parameter>(value: P) -> u32 {
-    P::VALUES.iter().position(|other| *other == value).map_or(0, |place| place as u32)
+    value.place() as u32
 }
 
 fn tile_state_define(tile_state: TileState) -> u32 {

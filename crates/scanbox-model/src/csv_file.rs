@@ -284,7 +284,7 @@ fn read_cells(
                 continue;
             }
         };
-        (column.read)(record, cell).map_err(|reason| failed(column.name, reason))?;
+        column.read(record, cell).map_err(|reason| failed(column.name, reason))?;
     }
     if record.schema != SCHEMA {
         let reason = format!("this version reads schema {SCHEMA}, the row has {}", record.schema);
@@ -359,7 +359,7 @@ fn write_with<'a>(
             let cell = record.unknown.iter().find(|cell| cell.column == *name);
             cell.map_or_else(String::new, |cell| cell.text.clone())
         };
-        let known = COLUMNS.iter().map(|column| (column.write)(record));
+        let known = COLUMNS.iter().map(|column| column.write(record));
         csv.write_record(known.chain(unknown.iter().map(text))).map_err(writer_error)?;
     }
     csv.flush()

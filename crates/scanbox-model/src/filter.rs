@@ -13,8 +13,7 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-use crate::config::{Config, NUMBER_TAGS, label_tags};
-use crate::parameters::{PARAMETERS, PROPERTIES};
+use crate::parameters::{Config, Declaration, PARAMETERS, PROPERTIES, Property, begins_a_label};
 
 /// A condition on configs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
@@ -23,6 +22,7 @@ pub struct Filter(Vec<Condition>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Condition {
+    /// One of [`keys`].
     key: &'static str,
     values: Vec<String>,
 }
@@ -38,44 +38,64 @@ pub struct FilterError {
 /// The name for the beginning of the label.
 const LABEL: &str = "config";
 
-/// Every name that a condition may have.
-fn keys() -> impl Iterator<Item = &'static str> {
-    std::iter::once(LABEL).chain(PARAMETERS.iter().chain(PROPERTIES).map(|parameter| parameter.name))
+/// What a condition is about.
+enum Key {
+    Label,
+    Parameter(&'static Declaration),
+    Property(&'static Property),
+}
+
+/// Everything that a condition may be about.
+fn keys() -> impl Iterator<Item = Key> {
+    let parameters = PARAMETERS.iter().map(Key::Parameter);
+    std::iter::once(Key::Label).chain(parameters).chain(PROPERTIES.iter().map(Key::Property))
+}
+
+impl Key {
+    fn named(name: &str) -> Option<Self> {
+        keys().find(|key| key.name() == name)
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Label => LABEL,
+            Self::Parameter(parameter) => parameter.name,
+            Self::Property(property) => property.name,
+        }
+    }
+
+    /// Whether a text is a value of it, or why not.
+    fn check(&self, value: &str) -> Result<(), String> {
+        match self {
+            Self::Label if begins_a_label(value) => Ok(()),
+            Self::Label => Err("it is the beginning of a label, such as b4.vec4.par.rake.wg256".to_owned()),
+            Self::Parameter(parameter) => parameter.values.check(value),
+            Self::Property(property) => property.values.check(value),
+        }
+    }
+
+    fn accepts(&self, wanted: &[String], config: &Config) -> bool {
+        let value = match self {
+            Self::Label => {
+                let label = config.to_string();
+                return wanted.iter().any(|beginning| label.starts_with(beginning));
+            }
+            Self::Parameter(parameter) => parameter.value(config),
+            Self::Property(property) => (property.value)(config),
+        };
+        wanted.contains(&value.to_string())
+    }
 }
 
 impl Filter {
     /// Whether the config is to be kept.
     #[must_use]
     pub fn accepts(&self, config: &Config) -> bool {
-        self.0.iter().all(|condition| {
-            let wanted = &condition.values;
-            match PARAMETERS.iter().chain(PROPERTIES).find(|parameter| parameter.name == condition.key) {
-                Some(parameter) => wanted.contains(&(parameter.value)(config).to_string()),
-                None => {
-                    let label = config.to_string();
-                    wanted.iter().any(|beginning| label.starts_with(beginning))
-                }
-            }
-        })
+        let holds = |condition: &Condition| {
+            Key::named(condition.key).is_some_and(|key| key.accepts(&condition.values, config))
+        };
+        self.0.iter().all(holds)
     }
-}
-
-/// Whether some label begins like that: it may be cut anywhere, also within a tag. (That its tags stand in the right order is
-/// not looked at.)
-fn begins_a_label(text: &str) -> Result<(), String> {
-    let words = label_tags();
-    let number = |tag: &str| {
-        let letters = tag.trim_end_matches(|letter: char| letter.is_ascii_digit());
-        letters.len() < tag.len() && NUMBER_TAGS.contains(&letters)
-    };
-    let is_tag = |tag: &&str| words.contains(tag) || number(tag);
-    let begins_tag =
-        |tag: &str| is_tag(&tag) || words.iter().chain(&NUMBER_TAGS).any(|word| word.starts_with(tag));
-    let (whole, last) = text.rsplit_once('.').map_or((None, text), |(whole, last)| (Some(whole), last));
-    if whole.into_iter().flat_map(|whole| whole.split('.')).all(|tag| is_tag(&tag)) && begins_tag(last) {
-        return Ok(());
-    }
-    Err("it is the beginning of a label, such as b4.vec4.par.rake.wg256".to_owned())
 }
 
 impl TryFrom<String> for Filter {
@@ -95,23 +115,19 @@ impl FromStr for Filter {
         for condition in text.split(',') {
             let (key, values) =
                 condition.split_once('=').ok_or_else(|| failed(format!("`{condition}` has no `=`")))?;
-            let key = keys().find(|name| *name == key.trim()).ok_or_else(|| {
-                let names: Vec<_> = keys().collect();
+            let key = Key::named(key.trim()).ok_or_else(|| {
+                let names: Vec<_> = keys().map(|key| key.name()).collect();
                 failed(format!("there is no parameter `{}`; there are {}", key.trim(), names.join(", ")))
             })?;
             let values: Vec<String> = values.split('|').map(|value| value.trim().to_owned()).collect();
             if values.iter().any(String::is_empty) {
                 return Err(failed(format!("`{condition}` has an empty value")));
             }
-            let parameter = PARAMETERS.iter().chain(PROPERTIES).find(|parameter| parameter.name == key);
             for value in &values {
-                let checked = match parameter {
-                    Some(parameter) => parameter.values.check(value),
-                    None => begins_a_label(value),
-                };
-                checked.map_err(|what| failed(format!("`{value}` is no value of {key}; {what}")))?;
+                let checked = key.check(value);
+                checked.map_err(|what| failed(format!("`{value}` is no value of {}; {what}", key.name())))?;
             }
-            conditions.push(Condition { key, values });
+            conditions.push(Condition { key: key.name(), values });
         }
         Ok(Self(conditions))
     }

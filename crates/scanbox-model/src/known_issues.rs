@@ -350,8 +350,8 @@ impl DeviceIssues {
         }
         let Some(config) = record.config() else { return Expectation::None };
         let kernel = Kernel {
-            tile_state: record.tile_state.unwrap_or(config.kernel.tile_state),
-            reset: record.reset.unwrap_or(config.kernel.reset),
+            tile_state: record.parameters.tile_state.unwrap_or(config.kernel.tile_state),
+            reset: record.parameters.reset.unwrap_or(config.kernel.reset),
             ..config.kernel
         };
         self.judge(&config, &Config { kernel, ..config }, record.status)

@@ -7,12 +7,12 @@
 //! record, `scanbox-analysis` turns records into answers.
 
 #[macro_use]
+pub mod parameters;
 pub mod config;
 pub mod deterministic;
 pub mod problem;
 pub mod user_operator;
 pub mod sizes;
-pub mod parameters;
 pub mod sample;
 pub mod space;
 mod stateless;

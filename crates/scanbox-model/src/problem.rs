@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Parameter;
+use crate::parameters::Parameter;
 use crate::record::Record;
 use crate::user_operator::{OperatorName, Tolerance, UserOperator};
 
@@ -28,10 +28,8 @@ parameter! {
 }
 parameter! {
     /// The type of an element.
-    #[derive(Default)]
     Element, "element", {
         /// 32-bit unsigned integer, arithmetic modulo 2^32.
-        #[default]
         U32 = "u32" / "",
         /// 32-bit signed integer in two's complement, arithmetic modulo 2^32.
         I32 = "i32" / "i32",
@@ -79,6 +77,12 @@ parameter! {
         OutOfPlace = "out-of-place" / "",
         /// Where the input stood.
         InPlace = "in-place" / "in-place",
+    }
+}
+
+impl Default for Element {
+    fn default() -> Self {
+        Self::U32
     }
 }
 

@@ -1,13 +1,11 @@
 //! One measured row, and the table of its columns: the only place where a column has a name.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{
-    BackOff, BlockScan, Config, Family, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset,
-    SubgroupScan, TileOrder, TileState, VectorWidth,
-};
+use crate::parameters::{Cells, Config, Declaration, PARAMETERS, Parameter, Value, Values};
 use crate::problem::{Element, Mode, Placement};
 use crate::units::throughput_gbps;
 use crate::user_operator::OperatorName;
@@ -163,7 +161,7 @@ pub struct TimeStats {
     pub stddev_ns: u64,
 }
 
-/// One row: one subject at one input size on one device. Fields are in column order.
+/// One row: one subject at one input size on one device. Fields are in column order, but for the parameters.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Record {
     /// Version of the columns.
@@ -200,26 +198,8 @@ pub struct Record {
     pub bytes_moved: u64,
     /// Which input it ran on: `random`, `bounded` (the total fits 30 bits) or `real` (sums of it are rounded).
     pub input: String,
-    /// Family; empty, as all parameters, for another implementation.
-    pub family: Option<Family>,
-    /// Vectors per invocation and tile.
-    pub batch_size: Option<u32>,
-    /// Elements per vector.
-    pub vector_width: Option<VectorWidth>,
-    /// Invocations per workgroup.
-    pub workgroup_size: Option<u32>,
-    /// Workgroups that worked on the call.
-    pub workgroups: Option<u32>,
-    /// Lookback.
-    pub lookback: Option<Lookback>,
-    /// Block scan.
-    pub block_scan: Option<BlockScan>,
-    /// How vectors reached their invocations.
-    pub load_layout: Option<LoadLayout>,
-    /// The tile state that ran (never `auto`).
-    pub tile_state: Option<TileState>,
-    /// The reset that ran (never `auto`).
-    pub reset: Option<Reset>,
+    /// What it says of the config; nothing, for another implementation.
+    pub parameters: Cells,
     /// How the attempt ended.
     pub status: Status,
     /// Why, where it is not `ok`.
@@ -247,20 +227,6 @@ pub struct Record {
     pub drift_pct: Option<f64>,
     /// When the row was finished, UTC.
     pub timestamp_utc: String,
-    /// Which tile a workgroup works on.
-    pub tile_order: Option<TileOrder>,
-    /// When totals are published.
-    pub publish: Option<Publish>,
-    /// How subgroups wait for each other.
-    pub rendezvous: Option<Rendezvous>,
-    /// Tile states that an invocation looks at at once.
-    pub lookback_width: Option<u32>,
-    /// What happens between two looks.
-    pub back_off: Option<BackOff>,
-    /// Words from one tile state to the next.
-    pub state_stride: Option<u32>,
-    /// Workgroups per compute unit.
-    pub workgroups_per_unit: Option<u32>,
     /// Shared memory of a workgroup, in bytes.
     pub shared_bytes: Option<u32>,
     /// Hot or cold, in a benchmark; empty in a sweep.
@@ -274,8 +240,6 @@ pub struct Record {
     /// `steady` time by the confirmation of a sweep: the median in alternating blocks with the other leaders of the size.
     /// Who joins in a later pass is set against the fastest of the size, whose time of that pass gives the scale.
     pub confirmed_ns: Option<u64>,
-    /// How a subgroup scans its part of a tile.
-    pub subgroup_scan: Option<SubgroupScan>,
     /// What an exclusive scan begins with, as text; empty for other modes.
     pub init: String,
     /// Where the output stands; empty in files from before there was a choice.
@@ -289,8 +253,6 @@ pub struct Record {
     pub operator_hash: String,
     /// What the file says of it ([`crate::user_operator::UserOperator::facts`]); else empty.
     pub operator_facts: String,
-    /// How often a lookback with fallback looks again at a tile; empty for other lookbacks.
-    pub max_spins: Option<u32>,
     /// Simulated blocking: 1 in 2^`blocking` tiles kept its total to itself; empty where none did.
     pub blocking: Option<u32>,
     /// Looks in vain, of all workgroups of a call that counted them.
@@ -516,23 +478,7 @@ macro_rules! parameter_cell {
         }
     )+};
 }
-parameter_cell!(
-    Mode,
-    Element,
-    Family,
-    VectorWidth,
-    Lookback,
-    BlockScan,
-    LoadLayout,
-    TileOrder,
-    Publish,
-    Rendezvous,
-    BackOff,
-    SubgroupScan,
-    TileState,
-    Reset,
-    Placement
-);
+parameter_cell!(Mode, Element, Placement);
 
 impl Cell for OperatorName {
     fn write(&self) -> String {
@@ -553,33 +499,80 @@ impl<T: Cell> Cell for Option<T> {
 }
 
 /// One column: its name, and how a record fills it and is filled from it.
+#[derive(Clone, Copy)]
 pub struct Column {
     /// The name in the header.
     pub name: &'static str,
+    source: Source,
+}
+
+/// Where a record keeps what stands in a column.
+#[derive(Clone, Copy)]
+enum Source {
+    /// In a field of its own.
+    Field { write: fn(&Record) -> String, read: fn(&mut Record, &str) -> Result<(), String> },
+    /// Among its parameters.
+    Parameter(&'static Declaration),
+}
+
+impl Column {
     /// The text of the column.
-    pub write: fn(&Record) -> String,
-    /// Reads the text into the record; the message says what is wrong with it.
-    pub read: fn(&mut Record, &str) -> Result<(), String>,
+    #[must_use]
+    pub fn write(&self, record: &Record) -> String {
+        match self.source {
+            Source::Field { write, .. } => write(record),
+            Source::Parameter(parameter) => parameter.cell(&record.parameters).to_string(),
+        }
+    }
+
+    /// Reads the text into the record.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(&self, record: &mut Record, text: &str) -> Result<(), String> {
+        match self.source {
+            Source::Field { read, .. } => read(record, text),
+            Source::Parameter(parameter) => {
+                parameter.set_cell(&mut record.parameters, parameter_value(parameter, text)?);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The value that a parameter has in a cell.
+fn parameter_value(parameter: &Declaration, text: &str) -> Result<Value, String> {
+    match parameter.values {
+        _ if text.is_empty() => Ok(Value::Open),
+        Values::Words(_) => {
+            parameter.values.with_word(text).ok_or_else(|| parameter.values.unknown(parameter.name, text))
+        }
+        Values::Numbers(..) => u32::read(text).map(Value::Number),
+    }
 }
 
 macro_rules! column {
     ($field:ident) => {
         Column {
             name: stringify!($field),
-            write: |record| record.$field.write(),
-            read: |record, text| Cell::fill(&mut record.$field, text),
+            source: Source::Field {
+                write: |record| record.$field.write(),
+                read: |record, text| Cell::fill(&mut record.$field, text),
+            },
         }
     };
     // A statistic of a time: present in all six columns or in none.
     ($name:literal, $time:ident . $field:ident) => {
         Column {
             name: $name,
-            write: |record| record.$time.map_or_else(String::new, |stats| stats.$field.write()),
-            read: |record, text| {
-                if !text.is_empty() {
-                    record.$time.get_or_insert_default().$field = Cell::read(text)?;
-                }
-                Ok(())
+            source: Source::Field {
+                write: |record| record.$time.map_or_else(String::new, |stats| stats.$field.write()),
+                read: |record, text| {
+                    if !text.is_empty() {
+                        record.$time.get_or_insert_default().$field = Cell::read(text)?;
+                    }
+                    Ok(())
+                },
             },
         }
     };
@@ -588,8 +581,27 @@ macro_rules! column {
 /// The name of the column that is computed from others when it is written and compared with them when it is read.
 pub(crate) const THROUGHPUT: &str = "throughput_gbps";
 
-/// Every column, in file order.
-pub const COLUMNS: &[Column] = &[
+/// Every column, in file order: parameters stand at the places that their table gives them, all others in the order of
+/// [`OWN_COLUMNS`] between them.
+pub static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(|| {
+    let of_parameters = PARAMETERS.iter().filter_map(|parameter| {
+        let source = Source::Parameter(parameter);
+        Some((parameter.column?, Column { name: parameter.name, source }))
+    });
+    let mut of_parameters: BTreeMap<usize, Column> = of_parameters.collect();
+    let mut columns = Vec::new();
+    for own in OWN_COLUMNS {
+        while let Some(column) = of_parameters.remove(&columns.len()) {
+            columns.push(column);
+        }
+        columns.push(*own);
+    }
+    columns.extend(of_parameters.into_values());
+    columns
+});
+
+/// Every column that is not a parameter, in file order.
+const OWN_COLUMNS: &[Column] = &[
     column!(schema),
     column!(run_id),
     column!(device),
@@ -607,16 +619,6 @@ pub const COLUMNS: &[Column] = &[
     column!(element_bytes),
     column!(bytes_moved),
     column!(input),
-    column!(family),
-    column!(batch_size),
-    column!(vector_width),
-    column!(workgroup_size),
-    column!(workgroups),
-    column!(lookback),
-    column!(block_scan),
-    column!(load_layout),
-    column!(tile_state),
-    column!(reset),
     column!(status),
     column!(reason),
     column!(mismatches),
@@ -636,9 +638,11 @@ pub const COLUMNS: &[Column] = &[
     column!("span_ns_stddev", span.stddev_ns),
     Column {
         name: THROUGHPUT,
-        write: |record| record.throughput_gbps(Clock::Steady).write(),
-        // Derived: the integers in the row decide. The reader of files refuses a row where it says something else.
-        read: |_, text| Option::<f64>::read(text).map(|_| ()),
+        source: Source::Field {
+            write: |record| record.throughput_gbps(Clock::Steady).write(),
+            // Derived: the integers in the row decide. The reader of files refuses a row where it says something else.
+            read: |_, text| Option::<f64>::read(text).map(|_| ()),
+        },
     },
     column!(subgroup_size),
     column!(registers),
@@ -647,27 +651,18 @@ pub const COLUMNS: &[Column] = &[
     column!(drift_pct),
     column!(timestamp_utc),
     // Appended: files without them are read as well.
-    column!(tile_order),
-    column!(publish),
-    column!(rendezvous),
-    column!(lookback_width),
-    column!(back_off),
-    column!(state_stride),
-    column!(workgroups_per_unit),
     column!(shared_bytes),
     column!(cache),
     column!(selection),
     column!(rounds),
     column!(round_spread_pct),
     column!(confirmed_ns),
-    column!(subgroup_scan),
     column!(init),
     column!(placement),
     column!(max_error),
     column!(error_bound),
     column!(operator_hash),
     column!(operator_facts),
-    column!(max_spins),
     column!(blocking),
     column!(spins_sum),
     column!(lookback_length_sum),

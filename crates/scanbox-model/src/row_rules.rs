@@ -7,10 +7,10 @@
 
 use std::collections::HashMap;
 
-use crate::config::{Config, Family, Lookback, Reset, TileState};
-use crate::parameters::PARAMETERS;
+use crate::config::{Config, Family};
+use crate::parameters::{Declaration, PARAMETER_NAMES, PARAMETERS, Value};
 use crate::problem::{Mode, Problem};
-use crate::record::{COLUMNS, Record, Status, THROUGHPUT, TimeStats};
+use crate::record::{Record, Status, THROUGHPUT, TimeStats};
 
 /// The subject of rows that scanbox measured of its own kernels.
 pub const OWN_SUBJECT: &str = "scanbox";
@@ -89,40 +89,14 @@ fn times_in_order(time: Option<&TimeStats>, columns: [&'static str; 5]) -> Resul
 }
 
 /// Whether a cell of a parameter, where there is one, has what the label says.
-fn fits(name: &str, record: &Record, config: &Config) -> bool {
-    fn same<T: PartialEq>(cell: Option<T>, value: T) -> bool {
-        cell.is_none_or(|cell| cell == value)
-    }
-    let kernel = &config.kernel;
-    match name {
-        "family" => same(record.family, kernel.family),
-        "batch_size" => same(record.batch_size, kernel.batch_size),
-        "vector_width" => same(record.vector_width, kernel.vector_width),
-        "lookback" => same(record.lookback, kernel.lookback),
-        "block_scan" => same(record.block_scan, kernel.block_scan),
-        "subgroup_scan" => same(record.subgroup_scan, kernel.subgroup_scan),
-        "load_layout" => same(record.load_layout, kernel.load_layout),
-        "tile_order" => same(record.tile_order, kernel.tile_order),
-        "publish" => same(record.publish, kernel.publish),
-        "rendezvous" => same(record.rendezvous, kernel.rendezvous),
-        "lookback_width" => same(record.lookback_width, kernel.lookback_width),
-        "max_spins" if kernel.lookback == Lookback::Fallback => same(record.max_spins, kernel.max_spins),
-        "max_spins" => record.max_spins.is_none(),
-        "back_off" => same(record.back_off, kernel.back_off),
-        "state_stride" => same(record.state_stride, kernel.state_stride),
+fn fits(parameter: &Declaration, record: &Record, config: &Config) -> bool {
+    let (cell, said) = (parameter.cell(&record.parameters), parameter.value(config));
+    match said {
+        // How many worked follows from the size, which is a rule of its own.
+        _ if parameter.name == "workgroups" => true,
         // The cell has what ran, never `auto`: a label with it leaves the choice to the device.
-        "tile_state" if kernel.tile_state == TileState::Auto => record.tile_state != Some(TileState::Auto),
-        "tile_state" => same(record.tile_state, kernel.tile_state),
-        "reset" if kernel.reset == Reset::Auto => record.reset != Some(Reset::Auto),
-        "reset" => same(record.reset, kernel.reset),
-        "workgroup_size" => same(record.workgroup_size, config.workgroup_size),
-        "workgroups_per_unit" => {
-            record.workgroups_per_unit.is_none() || record.workgroups_per_unit == config.workgroups_per_unit
-        }
-        // They follow from the size, which is a rule of its own.
-        "workgroups" => true,
-        // A parameter that is not here fits nothing, and every test says so.
-        _ => false,
+        Value::Word { word: "auto", .. } => cell != said,
+        said => cell == Value::Open || cell == said,
     }
 }
 
@@ -171,36 +145,15 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "parameters are those of the label",
-        columns: &[
-            "family",
-            "batch_size",
-            "vector_width",
-            "lookback",
-            "block_scan",
-            "subgroup_scan",
-            "load_layout",
-            "tile_order",
-            "publish",
-            "rendezvous",
-            "lookback_width",
-            "max_spins",
-            "back_off",
-            "state_stride",
-            "tile_state",
-            "reset",
-            "workgroup_size",
-            "workgroups_per_unit",
-        ],
+        columns: &PARAMETER_NAMES,
         check: |row| {
             let Some(config) = row.config() else { return Ok(()) };
-            let Some(parameter) =
-                PARAMETERS.iter().find(|parameter| !fits(parameter.name, row.record, config))
+            let Some(parameter) = PARAMETERS.iter().find(|parameter| !fits(parameter, row.record, config))
             else {
                 return Ok(());
             };
-            let column = COLUMNS.iter().find(|column| column.name == parameter.name);
-            let found = column.map_or_else(String::new, |column| (column.write)(row.record));
-            let said = (parameter.value)(config).to_string();
+            let found = parameter.cell(&row.record.parameters);
+            let said = parameter.value(config).to_string();
             let said = if said.is_empty() { "none".to_owned() } else { format!("`{said}`") };
             Err((parameter.name, format!("`{found}` where {} says {said}", row.record.config_id)))
         },
@@ -216,7 +169,7 @@ pub const RULES: &[Rule] = &[
                     format!("{n} elements are {tiles} tiles, and {} runs {fixed}", row.record.config_id)
                 })?;
             }
-            let Some(found) = row.record.workgroups.map(u64::from) else { return Ok(()) };
+            let Some(found) = row.record.parameters.workgroups.map(u64::from) else { return Ok(()) };
             let (fits, most) = match config.kernel.family {
                 Family::OneWorkgroup => (found == 1, 1),
                 Family::Persistent => ((1..=tiles).contains(&found), tiles),

@@ -4,13 +4,12 @@
 //! that the user assumes.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Parameter;
 use crate::device::DeviceProfile;
 use crate::known_issues::DeviceMatch;
+use crate::parameters::Parameter;
 
 parameter! {
     /// Something that a kernel may need and that no specification promises.

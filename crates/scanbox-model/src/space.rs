@@ -12,13 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{
-    BackOff, BlockScan, Config, DEFAULT_MAX_SPINS, Family, Kernel, LoadLayout, Lookback, Parameter, Publish,
-    Rendezvous, Reset, SubgroupScan, TileOrder, TileState, VectorWidth,
-};
+use crate::config::{Config, Kernel};
 use crate::device::DeviceProfile;
-use crate::sample::Sample;
 use crate::sizes::Sizes;
+
+pub use block::Block;
 
 /// A set of configs and input sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,97 +32,6 @@ pub struct Space {
     /// The blocks whose union the space is.
     #[serde(rename = "block")]
     pub blocks: Vec<Block>,
-}
-
-/// The product of lists of parameter values.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Block {
-    /// Bytes of the elements that the block is for; any where left out. A vector of so many elements is another load for each.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub element_bytes: Option<Vec<u32>>,
-    /// The families.
-    pub family: Vec<Family>,
-    /// Vectors per invocation and tile.
-    pub batch_size: Vec<u32>,
-    /// Elements per vector.
-    pub vector_width: Vec<VectorWidth>,
-    /// Invocations per workgroup.
-    pub workgroup_size: Numbers,
-    /// Workgroups per call; left out, they follow from the size.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workgroups: Option<Numbers>,
-    /// Workgroups per compute unit, for kernels whose workgroups go from tile to tile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workgroups_per_unit: Option<Vec<u32>>,
-    /// The sizes of this block, where they are not those of the space.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sizes: Option<Sizes>,
-    /// Lookbacks.
-    pub lookback: Vec<Lookback>,
-    /// Block scans.
-    pub block_scan: Vec<BlockScan>,
-    /// Subgroup scans.
-    #[serde(default = "only::<SubgroupScan>", skip_serializing_if = "is_default")]
-    pub subgroup_scan: Vec<SubgroupScan>,
-    /// Load layouts.
-    #[serde(default = "only::<LoadLayout>")]
-    pub load_layout: Vec<LoadLayout>,
-    /// Tile orders.
-    #[serde(default = "only::<TileOrder>", skip_serializing_if = "is_default")]
-    pub tile_order: Vec<TileOrder>,
-    /// When totals are published.
-    #[serde(default = "only::<Publish>", skip_serializing_if = "is_default")]
-    pub publish: Vec<Publish>,
-    /// How subgroups wait for each other.
-    #[serde(default = "only::<Rendezvous>", skip_serializing_if = "is_default")]
-    pub rendezvous: Vec<Rendezvous>,
-    /// Tile states that an invocation looks at at once.
-    #[serde(default = "only_one", skip_serializing_if = "is_one")]
-    pub lookback_width: Vec<u32>,
-    /// How often a lookback with fallback looks again at a tile.
-    #[serde(default = "default_spins", skip_serializing_if = "are_default_spins")]
-    pub max_spins: Vec<u32>,
-    /// What happens between two looks.
-    #[serde(default = "only::<BackOff>", skip_serializing_if = "is_default")]
-    pub back_off: Vec<BackOff>,
-    /// Words from one tile state to the next.
-    #[serde(default = "only_one", skip_serializing_if = "is_one")]
-    pub state_stride: Vec<u32>,
-    /// Tile states.
-    #[serde(default = "only::<TileState>")]
-    pub tile_state: Vec<TileState>,
-    /// Resets.
-    #[serde(default = "only::<Reset>")]
-    pub reset: Vec<Reset>,
-    /// Which part of the legal points that no block before has; all where left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sample: Option<Sample>,
-}
-
-/// The default of an optional list: the first value, which is the one that labels leave out.
-fn only<P: Parameter>() -> Vec<P> {
-    vec![P::VALUES[0]]
-}
-
-fn is_default<P: Parameter>(values: &[P]) -> bool {
-    values == only::<P>()
-}
-
-fn only_one() -> Vec<u32> {
-    vec![1]
-}
-
-fn is_one(values: &[u32]) -> bool {
-    values == [1]
-}
-
-fn default_spins() -> Vec<u32> {
-    vec![DEFAULT_MAX_SPINS]
-}
-
-fn are_default_spins(values: &[u32]) -> bool {
-    values == [DEFAULT_MAX_SPINS]
 }
 
 /// Numbers of a launch shape: a list, or the powers of two of a range whose ends may be named after the device.
@@ -402,17 +309,3 @@ impl Rejections {
 
 /// More configs than this are days of measuring, and a mistake in the file.
 const MAX_POINTS: u64 = 1 << 18;
-/// More vectors per invocation than this do not fit any register file (256 registers at most).
-pub const MAX_BATCH_SIZE: u32 = 64;
-/// The largest maxComputeWorkGroupInvocations that any device reports so far.
-pub const MAX_WORKGROUP_SIZE: u32 = 4096;
-/// Wider windows than this do not fit the registers of a lookback.
-pub const MAX_LOOKBACK_WIDTH: u32 = 8;
-/// Who has looked so often in vain has waited for milliseconds, a thousand times as long as any tile takes.
-pub const MAX_MAX_SPINS: u32 = 1 << 16;
-/// Words of 8 bytes, so 128 bytes: states that are further apart than a cache line gain nothing.
-pub const MAX_STATE_STRIDE: u32 = 16;
-/// More workgroups than this run on no compute unit.
-pub const MAX_WORKGROUPS_PER_UNIT: u32 = 64;
-/// Workgroup counts are counted in 31 bits, as on NVIDIA's first dimension.
-pub const MAX_WORKGROUPS: u32 = 1 << 30;

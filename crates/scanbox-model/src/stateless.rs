@@ -20,6 +20,6 @@ impl Record {
     /// Whether its calls needed nothing from the call before ([`Family::is_stateless`]); `None` where the row does not say.
     #[must_use]
     pub fn is_stateless(&self) -> Option<bool> {
-        Some(self.family?.is_stateless(self.reset?))
+        Some(self.parameters.family?.is_stateless(self.parameters.reset?))
     }
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Parameter;
+use crate::parameters::Parameter;
 use crate::problem::{Element, Operator};
 
 /// The most characters of an operator's name.

@@ -5,6 +5,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use scanbox_model::config::{BlockScan, Family, Lookback, VectorWidth};
 use scanbox_model::csv_file::{self, Appender};
+use scanbox_model::parameters::Cells;
 use scanbox_model::record::{
     COLUMNS, Cache, Clock, FIRST_COLUMNS, Record, SCHEMA, Selection, Status, TimeStats,
 };
@@ -19,11 +20,14 @@ fn record(reason: &str, n: u64) -> Record {
         kernel_id: "b4.vec4.par.rake".into(),
         n_elements: n,
         bytes_moved: 8 * n,
-        family: Some(Family::ChainedScan),
-        batch_size: Some(4),
-        vector_width: Some(VectorWidth::Vec4),
-        lookback: Some(Lookback::Parallel),
-        block_scan: Some(BlockScan::Raking),
+        parameters: Cells {
+            family: Some(Family::ChainedScan),
+            batch_size: Some(4),
+            vector_width: Some(VectorWidth::Vec4),
+            lookback: Some(Lookback::Parallel),
+            block_scan: Some(BlockScan::Raking),
+            ..Cells::default()
+        },
         status: Status::Ok,
         reason: reason.into(),
         samples: 7,

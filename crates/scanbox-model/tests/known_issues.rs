@@ -115,7 +115,7 @@ fn expected_failures_name_the_issue_and_passes_are_told() {
         let issues = issues(actions);
         let mut record =
             Record { config_id: label.into(), status, reason: "it hangs".into(), ..Record::default() };
-        record.tile_state = Some(TileState::Packed);
+        record.parameters.tile_state = Some(TileState::Packed);
         assert_eq!(issues.passed([&record]).len(), passed, "{label} {status}");
         issues.explain(&mut record);
         assert_eq!((record.status, record.reason.as_str()), (status, reason), "{label} {status}");

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use scanbox_model::config::{BlockScan, Family, Lookback, Reset, TileState, VectorWidth};
 use scanbox_model::csv_file;
+use scanbox_model::parameters::Cells;
 use scanbox_model::problem::{Element, Mode, Placement};
 use scanbox_model::record::{Cache, Ratio, Record, SCHEMA, Selection, Status, TimeStats};
 use scanbox_model::row_rules::{Checker, RULES};
@@ -25,15 +26,18 @@ fn good() -> Record {
         op: Some("add".parse().unwrap()),
         element_bytes: 4,
         bytes_moved: 8 << 15,
-        family: Some(Family::ChainedScan),
-        batch_size: Some(4),
-        vector_width: Some(VectorWidth::Vec4),
-        workgroup_size: Some(256),
-        workgroups: Some(8),
-        lookback: Some(Lookback::Parallel),
-        block_scan: Some(BlockScan::Raking),
-        tile_state: Some(TileState::Word64),
-        reset: Some(Reset::Epoch),
+        parameters: Cells {
+            family: Some(Family::ChainedScan),
+            batch_size: Some(4),
+            vector_width: Some(VectorWidth::Vec4),
+            workgroup_size: Some(256),
+            workgroups: Some(8),
+            lookback: Some(Lookback::Parallel),
+            block_scan: Some(BlockScan::Raking),
+            tile_state: Some(TileState::Word64),
+            reset: Some(Reset::Epoch),
+            ..Cells::default()
+        },
         status: Status::Ok,
         mismatches: Some(0),
         samples: 7,
@@ -104,8 +108,7 @@ fn rows_that_can_be_break_no_rule() {
     let labels = |label: &str| Record {
         config_id: format!("{label}.wg256"),
         kernel_id: label.into(),
-        workgroups: None,
-        family: None,
+        parameters: Cells { workgroups: None, family: None, ..good().parameters },
         ..good()
     };
     let reduce = Record { mode: Some(Mode::Reduce), bytes_moved: 4 * ((1 << 15) + 1), ..good() };
@@ -115,12 +118,12 @@ fn rows_that_can_be_break_no_rule() {
         element: None,
         op: None,
         element_bytes: 0,
-        workgroups: None,
+        parameters: Cells { workgroups: None, batch_size: None, ..good().parameters },
         subgroup_size: None,
-        batch_size: None,
         ..good()
     };
-    let persistent = Record { workgroups: Some(3), ..labels("pers.b4.vec4.par.rake") };
+    let mut persistent = labels("pers.b4.vec4.par.rake");
+    persistent.parameters.workgroups = Some(3);
     let rows = [good(), of_benchmark(), of_cub(), real, reduce, old, persistent];
     for row in rows.into_iter().chain(Status::ALL.into_iter().skip(1).map(failed)) {
         assert_eq!(Checker::default().check(&row, ""), Ok(()), "{row:?}");
@@ -160,20 +163,20 @@ fn every_rule_refuses_a_row_and_blames_its_column() {
         "",
     );
     let parameters = "parameters are those of the label";
-    check(parameters, "family", with(&|row| row.family = Some(Family::Recompute)), "");
-    check(parameters, "batch_size", with(&|row| row.batch_size = Some(16)), "");
-    check(parameters, "lookback", with(&|row| row.lookback = Some(Lookback::Gather)), "");
-    check(parameters, "max_spins", with(&|row| row.max_spins = Some(4)), "");
-    check(parameters, "workgroup_size", with(&|row| row.workgroup_size = Some(512)), "");
-    check(parameters, "workgroups_per_unit", with(&|row| row.workgroups_per_unit = Some(2)), "");
-    check(parameters, "tile_state", with(&|row| row.tile_state = Some(TileState::Auto)), "");
+    check(parameters, "family", with(&|row| row.parameters.family = Some(Family::Recompute)), "");
+    check(parameters, "batch_size", with(&|row| row.parameters.batch_size = Some(16)), "");
+    check(parameters, "lookback", with(&|row| row.parameters.lookback = Some(Lookback::Gather)), "");
+    check(parameters, "max_spins", with(&|row| row.parameters.max_spins = Some(4)), "");
+    check(parameters, "workgroup_size", with(&|row| row.parameters.workgroup_size = Some(512)), "");
+    check(parameters, "workgroups_per_unit", with(&|row| row.parameters.workgroups_per_unit = Some(2)), "");
+    check(parameters, "tile_state", with(&|row| row.parameters.tile_state = Some(TileState::Auto)), "");
     let packed = with(&|row| {
         row.config_id = "b4.vec4.par.rake.packed.wg256".into();
         row.kernel_id = "b4.vec4.par.rake.packed".into();
     });
     check(parameters, "tile_state", packed, "");
     let workgroups = "workgroups follow from config and size";
-    check(workgroups, "workgroups", with(&|row| row.workgroups = Some(7)), "");
+    check(workgroups, "workgroups", with(&|row| row.parameters.workgroups = Some(7)), "");
     check(workgroups, "n_elements", with(&|row| row.config_id = format!("{LABEL}.g9")), "");
     let problem = "mode, element type, operator, initial value and placement go together";
     check(problem, "op", with(&|row| row.op = Some("max-plus".parse().unwrap())), "");
@@ -188,7 +191,7 @@ fn every_rule_refuses_a_row_and_blames_its_column() {
     check(bytes, "bytes_moved", with(&|row| row.bytes_moved = 999_999_999), "");
     check(bytes, "bytes_moved", with(&|row| row.mode = Some(Mode::Reduce)), "");
     check(bytes, "bytes_moved", with(&|row| (row.element, row.element_bytes) = (Some(Element::U64), 8)), "");
-    let huge = |row: &mut Record| (row.n_elements, row.workgroups) = (u64::MAX, None);
+    let huge = |row: &mut Record| (row.n_elements, row.parameters.workgroups) = (u64::MAX, None);
     check(bytes, "bytes_moved", with(&huge), "");
     check(bytes, "bytes_moved", Record { bytes_moved: 0, ..of_cub() }, "");
     let wrong = "what is ok has no wrong element";

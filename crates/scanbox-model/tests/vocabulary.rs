@@ -1,51 +1,28 @@
 //! Labels, sizes, filters and spaces: parse and print are inverse, and bad text gets an answer.
 
 use proptest::prelude::*;
-use scanbox_model::config::{
-    BackOff, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset,
-    SubgroupScan, TileOrder, TileState, VectorWidth,
-};
+use scanbox_model::config::{Config, Kernel};
 use scanbox_model::filter::Filter;
-use scanbox_model::parameters::{PARAMETERS, PROPERTIES};
+use scanbox_model::parameters::{KERNEL_PARAMETERS, PARAMETER_NAMES, PARAMETERS, PROPERTIES, Value, Values};
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Space;
 use scanbox_model::units::slug;
 
-fn any_value<P: Parameter + std::fmt::Debug>() -> impl Strategy<Value = P> {
-    prop::sample::select(P::VALUES)
-}
-
-prop_compose! {
-    fn any_kernel()(
-        family in any_value::<Family>(),
-        (batch_size, lookback_width, state_stride) in (1u32..=64, 1u32..=8, 1u32..=16),
-        max_spins in 0u32..=1 << 16,
-        (vector_width, load_layout, subgroup_scan) in
-            (any_value::<VectorWidth>(), any_value::<LoadLayout>(), any_value::<SubgroupScan>()),
-        (lookback, block_scan) in (any_value::<Lookback>(), any_value::<BlockScan>()),
-        (tile_order, publish) in (any_value::<TileOrder>(), any_value::<Publish>()),
-        (rendezvous, back_off) in (any_value::<Rendezvous>(), any_value::<BackOff>()),
-        (tile_state, reset) in (any_value::<TileState>(), any_value::<Reset>()),
-    ) -> Kernel {
-        Kernel {
-            family,
-            batch_size,
-            vector_width,
-            lookback,
-            block_scan,
-            subgroup_scan,
-            load_layout,
-            tile_order,
-            publish,
-            rendezvous,
-            lookback_width,
-            max_spins,
-            back_off,
-            state_stride,
-            tile_state,
-            reset,
-        }
-    }
+fn any_kernel() -> impl Strategy<Value = Kernel> {
+    prop::collection::vec(any::<u32>(), KERNEL_PARAMETERS.len()).prop_map(|numbers| {
+        let config: Config = "b1.scalar.none.rake.wg1".parse().unwrap();
+        let values =
+            KERNEL_PARAMETERS.iter().zip(numbers).map(|(parameter, number)| match parameter.values {
+                Values::Words(words) => {
+                    let place = number as usize % words.len();
+                    (parameter, Value::Word { place, word: words[place].word })
+                }
+                Values::Numbers(least, most) => {
+                    (parameter, Value::Number(least + number % (most - least + 1)))
+                }
+            });
+        values.fold(config, |config, (parameter, value)| parameter.with(config, value)).kernel
+    })
 }
 
 prop_compose! {
@@ -277,24 +254,22 @@ fn filters() {
         assert!(error.contains(part), "{error}");
     }
     // Values are checked as names are, of every parameter and in every place.
-    for parameter in PARAMETERS.iter().chain(PROPERTIES) {
+    let names = || PARAMETER_NAMES.into_iter().chain(PROPERTIES.iter().map(|property| property.name));
+    for name in names() {
         for wrong in ["perhaps", "1.5", "-1", "99999999999"] {
-            for text in
-                [format!("{}={wrong}", parameter.name), format!("reset=auto,{}={wrong}", parameter.name)]
-            {
+            for text in [format!("{name}={wrong}"), format!("reset=auto,{name}={wrong}")] {
                 let error = text.parse::<Filter>().unwrap_err().to_string();
-                assert!(error.contains(&format!("`{wrong}` is no value of {}", parameter.name)), "{error}");
+                assert!(error.contains(&format!("`{wrong}` is no value of {name}")), "{error}");
             }
         }
     }
     // What a config has is a value, and every beginning of a label is one.
     for label in [label, "b64.vec4.fallback.sub.spins65536.wg4096.g1073741824"] {
         let config: Config = label.parse().unwrap();
-        for parameter in PARAMETERS.iter().chain(PROPERTIES) {
-            let value = (parameter.value)(&config).to_string();
-            if !value.is_empty() {
-                check(&format!("{}={value}", parameter.name), label, true);
-            }
+        let properties = PROPERTIES.iter().map(|property| (property.name, (property.value)(&config)));
+        let values = PARAMETERS.iter().map(|parameter| (parameter.name, parameter.value(&config)));
+        for (name, value) in values.chain(properties).filter(|(_, value)| *value != Value::Open) {
+            check(&format!("{name}={value}"), label, true);
         }
         for cut in 1..=label.len() {
             check(&format!("config={}", &label[..cut]), label, true);

@@ -118,7 +118,7 @@ fn names(place: &Place<'_>, following: &BTreeSet<&str>) -> Vec<(Rank, String)> {
         (false, true) => return vec![(Rank::Ceiling, record.subject.clone())],
         (false, false) => {}
     }
-    let stateless = record.reset == Some(Reset::Fill);
+    let stateless = record.parameters.reset == Some(Reset::Fill);
     let is_best = record.selection.contains(&Selection::BestKernel);
     let name = |selection: &Selection| match selection {
         Selection::Named if following.contains(record.kernel_id.as_str()) => {

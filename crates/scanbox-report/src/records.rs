@@ -43,7 +43,7 @@ fn rows(files: &[Exported]) -> impl Iterator<Item = &Record> {
 /// A row as an object: its columns by name, numbers as numbers, those without a value left out.
 pub fn object(record: &Record) -> Map<String, Value> {
     let cell = |column: &scanbox_model::record::Column| {
-        let text = (column.write)(record);
+        let text = column.write(record);
         (!text.is_empty()).then(|| (column.name.to_owned(), value(column.name, text)))
     };
     let unknown = record.unknown.iter().filter(|cell| !cell.text.is_empty());

@@ -15,8 +15,9 @@ use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{Plan, Shader};
-use scanbox_model::config::{Config, Lookback};
+use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::parameters::Cells;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Flag, Ratio, Record, SCHEMA, Status};
 use scanbox_model::space::Point;
@@ -593,33 +594,16 @@ pub fn blank_record(
     origin: &Origin,
 ) -> Record {
     let config = &point.config;
-    let kernel = &config.kernel;
-    let resolved = catalog::resolve(kernel, device);
     let mut record = Record {
         subject: "scanbox".to_owned(),
         subject_version: origin.version.clone(),
         config_id: config.to_string(),
-        kernel_id: kernel.to_string(),
-        family: Some(kernel.family),
-        batch_size: Some(kernel.batch_size),
-        vector_width: Some(kernel.vector_width),
-        workgroup_size: Some(config.workgroup_size),
-        workgroups: u32::try_from(catalog::workgroups(config, point.n, device)).ok(),
-        lookback: Some(kernel.lookback),
-        block_scan: Some(kernel.block_scan),
-        subgroup_scan: Some(kernel.subgroup_scan),
-        load_layout: Some(kernel.load_layout),
-        tile_state: Some(resolved.tile_state),
-        reset: Some(resolved.reset),
+        kernel_id: config.kernel.to_string(),
+        parameters: Cells {
+            workgroups: u32::try_from(catalog::workgroups(config, point.n, device)).ok(),
+            ..Cells::of(&catalog::resolved(config, device))
+        },
         subgroup_size: Some(device.subgroup_size),
-        tile_order: Some(kernel.tile_order),
-        publish: Some(kernel.publish),
-        rendezvous: Some(kernel.rendezvous),
-        lookback_width: Some(kernel.lookback_width),
-        max_spins: (kernel.lookback == Lookback::Fallback).then_some(kernel.max_spins),
-        back_off: Some(kernel.back_off),
-        state_stride: Some(kernel.state_stride),
-        workgroups_per_unit: config.workgroups_per_unit,
         shared_bytes: catalog::shared_bytes(config, &computation.problem, device)
             .and_then(|bytes| u32::try_from(bytes).ok()),
         ..record_of_run(point.n, input, device, origin)

@@ -305,7 +305,8 @@ fn a_compile_error_is_a_row() {
     let mut statuses = BTreeMap::new();
     sweep::run(&mut replay, &compiler, &job, &AtomicBool::new(false), &mut |event| {
         if let Event::Finished { record } = event {
-            *statuses.entry((record.lookback.unwrap().to_string(), record.status)).or_insert(0) += 1;
+            *statuses.entry((record.parameters.lookback.unwrap().to_string(), record.status)).or_insert(0) +=
+                1;
         }
         Ok::<(), Failure>(())
     })

@@ -5,10 +5,11 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use scanbox_kernels::catalog;
 use scanbox_model::config::{
-    BackOff, BlockScan, Config, DEFAULT_MAX_SPINS, Family, Kernel, LoadLayout, Lookback, Parameter, Publish,
-    Rendezvous, Reset, SubgroupScan, TileOrder, TileState, VectorWidth,
+    BackOff, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset,
+    SubgroupScan, TileOrder, TileState, VectorWidth,
 };
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::parameters::{KERNEL_PARAMETERS, Value, Values as ValuesOf};
 use scanbox_model::problem::Problem;
 
 /// Parameters of a config.
@@ -69,7 +70,8 @@ impl Numbers {
         let family = Family::VALUES[family];
         let has_states = Lookback::VALUES[lookback] != Lookback::None;
         let stateful = |place: usize| if has_states { place } else { 0 };
-        Config {
+        let any: Kernel = "b1.scalar.none.rake".parse().expect("it is a label");
+        let config = Config {
             kernel: Kernel {
                 family,
                 batch_size: self.batch_sizes[batch],
@@ -82,19 +84,28 @@ impl Numbers {
                 publish: Publish::VALUES[publish],
                 rendezvous: Rendezvous::VALUES[rendezvous],
                 lookback_width: self.lookback_widths[width],
-                max_spins: match Lookback::VALUES[lookback] {
-                    Lookback::Fallback => [DEFAULT_MAX_SPINS, 0, 9][(batch + size) % 3],
-                    _ => DEFAULT_MAX_SPINS,
-                },
                 back_off: BackOff::VALUES[stateful(back_off)],
                 state_stride: self.state_strides[stateful(stride)],
                 tile_state: TileState::VALUES[stateful(state + 1)],
                 reset: Reset::VALUES[stateful(reset + 1)],
+                ..any
             },
             workgroup_size: self.workgroup_sizes[size],
             workgroups: None,
             workgroups_per_unit: (family == Family::Persistent).then(|| self.workgroups_per_unit[per_unit]),
-        }
+        };
+        // Numbers that have a meaning for few kernels go with them: the default, the least, and another one.
+        let few =
+            KERNEL_PARAMETERS.iter().filter(|parameter| parameter.needs.is_some_and(|needs| needs.else_open));
+        few.filter(|parameter| parameter.applies(&config)).fold(config, |config, parameter| {
+            match (parameter.default, parameter.values) {
+                (Some(default), ValuesOf::Numbers(least, _)) => {
+                    let values = [default, Value::Number(least), Value::Number(9)];
+                    parameter.with(config, values[(batch + size) % values.len()])
+                }
+                _ => config,
+            }
+        })
     }
 
     /// Configs of all stages that go together on this device, each with `each` combinations of the other values, and no

@@ -49,7 +49,7 @@ fn every_rate_has_a_row_with_times_and_counts() {
     assert_eq!((rates(&rows, FALLBACK), rates(&rows, PATIENT)), (all.clone(), all));
     assert_eq!(rates(&rows, PLAIN), [None].into(), "what would hang is a reference");
     for row in rows.iter().filter(|row| row.config_id == PATIENT) {
-        assert_eq!((row.max_spins, row.workgroups), (Some(64), Some(256)));
+        assert_eq!((row.parameters.max_spins, row.parameters.workgroups), (Some(64), Some(256)));
         // What the replay device says: each blocked tile is added up once, after 65 looks.
         let blocked = row.blocking.map_or(0, |k| 256u64.div_ceil(1 << k));
         assert_eq!((row.fallbacks_sum, row.spins_sum), (Some(blocked), Some(65 * blocked)), "{row:?}");

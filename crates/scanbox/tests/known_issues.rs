@@ -82,7 +82,7 @@ fn a_forced_parameter_runs_and_the_label_keeps_auto() {
     let (_, rows) = bench.sweep(0);
     assert_eq!(rows.len(), 6);
     for row in rows {
-        let ran = (row.tile_state.unwrap().to_string(), row.reset.unwrap().to_string());
+        let ran = (row.parameters.tile_state.unwrap().to_string(), row.parameters.reset.unwrap().to_string());
         assert_eq!(ran, ("packed".to_owned(), "fill".to_owned()));
         assert!(!row.config_id.contains("packed") && row.input.contains("bounded"), "{row:#?}");
     }

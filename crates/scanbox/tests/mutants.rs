@@ -98,7 +98,7 @@ impl Bench {
 fn check(rows: &[Record], what: &str) {
     assert!(rows.len() > 1, "{what}");
     for row in rows.iter().filter(|row| row.subject == "scanbox") {
-        let expected = match row.batch_size.unwrap() {
+        let expected = match row.parameters.batch_size.unwrap() {
             1 | 4 => None,
             2 => Some("elements are wrong"),
             _ => Some("right when called once, wrong in call "),
@@ -141,7 +141,7 @@ fn a_benchmark_finds_what_is_wrong_on_cold_buffers() {
     let cold = ["--sizes", "2^20", "--rounds", "1", "--buffers", "cold", "--out", "cold.csv"];
     bench.run(&[&["bench"][..], &labels, &cold].concat(), 5);
     for row in bench.rows("cold.csv").iter().filter(|row| row.subject == "scanbox") {
-        let wrong = row.batch_size == Some(8);
+        let wrong = row.parameters.batch_size == Some(8);
         assert_eq!(row.status == Status::WrongResult, wrong, "{} {}", row.config_id, row.reason);
         assert!(wrong || row.status == Status::Ok, "{row:?}");
     }

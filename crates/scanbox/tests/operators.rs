@@ -46,7 +46,7 @@ fn rows_and_metadata_are_read_without_the_file() {
         assert_eq!((row.element_bytes, row.bytes_moved), (8, 16 * row.n_elements));
         assert_eq!((row.operator_hash.len(), row.operator_facts.as_str()), (16, "ordered+exact"));
         assert_eq!((row.init.as_str(), row.max_error), ("", None));
-        assert_eq!(row.tile_state.unwrap().to_string(), "word64");
+        assert_eq!(row.parameters.tile_state.unwrap().to_string(), "word64");
     }
     let problem = place.metadata().problem;
     assert_eq!(problem, Problem::of_row(&place.records()[0]).unwrap());

@@ -18,7 +18,7 @@ fn rows_and_metadata_say_what_was_computed() {
         assert_eq!(row.status, Status::Ok);
         assert_eq!(Problem::of_row(&row).unwrap().to_string(), "f64-add-exclusive-init=-2.5-in-place");
         assert_eq!((row.element_bytes, row.bytes_moved), (8, 16 * row.n_elements));
-        assert_eq!(row.tile_state.unwrap().to_string(), "word64");
+        assert_eq!(row.parameters.tile_state.unwrap().to_string(), "word64");
         assert!(row.max_error.is_some() && row.error_bound.is_some());
     }
     assert_eq!(

@@ -1,10 +1,11 @@
 //! The rules: which config can solve which problem, on which device.
 
 use scanbox_model::config::{
-    BackOff, BlockScan, Config, DEFAULT_MAX_SPINS, Family, Kernel, LoadLayout, Lookback, Publish, Rendezvous,
-    Reset, SubgroupScan, TileOrder, TileState,
+    BackOff, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Publish, Rendezvous, Reset,
+    SubgroupScan, TileOrder, TileState,
 };
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::parameters::KERNEL_PARAMETERS;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::space::Rejection;
@@ -73,29 +74,8 @@ fn combination(config: &Config) -> Verdict {
     if !lookbacks.contains(&kernel.lookback) {
         return reject("family-lookback", format!("family {family} with lookback {}", kernel.lookback));
     }
-    if kernel.load_layout == LoadLayout::Striped && kernel.block_scan != BlockScan::Subgroup {
-        let detail = format!("load layout striped with block scan {}: rows need subgroup", kernel.block_scan);
-        return reject("striped-needs-subgroup-scan", detail);
-    }
-    if kernel.subgroup_scan == SubgroupScan::Shuffle && kernel.block_scan != BlockScan::Subgroup {
-        let detail = format!("subgroup scan by shuffles with block scan {}", kernel.block_scan);
-        return reject("shuffle-needs-subgroup-scan", detail);
-    }
-    if kernel.publish == Publish::BeforeScan && kernel.block_scan != BlockScan::Subgroup {
-        let detail = format!("the total before the scan with block scan {}", kernel.block_scan);
-        return reject("before-scan-needs-subgroup-scan", detail);
-    }
-    if kernel.lookback_width > 1 && kernel.lookback != Lookback::Parallel {
-        let detail =
-            format!("a lookback width of {} with lookback {}", kernel.lookback_width, kernel.lookback);
-        return reject("width-needs-parallel", detail);
-    }
-    if kernel.max_spins != DEFAULT_MAX_SPINS && kernel.lookback != Lookback::Fallback {
-        let detail = format!(
-            "a maximum spin count of {} with lookback {}, which waits as long as it takes",
-            kernel.max_spins, kernel.lookback
-        );
-        return reject("spins-need-fallback", detail);
+    for parameter in KERNEL_PARAMETERS {
+        parameter.check(config).map_err(|(rule, detail)| Rejection { rule: rule.into(), detail })?;
     }
     let persistent = family == Family::Persistent;
     if persistent && (kernel.block_scan != BlockScan::Subgroup || kernel.publish != Publish::BeforeScan) {
@@ -138,12 +118,6 @@ fn combination(config: &Config) -> Verdict {
     if !passes_totals_on(family) && state_parameters != defaults {
         let detail = format!("parameters of tile states with family {family}, which has none");
         return reject("family-without-states", detail);
-    }
-    if kernel.max_spins > scanbox_model::space::MAX_MAX_SPINS {
-        return reject("max-spins", format!("a maximum spin count of {}", kernel.max_spins));
-    }
-    if !(1..=scanbox_model::space::MAX_BATCH_SIZE).contains(&kernel.batch_size) {
-        return reject("batch-size", format!("a batch size of {}", kernel.batch_size));
     }
     Ok(())
 }

@@ -1,80 +1,177 @@
-//! What a block says, checked, and its product.
+//! A block of a space: the product of lists of parameter values.
 
-use super::{
-    Block, MAX_BATCH_SIZE, MAX_LOOKBACK_WIDTH, MAX_MAX_SPINS, MAX_STATE_STRIDE, MAX_WORKGROUP_SIZE,
-    MAX_WORKGROUPS, MAX_WORKGROUPS_PER_UNIT, Numbers, Point,
-};
-use crate::config::{
-    BackOff, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset,
-    SubgroupScan, TileOrder, TileState, VectorWidth,
-};
+use serde::{Deserialize, Serialize};
+
+use super::{Numbers, Point};
 use crate::device::DeviceProfile;
+use crate::parameters::table::{ANY_CONFIG, MAX_WORKGROUP_SIZE, MAX_WORKGROUPS, MAX_WORKGROUPS_PER_UNIT};
+use crate::parameters::words::{
+    BackOff, BlockScan, Family, LoadLayout, Lookback, Publish, Rendezvous, Reset, SubgroupScan, TileOrder,
+    TileState, VectorWidth,
+};
+use crate::parameters::{Config, Declaration, KERNEL_PARAMETERS, Typed, Value, Values};
 use crate::problem::Element;
 use crate::sample::Sample;
 use crate::sizes::Sizes;
 
+/// The product of lists of parameter values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "InFile", into = "InFile")]
+pub struct Block {
+    /// Bytes of the elements that the block is for; any where there are none. A vector of so many elements is another load for
+    /// each.
+    pub element_bytes: Option<Vec<u32>>,
+    /// The values of each of [`KERNEL_PARAMETERS`].
+    kernels: Vec<Vec<Value>>,
+    workgroup_size: Numbers,
+    workgroups: Option<Numbers>,
+    workgroups_per_unit: Option<Vec<u32>>,
+    sizes: Option<Sizes>,
+    /// Which part of the legal points that no block before has; all where there is none.
+    pub sample: Option<Sample>,
+}
+
+/// The key of a list, and what is wrong with it.
+type Wrong = (&'static str, String);
+
+/// Makes a block as it stands in a file, and both ways between the two.
+macro_rules! in_file {
+    (
+        tile { $($(#[doc = $tile_doc:literal])+ $tile:ident: $tile_type:ident $tile_facts:tt)+ }
+        stages { $($(#[doc = $doc:literal])+ $stage:ident: $stage_type:ident $facts:tt)+ }
+    ) => {
+        /// A block as it stands in a file.
+        #[derive(Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct InFile {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            element_bytes: Option<Vec<u32>>,
+            $(#[serde(skip_serializing_if = "Option::is_none")]
+            $tile: Option<Vec<$tile_type>>,)+
+            workgroup_size: Numbers,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            workgroups: Option<Numbers>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            workgroups_per_unit: Option<Vec<u32>>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            sizes: Option<Sizes>,
+            $(#[serde(skip_serializing_if = "Option::is_none")]
+            $stage: Option<Vec<$stage_type>>,)+
+            #[serde(skip_serializing_if = "Option::is_none")]
+            sample: Option<Sample>,
+        }
+
+        impl TryFrom<InFile> for Block {
+            type Error = String;
+
+            fn try_from(file: InFile) -> Result<Self, String> {
+                let mut parameters = KERNEL_PARAMETERS.iter();
+                let kernels = vec![
+                    $(values(parameters.next(), file.$tile)?,)+
+                    $(values(parameters.next(), file.$stage)?,)+
+                ];
+                Ok(Self {
+                    element_bytes: file.element_bytes,
+                    kernels,
+                    workgroup_size: file.workgroup_size,
+                    workgroups: file.workgroups,
+                    workgroups_per_unit: file.workgroups_per_unit,
+                    sizes: file.sizes,
+                    sample: file.sample,
+                })
+            }
+        }
+
+        impl From<Block> for InFile {
+            fn from(block: Block) -> Self {
+                let mut lists = KERNEL_PARAMETERS.iter().zip(block.kernels);
+                Self {
+                    element_bytes: block.element_bytes,
+                    $($tile: list(lists.next()),)+
+                    workgroup_size: block.workgroup_size,
+                    workgroups: block.workgroups,
+                    workgroups_per_unit: block.workgroups_per_unit,
+                    sizes: block.sizes,
+                    $($stage: list(lists.next()),)+
+                    sample: block.sample,
+                }
+            }
+        }
+    };
+}
+with_parameters!(in_file);
+
+/// The values that a file lists for a parameter: its default, where it has none.
+fn values<T: Typed>(parameter: Option<&Declaration>, list: Option<Vec<T>>) -> Result<Vec<Value>, String> {
+    let parameter = parameter.expect("a block has the lists of the table");
+    match (list, parameter.default) {
+        (Some(list), _) => Ok(list.into_iter().map(T::value).collect()),
+        (None, Some(default)) => Ok(vec![default]),
+        (None, None) => Err(format!("missing field `{}`", parameter.name)),
+    }
+}
+
+/// What a file says of a parameter: nothing, where it is the default and no file has to have it.
+fn list<T: Typed>(list: Option<(&Declaration, Vec<Value>)>) -> Option<Vec<T>> {
+    let (parameter, values) = list?;
+    let default = !parameter.always_listed && values.iter().map(|value| Some(*value)).eq([parameter.default]);
+    (!default).then(|| values.into_iter().filter_map(T::of).collect())
+}
+
+/// Checks a list of a file.
+fn upto(key: &'static str, values: &[u32], least: u32, most: u32) -> Result<(), Wrong> {
+    if values.is_empty() {
+        return Err((key, "the list is empty".to_owned()));
+    }
+    let wrong = values.iter().find(|&value| !(least..=most).contains(value));
+    let no_device = if least == 1 { ", so no device can do it" } else { "" };
+    wrong
+        .map_or(Ok(()), |value| Err((key, format!("{value} is no number from {least} to {most}{no_device}"))))
+}
+
+fn numbers(key: &'static str, values: &Numbers, most: u32) -> Result<(), Wrong> {
+    match values {
+        Numbers::List(list) => upto(key, list, 1, most),
+        // Any subgroup size and limit do: this is about the grammar.
+        Numbers::Range(_) => {
+            values.resolve(1, most).map_err(|reason| (key, reason)).and_then(|list| upto(key, &list, 1, most))
+        }
+    }
+}
+
 impl Block {
     /// Checks what holds on every device: no empty list, no number that none can do.
-    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
-        fn filled<T>(key: &'static str, values: &[T]) -> Result<(), (&'static str, String)> {
-            if values.is_empty() { Err((key, "the list is empty".to_owned())) } else { Ok(()) }
-        }
-        fn upto(key: &'static str, values: &[u32], most: u32) -> Result<(), (&'static str, String)> {
-            filled(key, values)?;
-            match values.iter().find(|&&value| value == 0 || value > most) {
-                Some(value) => {
-                    Err((key, format!("{value} is no number from 1 to {most}, so no device can do it")))
-                }
-                None => Ok(()),
-            }
-        }
-        fn numbers(key: &'static str, values: &Numbers, most: u32) -> Result<(), (&'static str, String)> {
-            match values {
-                Numbers::List(list) => upto(key, list, most),
-                // Any subgroup size and limit do: this is about the grammar.
-                Numbers::Range(_) => values
-                    .resolve(1, most)
-                    .map_err(|reason| (key, reason))
-                    .and_then(|list| upto(key, &list, most)),
-            }
-        }
+    pub(super) fn check(&self) -> Result<(), Wrong> {
         if let Some(bytes) = &self.element_bytes {
-            filled("element_bytes", bytes)?;
+            if bytes.is_empty() {
+                return Err(("element_bytes", "the list is empty".to_owned()));
+            }
             if let Some(other) = bytes.iter().find(|bytes| !Element::ALL_BYTES.contains(bytes)) {
                 let those = Element::ALL_BYTES.map(|bytes| bytes.to_string()).join(", ");
                 return Err(("element_bytes", format!("elements have {those} bytes, and none has {other}")));
             }
         }
-        filled(Family::NAME, &self.family)?;
-        upto("batch_size", &self.batch_size, MAX_BATCH_SIZE)?;
-        filled(VectorWidth::NAME, &self.vector_width)?;
+        for (parameter, values) in KERNEL_PARAMETERS.iter().zip(&self.kernels) {
+            let numbers: Vec<u32> = values.iter().filter_map(|value| u32::of(*value)).collect();
+            match parameter.values {
+                Values::Numbers(least, most) => upto(parameter.name, &numbers, least, most)?,
+                Values::Words(_) if values.is_empty() => {
+                    return Err((parameter.name, "the list is empty".to_owned()));
+                }
+                Values::Words(_) => {}
+            }
+        }
         numbers("workgroup_size", &self.workgroup_size, MAX_WORKGROUP_SIZE)?;
         if let Some(workgroups) = &self.workgroups {
             numbers("workgroups", workgroups, MAX_WORKGROUPS)?;
         }
         if let Some(workgroups) = &self.workgroups_per_unit {
-            upto("workgroups_per_unit", workgroups, MAX_WORKGROUPS_PER_UNIT)?;
+            upto("workgroups_per_unit", workgroups, 1, MAX_WORKGROUPS_PER_UNIT)?;
             if self.workgroups.is_some() {
                 let reason = "`workgroups` fixes the size, this does not: a block has one of them";
                 return Err(("workgroups_per_unit", reason.to_owned()));
             }
         }
-        filled(Lookback::NAME, &self.lookback)?;
-        filled(BlockScan::NAME, &self.block_scan)?;
-        filled(SubgroupScan::NAME, &self.subgroup_scan)?;
-        filled(LoadLayout::NAME, &self.load_layout)?;
-        filled(TileOrder::NAME, &self.tile_order)?;
-        filled(Publish::NAME, &self.publish)?;
-        filled(Rendezvous::NAME, &self.rendezvous)?;
-        upto("lookback_width", &self.lookback_width, MAX_LOOKBACK_WIDTH)?;
-        filled("max_spins", &self.max_spins)?;
-        if let Some(spins) = self.max_spins.iter().find(|&&spins| spins > MAX_MAX_SPINS) {
-            return Err(("max_spins", format!("{spins} is no number from 0 to {MAX_MAX_SPINS}")));
-        }
-        filled(BackOff::NAME, &self.back_off)?;
-        upto("state_stride", &self.state_stride, MAX_STATE_STRIDE)?;
-        filled(TileState::NAME, &self.tile_state)?;
-        filled(Reset::NAME, &self.reset)?;
         match self.sample {
             Some(Sample { per_size: 0, .. }) => {
                 Err(("sample", "`per_size` is 0, but a sample has at least one config per size".to_owned()))
@@ -95,28 +192,13 @@ impl Block {
             // The powers of two of a 32-bit number.
             Numbers::Range(_) => 32,
         };
-        let lists = [
-            self.family.len(),
-            self.batch_size.len(),
-            self.vector_width.len(),
-            self.lookback.len(),
-            self.block_scan.len(),
-            self.subgroup_scan.len(),
-            self.load_layout.len(),
-            self.tile_order.len(),
-            self.publish.len(),
-            self.rendezvous.len(),
-            self.lookback_width.len(),
-            self.max_spins.len(),
-            self.back_off.len(),
-            self.state_stride.len(),
-            self.tile_state.len(),
-            self.reset.len(),
+        let launch = [
             self.workgroups_per_unit.as_ref().map_or(1, Vec::len),
             count(&self.workgroup_size),
             self.workgroups.as_ref().map_or(self.sizes(sizes).count(), count),
         ];
-        lists.iter().fold(1, |product, &length| product.saturating_mul(length as u64))
+        let lists = self.kernels.iter().map(Vec::len).chain(launch);
+        lists.fold(1, |product, length| product.saturating_mul(length as u64))
     }
 
     /// Every point of the block before any rule: the raw product.
@@ -135,7 +217,7 @@ impl Block {
         let mut points = Vec::new();
         for kernel in self.kernels() {
             for &workgroup_size in &workgroup_sizes {
-                let config = Config { kernel, workgroup_size, workgroups: None, workgroups_per_unit: None };
+                let config = Config { workgroup_size, ..kernel };
                 match (&workgroups, &self.workgroups_per_unit) {
                     (Some(counts), _) => points.extend(counts.iter().map(|&count| Point {
                         n: config.tile_elements() * u64::from(count),
@@ -152,51 +234,13 @@ impl Block {
         points
     }
 
-    /// The product of all lists that make up a kernel.
-    fn kernels(&self) -> Vec<Kernel> {
-        let mut kernels = vec![Kernel {
-            family: self.family[0],
-            batch_size: self.batch_size[0],
-            vector_width: self.vector_width[0],
-            lookback: self.lookback[0],
-            block_scan: self.block_scan[0],
-            subgroup_scan: self.subgroup_scan[0],
-            load_layout: self.load_layout[0],
-            tile_order: self.tile_order[0],
-            publish: self.publish[0],
-            rendezvous: self.rendezvous[0],
-            lookback_width: self.lookback_width[0],
-            max_spins: self.max_spins[0],
-            back_off: self.back_off[0],
-            state_stride: self.state_stride[0],
-            tile_state: self.tile_state[0],
-            reset: self.reset[0],
-        }];
-        each(&mut kernels, &self.family, |kernel, family| Kernel { family, ..kernel });
-        each(&mut kernels, &self.batch_size, |kernel, batch_size| Kernel { batch_size, ..kernel });
-        each(&mut kernels, &self.vector_width, |kernel, vector_width| Kernel { vector_width, ..kernel });
-        each(&mut kernels, &self.lookback, |kernel, lookback| Kernel { lookback, ..kernel });
-        each(&mut kernels, &self.block_scan, |kernel, block_scan| Kernel { block_scan, ..kernel });
-        each(&mut kernels, &self.subgroup_scan, |kernel, subgroup_scan| Kernel { subgroup_scan, ..kernel });
-        each(&mut kernels, &self.load_layout, |kernel, load_layout| Kernel { load_layout, ..kernel });
-        each(&mut kernels, &self.tile_order, |kernel, tile_order| Kernel { tile_order, ..kernel });
-        each(&mut kernels, &self.publish, |kernel, publish| Kernel { publish, ..kernel });
-        each(&mut kernels, &self.rendezvous, |kernel, rendezvous| Kernel { rendezvous, ..kernel });
-        each(&mut kernels, &self.lookback_width, |kernel, lookback_width| Kernel {
-            lookback_width,
-            ..kernel
-        });
-        each(&mut kernels, &self.max_spins, |kernel, max_spins| Kernel { max_spins, ..kernel });
-        each(&mut kernels, &self.back_off, |kernel, back_off| Kernel { back_off, ..kernel });
-        each(&mut kernels, &self.state_stride, |kernel, state_stride| Kernel { state_stride, ..kernel });
-        each(&mut kernels, &self.tile_state, |kernel, tile_state| Kernel { tile_state, ..kernel });
-        each(&mut kernels, &self.reset, |kernel, reset| Kernel { reset, ..kernel });
-        kernels
+    /// The product of all lists that make up a kernel, each with some launch shape.
+    fn kernels(&self) -> Vec<Config> {
+        let mut configs = vec![ANY_CONFIG];
+        for (parameter, values) in KERNEL_PARAMETERS.iter().zip(&self.kernels) {
+            let product = configs.iter().flat_map(|&config| values.iter().map(move |value| (config, *value)));
+            configs = product.map(|(config, value)| parameter.with(config, value)).collect();
+        }
+        configs
     }
-}
-
-/// Replaces each kernel by one per value.
-fn each<T: Copy>(kernels: &mut Vec<Kernel>, values: &[T], with: impl Fn(Kernel, T) -> Kernel) {
-    let all = kernels.iter().flat_map(|&kernel| values.iter().map(move |&value| (kernel, value)));
-    *kernels = all.map(|(kernel, value)| with(kernel, value)).collect();
 }
