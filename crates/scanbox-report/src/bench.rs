@@ -11,7 +11,7 @@ use scanbox_model::record::{Cache, Clock, Record, Selection, TimeStats};
 use scanbox_model::units::size_label;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::EmptyCall;
-use scanbox_runner::sweep::End;
+use scanbox_runner::session::End;
 use serde::Serialize;
 
 use super::grid::{Column, Grid, Style};

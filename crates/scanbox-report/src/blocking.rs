@@ -7,7 +7,7 @@ use scanbox_analysis::blocking::{BlockedPoint, BlockedSize, LookbackMeans, block
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Clock, Record};
 use scanbox_model::units::size_label;
-use scanbox_runner::sweep::End;
+use scanbox_runner::session::End;
 use serde::Serialize;
 
 use super::figure::{Figure, LineChart, Look, Plot, Scale, Series};

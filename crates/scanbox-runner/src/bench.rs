@@ -11,21 +11,17 @@ mod contestant;
 mod empty;
 mod entrant;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::Input;
-use scanbox_kernels::plan::Shader;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Cache, Ratio, Record, Selection, Status};
-use scanbox_model::units::size_label;
 use serde::{Deserialize, Serialize};
 
 use self::contestant::{Contestant, External, Own};
@@ -35,8 +31,8 @@ use self::entrant::{Plans, plain_record, plans_of};
 use crate::backend::{Backend, Failure};
 use crate::baseline::{Baseline, BaselineResult, BaselineSubject};
 use crate::measure::{Protocol, Samples, block, median};
-use crate::prepare::Pipelines;
-use crate::sweep::{Computation, End, Origin, Outcome, now_utc};
+use crate::session::{End, Outcome, Session, Setup, shaders_of};
+use crate::sweep::{Computation, Origin, now_utc};
 
 /// What one run has to do.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -65,23 +61,8 @@ pub struct Job {
 /// What happens during a run.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// Shaders are about to be compiled.
-    Compiling {
-        /// How many.
-        shaders: usize,
-    },
-    /// So many of them have become pipelines, or have not.
-    Compiled {
-        /// How many.
-        done: usize,
-        /// Of how many.
-        shaders: usize,
-    },
-    /// Input and reference are about to be made and uploaded.
-    Loading {
-        /// Elements.
-        n: u64,
-    },
+    /// Something takes time before anything runs.
+    Setup(Setup),
     /// A subject is about to be verified, or to have its next block.
     Started {
         /// The label of an entrant, or the name of a subject of a baseline.
@@ -120,23 +101,18 @@ pub fn run<E: From<Failure>>(
     stop: &AtomicBool,
     observer: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
 ) -> Result<Outcome, E> {
-    let started = Instant::now();
-    let mut bench =
-        Bench { backend, baselines, compiler, job, stop, observer, pipelines: Pipelines::default(), rows: 0 };
+    let session = Session::new(backend, compiler, job.computation.problem);
+    let mut bench = Bench { session, baselines, job, stop, observer, rows: 0 };
     let end = bench.run()?;
-    let seconds =
-        [("total", started.elapsed().as_secs_f64()), ("device_busy", bench.backend.busy_ns() / 1e9)];
-    Ok(Outcome { end, seconds: seconds.into() })
+    Ok(bench.session.outcome(end, BTreeMap::new()))
 }
 
 struct Bench<'a, E> {
-    backend: &'a mut dyn Backend,
+    session: Session<'a>,
     baselines: &'a mut [Baseline],
-    compiler: &'a Compiler,
     job: &'a Job,
     stop: &'a AtomicBool,
     observer: &'a mut dyn FnMut(Event<'_>) -> Result<(), E>,
-    pipelines: Pipelines,
     rows: u64,
 }
 
@@ -180,23 +156,18 @@ impl<E: From<Failure>> Bench<'_, E> {
         self.prepare()?;
         let mut sizes: Vec<&(u64, Vec<Entrant>)> = self.job.sizes.iter().collect();
         sizes.sort_by_key(|(n, _)| *n);
-        while let Some((n, entrants)) = sizes.last() {
-            (self.observer)(Event::Loading { n: *n })?;
-            match self.backend.load(&self.job.computation.problem, &self.job.input, *n) {
-                Ok(()) => break,
-                Err(failure) if failure.status == Status::OutOfMemory => {
-                    for entrant in entrants {
-                        let mut standing = self.standing(entrant, *n);
-                        standing.failure = Some(failure.clone());
-                        self.finish(&standing)?;
-                    }
-                    (self.observer)(Event::SizeFinished { n: *n })?;
-                    sizes.pop();
+        while let Some((too_large, failure)) =
+            self.session.load(&self.job.input, &mut sizes, |(n, _)| *n, &mut |setup| {
+                (self.observer)(Event::Setup(setup))
+            })?
+        {
+            for (n, entrants) in too_large {
+                for entrant in entrants {
+                    let mut standing = self.standing(entrant, *n);
+                    standing.failure = Some(failure.clone());
+                    self.finish(&standing)?;
                 }
-                Err(failure) if failure.is_fatal() => {
-                    return Err(failure.amid(&format!("{} elements were loaded", size_label(*n))).into());
-                }
-                Err(failure) => return Err(failure.into()),
+                (self.observer)(Event::SizeFinished { n: *n })?;
             }
         }
         if let Some((largest, _)) = sizes.last() {
@@ -217,31 +188,17 @@ impl<E: From<Failure>> Bench<'_, E> {
         Ok(End::Complete)
     }
 
-    /// Compiles the shaders and creates the pipelines of the job.
+    /// Makes the pipelines of the job.
     fn prepare(&mut self) -> Result<(), E> {
-        let device = self.backend.profile();
-        let mut shaders: BTreeSet<Shader> = catalog::helper_shaders(device).into_iter().collect();
-        shaders.extend(catalog::operator_shaders(&self.job.computation.problem, device));
-        if !self.job.one_by_one {
-            for (n, entrants) in &self.job.sizes {
-                let plans = entrants
-                    .iter()
-                    .filter_map(|entrant| plans_of(entrant, &self.job.computation.problem, *n, device).ok())
-                    .flat_map(|plans| std::iter::once(plans.timed).chain(plans.counted));
-                shaders.extend(plans.flat_map(|plan| plan.passes).map(|pass| pass.shader));
-            }
-        }
-        let shaders: Vec<Shader> = shaders.into_iter().collect();
-        (self.observer)(Event::Compiling { shaders: shaders.len() })?;
-        let Self { backend, pipelines, observer, .. } = self;
-        let progress = &mut |done| observer(Event::Compiled { done, shaders: shaders.len() });
-        pipelines.make_all(*backend, self.compiler, &shaders, progress)?;
-        self.check_device("pipelines were made")
-    }
-
-    /// Only a subject that ran may be blamed for the loss of the device, so none is announced after it.
-    fn check_device(&self, what: &str) -> Result<(), E> {
-        self.backend.lost().map_or(Ok(()), |failure| Err(failure.clone().amid(what).into()))
+        let Computation { problem, .. } = &self.job.computation;
+        let ahead: &[(u64, Vec<Entrant>)] = if self.job.one_by_one { &[] } else { &self.job.sizes };
+        let each = ahead.iter().flat_map(|(n, entrants)| entrants.iter().map(move |entrant| (entrant, *n)));
+        let device = self.session.backend.profile();
+        let plans = each
+            .filter_map(|(entrant, n)| plans_of(entrant, problem, n, device).ok())
+            .flat_map(|plans| std::iter::once(plans.timed).chain(plans.counted));
+        let shaders = shaders_of(plans);
+        self.session.prepare(shaders, &mut |setup| (self.observer)(Event::Setup(setup)))
     }
 
     /// Everything at one size.
@@ -254,7 +211,7 @@ impl<E: From<Failure>> Bench<'_, E> {
             }
             let standing = self.standing(entrant, n);
             // A driver that loses the device over a shader has its culprit, who alone gets rows.
-            if self.backend.lost().is_some() {
+            if self.session.backend.lost().is_some() {
                 self.finish(&standing)?;
                 return Err(Cut::End(End::DeviceUnusable));
             }
@@ -301,7 +258,7 @@ impl<E: From<Failure>> Bench<'_, E> {
             let with_rows = |subject: &&BaselineSubject| subject.result != BaselineResult::Empty;
             for BaselineSubject { name, result } in greeting.subjects.iter().filter(with_rows) {
                 let or = |text: &str, other: &str| if text.is_empty() { other } else { text }.to_owned();
-                let device = self.backend.profile();
+                let device = self.session.backend.profile();
                 let record = Record {
                     device: or(&greeting.device, &device.name),
                     device_uuid: or(&greeting.device_uuid, &device.uuid),
@@ -334,7 +291,7 @@ impl<E: From<Failure>> Bench<'_, E> {
 
     /// An entrant with its plan and pipelines, or with why it has none.
     fn standing(&mut self, entrant: &Entrant, n: u64) -> Standing {
-        let device = Arc::clone(self.backend.profile());
+        let device = Arc::clone(self.session.backend.profile());
         let mut record = blank(entrant, n, &self.job.computation, &self.job.input, &device, &self.job.origin);
         let (plans, failure) = match self.plans(entrant, n, &device, &mut record) {
             Ok(plans) => (Some(Box::new(plans)), None),
@@ -360,18 +317,13 @@ impl<E: From<Failure>> Bench<'_, E> {
     ) -> Result<Plans, Failure> {
         let plans = plans_of(entrant, &self.job.computation.problem, n, device)?;
         for plan in plans.counted.iter().chain([&plans.timed]) {
-            let missing = self.pipelines.missing(plan);
-            if !missing.is_empty() {
-                self.pipelines.make(self.backend, self.compiler, &missing);
-            }
-            let (info, _) = self.pipelines.of_plan(plan)?;
+            let (info, _) = self.session.pipelines_of(plan)?;
             if let Some(config) = &plans.config {
-                catalog::resident(config, &self.job.computation.problem, n, device, info.registers)
-                    .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
+                self.session.check_resident(config, n, info)?;
             }
         }
         // The row is about the one that is timed.
-        let (info, compile_ms) = self.pipelines.of_plan(&plans.timed)?;
+        let (info, compile_ms) = self.session.pipelines_of(&plans.timed)?;
         record.registers = info.registers;
         record.compile_ms = Some(compile_ms);
         Ok(plans)
@@ -436,7 +388,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         let done = match &standing.who {
             Who::Own { plans: Some(plans) } => {
                 let Plans { timed: plan, counted, .. } = &**plans;
-                let mut own = Own { backend: self.backend, plan, counted: counted.as_ref() };
+                let mut own = Own { backend: self.session.backend, plan, counted: counted.as_ref() };
                 act(&mut own, standing.call_ns)
             }
             Who::Own { plans: None } => return Ok(None),

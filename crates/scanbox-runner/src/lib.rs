@@ -9,6 +9,7 @@
 pub mod backend;
 pub mod ledger;
 pub mod prepare;
+pub mod session;
 pub mod cases;
 pub mod twin;
 pub mod verify;

@@ -1,6 +1,7 @@
-//! Shaders become pipelines, and each outcome is kept: what both a sweep and a verification begin with.
+//! Shaders become pipelines, and each outcome is kept.
 
 use std::collections::HashMap;
+use std::ops::AddAssign;
 use std::time::{Duration, Instant};
 
 use scanbox_kernels::glsl::Compiler;
@@ -26,6 +27,13 @@ pub struct Spent {
     pub compiling: Duration,
     /// From SPIR-V to pipelines.
     pub creating: Duration,
+}
+
+impl AddAssign for Spent {
+    fn add_assign(&mut self, other: Self) {
+        self.compiling += other.compiling;
+        self.creating += other.creating;
+    }
 }
 
 impl Pipelines {
@@ -66,9 +74,7 @@ impl Pipelines {
         let mut spent = Spent::default();
         let mut done = 0;
         for part in shaders.chunks(SHADERS_PER_CORE * rayon::current_num_threads()) {
-            let part_spent = self.make(backend, compiler, part);
-            spent.compiling += part_spent.compiling;
-            spent.creating += part_spent.creating;
+            spent += self.make(backend, compiler, part);
             done += part.len();
             if backend.lost().is_some() {
                 break;

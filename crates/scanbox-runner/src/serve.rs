@@ -4,13 +4,13 @@
 //! worker, with labels as its subjects: so a binary that was kept with a base can still be asked by later ones. Nothing
 //! hangs it but a kernel; whoever asks ends it then.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, Write};
-use std::sync::Arc;
 
-use scanbox_kernels::catalog;
+use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
-use scanbox_kernels::plan::{Plan, Shader};
+use scanbox_kernels::plan::Plan;
 use scanbox_model::config::Config;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Status};
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::{Backend, Failure};
 use crate::baseline::{Greeting, PROTOCOL};
 use crate::measure::{Timed, TimedPlan, duration_ns};
-use crate::prepare::Pipelines;
+use crate::session::Session;
 use crate::verify::verify;
 
 /// What can be asked: see [`crate::baseline`].
@@ -73,8 +73,9 @@ pub fn serve(
         twins: false,
     };
     say(replies, &greeting)?;
-    let mut server = Server { backend, compiler, problem, pipelines: Pipelines::default(), loaded: None };
-    server.prepare();
+    let mut server = Server { session: Session::new(backend, compiler, problem), loaded: None };
+    // What is lost here is lost at the first request, which has an answer.
+    let _ = server.session.prepare::<Failure>(BTreeSet::new(), &mut |_| Ok(()));
     for line in requests.lines() {
         let reply = match serde_json::from_str(&line?) {
             Ok(request) => server
@@ -95,23 +96,12 @@ fn say(replies: &mut impl Write, reply: &impl Serialize) -> io::Result<()> {
 }
 
 struct Server<'a> {
-    backend: &'a mut dyn Backend,
-    compiler: &'a Compiler,
-    problem: Problem,
-    pipelines: Pipelines,
+    session: Session<'a>,
     /// The largest size, and the input.
     loaded: Option<(u64, Input)>,
 }
 
 impl Server<'_> {
-    /// Makes the kernels that prove results.
-    fn prepare(&mut self) {
-        let device = self.backend.profile();
-        let mut shaders: Vec<Shader> = catalog::helper_shaders(device).into_iter().collect();
-        shaders.extend(catalog::operator_shaders(&self.problem, device));
-        self.pipelines.make(self.backend, self.compiler, &shaders);
-    }
-
     fn answer(&mut self, request: &Request) -> Result<Reply, Failure> {
         match request {
             Request::Load { n, seed } => {
@@ -120,7 +110,7 @@ impl Server<'_> {
             }
             Request::Verify { subject, n } => {
                 let plan = self.plan(subject, *n)?;
-                let comparison = verify(self.backend, &plan)?;
+                let comparison = verify(self.session.backend, &plan)?;
                 Ok(Reply::Compared {
                     compared: comparison.compared,
                     mismatches: comparison.mismatches,
@@ -129,12 +119,12 @@ impl Server<'_> {
                         expected: first.expected,
                         got: first.got,
                     }),
-                    call_ns: duration_ns(comparison.call, self.backend.profile()),
+                    call_ns: duration_ns(comparison.call, self.session.backend.profile()),
                 })
             }
             Request::Time { subject, n, cache, calls, samples } => {
                 let plan = self.plan(subject, *n)?;
-                let mut timed = TimedPlan { backend: self.backend, plan: &plan, cache: *cache };
+                let mut timed = TimedPlan { backend: self.session.backend, plan: &plan, cache: *cache };
                 let mut samples_ns = Vec::new();
                 // Whoever asks wants so many; the device's clock may leave some out.
                 for _ in 0..4 {
@@ -158,7 +148,7 @@ impl Server<'_> {
 
     fn reload(&mut self, n: u64, input: Input) -> Result<(), Failure> {
         self.loaded = None;
-        self.backend.load(&self.problem, &input, n)?;
+        self.session.backend.load(&self.session.problem, &input, n)?;
         self.loaded = Some((n, input));
         Ok(())
     }
@@ -170,21 +160,11 @@ impl Server<'_> {
         let Some((largest_n, input)) = self.loaded.filter(|(largest_n, _)| n <= *largest_n) else {
             return Err(Failure::new(Status::RuntimeError, format!("there is no input of {n} elements")));
         };
-        let device = Arc::clone(self.backend.profile());
         // One that runs on small elements only gets them; the others run on those as well.
-        let kind = catalog::input_kind(&config.kernel, &device, largest_n);
+        let kind = catalog::input_kind(&config.kernel, self.session.backend.profile(), largest_n);
         if kind != InputKind::Random && kind != input.kind {
             self.reload(largest_n, Input { kind, ..input })?;
         }
-        let plan = catalog::plan(&config, &self.problem, n, &device)
-            .map_err(|rejection| unsupported(rejection.to_string()))?;
-        let missing = self.pipelines.missing(&plan);
-        if !missing.is_empty() {
-            self.pipelines.make(self.backend, self.compiler, &missing);
-        }
-        let (info, _) = self.pipelines.of_plan(&plan)?;
-        catalog::resident(&config, &self.problem, n, &device, info.registers)
-            .map_err(|rejection| unsupported(rejection.to_string()))?;
-        Ok(plan)
+        self.session.ready(&config, Variant::default(), n)
     }
 }

@@ -11,10 +11,10 @@ use std::time::Instant;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use scanbox_kernels::catalog;
+use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
-use scanbox_kernels::plan::{Plan, Shader};
+use scanbox_kernels::plan::Plan;
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::parameters::Cells;
@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::{Backend, Failure};
 use crate::cases::Circumstance;
 use crate::measure::{Measurement, Protocol, measure};
-use crate::prepare::{Pipelines, Spent};
+use crate::session::{End, Outcome, Session, Setup, shaders_of};
 use crate::twin::{self, Length, Twin};
 use crate::verify::{describe, verify};
 
@@ -106,23 +106,8 @@ pub struct Origin {
 /// What happens during a run.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// Shaders are about to be compiled.
-    Compiling {
-        /// How many.
-        shaders: usize,
-    },
-    /// So many of them have become pipelines, or have not.
-    Compiled {
-        /// How many.
-        done: usize,
-        /// Of how many.
-        shaders: usize,
-    },
-    /// Input and reference are about to be made and uploaded.
-    Loading {
-        /// Elements.
-        n: u64,
-    },
+    /// Something takes time before anything runs.
+    Setup(Setup),
     /// Something that is no config is about to run on the device.
     Doing {
         /// What, as a clause: `the copy of 2^13 was measured`.
@@ -152,28 +137,6 @@ pub enum Event<'a> {
     },
 }
 
-/// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum End {
-    /// Every point has a row.
-    Complete,
-    /// The budget is spent: only a supervisor has one.
-    Budget,
-    /// Somebody asked to stop.
-    Interrupted,
-    /// The device cannot be used any more: only a new process can go on.
-    DeviceUnusable,
-}
-
-/// What a run has to say at its end.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
-    /// How it ended.
-    pub end: End,
-    /// Where the time went, in seconds, by phase.
-    pub seconds: BTreeMap<&'static str, f64>,
-}
-
 /// Runs a job. The observer gets each event and may fail (a full disk): that ends the run.
 ///
 /// # Errors
@@ -187,33 +150,29 @@ pub fn run<E: From<Failure>>(
     observer: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
 ) -> Result<Outcome, E> {
     let mut sweep = Sweep {
-        backend,
+        session: Session::new(backend, compiler, job.computation.problem),
         job,
         stop,
         observer,
-        started: Instant::now(),
         seconds: BTreeMap::new(),
-        pipelines: Pipelines::default(),
         canary: None,
         best_ns: BTreeMap::new(),
         told: BTreeSet::new(),
         order_index: job.order_start,
     };
-    let end = sweep.run(compiler)?;
-    let mut seconds = sweep.seconds;
-    seconds.insert("total", sweep.started.elapsed().as_secs_f64());
-    seconds.insert("device_busy", sweep.backend.busy_ns() / 1e9);
-    Ok(Outcome { end, seconds })
+    let end = sweep.run()?;
+    let Sweep { session, mut seconds, .. } = sweep;
+    seconds.insert("compile", session.spent.compiling.as_secs_f64());
+    seconds.insert("pipelines", session.spent.creating.as_secs_f64());
+    Ok(session.outcome(end, seconds))
 }
 
 struct Sweep<'a, E> {
-    backend: &'a mut dyn Backend,
+    session: Session<'a>,
     job: &'a Job,
     stop: &'a AtomicBool,
     observer: &'a mut dyn FnMut(Event<'_>) -> Result<(), E>,
-    started: Instant,
     seconds: BTreeMap<&'static str, f64>,
-    pipelines: Pipelines,
     canary: Option<Canary>,
     /// The fastest right time of this process, by size.
     best_ns: BTreeMap<u64, u64>,
@@ -230,8 +189,8 @@ struct Canary {
 }
 
 impl<E: From<Failure>> Sweep<'_, E> {
-    fn run(&mut self, compiler: &Compiler) -> Result<End, E> {
-        self.prepare(compiler)?;
+    fn run(&mut self) -> Result<End, E> {
+        self.prepare()?;
         for (input, points) in self.points_by_input() {
             let points = self.load(input, points)?;
             self.measure_ceilings()?;
@@ -240,13 +199,13 @@ impl<E: From<Failure>> Sweep<'_, E> {
                     return Ok(End::Interrupted);
                 }
                 self.time_canary()?;
-                self.check_device("no config was in flight")?;
+                self.session.check_device("no config was in flight")?;
                 (self.observer)(Event::Started { point: &point })?;
                 // The observer may have been the one who asked to stop.
                 if self.should_stop() {
                     return Ok(End::Interrupted);
                 }
-                let (record, fatal) = self.attempt(compiler, &point, input);
+                let (record, fatal) = self.attempt(&point, input);
                 (self.observer)(Event::Finished { record: &record })?;
                 if fatal {
                     return Ok(End::DeviceUnusable);
@@ -260,42 +219,12 @@ impl<E: From<Failure>> Sweep<'_, E> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Compiles the shaders and creates the pipelines of the job, before anything is timed.
-    fn prepare(&mut self, compiler: &Compiler) -> Result<(), E> {
-        let device = self.backend.profile();
-        let mut shaders: BTreeSet<Shader> = catalog::helper_shaders(device).into_iter().collect();
-        shaders.extend(catalog::operator_shaders(&self.job.computation.problem, device));
-        if !self.job.one_by_one {
-            for point in &self.job.points {
-                if let Ok(plan) = catalog::plan(&point.config, &self.job.computation.problem, point.n, device)
-                {
-                    shaders.extend(plan.passes.into_iter().map(|pass| pass.shader));
-                }
-            }
-        }
-        let shaders: Vec<Shader> = shaders.into_iter().collect();
-        (self.observer)(Event::Compiling { shaders: shaders.len() })?;
-        let Self { backend, pipelines, observer, .. } = self;
-        let progress = &mut |done| observer(Event::Compiled { done, shaders: shaders.len() });
-        let spent = pipelines.make_all(*backend, compiler, &shaders, progress)?;
-        self.account(spent);
-        self.check_device("pipelines were made")
-    }
-
-    /// Only a config that ran may be blamed for the loss of the device, so none is announced after it.
-    fn check_device(&self, what: &str) -> Result<(), E> {
-        self.backend.lost().map_or(Ok(()), |failure| Err(failure.clone().amid(what).into()))
-    }
-
-    /// Makes pipelines of shaders; each outcome is kept.
-    fn make_pipelines(&mut self, compiler: &Compiler, shaders: &[Shader]) {
-        let spent = self.pipelines.make(self.backend, compiler, shaders);
-        self.account(spent);
-    }
-
-    fn account(&mut self, spent: Spent) {
-        *self.seconds.entry("compile").or_default() += spent.compiling.as_secs_f64();
-        *self.seconds.entry("pipelines").or_default() += spent.creating.as_secs_f64();
+    /// Makes the pipelines of the job, before anything is timed.
+    fn prepare(&mut self) -> Result<(), E> {
+        let ahead: &[Point] = if self.job.one_by_one { &[] } else { &self.job.points };
+        let plans = ahead.iter().map(|point| self.session.plan(&point.config, Variant::default(), point.n));
+        let shaders = shaders_of(plans.flatten());
+        self.session.prepare(shaders, &mut |setup| (self.observer)(Event::Setup(setup)))
     }
 
     fn spend(&mut self, phase: &'static str, since: Instant) {
@@ -304,7 +233,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
 
     /// The points by the input that they run on: the largest group first.
     fn points_by_input(&self) -> Vec<(Input, Vec<Point>)> {
-        let device = self.backend.profile();
+        let device = self.session.backend.profile();
         let mut groups: Vec<(Input, Vec<Point>)> = Vec::new();
         for &point in &self.job.points {
             let input = self.job.computation.input(&point.config, device);
@@ -320,23 +249,15 @@ impl<E: From<Failure>> Sweep<'_, E> {
     /// Loads the input for the largest size that fits; points above it get their row at once.
     fn load(&mut self, input: Input, mut points: Vec<Point>) -> Result<Vec<Point>, E> {
         let start = Instant::now();
-        while let Some(n) = points.iter().map(|point| point.n).max() {
-            (self.observer)(Event::Loading { n })?;
-            let failure = match self.backend.load(&self.job.computation.problem, &input, n) {
-                Ok(()) => break,
-                Err(failure) if failure.status == Status::OutOfMemory => failure,
-                Err(failure) if failure.is_fatal() => {
-                    return Err(failure.amid(&format!("{} elements were loaded", size_label(n))).into());
-                }
-                Err(failure) => return Err(failure.into()),
-            };
-            let (too_large, rest): (Vec<Point>, Vec<Point>) =
-                points.into_iter().partition(|point| point.n == n);
+        while let Some((too_large, failure)) =
+            self.session.load(&input, &mut points, |point| point.n, &mut |setup| {
+                (self.observer)(Event::Setup(setup))
+            })?
+        {
             for point in too_large {
                 let record = self.failed(self.blank_record(&point, input), &failure);
                 (self.observer)(Event::Finished { record: &record })?;
             }
-            points = rest;
         }
         self.spend("load", start);
         Ok(points)
@@ -353,7 +274,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
     fn measure_ceilings(&mut self) -> Result<(), E> {
         let start = Instant::now();
         let problem = self.job.computation.problem;
-        let loaded = self.backend.loaded_elements();
+        let loaded = self.session.backend.loaded_elements();
         let mut best: BTreeMap<u64, f64> = BTreeMap::new();
         // The largest first: an idle device raises its clocks on it. It may take longer for that than any warm-up, so
         // that one comes again at the end.
@@ -363,7 +284,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
             if self.should_stop() {
                 break;
             }
-            let device = Arc::clone(self.backend.profile());
+            let device = Arc::clone(self.session.backend.profile());
             let mut times = Vec::new();
             for &shape in catalog::CEILING_SHAPES {
                 let what = format!("the {} of {} was measured", problem.ceiling(), size_label(n));
@@ -400,11 +321,11 @@ impl<E: From<Failure>> Sweep<'_, E> {
     }
 
     fn try_ceiling(&mut self, plan: &Plan) -> Result<u64, Failure> {
-        let comparison = verify(self.backend, plan)?;
+        let comparison = verify(self.session.backend, plan)?;
         if let Some(reason) = describe(&comparison, plan.outputs()) {
             return Err(Failure::new(Status::WrongResult, reason));
         }
-        let measured = measure(self.backend, plan, comparison.call, &self.job.protocol)?;
+        let measured = measure(self.session.backend, plan, comparison.call, &self.job.protocol)?;
         match self.twin(plan, &measured, false)?.reason {
             Some(reason) => Err(Failure::new(Status::WrongResult, reason)),
             None => Ok(measured.steady.median_ns),
@@ -419,8 +340,8 @@ impl<E: From<Failure>> Sweep<'_, E> {
             return Ok(());
         }
         let start = Instant::now();
-        let device = Arc::clone(self.backend.profile());
-        let n = self.backend.loaded_elements().min(CANARY_ELEMENTS);
+        let device = Arc::clone(self.session.backend.profile());
+        let n = self.session.backend.loaded_elements().min(CANARY_ELEMENTS);
         let what = format!("the copy of {} that watches for drift was measured", size_label(n));
         let plan = match self.canary.take() {
             Some(canary) if canary.plan.n == n => {
@@ -441,9 +362,9 @@ impl<E: From<Failure>> Sweep<'_, E> {
     }
 
     /// One point: plan, verify, measure, record. The second value says that the device cannot be used any more.
-    fn attempt(&mut self, compiler: &Compiler, point: &Point, input: Input) -> (Record, bool) {
+    fn attempt(&mut self, point: &Point, input: Input) -> (Record, bool) {
         let mut record = self.blank_record(point, input);
-        let failure = match self.try_point(compiler, point, input, &mut record) {
+        let failure = match self.try_point(point, input, &mut record) {
             Ok(measured) => {
                 record.status = Status::Ok;
                 record.samples = measured.samples;
@@ -459,27 +380,19 @@ impl<E: From<Failure>> Sweep<'_, E> {
 
     fn try_point(
         &mut self,
-        compiler: &Compiler,
         point: &Point,
         input: Input,
         record: &mut Record,
     ) -> Result<Measurement, Failure> {
-        let device = Arc::clone(self.backend.profile());
-        let plan = catalog::plan(&point.config, &self.job.computation.problem, point.n, &device)
-            .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
-        let missing = self.pipelines.missing(&plan);
-        if !missing.is_empty() {
-            self.make_pipelines(compiler, &missing);
-        }
-        let (info, compile_ms) = self.pipelines.of_plan(&plan)?;
+        let plan = self.session.plan(&point.config, Variant::default(), point.n)?;
+        let (info, compile_ms) = self.session.pipelines_of(&plan)?;
         record.registers = info.registers;
         record.compile_ms = Some(compile_ms);
-        catalog::resident(&point.config, &self.job.computation.problem, point.n, &device, record.registers)
-            .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
+        self.session.check_resident(&point.config, point.n, info)?;
         // Whatever other configs have left, this one answers for itself alone.
-        self.backend.forget_scratch();
+        self.session.backend.forget_scratch();
         let start = Instant::now();
-        let comparison = verify(self.backend, &plan);
+        let comparison = verify(self.session.backend, &plan);
         self.spend("verify", start);
         let comparison = comparison?;
         record.mismatches = Some(comparison.mismatches);
@@ -490,7 +403,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
             return Err(Failure::new(Status::WrongResult, reason));
         }
         let start = Instant::now();
-        let measured = measure(self.backend, &plan, comparison.call, &self.job.protocol);
+        let measured = measure(self.session.backend, &plan, comparison.call, &self.job.protocol);
         self.spend("measure", start);
         let measured = measured?;
         let call_ns = measured.steady.median_ns;
@@ -523,10 +436,10 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let mut calls = 0;
         for circumstance in Circumstance::ALL.into_iter().filter(|one| *one != Circumstance::InARow) {
             if let Some(garbage) = circumstance.garbage(plan) {
-                self.backend.litter(garbage)?;
+                self.session.backend.litter(garbage)?;
             }
-            let plan = circumstance.plan(plan, self.backend.profile());
-            let comparison = verify(self.backend, &plan)?;
+            let plan = circumstance.plan(plan, self.session.backend.profile());
+            let comparison = verify(self.session.backend, &plan)?;
             if let Some(reason) = describe(&comparison, plan.outputs()) {
                 record.mismatches = Some(comparison.mismatches);
                 record.first_mismatch = comparison.first.map(|first| first.index);
@@ -535,19 +448,14 @@ impl<E: From<Failure>> Sweep<'_, E> {
             calls += 1;
         }
         let length = Length::of(PROOF_CALLS, call_ns);
-        let another = input.another(&self.job.computation.problem, plan.n);
-        let alternates = match self.backend.load_other(&self.job.computation.problem, &another, plan.n) {
-            Ok(()) => true,
-            Err(failure) if failure.status == Status::OutOfMemory => false,
-            Err(failure) => return Err(failure),
-        };
+        let alternates = self.session.load_another(input, plan.n)?;
         let mut compared = 0;
         for way in 0..3 {
-            self.backend.forget_scratch();
+            self.session.backend.forget_scratch();
             let found = match way {
-                0 => twin::run(self.backend, plan, Cache::Hot, length),
-                1 => twin::run_alone(self.backend, plan, length, alternates),
-                _ => twin::run_each(self.backend, plan, length),
+                0 => twin::run(self.session.backend, plan, Cache::Hot, length),
+                1 => twin::run_alone(self.session.backend, plan, length, alternates),
+                _ => twin::run_each(self.session.backend, plan, length),
             }?;
             // How many calls the twin of the samples had stays what it was.
             let calls = record.twin_calls;
@@ -562,7 +470,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
     fn twin(&mut self, plan: &Plan, measured: &Measurement, whole: bool) -> Result<Twin, Failure> {
         let call_ns = measured.steady.median_ns as f64;
         let length = Length::new(measured.calls, call_ns, whole, &self.job.protocol);
-        twin::run(self.backend, plan, Cache::Hot, length)
+        twin::run(self.session.backend, plan, Cache::Hot, length)
     }
 
     fn failed(&mut self, mut record: Record, failure: &Failure) -> Record {
@@ -580,7 +488,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
     }
 
     fn blank_record(&self, point: &Point, input: Input) -> Record {
-        blank_record(point, &self.job.computation, &input, self.backend.profile(), &self.job.origin)
+        blank_record(point, &self.job.computation, &input, self.session.backend.profile(), &self.job.origin)
     }
 }
 

@@ -5,17 +5,16 @@
 //! deterministic kernels have to have the same bits in all of them. Like the sweep it names no backend and no kernel family, and
 //! prints nothing: verdicts leave through an observer.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use scanbox_kernels::catalog::{self, Variant};
+use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::Input;
-use scanbox_kernels::plan::{Plan, Shader};
+use scanbox_kernels::plan::Plan;
 use scanbox_model::config::Config;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
@@ -25,8 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::{Backend, Comparison, Failure, Garbage, Mismatch};
 use crate::cases::{Circumstance, Item};
 use crate::measure::duration_ns;
-use crate::prepare::Pipelines;
-use crate::sweep::{End, Outcome};
+use crate::session::{End, Outcome, Session, Setup, shaders_of};
 use crate::twin::{self, Length};
 
 /// Runs a plan once on poisoned output and compares every element.
@@ -108,23 +106,8 @@ pub struct Job {
 /// What happens during a verification.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// Shaders are about to be compiled.
-    Compiling {
-        /// How many.
-        shaders: usize,
-    },
-    /// So many of them have become pipelines, or have not.
-    Compiled {
-        /// How many.
-        done: usize,
-        /// Of how many.
-        shaders: usize,
-    },
-    /// Input and reference are about to be made and uploaded.
-    Loading {
-        /// Elements.
-        n: u64,
-    },
+    /// Something takes time before anything runs.
+    Setup(Setup),
     /// A config is about to run on an input.
     Started {
         /// Which.
@@ -215,21 +198,16 @@ pub fn run<E: From<Failure>>(
     stop: &AtomicBool,
     observer: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
 ) -> Result<Outcome, E> {
-    let started = Instant::now();
     let mut verification = Verification {
-        backend,
-        compiler,
+        session: Session::new(backend, compiler, job.problem),
         job,
         stop,
         observer,
-        pipelines: Pipelines::default(),
         given_up: HashSet::new(),
         alternates: false,
     };
     let end = verification.run()?;
-    let seconds =
-        [("total", started.elapsed().as_secs_f64()), ("device_busy", verification.backend.busy_ns() / 1e9)];
-    Ok(Outcome { end, seconds: seconds.into() })
+    Ok(verification.session.outcome(end, BTreeMap::new()))
 }
 
 /// Why a case has not come to its end.
@@ -239,12 +217,10 @@ enum Ended<E> {
 }
 
 struct Verification<'a, E> {
-    backend: &'a mut dyn Backend,
-    compiler: &'a Compiler,
+    session: Session<'a>,
     job: &'a Job,
     stop: &'a AtomicBool,
     observer: &'a mut dyn FnMut(Event<'_>) -> Result<(), E>,
-    pipelines: Pipelines,
     /// Configs that went wrong.
     given_up: HashSet<Config>,
     /// Whether another input is loaded.
@@ -256,12 +232,12 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         self.prepare()?;
         for (input, items) in self.items_by_input() {
             let items = self.load(input, items)?;
-            let items = self.load_other(input, items)?;
+            self.load_another(input, &items)?;
             for item in self.shuffled(items) {
                 if self.given_up.contains(&item.config) {
                     continue;
                 }
-                self.check_device("memory was put in order after a config that failed")?;
+                self.session.check_device("memory was put in order after a config that failed")?;
                 (self.observer)(Event::Started { item })?;
                 // The observer may have been the one who asked to stop.
                 if self.stop.load(Ordering::Relaxed) {
@@ -277,30 +253,14 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         Ok(End::Complete)
     }
 
-    /// Compiles the shaders and creates the pipelines of the job.
+    /// Makes the pipelines of the job.
     fn prepare(&mut self) -> Result<(), E> {
-        let device = self.backend.profile();
-        let mut shaders: BTreeSet<Shader> = catalog::helper_shaders(device).into_iter().collect();
-        shaders.extend(catalog::operator_shaders(&self.job.problem, device));
-        if !self.job.one_by_one {
-            let smallest = |item: &Item| item.sizes.first().copied().unwrap_or(1);
-            let plans = self.job.items.iter().map(|item| {
-                let Job { problem, variant, .. } = self.job;
-                catalog::plan_variant(&item.config, *variant, problem, smallest(item), device)
-            });
-            shaders.extend(plans.flatten().flat_map(|plan| plan.passes).map(|pass| pass.shader));
-        }
-        let shaders: Vec<Shader> = shaders.into_iter().collect();
-        (self.observer)(Event::Compiling { shaders: shaders.len() })?;
-        let Self { backend, pipelines, observer, .. } = self;
-        let progress = &mut |done| observer(Event::Compiled { done, shaders: shaders.len() });
-        pipelines.make_all(*backend, self.compiler, &shaders, progress)?;
-        self.check_device("pipelines were made")
-    }
-
-    /// Only a config that ran may be blamed for the loss of the device, so none is announced after it.
-    fn check_device(&self, what: &str) -> Result<(), E> {
-        self.backend.lost().map_or(Ok(()), |failure| Err(failure.clone().amid(what).into()))
+        let ahead: &[Item] = if self.job.one_by_one { &[] } else { &self.job.items };
+        let smallest = |item: &Item| item.sizes.first().copied().unwrap_or(1);
+        let plans =
+            ahead.iter().map(|item| self.session.plan(&item.config, self.job.variant, smallest(item)));
+        let shaders = shaders_of(plans.flatten());
+        self.session.prepare(shaders, &mut |setup| (self.observer)(Event::Setup(setup)))
     }
 
     /// The items by their input, because making one anew for each config would cost more than the calls. Inputs are
@@ -318,45 +278,31 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
 
     /// Loads the input for the largest size that fits. Items with larger ones get their verdict at once.
     fn load(&mut self, input: Input, mut items: Vec<&'a Item>) -> Result<Vec<&'a Item>, E> {
-        let largest = |item: &Item| item.sizes.iter().copied().max().unwrap_or(0);
+        let largest = |item: &&Item| item.sizes.iter().copied().max().unwrap_or(0);
         items.retain(|item| !self.given_up.contains(&item.config));
-        while let Some(n) = items.iter().map(|item| largest(item)).max() {
-            (self.observer)(Event::Loading { n })?;
-            let failure = match self.backend.load(&self.job.problem, &input, n) {
-                Ok(()) => break,
-                Err(failure) if failure.status == Status::OutOfMemory => failure,
-                Err(failure) if failure.is_fatal() => {
-                    return Err(failure.amid(&format!("{} elements were loaded", size_label(n))).into());
-                }
-                // Also an operator that is none, which no kernel can do right: it is told once.
-                Err(failure) => return Err(failure.into()),
-            };
-            let (too_large, rest) = items.into_iter().partition(|item| largest(item) == n);
-            let too_large: Vec<&Item> = too_large;
+        while let Some((too_large, failure)) =
+            self.session
+                .load(&input, &mut items, largest, &mut |setup| (self.observer)(Event::Setup(setup)))?
+        {
             for item in too_large {
-                let failed =
-                    FailedCase { n, circumstance: None, reason: failure.reason.clone(), mismatch: None };
+                let reason = failure.reason.clone();
+                let failed = FailedCase { n: largest(&item), circumstance: None, reason, mismatch: None };
                 self.finish(item, &Verdict::failed(&item.config, input, failure.status, failed))?;
             }
-            items = rest;
         }
         Ok(items)
     }
 
-    /// Loads another input, which twins alternate with. Where there is no memory for it they do not.
-    fn load_other(&mut self, input: Input, items: Vec<&'a Item>) -> Result<Vec<&'a Item>, E> {
-        let Some(n) = items.iter().flat_map(|item| &item.sizes).copied().max() else { return Ok(items) };
-        let another = input.another(&self.job.problem, n);
-        let loaded = self.backend.load_other(&self.job.problem, &another, n);
-        self.alternates = loaded.is_ok();
-        match loaded {
-            Ok(()) => Ok(items),
-            Err(failure) if failure.status == Status::OutOfMemory => Ok(items),
-            Err(failure) if failure.is_fatal() => {
-                Err(failure.amid(&format!("another {} elements were loaded", size_label(n))).into())
-            }
-            Err(failure) => Err(failure.into()),
-        }
+    /// Loads the input that twins alternate with.
+    fn load_another(&mut self, input: Input, items: &[&Item]) -> Result<(), E> {
+        let Some(n) = items.iter().flat_map(|item| &item.sizes).copied().max() else { return Ok(()) };
+        let what = || format!("another {} elements were loaded", size_label(n));
+        self.alternates =
+            self.session.load_another(input, n).map_err(|failure| match failure.is_fatal() {
+                true => failure.amid(&what()),
+                false => failure,
+            })?;
+        Ok(())
     }
 
     /// In an order that depends on the seed and the items alone: what a budget leaves out favours no config.
@@ -389,7 +335,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
                     verdict.failed = Some(failed);
                     // What it left in the scratch memory is nobody else's concern. A device that fails here is found
                     // before the next config.
-                    let _ = self.backend.litter(Garbage::InNewMemory(0));
+                    let _ = self.session.backend.litter(Garbage::InNewMemory(0));
                     break;
                 }
                 Err(Ended::ByObserver(error)) => return Err(error),
@@ -404,15 +350,17 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
             let failed = FailedCase { n, circumstance, reason: failure.reason, mismatch: None };
             Ended::ByFailure(failure.status, failed)
         };
-        let plan = self.plan(item, n).map_err(|failure| failed(failure, None))?;
+        let plan = self.session.ready(&item.config, self.job.variant, n);
+        let plan = plan.map_err(|failure| failed(failure, None))?;
         // Where there is one right answer, every call has been compared with it.
         let repeats = item.config.kernel.is_deterministic() && !item.input.is_exact(&self.job.problem, n);
         let mut call_ns = None;
         for circumstance in Circumstance::ALL {
             (self.observer)(Event::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
             if circumstance == Circumstance::InARow {
-                let twin = twin::run_alone(self.backend, &plan, Length::alone(call_ns), self.alternates)
-                    .map_err(|failure| failed(failure, Some(circumstance)))?;
+                let twin =
+                    twin::run_alone(self.session.backend, &plan, Length::alone(call_ns), self.alternates)
+                        .map_err(|failure| failed(failure, Some(circumstance)))?;
                 tally.calls += twin.compared;
                 tally.elements += twin.elements;
                 if let Some(reason) = twin.reason {
@@ -423,7 +371,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
             }
             let comparison =
                 self.call(&plan, circumstance).map_err(|failure| failed(failure, Some(circumstance)))?;
-            call_ns = duration_ns(comparison.call, self.backend.profile()).or(call_ns);
+            call_ns = duration_ns(comparison.call, self.session.backend.profile()).or(call_ns);
             tally.calls += 1;
             tally.elements += comparison.compared;
             if let Some(reason) = describe(&comparison, plan.outputs()) {
@@ -447,34 +395,19 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         Ok(())
     }
 
-    /// The plan of a case, with its pipelines.
-    fn plan(&mut self, item: &Item, n: u64) -> Result<Plan, Failure> {
-        let Job { problem, variant, .. } = self.job;
-        let plan = catalog::plan_variant(&item.config, *variant, problem, n, self.backend.profile())
-            .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
-        let missing = self.pipelines.missing(&plan);
-        if !missing.is_empty() {
-            self.pipelines.make(self.backend, self.compiler, &missing);
-        }
-        let (info, _) = self.pipelines.of_plan(&plan)?;
-        catalog::resident(&item.config, problem, n, self.backend.profile(), info.registers)
-            .map_err(|rejection| Failure::new(Status::Unsupported, rejection.to_string()))?;
-        Ok(plan)
-    }
-
     /// Keeps the output of the first call; compares those of the others with it.
     fn repeat(&mut self, plan: &Plan, circumstance: Circumstance) -> Result<Option<Comparison>, Failure> {
         match circumstance {
-            Circumstance::First => self.backend.keep(plan).map(|()| None),
-            _ => self.backend.compare_with_kept(plan).map(Some),
+            Circumstance::First => self.session.backend.keep(plan).map(|()| None),
+            _ => self.session.backend.compare_with_kept(plan).map(Some),
         }
     }
 
     fn call(&mut self, plan: &Plan, circumstance: Circumstance) -> Result<Comparison, Failure> {
         if let Some(garbage) = circumstance.garbage(plan) {
-            self.backend.litter(garbage)?;
+            self.session.backend.litter(garbage)?;
         }
-        let plan = circumstance.plan(plan, self.backend.profile());
-        verify(self.backend, &plan)
+        let plan = circumstance.plan(plan, self.session.backend.profile());
+        verify(self.session.backend, &plan)
     }
 }

@@ -14,7 +14,8 @@ use scanbox_model::space::{Point, Rejection, Space};
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::replay::{Replay, Script};
-use scanbox_runner::sweep::{self, Computation, End, Event, Job, Origin, Outcome};
+use scanbox_runner::session::{End, Outcome};
+use scanbox_runner::sweep::{self, Computation, Event, Job, Origin};
 use scanbox_testing::folder::copy_folder;
 
 const SPACE: &str = r#"

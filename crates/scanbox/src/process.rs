@@ -12,7 +12,7 @@ use anyhow::{Context, bail};
 use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::safe_devices::Guarantee;
-use scanbox_runner::sweep::End;
+use scanbox_runner::session::End;
 
 use crate::cli::Cli;
 use crate::commands::{WorkerFailed, complain};

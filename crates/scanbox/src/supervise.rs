@@ -17,7 +17,7 @@ use scanbox_model::units::size_label;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::EmptyCall;
 use scanbox_runner::cases::Circumstance;
-use scanbox_runner::sweep::End;
+use scanbox_runner::session::{End, Setup};
 use signal_hook::consts::SIGKILL;
 
 use crate::commands::WorkerFailed;
@@ -271,16 +271,16 @@ impl Shift<'_> {
                 since += asleep;
             }
             match report {
-                Ok(Report::Compiling { shaders }) => {
+                Ok(Report::Setup(Setup::Compiling { shaders })) => {
                     (limit, since) = (SETUP_LIMIT, Instant::now());
                     self.doing = "pipelines were made".to_owned();
                     self.task.phase(&format!("compiling {shaders} shaders"));
                 }
-                Ok(Report::Compiled { done, shaders }) => {
+                Ok(Report::Setup(Setup::Compiled { done, shaders })) => {
                     since = Instant::now();
                     self.doing = format!("pipelines were made, {done} of {shaders} shaders had theirs");
                 }
-                Ok(Report::Loading { n }) => {
+                Ok(Report::Setup(Setup::Loading { n })) => {
                     (limit, since) = (SETUP_LIMIT, Instant::now());
                     self.doing = format!("{} elements were loaded", size_label(n));
                     self.task.phase(&format!("loading {n} elements"));

@@ -21,7 +21,8 @@ use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::baseline::{Baseline, Greeting};
 use scanbox_runner::bench;
 use scanbox_runner::cases::Circumstance;
-use scanbox_runner::sweep::{self, End, Outcome};
+use scanbox_runner::session::{End, Outcome, Setup};
+use scanbox_runner::sweep;
 use scanbox_runner::verify::{self, Verdict};
 use scanbox_runner::vulkan;
 use serde::{Deserialize, Serialize};
@@ -107,18 +108,8 @@ pub enum Report {
         /// How many devices of the same name come before it.
         unit: usize,
     },
-    /// See [`sweep::Event::Compiling`].
-    Compiling {
-        /// How many.
-        shaders: usize,
-    },
-    /// See [`sweep::Event::Compiled`].
-    Compiled {
-        /// How many.
-        done: usize,
-        /// Of how many.
-        shaders: usize,
-    },
+    /// Something takes time before any config runs.
+    Setup(Setup),
     /// See [`sweep::Event::Doing`].
     Doing {
         /// What.
@@ -128,11 +119,6 @@ pub enum Report {
     Remark {
         /// What went wrong.
         text: String,
-    },
-    /// See [`sweep::Event::Loading`].
-    Loading {
-        /// Elements.
-        n: u64,
     },
     /// See [`sweep::Event::Ceiling`].
     Ceiling {
@@ -262,9 +248,7 @@ fn sweep(job: &sweep::Job, backend: &mut dyn Backend, compiler: &Compiler) -> an
     let observer = &mut |event: sweep::Event<'_>| -> Result<(), WorkerError> {
         use sweep::Event;
         match event {
-            Event::Compiling { shaders } => send(&Report::Compiling { shaders })?,
-            Event::Compiled { done, shaders } => send(&Report::Compiled { done, shaders })?,
-            Event::Loading { n } => send(&Report::Loading { n })?,
+            Event::Setup(setup) => send(&Report::Setup(setup))?,
             Event::Doing { what } => send(&Report::Doing { what: what.to_owned() })?,
             Event::Remark { text } => send(&Report::Remark { text: text.to_owned() })?,
             Event::Ceiling { n, gbps } => send(&Report::Ceiling { n, gbps })?,
@@ -286,9 +270,7 @@ fn verify(job: &verify::Job, backend: &mut dyn Backend, compiler: &Compiler) -> 
     let observer = &mut |event: verify::Event<'_>| -> Result<(), WorkerError> {
         use verify::Event;
         match event {
-            Event::Compiling { shaders } => send(&Report::Compiling { shaders })?,
-            Event::Compiled { done, shaders } => send(&Report::Compiled { done, shaders })?,
-            Event::Loading { n } => send(&Report::Loading { n })?,
+            Event::Setup(setup) => send(&Report::Setup(setup))?,
             Event::Started { item } => {
                 let n = item.sizes.last().copied().unwrap_or(0);
                 ask(
@@ -322,9 +304,7 @@ fn bench(work: &BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> an
     let observer = &mut |event: bench::Event<'_>| -> Result<(), WorkerError> {
         use bench::Event;
         match event {
-            Event::Compiling { shaders } => send(&Report::Compiling { shaders })?,
-            Event::Compiled { done, shaders } => send(&Report::Compiled { done, shaders })?,
-            Event::Loading { n } => send(&Report::Loading { n })?,
+            Event::Setup(setup) => send(&Report::Setup(setup))?,
             Event::Started { label, n, external } => {
                 ask(Key { config: label.to_owned(), n, input: None, external }, &stop)?;
             }

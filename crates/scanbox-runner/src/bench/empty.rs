@@ -11,7 +11,7 @@ use super::contestant::{Contestant, External};
 use super::{Bench, Cut, Event};
 use crate::backend::Failure;
 use crate::measure::{Measurement, TimedPlan, block};
-use crate::sweep::End;
+use crate::session::End;
 
 /// The subject of scanbox's own empty calls, and what they are announced as.
 pub const EMPTY: &str = "empty";
@@ -46,10 +46,10 @@ impl<E: From<Failure>> Bench<'_, E> {
     /// Takes an empty call of each side that has one, between the same timestamps and events as the calls of its subjects.
     pub(super) fn empty_calls(&mut self) -> Result<(), Cut<E>> {
         let n = self.job.sizes.iter().map(|(n, _)| *n).min().unwrap_or(1);
-        let plan = catalog::empty(&self.job.computation.problem, self.backend.profile());
+        let plan = catalog::empty(&self.job.computation.problem, self.session.backend.profile());
         self.announce(EMPTY, n, false)?;
-        let own = self.pipelines.of_plan(&plan).map(|_| ()).and_then(|()| {
-            let mut timed = TimedPlan { backend: self.backend, plan: &plan, cache: Cache::Hot };
+        let own = self.session.pipelines_of(&plan).map(|_| ()).and_then(|()| {
+            let mut timed = TimedPlan { backend: self.session.backend, plan: &plan, cache: Cache::Hot };
             block(&mut timed, None, &self.job.protocol)
         });
         match own {

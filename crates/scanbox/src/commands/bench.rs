@@ -22,7 +22,8 @@ use scanbox_model::units::{plural, slug};
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::{Entrant, Job, ceilings, computation_of};
 use scanbox_runner::measure::Protocol;
-use scanbox_runner::sweep::{End, now_utc};
+use scanbox_runner::session::End;
+use scanbox_runner::sweep::now_utc;
 
 use super::analyze::Format;
 use super::bench_blocking::{BlockingArgs, is_refuted};

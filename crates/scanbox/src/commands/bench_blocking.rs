@@ -19,7 +19,7 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::{Record, Selection, Status};
 use scanbox_model::units::size_label;
 use scanbox_runner::bench::{Entrant, ceilings};
-use scanbox_runner::sweep::End;
+use scanbox_runner::session::End;
 
 use super::analyze::Format;
 use super::bench_select::launched;

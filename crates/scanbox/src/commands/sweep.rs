@@ -15,7 +15,8 @@ use scanbox_model::space::{Enumeration, Point, Space};
 use scanbox_model::units::{plural, slug};
 use scanbox_runner::bench::{self, Entrant, computation_of};
 use scanbox_runner::measure::Protocol;
-use scanbox_runner::sweep::{Computation, End, Origin, now_utc};
+use scanbox_runner::session::End;
+use scanbox_runner::sweep::{Computation, Origin, now_utc};
 
 use super::problem::{Elements, try_operator};
 use super::space::SpaceSelection;

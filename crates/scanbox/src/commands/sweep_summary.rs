@@ -11,7 +11,7 @@ use scanbox_model::metadata::{Metadata, RunOutcome};
 use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::space::Enumeration;
 use scanbox_model::units::size_label;
-use scanbox_runner::sweep::End;
+use scanbox_runner::session::End;
 use serde::Serialize;
 
 use super::sweep_file::{Key, SweepFile, counts, point_key, row_key};

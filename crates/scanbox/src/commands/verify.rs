@@ -15,7 +15,7 @@ use scanbox_model::record::Status;
 use scanbox_model::sizes::Sizes;
 use scanbox_model::units::plural;
 use scanbox_runner::cases::{Circumstance, LeftOut, Pattern, Request, Selection};
-use scanbox_runner::sweep::End;
+use scanbox_runner::session::End;
 use scanbox_runner::verify::{FailedCase, Tally, Verdict};
 use serde::Serialize;
 
