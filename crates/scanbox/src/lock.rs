@@ -15,8 +15,9 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_runner::sweep::now_utc;
 
 use crate::commands::complain;
-use crate::commands::sweep::{host, parse_duration};
+use crate::commands::sweep::parse_duration;
 use crate::process::{Limits, Worker, WorkerCommand};
+use crate::system::{self, host};
 
 /// A process that is just being started holds the locks of the one that starts it until it runs its own program, and so
 /// for a moment longer than one that was killed.
@@ -280,9 +281,9 @@ fn holder(path: &Path) -> String {
 /// Whether who holds a lock was a process of this host, and is not there any more.
 fn is_gone(holder: &str) -> bool {
     let mut words = holder.split([' ', ',']);
-    let pid = words.nth(1).and_then(|word| word.parse().ok()).and_then(rustix::process::Pid::from_raw);
+    let pid = words.nth(1).and_then(|word| word.parse().ok());
     let here = holder.contains(&format!(" on {},", host()));
-    here && pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+    here && pid.is_some_and(system::is_gone)
 }
 
 /// What to make of a lock that the system does not give.
@@ -294,17 +295,8 @@ enum Verdict {
     Broken,
 }
 
-/// A network file system without a lock service says it in several ways; all of them mean the same.
 fn judge(error: &io::Error) -> Verdict {
-    use rustix::io::Errno;
-    let no_locks = [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
-    let code = error.raw_os_error();
-    if error.kind() == io::ErrorKind::Unsupported || no_locks.iter().any(|no| code == Some(no.raw_os_error()))
-    {
-        Verdict::NoLocks
-    } else {
-        Verdict::Broken
-    }
+    if system::has_no_locks(error) { Verdict::NoLocks } else { Verdict::Broken }
 }
 
 fn tolerate(error: io::Error, path: &Path) -> anyhow::Result<()> {
@@ -365,6 +357,7 @@ impl Paths {
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn file_systems_without_locks_are_no_obstacle() {
         use rustix::io::Errno;

@@ -14,6 +14,7 @@ mod output;
 mod process;
 mod signals;
 mod supervise;
+mod system;
 mod worker;
 
 use std::process::ExitCode;

@@ -1,12 +1,11 @@
 //! Signals: what asks a run to stop, what ends it at once, and what a worker does not listen to.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
 use crate::commands::Exit;
 
@@ -14,7 +13,7 @@ use crate::commands::Exit;
 /// wrapper passes on what it has got itself.
 const SAME_REQUEST: Duration = Duration::from_secs(5);
 
-static STOP: AtomicBool = AtomicBool::new(false);
+static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Whether somebody has asked the run to stop, which the first Ctrl-C or SIGTERM does. A second Ctrl-C ends the process at
 /// once, and so does a SIGTERM that comes clearly later than the first request.
@@ -26,10 +25,15 @@ pub fn stop_on_signals() -> anyhow::Result<&'static AtomicBool> {
     if LISTENS.set(()).is_err() {
         return Ok(&STOP);
     }
+    listen().context("listening to signals")?;
+    Ok(&STOP)
+}
+
+#[cfg(unix)]
+fn listen() -> std::io::Result<()> {
     // A file that may not grow any more is an error of the write, as a full disk is, and no reason to die.
-    #[cfg(unix)]
     signal_hook::flag::register(signal_hook::consts::signal::SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
-    let mut signals = Signals::new([SIGINT, SIGTERM]).context("listening to signals")?;
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
     std::thread::spawn(move || {
         let mut before = Before::default();
         for signal in signals.forever() {
@@ -39,7 +43,18 @@ pub fn stop_on_signals() -> anyhow::Result<&'static AtomicBool> {
             STOP.store(true, Ordering::Relaxed);
         }
     });
-    Ok(&STOP)
+    Ok(())
+}
+
+/// Nobody can wait for a signal here: the first one of either kind asks, and any further one ends the process.
+#[cfg(not(unix))]
+fn listen() -> std::io::Result<()> {
+    for signal in [SIGINT, SIGTERM] {
+        let code = Exit::InterruptedTwice as i32;
+        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&STOP))?;
+        signal_hook::flag::register(signal, Arc::clone(&STOP))?;
+    }
+    Ok(())
 }
 
 /// What has come before.

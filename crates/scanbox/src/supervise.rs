@@ -18,12 +18,12 @@ use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::EmptyCall;
 use scanbox_runner::cases::Circumstance;
 use scanbox_runner::session::{End, Setup};
-use signal_hook::consts::SIGKILL;
 
 use crate::commands::WorkerFailed;
 use crate::process::{
     Limits, SETUP_LIMIT, Silence, Stopped, Worker, WorkerCommand, describe, signal_from_outside,
 };
+use crate::system::SIGKILL;
 use crate::worker::{Key, Order, Product, Report, Work};
 
 /// Workers that a config may end before it is not tried any more.

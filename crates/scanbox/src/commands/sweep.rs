@@ -34,6 +34,7 @@ use crate::output::{Content, Outputs};
 use crate::process::{Limits, Worker, WorkerCommand};
 use crate::signals::stop_on_signals;
 use crate::supervise::{Supervised, Supervision};
+use crate::system::{host, may_write_in};
 use crate::worker::BenchWork;
 use scanbox_report::terminal;
 
@@ -310,9 +311,7 @@ fn check_folder(path: &Path) -> anyhow::Result<()> {
     };
     let existing = if existing.as_os_str().is_empty() { Path::new(".") } else { existing };
     if existing.is_dir() {
-        let access = rustix::fs::access(existing, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK);
-        return access
-            .map_err(std::io::Error::from)
+        return may_write_in(existing)
             .with_context(|| format!("output folder {}; choose another with --out", existing.display()));
     }
     anyhow::bail!(
@@ -417,11 +416,6 @@ pub fn origin(kernel_hash: &str, sharing: &SharingArgs) -> Origin {
         host: host(),
         shared_device: sharing.shares(),
     }
-}
-
-/// The name of this host.
-pub fn host() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// Writes down how a run ended.

@@ -3,11 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::Access;
-
 use super::{Finding, bytes_label};
 use crate::cli::Cli;
 use crate::commands::cache_folder;
+use crate::system::{free_bytes, may_write_in};
 use scanbox_kernels::glsl::Compiler;
 
 /// The folder of `scanbox sweep` without `--out`.
@@ -51,8 +50,7 @@ fn check_folder(check: &str, folder: &Path, fix: &str) -> Finding {
     if !existing.is_dir() {
         return Finding::problem(check, format!("{path}: {} is no folder", existing.display()), fix);
     }
-    if let Err(error) = rustix::fs::access(&existing, Access::WRITE_OK | Access::EXEC_OK) {
-        let reason = std::io::Error::from(error);
+    if let Err(reason) = may_write_in(&existing) {
         return Finding::problem(
             check,
             format!("{path}: {} cannot be written: {reason}", existing.display()),
@@ -97,11 +95,6 @@ fn size_bytes(folder: &Path) -> u64 {
         }
     }
     bytes
-}
-
-fn free_bytes(folder: &Path) -> Option<u64> {
-    let system = rustix::fs::statvfs(folder).ok()?;
-    Some(system.f_bavail.saturating_mul(system.f_frsize))
 }
 
 #[cfg(test)]

@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::fs::Access;
-
 use super::devices::Devices;
 use super::drivers::{chosen_by_variable, why_hidden};
 use super::{Finding, bytes_label};
+use crate::system::may_read_and_write;
 
 /// PCI vendor ids.
 const NVIDIA: u32 = 0x10DE;
@@ -59,8 +58,7 @@ fn permissions(files: &[PathBuf]) -> Vec<Finding> {
     let list = |files: &[&PathBuf]| {
         files.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
     };
-    let may_open =
-        |path: &&PathBuf| rustix::fs::access(path.as_path(), Access::READ_OK | Access::WRITE_OK).is_ok();
+    let may_open = |path: &&PathBuf| may_read_and_write(path);
     let (open, closed): (Vec<&PathBuf>, Vec<&PathBuf>) = files.iter().partition(may_open);
     let mut findings = Vec::new();
     if !open.is_empty() {

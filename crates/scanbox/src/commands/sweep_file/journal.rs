@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::Key;
-use crate::commands::sweep::host;
+use crate::system::host;
 
 /// The journal beside a sweep file.
 pub struct Journal {

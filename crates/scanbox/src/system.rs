@@ -1,0 +1,91 @@
+//! What only the operating system knows: the name of the host, who may write where, what is free, which process runs.
+//!
+//! The one place that differs between Unix and the rest. Elsewhere much of it has no answer here; then nothing is refused
+//! for the lack of one.
+
+use std::io;
+use std::path::Path;
+
+/// What ends a process that nothing else ends.
+#[cfg(unix)]
+pub use signal_hook::consts::SIGKILL;
+/// What ends a process that nothing else ends; without signals none ever has.
+#[cfg(not(unix))]
+pub const SIGKILL: i32 = 9;
+
+/// The name of this host.
+pub fn host() -> String {
+    #[cfg(unix)]
+    return rustix::system::uname().nodename().to_string_lossy().into_owned();
+    // A journal takes `-` for a host without a name.
+    #[cfg(not(unix))]
+    std::env::var("COMPUTERNAME").unwrap_or_else(|_| "-".to_owned())
+}
+
+/// Whether files can be made in a folder.
+///
+/// # Errors
+/// What the system has against it.
+#[cfg(unix)]
+pub fn may_write_in(folder: &Path) -> io::Result<()> {
+    use rustix::fs::{Access, access};
+    Ok(access(folder, Access::WRITE_OK | Access::EXEC_OK)?)
+}
+
+/// Whether files can be made in a folder: here the first file tells.
+///
+/// # Errors
+/// None.
+#[cfg(not(unix))]
+pub fn may_write_in(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Whether a file can be read and written.
+pub fn may_read_and_write(file: &Path) -> bool {
+    #[cfg(unix)]
+    return rustix::fs::access(file, rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK).is_ok();
+    #[cfg(not(unix))]
+    file.exists()
+}
+
+/// What is free in the file system of a folder, in bytes, if that is known.
+#[cfg(unix)]
+pub fn free_bytes(folder: &Path) -> Option<u64> {
+    let system = rustix::fs::statvfs(folder).ok()?;
+    Some(system.f_bavail.saturating_mul(system.f_frsize))
+}
+
+/// What is free in the file system of a folder, in bytes: not known here.
+#[cfg(not(unix))]
+pub fn free_bytes(_: &Path) -> Option<u64> {
+    None
+}
+
+/// Whether it is known that no process of this host has this number.
+#[cfg(unix)]
+pub fn is_gone(pid: i32) -> bool {
+    let pid = rustix::process::Pid::from_raw(pid);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+}
+
+/// Whether it is known that no process of this host has this number: never here.
+#[cfg(not(unix))]
+pub fn is_gone(_: i32) -> bool {
+    false
+}
+
+/// Whether an error of a lock says that the file system has none. A network file system without a lock service says it in several
+/// ways; all of them mean the same.
+pub fn has_no_locks(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::io::Errno;
+        let no_locks = [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
+        let code = error.raw_os_error();
+        if no_locks.iter().any(|no| code == Some(no.raw_os_error())) {
+            return true;
+        }
+    }
+    error.kind() == io::ErrorKind::Unsupported
+}
