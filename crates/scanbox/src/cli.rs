@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use scanbox_model::safe_devices::Guarantee;
+use scanbox_session::tools::Tools;
 
 use crate::commands;
 
@@ -30,6 +31,16 @@ pub struct Cli {
     /// What to do
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Cli {
+    /// What every run is handed.
+    pub fn tools(&self) -> Tools {
+        let cache = self.cache.clone().or_else(|| {
+            directories::ProjectDirs::from("", "", "scanbox").map(|folders| folders.cache_dir().to_owned())
+        });
+        Tools { kernels: self.kernels.clone(), cache, assume: self.assume.clone() }
+    }
 }
 
 const FOR_ALL: &str = "For all commands";
@@ -66,5 +77,5 @@ pub enum Command {
     Serve(commands::serve::ServeArgs),
     /// Drive a device for a supervisor (internal)
     #[command(hide = true)]
-    Worker(crate::worker::WorkerArgs),
+    Worker(commands::worker::WorkerArgs),
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use scanbox_model::record::Status;
+use scanbox_session::failure::Cause;
 
 /// One table: the enum, `--help` and (by a test) the README are made of it.
 macro_rules! exits {
@@ -49,6 +50,25 @@ pub fn help() -> String {
     let line = |(exit, word, meaning): &(Exit, &str, &str)| format!("{:>5}  {word}: {meaning}", *exit as u8);
     let lines: Vec<String> = EXITS.iter().map(line).collect();
     format!("Exit codes:\n{}", lines.join("\n"))
+}
+
+/// The command line asks for something that there is not.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct UsageError(pub String);
+
+/// The exit code of an error.
+pub fn exit_of(error: &anyhow::Error) -> Exit {
+    if error.downcast_ref::<UsageError>().is_some() {
+        return Exit::Usage;
+    }
+    match Cause::of(error) {
+        Cause::NoDevice => Exit::NoDevice,
+        Cause::Selector => Exit::Usage,
+        Cause::Operator => Exit::WrongResult,
+        Cause::Postponed => Exit::Incomplete,
+        Cause::Other => Exit::Operational,
+    }
 }
 
 /// How a run has left what it was asked for.
@@ -106,6 +126,7 @@ mod tests {
         for (exit, ..) in EXITS {
             assert_eq!(Exit::of_code(Some(i32::from(*exit as u8))), Some(*exit));
         }
+        assert_eq!(Exit::InterruptedTwice as i32, scanbox_session::signals::INTERRUPTED_TWICE);
         assert_eq!(Exit::of_code(Some(99)), None);
         assert_eq!(Exit::of_code(None), None);
     }

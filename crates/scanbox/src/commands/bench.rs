@@ -28,26 +28,26 @@ use scanbox_runner::sweep::now_utc;
 use super::analyze::Format;
 use super::bench_blocking::{BlockingArgs, is_refuted};
 use super::bench_select::{Scratch, Tuned, entrants};
-use super::bench_task::{BenchTask, News};
-use super::problem::{Elements, ProblemArgs, try_operator};
-use super::sweep::{limits, origin, parse_duration, parse_limit};
-use super::sweep_file::{counts, this_tool};
-use super::{
-    Exit, UsageError, answered, compiler, complain, files, known_issues, paste, warn_of_cache, write_json,
-};
+use super::{Exit, UsageError, answered, complain, files, paste, write_json};
+use crate::args::problem::{Elements, ProblemArgs, try_operator};
+use crate::args::sharing::SharingArgs;
+use crate::args::time::{parse_duration, parse_limit};
 use crate::args::words::{Word, words};
-use crate::cli::Cli;
 use crate::exit::{Standing, nothing_ok};
-use crate::lock::SharingArgs;
 use crate::output::{Content, Kind, Output, Outputs};
-use crate::process::WorkerCommand;
-use crate::supervise::{Supervised, Supervision};
-use crate::worker::BenchWork;
 use scanbox_report as report;
 use scanbox_report::figure;
 use scanbox_report::grid::Style;
 use scanbox_report::terminal;
 use scanbox_report::versus::{self, View};
+use scanbox_session::bench::{BenchTask, News};
+use scanbox_session::device::known_issues;
+use scanbox_session::origin::{origin, this_tool};
+use scanbox_session::process::{Limits, WorkerCommand};
+use scanbox_session::protocol::BenchWork;
+use scanbox_session::store::counts;
+use scanbox_session::supervise::{Supervised, Supervision};
+use scanbox_session::tools::Tools;
 
 /// Sizes where neither the command line nor a sweep says which.
 const DEFAULT_SIZES: &str = "2^10..2^29";
@@ -176,7 +176,7 @@ enum Buffers {
 }
 
 /// Benchmarks.
-pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
+pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     if args.summary.is_none() && matches!(args.format, Format::Csv | Format::Md) {
         let message =
             "--format csv and md are of --summary; `scanbox export FILE --format csv` writes the rows";
@@ -199,11 +199,11 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
             format!("--baseline with {problem}: baselines scan u32 by addition, inclusive, out of place");
         return Err(UsageError(message).into());
     }
-    let compiler = compiler(cli)?;
+    let compiler = tools.compiler()?;
     let kernel_hash = compiler.kernel_hash();
-    let limits = limits(None)?;
-    warn_of_cache(cli);
-    let mut command = WorkerCommand::new(&args.device, operator.as_ref(), cli);
+    let limits = Limits::of_run(None)?;
+    tools.warn_of_cache();
+    let mut command = WorkerCommand::new(&args.device, operator.as_ref(), tools);
     let worker = command.start(&limits)?;
     let device = worker.profile.clone();
     try_operator(compiler, operator.as_ref(), &problem, &device)?;
@@ -216,7 +216,8 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
     let output = places.outputs.claim("--out", &path, Content::Benchmark)?;
     introduce(&device, &sizes, &path)?;
 
-    let (worker, occupied) = args.sharing.occupy(worker, &mut command, &limits)?;
+    let sharing = args.sharing.sharing();
+    let (worker, occupied) = sharing.occupy(worker, &mut command, &limits)?;
     let mut file = BenchFile::create(&path, output)?;
     let supervision = Supervision { command, timeout: args.timeout, limits };
     let (computation, input) = computation_of(&entrants, problem, real, args.seed, &device);
@@ -229,7 +230,7 @@ pub fn run(args: &BenchArgs, cli: &Cli) -> anyhow::Result<Exit> {
         protocol: Protocol::default().with(args.warm_up, args.samples).within(args.timeout),
         empty_calls: !args.blocking.is_asked_for(),
         one_by_one: false,
-        origin: origin(&kernel_hash, &args.sharing),
+        origin: origin(&kernel_hash, sharing.share_device),
     };
     let work = BenchWork {
         job,

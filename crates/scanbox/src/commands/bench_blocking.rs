@@ -23,12 +23,12 @@ use scanbox_runner::session::End;
 
 use super::analyze::Format;
 use super::bench_select::launched;
-use super::bench_task::{BenchTask, News};
 use super::complain;
 use crate::output::{Output, Outputs};
-use crate::supervise::Supervision;
-use crate::worker::BenchWork;
 use scanbox_report::{blocking, figure, terminal};
+use scanbox_session::bench::{BenchTask, News};
+use scanbox_session::protocol::BenchWork;
+use scanbox_session::supervise::Supervision;
 
 /// Who takes part where nobody is named: the shape that the paper of decoupled fallback measures on all its devices
 /// (section 5.1: 256 invocations, 4 vectors of 4 elements, at most 4 spins), with and without fallback.

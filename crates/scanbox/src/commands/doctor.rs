@@ -17,8 +17,8 @@ use serde::Serialize;
 
 use self::devices::Devices;
 use super::{Exit, Format, answered, write_json};
-use crate::cli::Cli;
 use scanbox_report::terminal;
+use scanbox_session::tools::Tools;
 
 /// Arguments of `scanbox doctor`.
 #[derive(Debug, Args)]
@@ -76,13 +76,13 @@ struct Diagnosis<'a> {
 }
 
 /// Checks everything, and prints it.
-pub fn run(args: &DoctorArgs, cli: &Cli) -> anyhow::Result<Exit> {
+pub fn run(args: &DoctorArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let loader = vulkan::loader();
     let devices = Devices::find(&loader, args.device.as_deref());
     let mut findings = drivers::check(&loader);
     findings.extend(devices.check());
     findings.extend(machine::check(&devices));
-    findings.extend(folders::check(cli));
+    findings.extend(folders::check(tools));
     let mut out = stdout().lock();
     let written = match args.format {
         Format::Table => write_table(&mut out, &findings),

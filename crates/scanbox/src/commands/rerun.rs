@@ -24,13 +24,14 @@ use scanbox_runner::pairs::{Event, Job, Round, Row, Side, Speaking, run as run_p
 use scanbox_runner::sweep::now_utc;
 
 use super::compare::{File, pairs_of, threshold};
-use super::progress::Line;
-use super::sweep::{limits, parse_duration, parse_limit};
-use super::{Exit, UsageError, complain, known_issues};
-use crate::cli::Cli;
-use crate::lock::SharingArgs;
+use super::{Exit, UsageError, complain};
+use crate::args::sharing::SharingArgs;
+use crate::args::time::{parse_duration, parse_limit};
 use crate::output::{Content, Outputs};
-use crate::process::WorkerCommand;
+use scanbox_session::device::known_issues;
+use scanbox_session::process::{Limits, WorkerCommand};
+use scanbox_session::progress::Line;
+use scanbox_session::tools::Tools;
 
 /// Arguments of `scanbox rerun`.
 #[derive(Debug, Args)]
@@ -83,7 +84,7 @@ pub struct RerunArgs {
 ///
 /// # Errors
 /// When a file cannot be read or written, or a program cannot be started.
-pub fn run(args: &RerunArgs, cli: &Cli) -> anyhow::Result<Exit> {
+pub fn run(args: &RerunArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let out =
         Outputs::beside([&args.base, &args.new, &args.program]).claim("--out", &args.out, Content::Pairs)?;
     let [base, new] = [File::read(&args.base)?, File::read(&args.new)?];
@@ -104,11 +105,12 @@ pub fn run(args: &RerunArgs, cli: &Cli) -> anyhow::Result<Exit> {
         let message = "a base with an operator of a file cannot be measured again; compare the sweeps alone";
         return Err(UsageError(message.to_owned()).into());
     }
-    let programs = Programs::new(args, &problem, cli)?;
-    let limits = limits(args.budget)?;
+    let programs = Programs::new(args, &problem, tools)?;
+    let limits = Limits::of_run(args.budget)?;
     // The device is taken for as long as both use it. Whoever opened it for that is not needed any more.
-    let mut command = WorkerCommand::new(&args.device, None, cli);
-    let (worker, _occupied) = args.sharing.occupy(command.start(&limits)?, &mut command, &limits)?;
+    let mut command = WorkerCommand::new(&args.device, None, tools);
+    let (worker, _occupied) =
+        args.sharing.sharing().occupy(command.start(&limits)?, &mut command, &limits)?;
     drop(worker);
     let mut night = Night { programs, roles, rows, base_run: first.run_id.clone(), measured: Vec::new() };
     let outcome = night.run(args, &|| limits.end().is_some());
@@ -141,16 +143,16 @@ struct Programs {
 }
 
 impl Programs {
-    fn new(args: &RerunArgs, problem: &Problem, cli: &Cli) -> anyhow::Result<Self> {
+    fn new(args: &RerunArgs, problem: &Problem, tools: &Tools) -> anyhow::Result<Self> {
         let environment: Vec<(String, String)> = known_issues::worker_environment()?.into_iter().collect();
         let program = |path: &Path, kernels: Option<&PathBuf>| {
             let mut arguments: Vec<OsString> = Vec::new();
-            for (flag, folder) in [("--kernels", kernels), ("--cache", cli.cache.as_ref())] {
+            for (flag, folder) in [("--kernels", kernels), ("--cache", tools.cache.as_ref())] {
                 if let Some(folder) = folder {
                     arguments.extend([flag.into(), folder.into()]);
                 }
             }
-            for guarantee in &cli.assume {
+            for guarantee in &tools.assume {
                 arguments.extend(["--assume".into(), guarantee.to_string().into()]);
             }
             arguments.extend(["serve".into(), "--device".into(), args.device.clone().into()]);
@@ -163,7 +165,7 @@ impl Programs {
         Ok(Self {
             // Its kernels are in it.
             base: program(&args.program, None),
-            new: program(&own, cli.kernels.as_ref()),
+            new: program(&own, tools.kernels.as_ref()),
             timeout: args.timeout,
             seed: args.seed,
         })

@@ -3,15 +3,13 @@
 //! What it reads and writes is the protocol of baselines, which is kept: a binary of today has to answer a later one.
 
 use std::io::{stdin, stdout};
-use std::time::Duration;
 
 use clap::Args;
 use scanbox_runner::serve;
-use scanbox_runner::vulkan;
+use scanbox_session::device;
+use scanbox_session::tools::Tools;
 
-use super::problem::ProblemArgs;
-use super::{cache_folder, compiler, open_device};
-use crate::cli::Cli;
+use crate::args::problem::ProblemArgs;
 
 /// Arguments of `scanbox serve`.
 #[derive(Debug, Args)]
@@ -28,16 +26,10 @@ pub struct ServeArgs {
 ///
 /// # Errors
 /// When the device cannot be opened, or nobody reads the replies.
-pub fn run(args: &ServeArgs, cli: &Cli) -> anyhow::Result<()> {
+pub fn run(args: &ServeArgs, tools: &Tools) -> anyhow::Result<()> {
     let (problem, operator) = args.problem.problem()?;
-    let mut compiler = compiler(cli)?;
-    let options = vulkan::Options {
-        // Whoever asks has the clock, and ends the whole process.
-        timeout: Duration::MAX,
-        pipeline_cache: cache_folder(cli).map(|folder| folder.join("pipelines")),
-        ..vulkan::Options::default()
-    };
-    let mut backend = open_device(&args.device, &compiler, options)?;
+    let mut compiler = tools.compiler()?;
+    let mut backend = device::open(&args.device, &compiler, tools)?;
     if let Some(file) = operator {
         compiler = compiler.with_operator(file);
     }

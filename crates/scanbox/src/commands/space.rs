@@ -16,14 +16,13 @@ use scanbox_model::space::{Enumeration, RejectionCount, Space};
 use scanbox_model::units::size_label;
 use serde::Serialize;
 
-use super::problem::ProblemArgs;
-use super::{
-    Exit, Format, UsageError, answered, device_profile, files, is_space_file, known_issues, load_space,
-    safe_devices, write_json,
-};
+use super::{Exit, Format, UsageError, answered, files, is_space_file, load_space, write_json};
+use crate::args::problem::ProblemArgs;
 use crate::output::Kind;
 use scanbox_report::grid::{Column, Grid, Style};
 use scanbox_report::terminal;
+use scanbox_session::device::{self, known_issues};
+use scanbox_session::tools::Tools;
 
 /// Which part of which space.
 #[derive(Debug, Args)]
@@ -154,7 +153,7 @@ struct SizeCounts {
 }
 
 /// Counts the space.
-pub fn run(args: &SpaceArgs) -> anyhow::Result<Exit> {
+pub fn run(args: &SpaceArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let (problem, _) = args.selection.problem.problem()?;
     let space = args.selection.load(&problem)?;
     let device = match &args.profile {
@@ -167,10 +166,10 @@ pub fn run(args: &SpaceArgs) -> anyhow::Result<Exit> {
                 "a profile is the metadata beside rows, such as results/x.meta.json",
             )?;
             let mut device = Metadata::read(path).context("the profile is a metadata file")?.device;
-            safe_devices::inform(&mut device)?;
+            device::inform(&mut device, &tools.assume)?;
             device
         }
-        None => device_profile(&args.device)?,
+        None => device::profile(&args.device, &tools.assume)?,
     };
     let enumeration = args.selection.enumerate(&space, &problem, &device)?;
     let counts = count(&space, problem, &device, &enumeration);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
@@ -16,27 +16,29 @@ use scanbox_model::units::{plural, slug};
 use scanbox_runner::bench::{self, Entrant, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::session::End;
-use scanbox_runner::sweep::{Computation, Origin, now_utc};
+use scanbox_runner::sweep::{Computation, Origin};
 
-use super::problem::{Elements, try_operator};
 use super::space::SpaceSelection;
-use super::sweep_confirm::{CACHES, PASSES, ROUNDS, confirm, unconfirmed};
 use super::sweep_estimate::{Estimate, duration, estimate};
-use super::sweep_file::{Before, Key, Resume, SweepFile, point_key, row_key, stays, wrong_before};
 use super::sweep_summary::summarise;
-use super::sweep_task::{Settings, SweepTask};
-use super::{
-    Exit, Format, UsageError, compiler, complain, exit_of, paste, replay_script, sweep_many, warn_of_cache,
-};
-use crate::cli::Cli;
-use crate::lock::{SharingArgs, check_free};
+use super::{Exit, Format, UsageError, complain, paste, sweep_many};
+use crate::args::problem::{Elements, try_operator};
+use crate::args::sharing::SharingArgs;
+use crate::args::time::{parse_duration, parse_limit};
 use crate::output::{Content, Outputs};
-use crate::process::{Limits, Worker, WorkerCommand};
-use crate::signals::stop_on_signals;
-use crate::supervise::{Supervised, Supervision};
-use crate::system::{host, may_write_in};
-use crate::worker::BenchWork;
 use scanbox_report::terminal;
+use scanbox_session::confirm::{CACHES, PASSES, ROUNDS, confirm, unconfirmed};
+use scanbox_session::device::replay_script;
+use scanbox_session::failure::Cause;
+use scanbox_session::lock::check_free;
+use scanbox_session::origin::{origin, run_id};
+use scanbox_session::process::{Limits, Worker, WorkerCommand};
+use scanbox_session::protocol::BenchWork;
+use scanbox_session::store::{Before, Key, Resume, SweepFile, point_key, row_key, stays, wrong_before};
+use scanbox_session::supervise::{Supervised, Supervision};
+use scanbox_session::sweep::{Settings, SweepTask};
+use scanbox_session::system::may_write_in;
+use scanbox_session::tools::Tools;
 
 /// How many times as long as any config one that has to be shown right may take.
 const PROOF_TIMEOUTS: u32 = 20;
@@ -119,28 +121,14 @@ pub struct SweepArgs {
     format: Format,
 }
 
-pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let span: jiff::SignedDuration =
-        text.parse().map_err(|_| format!("`{text}` is no time: write 90s, 10m or 2h"))?;
-    Duration::try_from(span).map_err(|_| "a time is not negative".to_owned())
-}
-
-/// A time that something may take: none would be over before it begins.
-pub fn parse_limit(text: &str) -> Result<Duration, String> {
-    match parse_duration(text)? {
-        Duration::ZERO => Err("a limit is above 0".to_owned()),
-        limit => Ok(limit),
-    }
-}
-
 /// Sweeps.
-pub fn run(args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
+pub fn run(args: &SweepArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let all = args.device.iter().any(|device| device == sweep_many::ALL);
     let devices = if all { sweep_many::all_devices()? } else { args.device.clone() };
     match devices.as_slice() {
-        [device] => sweep_one(device, args, cli),
+        [device] => sweep_one(device, args, tools),
         // Without any usable device, opening the first one says why.
-        [] => sweep_one("0", args, cli),
+        [] => sweep_one("0", args, tools),
         several if is_file(&args.out) => {
             let message = format!(
                 "{} is one file for {} devices; give --out a folder",
@@ -169,14 +157,14 @@ impl SweepArgs {
     }
 }
 
-fn sweep_one(selector: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit> {
+fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let (problem, operator) = args.selection.problem.problem()?;
     let real = args.input.real(&problem)?;
     let space = args.selection.load(&problem)?;
-    warn_of_cache(cli);
-    let compiler = compiler(cli)?;
-    let limits = limits(args.budget)?;
-    let mut command = WorkerCommand::new(selector, operator.as_ref(), cli);
+    tools.warn_of_cache();
+    let compiler = tools.compiler()?;
+    let limits = Limits::of_run(args.budget)?;
+    let mut command = WorkerCommand::new(selector, operator.as_ref(), tools);
     let worker = command.start(&limits)?;
     let device = worker.profile.clone();
     let enumeration = args.selection.enumerate(&space, &problem, &device)?;
@@ -198,8 +186,9 @@ fn sweep_one(selector: &str, args: &SweepArgs, cli: &Cli) -> anyhow::Result<Exit
         let before = Before::check(&path, &device, &space, &kernel_hash, &problem, real, resume)?;
         return dry_run(args, &path, &device, &space, &enumeration, &before);
     }
-    let lock = SweepFile::lock(&path, Some(&args.sharing), &limits)?;
-    let (worker, occupied) = args.sharing.occupy(worker, &mut command, &limits)?;
+    let sharing = args.sharing.sharing();
+    let lock = SweepFile::lock(&path, Some(&sharing), &limits)?;
+    let (worker, occupied) = sharing.occupy(worker, &mut command, &limits)?;
     let mut file =
         SweepFile::open(&path, &device, &space, &enumeration, &kernel_hash, &problem, real, resume, lock)?;
     file.occupied = Some(occupied);
@@ -364,7 +353,7 @@ fn measure(
         },
         seed: args.seed,
         protocol: Protocol::default().with(args.warm_up, args.samples).within(args.timeout),
-        origin: origin(kernel_hash, &args.sharing),
+        origin: origin(kernel_hash, args.sharing.sharing().share_device),
     };
     file.begin_run(&settings.origin.run_id, args.seed, serde_json::to_value(settings.protocol)?)?;
     let mut task = SweepTask::new(file, &points, settings);
@@ -397,7 +386,10 @@ fn confirm_leaders(
         empty_calls: false,
         one_by_one: false,
         // Within the same second it is not the run before.
-        origin: Origin { run_id: format!("{}-confirm", run_id()), ..origin(kernel_hash, &args.sharing) },
+        origin: Origin {
+            run_id: format!("{}-confirm", run_id()),
+            ..origin(kernel_hash, args.sharing.sharing().share_device)
+        },
     };
     let told =
         serde_json::json!({ "confirm": args.confirm, "rounds": args.rounds, "protocol": job.protocol });
@@ -405,17 +397,6 @@ fn confirm_leaders(
     let work = BenchWork { job, baselines: Vec::new(), baseline_subjects: Vec::new(), timeout: args.timeout };
     let result = confirm(&supervision, worker, work, file);
     end_run(result, file)
-}
-
-/// What the rows of a run that begins now say about its origin.
-pub fn origin(kernel_hash: &str, sharing: &SharingArgs) -> Origin {
-    Origin {
-        run_id: run_id(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        kernel_hash: kernel_hash.to_owned(),
-        host: host(),
-        shared_device: sharing.shares(),
-    }
 }
 
 /// Writes down how a run ended.
@@ -429,7 +410,7 @@ fn end_run(result: anyhow::Result<Supervised>, file: &mut SweepFile) -> anyhow::
     let written = file.end_run(complete, seconds);
     let supervised = result.and_then(|supervised| written.map(|()| supervised));
     // What is wrong with an operator does not go away.
-    if supervised.as_ref().is_err_and(|error| exit_of(error) != Exit::WrongResult) {
+    if supervised.as_ref().is_err_and(|error| Cause::of(error) != Cause::Operator) {
         let (rows, path) = (file.records.len(), paste::path(file.path()));
         complain(&format!(
             "{rows} rows were written to {path}; the same command goes on from there: {}",
@@ -437,15 +418,4 @@ fn end_run(result: anyhow::Result<Supervised>, file: &mut SweepFile) -> anyhow::
         ));
     }
     supervised
-}
-
-/// When a run that begins now has to stop: on request, and when its budget is spent, which pays for everything.
-pub fn limits(budget: Option<Duration>) -> anyhow::Result<Limits<'static>> {
-    let deadline = budget.map(|budget| Instant::now() + budget);
-    Ok(Limits { stop: stop_on_signals()?, deadline })
-}
-
-/// An identity for the rows of a run: when it started, and which process it was.
-pub fn run_id() -> String {
-    format!("{}-{}", now_utc().replace([':', '-'], ""), std::process::id())
 }

@@ -11,8 +11,9 @@ use anyhow::Context;
 use scanbox_model::device::DeviceKind;
 use scanbox_runner::vulkan::{self, Listed};
 
-use super::{Exit, Format, UsageError, complain, replay_script, write_json};
-use crate::signals::stop_on_signals;
+use super::{Exit, Format, UsageError, complain, write_json};
+use scanbox_session::device::replay_script;
+use scanbox_session::signals::stop_on_signals;
 
 /// The selector that means every device.
 pub const ALL: &str = "all";

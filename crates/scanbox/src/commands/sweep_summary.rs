@@ -14,13 +14,14 @@ use scanbox_model::units::size_label;
 use scanbox_runner::session::End;
 use serde::Serialize;
 
-use super::sweep_file::{Key, SweepFile, counts, point_key, row_key};
-use super::{Exit, Format, answered, complain, known_issues, paste, write_json};
+use super::{Exit, Format, answered, complain, paste, write_json};
 use crate::exit::{Standing, nothing_ok};
-use crate::supervise::{Supervised, set_up_words};
 use scanbox_report::ceiling_share;
 use scanbox_report::grid::{Column, Grid, Style};
 use scanbox_report::terminal;
+use scanbox_session::device::known_issues;
+use scanbox_session::store::{Key, SweepFile, counts, point_key, row_key};
+use scanbox_session::supervise::{Supervised, set_up_words};
 
 /// Rows that are not `ok` and are shown at the end.
 const FAILED_SHOWN: usize = 5;

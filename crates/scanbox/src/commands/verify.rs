@@ -19,18 +19,16 @@ use scanbox_runner::session::End;
 use scanbox_runner::verify::{FailedCase, Tally, Verdict};
 use serde::Serialize;
 
-use super::problem::{ProblemArgs, try_operator};
-use super::sweep::{limits, parse_duration, parse_limit};
-use super::verify_task::{Results, VerifyTask};
-use super::{
-    Exit, Format, UsageError, answered, compiler, complain, known_issues, load_space, paste, warn_of_cache,
-    write_json,
-};
-use crate::cli::Cli;
+use super::{Exit, Format, UsageError, answered, complain, load_space, paste, write_json};
+use crate::args::problem::{ProblemArgs, try_operator};
+use crate::args::sharing::SharingArgs;
+use crate::args::time::{parse_duration, parse_limit};
 use crate::exit::{Standing, nothing_ok};
-use crate::lock::SharingArgs;
-use crate::process::WorkerCommand;
-use crate::supervise::{Supervised, Supervision, set_up_words};
+use scanbox_session::device::known_issues;
+use scanbox_session::process::{Limits, WorkerCommand};
+use scanbox_session::supervise::{Supervised, Supervision, set_up_words};
+use scanbox_session::tools::Tools;
+use scanbox_session::verify::{Results, VerifyTask};
 
 /// Failures that the table has room for; JSON has them all.
 const FAILURES_SHOWN: usize = 20;
@@ -156,14 +154,14 @@ struct Failure {
 }
 
 /// Verifies.
-pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
+pub fn run(args: &VerifyArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let (problem, operator) = args.problem.problem()?;
-    let limits = limits(args.budget)?;
-    warn_of_cache(cli);
-    let mut command = WorkerCommand::new(&args.device, operator.as_ref(), cli);
+    let limits = Limits::of_run(args.budget)?;
+    tools.warn_of_cache();
+    let mut command = WorkerCommand::new(&args.device, operator.as_ref(), tools);
     let worker = command.start(&limits)?;
     let device = worker.profile.clone();
-    try_operator(compiler(cli)?, operator.as_ref(), &problem, &device)?;
+    try_operator(tools.compiler()?, operator.as_ref(), &problem, &device)?;
     let issues = known_issues::of(&device)?;
     let configs = args.configs(&problem, &device)?;
     let variant = Variant::blocked(args.blocking);
@@ -182,10 +180,10 @@ pub fn run(args: &VerifyArgs, cli: &Cli) -> anyhow::Result<Exit> {
         complain(&format!("known issue {}: {}", issue.id, issue.why));
     }
 
-    let (worker, _occupied) = args.sharing.occupy(worker, &mut command, &limits)?;
+    let (worker, _occupied) = args.sharing.sharing().occupy(worker, &mut command, &limits)?;
     let supervision = Supervision { command, timeout: args.timeout, limits };
     let failure = |verdict: &Verdict| {
-        let mut failure = Failure::new(verdict, &problem, args, cli);
+        let mut failure = Failure::new(verdict, &problem, args, tools);
         let config: Option<Config> = verdict.config.parse().ok();
         let judged = config.map(|config| judge(&issues, &config, &device, verdict.status));
         if let Some(Expectation::Failed(issue)) = judged {
@@ -315,7 +313,7 @@ fn introduce(device: &DeviceProfile, problem: &Problem, selection: &Selection) {
 }
 
 impl Failure {
-    fn new(verdict: &Verdict, problem: &Problem, args: &VerifyArgs, cli: &Cli) -> Self {
+    fn new(verdict: &Verdict, problem: &Problem, args: &VerifyArgs, tools: &Tools) -> Self {
         let nothing = FailedCase { n: 0, circumstance: None, reason: String::new(), mismatch: None };
         let FailedCase { n, circumstance, reason, mismatch } = verdict.failed.clone().unwrap_or(nothing);
         Self {
@@ -328,7 +326,7 @@ impl Failure {
             expected: mismatch.map(|mismatch| json(mismatch.expected())),
             got: mismatch.map(|mismatch| json(mismatch.got())),
             reason,
-            repeat: repeat(verdict, n, problem, args, cli),
+            repeat: repeat(verdict, n, problem, args, tools),
         }
     }
 }
@@ -339,12 +337,12 @@ fn json(text: String) -> serde_json::Value {
 }
 
 /// The command that runs one case again.
-fn repeat(verdict: &Verdict, n: u64, problem: &Problem, args: &VerifyArgs, cli: &Cli) -> String {
+fn repeat(verdict: &Verdict, n: u64, problem: &Problem, args: &VerifyArgs, tools: &Tools) -> String {
     let mut words = vec![paste::program(), "verify".to_owned()];
-    if let Some(kernels) = &cli.kernels {
+    if let Some(kernels) = &tools.kernels {
         words.extend(["--kernels".to_owned(), kernels.display().to_string()]);
     }
-    for guarantee in &cli.assume {
+    for guarantee in &tools.assume {
         words.extend(["--assume".to_owned(), guarantee.to_string()]);
     }
     words.extend(["--device".to_owned(), args.device.clone(), verdict.config.clone()]);

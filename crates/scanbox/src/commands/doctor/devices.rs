@@ -11,7 +11,7 @@ use super::drivers::why_hidden;
 use super::machine::available_memory_bytes;
 use super::{Finding, Verdict, bytes_label};
 use crate::commands::devices::tile_states;
-use crate::commands::known_issues;
+use scanbox_session::device::known_issues;
 
 /// The largest size of the thesis space: what a device is expected to hold.
 const LARGEST_ELEMENTS: u64 = 1 << 29;

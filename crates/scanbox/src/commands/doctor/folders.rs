@@ -4,10 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Finding, bytes_label};
-use crate::cli::Cli;
-use crate::commands::cache_folder;
-use crate::system::{free_bytes, may_write_in};
 use scanbox_kernels::glsl::Compiler;
+use scanbox_session::system::{free_bytes, may_write_in};
+use scanbox_session::tools::Tools;
 
 /// The folder of `scanbox sweep` without `--out`.
 const RESULTS: &str = "results";
@@ -16,10 +15,10 @@ const NEEDED_BYTES: u64 = 100 << 20;
 /// Files that are counted at most.
 const MAX_FILES: usize = 100_000;
 
-pub(super) fn check(cli: &Cli) -> Vec<Finding> {
-    let cache = match cache_folder(cli) {
+pub(super) fn check(tools: &Tools) -> Vec<Finding> {
+    let cache = match &tools.cache {
         Some(folder) => {
-            check_folder("cache folder", &folder, "choose another with --cache DIR or SCANBOX_CACHE")
+            check_folder("cache folder", folder, "choose another with --cache DIR or SCANBOX_CACHE")
         }
         None => Finding::warning(
             "cache folder",
@@ -27,7 +26,7 @@ pub(super) fn check(cli: &Cli) -> Vec<Finding> {
             "choose one with --cache DIR or SCANBOX_CACHE",
         ),
     };
-    let kernels = cli.kernels.as_deref().map(|folder| match Compiler::new(Some(folder), None) {
+    let kernels = tools.kernels.as_deref().map(|folder| match Compiler::new(Some(folder), None) {
         Ok(_) => Finding::ok("kernel sources", folder.display().to_string()),
         Err(error) => Finding::problem(
             "kernel sources",

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::devices::Devices;
 use super::drivers::{chosen_by_variable, why_hidden};
 use super::{Finding, bytes_label};
-use crate::system::may_read_and_write;
+use scanbox_session::system::may_read_and_write;
 
 /// PCI vendor ids.
 const NVIDIA: u32 = 0x10DE;

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use clap::Args;
 use scanbox_model::device::DeviceProfile;
 use scanbox_runner::sweep::now_utc;
 
-use crate::commands::complain;
-use crate::commands::sweep::parse_duration;
+use crate::device::replay_script;
+use crate::failure::SessionError;
+use crate::notes::complain;
 use crate::process::{Limits, Worker, WorkerCommand};
 use crate::system::{self, host};
 
@@ -30,32 +30,12 @@ const TICK: Duration = Duration::from_millis(20);
 const FOLDER_VARIABLE: &str = "SCANBOX_LOCKS";
 
 /// How a run stands with others on its device.
-#[derive(Debug, Clone, Args)]
-pub struct SharingArgs {
-    /// Wait while another run uses the device or the file, at most this time, instead of ending with exit code 4
-    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "forever", value_parser = parse_wait)]
-    wait: Option<Wait>,
-
-    /// Run beside others on the device: their times and these disturb each other, and rows say so
-    #[arg(long)]
-    share_device: bool,
-}
-
-/// How long to wait for a lock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wait(Duration);
-
-fn parse_wait(text: &str) -> Result<Wait, String> {
-    if text == "forever" { Ok(Wait(Duration::MAX)) } else { parse_duration(text).map(Wait) }
-}
-
-/// Somebody else holds a lock.
-#[derive(Debug, thiserror::Error)]
-#[error("{what} ({holder}); {advice}")]
-pub struct InUse {
-    what: String,
-    holder: String,
-    advice: &'static str,
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sharing {
+    /// How long to wait while another run uses the device or the file, instead of giving up at once.
+    pub wait: Option<Duration>,
+    /// Run beside others on the device: their times and these disturb each other, and rows say so.
+    pub share_device: bool,
 }
 
 /// The device of a run, which no other run uses as long as this is there.
@@ -79,17 +59,12 @@ impl Occupied {
     }
 }
 
-impl SharingArgs {
-    /// Whether rows of this run say that its device is shared on purpose.
-    pub fn shares(&self) -> bool {
-        self.share_device
-    }
-
+impl Sharing {
     /// Takes the device of a worker for this run. While it waits it has no worker; workers that `command` starts from now on
     /// hold the device too.
     ///
     /// # Errors
-    /// [`InUse`], when another run has it.
+    /// [`SessionError::InUse`], when another run has it.
     pub fn occupy(
         &self,
         worker: Worker,
@@ -132,7 +107,7 @@ impl SharingArgs {
         let left = format!("{title} is still in use by a worker of a run that has ended");
         let advice = "end that worker, or restart the machine if it cannot be killed; or run beside it with --share-device";
         let dead = Request {
-            wait: self.wait.or(Some(Wait(PATIENCE_WITH_THE_DEAD))),
+            wait: self.wait.or(Some(PATIENCE_WITH_THE_DEAD)),
             ..request(&paths.workers, left, advice)
         };
         drop(take(&dead, limits, on_wait)?);
@@ -155,10 +130,10 @@ impl Occupied {
 /// The lock of a results file, taken before anything in it is read.
 ///
 /// # Errors
-/// [`InUse`], when another run writes it.
+/// [`SessionError::InUse`], when another run writes it.
 pub fn results_file(
     csv: &Path,
-    sharing: Option<&SharingArgs>,
+    sharing: Option<&Sharing>,
     limits: &Limits<'_>,
 ) -> anyhow::Result<Option<File>> {
     let wait = sharing.and_then(|sharing| sharing.wait);
@@ -168,17 +143,19 @@ pub fn results_file(
 /// Whether another sweep writes to the file now. Nothing is made for that.
 ///
 /// # Errors
-/// [`InUse`], when one does.
+/// [`SessionError::InUse`], when one does.
 pub fn check_free(csv: &Path) -> anyhow::Result<()> {
     let Request { path, what, advice, .. } = request_of_file(csv, None);
     let Ok(file) = File::open(&path) else { return Ok(()) };
     match file.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => Err(InUse { what, holder: holder(&path), advice }.into()),
+        Err(TryLockError::WouldBlock) => {
+            Err(SessionError::InUse { what, holder: holder(&path), advice }.into())
+        }
         _ => Ok(()),
     }
 }
 
-fn request_of_file(csv: &Path, wait: Option<Wait>) -> Request {
+fn request_of_file(csv: &Path, wait: Option<Duration>) -> Request {
     Request {
         path: csv.with_extension("lock"),
         what: format!("{} is being written by another sweep", csv.display()),
@@ -203,7 +180,7 @@ struct Request {
     path: PathBuf,
     what: String,
     advice: &'static str,
-    wait: Option<Wait>,
+    wait: Option<Duration>,
 }
 
 /// Takes a lock that nobody else has at the same time; `None` where the system has no locks. `on_wait` is called once, before a
@@ -225,8 +202,10 @@ fn take(request: &Request, limits: &Limits<'_>, on_wait: &mut dyn FnMut()) -> an
             complain(&format!("{} ({holder}); waiting for it", request.what));
             on_wait();
         }
-        if start.elapsed() > patience.max(request.wait.map_or(Duration::ZERO, |wait| wait.0)) {
-            return Err(InUse { what: request.what.clone(), holder, advice: request.advice }.into());
+        if start.elapsed() > patience.max(request.wait.unwrap_or_default()) {
+            return Err(
+                SessionError::InUse { what: request.what.clone(), holder, advice: request.advice }.into()
+            );
         }
         limits.pause(TICK)?;
     }
@@ -319,9 +298,9 @@ struct Paths {
 impl Paths {
     /// In a folder that all sessions of this host have, whatever their environment is; `None` where nothing can be written there.
     fn of(selector: &str, device: &DeviceProfile) -> Option<Self> {
-        let name = match selector.strip_prefix("replay:") {
+        let name = match replay_script(selector) {
             Some(script) => {
-                let path = fs::canonicalize(script).unwrap_or_else(|_| script.into());
+                let path = fs::canonicalize(script).unwrap_or_else(|_| script.to_owned());
                 format!("replay {}", path.display())
             }
             None => format!("{} {}", device.uuid, device.pci_address.as_deref().unwrap_or("")),
@@ -380,12 +359,5 @@ mod tests {
         check("process 999999999 on elsewhere, since now: scanbox".to_owned(), false);
         check("it is just beginning".to_owned(), false);
         check(String::new(), false);
-    }
-
-    #[test]
-    fn a_wait_is_a_time_or_has_no_end() {
-        assert_eq!(parse_wait("90s"), Ok(Wait(Duration::from_secs(90))));
-        assert_eq!(parse_wait("forever"), Ok(Wait(Duration::MAX)));
-        assert!(parse_wait("soon").unwrap_err().contains("is no time"));
     }
 }

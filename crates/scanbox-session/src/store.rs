@@ -26,8 +26,10 @@ use scanbox_runner::sweep::now_utc;
 
 pub use self::before::Before;
 use self::journal::Journal;
-use super::{complain, known_issues};
-use crate::lock::{self, Occupied, SharingArgs};
+use crate::device::known_issues;
+use crate::lock::{self, Occupied, Sharing};
+use crate::notes::complain;
+use crate::origin::this_tool;
 use crate::process::Limits;
 
 /// Between two waits for the disk.
@@ -88,11 +90,7 @@ impl SweepFile {
     ///
     /// # Errors
     /// When another run has it.
-    pub fn lock(
-        path: &Path,
-        sharing: Option<&SharingArgs>,
-        limits: &Limits<'_>,
-    ) -> anyhow::Result<Option<File>> {
+    pub fn lock(path: &Path, sharing: Option<&Sharing>, limits: &Limits<'_>) -> anyhow::Result<Option<File>> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         fs::create_dir_all(folder)
             .with_context(|| format!("output folder {}; choose another with --out", folder.display()))?;
@@ -316,11 +314,6 @@ impl SweepFile {
         }
         Ok(())
     }
-}
-
-/// Version and commit.
-pub fn this_tool() -> (String, String) {
-    (env!("CARGO_PKG_VERSION").to_owned(), env!("SCANBOX_COMMIT").to_owned())
 }
 
 /// Rows by status.

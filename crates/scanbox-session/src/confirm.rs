@@ -23,11 +23,11 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Clock, Record, Selection, Status};
 use scanbox_runner::bench::Entrant;
 
-use super::bench_task::{BenchTask, News};
-use super::sweep_file::{Key, SweepFile, row_key};
+use crate::bench::{BenchTask, News};
 use crate::process::Worker;
+use crate::protocol::BenchWork;
+use crate::store::{Key, SweepFile, row_key};
 use crate::supervise::{Supervised, Supervision};
-use crate::worker::BenchWork;
 
 /// Blocks per leader, where the user does not say.
 pub const ROUNDS: u32 = 5;

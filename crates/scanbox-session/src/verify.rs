@@ -11,9 +11,9 @@ use scanbox_model::record::Status;
 use scanbox_runner::cases::Item;
 use scanbox_runner::verify::{FailedCase, Job, Tally, Verdict};
 
-use super::progress::Line;
+use crate::progress::Line;
+use crate::protocol::{Key, Product, Work};
 use crate::supervise::{Death, Task, WORKERS_PER_CONFIG};
-use crate::worker::{Key, Product, Work};
 
 /// Gets a verdict on every item, or on the first that fails of a config.
 pub struct VerifyTask<'a> {

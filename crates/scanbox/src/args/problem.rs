@@ -10,7 +10,7 @@ use scanbox_model::config::Parameter;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 
-use super::UsageError;
+use crate::exit::UsageError;
 
 /// Stands on each flag: a heading of all of them would be that of whatever flags come after them, too.
 const HEADING: &str = "What is computed";

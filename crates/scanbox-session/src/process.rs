@@ -11,12 +11,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::safe_devices::Guarantee;
 use scanbox_runner::session::End;
 
-use crate::cli::Cli;
-use crate::commands::{WorkerFailed, complain};
-use crate::worker::{MARK, Order, Report};
+use crate::device::known_issues;
+use crate::failure::SessionError;
+use crate::notes::complain;
+use crate::protocol::{MARK, Message, Order};
+use crate::signals::stop_on_signals;
+use crate::tools::Tools;
 
 /// How often the supervisor looks whether somebody wants it to stop.
 const TICK: Duration = Duration::from_millis(50);
@@ -41,6 +43,17 @@ pub struct Limits<'a> {
     pub deadline: Option<Instant>,
 }
 
+impl Limits<'static> {
+    /// Of a run that begins now: it stops on request, and when its budget is spent, which pays for everything.
+    ///
+    /// # Errors
+    /// When the system does not allow to listen to signals.
+    pub fn of_run(budget: Option<Duration>) -> anyhow::Result<Self> {
+        let deadline = budget.map(|budget| Instant::now() + budget);
+        Ok(Self { stop: stop_on_signals()?, deadline })
+    }
+}
+
 impl Limits<'_> {
     /// Why it has to stop now, if it has to.
     pub fn end(&self) -> Option<End> {
@@ -53,12 +66,12 @@ impl Limits<'_> {
     /// Waits, unless it has to stop first.
     ///
     /// # Errors
-    /// [`Stopped`], when it has to.
-    pub fn pause(&self, time: Duration) -> Result<(), Stopped> {
+    /// [`SessionError::Stopped`], when it has to.
+    pub fn pause(&self, time: Duration) -> Result<(), SessionError> {
         let until = Instant::now() + time;
         loop {
             if let Some(end) = self.end() {
-                return Err(Stopped(end));
+                return Err(SessionError::Stopped(end));
             }
             match until.saturating_duration_since(Instant::now()) {
                 Duration::ZERO => return Ok(()),
@@ -68,22 +81,15 @@ impl Limits<'_> {
     }
 }
 
-/// A run had to stop before its device was open.
-#[derive(Debug, thiserror::Error)]
-#[error("{} before the device was open; the same command goes on", if *.0 == End::Budget { "the budget was spent" } else { "interrupted" })]
-pub struct Stopped(pub End);
-
 /// How to start a worker.
 #[derive(Debug, Clone)]
 pub struct WorkerCommand {
     /// Selector of the device.
     pub device: String,
-    /// See [`crate::cli::Cli::kernels`].
-    pub kernels: Option<PathBuf>,
-    /// What is assumed of the device.
-    pub assume: Vec<Guarantee>,
-    /// See [`crate::cli::Cli::cache`].
-    pub cache: Option<PathBuf>,
+    /// The program: one that knows `worker`, this one where nobody says otherwise.
+    pub program: Option<PathBuf>,
+    /// What the worker is handed too.
+    pub tools: Tools,
     /// The operator that the worker is to compile with, where it is of a file. The worker gets its text, so that a file which
     /// changes meanwhile changes nothing.
     pub operator: Option<OperatorSource>,
@@ -105,14 +111,14 @@ pub struct Worker {
 pub struct Process {
     child: Child,
     orders: ChildStdin,
-    reports: Receiver<Report>,
+    messages: Receiver<Message>,
     /// Passes on what it prints.
     talk: JoinHandle<()>,
     /// It was killed, and did not end.
     given_up: bool,
 }
 
-/// What came instead of a report.
+/// What came instead of a message.
 pub enum Silence {
     /// Nothing yet.
     Waiting,
@@ -121,13 +127,12 @@ pub enum Silence {
 }
 
 impl WorkerCommand {
-    /// The command for this device, under the flags of all commands.
-    pub fn new(device: &str, operator: Option<&OperatorFile>, cli: &Cli) -> Self {
+    /// The command for this device, with these tools.
+    pub fn new(device: &str, operator: Option<&OperatorFile>, tools: &Tools) -> Self {
         Self {
             device: device.to_owned(),
-            kernels: cli.kernels.clone(),
-            assume: cli.assume.clone(),
-            cache: cli.cache.clone(),
+            program: None,
+            tools: tools.clone(),
             operator: operator.map(|file| file.source().clone()),
             device_lock: None,
         }
@@ -136,7 +141,7 @@ impl WorkerCommand {
     /// Starts a worker and waits until its device is open. One that dies of it is replaced a few times.
     ///
     /// # Errors
-    /// Why there is none; [`Stopped`], when the run has to stop.
+    /// Why there is none; [`SessionError::Stopped`], when the run has to stop.
     pub fn start(&self, limits: &Limits<'_>) -> anyhow::Result<Worker> {
         self.start_patiently(limits, |error| error.is::<DiedOpening>())
     }
@@ -146,7 +151,7 @@ impl WorkerCommand {
     /// # Errors
     /// As [`Self::start`].
     pub fn start_again(&self, limits: &Limits<'_>) -> anyhow::Result<Worker> {
-        self.start_patiently(limits, |error| !error.is::<Stopped>())
+        self.start_patiently(limits, |error| !matches!(error.downcast_ref(), Some(SessionError::Stopped(_))))
     }
 
     fn start_patiently(
@@ -173,11 +178,13 @@ impl WorkerCommand {
         let deadline = Instant::now() + OPEN_LIMIT;
         loop {
             match process.next() {
-                Ok(Report::Ready { profile, unit }) => {
+                Ok(Message::Ready { profile, unit }) => {
                     return Ok(Worker { process, profile: *profile, unit });
                 }
-                Ok(Report::Failed { reason, exit }) => return Err(WorkerFailed { reason, exit }.into()),
-                Ok(report) => bail!("the worker for device {} began with {report:?}", self.device),
+                Ok(Message::Failed { reason, cause }) => {
+                    return Err(SessionError::Worker { reason, cause }.into());
+                }
+                Ok(message) => bail!("the worker for device {} began with {message:?}", self.device),
                 Err(Silence::Waiting) if Instant::now() < deadline => limits.pause(Duration::ZERO)?,
                 Err(Silence::Waiting) => {
                     let how = format!("did not open within {} s", OPEN_LIMIT.as_secs());
@@ -196,14 +203,18 @@ impl WorkerCommand {
     }
 
     fn spawn(&self) -> anyhow::Result<Process> {
-        let program = std::env::current_exe().context("the path of this program")?;
+        let program = match &self.program {
+            Some(program) => program.clone(),
+            None => std::env::current_exe().context("the path of this program")?,
+        };
         let mut command = Command::new(program);
-        for (flag, folder) in [("--kernels", &self.kernels), ("--cache", &self.cache)] {
+        let Tools { kernels, cache, assume } = &self.tools;
+        for (flag, folder) in [("--kernels", kernels), ("--cache", cache)] {
             if let Some(folder) = folder {
                 command.arg(flag).arg(folder);
             }
         }
-        for guarantee in &self.assume {
+        for guarantee in assume {
             command.arg("--assume").arg(guarantee.to_string());
         }
         command.arg("worker").arg("--device").arg(&self.device);
@@ -213,7 +224,7 @@ impl WorkerCommand {
         // A Ctrl-C in the terminal is for the supervisor; the worker finishes its row.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        command.envs(crate::commands::known_issues::worker_environment()?);
+        command.envs(known_issues::worker_environment()?);
         let mut child = command.spawn().context("the worker process cannot be started")?;
         let orders = child.stdin.take().expect("stdin is piped");
         let output = child.stdout.take().expect("stdout is piped");
@@ -223,14 +234,14 @@ impl WorkerCommand {
                 complain(&String::from_utf8_lossy(&line));
             }
         });
-        let (sender, reports) = channel();
+        let (sender, messages) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
                 // A driver or a layer may print anything.
                 let line = String::from_utf8_lossy(&line);
                 match line.strip_prefix(MARK).map(serde_json::from_str) {
-                    Some(Ok(report)) => {
-                        if sender.send(report).is_err() {
+                    Some(Ok(message)) => {
+                        if sender.send(message).is_err() {
                             return;
                         }
                     }
@@ -241,21 +252,21 @@ impl WorkerCommand {
                 }
             }
         });
-        Ok(Process { child, orders, reports, talk, given_up: false })
+        Ok(Process { child, orders, messages, talk, given_up: false })
     }
 }
 
 impl Process {
-    /// The next report, or nothing after [`TICK`].
-    pub fn next(&mut self) -> Result<Report, Silence> {
-        self.reports.recv_timeout(TICK).map_err(|error| match error {
+    /// The next message, or nothing after [`TICK`].
+    pub fn next(&mut self) -> Result<Message, Silence> {
+        self.messages.recv_timeout(TICK).map_err(|error| match error {
             RecvTimeoutError::Timeout => Silence::Waiting,
             // Its output is closed: it has ended or is about to.
             RecvTimeoutError::Disconnected => Silence::Dead(self.end()),
         })
     }
 
-    /// Gives an order. A worker that is gone shows in the next report.
+    /// Gives an order. A worker that is gone shows in the next message.
     pub fn order(&mut self, order: &Order) {
         if let Ok(line) = serde_json::to_string(order) {
             let _ = writeln!(self.orders, "{line}").and_then(|()| self.orders.flush());
@@ -362,9 +373,10 @@ mod tests {
     #[test]
     fn a_pause_ends_when_the_run_has_to() {
         let stop = AtomicBool::new(false);
-        let pause = |deadline| Limits { stop: &stop, deadline }.pause(Duration::from_secs(60)).unwrap_err().0;
-        assert_eq!(pause(Some(Instant::now() + Duration::from_millis(20))), End::Budget);
+        let pause = |deadline| Limits { stop: &stop, deadline }.pause(Duration::from_secs(60)).unwrap_err();
+        let soon = Instant::now() + Duration::from_millis(20);
+        assert!(matches!(pause(Some(soon)), SessionError::Stopped(End::Budget)));
         stop.store(true, Ordering::Relaxed);
-        assert_eq!(pause(None), End::Interrupted);
+        assert!(matches!(pause(None), SessionError::Stopped(End::Interrupted)));
     }
 }

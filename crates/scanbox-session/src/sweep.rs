@@ -9,10 +9,10 @@ use scanbox_model::space::Point;
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::sweep::{Computation, Job, Origin, blank_record, now_utc};
 
-use super::progress::Progress;
-use super::sweep_file::{Key, SweepFile, point_key, row_key};
+use crate::progress::Progress;
+use crate::protocol::{self, Product, Work};
+use crate::store::{Key, SweepFile, point_key, row_key};
 use crate::supervise::{Death, Task, WORKERS_PER_CONFIG};
-use crate::worker::{self, Product, Work};
 
 /// Gets a row for every point.
 pub struct SweepTask<'a> {
@@ -76,7 +76,7 @@ impl<'a> SweepTask<'a> {
 }
 
 /// The key of a row, of what a worker says about its config.
-fn key_of(key: &worker::Key) -> Key {
+fn key_of(key: &protocol::Key) -> Key {
     (key.config.clone(), key.n)
 }
 
@@ -130,7 +130,7 @@ impl Task for SweepTask<'_> {
         self.file.metadata.copy_gbps.insert(n, (gbps * 10.0).round() / 10.0);
     }
 
-    fn intend(&mut self, key: &worker::Key) -> anyhow::Result<()> {
+    fn intend(&mut self, key: &protocol::Key) -> anyhow::Result<()> {
         self.file.intend(&key_of(key))
     }
 
@@ -155,7 +155,7 @@ impl Task for SweepTask<'_> {
         }
     }
 
-    fn dropped(&mut self, key: &worker::Key) -> anyhow::Result<()> {
+    fn dropped(&mut self, key: &protocol::Key) -> anyhow::Result<()> {
         self.file.dropped(&key_of(key))
     }
 }

@@ -12,6 +12,9 @@ const FILE_VARIABLE: &str = "SCANBOX_KNOWN_ISSUES";
 const BUILT_IN: &str = include_str!("../../../../configs/known_issues.toml");
 
 /// All known issues.
+///
+/// # Errors
+/// When the list cannot be read.
 pub fn all() -> anyhow::Result<KnownIssues> {
     match std::env::var(FILE_VARIABLE).ok().filter(|path| !path.is_empty()) {
         Some(path) => {
@@ -23,11 +26,17 @@ pub fn all() -> anyhow::Result<KnownIssues> {
 }
 
 /// The issues of a device that kernels run on in a worker.
+///
+/// # Errors
+/// As [`all`].
 pub fn of(device: &DeviceProfile) -> anyhow::Result<DeviceIssues> {
     Ok(all()?.on(device, variable))
 }
 
 /// What a worker finds in its environment beside what the user has set.
+///
+/// # Errors
+/// As [`all`].
 pub fn worker_environment() -> anyhow::Result<BTreeMap<String, String>> {
     let known = all()?;
     let variables = known.environment(variable);

@@ -11,7 +11,7 @@ use scanbox_model::record::Record;
 use scanbox_model::space::Space;
 
 use super::Resume;
-use crate::commands::complain;
+use crate::notes::complain;
 
 /// What a run finds at its place, if it may go on with that.
 pub struct Before {

@@ -9,7 +9,7 @@ use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::space::Point;
 use scanbox_model::units::size_label;
 
-use super::complain;
+use crate::notes::complain;
 
 /// Between two plain lines.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(30);

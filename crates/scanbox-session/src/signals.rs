@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use crate::commands::Exit;
-
 /// What comes within this time of the first request is the same request: a batch system signals every process of a job, and a
 /// wrapper passes on what it has got itself.
 const SAME_REQUEST: Duration = Duration::from_secs(5);
+
+/// The exit code of a process that a second request ended at once: that of a shell for SIGINT.
+pub const INTERRUPTED_TWICE: i32 = 130;
 
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
@@ -38,7 +39,7 @@ fn listen() -> std::io::Result<()> {
         let mut before = Before::default();
         for signal in signals.forever() {
             if before.is_enough(signal, Instant::now()) {
-                signal_hook::low_level::exit(Exit::InterruptedTwice as i32);
+                signal_hook::low_level::exit(INTERRUPTED_TWICE);
             }
             STOP.store(true, Ordering::Relaxed);
         }
@@ -50,8 +51,7 @@ fn listen() -> std::io::Result<()> {
 #[cfg(not(unix))]
 fn listen() -> std::io::Result<()> {
     for signal in [SIGINT, SIGTERM] {
-        let code = Exit::InterruptedTwice as i32;
-        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&STOP))?;
+        signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED_TWICE, Arc::clone(&STOP))?;
         signal_hook::flag::register(signal, Arc::clone(&STOP))?;
     }
     Ok(())

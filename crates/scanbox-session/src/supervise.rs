@@ -19,12 +19,10 @@ use scanbox_runner::bench::EmptyCall;
 use scanbox_runner::cases::Circumstance;
 use scanbox_runner::session::{End, Setup};
 
-use crate::commands::WorkerFailed;
-use crate::process::{
-    Limits, SETUP_LIMIT, Silence, Stopped, Worker, WorkerCommand, describe, signal_from_outside,
-};
+use crate::failure::SessionError;
+use crate::process::{Limits, SETUP_LIMIT, Silence, Worker, WorkerCommand, describe, signal_from_outside};
+use crate::protocol::{Key, Message, Order, Product, Work};
 use crate::system::SIGKILL;
-use crate::worker::{Key, Order, Product, Report, Work};
 
 /// Workers that a config may end before it is not tried any more.
 pub const WORKERS_PER_CONFIG: u32 = 2;
@@ -242,8 +240,8 @@ impl Shift<'_> {
             worker = match self.supervision.command.start_again(&self.supervision.limits) {
                 Ok(worker) => worker,
                 Err(error) => match error.downcast_ref() {
-                    Some(Stopped(end)) => return Ok(Left::Done(*end)),
-                    None => return Ok(Left::GiveUp(format!("the device cannot be opened again: {error:#}"))),
+                    Some(SessionError::Stopped(end)) => return Ok(Left::Done(*end)),
+                    _ => return Ok(Left::GiveUp(format!("the device cannot be opened again: {error:#}"))),
                 },
             };
         }
@@ -264,34 +262,34 @@ impl Shift<'_> {
         let mut awake = Instant::now();
         let mut stop_deadline = None;
         loop {
-            let report = process.next();
+            let message = process.next();
             let asleep = awake.elapsed();
             awake = Instant::now();
             if asleep > ASLEEP {
                 since += asleep;
             }
-            match report {
-                Ok(Report::Setup(Setup::Compiling { shaders })) => {
+            match message {
+                Ok(Message::Setup(Setup::Compiling { shaders })) => {
                     (limit, since) = (SETUP_LIMIT, Instant::now());
                     self.doing = "pipelines were made".to_owned();
                     self.task.phase(&format!("compiling {shaders} shaders"));
                 }
-                Ok(Report::Setup(Setup::Compiled { done, shaders })) => {
+                Ok(Message::Setup(Setup::Compiled { done, shaders })) => {
                     since = Instant::now();
                     self.doing = format!("pipelines were made, {done} of {shaders} shaders had theirs");
                 }
-                Ok(Report::Setup(Setup::Loading { n })) => {
+                Ok(Message::Setup(Setup::Loading { n })) => {
                     (limit, since) = (SETUP_LIMIT, Instant::now());
                     self.doing = format!("{} elements were loaded", size_label(n));
                     self.task.phase(&format!("loading {n} elements"));
                 }
-                Ok(Report::Doing { what }) => {
+                Ok(Message::Doing { what }) => {
                     (limit, since) = (self.supervision.timeout, Instant::now());
                     self.doing = what;
                 }
-                Ok(Report::Remark { text }) => self.task.remark(&text),
-                Ok(Report::Ceiling { n, gbps }) => self.task.ceiling(n, gbps),
-                Ok(Report::Started { key }) => {
+                Ok(Message::Remark { text }) => self.task.remark(&text),
+                Ok(Message::Ceiling { n, gbps }) => self.task.ceiling(n, gbps),
+                Ok(Message::Started { key }) => {
                     if self.stop_reason().is_some() {
                         process.order(&Order::Stop);
                         continue;
@@ -305,13 +303,13 @@ impl Shift<'_> {
                     process.order(&Order::Go);
                     self.task.meanwhile()?;
                 }
-                Ok(Report::Calling { n, circumstance }) => {
+                Ok(Message::Calling { n, circumstance }) => {
                     if let Some(in_flight) = &mut in_flight {
                         in_flight.call = Some((n, circumstance));
                         (limit, since) = (self.supervision.timeout, Instant::now());
                     }
                 }
-                Ok(Report::Finished(product)) => {
+                Ok(Message::Finished(product)) => {
                     in_flight = None;
                     (limit, since) = (SETUP_LIMIT, Instant::now());
                     "no config was in flight".clone_into(&mut self.doing);
@@ -319,10 +317,10 @@ impl Shift<'_> {
                     self.finished += 1;
                     self.task.finish(product)?;
                 }
-                Ok(Report::Greeted(greeting)) => self.task.greeted(greeting),
-                Ok(Report::EmptyCall(call)) => self.task.empty_call(call),
-                Ok(Report::SizeFinished { n }) => self.task.size_finished(n)?,
-                Ok(Report::Ended { end, seconds }) => {
+                Ok(Message::Greeted(greeting)) => self.task.greeted(greeting),
+                Ok(Message::EmptyCall(call)) => self.task.empty_call(call),
+                Ok(Message::SizeFinished { n }) => self.task.size_finished(n)?,
+                Ok(Message::Ended { end, seconds }) => {
                     for (phase, time) in seconds {
                         *self.seconds.entry(phase).or_default() += time;
                     }
@@ -336,9 +334,11 @@ impl Shift<'_> {
                         End::DeviceUnusable => Left::Replace,
                     });
                 }
-                Ok(Report::Broke { reason }) => return self.broke(&reason),
-                Ok(Report::Failed { reason, exit }) => return Err(WorkerFailed { reason, exit }.into()),
-                Ok(Report::Ready { .. }) => {}
+                Ok(Message::Broke { reason }) => return self.broke(&reason),
+                Ok(Message::Failed { reason, cause }) => {
+                    return Err(SessionError::Worker { reason, cause }.into());
+                }
+                Ok(Message::Ready { .. }) => {}
                 Err(Silence::Dead(status)) => return self.worker_died(status, in_flight, &profile),
                 Err(Silence::Waiting) => {}
             }

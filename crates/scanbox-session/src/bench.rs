@@ -15,9 +15,9 @@ use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::{EMPTY, EmptyCall, Entrant, Job, blank};
 use scanbox_runner::sweep::now_utc;
 
-use super::progress::Line;
+use crate::progress::Line;
+use crate::protocol::{BenchWork, Key, Product, Work};
 use crate::supervise::{Death, Task, WORKERS_PER_CONFIG};
-use crate::worker::{BenchWork, Key, Product, Work};
 
 /// What comes of a benchmark.
 pub enum News {

@@ -1,0 +1,103 @@
+//! The only way to a device and to its profile: with what is known of it beside what its driver reports.
+
+pub mod known_issues;
+mod safe_devices;
+
+use std::path::Path;
+use std::time::Duration;
+
+use scanbox_kernels::glsl::Compiler;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::safe_devices::Guarantee;
+use scanbox_runner::backend::Backend;
+use scanbox_runner::replay::{Replay, Script};
+use scanbox_runner::vulkan;
+
+use crate::tools::Tools;
+
+/// The prefix of a device selector that names a script of the replay device.
+const REPLAY: &str = "replay:";
+
+/// The script that a selector of the replay device names.
+pub fn replay_script(selector: &str) -> Option<&Path> {
+    selector.strip_prefix(REPLAY).map(Path::new)
+}
+
+/// Writes down in a profile what is known of the device beside what its driver reports, and what is assumed of it.
+///
+/// # Errors
+/// When the lists of known issues or safe devices cannot be read.
+pub fn inform(profile: &mut DeviceProfile, assume: &[Guarantee]) -> anyhow::Result<()> {
+    profile.forced = known_issues::of(profile)?.forced();
+    safe_devices::all(assume)?.apply(profile);
+    Ok(())
+}
+
+/// The profile of the selected device, without using the device.
+///
+/// # Errors
+/// When there is no such device, and as [`inform`].
+pub fn profile(selector: &str, assume: &[Guarantee]) -> anyhow::Result<DeviceProfile> {
+    let mut profile = match replay_script(selector) {
+        Some(path) => Replay::new(Script::read(path)?).profile().as_ref().clone(),
+        None => vulkan::select(selector)?.profile,
+    };
+    inform(&mut profile, assume)?;
+    Ok(profile)
+}
+
+/// The selected device, ready for work. A submission may take as long as it likes: who gave the work has the clock, and ends
+/// the whole process.
+///
+/// # Errors
+/// When there is no such device, when it cannot be opened, and as [`inform`].
+pub fn open(selector: &str, compiler: &Compiler, tools: &Tools) -> anyhow::Result<Box<dyn Backend>> {
+    match replay_script(selector) {
+        Some(path) => {
+            let mut replay = Replay::new(Script::read(path)?);
+            inform(replay.profile_mut(), &tools.assume)?;
+            Ok(Box::new(replay))
+        }
+        None => {
+            let options = vulkan::Options {
+                timeout: Duration::MAX,
+                pipeline_cache: tools.pipelines(),
+                known_issues: known_issues::all()?,
+                safe_devices: safe_devices::all(&tools.assume)?,
+                ..vulkan::Options::default()
+            };
+            Ok(Box::new(vulkan::open(selector, compiler, options)?))
+        }
+    }
+}
+
+/// How many devices of the same name come before the selected one. By their order, not by their UUIDs: drivers give units of
+/// one model the same.
+///
+/// # Errors
+/// When there is no such device.
+pub fn unit_of(selector: &str) -> anyhow::Result<usize> {
+    if replay_script(selector).is_some() {
+        return Ok(0);
+    }
+    let devices = vulkan::devices()?;
+    let names: Vec<&str> = devices.iter().map(|listed| listed.profile.name.as_str()).collect();
+    Ok(same_names_before(&names, vulkan::place_of(&devices, selector)?))
+}
+
+fn same_names_before(names: &[&str], place: usize) -> usize {
+    names[..place].iter().filter(|name| **name == names[place]).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_of_a_model_are_numbered_by_their_place() {
+        // Whatever their UUIDs are: some drivers give them all the same.
+        let names = ["A", "B", "A", "A", "B"];
+        let units: Vec<usize> = (0..names.len()).map(|place| same_names_before(&names, place)).collect();
+        assert_eq!(units, [0, 0, 1, 2, 1]);
+    }
+}

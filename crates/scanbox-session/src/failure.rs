@@ -1,0 +1,113 @@
+//! What can end a run before its end, as far as callers tell cases apart.
+
+use std::io;
+
+use scanbox_model::record::Status;
+use scanbox_runner::backend::Failure;
+use scanbox_runner::session::End;
+use scanbox_runner::vulkan::VulkanError;
+use serde::{Deserialize, Serialize};
+
+/// What kind of thing is to blame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Cause {
+    /// There is no usable device.
+    NoDevice,
+    /// The selector names no single device.
+    Selector,
+    /// The operator of the user breaks a law.
+    Operator,
+    /// The run had to stop, or somebody else uses the device or the file: the same command goes on later.
+    Postponed,
+    /// Anything else: a file, the device, the system.
+    Other,
+}
+
+impl Cause {
+    /// The cause of an error of this crate, or of an error that passed through it.
+    pub fn of(error: &anyhow::Error) -> Self {
+        if let Some(error) = error.downcast_ref::<SessionError>() {
+            return match error {
+                SessionError::Stopped(_) | SessionError::InUse { .. } => Self::Postponed,
+                SessionError::Worker { cause, .. } => *cause,
+            };
+        }
+        if let Some(WorkerError::Operator(_)) = error.downcast_ref() {
+            return Self::Operator;
+        }
+        match error.downcast_ref::<VulkanError>() {
+            Some(VulkanError::NotFound { .. }) => Self::NoDevice,
+            Some(VulkanError::Ambiguous { .. } | VulkanError::NoSelector { .. }) => Self::Selector,
+            Some(vulkan) if vulkan.is_no_device() => Self::NoDevice,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// What ends a run on the side of its supervisor.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The run had to stop before its device was open.
+    #[error("{} before the device was open; the same command goes on", if *.0 == End::Budget { "the budget was spent" } else { "interrupted" })]
+    Stopped(End),
+    /// Somebody else holds a lock.
+    #[error("{what} ({holder}); {advice}")]
+    InUse {
+        /// What is locked, as a clause.
+        what: String,
+        /// Who has it.
+        holder: String,
+        /// What the user can do.
+        advice: &'static str,
+    },
+    /// A worker could not do anything.
+    #[error("{reason}")]
+    Worker {
+        /// Why.
+        reason: String,
+        /// What kind of thing is to blame.
+        cause: Cause,
+    },
+}
+
+/// What ends the work of a worker before its end.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    /// The device, before any config.
+    #[error("nothing could run: {0}")]
+    Device(Failure),
+    /// The operator of the user is none, so that nothing can be right.
+    #[error("{0}")]
+    Operator(String),
+    /// Nobody is there any more.
+    #[error("the supervisor went away: {0}")]
+    Supervisor(#[from] io::Error),
+}
+
+impl From<Failure> for WorkerError {
+    fn from(failure: Failure) -> Self {
+        match failure.status {
+            Status::WrongResult => Self::Operator(failure.reason),
+            _ => Self::Device(failure),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_is_not_named_well_is_told_from_one_that_is_not_there() {
+        let text = || String::from("x");
+        for (error, cause) in [
+            (VulkanError::NotFound { selector: text(), devices: text() }, Cause::NoDevice),
+            (VulkanError::Ambiguous { selector: text(), devices: text() }, Cause::Selector),
+            (VulkanError::NoSelector { devices: text() }, Cause::Selector),
+        ] {
+            assert_eq!(Cause::of(&error.into()), cause);
+            // Also where a worker has found it out.
+            assert_eq!(Cause::of(&SessionError::Worker { reason: text(), cause }.into()), cause);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Runs: work in, files out, in two processes. No command line and no tables.
+//!
+//! From below: [`protocol`] is what a supervisor and its worker say to each other, [`failure`] what can end a run, [`device`]
+//! the only way to a device and its profile, with what is known of it beside what its driver reports. [`process`] is a worker
+//! seen from its supervisor, [`lock`] keeps two runs from one device or file, [`supervise`] goes on whatever happens to
+//! workers. [`store`] is the files of a sweep. The tasks ([`sweep`], [`verify`], [`bench`], [`confirm`]) say what workers do and
+//! where outcomes go; [`worker`] is the process that does it.
+
+pub mod bench;
+pub mod confirm;
+pub mod device;
+pub mod failure;
+pub mod lock;
+pub mod notes;
+pub mod origin;
+pub mod process;
+pub mod progress;
+pub mod protocol;
+pub mod signals;
+pub mod store;
+pub mod supervise;
+pub mod sweep;
+pub mod system;
+pub mod tools;
+pub mod verify;
+pub mod worker;

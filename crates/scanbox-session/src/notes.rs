@@ -1,0 +1,8 @@
+//! What a run says on stderr.
+
+use std::io::Write;
+
+/// A line on stderr. A closed stderr is nobody's problem.
+pub fn complain(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}

@@ -1,0 +1,157 @@
+//! What a supervisor and its worker say to each other: lines of JSON, orders one way and messages the other.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use scanbox_kernels::input::Input;
+use scanbox_kernels::operator_file::OperatorSource;
+use scanbox_model::device::DeviceProfile;
+use scanbox_runner::baseline::Greeting;
+use scanbox_runner::bench;
+use scanbox_runner::cases::Circumstance;
+use scanbox_runner::session::{End, Setup};
+use scanbox_runner::sweep;
+use scanbox_runner::verify::{self, Verdict};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Cause;
+
+/// What a line of a message begins with: drivers and layers may print to stdout too.
+pub const MARK: &str = "scanbox:";
+
+/// From the supervisor, to its worker.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Order {
+    /// Do this.
+    Work {
+        /// What.
+        work: Box<Work>,
+        /// The operator, where it is of a user's file.
+        operator: Option<OperatorSource>,
+        /// What is locked as long as the worker lives.
+        device_lock: Option<PathBuf>,
+    },
+    /// Go on with the config that was announced.
+    Go,
+    /// Finish: no more configs.
+    Stop,
+}
+
+/// A job, as it crosses the process boundary.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Work {
+    /// Verify and measure.
+    Sweep(sweep::Job),
+    /// Verify at many sizes, on many inputs, and do not measure.
+    Verify(verify::Job),
+    /// Measure few subjects against each other.
+    Bench(BenchWork),
+}
+
+/// A benchmark with the programs that take part in it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct BenchWork {
+    /// The benchmark.
+    pub job: bench::Job,
+    /// Programs that take part.
+    pub baselines: Vec<PathBuf>,
+    /// Their subjects that take part; empty: all.
+    pub baseline_subjects: Vec<String>,
+    /// How long one block, or one answer of a program, may take.
+    pub timeout: Duration,
+}
+
+/// What a config in flight is known by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Key {
+    /// Its label.
+    pub config: String,
+    /// Its size; in a verification, the largest one.
+    pub n: u64,
+    /// Its input, in a verification.
+    pub input: Option<Input>,
+    /// Whether it is a subject of a baseline, whose time-outs the worker sees to.
+    pub external: bool,
+}
+
+/// What came of a config.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Product {
+    /// A row of a sweep, as it stands in the file, with its line break.
+    Row(String),
+    /// A verdict of a verification.
+    Verdict(Box<Verdict>),
+}
+
+/// From the worker, to its supervisor.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Message {
+    /// The device is open.
+    Ready {
+        /// What it is.
+        profile: Box<DeviceProfile>,
+        /// How many devices of the same name come before it.
+        unit: usize,
+    },
+    /// Something takes time before any config runs.
+    Setup(Setup),
+    /// See [`sweep::Event::Doing`].
+    Doing {
+        /// What.
+        what: String,
+    },
+    /// See [`sweep::Event::Remark`].
+    Remark {
+        /// What went wrong.
+        text: String,
+    },
+    /// See [`sweep::Event::Ceiling`].
+    Ceiling {
+        /// Elements.
+        n: u64,
+        /// Throughput.
+        gbps: f64,
+    },
+    /// Waits for [`Order::Go`] to run this config.
+    Started {
+        /// Which.
+        key: Key,
+    },
+    /// One call of the config begins.
+    Calling {
+        /// Its size.
+        n: u64,
+        /// What is special about it.
+        circumstance: Circumstance,
+    },
+    /// A config has come to its end.
+    Finished(Product),
+    /// A baseline has started.
+    Greeted(Greeting),
+    /// See [`bench::Event::EmptyCall`].
+    EmptyCall(Result<bench::EmptyCall, String>),
+    /// See [`bench::Event::SizeFinished`].
+    SizeFinished {
+        /// The size.
+        n: u64,
+    },
+    /// Nothing more to do.
+    Ended {
+        /// Why.
+        end: End,
+        /// Where the time went, by phase, in seconds.
+        seconds: Vec<(String, f64)>,
+    },
+    /// The device failed under something that is no config. Another process may do better.
+    Broke {
+        /// What failed, and what was going on.
+        reason: String,
+    },
+    /// Nothing could be done.
+    Failed {
+        /// Why.
+        reason: String,
+        /// What kind of thing is to blame.
+        cause: Cause,
+    },
+}

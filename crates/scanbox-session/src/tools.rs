@@ -1,0 +1,57 @@
+//! What every run is handed: where kernels come from, where what can be made again is kept, what is assumed of devices.
+
+use std::path::PathBuf;
+
+use scanbox_kernels::glsl::Compiler;
+use scanbox_model::safe_devices::Guarantee;
+
+use crate::notes::complain;
+
+/// What every run is handed.
+#[derive(Debug, Clone, Default)]
+pub struct Tools {
+    /// The folder of the kernel sources, in place of the built-in ones.
+    pub kernels: Option<PathBuf>,
+    /// The folder for what can be made again: SPIR-V, pipelines. `None`: nothing is kept.
+    pub cache: Option<PathBuf>,
+    /// What is assumed of every device.
+    pub assume: Vec<Guarantee>,
+}
+
+impl Tools {
+    /// A compiler of these kernels.
+    ///
+    /// # Errors
+    /// When the sources cannot be read.
+    pub fn compiler(&self) -> anyhow::Result<Compiler> {
+        let spirv = self.cache.as_ref().map(|folder| folder.join("spirv"));
+        Ok(Compiler::new(self.kernels.as_deref(), spirv)?)
+    }
+
+    /// The folder of pipelines.
+    pub fn pipelines(&self) -> Option<PathBuf> {
+        self.cache.as_ref().map(|folder| folder.join("pipelines"))
+    }
+
+    /// Says, once and before anything is compiled, that nothing can be kept in the cache.
+    pub fn warn_of_cache(&self) {
+        let Some(folder) = &self.cache else {
+            complain(
+                "warning: the system names no cache folder: kernels are compiled anew in each run; choose one with --cache",
+            );
+            return;
+        };
+        let tried = ["spirv", "pipelines"].iter().try_for_each(|name| {
+            let folder = folder.join(name);
+            std::fs::create_dir_all(&folder)?;
+            tempfile::Builder::new().prefix(".scanbox-").tempfile_in(folder).map(drop)
+        });
+        if let Err(error) = tried {
+            complain(&format!(
+                "warning: the cache folder {} cannot be used ({error}): kernels are compiled anew in each run; choose another \
+                 with --cache",
+                folder.display()
+            ));
+        }
+    }
+}

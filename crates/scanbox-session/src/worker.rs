@@ -1,0 +1,186 @@
+//! The process that drives a device.
+//!
+//! Vulkan cannot cancel a dispatch, and a driver may take its process with it: only ending a process is certain. So a
+//! sweep runs each device in a worker of its own. Supervisor and worker talk in lines of JSON; the worker waits for a
+//! word before each config, so that the supervisor has written down which one it is before anything can go wrong.
+
+use std::io::{self, BufRead, Write, stdin, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context;
+use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::operator_file::OperatorFile;
+use scanbox_model::csv_file;
+use scanbox_model::record::Record;
+use scanbox_runner::backend::Backend;
+use scanbox_runner::baseline::Baseline;
+use scanbox_runner::bench;
+use scanbox_runner::session::Outcome;
+use scanbox_runner::sweep;
+use scanbox_runner::verify;
+
+use crate::failure::{Cause, WorkerError};
+use crate::protocol::{BenchWork, Key, MARK, Message, Order, Product, Work};
+use crate::tools::Tools;
+use crate::{device, lock, signals};
+
+/// Drives the device that `selector` names until the supervisor, a process of this id, has no more work or goes away.
+///
+/// # Errors
+/// When the supervisor cannot be told what went wrong.
+pub fn run(selector: &str, supervisor: u32, tools: &Tools) -> anyhow::Result<()> {
+    if !die_with_supervisor(supervisor) {
+        return Ok(());
+    }
+    signals::leave_to_supervisor()?;
+    if let Err(error) = work(selector, tools) {
+        send(&match error.downcast_ref() {
+            Some(WorkerError::Device(failure)) if failure.is_fatal() => {
+                Message::Broke { reason: failure.reason.clone() }
+            }
+            _ => Message::Failed { reason: format!("{error:#}"), cause: Cause::of(&error) },
+        })?;
+    }
+    Ok(())
+}
+
+/// A worker that hangs in a driver cannot see that its supervisor is gone, so the system has to end it. False where
+/// there is no supervisor any more.
+#[cfg(target_os = "linux")]
+fn die_with_supervisor(supervisor: u32) -> bool {
+    use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+    // Where it cannot be asked for, a worker that does not hang still ends at its next message.
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    // One that died before the line above has left its child to another process.
+    getppid().is_some_and(|parent| parent.as_raw_nonzero().get().unsigned_abs() == supervisor)
+}
+
+/// Elsewhere, a worker that does not hang ends at its next message.
+#[cfg(not(target_os = "linux"))]
+fn die_with_supervisor(_: u32) -> bool {
+    true
+}
+
+fn work(selector: &str, tools: &Tools) -> anyhow::Result<()> {
+    let mut compiler = tools.compiler()?;
+    let mut backend = device::open(selector, &compiler, tools)?;
+    let profile = Box::new(backend.profile().as_ref().clone());
+    send(&Message::Ready { profile, unit: device::unit_of(selector)? })?;
+    let Some(Order::Work { work, operator, device_lock }) = receive()? else { return Ok(()) };
+    device_lock.iter().for_each(|path| lock::hold_for_worker(path));
+    if let Some(source) = operator {
+        compiler = compiler.with_operator(OperatorFile::new(source)?);
+    }
+    let outcome = match *work {
+        Work::Sweep(job) => sweep(&job, backend.as_mut(), &compiler)?,
+        Work::Verify(job) => verify(&job, backend.as_mut(), &compiler)?,
+        Work::Bench(work) => bench(&work, backend.as_mut(), &compiler)?,
+    };
+    let seconds = outcome.seconds.into_iter().map(|(phase, time)| (phase.to_owned(), time)).collect();
+    send(&Message::Ended { end: outcome.end, seconds })?;
+    Ok(())
+}
+
+fn sweep(job: &sweep::Job, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<Outcome> {
+    let stop = AtomicBool::new(false);
+    let observer = &mut |event: sweep::Event<'_>| -> Result<(), WorkerError> {
+        use sweep::Event;
+        match event {
+            Event::Setup(setup) => send(&Message::Setup(setup))?,
+            Event::Doing { what } => send(&Message::Doing { what: what.to_owned() })?,
+            Event::Remark { text } => send(&Message::Remark { text: text.to_owned() })?,
+            Event::Ceiling { n, gbps } => send(&Message::Ceiling { n, gbps })?,
+            Event::Started { point } => {
+                ask(
+                    Key { config: point.config.to_string(), n: point.n, input: None, external: false },
+                    &stop,
+                )?;
+            }
+            Event::Finished { record } => send(&Message::Finished(Product::Row(row(record)?)))?,
+        }
+        Ok(())
+    };
+    Ok(sweep::run(backend, compiler, job, &stop, observer)?)
+}
+
+fn verify(job: &verify::Job, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<Outcome> {
+    let stop = AtomicBool::new(false);
+    let observer = &mut |event: verify::Event<'_>| -> Result<(), WorkerError> {
+        use verify::Event;
+        match event {
+            Event::Setup(setup) => send(&Message::Setup(setup))?,
+            Event::Started { item } => {
+                let n = item.sizes.last().copied().unwrap_or(0);
+                ask(
+                    Key { config: item.config.to_string(), n, input: Some(item.input), external: false },
+                    &stop,
+                )?;
+            }
+            Event::Calling { n, circumstance } => send(&Message::Calling { n, circumstance })?,
+            Event::Finished { verdict } => {
+                send(&Message::Finished(Product::Verdict(Box::new(verdict.clone()))))?;
+            }
+        }
+        Ok(())
+    };
+    Ok(verify::run(backend, compiler, job, &stop, observer)?)
+}
+
+fn bench(work: &BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<Outcome> {
+    let mut baselines = Vec::new();
+    for path in &work.baselines {
+        let mut baseline = Baseline::start(path, work.timeout)
+            .map_err(|failure| anyhow::anyhow!("{}", failure.reason))
+            .context("a --baseline cannot take part")?;
+        if !work.baseline_subjects.is_empty() {
+            baseline.keep(&work.baseline_subjects);
+        }
+        send(&Message::Greeted(baseline.greeting().clone()))?;
+        baselines.push(baseline);
+    }
+    let stop = AtomicBool::new(false);
+    let observer = &mut |event: bench::Event<'_>| -> Result<(), WorkerError> {
+        use bench::Event;
+        match event {
+            Event::Setup(setup) => send(&Message::Setup(setup))?,
+            Event::Started { label, n, external } => {
+                ask(Key { config: label.to_owned(), n, input: None, external }, &stop)?;
+            }
+            Event::Finished { record } => send(&Message::Finished(Product::Row(row(record)?)))?,
+            Event::EmptyCall { call } => send(&Message::EmptyCall(call))?,
+            Event::SizeFinished { n } => send(&Message::SizeFinished { n })?,
+        }
+        Ok(())
+    };
+    Ok(bench::run(backend, &mut baselines, compiler, &work.job, &stop, observer)?)
+}
+
+/// Waits for the word to run a config.
+fn ask(key: Key, stop: &AtomicBool) -> io::Result<()> {
+    send(&Message::Started { key })?;
+    if !matches!(receive()?, Some(Order::Go)) {
+        stop.store(true, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+fn row(record: &Record) -> io::Result<String> {
+    let mut line = Vec::new();
+    csv_file::write(&mut line, false, [record])?;
+    String::from_utf8(line).map_err(io::Error::other)
+}
+
+fn send(message: &Message) -> io::Result<()> {
+    let mut out = stdout().lock();
+    writeln!(out, "{MARK}{}", serde_json::to_string(message)?)?;
+    out.flush()
+}
+
+/// The next order; `None` when the supervisor has gone.
+fn receive() -> io::Result<Option<Order>> {
+    let mut line = String::new();
+    if stdin().lock().read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    Ok(Some(serde_json::from_str(&line)?))
+}

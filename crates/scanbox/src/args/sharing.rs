@@ -1,0 +1,43 @@
+//! How a run stands with others on its device.
+
+use std::time::Duration;
+
+use clap::Args;
+use scanbox_session::lock::Sharing;
+
+use super::time::parse_duration;
+
+/// How a run stands with others on its device.
+#[derive(Debug, Clone, Args)]
+pub struct SharingArgs {
+    /// Wait while another run uses the device or the file, at most this time, instead of ending with exit code 4
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "forever", value_parser = parse_wait)]
+    wait: Option<Duration>,
+
+    /// Run beside others on the device: their times and these disturb each other, and rows say so
+    #[arg(long)]
+    share_device: bool,
+}
+
+impl SharingArgs {
+    /// The same without a command line.
+    pub fn sharing(&self) -> Sharing {
+        Sharing { wait: self.wait, share_device: self.share_device }
+    }
+}
+
+fn parse_wait(text: &str) -> Result<Duration, String> {
+    if text == "forever" { Ok(Duration::MAX) } else { parse_duration(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_a_time_or_has_no_end() {
+        assert_eq!(parse_wait("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_wait("forever"), Ok(Duration::MAX));
+        assert!(parse_wait("soon").unwrap_err().contains("is no time"));
+    }
+}
