@@ -157,16 +157,6 @@ impl Enumeration {
     pub fn pipelines(&self) -> BTreeSet<(Kernel, u32)> {
         self.points.iter().map(|point| (point.config.kernel, point.config.workgroup_size)).collect()
     }
-
-    /// Legal points per size.
-    #[must_use]
-    pub fn points_per_size(&self) -> BTreeMap<u64, usize> {
-        let mut counts = BTreeMap::new();
-        for point in &self.points {
-            *counts.entry(point.n).or_insert(0) += 1;
-        }
-        counts
-    }
 }
 
 impl Space {

@@ -92,7 +92,7 @@ impl Ledger {
     }
 
     /// Pretends that this many epochs and tickets have been used, for tests of the wrap.
-    #[doc(hidden)]
+    #[cfg(feature = "testing")]
     pub fn advance_to(&mut self, last_epoch: u32, ticket: u32) {
         self.last_epoch = last_epoch;
         self.ticket = ticket;

@@ -6,3 +6,4 @@ pub mod covering;
 pub mod device;
 pub mod folder;
 pub mod operator_files;
+pub mod space;

@@ -119,6 +119,8 @@ fn arrows_point_downward() {
         let text = fs::read_to_string(manifest.unwrap().path().join("Cargo.toml")).unwrap();
         let product = text.split("[dev-dependencies]").next().unwrap();
         assert!(!product.contains("\nscanbox-testing"), "{text}");
+        // Nor are hooks for tests.
+        assert!(!product.contains("features = [\"testing\"]"), "{text}");
     }
 }
 

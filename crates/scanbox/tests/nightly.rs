@@ -12,6 +12,7 @@ use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Record;
 use scanbox_model::space::{Point, Space};
+use scanbox_testing::space::points_per_size;
 use serde_json::Value;
 
 use crate::sweeps::{Ended, ended};
@@ -247,7 +248,7 @@ fn the_nightly_space_has_the_winners_and_a_sample() {
     let enumeration = space.enumerate(&device, legal);
     let left_out = enumeration.rejections.iter().find(|rejection| rejection.rule == "not-in-sample").unwrap();
     assert!(left_out.points > 1000, "{left_out:?}");
-    let per_size = enumeration.points_per_size();
+    let per_size = points_per_size(&enumeration);
     assert_eq!(per_size.len(), 20);
     assert!(per_size.values().all(|count| (18..=60).contains(count)), "{per_size:?}");
 

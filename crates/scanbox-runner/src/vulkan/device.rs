@@ -360,6 +360,12 @@ pub(super) struct Gpu {
 }
 
 impl Gpu {
+    /// See [`Instance::validation_log`].
+    #[cfg(feature = "testing")]
+    pub fn validation_log(&self) -> super::instance::ValidationLog {
+        self._instance.validation_log()
+    }
+
     /// Creates the logical device of a candidate without problems.
     pub fn new(instance: Instance, candidate: &Candidate) -> Result<Arc<Self>, VulkanError> {
         let Candidate { raw: physical, queue_family, limits, listed } = candidate;

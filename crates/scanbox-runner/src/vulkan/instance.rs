@@ -31,6 +31,10 @@ struct Messenger {
     functions: ext::debug_utils::Instance,
     raw: vk::DebugUtilsMessengerEXT,
     /// The callback gets a pointer to the mutex inside.
+    #[cfg_attr(
+        not(feature = "testing"),
+        expect(dead_code, reason = "only tests read it; the callback writes it")
+    )]
     log: ValidationLog,
 }
 
@@ -88,6 +92,7 @@ impl Instance {
     }
 
     /// What the validation layer reported; empty without the layer. Outlives the instance.
+    #[cfg(feature = "testing")]
     pub fn validation_log(&self) -> ValidationLog {
         self.messenger.as_ref().map(|messenger| Arc::clone(&messenger.log)).unwrap_or_default()
     }

@@ -15,13 +15,15 @@ mod instance;
 mod memory;
 mod operator;
 mod pipeline;
+#[cfg(feature = "testing")]
+mod testing;
 mod timestamps;
 mod timing;
 mod twin;
 
 use std::mem::ManuallyDrop;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ash::vk;
@@ -37,13 +39,13 @@ use scanbox_model::safe_devices::SafeDevices;
 
 use self::commands::Commands;
 use self::device::{Candidate, Gpu};
-use self::instance::{Instance, ValidationLog};
+use self::instance::Instance;
 use self::memory::Memory;
 use self::pipeline::Pipelines;
+#[cfg(feature = "testing")]
+pub use self::testing::Tamper;
 use self::timestamps::Timestamps;
 use self::timing::Session;
-#[doc(hidden)]
-pub use self::timing::Tamper;
 use crate::backend::{Backend, Comparison, Failure, Garbage, Interval, PipelineInfo};
 use crate::ledger::Ledger;
 use crate::twin::{Checked, Course};
@@ -273,10 +275,9 @@ pub fn open(selector: &str, compiler: &Compiler, options: Options) -> Result<Vul
     if !problems.is_empty() {
         return Err(VulkanError::Unusable { device: profile.name.clone(), problems: problems.clone() });
     }
-    let log = instance.validation_log();
     let session = Session::new(Gpu::new(instance, candidate)?, &options);
     let session = session.map_err(|failure| VulkanError::Setup { device: profile.name.clone(), failure })?;
-    let mut vulkan = Vulkan { session: ManuallyDrop::new(session), gone: None, log };
+    let mut vulkan = Vulkan { session: ManuallyDrop::new(session), gone: None };
     let modules: Vec<Module> =
         compiler.compile_all(&catalog::helper_shaders(profile)).into_iter().collect::<Result<_, _>>()?;
     let created: Result<Vec<_>, _> = vulkan.create_pipelines(&modules).into_iter().collect();
@@ -349,7 +350,6 @@ pub struct Vulkan {
     session: ManuallyDrop<Session>,
     /// The failure that ended the session.
     gone: Option<Failure>,
-    log: ValidationLog,
 }
 
 impl Vulkan {
@@ -365,43 +365,6 @@ impl Vulkan {
             // What was recorded may have run or not: epochs and tickets start anew, on cleared memory.
             self.session.ledger.forget();
         })
-    }
-
-    /// What the validation layer complained about so far; empty without it.
-    #[must_use]
-    pub fn validation_messages(&self) -> Vec<String> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// The list behind [`Vulkan::validation_messages`], which outlives the session: for complaints about its end.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn validation_log(&self) -> Arc<Mutex<Vec<String>>> {
-        Arc::clone(&self.log)
-    }
-
-    /// [`Backend::verify`] with something amiss, for tests of the comparison.
-    ///
-    /// # Errors
-    /// As [`Backend::verify`].
-    #[doc(hidden)]
-    pub fn verify_tampered(&mut self, plan: &Plan, tamper: Tamper) -> Result<Comparison, Failure> {
-        self.with(|session| session.verify(plan, tamper))
-    }
-
-    /// The first words of input and reference, for tests of what the device made.
-    ///
-    /// # Errors
-    /// When nothing is loaded, or the device fails.
-    #[doc(hidden)]
-    pub fn loaded_words(&mut self, words: usize) -> Result<[Vec<u32>; 2], Failure> {
-        self.with(|session| session.loaded_words(words))
-    }
-
-    /// The account of epochs and tickets, for tests of their wrap.
-    #[doc(hidden)]
-    pub fn ledger_mut(&mut self) -> &mut Ledger {
-        &mut self.session.ledger
     }
 }
 
@@ -446,7 +409,7 @@ impl Backend for Vulkan {
     }
 
     fn verify(&mut self, plan: &Plan) -> Result<Comparison, Failure> {
-        self.with(|session| session.verify(plan, Tamper::Nothing))
+        self.with(|session| session.verify(plan))
     }
 
     fn keep(&mut self, plan: &Plan) -> Result<(), Failure> {

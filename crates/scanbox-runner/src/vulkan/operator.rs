@@ -99,21 +99,4 @@ impl Session {
         let (got, got_rest) = (word(0) | word(1) << 32, word(2) | word(3) << 32);
         Ok(Mismatch { element: problem.element(), got, got_rest, ..Mismatch::default() }.got())
     }
-
-    /// The first words of input and reference.
-    pub(super) fn loaded_words(&mut self, words: usize) -> Result<[Vec<u32>; 2], Failure> {
-        let Self { gpu, commands, memory, .. } = self;
-        let nothing = || Failure::new(Status::RuntimeError, "no input is loaded");
-        let bytes = words as u64 * WORD_BYTES;
-        let [input, reference] = memory.input_and_reference().ok_or_else(nothing)?;
-        let mut copies = Buffer::new(gpu, "copies", 2 * bytes, MemoryLocation::GpuToCpu)?;
-        let mut recorder = commands.begin()?;
-        recorder.copy((input, 0), (&copies, 0), bytes);
-        recorder.copy((reference, 0), (&copies, bytes), bytes);
-        recorder.barrier(Access::TRANSFER, Access::HOST);
-        recorder.submit()?;
-        commands.wait(self.limit)?;
-        let all = copies.words();
-        Ok([all[..words].to_vec(), all[words..2 * words].to_vec()])
-    }
 }

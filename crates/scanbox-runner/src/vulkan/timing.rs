@@ -21,26 +21,9 @@ use crate::ledger::{Ledger, Turn};
 /// Dispatches per submission at most, where samples can be divided among several: it bounds the memory of the command
 /// buffer and the time until the fence has to answer.
 pub(super) const MAX_DISPATCHES: usize = 20_000;
-const WORD_BYTES: u64 = 4;
+pub(super) const WORD_BYTES: u64 = 4;
 /// The words of the report before a comparison (see [`REPORT_WORDS`]).
 pub(super) const NO_MISMATCH: [u32; REPORT_WORDS as usize] = [0, u32::MAX, 0];
-
-/// What a test does to a call between poison and comparison.
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tamper {
-    /// The call runs as it is.
-    Nothing,
-    /// The call does not run.
-    SkipCall,
-    /// A word of the output is overwritten after the call.
-    Overwrite {
-        /// Which; at or above the input size it is in the guard.
-        index: u64,
-        /// With what.
-        word: u32,
-    },
-}
 
 /// What a session works with. Its submissions are synchronous.
 pub(super) struct Session {
@@ -64,7 +47,16 @@ impl Session {
     }
 
     /// Poisons the output, runs `plan` once and compares every element.
-    pub fn verify(&mut self, plan: &Plan, tamper: Tamper) -> Result<Comparison, Failure> {
+    pub fn verify(&mut self, plan: &Plan) -> Result<Comparison, Failure> {
+        self.verify_call(plan, |call, turn, recorder, _| call.record(recorder, turn))
+    }
+
+    /// Poisons the output, records a call of `plan` by `record`, which gets the memory too, and compares every element.
+    pub(super) fn verify_call(
+        &mut self,
+        plan: &Plan,
+        record: impl FnOnce(&mut Call, &Turn, &mut Recorder<'_>, &Memory),
+    ) -> Result<Comparison, Failure> {
         let mut call = self.prepare(plan)?;
         let error_bound = self.error_bound(plan);
         let mut poison = self.helper(&catalog::poison(plan, &self.gpu.profile))?;
@@ -90,18 +82,8 @@ impl Session {
             recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         }
         recorder.timestamp(timestamps, 0);
-        if tamper == Tamper::SkipCall {
-            // The turn that was taken is for nothing: the tickets of the call stay where they are.
-            self.ledger.forget();
-        } else {
-            call.record(&mut recorder, &turn);
-        }
+        record(&mut call, &turn, &mut recorder, memory);
         recorder.timestamp(timestamps, 1);
-        if let (Tamper::Overwrite { index, word }, Some(output)) = (tamper, memory.output()) {
-            recorder.barrier(Access::COMPUTE, Access::TRANSFER);
-            recorder.update(output, index * WORD_BYTES, &[word]);
-            recorder.barrier(Access::TRANSFER, Access::COMPUTE);
-        }
         compare.record(&mut recorder, &Turn::NONE);
         if let Some((counts, host)) = memory.counts().filter(|_| counted.is_some()) {
             recorder.barrier(Access::COMPUTE, Access::TRANSFER);

@@ -1,0 +1,95 @@
+//! What only tests need of a session: calls with something amiss, and a look at what stands in its memory and its books.
+
+use std::sync::{Arc, Mutex};
+
+use gpu_allocator::MemoryLocation;
+use scanbox_kernels::plan::Plan;
+use scanbox_model::record::Status;
+
+use super::Vulkan;
+use super::buffer::Buffer;
+use super::commands::Access;
+use super::timing::{Session, WORD_BYTES};
+use crate::backend::{Comparison, Failure};
+use crate::ledger::Ledger;
+
+/// What is amiss with a call that is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tamper {
+    /// The call does not run.
+    SkipCall,
+    /// A word of the output is overwritten after the call.
+    Overwrite {
+        /// Which; at or above the input size it is in the guard.
+        index: u64,
+        /// With what.
+        word: u32,
+    },
+}
+
+impl Vulkan {
+    /// What the validation layer complained about so far; empty without it. It outlives the session: for complaints about its
+    /// end.
+    #[must_use]
+    pub fn validation_log(&self) -> Arc<Mutex<Vec<String>>> {
+        self.session.gpu.validation_log()
+    }
+
+    /// [`crate::backend::Backend::verify`] with something amiss.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn verify_tampered(&mut self, plan: &Plan, tamper: Tamper) -> Result<Comparison, Failure> {
+        self.with(|session| session.verify_tampered(plan, tamper))
+    }
+
+    /// The first words of input and reference.
+    ///
+    /// # Errors
+    /// When nothing is loaded, or the device fails.
+    pub fn loaded_words(&mut self, words: usize) -> Result<[Vec<u32>; 2], Failure> {
+        self.with(|session| session.loaded_words(words))
+    }
+
+    /// The account of epochs and tickets.
+    pub fn ledger_mut(&mut self) -> &mut Ledger {
+        &mut self.session.ledger
+    }
+}
+
+impl Session {
+    fn verify_tampered(&mut self, plan: &Plan, tamper: Tamper) -> Result<Comparison, Failure> {
+        let comparison = self.verify_call(plan, |call, turn, recorder, memory| match tamper {
+            Tamper::SkipCall => {}
+            Tamper::Overwrite { index, word } => {
+                call.record(recorder, turn);
+                if let Some(output) = memory.output() {
+                    recorder.barrier(Access::COMPUTE, Access::TRANSFER);
+                    recorder.update(output, index * WORD_BYTES, &[word]);
+                    recorder.barrier(Access::TRANSFER, Access::COMPUTE);
+                }
+            }
+        });
+        if tamper == Tamper::SkipCall {
+            // The turn that was taken is for nothing: the tickets of the call stay where they are.
+            self.ledger.forget();
+        }
+        comparison
+    }
+
+    fn loaded_words(&mut self, words: usize) -> Result<[Vec<u32>; 2], Failure> {
+        let Self { gpu, commands, memory, .. } = self;
+        let nothing = || Failure::new(Status::RuntimeError, "no input is loaded");
+        let bytes = words as u64 * WORD_BYTES;
+        let [input, reference] = memory.input_and_reference().ok_or_else(nothing)?;
+        let mut copies = Buffer::new(gpu, "copies", 2 * bytes, MemoryLocation::GpuToCpu)?;
+        let mut recorder = commands.begin()?;
+        recorder.copy((input, 0), (&copies, 0), bytes);
+        recorder.copy((reference, 0), (&copies, bytes), bytes);
+        recorder.barrier(Access::TRANSFER, Access::HOST);
+        recorder.submit()?;
+        commands.wait(self.limit)?;
+        let all = copies.words();
+        Ok([all[..words].to_vec(), all[words..2 * words].to_vec()])
+    }
+}
