@@ -17,8 +17,8 @@ use scanbox_model::space::Rejection;
 
 use crate::input::{InputKind, PACKED_MAX_TOTAL};
 use crate::plan::{
-    Binding, Content, Expected, GUARD_WORDS, Pass, Plan, STATES_OFFSET, Scratch, Shader, TICKET_BYTES,
-    Tickets, Word,
+    Binding, Build, Content, Expected, GUARD_WORDS, Pass, Plan, PlanKind, STATES_OFFSET, Scratch, Shader,
+    TICKET_BYTES, Tickets, Word,
 };
 use crate::rounding::error_bound;
 
@@ -31,7 +31,9 @@ pub(crate) use levels::levels_of;
 use rules::{co_resident, has_levels, passes_totals_on};
 pub use rules::{legal, resident};
 pub use user_operator::{OPERATOR_LAWS, OperatorLaw, operator_check, operator_load, operator_shaders};
-pub use variant::{MAX_BLOCKING, Variant, plan_variant, variant_legal};
+pub use variant::{plan_variant, variant_legal};
+
+pub use crate::variant::{MAX_BLOCKING, Variant};
 
 /// What stands behind the last element of the output before a call, and must still stand there afterwards.
 pub const GUARD_WORD: u32 = 0x5CA7_B0C5;
@@ -156,8 +158,14 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
         };
         (vec![pass], scratch)
     };
+    let kind = PlanKind::Config(Build {
+        config: *config,
+        variant: Variant::default(),
+        tile_state: passes_totals_on(kernel.family).then(|| resolve(kernel, device).tile_state),
+    });
     Ok(Plan {
-        label: config.to_string(),
+        label: kind.to_string(),
+        kind,
         problem: *problem,
         n,
         bytes_moved: problem.bytes_moved(n),
@@ -344,7 +352,13 @@ fn shader(config: &Config, problem: &Problem, device: &DeviceProfile) -> Shader 
             defines.push(("MAX_SPINS", kernel.max_spins));
         }
     }
-    Shader { root, defines, workgroup_size: config.workgroup_size, subgroup_size: device.subgroup_size }
+    Shader {
+        root,
+        defines,
+        workgroup_size: config.workgroup_size,
+        subgroup_size: device.subgroup_size,
+        operator_file: problem.user().is_some(),
+    }
 }
 
 /// Whether every dispatch is one row of workgroups: there are fewer than 2^32 elements, and a tile has at least 4.
@@ -352,12 +366,12 @@ fn one_row(device: &DeviceProfile) -> bool {
     device.max_workgroup_count[0] >= 1 << 30
 }
 
-// The numbers behind the names that params.glsl defines; a test compares the two.
-
-/// How subgroups combine elements of a user's operator: the numbers are those that params.glsl defines.
+/// How subgroups combine elements of a user's operator.
 fn subgroup_total(device: &DeviceProfile) -> SubgroupTotal {
     device.forced.subgroup_total.unwrap_or_default()
 }
+
+// The numbers behind the names that params.glsl defines; a test compares the two.
 
 /// The number of a value whose parameter has them in the order of its values.
 fn define<P: Parameter>(value: P) -> u32 {
@@ -370,15 +384,6 @@ fn tile_state_define(tile_state: TileState) -> u32 {
         TileState::Packed => 1,
         TileState::Split => 2,
     }
-}
-
-/// The tile state that the shader of a plan has; none where its tiles have no state.
-#[must_use]
-pub fn tile_state_of(plan: &Plan) -> Option<TileState> {
-    let mut defines = plan.passes.iter().flat_map(|pass| &pass.shader.defines);
-    let (_, number) = *defines.find(|(name, _)| *name == "TILE_STATE")?;
-    let concrete = [TileState::Word64, TileState::Packed, TileState::Split];
-    concrete.into_iter().find(|&tile_state| tile_state_define(tile_state) == number)
 }
 
 fn reset_define(reset: Reset) -> u32 {

@@ -161,7 +161,7 @@ impl Compiler {
             hash_text(&mut hasher, path);
             hash_text(&mut hasher, text);
         }
-        if let Some(operator) = self.operator.as_ref().filter(|_| shader.has_operator_file()) {
+        if let Some(operator) = self.operator.as_ref().filter(|_| shader.operator_file) {
             hash_text(&mut hasher, operator.glue());
             hash_text(&mut hasher, &operator.source().text);
         }

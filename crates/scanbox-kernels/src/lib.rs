@@ -12,5 +12,6 @@ pub mod input;
 pub mod operator_file;
 pub mod reference;
 pub mod rounding;
+pub mod variant;
 
 pub use catalog::legal;

@@ -3,7 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use scanbox_model::config::{Config, TileState};
 use scanbox_model::problem::{Placement, Problem};
+use scanbox_model::user_operator::UserOperator;
+
+use crate::variant::Variant;
 
 /// Words behind the last output element that every plan leaves alone: they show writes past the end.
 pub const GUARD_WORDS: u64 = 256;
@@ -21,7 +25,9 @@ pub const STATES_OFFSET: u64 = TICKET_BYTES + 2 * 8 * BANK_WORDS;
 /// What one call of a kernel, or of one of the helpers around it, consists of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// What the plan runs, for messages: the label of a config, or the name of a helper kernel.
+    /// What it was made from.
+    pub kind: PlanKind,
+    /// What that is called, for messages. Whoever wants to know something of a plan asks its kind.
     pub label: String,
     /// What it computes; of a helper or a copy, what the session does.
     pub problem: Problem,
@@ -71,12 +77,76 @@ impl Plan {
         bindings.find_map(|binding| if let Binding::Counts(tiles) = binding { Some(*tiles) } else { None })
     }
 
+    /// What it was built from, if that is a config.
+    #[must_use]
+    pub fn build(&self) -> Option<&Build> {
+        if let PlanKind::Config(build) = &self.kind { Some(build) } else { None }
+    }
+
+    /// Whether it moves what a problem has to move at least, and does nothing else.
+    #[must_use]
+    pub fn is_ceiling(&self) -> bool {
+        matches!(self.kind, PlanKind::Copy { .. } | PlanKind::Read { .. })
+    }
+
     /// Whether the output stands where the input stood.
     #[must_use]
     pub fn in_place(&self) -> bool {
         matches!(self.result, Expected::Scan | Expected::Total)
             && self.problem.placement() == Placement::InPlace
     }
+}
+
+/// What a plan was made from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PlanKind {
+    /// A config.
+    Config(Build),
+    /// The kernel that copies the input to the output, in this launch shape.
+    Copy {
+        /// Vectors per invocation.
+        batch_size: u32,
+        /// Invocations per workgroup.
+        workgroup_size: u32,
+    },
+    /// The kernel that reads the input, in this launch shape.
+    Read {
+        /// Vectors per invocation.
+        batch_size: u32,
+        /// Invocations per workgroup.
+        workgroup_size: u32,
+    },
+    /// The kernel that does nothing.
+    Empty,
+    /// The kernels that make the input of a user's operator and its answer, and check the laws.
+    Operator(UserOperator),
+    /// A kernel of this name that works around the calls of another plan: clears, poisons, compares.
+    Helper(&'static str),
+}
+
+impl fmt::Display for PlanKind {
+    /// The label of a config, or the name of a kernel.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(Build { config, variant, .. }) => write!(f, "{config}{variant}"),
+            Self::Copy { batch_size, workgroup_size } => write!(f, "copy.b{batch_size}.wg{workgroup_size}"),
+            Self::Read { batch_size, workgroup_size } => write!(f, "read.b{batch_size}.wg{workgroup_size}"),
+            Self::Empty => f.write_str("empty"),
+            Self::Operator(user) => write!(f, "operator {}", user.name),
+            Self::Helper(name) => f.write_str(name),
+        }
+    }
+}
+
+/// A config as it was built.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Build {
+    /// The config.
+    pub config: Config,
+    /// What the build has that others do not.
+    pub variant: Variant,
+    /// The tile state that runs, never `auto`; none where tiles have no state.
+    pub tile_state: Option<TileState>,
 }
 
 /// What the output of a plan is compared with.
@@ -217,14 +287,8 @@ pub struct Shader {
     pub workgroup_size: u32,
     /// The subgroup size it is compiled for.
     pub subgroup_size: u32,
-}
-
-impl Shader {
     /// Whether it includes the file of a user's operator.
-    #[must_use]
-    pub fn has_operator_file(&self) -> bool {
-        self.defines.iter().any(|(name, _)| *name == "OPERATOR_HASH")
-    }
+    pub operator_file: bool,
 }
 
 impl fmt::Display for Shader {

@@ -176,7 +176,7 @@ impl Circumstance {
 fn good_state(plan: &Plan, epoch: u32) -> u32 {
     const INCLUSIVE: u32 = 2;
     let tag = epoch << 2 | INCLUSIVE;
-    match catalog::tile_state_of(plan) {
+    match plan.build().and_then(|build| build.tile_state) {
         Some(TileState::Packed) => INCLUSIVE << 30 | epoch,
         Some(TileState::Split) => tag << 16 | tag,
         _ => tag,

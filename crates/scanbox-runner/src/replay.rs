@@ -44,7 +44,8 @@ use std::time::Duration;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use scanbox_kernels::input::Input;
-use scanbox_kernels::plan::{GUARD_WORDS, Module, Plan};
+use scanbox_kernels::plan::{GUARD_WORDS, Module, Plan, PlanKind};
+use scanbox_model::config::Lookback;
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
 use scanbox_model::problem::{Element, Problem};
 use scanbox_model::record::{Cache, Status};
@@ -54,7 +55,6 @@ pub use self::script::{Fault, FaultKind, Script, ScriptError, Slow};
 use crate::backend::{
     Backend, Comparison, Counts, Error, Failure, Garbage, Interval, Mismatch, PipelineInfo, cold_slots,
 };
-use crate::bench::EMPTY;
 use crate::ledger::Ledger;
 use crate::twin::{Checked, Course, Step};
 
@@ -74,7 +74,7 @@ pub struct Replay {
     /// What the whole run has in common.
     drift: f64,
     /// What the measurement that goes on has in common, and what it measures.
-    block: Option<(String, u64, f64)>,
+    block: Option<(PlanKind, u64, f64)>,
     ledger: Ledger,
     /// Whether the scratch memory holds something else than the ledger says.
     spoiled: bool,
@@ -202,15 +202,16 @@ impl Replay {
 
     /// How long a call of this plan takes on the device without noise.
     fn model_ns(&self, plan: &Plan) -> f64 {
-        let is_copy = ["copy", "read"].iter().any(|ceiling| plan.label.starts_with(ceiling));
-        let efficiency = if is_copy {
+        let is_ceiling = plan.is_ceiling();
+        let efficiency = if is_ceiling {
             1.0
         } else {
             0.5 + 0.45 * unit_interval(&format!("speed {} {}", self.script.seed, plan.label))
         };
         let transfer_ns = plan.bytes_moved as f64 / self.script.bandwidth_gbps / efficiency;
         let hit = |slow: &&Slow| {
-            let named = if slow.config.is_empty() { !is_copy } else { plan.label.starts_with(&slow.config) };
+            let named =
+                if slow.config.is_empty() { !is_ceiling } else { plan.label.starts_with(&slow.config) };
             named && slow.n.is_none_or(|n| n == plan.n)
         };
         let slower: f64 = self.script.slow.iter().filter(hit).map(|slow| slow.factor).product();
@@ -237,11 +238,11 @@ impl Replay {
             return 1.0;
         }
         match &self.block {
-            Some((label, n, factor)) if *label == plan.label && *n == plan.n => *factor,
+            Some((kind, n, factor)) if *kind == plan.kind && *n == plan.n => *factor,
             _ => {
                 let blocks = self.weather.next_block() + self.row_noise.next_block(&plan.label, plan.n);
                 let factor = factor(&mut self.noise, self.script.block_noise_ratio) * blocks.exp();
-                self.block = Some((plan.label.clone(), plan.n, factor));
+                self.block = Some((plan.kind.clone(), plan.n, factor));
                 factor
             }
         }
@@ -274,27 +275,32 @@ fn hang() -> ! {
     }
 }
 
-/// The value of a define of a plan's shader.
-fn define(plan: &Plan, name: &str) -> Option<u32> {
-    let mut defines = plan.passes.iter().flat_map(|pass| &pass.shader.defines);
-    defines.find(|(other, _)| *other == name).map(|(_, value)| *value)
+/// One in 2^k tiles of the plan is blocked.
+fn blocking(plan: &Plan) -> Option<u32> {
+    plan.build()?.variant.blocking
+}
+
+/// How often the workgroups of the plan look in vain before they fall back; none where they wait for ever.
+fn max_spins(plan: &Plan) -> Option<u32> {
+    let kernel = &plan.build()?.config.kernel;
+    (kernel.lookback == Lookback::Fallback).then_some(kernel.max_spins)
 }
 
 /// Whether tiles of the plan wait for one that is blocked: all that cannot fall back do, if there are two.
 fn waits_for_ever(plan: &Plan) -> bool {
     let workgroups = plan.passes.iter().map(|pass| pass.workgroups).max().unwrap_or(0);
-    define(plan, "BLOCKING").is_some() && define(plan, "MAX_SPINS").is_none() && workgroups > 1
+    blocking(plan).is_some() && max_spins(plan).is_none() && workgroups > 1
 }
 
 /// What lookbacks count on a device where every tile but the blocked ones is in time, and each blocked one is added up once.
 fn counts(plan: &Plan, tiles: u64) -> Counts {
-    let blocked = define(plan, "BLOCKING").map_or(0, |k| tiles.div_ceil(1 << k));
+    let blocked = blocking(plan).map_or(0, |k| tiles.div_ceil(1 << k));
     // Nobody comes behind the last tile.
-    let last_is_blocked = define(plan, "BLOCKING").is_some_and(|k| (tiles - 1).is_multiple_of(1 << k));
+    let last_is_blocked = blocking(plan).is_some_and(|k| (tiles - 1).is_multiple_of(1 << k));
     let fallbacks = blocked - u64::from(last_is_blocked);
     Counts {
         workgroups: tiles,
-        spins: fallbacks * (1 + u64::from(define(plan, "MAX_SPINS").unwrap_or(0))),
+        spins: fallbacks * (1 + u64::from(max_spins(plan).unwrap_or(0))),
         lookback_length: tiles - 1 + fallbacks,
         fallbacks,
         insertions: fallbacks,
@@ -475,7 +481,7 @@ impl Backend for Replay {
             Cache::Hot => 1.0,
             Cache::Cold => self.script.cold_ratio,
         };
-        if plan.label == EMPTY {
+        if plan.kind == PlanKind::Empty {
             // It is never verified, where others meet these.
             match self.fault(plan, &[F::DeviceLost, F::Hang, F::Crash]) {
                 Some(F::DeviceLost) => return Err(self.lose()),

@@ -57,6 +57,26 @@ fn the_sweep_loop_names_no_backend_and_no_kernel_family() {
     });
 }
 
+/// What a room knows crosses the wall as itself: a plan says what it was made from, so that nobody finds it out from its
+/// shaders or its label.
+#[test]
+fn no_room_reads_defines_or_labels_of_another() {
+    let product = |name: &str| name.contains("/src/");
+    check("crates", "rs", &[".defines", ".shader.root"], |name| {
+        !product(name) || name.starts_with("crates/scanbox-kernels/src/")
+    });
+    let read = [".label.parse", ".label.starts_with", ".label.strip_", ".label ==", ".label !="];
+    check("crates", "rs", &read, |name| {
+        // The analysis knows no plans: its labels are those of devices. A script names plans by the beginnings of their
+        // labels; subjects of a benchmark are named by their labels.
+        !product(name)
+            || name.starts_with("crates/scanbox-analysis/")
+            || name.ends_with("/replay.rs")
+            || name.ends_with("/bench/entrant.rs")
+            || name.ends_with("/commands/bench_select.rs")
+    });
+}
+
 #[test]
 fn atomics_live_where_workgroups_or_subgroups_meet() {
     // Between workgroups; then within one; then the reports of the comparison and of the check of an operator.

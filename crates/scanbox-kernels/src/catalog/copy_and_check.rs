@@ -6,7 +6,7 @@ use scanbox_model::problem::{Element, Mode, Problem, Value};
 
 use super::user_operator::operator_defines;
 use super::{GUARD_WORD, define, word};
-use crate::plan::{Binding, Expected, GUARD_WORDS, Pass, Plan, Scratch, Shader, Tickets, Word};
+use crate::plan::{Binding, Expected, GUARD_WORDS, Pass, Plan, PlanKind, Scratch, Shader, Tickets, Word};
 
 /// Vectors per invocation of the helper kernels, times four words: enough in flight, few enough workgroups.
 const HELPER_BATCH_SIZE: u32 = 4;
@@ -33,8 +33,10 @@ fn read(problem: &Problem, n: u64, shape: (u32, u32), device: &DeviceProfile) ->
     let run_words = batch_size * VectorWidth::Vec4.lanes() * device.subgroup_size;
     let words = n * problem.element_bytes() / 4;
     let runs_per_workgroup = u64::from(shader.workgroup_size / device.subgroup_size);
+    let kind = PlanKind::Read { batch_size, workgroup_size: shader.workgroup_size };
     Plan {
-        label: format!("read.b{batch_size}.wg{}", shader.workgroup_size),
+        label: kind.to_string(),
+        kind,
         problem: *problem,
         n,
         bytes_moved: problem.bytes_moved(n),
@@ -59,8 +61,10 @@ pub fn copy(problem: &Problem, n: u64, shape: (u32, u32), device: &DeviceProfile
     let shader = helper_shader("copy.comp", batch_size, workgroup_size, device);
     let tile = u64::from(batch_size * VectorWidth::Vec4.lanes() * shader.workgroup_size);
     let words = n * problem.element_bytes() / 4;
+    let kind = PlanKind::Copy { batch_size, workgroup_size: shader.workgroup_size };
     Plan {
-        label: format!("copy.b{batch_size}.wg{}", shader.workgroup_size),
+        label: kind.to_string(),
+        kind,
         problem: *problem,
         n,
         bytes_moved: 2 * n * problem.element_bytes(),
@@ -83,7 +87,8 @@ pub fn copy(problem: &Problem, n: u64, shape: (u32, u32), device: &DeviceProfile
 pub fn empty(problem: &Problem, device: &DeviceProfile) -> Plan {
     let shader = helper_shader("empty.comp", 1, device.subgroup_size, device);
     Plan {
-        label: "empty".to_owned(),
+        label: PlanKind::Empty.to_string(),
+        kind: PlanKind::Empty,
         problem: *problem,
         n: 1,
         bytes_moved: 0,
@@ -178,6 +183,7 @@ pub(super) fn compare_operator_shader(problem: &Problem, device: &DeviceProfile)
     let user = problem.user().filter(|_| problem.rounds())?;
     let mut shader = compare_shader(problem.element(), device);
     shader.defines.extend(operator_defines(&user));
+    shader.operator_file = true;
     Some(shader)
 }
 
@@ -205,8 +211,10 @@ fn helper(
 ) -> Plan {
     let shader = helper_shader(root, HELPER_BATCH_SIZE, HELPER_WORKGROUP_SIZE, device);
     let tile = u64::from(HELPER_BATCH_SIZE * VectorWidth::Vec4.lanes() * shader.workgroup_size);
+    let kind = PlanKind::Helper(root.trim_end_matches(".comp"));
     Plan {
-        label: root.trim_end_matches(".comp").to_owned(),
+        label: kind.to_string(),
+        kind,
         problem: of.problem,
         n: of.n,
         bytes_moved: 0,
@@ -237,6 +245,7 @@ fn helper_shader(root: &'static str, batch_size: u32, workgroup_size: u32, devic
         ],
         workgroup_size,
         subgroup_size: device.subgroup_size,
+        operator_file: false,
     }
 }
 

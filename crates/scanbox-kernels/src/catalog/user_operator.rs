@@ -8,7 +8,7 @@ use scanbox_model::user_operator::UserOperator;
 use super::{define, word};
 use crate::input::{Input, InputKind};
 use crate::operator_file::hash_word;
-use crate::plan::{Binding, Expected, Pass, Plan, Scratch, Shader, Tickets, Word};
+use crate::plan::{Binding, Expected, Pass, Plan, PlanKind, Scratch, Shader, Tickets, Word};
 
 const WORKGROUP_SIZE: u32 = 256;
 
@@ -86,6 +86,7 @@ pub(super) fn operator_shader(
         ],
         workgroup_size,
         subgroup_size: device.subgroup_size,
+        operator_file: true,
     }
 }
 
@@ -163,8 +164,10 @@ pub fn operator_check(
 ) -> Plan {
     let shader = operator_shader("operator_check.comp", problem, user, device);
     let tolerance = Word::Value(user.tolerance.share().to_bits());
+    let kind = PlanKind::Operator(*user);
     Plan {
-        label: format!("operator {}", user.name),
+        label: kind.to_string(),
+        kind,
         problem: *problem,
         n,
         bytes_moved: 0,

@@ -9,7 +9,7 @@ use ash::vk;
 use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::REPORT_WORDS;
 use scanbox_kernels::input::Input;
-use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan};
+use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan, PlanKind};
 use scanbox_kernels::reference::Reference;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
@@ -372,7 +372,7 @@ impl Memory {
         let Self { cold: Some(cold), large: Some(large), output: Some(output), staging, .. } = self else {
             return Ok(());
         };
-        let Some(slot) = staging.first_mut().filter(|_| cold.used_by.as_ref() != Some(&plan.label)) else {
+        let Some(slot) = staging.first_mut().filter(|_| cold.used_by.as_ref() != Some(&plan.kind)) else {
             return Ok(());
         };
         slot.wait(limit)?;
@@ -384,7 +384,7 @@ impl Memory {
         recorder.submit()?;
         slot.pending = true;
         slot.wait(limit)?;
-        cold.used_by = Some(plan.label.clone());
+        cold.used_by = Some(plan.kind.clone());
         Ok(())
     }
 
@@ -433,7 +433,7 @@ struct Cold {
     inputs: Buffer,
     outputs: Buffer,
     /// The plan whose calls in place go on in the outputs.
-    used_by: Option<String>,
+    used_by: Option<PlanKind>,
 }
 
 impl Cold {

@@ -10,7 +10,8 @@ use scanbox_kernels::catalog::GROUP_TILES;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{
-    Binding, Content, Expected, Pass, Plan, STATES_OFFSET, Scratch, Shader, TICKET_BYTES, Tickets, Word,
+    Binding, Content, Expected, Pass, Plan, PlanKind, STATES_OFFSET, Scratch, Shader, TICKET_BYTES, Tickets,
+    Word,
 };
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
@@ -116,6 +117,7 @@ impl Choice {
             ],
             workgroup_size: self.workgroup_size,
             subgroup_size: device.subgroup_size,
+            operator_file: false,
         }
     }
 
@@ -141,6 +143,7 @@ impl Choice {
         let turn = [Word::Epoch, Word::TicketBase, Word::Bank, Word::StaleGroups];
         let words = [&[Word::Value(n as u32)], &turn[..], more].concat();
         Plan {
+            kind: PlanKind::Helper(root),
             label: format!("{root} {self:?}"),
             problem: Problem::default(),
             n,
@@ -207,6 +210,7 @@ fn check_block_scan(
         let size = u64::from(workgroup_size);
         for n in [1, 2, size / 2, size - 1, size] {
             let plan = Plan {
+                kind: PlanKind::Helper("test_block_scan.comp"),
                 label: format!("block scan {choice:?}"),
                 problem: Problem::default(),
                 n,
