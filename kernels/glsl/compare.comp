@@ -3,12 +3,12 @@
 // finds the first.
 //
 // ELEMENT says how: ELEMENT_U32 word by word; ELEMENT_F32 and ELEMENT_F64 as floats, of which those count as right that
-// differ by no more than error_bound times the sum of the magnitudes that make up the element. Inputs of sums that round are
-// not negative, so that this is the expected value itself, but for an initial value below zero.
+// differ by no more than error_bound times the sum of the magnitudes that make up the element. Inputs of sums that
+// round are not negative, so that this is the expected value itself, but for an initial value below zero.
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
-#include "params.glsl"
+#include "kernel.glsl"
 
 layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer Words {
     uint at[];
@@ -19,8 +19,7 @@ layout(buffer_reference, std430, buffer_reference_align = 4) buffer Report {
     uint max_error;   // bits of a float, which is in the order of such that are not negative; 0 before
 };
 
-layout(push_constant) uniform Params {
-    DISPATCH_WORDS
+PUSH_CONSTANTS(
     uvec2 expected_address;
     uvec2 actual_address;
     Report report;
@@ -29,7 +28,7 @@ layout(push_constant) uniform Params {
     uint guard_word;
     float error_bound;
     float beside;      // by how much the sum of the magnitudes exceeds the expected value
-} params;
+)
 
 #if ELEMENT == ELEMENT_U32
 
@@ -95,7 +94,7 @@ bool is_right(Words expected, Words actual, const uint at, out float error) {
 
 #endif
 
-void main() {
+MAIN {
     // The workgroup's part: indices into it stay small, however large the memory is.
     const uint WORDS = WORKGROUP_SIZE * BATCH_SIZE * LANES;
     // What starts beyond the end has nothing to do; the index of its first word may have 33 bits.
@@ -111,7 +110,7 @@ void main() {
     uint first = 0xffffffffu;
     uint max_error = 0u;
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE * LANES; ++k) {
-        const uint at = gl_LocalInvocationIndex + k * WORKGROUP_SIZE;
+        const uint at = invocation_index + k * WORKGROUP_SIZE;
         if (at < left) {
             float error = 0.0;
             const bool right = at < left_of_output ? is_right(expected_words, actual_words, at, error)
@@ -127,7 +126,7 @@ void main() {
     mismatches = subgroupAdd(mismatches);
     first = subgroupMin(first);
     max_error = subgroupMax(max_error);
-    if (subgroupElect() && (mismatches != 0u || max_error != 0u)) {
+    if (own_lane == 0 && (mismatches != 0u || max_error != 0u)) {
         atomicAdd(params.report.mismatches, mismatches, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
         atomicMin(params.report.first, first, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
         atomicMax(params.report.max_error, max_error, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);

@@ -1,10 +1,10 @@
 #version 460
-// Compares the sums that a read has left, and the guard behind them, with what they have to be: each invocation adds up one
-// run, word by word. Counts the wrong ones and finds the first.
+// Compares the sums that a read has left, and the guard behind them, with what they have to be: each invocation adds up
+// one run, word by word. Counts the wrong ones and finds the first.
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
-#include "params.glsl"
+#include "kernel.glsl"
 
 layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer Words {
     uint at[];
@@ -15,8 +15,7 @@ layout(buffer_reference, std430, buffer_reference_align = 4) buffer Report {
     uint unused;
 };
 
-layout(push_constant) uniform Params {
-    DISPATCH_WORDS
+PUSH_CONSTANTS(
     uvec2 source_address;
     Words sums;
     Report report;
@@ -24,10 +23,10 @@ layout(push_constant) uniform Params {
     uint run_words;     // words of a run
     uint guarded_runs;  // runs and guard words
     uint guard_word;
-} params;
+)
 
-void main() {
-    const uint run = workgroup_rank() * WORKGROUP_SIZE + gl_LocalInvocationIndex;
+MAIN {
+    const uint run = workgroup_rank() * WORKGROUP_SIZE + invocation_index;
     if (run >= params.guarded_runs) {
         return;
     }

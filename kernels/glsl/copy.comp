@@ -5,17 +5,16 @@
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
 #define ELEMENT ELEMENT_U32
-#include "params.glsl"
+#include "kernel.glsl"
 #include "stages/tile/element.glsl"
 
-layout(push_constant) uniform Params {
-    DISPATCH_WORDS
+PUSH_CONSTANTS(
     uvec2 source_address;
     uvec2 target_address;
     uint n;  // elements
-} params;
+)
 
-void main() {
+MAIN {
     // The tile's part: indices into it stay small, however large the memory is.
     const uint TILE_VECTORS = WORKGROUP_SIZE * BATCH_SIZE;
     const uint TILE_BYTES = TILE_VECTORS * LANES * ELEMENT_BYTES;
@@ -26,16 +25,16 @@ void main() {
     if (tile < full_tiles) {
         Vector items[BATCH_SIZE];
         [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-            items[k] = source.at[gl_LocalInvocationIndex + k * WORKGROUP_SIZE];
+            items[k] = source.at[invocation_index + k * WORKGROUP_SIZE];
         }
         [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-            target.at[gl_LocalInvocationIndex + k * WORKGROUP_SIZE] = items[k];
+            target.at[invocation_index + k * WORKGROUP_SIZE] = items[k];
         }
     } else if (tile == full_tiles) {
         // What starts beyond it has nothing to do; the index of its first element may have 33 bits.
         const uint left = params.n - tile * TILE_VECTORS * LANES;
         for (uint k = 0u; k < BATCH_SIZE; ++k) {
-            const uint at = gl_LocalInvocationIndex + k * WORKGROUP_SIZE;
+            const uint at = invocation_index + k * WORKGROUP_SIZE;
             [[unroll]] for (uint i = 0u; i < LANES; ++i) {
                 if (at * LANES + i < left) {
                     LANE(target.at[at], i) = LANE(source.at[at], i);

@@ -1,13 +1,13 @@
 #version 460
-// Reduce-then-scan, last passes: each workgroup scans one tile of a level behind what comes before it, which the next level
-// holds.
+// Reduce-then-scan, last passes: each workgroup scans one tile of a level behind what comes before it, which the next
+// level holds.
 //
 // Traffic: n elements read, n written.
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
 #define REQUIRE_SCAN
-#include "params.glsl"
+#include "kernel.glsl"
 #include "stages/tile/element.glsl"
 #include "stages/subgroup/operator.glsl"
 #include "stages/tile/levels.glsl"

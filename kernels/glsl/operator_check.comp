@@ -1,8 +1,9 @@
 #version 460
 // Proves the answer to a problem of a user's operator, and what kernels rely on.
 //
-// CHECK_DEFINITION: the first element of the answer is that of the input (exclusive: the identity), and each other one is the one
-//   before it combined with an element of the input. One answer alone is like that, so that it is the sequential scan.
+// CHECK_DEFINITION: the first element of the answer is that of the input (exclusive: the identity), and each other one
+//   is the one before it combined with an element of the input. One answer alone is like that, so that it is the
+//   sequential scan.
 // CHECK_ASSOCIATIVE: at each element, that it makes no difference whether it is combined with the one before it first.
 // CHECK_IDENTITY: that the identity changes no element, on either side.
 // CHECK_COMMUTATIVE, where the file says that it is: that the order of two does not matter.
@@ -10,7 +11,7 @@
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
-#include "params.glsl"
+#include "kernel.glsl"
 #include "stages/tile/element.glsl"
 
 const uint CHECK_DEFINITION = 1u;
@@ -24,15 +25,14 @@ layout(buffer_reference, std430, buffer_reference_align = 4) buffer Report {
     uint max_error;
 };
 
-layout(push_constant) uniform Params {
-    DISPATCH_WORDS
+PUSH_CONSTANTS(
     Address source_address;
     Address answer_address;
     Report report;
     uint n;           // elements
     float tolerance;
     uint laws;        // the checks that count
-} params;
+)
 
 bool same(const Element expected, const Element got) {
     if (element_words(expected) == element_words(got)) {
@@ -41,9 +41,42 @@ bool same(const Element expected, const Element got) {
     return element_error(expected, got) <= params.tolerance;
 }
 
-void main() {
+// Whether element `at` of the answer, from here, is what the definition says: the one before it combined with an
+// element.
+bool is_as_defined(const InputElements source, const InputElements answer, const uint at, const uint index) {
+    const Element found = loaded_element(answer.at[at]);
+    if (index == 0u) {
+        if (MODE == MODE_EXCLUSIVE) {
+            return same(identity(), found);
+        }
+        return same(loaded_element(source.at[at]), found);
+    }
+    // An exclusive scan is one element behind, and its first one is combined with nothing.
+    if (MODE == MODE_EXCLUSIVE) {
+        const Element next = loaded_element(source.at[at - 1u]);
+        if (index == 1u) {
+            return same(next, found);
+        }
+        return same(combine(loaded_element(answer.at[at - 1u]), next), found);
+    }
+    return same(combine(loaded_element(answer.at[at - 1u]), loaded_element(source.at[at])), found);
+}
+
+bool keeps_identity(const Element value) {
+    return same(value, combine(identity(), value)) && same(value, combine(value, identity()));
+}
+
+bool commutes(const Element before, const Element value) {
+    return OPERATOR_COMMUTATIVE == 0 || same(combine(before, value), combine(value, before));
+}
+
+bool associates(const Element before, const Element middle, const Element value) {
+    return same(combine(combine(before, middle), value), combine(before, combine(middle, value)));
+}
+
+MAIN {
     const uint begin = workgroup_rank() * WORKGROUP_SIZE;
-    const uint index = begin + gl_LocalInvocationIndex;
+    const uint index = begin + invocation_index;
     if (index >= params.n) {
         return;
     }
@@ -53,40 +86,15 @@ void main() {
     InputElements source = InputElements(element_address(params.source_address, start, ELEMENT_BYTES));
     InputElements answer = InputElements(element_address(params.answer_address, start, ELEMENT_BYTES));
     const Element value = loaded_element(source.at[at]);
-    const Element found = loaded_element(answer.at[at]);
-    uint failed = 0u;
-    if (!same(value, combine(identity(), value)) || !same(value, combine(value, identity()))) {
-        failed |= CHECK_IDENTITY;
-    }
-    if (index == 0u) {
-#if MODE == MODE_EXCLUSIVE
-        failed |= same(identity(), found) ? 0u : CHECK_DEFINITION;
-#else
-        failed |= same(value, found) ? 0u : CHECK_DEFINITION;
-#endif
-    } else {
-        const Element before = loaded_element(answer.at[at - 1u]);
-#if MODE == MODE_EXCLUSIVE
-        const Element next = loaded_element(source.at[at - 1u]);
-        // The first element is combined with nothing.
-        if (index == 1u) {
-            failed |= same(next, found) ? 0u : CHECK_DEFINITION;
-        } else
-#else
-        const Element next = value;
-#endif
-        {
-            failed |= same(combine(before, next), found) ? 0u : CHECK_DEFINITION;
-        }
-#if OPERATOR_COMMUTATIVE
-        failed |= same(combine(before, value), combine(value, before)) ? 0u : CHECK_COMMUTATIVE;
-#endif
+    uint failed = is_as_defined(source, answer, at, index) ? 0u : CHECK_DEFINITION;
+    failed |= keeps_identity(value) ? 0u : CHECK_IDENTITY;
+    if (index >= 1u) {
+        failed |= commutes(loaded_element(answer.at[at - 1u]), value) ? 0u : CHECK_COMMUTATIVE;
     }
     if (index >= 2u) {
         const Element before = loaded_element(answer.at[at - 2u]);
         const Element middle = loaded_element(source.at[at - 1u]);
-        const Element one_by_one = combine(combine(before, middle), value);
-        failed |= same(one_by_one, combine(before, combine(middle, value))) ? 0u : CHECK_ASSOCIATIVE;
+        failed |= associates(before, middle, value) ? 0u : CHECK_ASSOCIATIVE;
     }
     failed &= params.laws;
     if (failed != 0u) {

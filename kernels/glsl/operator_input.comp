@@ -1,20 +1,19 @@
 #version 460
-// Makes the input of a user's operator: every element as the file draws it, or its identity and one drawn element. A function of
-// seed and index, as every input is.
+// Makes the input of a user's operator: every element as the file draws it, or its identity and one drawn element. A
+// function of seed and index, as every input is.
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
-#include "params.glsl"
+#include "kernel.glsl"
 #include "stages/tile/element.glsl"
 
-layout(push_constant) uniform Params {
-    DISPATCH_WORDS
+PUSH_CONSTANTS(
     Address target_address;
     uint n;         // elements
     uint seed_low;
     uint seed_high;
     uint spike_at;  // the only element that is drawn; 0xffffffff: all are
-} params;
+)
 
 // Source: pcg3d of Jarzynski and Olano, "Hash Functions for GPU Rendering" (2020).
 uvec3 random_words(uvec3 v) {
@@ -29,9 +28,9 @@ uvec3 random_words(uvec3 v) {
     return v;
 }
 
-void main() {
+MAIN {
     const uint begin = workgroup_rank() * WORKGROUP_SIZE;
-    const uint index = begin + gl_LocalInvocationIndex;
+    const uint index = begin + invocation_index;
     if (index >= params.n) {
         return;
     }
@@ -40,5 +39,5 @@ void main() {
         value = draw(random_words(uvec3(index, params.seed_low, params.seed_high)).xy, index);
     }
     OutputElements target = OutputElements(element_address(params.target_address, begin, ELEMENT_BYTES));
-    target.at[gl_LocalInvocationIndex] = stored_element(value);
+    target.at[invocation_index] = stored_element(value);
 }

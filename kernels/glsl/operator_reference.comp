@@ -1,6 +1,6 @@
 #version 460
-// The answer to a problem of a user's operator, as plainly as many invocations can make it: each goes through a chunk of
-// successive elements one by one. operator_check.comp proves it.
+// The answer to a problem of a user's operator, as plainly as many invocations can make it: each goes through a chunk
+// of successive elements one by one. operator_check.comp proves it.
 //
 // REFERENCE_STEP_TOTALS: every invocation combines its chunk.
 // REFERENCE_STEP_PREFIXES: one invocation goes through the totals: each becomes that of all chunks before it.
@@ -8,30 +8,62 @@
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
-#include "params.glsl"
+#include "kernel.glsl"
 #include "stages/tile/element.glsl"
 
-layout(push_constant) uniform Params {
-    DISPATCH_WORDS
+PUSH_CONSTANTS(
     Address source_address;
     Address target_address;
     Address totals_address;
     uint n;               // elements
     uint chunk_elements;  // of every chunk but the last
-} params;
+)
 
 layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) buffer ChunkTotals {
     StoredElement at[];
 };
 
-void main() {
-    const uint chunk = workgroup_rank() * WORKGROUP_SIZE + gl_LocalInvocationIndex;
-    const uint chunks = (params.n - 1u) / params.chunk_elements + 1u;
+uint chunk_count() {
+    return (params.n - 1u) / params.chunk_elements + 1u;
+}
+
+// Where a chunk begins, and how many elements it has.
+uint chunk_begin(const uint chunk) {
+    return chunk * params.chunk_elements;
+}
+
+uint chunk_length(const uint chunk) {
+    return min(params.chunk_elements, params.n - chunk_begin(chunk));
+}
+
+InputElements chunk_source(const uint chunk) {
+    return InputElements(element_address(params.source_address, chunk_begin(chunk), ELEMENT_BYTES));
+}
+
+#if REFERENCE_STEP == REFERENCE_STEP_TOTALS
+
+void take_step(const uint chunk) {
+    if (chunk >= chunk_count()) {
+        return;
+    }
+    InputElements source = chunk_source(chunk);
+    const uint count = chunk_length(chunk);
+    Element total = loaded_element(source.at[0]);
+    for (uint i = 1u; i < count; ++i) {
+        total = combine(total, loaded_element(source.at[i]));
+    }
     ChunkTotals totals = ChunkTotals(params.totals_address);
-#if REFERENCE_STEP == REFERENCE_STEP_PREFIXES
+    totals.at[chunk] = stored_element(total);
+}
+
+#elif REFERENCE_STEP == REFERENCE_STEP_PREFIXES
+
+void take_step(const uint chunk) {
     if (chunk != 0u) {
         return;
     }
+    const uint chunks = chunk_count();
+    ChunkTotals totals = ChunkTotals(params.totals_address);
     // Nothing comes before the first chunk: it is never asked.
     Element running = loaded_element(totals.at[0]);
     for (uint other = 1u; other < chunks; ++other) {
@@ -39,37 +71,38 @@ void main() {
         totals.at[other] = stored_element(running);
         running = combine(running, total);
     }
+}
+
 #else
-    if (chunk >= chunks) {
+
+void take_step(const uint chunk) {
+    if (chunk >= chunk_count()) {
         return;
     }
-    const uint begin = chunk * params.chunk_elements;
-    const uint count = min(params.chunk_elements, params.n - begin);
-    InputElements source = InputElements(element_address(params.source_address, begin, ELEMENT_BYTES));
-#if REFERENCE_STEP == REFERENCE_STEP_TOTALS
-    Element total = loaded_element(source.at[0]);
-    for (uint i = 1u; i < count; ++i) {
-        total = combine(total, loaded_element(source.at[i]));
-    }
-    totals.at[chunk] = stored_element(total);
-#else
-    OutputElements target = OutputElements(element_address(params.target_address, begin, ELEMENT_BYTES));
+    InputElements source = chunk_source(chunk);
+    OutputElements target = OutputElements(element_address(params.target_address, chunk_begin(chunk), ELEMENT_BYTES));
+    ChunkTotals totals = ChunkTotals(params.totals_address);
+    const uint count = chunk_length(chunk);
     Element running = chunk == 0u ? identity() : loaded_element(totals.at[chunk]);
     for (uint i = 0u; i < count; ++i) {
         const Element value = loaded_element(source.at[i]);
-#if MODE == MODE_EXCLUSIVE
-        target.at[i] = stored_element(running);
-#endif
+        const Element before = running;
         // The first element is combined with nothing.
-        if (begin + i == 0u) {
+        if (chunk == 0u && i == 0u) {
             running = value;
         } else {
             running = combine(running, value);
         }
-#if MODE != MODE_EXCLUSIVE
-        target.at[i] = stored_element(running);
-#endif
+        if (MODE == MODE_EXCLUSIVE) {
+            target.at[i] = stored_element(before);
+        } else {
+            target.at[i] = stored_element(running);
+        }
     }
+}
+
 #endif
-#endif
+
+MAIN {
+    take_step(workgroup_rank() * WORKGROUP_SIZE + invocation_index);
 }

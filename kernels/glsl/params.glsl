@@ -62,34 +62,6 @@
 #define REFERENCE_STEP_PREFIXES 1
 #define REFERENCE_STEP_SCAN 2
 
-#extension GL_EXT_buffer_reference : require
-#extension GL_EXT_buffer_reference_uvec2 : require
-#extension GL_EXT_control_flow_attributes : require
-#extension GL_KHR_memory_scope_semantics : require
-#extension GL_KHR_shader_subgroup_arithmetic : require
-#extension GL_KHR_shader_subgroup_ballot : require
-#extension GL_KHR_shader_subgroup_basic : require
-#extension GL_KHR_shader_subgroup_shuffle : require
-#extension GL_KHR_shader_subgroup_shuffle_relative : require
-#extension GL_KHR_shader_subgroup_vote : require
-
-#if defined(INT64) && INT64
-#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
-#endif
-#if defined(ELEMENT) && (ELEMENT == ELEMENT_U64 || ELEMENT == ELEMENT_I64)
-#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
-#extension GL_EXT_shader_subgroup_extended_types_int64 : require
-#endif
-
-// A subgroup that enters a branch or a loop together leaves it together: subgroup operations stand behind branches on one
-// lane, which work is done by. Where a device promises it, it is asked to.
-#if defined(UNIFORM_FLOW) && UNIFORM_FLOW
-#extension GL_EXT_subgroup_uniform_control_flow : require
-#define MAIN [[subgroup_uniform_control_flow]] void main()
-#else
-#define MAIN void main()
-#endif
-
 #define LOAD_LAYOUT_TRANSPOSED 0
 #define LOAD_LAYOUT_DIRECT 1
 #define LOAD_LAYOUT_STRIPED 2
@@ -232,71 +204,4 @@
 #if !defined(RESET) || RESET < RESET_FILL || RESET > RESET_CLEAN
 #error "RESET must be one of RESET_*"
 #endif
-#endif
-
-// Push constants behind all others: what an exclusive scan begins with.
-// A user's operator begins with its identity.
-#if defined(MODE) && MODE == MODE_EXCLUSIVE && OPERATOR != OPERATOR_USER
-#define INITIAL_WORDS uint initial_low; uint initial_high;
-#else
-#define INITIAL_WORDS
-#endif
-
-// Push constants behind the addresses of all other memory: where counts go.
-#if defined(COUNTED) && COUNTED
-#define COUNTS_ADDRESS uvec2 counts_address;
-#else
-#define COUNTS_ADDRESS
-#endif
-
-layout(local_size_x = WORKGROUP_SIZE) in;
-
-const uint SUBGROUPS = WORKGROUP_SIZE / SUBGROUP_SIZE;
-
-// The subgroup of the invocation, and its place there. Kernels for few tiles have them read once, at their beginning
-// (HOLDS_PLACE): read wherever they are used they take an NVIDIA H200 2 to 4 % of a call at 2^14. Where registers count they are
-// read where they are used.
-#if defined(HOLDS_PLACE) && HOLDS_PLACE
-uint own_subgroup = gl_SubgroupID;
-uint own_lane = gl_SubgroupInvocationID;
-#else
-#define own_subgroup gl_SubgroupID
-#define own_lane gl_SubgroupInvocationID
-#endif
-
-// Position of the invocation in the workgroup. Not gl_LocalInvocationIndex: Vulkan does not say how local invocations
-// map to subgroups, and the stages need subgroup s to own the s-th part of the tile.
-uint invocation_rank() {
-    return own_subgroup * SUBGROUP_SIZE + own_lane;
-}
-
-// Push constants of every kernel, before all others: the shape of its dispatch. Not gl_NumWorkGroups, with which the same
-// dispatch takes 0.3 us longer on an NVIDIA H200 (2.1 us become 2.4).
-#define DISPATCH_WORDS                                    \
-    uint row_workgroups; /* workgroups in a row */        \
-    uint workgroups;     /* workgroups in all its rows */
-
-// Position of the workgroup in a dispatch, which is spread over two dimensions where there are too many for one.
-#if defined(ONE_ROW) && ONE_ROW
-#define workgroup_rank() gl_WorkGroupID.x
-#else
-#define workgroup_rank() (gl_WorkGroupID.y * params.row_workgroups + gl_WorkGroupID.x)
-#endif
-
-// The address of element `index` of an array of elements of this many bytes. An index into a buffer reference is
-// multiplied in 32 bits by some drivers, so whatever may stand beyond 4 GiB is reached by moving the reference. Without
-// 64-bit integers that is done by hand.
-#if defined(INT64) && INT64
-#define Address uint64_t
-#define element_address(base, index, bytes) ((base) + uint64_t(index) * uint64_t(bytes))
-#else
-#define Address uvec2
-uvec2 element_address(const uvec2 base, const uint index, const uint bytes) {
-    uint high;
-    uint low;
-    umulExtended(index, bytes, high, low);
-    uint carry;
-    low = uaddCarry(base.x, low, carry);
-    return uvec2(low, base.y + high + carry);
-}
 #endif

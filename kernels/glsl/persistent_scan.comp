@@ -6,13 +6,14 @@
 // Traffic: n elements read, n written, one tile state written per tile. Only totals are published, never inclusive
 // prefixes: a workgroup keeps the prefix of its last tile and adds what lies between. In two levels it reads at most
 // GROUP_TILES totals of tiles and the sums of the groups since its last tile.
-// Source of the idea: StreamScan (Yan et al. 2013) and Merrill and Garland 2016; the overlap with the next tile is ours.
+// Source of the idea: StreamScan (Yan et al. 2013) and Merrill and Garland 2016; the overlap with the next tile is
+//   ours.
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
 #define REQUIRE_SCAN
 #define REQUIRE_TILE_STATE
-#include "params.glsl"
+#include "kernel.glsl"
 #include "stages/tile/element.glsl"
 #include "stages/subgroup/operator.glsl"
 #include "stages/state/tile_state_params.glsl"
@@ -23,62 +24,67 @@
 #include "stages/subgroup/subgroup_scan.glsl"
 #include "stages/state/tile_state.glsl"
 #include "stages/lookback/back_off.glsl"
-#if LOOKBACK == LOOKBACK_TWO_LEVEL
 #include "stages/state/group_state.glsl"
-#endif
 #include "stages/lookback/onward.glsl"
 #include "stages/block/rendezvous.glsl"
 #include "stages/state/leave.glsl"
 
+// Scans full tiles until there are no more of them for this workgroup. tile, round: the first, then what comes next.
+// The last tile may be a part of one. It comes after all others, and nobody needs its total, so that the loop knows
+// full tiles only: whatever else stood between a load and its use would keep loads from being under way for long.
+// Loaded ahead as the others are, it would cost large inputs more (0.3 %) than it gains.
+void scan_full_tiles(const uint full_tiles, inout uint tile, inout uint round) {
+    Vector items[BATCH_SIZE];
+    load_full_tile(tile, items);
+    choose_second_tile();
+    arrive(0u, tile, subgroup_total(items));
+
+    for (;; ++round) {
+        const uint next = next_tile(round);
+        const bool more = next < full_tiles;
+        Vector next_items[BATCH_SIZE];
+        if (more) {
+            load_full_tile(next, next_items);
+        }
+        subgroup_scan(items);
+        if (more) {
+            arrive(round + 1u, next, subgroup_total(next_items));
+        }
+        const Element prefix = wait_for_prefix(round, tile, more);
+        add_prefix(items, combine(prefix, total_of_earlier_subgroups(round)));
+        store_full_tile(tile, items);
+        tile = next;
+        if (!more) {
+            break;
+        }
+        end_round(round);
+        [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
+            items[k] = next_items[k];
+        }
+    }
+    round += 1u;
+}
+
+void scan_last_tile(const uint tile, const uint round) {
+    Vector items[BATCH_SIZE];
+    load_partial_tile(tile, items);
+    arrive_unpublished(round, subgroup_total(items));
+    subgroup_scan(items);
+    const Element prefix = wait_for_prefix(round, tile, false);
+    add_prefix(items, combine(prefix, total_of_earlier_subgroups(round)));
+    store_partial_tile(tile, items);
+}
+
 MAIN {
-#if LOOKBACK == LOOKBACK_TWO_LEVEL
     clear_stale_groups();
-#endif
     uint tile = rendezvous_begin();
-    // The last tile may be a part of one. It comes after all others, and nobody needs its total, so that the loop knows
-    // full tiles only: whatever else stood between a load and its use would keep loads from being under way for long. Loaded ahead as
-    // the others are, it would cost large inputs more (0.3 %) than it gains.
     const uint full_tiles = params.n / TILE_ELEMENTS;
     uint round = 0u;
     if (tile < full_tiles) {
-        Vector items[BATCH_SIZE];
-        load_full_tile(tile, items);
-        choose_second_tile();
-        arrive(0u, tile, subgroup_total(items));
-
-        for (;; ++round) {
-            const uint next = next_tile(round);
-            const bool more = next < full_tiles;
-            Vector next_items[BATCH_SIZE];
-            if (more) {
-                load_full_tile(next, next_items);
-            }
-            subgroup_scan(items);
-            if (more) {
-                arrive(round + 1u, next, subgroup_total(next_items));
-            }
-            const Element prefix = wait_for_prefix(round, tile, more);
-            add_prefix(items, combine(prefix, subgroup_prefix(round)));
-            store_full_tile(tile, items);
-            tile = next;
-            if (!more) {
-                break;
-            }
-            end_round(round);
-            [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-                items[k] = next_items[k];
-            }
-        }
-        round += 1u;
+        scan_full_tiles(full_tiles, tile, round);
     }
     if (tile == full_tiles && tile < tile_count()) {
-        Vector items[BATCH_SIZE];
-        load_partial_tile(tile, items);
-        arrive_unpublished(round, subgroup_total(items));
-        subgroup_scan(items);
-        const Element prefix = wait_for_prefix(round, tile, false);
-        add_prefix(items, combine(prefix, subgroup_prefix(round)));
-        store_partial_tile(tile, items);
+        scan_last_tile(tile, round);
     }
     barrier();
     leave();

@@ -4,7 +4,7 @@
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
-#include "params.glsl"
+#include "kernel.glsl"
 
 layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer Expected {
     uint at[];
@@ -13,16 +13,15 @@ layout(buffer_reference, std430, buffer_reference_align = 4) writeonly buffer Ou
     uint at[];
 };
 
-layout(push_constant) uniform Params {
-    DISPATCH_WORDS
+PUSH_CONSTANTS(
     uvec2 expected_address;
     uvec2 target_address;
     uint n;           // elements
     uint guarded_n;   // elements and guard words
     uint guard_word;
-} params;
+)
 
-void main() {
+MAIN {
     // The workgroup's part: indices into it stay small, however large the memory is.
     const uint WORDS = WORKGROUP_SIZE * BATCH_SIZE * LANES;
     // What starts beyond the end has nothing to do; the index of its first word may have 33 bits.
@@ -35,7 +34,7 @@ void main() {
     Expected expected = Expected(element_address(params.expected_address, workgroup_rank(), 4u * WORDS));
     Output target = Output(element_address(params.target_address, workgroup_rank(), 4u * WORDS));
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE * LANES; ++k) {
-        const uint at = gl_LocalInvocationIndex + k * WORKGROUP_SIZE;
+        const uint at = invocation_index + k * WORKGROUP_SIZE;
         if (at < left_of_output) {
             target.at[at] = ~expected.at[at];
         } else if (at < left) {

@@ -1,12 +1,14 @@
 #version 460
-// Scan-then-propagate, last passes: each workgroup combines what comes before its tile with every element of it, in place.
+// Scan-then-propagate, last passes: each workgroup combines what comes before its tile with every element of it, in
+// place.
 //
-// Traffic: n elements read, n written. Elements need nothing of each other: the catalog gives it rows, whatever the layout is.
+// Traffic: n elements read, n written. Elements need nothing of each other: the catalog gives it rows, whatever the
+//   layout is.
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
 #define REQUIRE_SCAN
-#include "params.glsl"
+#include "kernel.glsl"
 #include "stages/tile/element.glsl"
 #include "stages/subgroup/operator.glsl"
 #include "stages/tile/levels.glsl"

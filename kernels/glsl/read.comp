@@ -1,25 +1,24 @@
 #version 460
-// Reads the input and adds up its words, those of each subgroup's run by themselves: the traffic of a reduction and nothing
-// else. The measured ceiling of reductions, as the copy is that of scans.
+// Reads the input and adds up its words, those of each subgroup's run by themselves: the traffic of a reduction and
+// nothing else. The measured ceiling of reductions, as the copy is that of scans.
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
 #define ELEMENT ELEMENT_U32
-#include "params.glsl"
+#include "kernel.glsl"
 #include "stages/tile/element.glsl"
 
 layout(buffer_reference, std430, buffer_reference_align = 4) writeonly buffer Sums {
     uint at[];
 };
 
-layout(push_constant) uniform Params {
-    DISPATCH_WORDS
+PUSH_CONSTANTS(
     uvec2 source_address;
     Sums sums;  // one word per run
     uint n;     // words
-} params;
+)
 
-void main() {
+MAIN {
     const uint RUN_VECTORS = SUBGROUP_SIZE * BATCH_SIZE;
     const uint run = workgroup_rank() * SUBGROUPS + own_subgroup;
     // What starts beyond the end has nothing to do; the index of its first word may have 33 bits.
@@ -28,7 +27,8 @@ void main() {
     }
     const uint left = params.n - run * RUN_VECTORS * LANES;
     // The run's part: indices into it stay small, however large the memory is.
-    InputVectors source = InputVectors(element_address(params.source_address, run, RUN_VECTORS * LANES * ELEMENT_BYTES));
+    const uint RUN_BYTES = RUN_VECTORS * LANES * ELEMENT_BYTES;
+    InputVectors source = InputVectors(element_address(params.source_address, run, RUN_BYTES));
     Vector total = Vector(0u);
     if (left >= RUN_VECTORS * LANES) {
         [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
@@ -49,7 +49,7 @@ void main() {
         sum += LANE(total, i);
     }
     sum = subgroupAdd(sum);
-    if (subgroupElect()) {
+    if (own_lane == 0) {
         params.sums.at[run] = sum;
     }
 }

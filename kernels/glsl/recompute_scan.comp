@@ -1,27 +1,19 @@
 #version 460
-// Every workgroup adds up all elements before its tile itself: no workgroup waits for another one, and there is no state.
+// Every workgroup adds up all elements before its tile itself: no workgroup waits for another one, and there is no
+// state.
 //
-// Traffic: n elements written, and with t tiles about n * (t + 1) / 2 read, mostly from caches. Wins for a few tiles, where
-// reading what others have read costs less than the way of a total from one workgroup to the others.
+// Traffic: n elements written, and with t tiles about n * (t + 1) / 2 read, mostly from caches. Wins for a few tiles,
+// where reading what others have read costs less than the way of a total from one workgroup to the others.
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
 #define REQUIRE_SCAN
 #define REQUIRE_SCAN_BESIDE
 #define HOLDS_PLACE 1
-#include "params.glsl"
+#include "kernel.glsl"
 #include "stages/tile/element.glsl"
 #include "stages/subgroup/operator.glsl"
-
-layout(push_constant) uniform Params {
-    DISPATCH_WORDS
-    Address source_address;
-    Address target_address;
-    uint n;  // elements
-    INITIAL_WORDS
-} params;
-
-#define TILE_ORDER TILE_ORDER_WORKGROUP_ID
+#include "stages/tile/independent_params.glsl"
 #include "stages/tile/tile_order.glsl"
 #include "stages/tile/thread_scan.glsl"
 #include "stages/tile/mode.glsl"

@@ -1,13 +1,14 @@
 #version 460
-// Reduce-then-scan, first passes: each workgroup adds up one tile of a level, and makes an element of the next level of it.
+// Reduce-then-scan, first passes: each workgroup adds up one tile of a level, and makes an element of the next level of
+// it.
 //
-// Traffic: n elements read. Nothing is scanned, so that the catalog gives it rows and subgroup operations whatever the kernel
-// has in its other passes: nothing has to be exchanged through shared memory.
+// Traffic: n elements read. Nothing is scanned, so that the catalog gives it rows and subgroup operations whatever the
+// kernel has in its other passes: nothing has to be exchanged through shared memory.
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
 #define REQUIRE_SCAN
-#include "params.glsl"
+#include "kernel.glsl"
 #include "stages/tile/element.glsl"
 #include "stages/subgroup/operator.glsl"
 #include "stages/tile/levels.glsl"

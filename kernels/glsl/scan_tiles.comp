@@ -1,13 +1,14 @@
 #version 460
-// Scan-then-propagate, first passes: each workgroup scans one tile of a level on its own, and makes an element of the next
-// level of its total. Where MODE is MODE_EXCLUSIVE the initial value is the identity here: the last pass brings the real one.
+// Scan-then-propagate, first passes: each workgroup scans one tile of a level on its own, and makes an element of the
+// next level of its total. Where MODE is MODE_EXCLUSIVE the initial value is the identity here: the last pass brings
+// the real one.
 //
 // Traffic: n elements read, n written.
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
 #define REQUIRE_SCAN
-#include "params.glsl"
+#include "kernel.glsl"
 #include "stages/tile/element.glsl"
 #include "stages/subgroup/operator.glsl"
 #include "stages/tile/levels.glsl"

@@ -5,3 +5,4 @@
 mod compile;
 mod operators;
 mod problems;
+mod workarounds;

@@ -7,7 +7,9 @@
 //!   these values the issue is remedied, and its other actions rest;
 //! - `skip`: configs that are not tried, with the rule `known-issue:ID`;
 //! - `force`: what `auto` stands for on the device, and how its subgroups find totals;
-//! - `expect`: the failure that configs end with. A row keeps its status; the reason names the issue.
+//! - `expect`: the failure that configs end with. A row keeps its status; the reason names the issue;
+//! - `workaround`: a switch of its name in `kernels/glsl/workarounds.glsl`, by which the kernels go round it on every device. An
+//!   issue that does nothing else concerns nobody who runs them, and no device has it.
 //!
 //! Filters see a config as its label has it, and with the values that `auto` stands for; one of the two has to match.
 
@@ -49,6 +51,9 @@ pub struct Issue {
     pub force: Forced,
     /// How configs end.
     pub expect: Option<Expect>,
+    /// Whether the kernels have a switch of its name, by which they go round it.
+    #[serde(default)]
+    pub workaround: bool,
 }
 
 /// Which devices an issue is about: those that have everything that is given.
@@ -179,7 +184,7 @@ impl KnownIssues {
     /// The issues of a device. `variable` reads the environment of the user; what is not set there gets the value of
     /// the first issue that names it ([`KnownIssues::environment`]).
     pub fn on(&self, device: &DeviceProfile, variable: impl Fn(&str) -> Option<String>) -> DeviceIssues {
-        let matching = self.0.iter().filter(|issue| issue.device.matches(device)).cloned();
+        let matching = self.0.iter().filter(|issue| issue.acts() && issue.device.matches(device)).cloned();
         let (remedied, active) = matching.partition(|issue| {
             let has_value = |(name, value): (&String, &String)| match variable(name) {
                 Some(set) => set == *value,
@@ -196,6 +201,12 @@ impl KnownIssues {
         let names = self.0.iter().flat_map(|issue| issue.environment.keys());
         let unset = names.filter(|name| variable(name).is_none());
         unset.filter_map(|name| Some((name.as_str(), self.default_of(name)?.as_str()))).collect()
+    }
+
+    /// The switches of the kernels that have an issue each: its id as a define has it.
+    pub fn workarounds(&self) -> impl Iterator<Item = String> {
+        let issues = self.0.iter().filter(|issue| issue.workaround);
+        issues.map(|issue| issue.id.to_uppercase().replace('-', "_"))
     }
 
     fn default_of(&self, name: &str) -> Option<&String> {
@@ -237,14 +248,15 @@ impl Issue {
             }
             _ => {}
         }
-        if self.environment.is_empty()
-            && self.skip.is_none()
-            && self.force.is_empty()
-            && self.expect.is_none()
-        {
+        if !self.acts() && !self.workaround {
             return refuse("id", "nothing is done about it: give `environment`, `skip`, `force` or `expect`");
         }
         Ok(())
+    }
+
+    /// Whether anything is done about it beside what the kernels do.
+    fn acts(&self) -> bool {
+        !self.environment.is_empty() || self.skip.is_some() || !self.force.is_empty() || self.expect.is_some()
     }
 
     /// What is expected of this config.

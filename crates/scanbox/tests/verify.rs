@@ -339,9 +339,9 @@ fn broken_kernels_are_found() {
     check("subgroup/operator.glsl", "(earlier) + (later)", "(earlier) + (later)", 0);
     check("subgroup/operator.glsl", "(earlier) + (later)", "(earlier) | (later)", 5);
     // The last lane of a window is not added, one more tile is, the second window begins too late.
-    check("lookback/parallel.glsl", "lane + 1u >= last_inclusive", "lane >= last_inclusive", 5);
+    check("lookback/window.glsl", "lane + 1u >= last_inclusive", "lane >= last_inclusive", 5);
     check(
-        "lookback/parallel.glsl",
+        "lookback/window.glsl",
         "window_end + lane >= SUBGROUP_SIZE",
         "window_end + lane > SUBGROUP_SIZE",
         5,

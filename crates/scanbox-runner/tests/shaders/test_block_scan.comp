@@ -7,16 +7,15 @@
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
 #define REQUIRE_SCAN
-#include "params.glsl"
+#include "kernel.glsl"
 #include "stages/tile/element.glsl"
 #include "stages/subgroup/operator.glsl"
 
-layout(push_constant) uniform Params {
-    DISPATCH_WORDS
+PUSH_CONSTANTS(
     InputVectors source;
     OutputVectors target;
     uint n;  // elements, at most WORKGROUP_SIZE
-} params;
+)
 
 #include "stages/tile/thread_scan.glsl"
 #include "stages/subgroup/subgroup_scan.glsl"
@@ -31,7 +30,7 @@ MAIN {
 #else
     block_scan(items);
 #endif
-    if (gl_SubgroupID == 0 && gl_SubgroupInvocationID == SUBGROUP_SIZE / 2) {
+    if (own_subgroup == 0 && own_lane == SUBGROUP_SIZE / 2) {
         params.target.at[params.n - 1] = block_total();
     }
 #if PUBLISH == PUBLISH_BEFORE_SCAN

@@ -11,12 +11,11 @@
 #pragma use_vulkan_memory_model
 #define REQUIRE_SCAN
 #define REQUIRE_TILE_STATE
-#include "params.glsl"
+#include "kernel.glsl"
 #include "stages/tile/element.glsl"
 #include "stages/subgroup/operator.glsl"
 
-layout(push_constant) uniform Params {
-    DISPATCH_WORDS
+PUSH_CONSTANTS(
     InputVectors source;
     OutputVectors target;
     uvec2 ticket_address;
@@ -27,7 +26,7 @@ layout(push_constant) uniform Params {
     uint ticket_base;
     uint bank;
     uint stale_groups;
-} params;
+)
 
 #include "stages/tile/tile_order.glsl"
 #include "stages/state/tile_state.glsl"
@@ -72,7 +71,7 @@ bool passes(const uint tile) {
     return insertion_is_right(tile, AGGREGATE, highest) && good;
 }
 
-void main() {
+MAIN {
     const uint tile = take_tile();
     if (tile >= params.n || invocation_rank() != 0u) {
         return;

@@ -8,12 +8,11 @@
 #pragma use_vulkan_memory_model
 #define REQUIRE_SCAN
 #define REQUIRE_TILE_STATE
-#include "params.glsl"
+#include "kernel.glsl"
 #include "stages/tile/element.glsl"
 #include "stages/subgroup/operator.glsl"
 
-layout(push_constant) uniform Params {
-    DISPATCH_WORDS
+PUSH_CONSTANTS(
     InputVectors source;
     OutputVectors target;
     uvec2 ticket_address;
@@ -25,14 +24,12 @@ layout(push_constant) uniform Params {
     uint bank;
     uint stale_groups;
     uint delay;        // rounds that the slowest tile waits
-} params;
+)
 
 #include "stages/tile/tile_order.glsl"
 #include "stages/state/tile_state.glsl"
 #include "stages/lookback/back_off.glsl"
-#if LOOKBACK == LOOKBACK_TWO_LEVEL
 #include "stages/state/group_state.glsl"
-#endif
 
 Element private_total;
 
@@ -57,15 +54,15 @@ uint wait(const uint tile) {
 }
 
 MAIN {
-#if LOOKBACK == LOOKBACK_TWO_LEVEL
     clear_stale_groups();
-#endif
     const uint tile = take_tile();
     if (tile >= params.n) {
         return;
     }
     private_total = params.source.at[tile + wait(tile)];
-    publish_total(tile, private_total);
+    if (invocation_rank() == 0u) {
+        publish_total(tile, private_total);
+    }
     lookback(tile);
     barrier();
     const Element prefix = tile_prefix();

@@ -1,23 +1,16 @@
 // Block scan: Blelloch 1990 (thesis 3.5). All invocations sweep up a tree of partial totals and down again, with a
 // barrier per level.
 //
-// Shared bytes: 4 * (WORKGROUP_SIZE + WORKGROUP_SIZE / BANKS + 1). Barriers: 2 * log2(WORKGROUP_SIZE) + 1.
+// Shared bytes: those of the totals, and of one element. Barriers: 2 * log2(WORKGROUP_SIZE) + 1.
 // WORKGROUP_SIZE must be a power of two.
 
 #if (WORKGROUP_SIZE & (WORKGROUP_SIZE - 1)) != 0
 #error "the Blelloch block scan needs a WORKGROUP_SIZE that is a power of two"
 #endif
 
-// Shared memory banks of all known hardware; only speed depends on it. Strides of a power of two would otherwise meet
-// in one bank (Harris, Sengupta and Owens, GPU Gems 3, chapter 39).
-const uint BANKS = 32u;
+#include "stages/block/padded_totals.glsl"
 
-shared Element shared_totals[WORKGROUP_SIZE + WORKGROUP_SIZE / BANKS];
 shared Element shared_block_total;
-
-uint total_index(const uint rank) {
-    return rank + rank / BANKS;
-}
 
 void scan_totals(const Element total) {
     const uint rank = invocation_rank();

@@ -3,11 +3,11 @@
 // block_scan(items): scans the items of each invocation (or subgroup), and the totals of them all.
 // block_total(): the total of the tile. Valid in subgroup 0 after block_scan, in all after block_scan_end.
 // block_prefix(): what comes before the items of this invocation (or subgroup) in the tile. Valid after block_scan_end,
-//   or after any other barrier. (Raking and Blelloch need one; the others have ended with one.) Called by whole subgroups,
-//   before the next block_scan or after a barrier behind it.
+//   or after any other barrier. (Raking and Blelloch need one; the others have ended with one.) Called by whole
+//   subgroups, before the next block_scan or after a barrier behind it.
 // block_reduce(items): makes block_total and block_prefix valid as block_scan does, and leaves the items alone.
-// block_scan_reduced(items): where BLOCK_SCAN is BLOCK_SCAN_SUBGROUP, the rest: the total is then known before anything is
-//   scanned.
+// block_scan_reduced(items): where BLOCK_SCAN is BLOCK_SCAN_SUBGROUP, the rest: the total is then known before anything
+//   is scanned.
 
 #if BLOCK_SCAN == BLOCK_SCAN_RAKING
 #include "stages/block/raking.glsl"

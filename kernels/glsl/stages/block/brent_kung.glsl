@@ -1,7 +1,9 @@
-// Block scan: Brent and Kung 1982. A sweep up makes totals of runs that double, a sweep down fills in what is between them:
-// the fewest additions, 2 n, and twice the levels. Unlike Blelloch's, its result is inclusive, and nothing is cleared.
+// Block scan: Brent and Kung 1982. A sweep up makes totals of runs that double, a sweep down fills in what is between
+// them: the fewest additions, 2 n, and twice the levels. Unlike Blelloch's, its result is inclusive, and nothing is
+// cleared.
 //
-// Shared bytes: those of the sweeps. Barriers: 2 * log2(WORKGROUP_SIZE) for powers of two, as many or one more for others.
+// Shared bytes: those of the sweeps. Barriers: 2 * log2(WORKGROUP_SIZE) for powers of two, as many or one more for
+//   others.
 
 #include "stages/block/sweep_pairs.glsl"
 

@@ -1,7 +1,8 @@
-// Block scan: Kogge-Stone 1973 (Hillis and Steele 1986). In each level every invocation adds what stands twice as far before
-// it as in the level before: the fewest levels, and the most additions, n log n.
+// Block scan: Kogge-Stone 1973 (Hillis and Steele 1986). In each level every invocation adds what stands twice as far
+// before it as in the level before: the fewest levels, and the most additions, n log n.
 //
-// Two copies of the totals take turns, so that a level needs one barrier: nobody writes what others may still be reading.
+// Two copies of the totals take turns, so that a level needs one barrier: nobody writes what others may still be
+// reading.
 // Shared bytes: 4 * 2 * WORKGROUP_SIZE. Barriers: log2(WORKGROUP_SIZE), rounded up, + 1. Any WORKGROUP_SIZE.
 
 shared Element shared_totals[2u * WORKGROUP_SIZE];

@@ -20,16 +20,14 @@ void scan_totals(const Element total) {
     if (own_subgroup == 0) {
         const uint first = own_lane * SHARE_STRIDE;
         Element share_total = shared_totals[first];
-        // Unrolled, because lavapipe (Mesa 22.3) makes a kernel that stores nothing of loops over shared memory that it
-        // does not unroll itself: those with more than 32 rounds.
-        [[unroll]] for (uint i = 1u; i < SHARE; ++i) {
+        UNROLLED_FOR_LAVAPIPE for (uint i = 1u; i < SHARE; ++i) {
             share_total = combine(share_total, shared_totals[first + i]);
         }
         Element prefix = subgroup_exclusive_scan(share_total);
         if (own_lane == SUBGROUP_SIZE - 1) {
             shared_block_total = combine(prefix, share_total);
         }
-        [[unroll]] for (uint i = 0u; i < SHARE; ++i) {
+        UNROLLED_FOR_LAVAPIPE for (uint i = 0u; i < SHARE; ++i) {
             const Element own = shared_totals[first + i];
             shared_totals[first + i] = prefix;
             prefix = combine(prefix, own);

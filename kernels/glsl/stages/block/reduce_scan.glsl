@@ -1,6 +1,6 @@
-// Block scan: reduce-scan. The sweep up of Brent and Kung, but only until each run has RUN totals; the totals of the runs are
-// scanned as Sklansky does; and the sweep down. Between the two: hardly more additions than the one, hardly more levels than
-// the other. Source: Smith, GPUPrefixSums, "Reduce Scan" (there: spill factor 3).
+// Block scan: reduce-scan. The sweep up of Brent and Kung, but only until each run has RUN totals; the totals of the
+// runs are scanned as Sklansky does; and the sweep down. Between the two: hardly more additions than the one, hardly
+// more levels than the other. Source: Smith, GPUPrefixSums, "Reduce Scan" (there: spill factor 3).
 //
 // Shared bytes: those of the sweeps. Barriers: 6 + log2(WORKGROUP_SIZE / 8), rounded up, + 1.
 

@@ -1,4 +1,5 @@
-// Rendezvous: workgroup barriers. Shared bytes: 4 * (3 * SUBGROUPS + 4), gather: 4 * (5 * SUBGROUPS + 4). Barriers: 2 per round.
+// Rendezvous: workgroup barriers. Shared bytes: 4 * (3 * SUBGROUPS + 4), gather: 4 * (5 * SUBGROUPS + 4). Barriers: 2
+// per round.
 //
 // Lookback two-level: subgroup 0 looks back, and tells the others. Lookback gather: all invocations look at once.
 
@@ -17,29 +18,15 @@ shared Element shared_totals[TOTAL_SLOTS + SHARE_SLOTS][SUBGROUPS];
 shared Element shared_prefix[2];
 shared uint shared_next_tile;
 
-// What stands in a slot of the first `count` subgroups, combined.
-Element combine_slot(const uint slot, const uint count) {
-    Element total = identity();
-#if OPERATOR == OPERATOR_USER
-    // One by one: lavapipe (Mesa 22.3) makes wrong totals of shuffles here, those of scanbox's own operators too.
-    [[unroll]] for (uint subgroup = 0u; subgroup < SUBGROUPS; ++subgroup) {
-        if (subgroup < count) {
-            total = combine(total, shared_totals[slot][subgroup]);
-        }
-    }
-#else
-    [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
-        const uint subgroup = first + own_lane;
-        const bool counts = subgroup < count;
-        total = combine(total, subgroup_reduce(counts ? shared_totals[slot][subgroup] : identity()));
-    }
-#endif
-    return total;
-}
+// What stands in a slot of the first `count` subgroups, combined. Of a user's operator one by one: no shuffles.
+#define COMBINES combine_slot(const uint slot, const uint count, const uint most)
+#define TAKEN (subgroup < count ? shared_totals[slot][subgroup] : identity())
+#define ONE_BY_ONE (OPERATOR == OPERATOR_USER && LAVAPIPE_SHUFFLES_AT_RENDEZVOUS)
+#include "stages/block/combine_subgroups.glsl"
 
 // The totals of the first `count` subgroups in the tile of a round.
 Element combine_totals(const uint round, const uint count) {
-    return combine_slot(round % TOTAL_SLOTS, count);
+    return combine_slot(round % TOTAL_SLOTS, count, SUBGROUPS);
 }
 
 #if TILE_ORDER == TILE_ORDER_TICKET
@@ -75,7 +62,9 @@ void arrive(const uint round, const uint tile, const Element total) {
         if (own_lane == 0) {
             publish_total(tile, tile_total);
         }
-        complete_group(tile);
+        if (ends_group(tile)) {
+            publish_group(tile);
+        }
     }
 }
 
@@ -99,7 +88,7 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
         shared_next_tile = chosen;
     }
     barrier();
-    return prefix_from(tile, combine_slot(slot, SUBGROUPS));
+    return prefix_from(tile, combine_slot(slot, SUBGROUPS, SUBGROUPS));
 }
 #else
 Element wait_for_prefix(const uint round, const uint tile, const bool more) {
@@ -117,7 +106,7 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
 }
 #endif
 
-Element subgroup_prefix(const uint round) {
+Element total_of_earlier_subgroups(const uint round) {
     return combine_totals(round, own_subgroup);
 }
 

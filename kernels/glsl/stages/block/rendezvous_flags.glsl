@@ -1,14 +1,14 @@
-// Rendezvous: flags in shared memory. No barriers: each subgroup runs on its own, and waits only for what it needs. The last
-// subgroup to arrive publishes the tile's total; subgroup 0 looks back.
+// Rendezvous: flags in shared memory. No barriers: each subgroup runs on its own, and waits only for what it needs. The
+// last subgroup to arrive publishes the tile's total; subgroup 0 looks back.
 // Subgroups of one workgroup wait for each other in loops, so they have to make progress independently, which no
 // specification promises: for devices that are known to be safe, and for workgroups of one subgroup.
 //
 // Shared bytes: 4 * SLOTS * (SUBGROUPS + 5). Barriers: 1, at the beginning.
-// A subgroup leaves a loop as a whole: its invocations may see a flag at different times, and subgroup operations follow.
-// What is passed on is written before its flag (release) and read after it (acquire), both at workgroup scope.
+// A subgroup leaves a loop as a whole: its invocations may see a flag at different times, and subgroup operations
+// follow. What is passed on is written before its flag (release) and read after it (acquire), both at workgroup scope.
 
-// Rounds whose slots may be in use at the same time. A subgroup leaves round r only when all have arrived for it, that is
-// when the slowest is in round r - 1 at least; it then arrives for round r + 2 at most: r - 1, r, r + 1, r + 2.
+// Rounds whose slots may be in use at the same time. A subgroup leaves round r only when all have arrived for it, that
+// is when the slowest is in round r - 1 at least; it then arrives for round r + 2 at most: r - 1, r, r + 1, r + 2.
 const uint SLOTS = 4u;
 
 // Atomics are for words, so that elements are one, two or four of them: flags keep them together.
@@ -23,20 +23,26 @@ struct SharedElement {
 #define READ_ELEMENT(variable) \
     element_of_words( \
         uvec4(READ(variable.words[0]), READ(variable.words[1]), READ(variable.words[2]), READ(variable.words[3])))
-#define WRITE_ELEMENT(variable, value) \
-    WRITE(variable.words[0], element_words(value).x); \
-    WRITE(variable.words[1], element_words(value).y); \
-    WRITE(variable.words[2], element_words(value).z); \
-    WRITE(variable.words[3], element_words(value).w)
+#define WRITE_ELEMENT(variable, value)                  \
+    {                                                   \
+        const ElementWords words = element_words(value); \
+        WRITE(variable.words[0], words.x);              \
+        WRITE(variable.words[1], words.y);              \
+        WRITE(variable.words[2], words.z);              \
+        WRITE(variable.words[3], words.w);              \
+    }
 #else
 struct SharedElement {
     uint low;
     uint high;
 };
 #define READ_ELEMENT(variable) element_of_words(uvec2(READ(variable.low), READ(variable.high)))
-#define WRITE_ELEMENT(variable, value) \
-    WRITE(variable.low, element_words(value).x); \
-    WRITE(variable.high, element_words(value).y)
+#define WRITE_ELEMENT(variable, value)                  \
+    {                                                   \
+        const ElementWords words = element_words(value); \
+        WRITE(variable.low, words.x);                   \
+        WRITE(variable.high, words.y);                  \
+    }
 #endif
 
 shared SharedElement shared_totals[SLOTS][SUBGROUPS];
@@ -60,15 +66,20 @@ const uint NO_ROUND = 0xffffffffu;
 #define READ_FLAG(flag) atomicLoad(flag, gl_ScopeWorkgroup, gl_StorageSemanticsShared, ACQUIRE)
 #define RAISE_FLAG(flag, value) atomicStore(flag, value, gl_ScopeWorkgroup, gl_StorageSemanticsShared, RELEASE)
 
+Element total_if(const uint slot, const uint subgroup, const uint count) {
+    const Element total = READ_ELEMENT(shared_totals[slot][min(subgroup, SUBGROUPS - 1u)]);
+    return VALUE_IF(subgroup < count, total);
+}
+
+// The totals of the first `count` subgroups in a slot.
+#define COMBINES combine_slot(const uint slot, const uint count, const uint most)
+#define TAKEN total_if(slot, subgroup, count)
+#define ONE_BY_ONE 0
+#include "stages/block/combine_subgroups.glsl"
+
 // The totals of the first `count` subgroups in the tile of a round.
 Element combine_totals(const uint round, const uint count) {
-    Element total = identity();
-    [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
-        const uint subgroup = first + own_lane;
-        const Element other = READ_ELEMENT(shared_totals[round % SLOTS][min(subgroup, SUBGROUPS - 1u)]);
-        total = combine(total, subgroup_reduce(VALUE_IF(subgroup < count, other)));
-    }
-    return total;
+    return combine_slot(round % SLOTS, count, SUBGROUPS);
 }
 
 uint rendezvous_begin() {
@@ -100,7 +111,8 @@ uint give_total(const uint round, const Element total) {
     uint arrived = 0u;
     if (own_lane == 0) {
         WRITE_ELEMENT(shared_totals[slot][own_subgroup], total);
-        arrived = 1u + atomicAdd(shared_arrived[slot], 1u, gl_ScopeWorkgroup, gl_StorageSemanticsShared, ACQUIRE_RELEASE);
+        arrived = 1u;
+        arrived += atomicAdd(shared_arrived[slot], 1u, gl_ScopeWorkgroup, gl_StorageSemanticsShared, ACQUIRE_RELEASE);
     }
     // What the first invocation has acquired, all may read.
     subgroupBarrier();
@@ -116,7 +128,9 @@ void arrive(const uint round, const uint tile, const Element total) {
         if (own_lane == 0) {
             publish_total(tile, tile_total);
         }
-        complete_group(tile);
+        if (ends_group(tile)) {
+            publish_group(tile);
+        }
     }
 }
 
@@ -156,7 +170,7 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
     return prefix;
 }
 
-Element subgroup_prefix(const uint round) {
+Element total_of_earlier_subgroups(const uint round) {
     Element prefix = identity();
     if (own_subgroup != 0) {
         wait_for_arrivals(round);
@@ -166,8 +180,8 @@ Element subgroup_prefix(const uint round) {
 }
 
 void end_round(const uint round) {
-    // Nothing comes before subgroup 0, which has not waited yet: without this it would run ahead of the others, and take
-    // tiles that they are not ready for.
+    // Nothing comes before subgroup 0, which has not waited yet: without this it would run ahead of the others, and
+    // take tiles that they are not ready for.
     if (own_subgroup == 0) {
         wait_for_arrivals(round);
     }

@@ -1,7 +1,8 @@
-// Block scan: Sklansky 1960. In each level the invocations of every second run add the total of the run before theirs, and
-// runs become twice as long: the fewest levels, half of the additions of Kogge-Stone, and one value that many read.
+// Block scan: Sklansky 1960. In each level the invocations of every second run add the total of the run before theirs,
+// and runs become twice as long: the fewest levels, half of the additions of Kogge-Stone, and one value that many read.
 //
-// In place with one barrier per level: what is read ends a run of the first kind, what is written is in one of the second.
+// In place with one barrier per level: what is read ends a run of the first kind, what is written is in one of the
+// second.
 // Shared bytes: 4 * WORKGROUP_SIZE. Barriers: log2(WORKGROUP_SIZE), rounded up, + 1. Any WORKGROUP_SIZE.
 
 shared Element shared_totals[WORKGROUP_SIZE];

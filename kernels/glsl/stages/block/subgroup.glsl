@@ -1,7 +1,5 @@
-// Block scan: subgroup scans. Each subgroup scans its own part; then each of them reads the totals of all, and once more when it
-// asks for what comes before its part, so that one barrier is enough, and the total is there first.
-// Totals of subgroups that are not there are read from the last one and left out: a branch around each read, of which a workgroup of
-// many subgroups has dozens, keeps SwiftShader compiling for ever.
+// Block scan: subgroup scans. Each subgroup scans its own part; then each of them reads the totals of all, and once
+// more when it asks for what comes before its part, so that one barrier is enough, and the total is there first.
 //
 // Shared bytes: 4 * SUBGROUPS. Barriers: 1, none in a workgroup of one subgroup.
 
@@ -17,23 +15,27 @@ void give_total(const Element total) {
     }
 }
 
+// The total of a subgroup where it is one of the first `count`. Of one that is not there, that of the last one is read.
+Element total_if(const uint subgroup, const uint count) {
+#if SWIFTSHADER_BRANCHES_AROUND_READS
+    const Element total = shared_subgroup_totals[min(subgroup, SUBGROUPS - 1u)];
+    return VALUE_IF(subgroup < count, total);
+#else
+    return subgroup < count ? shared_subgroup_totals[subgroup] : identity();
+#endif
+}
+
+#define COMBINES combine_totals(const uint count, const uint most)
+#define TAKEN total_if(subgroup, count)
+#define ONE_BY_ONE FEW_SUBGROUPS
+#include "stages/block/combine_subgroups.glsl"
+
 void take_totals() {
     if (SUBGROUPS == 1u) {
         return;
     }
     barrier();
-    private_block_total = identity();
-#if FEW_SUBGROUPS
-    [[unroll]] for (uint subgroup = 0u; subgroup < SUBGROUPS; ++subgroup) {
-        private_block_total = combine(private_block_total, shared_subgroup_totals[subgroup]);
-    }
-#else
-    [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
-        const uint subgroup = first + own_lane;
-        const Element other = shared_subgroup_totals[min(subgroup, SUBGROUPS - 1u)];
-        private_block_total = combine(private_block_total, subgroup_reduce(VALUE_IF(subgroup < SUBGROUPS, other)));
-    }
-#endif
+    private_block_total = combine_totals(SUBGROUPS, SUBGROUPS);
 }
 
 void block_scan(inout Vector items[BATCH_SIZE]) {
@@ -58,18 +60,5 @@ Element block_total() {
 }
 
 Element block_prefix() {
-    Element prefix = identity();
-#if FEW_SUBGROUPS
-    [[unroll]] for (uint subgroup = 0u; subgroup + 1u < SUBGROUPS; ++subgroup) {
-        const Element other = shared_subgroup_totals[subgroup];
-        prefix = combine(prefix, VALUE_IF(subgroup < own_subgroup, other));
-    }
-#elif WORKGROUP_SIZE > SUBGROUP_SIZE
-    [[unroll]] for (uint first = 0u; first < SUBGROUPS; first += SUBGROUP_SIZE) {
-        const uint subgroup = first + own_lane;
-        const Element other = shared_subgroup_totals[min(subgroup, SUBGROUPS - 1u)];
-        prefix = combine(prefix, subgroup_reduce(VALUE_IF(subgroup < own_subgroup, other)));
-    }
-#endif
-    return prefix;
+    return combine_totals(own_subgroup, SUBGROUPS - 1u);
 }

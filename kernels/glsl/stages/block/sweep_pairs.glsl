@@ -1,18 +1,10 @@
-// Block scan, part of: the sweeps of Brent and Kung over the totals of a workgroup, one level at a time. Who calls them puts a
-// barrier between levels. Any WORKGROUP_SIZE: runs that would end behind it are left out.
+// Block scan, part of: the sweeps of Brent and Kung over the totals of a workgroup, one level at a time. Who calls them
+// puts a barrier between levels. Any WORKGROUP_SIZE: runs that would end behind it are left out.
 //
 // add_pairs(run): up. pass_on(run): down.
-// Shared bytes: 4 * (WORKGROUP_SIZE + WORKGROUP_SIZE / BANKS).
+// Shared bytes: those of the totals.
 
-// Shared memory banks of all known hardware; only speed depends on it. Strides of a power of two would otherwise meet
-// in one bank (Harris, Sengupta and Owens, GPU Gems 3, chapter 39).
-const uint BANKS = 32u;
-
-shared Element shared_totals[WORKGROUP_SIZE + WORKGROUP_SIZE / BANKS];
-
-uint total_index(const uint rank) {
-    return rank + rank / BANKS;
-}
+#include "stages/block/padded_totals.glsl"
 
 // The last of the pair that an invocation has in a level, where pairs are of two runs of this length each.
 uint pair_end(const uint run) {

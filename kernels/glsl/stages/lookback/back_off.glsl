@@ -1,8 +1,8 @@
 // Stage: back-off. What an invocation does before it looks again at a state that is not there yet.
 //
 // back_off(rounds): rounds counts the looks in vain so far; starts at 0.
-// Shared bytes: 4, none without back-off. There is no sleep in GLSL: the pause is atomic work in shared memory, which costs
-// the memory system of the device nothing and cannot be optimised away.
+// Shared bytes: 4, none without back-off. There is no sleep in GLSL: the pause is atomic work in shared memory, which
+// costs the memory system of the device nothing and cannot be optimised away.
 
 #if BACK_OFF == BACK_OFF_NONE
 

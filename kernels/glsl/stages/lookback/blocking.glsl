@@ -1,8 +1,8 @@
 // Stage: blocking. Tiles whose workgroup behaves as if it had lost its processor before it could publish its total.
 //
-// is_blocked(tile): whether the tile keeps its total to itself. 1 in 2^BLOCKING tiles does, the first one among them, from
-//   which all prefixes come: a lookback that waits for totals waits for ever. What a blocked tile publishes after its own
-//   lookback, it publishes, as one that got its processor back would.
+// is_blocked(tile): whether the tile keeps its total to itself. 1 in 2^BLOCKING tiles does, the first one among them,
+//   from which all prefixes come: a lookback that waits for totals waits for ever. What a blocked tile publishes after
+//   its own lookback, it publishes, as one that got its processor back would.
 // Without BLOCKING no tile is.
 // Source: Smith, Levien and Owens, "Decoupled Fallback" (2025), section "Simulated Blocking", and its artifact.
 // Shared bytes: 0. Barriers: 0.

@@ -1,10 +1,13 @@
-// Stage: counts. What the lookback of each workgroup did, in builds that are made to know it (COUNTED); nothing in others.
+// Stage: counts. What the lookback of each workgroup did, in builds that are made to know it (COUNTED); nothing in
+// others.
 //
 // count_spins(more): looks that found a state INVALID which the lookback cannot go on without.
-// count_tiles(more): tiles whose total, or inclusive prefix, has become a part of the prefix: the length of the lookback.
-// count_fallbacks(more), count_insertions(more): tiles that the workgroup has added up itself, and those of them whose state
-//   was INVALID when it published them.
-// write_counts(tile): writes them. Called by one invocation, at the end of its lookback; it is the one whose counts count.
+// count_tiles(more): tiles whose total, or inclusive prefix, has become a part of the prefix: the length of the
+//   lookback.
+// count_fallbacks(more), count_insertions(more): tiles that the workgroup has added up itself, and those of them whose
+//   state was INVALID when it published them.
+// write_counts(tile): writes them. Called by one invocation, at the end of its lookback; it is the one whose counts
+//   count.
 // Shared bytes: 0. Barriers: 0.
 
 #if defined(COUNTED) && COUNTED

@@ -1,165 +1,52 @@
-// Lookback: fallback. A parallel lookback that needs no progress of others: when it has looked MAX_SPINS times again at a
-// tile that has published nothing, all invocations of the workgroup add that tile up themselves, and publish its total for
-// everybody. A workgroup that has taken its ticket and then does not run any more holds up nobody, and neither does one that has
-// not started, where tiles are taken by the number of the workgroup.
+// Lookback: fallback. A parallel lookback that needs no progress of others: when it has looked MAX_SPINS times again at
+// a tile that has published nothing, all invocations of the workgroup add that tile up themselves, and publish its
+// total for everybody. A workgroup that has taken its ticket and then does not run any more holds up nobody, and
+// neither does one that has not started, where tiles are taken by the number of the workgroup.
 // Source: Smith, Levien and Owens, "Decoupled Fallback: A Portable Single-Pass GPU Scan" (2025).
 //
 // Who publishes what, of one tile:
-// - Its owner stores AGGREGATE, then INCLUSIVE; of tile 0, INCLUSIVE alone. Others insert what the owner stores first, by
-//   insert_state, an atomic maximum.
+// - Its owner stores AGGREGATE, then INCLUSIVE; of tile 0, INCLUSIVE alone. Others insert what the owner stores first,
+//   by insert_state, an atomic maximum.
 // - A store may meet an insertion: it then replaces AGGREGATE by the same bits, which harms nobody, or by INCLUSIVE. So
-//   the two have to be the same bits. Nobody but the owner makes a tile other than 0 INCLUSIVE, and stores of one invocation
-//   to one place are seen in their order, so no store takes an INCLUSIVE back: owners need no maximum.
+//   the two have to be the same bits. Nobody but the owner makes a tile other than 0 INCLUSIVE, and stores of one
+//   invocation to one place are seen in their order, so no store takes an INCLUSIVE back: owners need no maximum.
 // - An insertion may meet a store: a late one finds INCLUSIVE, which is greater, and leaves it.
-// - Of a split state this holds for each word on its own. Parts of AGGREGATE that come from two workgroups are parts of the
-//   same bits; parts of AGGREGATE beside parts of INCLUSIVE count as INVALID until the owner has stored them all, and a
-//   lookback that does not want to wait for that falls back.
-// The state of a tile goes INVALID, AGGREGATE, INCLUSIVE and never back, so a workgroup that falls back needs only its own
-// memory reads to go on: it counts on neither its insertion nor anybody else's.
+// - Of a split state this holds for each word on its own. Parts of AGGREGATE that come from two workgroups are parts of
+//   the same bits; parts of AGGREGATE beside parts of INCLUSIVE count as INVALID until the owner has stored them all,
+//   and a lookback that does not want to wait for that falls back.
+// The state of a tile goes INVALID, AGGREGATE, INCLUSIVE and never back, so a workgroup that falls back needs only its
+// own memory reads to go on: it counts on neither its insertion nor anybody else's.
 //
 // The input of the other tile has to be there still: not for scans in place.
 //
-// What one invocation finds out, the others learn through shared memory and a barrier of the workgroup, and the parts of
-// subgroups are combined one by one: no subgroup operation stands behind a branch on one invocation. (On an NVIDIA H200, driver
-// 580.159, such an operation had that one invocation alone, though the subgroup had entered the loop as a whole.) Barriers of
-// the subgroup bring its invocations together again.
+// What one invocation finds out, the others learn through shared memory and a barrier of the workgroup, and the parts
+// of subgroups are combined one by one: no subgroup operation stands behind a branch on one invocation. (On an NVIDIA
+// H200, driver 580.159, such an operation had that one invocation alone, though the subgroup had entered the loop as a
+// whole.) Barriers of the subgroup bring its invocations together again.
 // Shared bytes: 4 * (SUBGROUPS + 4). Barriers: 1, and 3 per fallback. Called by all invocations.
 
 shared Element shared_tile_prefix;
 // The tile to add up, or NO_TILE.
 shared uint shared_fallback_tile;
-// Of the tile that is being added up, by subgroup.
-shared Element shared_fallback_totals[SUBGROUPS];
 // What that tile stands for in the prefix, and whether everything before it is in that.
 shared Element shared_fallback_value;
 shared uint shared_fallback_inclusive;
 
 const uint NO_TILE = 0xffffffffu;
 
-// Whether any order and grouping of a tile's elements has the same total, bit for bit, so that the one of the block scan can
-// be published, and a fallback may read as memory likes best.
-#if OPERATOR == OPERATOR_MIN || OPERATOR == OPERATOR_MAX || OPERATOR == OPERATOR_AND || OPERATOR == OPERATOR_OR || \
-    OPERATOR == OPERATOR_XOR
-#define ANY_ORDER 1
-#elif (OPERATOR == OPERATOR_ADD || OPERATOR == OPERATOR_MUL) && ELEMENT != ELEMENT_F32 && ELEMENT != ELEMENT_F64
-#define ANY_ORDER 1
-#else
-#define ANY_ORDER 0
-#define PUBLISHES_OTHER_TOTAL
-#endif
-
-#if ANY_ORDER
-#define COMBINE_PARTS combine
-#else
-#define COMBINE_PARTS combine_in_order
-
-Element combine_in_order(const Element earlier, const Element later) {
-#ifdef COMBINED
-    // Compilers may regroup what is not precise, and need not do it in the same way twice.
-    precise Element combined = COMBINED(earlier, later);
-    return combined;
-#else
-    return combine(earlier, later);
-#endif
-}
-
-#endif
-
-// Makes one total of those of all subgroups' parts, which each subgroup has in all its invocations. Barriers: 1.
-Element total_of_parts(const Element part) {
-    if (own_lane == 0) {
-        shared_fallback_totals[own_subgroup] = part;
-    }
-    barrier();
-    Element total = shared_fallback_totals[0];
-    [[unroll]] for (uint subgroup = 1u; subgroup < SUBGROUPS; ++subgroup) {
-        total = COMBINE_PARTS(total, shared_fallback_totals[subgroup]);
-    }
-    return total;
-}
-
-#if ANY_ORDER
-
-// Vectors that are under way together, per invocation: few, because the workgroup holds its own items meanwhile.
-const uint FALLBACK_ROWS = min(BATCH_SIZE, 2);
-
-// The total of a full tile, from the input.
-Element total_of_tile(const uint tile) {
-    InputVectors source = tile_source(tile);
-    Element share = identity();
-    [[dont_unroll]] for (uint row = 0u; row < BATCH_SIZE; row += FALLBACK_ROWS) {
-        [[unroll]] for (uint k = 0u; k < FALLBACK_ROWS; ++k) {
-            if (BATCH_SIZE % FALLBACK_ROWS == 0u || row + k < BATCH_SIZE) {
-                const Vector vector = loaded_vector(source.at[(row + k) * WORKGROUP_SIZE + invocation_rank()]);
-                share = combine(share, vector_total(vector));
-            }
-        }
-    }
-    return total_of_parts(subgroup_reduce(share));
-}
-
-#else
-
-// A total that depends on the order has to be made in one and the same way by the owner, from its items, and by others, from
-// memory: item by item in each invocation, then by subgroup, then of the subgroups.
-
-Element vector_total_in_order(const Vector vector) {
-    Element total = LANE(vector, 0);
-    [[unroll]] for (uint i = 1u; i < LANES; ++i) {
-        total = combine_in_order(total, LANE(vector, i));
-    }
-    return total;
-}
-
-// What item k adds to what the items before it have made.
-Element with_item(const Element before, const Vector item) {
-#if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED
-    // A row of the subgroup.
-    return combine_in_order(before, subgroup_reduce(vector_total_in_order(item)));
-#else
-    return combine_in_order(before, vector_total_in_order(item));
-#endif
-}
-
-Element total_of_shares(const Element share) {
-#if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED
-    return total_of_parts(share);
-#else
-    return total_of_parts(subgroup_reduce(share));
-#endif
-}
-
-Element total_to_publish(const Vector items[BATCH_SIZE]) {
-    Element share = identity();
-    [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        share = with_item(share, items[k]);
-    }
-    return total_of_shares(share);
-}
-
-Element total_of_tile(const uint tile) {
-    InputVectors source = tile_source(tile);
-    Element share = identity();
-    [[dont_unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        share = with_item(share, loaded_vector(source.at[item_vector(k)]));
-    }
-    return total_of_shares(share);
-}
-
-#endif
+#include "stages/lookback/total_of_tile.glsl"
+#include "stages/lookback/window.glsl"
 
 void publish_total(const uint tile, const Element total) {
-    if (invocation_rank() == 0u) {
-        publish(tile, tile == 0u ? INCLUSIVE : AGGREGATE, total);
-    }
+    publish(tile, tile == 0u ? INCLUSIVE : AGGREGATE, total);
 }
 
 bool others_need_lookback(const uint tile) {
     return true;
 }
 
-// Looks back from window_end until an inclusive prefix is found, or until a tile has to be added up: then window_end is behind
-// that tile. Called by one subgroup. Returns: whether it is found.
+// Looks back from window_end until an inclusive prefix is found, or until a tile has to be added up: then window_end is
+// behind that tile. Called by one subgroup. Returns: whether it is found.
 bool walk_back(inout uint window_end, inout Element prefix) {
     const uint lane = own_lane;
     uint rounds = 0u;
@@ -168,24 +55,12 @@ bool walk_back(inout uint window_end, inout Element prefix) {
     bool found = false;
     bool patient = true;
     while (!found && patient) {
-        // Lanes that would stand before tile 0 hold the identity and block nobody.
-        const bool exists = window_end + lane >= SUBGROUP_SIZE;
-        uint state = AGGREGATE;
-        Element value = identity();
-        if (exists) {
-            const StateWord word = load_state(window_end + lane - SUBGROUP_SIZE);
-            state = word_state(word);
-            value = word_value(word);
-        }
-        // Lane numbers from 1, so that 0 means none.
-        const uint last_inclusive = subgroupMax(state == INCLUSIVE ? lane + 1u : 0u);
-        const uint last_invalid = subgroupMax(state == INVALID ? lane + 1u : 0u);
+        Element value;
+        uint last_inclusive;
+        uint last_invalid;
+        look_at_window(window_end, value, last_inclusive, last_invalid);
         if (last_invalid <= last_inclusive) {
-            const bool counts = lane + 1u >= last_inclusive;
-            prefix = combine(subgroup_reduce(VALUE_IF(counts, value)), prefix);
-            found = last_inclusive != 0u;
-            count_tiles(SUBGROUP_SIZE - (max(last_inclusive, 1u) - 1u));
-            window_end -= SUBGROUP_SIZE;
+            found = add_window(window_end, prefix, value, last_inclusive);
             spins = 0u;
             blocking = 0u;
         } else {

@@ -1,32 +1,24 @@
-// Lookback: gather. All invocations together read the totals of all predecessors in one hop: those of every tile, or, in
-// two levels, those of the tiles of the own group and the sums of all groups before it.
+// Lookback: gather. All invocations together read the totals of all predecessors in one hop: those of every tile, or,
+// in two levels, those of the tiles of the own group and the sums of all groups before it.
 //
 // Shared bytes: those of shares. Barriers: 0.
 
 #include "stages/block/shares.glsl"
 
 void publish_total(const uint tile, const Element total) {
-    if (invocation_rank() == 0u) {
-        publish(tile, AGGREGATE, total);
-#if LOOKBACK == LOOKBACK_TWO_LEVEL
-        add_to_group(tile, total);
-#endif
-    }
+    publish(tile, AGGREGATE, total);
+    add_to_group(tile, total);
 }
 
 bool others_need_lookback(const uint tile) {
-#if LOOKBACK == LOOKBACK_TWO_LEVEL
-    return closes_group(tile);
-#else
-    return false;
-#endif
+    return ends_group(tile);
 }
 
 void lookback(const uint tile) {
-#if LOOKBACK == LOOKBACK_TWO_LEVEL
-    if (own_subgroup == 0 && closes_group(tile)) {
-        close_group(tile);
+    if (own_subgroup == 0 && ends_group(tile)) {
+        publish_group(tile);
     }
+#if LOOKBACK == LOOKBACK_TWO_LEVEL
     const uint first_own = tile / GROUP_TILES * GROUP_TILES;
     const uint own = tile - first_own;
     const uint predecessors = own + tile / GROUP_TILES;
@@ -46,7 +38,7 @@ void lookback(const uint tile) {
 #if LOOKBACK == LOOKBACK_TWO_LEVEL
             if (next >= own) {
                 const GroupWord word = load_group(next - own);
-                ready = group_complete(word);
+                ready = group_is_whole(word);
                 value = group_total(word);
             } else
 #endif

@@ -1,7 +1,11 @@
-// Lookback: onward, for workgroups that go from tile to tile. One subgroup keeps the prefix that it has found and adds the
-// totals that came since.
+// Lookback: onward, for workgroups that go from tile to tile. One subgroup keeps the prefix that it has found and adds
+// the totals that came since.
 // Result valid in: all invocations of the subgroup. Called by one and the same subgroup with growing tiles.
 // The order in which totals are combined is not that of the tiles: for commutative operators only.
+//
+// publish_total(tile, total): called by one invocation, for each tile in turn. Where the tile ends a group, that is
+//   published behind it at once, not where the workgroup looks back: whole groups are what everybody behind waits for.
+// find_prefix_onward(tile): the total of all tiles before this one.
 
 // What has been added up for good: all tiles, or all groups, before this one.
 uint private_done = 0u;
@@ -9,24 +13,12 @@ Element private_done_prefix = identity();
 
 void publish_total(const uint tile, const Element total) {
     publish(tile, AGGREGATE, total);
-#if LOOKBACK == LOOKBACK_TWO_LEVEL
     add_to_group(tile, total);
-#endif
-}
-
-// Called by one whole subgroup behind publish_total. At once, not where the workgroup looks back: whole groups are what
-// everybody behind them waits for. It waits for totals only, and those of earlier tiles.
-void complete_group(const uint tile) {
-#if LOOKBACK == LOOKBACK_TWO_LEVEL
-    if (closes_group(tile)) {
-        close_group(tile);
-    }
-#endif
 }
 
 #if LOOKBACK == LOOKBACK_GATHER
-// The totals of the tiles from private_done on, before `tile`: of those the first-th, and every step-th behind it. Two at a time
-// are under way together. Called by whole subgroups.
+// The totals of the tiles from private_done on, before `tile`: of those the first-th, and every step-th behind it. Two
+// at a time are under way together. Called by whole subgroups.
 Element totals_of_some(const uint tile, const uint first, const uint step) {
     uint rounds = 0u;
     uint next = private_done + first;
@@ -93,7 +85,7 @@ Element find_prefix_onward(const uint tile) {
             }
         }
         if (next_group < group) {
-            if (group_complete(group_word)) {
+            if (group_is_whole(group_word)) {
                 groups_share = combine(groups_share, group_total(group_word));
                 next_group += SUBGROUP_SIZE;
             } else {

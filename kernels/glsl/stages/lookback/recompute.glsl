@@ -1,13 +1,15 @@
 // Lookback: recompute. The workgroup adds up the input before its tile.
 //
 // share_before(tile): called by all invocations; what this one has loaded and added up.
-// scan_behind(share, items): scans the items as block_scan does, and makes tile_prefix() of the shares of all invocations meanwhile.
+// scan_behind(share, items): scans the items as block_scan does, and makes tile_prefix() of the shares of all
+//   invocations meanwhile.
 // Shared bytes: those of shares. Barriers: those of block_scan.
 
 #include "stages/block/shares.glsl"
 
-// Loads that are under way together, per invocation: of a tile that has few rows before it, and of any other. All of them are there
-// in the program, and those of rows that are not there are left out one by one: a branch around them takes longer than they do.
+// Loads that are under way together, per invocation: of a tile that has few rows before it, and of any other. All of
+// them are there in the program, and those of rows that are not there are left out one by one: a branch around them
+// takes longer than they do.
 const uint FEW_ROWS = 4u;
 const uint MANY_ROWS = 8u;
 

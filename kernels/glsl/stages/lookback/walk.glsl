@@ -14,13 +14,11 @@ shared Element shared_tile_prefix;
 
 void publish_total(const uint tile, const Element total) {
 #if LOOKBACK == LOOKBACK_CHAIN
-    if (tile == 0u && invocation_rank() == 0u) {
+    if (tile == 0u) {
         publish(tile, INCLUSIVE, total);
     }
 #else
-    if (invocation_rank() == 0u) {
-        publish(tile, tile == 0u ? INCLUSIVE : AGGREGATE, total);
-    }
+    publish(tile, tile == 0u ? INCLUSIVE : AGGREGATE, total);
 #endif
 }
 
@@ -29,7 +27,7 @@ bool others_need_lookback(const uint tile) {
 }
 
 void lookback(const uint tile) {
-#if OPERATOR == OPERATOR_USER && SUBGROUP_TOTAL == SUBGROUP_TOTAL_SHARED_MEMORY
+#if NVIDIA_SHUFFLES_IN_LOOPS
     barrier();
 #endif
     if (own_subgroup == 0) {

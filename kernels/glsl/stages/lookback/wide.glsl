@@ -1,9 +1,9 @@
-// Lookback: parallel, with LOOKBACK_WIDTH tiles per invocation: the thesis's proposals of a longer lookback range and of
-// several descriptors per invocation. The window is LOOKBACK_WIDTH rows of as many tiles as a subgroup has invocations; all
-// loads of an invocation are under way together, and only an invocation that blocks the others looks again.
+// Lookback: parallel, with LOOKBACK_WIDTH tiles per invocation: the thesis's proposals of a longer lookback range and
+// of several descriptors per invocation. The window is LOOKBACK_WIDTH rows of as many tiles as a subgroup has
+// invocations; all loads of an invocation are under way together, and only an invocation that blocks the others looks
+// again.
 //
-// The words of an invocation stand a row apart. Side by side, as one vector, they made an NVIDIA H200 (driver 580.159) wait
-// for ever: what the loads returned did not change any more.
+// The words of an invocation stand a row apart, never side by side (NVIDIA_VECTOR_LOADS).
 // Result valid in: all invocations of the subgroup.
 
 const uint WINDOW = SUBGROUP_SIZE * LOOKBACK_WIDTH;

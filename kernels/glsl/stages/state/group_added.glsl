@@ -1,8 +1,8 @@
-// Group state: every tile adds its total to the words of its group, one for each 32 bits of an element. One hop from a tile to
-// all others.
+// Group state: every tile adds its total to the words of its group, one for each 32 bits of an element. One hop from a
+// tile to all others.
 //
-// Bits 63..48 tiles that have added, 47..0 the sum of their 32 bits: the lower half of an element keeps its carries. For sums of
-// integers only: no other operator and type has an atomic that counts beside it.
+// Bits 63..48 tiles that have added, 47..0 the sum of their 32 bits: the lower half of an element keeps its carries.
+// For sums of integers only: no other operator and type has an atomic that counts beside it.
 
 const uint GROUP_WORDS = ELEMENT_BYTES / 4u;  // of one group in a bank
 const uint GROUP_COUNT_BIT = 48u;
@@ -31,11 +31,15 @@ void add_to_group(const uint tile, const Element total) {
     }
 }
 
-bool closes_group(const uint tile) {
+bool ends_group(const uint tile) {
     return false;
 }
 
-void close_group(const uint tile) {
+void publish_group(const uint tile) {
+}
+
+uint published_group_count() {
+    return 0u;
 }
 
 GroupWord no_group() {
@@ -53,7 +57,7 @@ GroupWord load_group(const uint group) {
     return load_group_word(group_place(group, 0u));
 }
 
-bool group_complete(const GroupWord word) {
+bool group_is_whole(const GroupWord word) {
     return uint(word >> GROUP_COUNT_BIT) == GROUP_TILES;
 }
 
@@ -67,7 +71,7 @@ GroupWord load_group(const uint group) {
     return GroupWord(load_group_word(group_place(group, 0u)), load_group_word(group_place(group, 1u)));
 }
 
-bool group_complete(const GroupWord word) {
+bool group_is_whole(const GroupWord word) {
     return uint(word.x >> GROUP_COUNT_BIT) == GROUP_TILES && uint(word.y >> GROUP_COUNT_BIT) == GROUP_TILES;
 }
 

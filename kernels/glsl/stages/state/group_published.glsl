@@ -1,6 +1,6 @@
-// Group state: the workgroup with the last tile of a group combines the totals of all its tiles, in their order, and publishes
-// the result as tiles do theirs, in states of its own (behind those of the tiles). Two hops from a tile to the tiles of later
-// groups; for every type, operator and tile state.
+// Group state: the workgroup with the last tile of a group combines the totals of all its tiles, in their order, and
+// publishes the result as tiles do theirs, in states of its own (behind those of the tiles). Two hops from a tile to
+// the tiles of later groups; for every type, operator and tile state.
 
 #define GroupWord StateWord
 
@@ -9,11 +9,15 @@ const uint GROUP_WORDS = 0u;  // of one group in a bank
 void add_to_group(const uint tile, const Element total) {
 }
 
-bool closes_group(const uint tile) {
+bool ends_group(const uint tile) {
     return tile % GROUP_TILES == GROUP_TILES - 1u;
 }
 
-void close_group(const uint tile) {
+uint published_group_count() {
+    return group_count();
+}
+
+void publish_group(const uint tile) {
     const uint group = tile / GROUP_TILES;
     Element group_sum = identity();
     for (uint chunk = 0u; chunk < GROUP_TILES; chunk += SUBGROUP_SIZE) {
@@ -48,7 +52,7 @@ GroupWord load_group(const uint group) {
     return load_state_at(params.groups_address, group);
 }
 
-bool group_complete(const GroupWord word) {
+bool group_is_whole(const GroupWord word) {
     return word_state(word) != INVALID;
 }
 

@@ -1,10 +1,12 @@
-// Tile state: several words, each with the epoch, the state and a part of the value. Exact for every value, to 16 bytes.
+// Tile state: several words, each with the epoch, the state and a part of the value. Exact for every value, to 16
+// bytes.
 //
 // TILE_STATE_SPLIT: words of 32 bits. Bits 31..18 epoch, 17..16 state, 15..0 value. Needs no 64-bit atomics.
 // TILE_STATE_WORD64: words of 64 bits. Bits 63..34 epoch, 33..32 state, 31..0 value. Half as many words to ask for.
 //
-// Whoever sees the same epoch and state in all words sees the parts of one value, because no two values are published with
-// the same epoch and state, whoever publishes them: relaxed atomics are enough. Until then the state counts as INVALID.
+// Whoever sees the same epoch and state in all words sees the parts of one value, because no two values are published
+// with the same epoch and state, whoever publishes them: relaxed atomics are enough. Until then the state counts as
+// INVALID.
 // Source: Smith, Levien and Owens, "Decoupled Fallback: A Portable Single-Pass GPU Scan" (2025), for words of 32 bits.
 
 #if TILE_STATE == TILE_STATE_SPLIT

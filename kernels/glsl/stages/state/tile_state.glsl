@@ -1,19 +1,20 @@
-// Stage: tile state. How a workgroup tells the others about its tile. With the tile order, the only stage with atomics on
-// memory that workgroups share.
+// Stage: tile state. How a workgroup tells the others about its tile. With the tile order, the only stage with atomics
+// on memory that workgroups share.
 //
 // publish(tile, state, value): one invocation publishes, by a store.
-// insert_state(tile, state, value): one invocation publishes for a tile that is not its own, by an atomic maximum. Returns the
-//   word that was there; was_invalid(word) says whether nothing had been published, so that the insertion counts.
+// insert_state(tile, state, value): one invocation publishes for a tile that is not its own, by an atomic maximum.
+//   Returns the word that was there; was_invalid(word) says whether nothing had been published, so that the insertion
+//   counts.
 // load_state(tile): the word of a tile. Nothing is done with it yet, so that several loads can be under way together.
 // word_state(word), word_value(word): the state in it and, unless that is INVALID, its value.
 // publish_at(address, index, state, value), load_state_at(address, index): the same for states that stand elsewhere.
 // no_word(): some word, for places where nothing is loaded.
 //
-// State and value share one word (or each of several words has the state), so relaxed atomics are enough: whoever sees the state sees the value (thesis 4.6,
-// one-field descriptor). No fence is needed on the lookback path, because nothing else is passed between workgroups.
-// The epoch stands in the highest bits of a word and the state below it, so words are ordered as numbers: a later epoch is
-// greater than an earlier one, INCLUSIVE than AGGREGATE than INVALID. A maximum never takes a state back.
-// Loads are atomic and volatile: others could be hoisted out of a polling loop.
+// State and value share one word (or each of several words has the state), so relaxed atomics are enough: whoever sees
+// the state sees the value (thesis 4.6, one-field descriptor). No fence is needed on the lookback path, because nothing
+// else is passed between workgroups. The epoch stands in the highest bits of a word and the state below it, so words
+// are ordered as numbers: a later epoch is greater than an earlier one, INCLUSIVE than AGGREGATE than INVALID. A
+// maximum never takes a state back. Loads are atomic and volatile: others could be hoisted out of a polling loop.
 // STATE_STRIDE: words from one state to the next, 1 being the densest.
 
 #define POLLED (gl_SemanticsRelaxed | gl_SemanticsVolatile)
@@ -21,20 +22,6 @@
 const uint INVALID = 0u;    // nothing published in this call
 const uint AGGREGATE = 1u;  // the value is the total of the tile
 const uint INCLUSIVE = 2u;  // the value is the total of the tile and of all before it
-
-// Where word `part` of record `index` stands, if records have so many words: the words of ROW records in a row are a row each.
-// What neighbours ask for at once stands together, and no two words of a record do: with these side by side, which a compiler
-// may load as one vector, an NVIDIA H200 has waited for ever (stages/lookback/wide.glsl).
-const uint ROW = 32u;
-
-uint in_rows(const uint index, const uint part, const uint parts) {
-    return (index / ROW * parts + part) * ROW + index % ROW;
-}
-
-// Records of whole rows, of which so many are in use.
-uint in_whole_rows(const uint records) {
-    return (records + ROW - 1u) / ROW * ROW;
-}
 
 #if TILE_STATE == TILE_STATE_PACKED
 #include "stages/state/tile_packed.glsl"

@@ -1,7 +1,6 @@
 // Push constants of every kernel whose tiles pass their totals on.
 
-layout(push_constant) uniform Params {
-    DISPATCH_WORDS
+PUSH_CONSTANTS(
     Address source_address;
     Address target_address;
     uvec2 ticket_address;
@@ -14,4 +13,4 @@ layout(push_constant) uniform Params {
     uint bank;         // which of the two banks of group words this call uses
     uint stale_groups; // words of the other bank that an earlier call has left
     INITIAL_WORDS
-} params;
+)

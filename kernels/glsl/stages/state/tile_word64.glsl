@@ -1,5 +1,5 @@
-// Tile state: one 64-bit word. Bits 63..34 epoch, 33..32 state, 31..0 value. Exact for every value of 32 bits; larger ones take
-// several such words (stages/state/tile_parts.glsl).
+// Tile state: one 64-bit word. Bits 63..34 epoch, 33..32 state, 31..0 value. Exact for every value of 32 bits; larger
+// ones take several such words (stages/state/tile_parts.glsl).
 //
 // A word of another epoch is INVALID: nothing has to be cleared between calls. Where calls find zeros the epoch is
 // constant, and zeros are of another one.

@@ -1,21 +1,33 @@
 // Stage: operator. The associative operator and its subgroup forms; the left operand is always the earlier one.
-// Offers: identity(), combine(a, b), subgroup_reduce(x), subgroup_exclusive_scan(x), subgroup_before(inclusive, x),
-// subgroup_scan_of(x, total), SHUFFLED_UP(x, distance), from_last(x): the x of the invocation so many places before, of the last one;
+// Offers: identity(), combine(a, b), subgroup_reduce(x), subgroup_exclusive_scan(x), exclusive_of(inclusive, x),
+// subgroup_exclusive_scan(x, total), SHUFFLED_UP(x, distance), from_last(x): the x of the invocation so many places
+//   before, of the last one;
 // VALUE_IF(exists, x): x, or the identity where there is none;
 // ALIKE(condition): a condition that is the same in all invocations of the subgroup;
-// FEW_SUBGROUPS: whether the workgroup has so few subgroups that each invocation had better combine their totals itself, one after
-// the other, than by a subgroup operation (on an NVIDIA H200 up to 8: 0.1 us at 2^14, 0.7 us at 2^18; with 16 it loses 0.3 us).
+// ANY_ORDER: whether any order and grouping of elements has the same total, bit for bit;
+// FEW_SUBGROUPS: whether the workgroup has so few subgroups that each invocation had better combine their totals
+// itself, one after the other, than by a subgroup operation (on an NVIDIA H200 up to 8: 0.1 us at 2^14, 0.7 us at 2^18;
+// with 16 it loses 0.3 us).
 //
-// An operator is one entry here: its identity for every type, how it combines, and its subgroup operations. min and max of
-// infinities are infinities; with a NaN among the elements results are undefined, as in GLSL.
+// An operator is one entry here: its identity for every type, how it combines, and its subgroup operations. min and max
+// of infinities are infinities; with a NaN among the elements results are undefined, as in GLSL.
 
-#if OPERATOR == OPERATOR_USER && SUBGROUP_TOTAL == SUBGROUP_TOTAL_SHARED_MEMORY
+#if NVIDIA_SHUFFLES_IN_LOOPS
 #define ALIKE(condition) subgroupAny(condition)
 #else
 #define ALIKE(condition) (condition)
 #endif
 
 #define FEW_SUBGROUPS (WORKGROUP_SIZE / SUBGROUP_SIZE <= 8 && OPERATOR != OPERATOR_USER)
+
+#if OPERATOR == OPERATOR_MIN || OPERATOR == OPERATOR_MAX || OPERATOR == OPERATOR_AND || OPERATOR == OPERATOR_OR || \
+    OPERATOR == OPERATOR_XOR
+#define ANY_ORDER 1
+#elif (OPERATOR == OPERATOR_ADD || OPERATOR == OPERATOR_MUL) && ELEMENT != ELEMENT_F32 && ELEMENT != ELEMENT_F64
+#define ANY_ORDER 1
+#else
+#define ANY_ORDER 0
+#endif
 
 #if OPERATOR == OPERATOR_USER
 #include "stages/subgroup/operator_of_file.glsl"
@@ -89,7 +101,7 @@ Element subgroup_exclusive_scan(const Element x) {
 }
 
 // What comes before an invocation in its subgroup, from the inclusive scan of x and x.
-Element subgroup_before(const Element inclusive, const Element x) {
+Element exclusive_of(const Element inclusive, const Element x) {
 #if OPERATOR == OPERATOR_ADD && ELEMENT != ELEMENT_F32 && ELEMENT != ELEMENT_F64
     // Nothing is lost, and a difference is cheaper than another shuffle.
     return inclusive - x;
@@ -100,10 +112,10 @@ Element subgroup_before(const Element inclusive, const Element x) {
 }
 
 // The exclusive scan, and the total of the subgroup in all its invocations, for the price of one scan.
-Element subgroup_scan_of(const Element x, out Element total) {
+Element subgroup_exclusive_scan(const Element x, out Element total) {
     const Element inclusive = SUBGROUP_INCLUSIVE(x);
     total = from_last(inclusive);
-    return subgroup_before(inclusive, x);
+    return exclusive_of(inclusive, x);
 }
 
 #endif

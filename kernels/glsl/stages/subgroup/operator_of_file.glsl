@@ -1,11 +1,12 @@
-// Operator: that of a user's file, which has identity() and combine() (stages/tile/element_of_file.glsl). Nothing but its associativity is
-// made use of: subgroups combine each value with what stands right before it, and never with that of an invocation which is not
-// there. Shuffles move words.
+// Operator: that of a user's file, which has identity() and combine() (stages/tile/element_of_file.glsl). Nothing but
+// its associativity is made use of: subgroups combine each value with what stands right before it, and never with that
+// of an invocation which is not there. Shuffles move words.
 //
-// SUBGROUP_TOTAL: how the total of a subgroup is found. By shuffles; or through shared memory, where a known issue says that
-// the driver gets shuffles in the loops of a lookback wrong (configs/known_issues.toml). Shared bytes then: those of
-// WORKGROUP_SIZE elements. Loops also end by votes then, and a lookback begins with a barrier: only all three together were
-// seen to be right.
+// SUBGROUP_TOTAL: how the total of a subgroup is found. By shuffles; or through shared memory, where a known issue says
+// that the driver gets shuffles in the loops of a lookback wrong (configs/known_issues.toml). Shared bytes then: those
+// of
+// WORKGROUP_SIZE elements. Loops also end by votes then, and a lookback begins with a barrier: only all three together
+// were seen to be right.
 
 #define SHUFFLED_UP(value, distance) element_of_words(subgroupShuffleUp(element_words(value), distance))
 
@@ -32,7 +33,7 @@ Element subgroup_inclusive_scan(const Element x) {
     return inclusive;
 }
 
-#if SUBGROUP_TOTAL == SUBGROUP_TOTAL_SHARED_MEMORY
+#if NVIDIA_SHUFFLES_IN_LOOPS
 
 shared Element shared_elements[WORKGROUP_SIZE];
 
@@ -67,17 +68,17 @@ Element subgroup_reduce(const Element x) {
 #endif
 
 // What comes before an invocation in its subgroup, from the inclusive scan of x and x.
-Element subgroup_before(const Element inclusive, const Element x) {
+Element exclusive_of(const Element inclusive, const Element x) {
     return given_from(inclusive, 1u);
 }
 
 Element subgroup_exclusive_scan(const Element x) {
-    return subgroup_before(subgroup_inclusive_scan(x), x);
+    return exclusive_of(subgroup_inclusive_scan(x), x);
 }
 
 // The exclusive scan, and the total of the subgroup in all its invocations, for the price of one scan.
-Element subgroup_scan_of(const Element x, out Element total) {
+Element subgroup_exclusive_scan(const Element x, out Element total) {
     const Element inclusive = subgroup_inclusive_scan(x);
     total = from_last(inclusive);
-    return subgroup_before(inclusive, x);
+    return exclusive_of(inclusive, x);
 }

@@ -2,14 +2,14 @@
 //
 // subgroup_total(items): their total, in all invocations of the subgroup.
 // subgroup_scan(items): turns them into their inclusive scan; returns their total, in all invocations.
-// subgroup_scan_beside(items, share): the same, and share becomes that of all invocations of the subgroup combined, in any order: its
-//   steps are under way together with those of the scan.
+// subgroup_scan_beside(items, share): the same, and share becomes that of all invocations of the subgroup combined, in
+//   any order: its steps are under way together with those of the scan.
 // Shared bytes: 0. Barriers: 0. Scans over the invocations: one per row of a striped layout, else one.
 //
-// SUBGROUP_SCAN_OPERATION: row after row, each by one subgroup operation. A device may execute such operations in the order in
-//   which they stand, so that each row waits for the steps of the row before.
-// SUBGROUP_SCAN_SHUFFLE: step by step, each for all rows (Hillis and Steele 1986, by shuffles): the steps of different rows are
-//   under way together. Faster where few subgroups share a unit, so that nothing else hides the wait.
+// SUBGROUP_SCAN_OPERATION: row after row, each by one subgroup operation. A device may execute such operations in the
+//   order in which they stand, so that each row waits for the steps of the row before.
+// SUBGROUP_SCAN_SHUFFLE: step by step, each for all rows (Hillis and Steele 1986, by shuffles): the steps of different
+//   rows are under way together. Faster where few subgroups share a unit, so that nothing else hides the wait.
 
 #if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED && OPERATOR == OPERATOR_USER && !OPERATOR_COMMUTATIVE
 
@@ -66,7 +66,7 @@ void scan_rows(inout Element shares[ROWS], out Element totals[ROWS]) {
     }
     [[unroll]] for (uint k = 0u; k < ROWS; ++k) {
         totals[k] = from_last(inclusive[k]);
-        shares[k] = subgroup_before(inclusive[k], shares[k]);
+        shares[k] = exclusive_of(inclusive[k], shares[k]);
     }
 }
 
@@ -78,7 +78,7 @@ Element subgroup_scan(inout Vector items[BATCH_SIZE]) {
     Element running = identity();
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
         Element row_total;
-        const Element before = subgroup_scan_of(vector_scan(items[k]), row_total);
+        const Element before = subgroup_exclusive_scan(vector_scan(items[k]), row_total);
         vector_add(items[k], combine(running, before));
         running = combine(running, row_total);
     }
@@ -107,7 +107,7 @@ Element subgroup_scan(inout Vector items[BATCH_SIZE]) {
 Element subgroup_scan(inout Vector items[BATCH_SIZE]) {
 #if SUBGROUP_SCAN == SUBGROUP_SCAN_OPERATION
     Element total;
-    const Element before = subgroup_scan_of(thread_scan(items), total);
+    const Element before = subgroup_exclusive_scan(thread_scan(items), total);
 #else
     Element shares[ROWS];
     Element totals[ROWS];

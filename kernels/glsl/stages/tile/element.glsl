@@ -129,10 +129,12 @@ Element element_of_words(const uvec2 words) {
 #define UNSHARED restrict
 #endif
 
-layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES * LANES) UNSHARED readonly buffer InputVectors {
+const uint VECTOR_BYTES = ELEMENT_BYTES * LANES;
+
+layout(buffer_reference, std430, buffer_reference_align = VECTOR_BYTES) UNSHARED readonly buffer InputVectors {
     StoredVector at[];
 };
-layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES * LANES) UNSHARED writeonly buffer OutputVectors {
+layout(buffer_reference, std430, buffer_reference_align = VECTOR_BYTES) UNSHARED writeonly buffer OutputVectors {
     StoredVector at[];
 };
 
@@ -147,8 +149,11 @@ layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) UNSHARE
 #if LANES == 1
 #define LOAD_LANE(source, v, i) loaded_element(source.at[v])
 #define STORE_LANE(target, v, i, value) target.at[v] = stored_element(value)
+#elif !SWIFTSHADER_REFERENCE_CASTS
+#define LOAD_LANE(source, v, i) loaded_element(InputElements(source).at[(v) * LANES + (i)])
+#define STORE_LANE(target, v, i, value) OutputElements(target).at[(v) * LANES + (i)] = stored_element(value)
 #else
-// Word by word: where an input ends there is no vector. References are not cast, which SwiftShader dies of.
+// Word by word: where an input ends there is no vector.
 Element load_lane(const InputVectors source, const uint v, const uint i) {
     ElementWords words = ElementWords(0u);
     [[unroll]] for (uint word = 0u; word < ELEMENT_WORDS; ++word) {

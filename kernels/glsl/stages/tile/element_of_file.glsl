@@ -1,9 +1,9 @@
-// Element: the structure of a user's operator (kernels/README.md, "Your own operator"). It is worked with as what it is, and
-// stands in memory as words, so that a vector is loaded and stored 16 bytes at a time.
+// Element: the structure of a user's operator (kernels/README.md, "Your own operator"). It is worked with as what it
+// is, and stands in memory as words, so that a vector is loaded and stored 16 bytes at a time.
 //
-// operator_file.glsl is made from the user's file: its text, which has Element, identity(), combine() and draw(), and what
-// follows from the fields: element_words(), element_of_words(), and element_error(expected, got), by how much a field is off
-// at most, as a share of its magnitude or of 1, whichever is more.
+// operator_file.glsl is made from the user's file: its text, which has Element, identity(), combine() and draw(), and
+// what follows from the fields: element_words(), element_of_words(), and element_error(expected, got), by how much a
+// field is off at most, as a share of its magnitude or of 1, whichever is more.
 
 #if ELEMENT == ELEMENT_STRUCT4
 #define ELEMENT_BYTES 4

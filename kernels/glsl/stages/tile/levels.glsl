@@ -1,22 +1,21 @@
-// Stage: levels. What the passes of a scan by levels have in common: a level is an array, and the totals of its tiles are the
-// next one, which is scanned inclusively in between.
+// Stage: levels. What the passes of a scan by levels have in common: a level is an array, and the totals of its tiles
+// are the next one, which is scanned inclusively in between.
 //
-// take_tile_from_end(): the tile of this workgroup, from the last one to the first; not below tile_count() where there are more
-//   workgroups than tiles. A pass reads what the pass before has touched last first: some of it is in a cache still.
+// take_tile_from_end(): the tile of this workgroup, from the last one to the first; not below tile_count() where there
+//   are more workgroups than tiles. A pass reads what the pass before has touched last first: some of it is in a cache
+//   still.
 // store_tile_total(tile, total): into the next level. Called by one invocation.
 // tile_prefix(tile): the total of all tiles before this one, out of the next level.
 // Shared bytes: 0. Barriers: 0: passes are separated by pipeline barriers, and no workgroup waits for another one.
 
-layout(push_constant) uniform Params {
-    DISPATCH_WORDS
+PUSH_CONSTANTS(
     Address source_address;
     Address target_address;  // of a pass that only reads: as the source, and not used
     Address totals_address;  // of the next level
     uint n;                  // elements of this level
     INITIAL_WORDS
-} params;
+)
 
-#define TILE_ORDER TILE_ORDER_WORKGROUP_ID
 #include "stages/tile/tile_order.glsl"
 
 layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) buffer Total {

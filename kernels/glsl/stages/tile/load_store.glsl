@@ -1,17 +1,18 @@
 // Stage: tile load and store. The only stage that knows where the input ends.
 //
-// Reads: input. Writes: output. Result valid in: each invocation has its own items. Lanes behind the last element get the
-// identity and are never stored.
+// Reads: input. Writes: output. Result valid in: each invocation has its own items. Lanes behind the last element get
+// the identity and are never stored.
 //
 // LOAD_LAYOUT_DIRECT: invocation r owns the r-th run of BATCH_SIZE successive vectors of the tile, and loads it itself.
 //   Neighbouring invocations touch memory BATCH_SIZE vectors apart, so caches have to gather. Shared bytes: 0.
-// LOAD_LAYOUT_TRANSPOSED: the same runs, but a subgroup loads rows of SUBGROUP_SIZE successive vectors, which is what memory
-//   likes best, and exchanges them through shared memory, in TRANSPOSE_ROUNDS rounds where all at once does not fit.
+// LOAD_LAYOUT_TRANSPOSED: the same runs, but a subgroup loads rows of SUBGROUP_SIZE successive vectors, which is what
+//   memory likes best, and exchanges them through shared memory, in TRANSPOSE_ROUNDS rounds where all at once does not
+//   fit.
 //   Shared bytes: ELEMENT_BYTES * LANES * SUBGROUPS * (v + v / PAD_PERIOD), v = ROUND_VECTORS. Subgroup barriers: 2 per
 //   round. Nothing is exchanged for BATCH_SIZE 1, where the two are the same.
 //   Source: CUB's BLOCK_LOAD_WARP_TRANSPOSE.
-// LOAD_LAYOUT_STRIPED: a subgroup owns BATCH_SIZE rows of SUBGROUP_SIZE successive vectors, an invocation one vector of each
-//   row. Nothing is exchanged; the subgroup scan has to go row by row instead. Shared bytes: 0.
+// LOAD_LAYOUT_STRIPED: a subgroup owns BATCH_SIZE rows of SUBGROUP_SIZE successive vectors, an invocation one vector of
+//   each row. Nothing is exchanged; the subgroup scan has to go row by row instead. Shared bytes: 0.
 //
 // In place: every vector is stored by the invocation that has loaded it, behind its load.
 
@@ -39,8 +40,8 @@ uint item_vector(const uint k) {
 #endif
 }
 
-// Vector v of a tile that has this many elements left. Vectors that are there as a whole go as a whole: only the one in which
-// the input ends goes element by element.
+// Vector v of a tile that has this many elements left. Vectors that are there as a whole go as a whole: only the one in
+// which the input ends goes element by element.
 Vector load_vector(const InputVectors source, const uint v, const uint left) {
     if ((v + 1u) * LANES <= left) {
         return loaded_vector(source.at[v]);
@@ -81,8 +82,9 @@ void load_partial_tile(const uint tile, out Vector items[BATCH_SIZE]) {
 
 #else
 
-// Row after row would take as many round trips to memory. Rows that are not there are left out without a branch, and all are under
-// way together; then the subgroup in which the input ends loads its last vector. Slower than the above for one row or two.
+// Row after row would take as many round trips to memory. Rows that are not there are left out without a branch, and
+// all are under way together; then the subgroup in which the input ends loads its last vector. Slower than the above
+// for one row or two.
 void load_partial_tile(const uint tile, out Vector items[BATCH_SIZE]) {
     InputVectors source = tile_source(tile);
     const uint left = elements_left(tile);

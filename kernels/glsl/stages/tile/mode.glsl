@@ -1,10 +1,10 @@
 // Stage: mode. What becomes of the inclusive scan of a tile.
 //
-// what_comes_first(prefix): what the first element of the output is combined with, where prefix comes before a tile or a part
-//   of one: of an exclusive scan, the initial value and prefix.
-// make_exclusive(items, before), make_row_exclusive(items, before): where MODE is MODE_EXCLUSIVE, items that are scanned move
-//   up by one place, and before, which they have been combined with, takes the first. Called by whole subgroups. A row is one
-//   vector of each invocation of a subgroup.
+// what_comes_first(prefix): what the first element of the output is combined with, where prefix comes before a tile or
+//   a part of one: of an exclusive scan, the initial value and prefix.
+// make_exclusive(items, before), make_row_exclusive(items, before): where MODE is MODE_EXCLUSIVE, items that are
+//   scanned move up by one place, and before, which they have been combined with, takes the first. Called by whole
+//   subgroups. A row is one vector of each invocation of a subgroup.
 // Shared bytes: 0. Barriers: 0.
 
 #if MODE == MODE_EXCLUSIVE

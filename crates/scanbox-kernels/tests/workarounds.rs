@@ -1,0 +1,63 @@
+//! What kernels do for drivers only: each is a switch, each switch is a known issue, and the way without it compiles.
+
+use std::collections::BTreeSet;
+
+use scanbox_kernels::catalog;
+use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::plan::Shader;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::known_issues::KnownIssues;
+use scanbox_model::problem::{Mode, Placement, Problem};
+use scanbox_testing::device::with_subgroups;
+use scanbox_testing::operator_files;
+
+const WORKAROUNDS: &str = include_str!("../../../kernels/glsl/workarounds.glsl");
+const KNOWN_ISSUES: &str = include_str!("../../../configs/known_issues.toml");
+
+/// The switches: what is defined as 1 or 0.
+fn switches() -> BTreeSet<String> {
+    let define = |line: &str| {
+        let (name, value) = line.strip_prefix("#define ")?.split_once(' ')?;
+        matches!(value, "0" | "1").then(|| name.to_owned())
+    };
+    WORKAROUNDS.lines().filter_map(define).collect()
+}
+
+#[test]
+fn each_switch_is_a_known_issue_and_the_other_way_round() {
+    let issues = KnownIssues::from_toml(KNOWN_ISSUES, "known_issues.toml").unwrap();
+    assert_eq!(switches(), issues.workarounds().collect());
+}
+
+/// The shader of a config for the operator `argmax`, with a switch off.
+fn without(switch: &'static str, label: &str) -> Vec<u32> {
+    let operator = operator_files::example("argmax");
+    let problem = Problem::of_user(Mode::Inclusive, operator.operator(), Placement::OutOfPlace).unwrap();
+    let device = DeviceProfile { max_shared_bytes: 48 << 10, ..with_subgroups(4, true) };
+    let plan = catalog::plan(&label.parse().unwrap(), &problem, 1000, &device).unwrap();
+    let shader = plan.passes[0].shader.clone();
+    let off = Shader { defines: [&shader.defines[..], &[(switch, 0)]].concat(), ..shader.clone() };
+    let compiler = Compiler::new(None, None).unwrap().with_operator(operator);
+    let [with, without] = [shader, off].map(|shader| compiler.compile(&shader).unwrap().spirv);
+    assert_ne!(with, without, "{switch} changes nothing in {label}");
+    without.to_vec()
+}
+
+#[test]
+fn kernels_compile_without_them() {
+    let checked = [
+        ("LAVAPIPE_SHARED_LOOPS", "b1.vec4.par.rake.wg64"),
+        ("LAVAPIPE_SHUFFLES_AT_RENDEZVOUS", "pers.b1.vec4.gather.sub.early.wg64.u1"),
+        ("NVIDIA_VECTOR_LOADS", "b1.vec4.par.rake.wg64"),
+        ("SWIFTSHADER_BRANCHES_AROUND_READS", "b1.vec4.par.sub.wg64"),
+        ("SWIFTSHADER_REFERENCE_CASTS", "b1.vec4.par.rake.wg64"),
+    ];
+    for (switch, label) in checked {
+        assert!(!without(switch, label).is_empty());
+    }
+    // Of the device's: a forced SUBGROUP_TOTAL, which the tests of operators compile both ways.
+    let of_devices = BTreeSet::from(["NVIDIA_SHUFFLES_IN_LOOPS".to_owned()]);
+    let all: BTreeSet<String> =
+        checked.map(|(switch, _)| switch.to_owned()).into_iter().chain(of_devices).collect();
+    assert_eq!(all, switches());
+}

@@ -1,0 +1,27 @@
+// Block, part of: combines what the subgroups of a workgroup have left for each other, in their order. Included once
+// for each place where they leave something, as a function; the includer says
+//
+//   COMBINES     the function; of its parameters `count` says how many subgroups count, `most`, a constant, how many can
+//   TAKEN        what `subgroup` has left where it is one of the first `count`, else the identity
+//   ONE_BY_ONE   1: each invocation combines them itself, one after the other. 0: a subgroup operation does, with as
+//                many at a time as it has invocations; called by whole subgroups
+// Result valid in: all invocations.
+
+Element COMBINES {
+    Element total = identity();
+#if ONE_BY_ONE
+    [[unroll]] for (uint subgroup = 0u; subgroup < most; ++subgroup) {
+        total = combine(total, TAKEN);
+    }
+#else
+    [[unroll]] for (uint first = 0u; first < most; first += SUBGROUP_SIZE) {
+        const uint subgroup = first + own_lane;
+        total = combine(total, subgroup_reduce(TAKEN));
+    }
+#endif
+    return total;
+}
+
+#undef COMBINES
+#undef TAKEN
+#undef ONE_BY_ONE
