@@ -1,15 +1,16 @@
 //! The benchmark: few subjects against each other, at each size in alternating blocks.
 //!
-//! At each size every subject is verified once, every element of it. Then come rounds: in each of them every subject
-//! has one block per cache state, a warm-up of its own and samples after it ([`crate::measure::block`]), in an order
-//! that the seed decides and that is reversed from round to round, so that a device which changes its speed favours
-//! nobody. Right after its last samples the timed path of a subject runs once more and is compared ([`crate::twin`]). Times are statistics over the samples of all rounds; how far the rounds lie apart is said beside them.
+//! At each size every subject is verified once, every element of it. Then come rounds: in each of them every subject has
+//! one block per cache state, a warm-up of its own and samples after it ([`crate::measure::block`]), in an order that the
+//! seed decides and that is reversed from round to round, so that a device which changes its speed favours nobody. Right
+//! after its last samples the timed path of a subject runs once more and is compared ([`crate::twin`]). Times are
+//! statistics over the samples of all rounds; how far the rounds lie apart is said beside them.
 //!
 //! Like the sweep it names no backend and writes no file: rows leave through an observer.
 
-mod contestant;
 mod empty;
-mod entrant;
+mod measurable;
+mod selected;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,14 +25,15 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Cache, Ratio, Record, Selection, Status};
 use serde::{Deserialize, Serialize};
 
-use self::contestant::{Contestant, External, Own};
 pub use self::empty::{EMPTY, EmptyCall};
-pub use self::entrant::{Entrant, blank, ceilings, computation_of};
-use self::entrant::{Plans, plain_record, plans_of};
+use self::measurable::{Measurable, MeasurableExternal, MeasurablePlan};
+use self::selected::{Plans, plain_record, plans_of};
+pub use self::selected::{Selected, blank, ceilings, computation_of};
 use crate::backend::{Backend, Failure};
 use crate::baseline::{Baseline, BaselineResult, BaselineSubject};
 use crate::measure::{Protocol, Samples, block, median};
 use crate::session::{End, Outcome, Session, Setup, shaders_of};
+use crate::subject::Subject;
 use crate::sweep::{Computation, Origin, now_utc};
 
 /// What one run has to do.
@@ -41,8 +43,8 @@ pub struct Job {
     pub computation: Computation,
     /// The input of all subjects (see [`computation_of`]).
     pub input: Input,
-    /// Sizes, and who takes part at each. Every subject of every baseline takes part at every size.
-    pub sizes: Vec<(u64, Vec<Entrant>)>,
+    /// Sizes, and what takes part at each. Every subject of every baseline takes part at every size.
+    pub sizes: Vec<(u64, Vec<Selected>)>,
     /// Hot, cold, or both.
     pub caches: Vec<Cache>,
     /// Blocks per subject, size and cache state.
@@ -65,12 +67,10 @@ pub enum Event<'a> {
     Setup(Setup),
     /// A subject is about to be verified, or to have its next block.
     Started {
-        /// The label of an entrant, or the name of a subject of a baseline.
-        label: &'a str,
+        /// Which.
+        subject: &'a Subject,
         /// At what size.
         n: u64,
-        /// Whether it is a subject of a baseline, which sees to its own time-outs.
-        external: bool,
     },
     /// An empty call was measured.
     EmptyCall {
@@ -116,18 +116,18 @@ struct Bench<'a, E> {
     rows: u64,
 }
 
-/// Who a contestant is.
-enum Who {
-    /// Plans; `None` where there are none, which is a failure.
-    Own { plans: Option<Box<Plans>> },
-    /// A subject of the baseline with this place.
-    External { baseline: usize },
+/// What runs a subject.
+enum RunBy {
+    /// The device, by these plans; `None` where there are none, which is a failure.
+    Device { plans: Option<Box<Plans>> },
+    /// The baseline with this place.
+    Baseline { place: usize },
 }
 
 /// One subject at one size.
-struct Standing {
-    who: Who,
-    label: String,
+struct SubjectAtSize {
+    subject: Subject,
+    run_by: RunBy,
     /// What its rows have in common.
     record: Record,
     call_ns: Option<f64>,
@@ -136,6 +136,13 @@ struct Standing {
     blocks: Vec<Vec<Samples>>,
     /// Calls of the twin, by cache state.
     twin_calls: Vec<Option<u32>>,
+}
+
+impl SubjectAtSize {
+    fn new(subject: Subject, run_by: RunBy, record: Record, failure: Option<Failure>, caches: usize) -> Self {
+        let (blocks, twin_calls) = (vec![Vec::new(); caches], vec![None; caches]);
+        Self { subject, run_by, record, call_ns: None, failure, blocks, twin_calls }
+    }
 }
 
 /// Why a size has no end.
@@ -154,18 +161,18 @@ impl<E> From<E> for Cut<E> {
 impl<E: From<Failure>> Bench<'_, E> {
     fn run(&mut self) -> Result<End, E> {
         self.prepare()?;
-        let mut sizes: Vec<&(u64, Vec<Entrant>)> = self.job.sizes.iter().collect();
+        let mut sizes: Vec<&(u64, Vec<Selected>)> = self.job.sizes.iter().collect();
         sizes.sort_by_key(|(n, _)| *n);
         while let Some((too_large, failure)) =
             self.session.load(&self.job.input, &mut sizes, |(n, _)| *n, &mut |setup| {
                 (self.observer)(Event::Setup(setup))
             })?
         {
-            for (n, entrants) in too_large {
-                for entrant in entrants {
-                    let mut standing = self.standing(entrant, *n);
-                    standing.failure = Some(failure.clone());
-                    self.finish(&standing)?;
+            for (n, selected) in too_large {
+                for one in selected {
+                    let mut subject = self.at_size(one, *n);
+                    subject.failure = Some(failure.clone());
+                    self.finish(&subject)?;
                 }
                 (self.observer)(Event::SizeFinished { n: *n })?;
             }
@@ -178,8 +185,8 @@ impl<E: From<Failure>> Bench<'_, E> {
                 Err(Cut::ByObserver(error)) => return Err(error),
             }
         }
-        for (n, entrants) in sizes {
-            match self.size(*n, entrants) {
+        for (n, selected) in sizes {
+            match self.size(*n, selected) {
                 Ok(()) => (self.observer)(Event::SizeFinished { n: *n })?,
                 Err(Cut::End(end)) => return Ok(end),
                 Err(Cut::ByObserver(error)) => return Err(error),
@@ -191,47 +198,47 @@ impl<E: From<Failure>> Bench<'_, E> {
     /// Makes the pipelines of the job.
     fn prepare(&mut self) -> Result<(), E> {
         let Computation { problem, .. } = &self.job.computation;
-        let ahead: &[(u64, Vec<Entrant>)] = if self.job.one_by_one { &[] } else { &self.job.sizes };
-        let each = ahead.iter().flat_map(|(n, entrants)| entrants.iter().map(move |entrant| (entrant, *n)));
+        let ahead: &[(u64, Vec<Selected>)] = if self.job.one_by_one { &[] } else { &self.job.sizes };
+        let each = ahead.iter().flat_map(|(n, selected)| selected.iter().map(move |one| (&one.subject, *n)));
         let device = self.session.backend.profile();
         let plans = each
-            .filter_map(|(entrant, n)| plans_of(entrant, problem, n, device).ok())
+            .filter_map(|(subject, n)| plans_of(subject, problem, n, device).ok())
             .flat_map(|plans| std::iter::once(plans.timed).chain(plans.counted));
         let shaders = shaders_of(plans);
         self.session.prepare(shaders, &mut |setup| (self.observer)(Event::Setup(setup)))
     }
 
     /// Everything at one size.
-    fn size(&mut self, n: u64, entrants: &[Entrant]) -> Result<(), Cut<E>> {
-        let mut standings = self.externals(n)?;
-        for entrant in entrants {
+    fn size(&mut self, n: u64, selected: &[Selected]) -> Result<(), Cut<E>> {
+        let mut subjects = self.externals(n)?;
+        for one in selected {
             if self.job.one_by_one {
                 // Its pipelines are made now.
-                self.announce(&entrant.name(), n, false)?;
+                self.announce(&one.subject, n)?;
             }
-            let standing = self.standing(entrant, n);
+            let subject = self.at_size(one, n);
             // A driver that loses the device over a shader has its culprit, who alone gets rows.
             if self.session.backend.lost().is_some() {
-                self.finish(&standing)?;
+                self.finish(&subject)?;
                 return Err(Cut::End(End::DeviceUnusable));
             }
-            standings.push(standing);
+            subjects.push(subject);
         }
-        for standing in &mut standings {
-            self.verify(standing, n)?;
+        for subject in &mut subjects {
+            self.verify(subject, n)?;
         }
         let caches = self.job.caches.len();
         let mut order: Vec<(usize, usize)> =
-            (0..standings.len()).flat_map(|who| (0..caches).map(move |cache| (who, cache))).collect();
+            (0..subjects.len()).flat_map(|place| (0..caches).map(move |cache| (place, cache))).collect();
         order.shuffle(&mut ChaCha8Rng::seed_from_u64(self.job.computation.seed ^ n));
         for round in 1..=self.job.rounds {
-            for &(who, cache) in &order {
-                self.block(&mut standings[who], n, cache, round == self.job.rounds)?;
+            for &(place, cache) in &order {
+                self.block(&mut subjects[place], n, cache, round == self.job.rounds)?;
             }
             order.reverse();
         }
-        for standing in &standings {
-            self.finish(standing)?;
+        for subject in &subjects {
+            self.finish(subject)?;
         }
         Ok(())
     }
@@ -241,22 +248,27 @@ impl<E: From<Failure>> Bench<'_, E> {
     fn load_baselines(&mut self, largest_n: u64) -> Result<(), Cut<E>> {
         for baseline in 0..self.baselines.len() {
             let tool = self.baselines[baseline].greeting().tool.clone();
-            self.announce(&tool, largest_n, true)?;
+            self.announce(&Subject::External { name: tool }, largest_n)?;
             let _ = self.baselines[baseline].load(largest_n, self.job.computation.seed);
         }
         Ok(())
     }
 
     /// Makes the input of every baseline for a size, where it has none yet; its subjects.
-    fn externals(&mut self, n: u64) -> Result<Vec<Standing>, Cut<E>> {
-        let mut standings = Vec::new();
-        for baseline in 0..self.baselines.len() {
-            let tool = self.baselines[baseline].greeting().tool.clone();
-            self.announce(&tool, n, true)?;
-            let failure = self.baselines[baseline].load(n, self.job.computation.seed).err();
-            let greeting = self.baselines[baseline].greeting();
-            let with_rows = |subject: &&BaselineSubject| subject.result != BaselineResult::Empty;
-            for BaselineSubject { name, result } in greeting.subjects.iter().filter(with_rows) {
+    fn externals(&mut self, n: u64) -> Result<Vec<SubjectAtSize>, Cut<E>> {
+        let mut subjects = Vec::new();
+        for place in 0..self.baselines.len() {
+            let tool = self.baselines[place].greeting().tool.clone();
+            self.announce(&Subject::External { name: tool }, n)?;
+            let failure = self.baselines[place].load(n, self.job.computation.seed).err();
+            let greeting = self.baselines[place].greeting();
+            for BaselineSubject { name, result } in &greeting.subjects {
+                let selection = match result {
+                    BaselineResult::Scan => vec![Selection::Baseline],
+                    BaselineResult::Copy => vec![Selection::Copy, Selection::Baseline],
+                    // It has no rows.
+                    BaselineResult::Empty => continue,
+                };
                 let or = |text: &str, other: &str| if text.is_empty() { other } else { text }.to_owned();
                 let device = self.session.backend.profile();
                 let record = Record {
@@ -267,55 +279,42 @@ impl<E: From<Failure>> Bench<'_, E> {
                     subject_version: format!("{} {}", greeting.tool, greeting.version),
                     config_id: name.clone(),
                     kernel_id: name.clone(),
-                    selection: match result {
-                        BaselineResult::Scan => vec![Selection::Baseline],
-                        BaselineResult::Copy | BaselineResult::Empty => {
-                            vec![Selection::Copy, Selection::Baseline]
-                        }
-                    },
+                    selection,
                     ..plain_record(n, &self.job.computation, &self.job.input, device, &self.job.origin)
                 };
-                standings.push(Standing {
-                    who: Who::External { baseline },
-                    label: name.clone(),
+                subjects.push(SubjectAtSize::new(
+                    Subject::External { name: name.clone() },
+                    RunBy::Baseline { place },
                     record,
-                    call_ns: None,
-                    failure: failure.clone(),
-                    blocks: vec![Vec::new(); self.job.caches.len()],
-                    twin_calls: vec![None; self.job.caches.len()],
-                });
+                    failure.clone(),
+                    self.job.caches.len(),
+                ));
             }
         }
-        Ok(standings)
+        Ok(subjects)
     }
 
-    /// An entrant with its plan and pipelines, or with why it has none.
-    fn standing(&mut self, entrant: &Entrant, n: u64) -> Standing {
+    /// A subject of scanbox's own with its plans and pipelines, or with why it has none.
+    fn at_size(&mut self, selected: &Selected, n: u64) -> SubjectAtSize {
         let device = Arc::clone(self.session.backend.profile());
-        let mut record = blank(entrant, n, &self.job.computation, &self.job.input, &device, &self.job.origin);
-        let (plans, failure) = match self.plans(entrant, n, &device, &mut record) {
+        let Job { computation, input, origin, .. } = self.job;
+        let mut record = blank(selected, n, computation, input, &device, origin);
+        let (plans, failure) = match self.plans(&selected.subject, n, &device, &mut record) {
             Ok(plans) => (Some(Box::new(plans)), None),
             Err(failure) => (None, Some(failure)),
         };
-        Standing {
-            who: Who::Own { plans },
-            label: entrant.name(),
-            record,
-            call_ns: None,
-            failure,
-            blocks: vec![Vec::new(); self.job.caches.len()],
-            twin_calls: vec![None; self.job.caches.len()],
-        }
+        let caches = self.job.caches.len();
+        SubjectAtSize::new(selected.subject.clone(), RunBy::Device { plans }, record, failure, caches)
     }
 
     fn plans(
         &mut self,
-        entrant: &Entrant,
+        subject: &Subject,
         n: u64,
         device: &DeviceProfile,
         record: &mut Record,
     ) -> Result<Plans, Failure> {
-        let plans = plans_of(entrant, &self.job.computation.problem, n, device)?;
+        let plans = plans_of(subject, &self.job.computation.problem, n, device)?;
         for plan in plans.counted.iter().chain([&plans.timed]) {
             let (info, _) = self.session.pipelines_of(plan)?;
             if let Some(config) = &plans.config {
@@ -330,80 +329,79 @@ impl<E: From<Failure>> Bench<'_, E> {
     }
 
     /// Says what is about to run.
-    fn announce(&mut self, label: &str, n: u64, external: bool) -> Result<(), Cut<E>> {
-        (self.observer)(Event::Started { label, n, external })?;
+    fn announce(&mut self, subject: &Subject, n: u64) -> Result<(), Cut<E>> {
+        (self.observer)(Event::Started { subject, n })?;
         // The observer may have been the one who asked to stop.
         if self.stop.load(Ordering::Relaxed) { Err(Cut::End(End::Interrupted)) } else { Ok(()) }
     }
 
-    fn verify(&mut self, standing: &mut Standing, n: u64) -> Result<(), Cut<E>> {
-        let verified = self.with(standing, n, |contestant, _| contestant.verify())?;
+    fn verify(&mut self, subject: &mut SubjectAtSize, n: u64) -> Result<(), Cut<E>> {
+        let verified = self.with(subject, n, |measurable, _| measurable.verify())?;
         if let Some(verified) = verified {
-            standing.record.mismatches = Some(verified.mismatches);
-            standing.record.first_mismatch = verified.first;
-            standing.record.max_error = verified.error.map(|error| Ratio(error.max));
-            standing.record.error_bound = verified.error.map(|error| Ratio(error.bound));
-            standing.call_ns = verified.call_ns;
+            subject.record.mismatches = Some(verified.mismatches);
+            subject.record.first_mismatch = verified.first;
+            subject.record.max_error = verified.error.map(|error| Ratio(error.max));
+            subject.record.error_bound = verified.error.map(|error| Ratio(error.bound));
+            subject.call_ns = verified.call_ns;
             if let Some(counts) = verified.counts {
-                standing.record.spins_sum = Some(counts.spins);
-                standing.record.lookback_length_sum = Some(counts.lookback_length);
-                standing.record.fallbacks_sum = Some(counts.fallbacks);
-                standing.record.insertions_sum = Some(counts.insertions);
+                subject.record.spins_sum = Some(counts.spins);
+                subject.record.lookback_length_sum = Some(counts.lookback_length);
+                subject.record.fallbacks_sum = Some(counts.fallbacks);
+                subject.record.insertions_sum = Some(counts.insertions);
             }
-            standing.failure = verified.reason.map(|reason| Failure::new(Status::WrongResult, reason));
+            subject.failure = verified.reason.map(|reason| Failure::new(Status::WrongResult, reason));
         }
         Ok(())
     }
 
     /// One block of samples; behind the last one, the twin.
-    fn block(&mut self, standing: &mut Standing, n: u64, cache: usize, last: bool) -> Result<(), Cut<E>> {
+    fn block(&mut self, subject: &mut SubjectAtSize, n: u64, cache: usize, last: bool) -> Result<(), Cut<E>> {
         let (protocol, state) = (self.job.protocol, self.job.caches[cache]);
-        let done = self.with(standing, n, |contestant, call_ns| {
-            let samples = block(contestant.timed(state).as_mut(), call_ns, &protocol)?;
-            let twin = if last { contestant.twin(state, &samples, &protocol)? } else { None };
+        let done = self.with(subject, n, |measurable, call_ns| {
+            let samples = block(measurable.timed(state).as_mut(), call_ns, &protocol)?;
+            let twin = if last { measurable.twin(state, &samples, &protocol)? } else { None };
             Ok((samples, twin))
         })?;
         let Some((samples, twin)) = done else { return Ok(()) };
-        standing.blocks[cache].push(samples);
+        subject.blocks[cache].push(samples);
         if let Some(twin) = twin {
-            standing.failure = twin.judge(&mut standing.record).err();
-            standing.twin_calls[cache] = standing.record.twin_calls.take();
+            subject.failure = twin.judge(&mut subject.record).err();
+            subject.twin_calls[cache] = subject.record.twin_calls.take();
         }
         Ok(())
     }
 
-    /// Does something with a contestant, unless it has failed before. A failure is kept; one that leaves the device
+    /// Does something with a subject, unless it has failed before. A failure is kept; one that leaves the device
     /// unusable ends the run.
     fn with<T>(
         &mut self,
-        standing: &mut Standing,
+        subject: &mut SubjectAtSize,
         n: u64,
-        act: impl FnOnce(&mut dyn Contestant, Option<f64>) -> Result<T, Failure>,
+        act: impl FnOnce(&mut dyn Measurable, Option<f64>) -> Result<T, Failure>,
     ) -> Result<Option<T>, Cut<E>> {
-        if standing.failure.is_some() {
+        if subject.failure.is_some() {
             return Ok(None);
         }
-        let external = matches!(standing.who, Who::External { .. });
-        self.announce(&standing.label, n, external)?;
-        let done = match &standing.who {
-            Who::Own { plans: Some(plans) } => {
+        self.announce(&subject.subject, n)?;
+        let done = match &subject.run_by {
+            RunBy::Device { plans: Some(plans) } => {
                 let Plans { timed: plan, counted, .. } = &**plans;
-                let mut own = Own { backend: self.session.backend, plan, counted: counted.as_ref() };
-                act(&mut own, standing.call_ns)
+                let backend = &mut *self.session.backend;
+                act(&mut MeasurablePlan { backend, plan, counted: counted.as_ref() }, subject.call_ns)
             }
-            Who::Own { plans: None } => return Ok(None),
-            Who::External { baseline } => {
-                let baseline = &mut self.baselines[*baseline];
-                act(&mut External { baseline, subject: &standing.label, n }, standing.call_ns)
+            RunBy::Device { plans: None } => return Ok(None),
+            RunBy::Baseline { place } => {
+                let (baseline, name) = (&mut self.baselines[*place], subject.subject.label());
+                act(&mut MeasurableExternal { baseline, subject: &name, n }, subject.call_ns)
             }
         };
         match done {
             Ok(done) => Ok(Some(done)),
             Err(failure) => {
-                let unusable = failure.is_fatal() && !external;
-                standing.failure = Some(failure);
+                let unusable = failure.is_fatal() && !subject.subject.is_external();
+                subject.failure = Some(failure);
                 if unusable {
-                    self.finish(standing)?;
+                    self.finish(subject)?;
                     return Err(Cut::End(End::DeviceUnusable));
                 }
                 Ok(None)
@@ -412,11 +410,11 @@ impl<E: From<Failure>> Bench<'_, E> {
     }
 
     /// The rows of a subject at a size: one per cache state.
-    fn finish(&mut self, standing: &Standing) -> Result<(), E> {
+    fn finish(&mut self, subject: &SubjectAtSize) -> Result<(), E> {
         for (place, &cache) in self.job.caches.iter().enumerate() {
-            let (blocks, twin_calls) = (&standing.blocks[place], standing.twin_calls[place]);
-            let mut record = Record { cache: Some(cache), twin_calls, ..standing.record.clone() };
-            match &standing.failure {
+            let (blocks, twin_calls) = (&subject.blocks[place], subject.twin_calls[place]);
+            let mut record = Record { cache: Some(cache), twin_calls, ..subject.record.clone() };
+            match &subject.failure {
                 Some(failure) => {
                     record.status = failure.status;
                     record.reason = failure.reason.replace(['\n', '\r'], " ");

@@ -10,6 +10,7 @@ pub mod backend;
 pub mod ledger;
 pub mod prepare;
 pub mod session;
+pub mod subject;
 pub mod cases;
 pub mod twin;
 pub mod verify;

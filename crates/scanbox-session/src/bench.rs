@@ -12,7 +12,8 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Cache, Record, Status};
 use scanbox_model::units::size_label;
 use scanbox_runner::baseline::Greeting;
-use scanbox_runner::bench::{EMPTY, EmptyCall, Entrant, Job, blank};
+use scanbox_runner::bench::{EmptyCall, Job, Selected, blank};
+use scanbox_runner::subject::Subject;
 use scanbox_runner::sweep::now_utc;
 
 use crate::progress::Line;
@@ -32,14 +33,14 @@ type RowKey = (String, String, Option<u32>, u64, Option<Cache>);
 
 /// Gets the rows of every size.
 pub struct BenchTask<'a> {
-    left: BTreeMap<u64, Vec<Entrant>>,
+    left: BTreeMap<u64, Vec<Selected>>,
     sizes: u64,
     /// Without its sizes.
     work: BenchWork,
     /// Rows that have come.
     rows: HashSet<RowKey>,
     /// Workers that were ended from outside while they ran a subject.
-    ended: HashMap<(String, u64), u32>,
+    ended: HashMap<(Subject, u64), u32>,
     /// What the baselines said about themselves.
     pub greetings: Vec<Greeting>,
     /// What calls cost that do nothing.
@@ -84,9 +85,9 @@ impl<'a> BenchTask<'a> {
             let (config, size) = (&record.config_id, size_label(record.n_elements));
             let variant = Variant::blocked(record.blocking);
             self.line.remark(&format!("{}: {config}{variant} at {size}: {}", record.status, record.reason));
-            if let Some(entrants) = self.left.get_mut(&record.n_elements) {
-                entrants.retain(|entrant| {
-                    (&entrant.label, entrant.variant.blocking) != (&record.config_id, record.blocking)
+            if let Some(selected) = self.left.get_mut(&record.n_elements) {
+                selected.retain(|Selected { subject, .. }| {
+                    subject.label() != record.config_id || subject.variant().blocking != record.blocking
                 });
             }
         }
@@ -101,17 +102,15 @@ impl<'a> BenchTask<'a> {
         status: Status,
         reason: &str,
     ) -> anyhow::Result<()> {
-        let entrant = self
-            .left
-            .get(&key.n)
-            .and_then(|entrants| entrants.iter().find(|entrant| entrant.name() == key.config));
-        let Some(entrant) = entrant.cloned() else { return Ok(()) };
+        let at_size = self.left.get(&key.n);
+        let selected = at_size.and_then(|all| all.iter().find(|one| one.subject == key.subject));
+        let Some(selected) = selected.cloned() else { return Ok(()) };
         let Job { computation, input, origin, .. } = &self.work.job;
         let record = Record {
             status,
             reason: reason.to_owned(),
             timestamp_utc: now_utc(),
-            ..blank(&entrant, key.n, computation, input, device, origin)
+            ..blank(&selected, key.n, computation, input, device, origin)
         };
         for cache in self.work.job.caches.clone() {
             self.row(Record { cache: Some(cache), ..record.clone() })?;
@@ -123,7 +122,7 @@ impl<'a> BenchTask<'a> {
 impl Task for BenchTask<'_> {
     fn work(&self, one_by_one: bool) -> Work {
         let mut work = self.work.clone();
-        work.job.sizes = self.left.iter().map(|(n, entrants)| (*n, entrants.clone())).collect();
+        work.job.sizes = self.left.iter().map(|(n, selected)| (*n, selected.clone())).collect();
         work.job.one_by_one = one_by_one;
         Work::Bench(work)
     }
@@ -173,7 +172,7 @@ impl Task for BenchTask<'_> {
     }
 
     fn intend(&mut self, key: &Key) -> anyhow::Result<()> {
-        self.line.aside(|| format!("{} at {}", key.config, size_label(key.n)));
+        self.line.aside(|| format!("{} at {}", key.subject, size_label(key.n)));
         Ok(())
     }
 
@@ -185,7 +184,7 @@ impl Task for BenchTask<'_> {
     }
 
     fn worker_ended(&mut self, death: &Death, device: &DeviceProfile) -> anyhow::Result<()> {
-        if death.key.config == EMPTY {
+        if death.key.subject == Subject::Empty {
             // It has no rows that could keep it from being tried for ever.
             self.line.remark(&format!("an empty call could not be measured: the worker was {}", death.how));
             self.work.job.empty_calls = false;
@@ -194,7 +193,7 @@ impl Task for BenchTask<'_> {
         if let Some((status, reason)) = &death.outcome {
             return self.rows_for(&death.key, device, *status, reason);
         }
-        let ended = self.ended.entry((death.key.config.clone(), death.key.n)).or_insert(0);
+        let ended = self.ended.entry((death.key.subject.clone(), death.key.n)).or_insert(0);
         *ended += 1;
         if *ended >= WORKERS_PER_CONFIG {
             let reason = format!("{ended} workers ended while they ran it; the last one was {}", death.how);

@@ -18,10 +18,10 @@ use scanbox_analysis::answers::{Question, answer};
 use scanbox_analysis::grouping::{Builder, Runs, Source};
 use scanbox_analysis::lines::Lines;
 use scanbox_analysis::trust::Trust;
-use scanbox_kernels::catalog::Variant;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Clock, Record, Selection, Status};
-use scanbox_runner::bench::Entrant;
+use scanbox_runner::bench::Selected;
+use scanbox_runner::subject::Subject;
 
 use crate::bench::{BenchTask, News};
 use crate::process::Worker;
@@ -44,7 +44,7 @@ pub fn unconfirmed(
     records: &[Record],
     count: usize,
     named: bool,
-) -> anyhow::Result<Vec<(u64, Vec<Entrant>)>> {
+) -> anyhow::Result<Vec<(u64, Vec<Selected>)>> {
     let trust = Trust::of(records);
     let counts = |record: &&Record| record.throughput_gbps(Clock::Steady).is_some() && trust.trusts(record);
     let mut sizes: BTreeMap<u64, Vec<&Record>> = BTreeMap::new();
@@ -66,12 +66,11 @@ pub fn unconfirmed(
         taking_part.extend(confirmed.min_by_key(|row| row.confirmed_ns));
         // One alone has nobody to be compared with.
         if taking_part.len() > 1 {
-            let entrant = |row: &&Record| Entrant {
-                label: row.config_id.clone(),
-                selection: vec![Selection::Named],
-                variant: Variant::default(),
+            let selected = |row: &Record| {
+                let subject = Subject::config(row.config()?);
+                Some(Selected { subject, selection: vec![Selection::Named] })
             };
-            left.push((n, taking_part.iter().map(entrant).collect()));
+            left.push((n, taking_part.into_iter().filter_map(selected).collect()));
         }
     }
     Ok(left)

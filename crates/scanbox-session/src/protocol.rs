@@ -10,6 +10,7 @@ use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench;
 use scanbox_runner::cases::Circumstance;
 use scanbox_runner::session::{End, Setup};
+use scanbox_runner::subject::Subject;
 use scanbox_runner::sweep;
 use scanbox_runner::verify::{self, Verdict};
 use serde::{Deserialize, Serialize};
@@ -61,17 +62,15 @@ pub struct BenchWork {
     pub timeout: Duration,
 }
 
-/// What a config in flight is known by.
+/// What a subject in flight is known by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
-    /// Its label.
-    pub config: String,
+    /// What it is. Of a subject of a baseline the worker sees to time-outs.
+    pub subject: Subject,
     /// Its size; in a verification, the largest one.
     pub n: u64,
     /// Its input, in a verification.
     pub input: Option<Input>,
-    /// Whether it is a subject of a baseline, whose time-outs the worker sees to.
-    pub external: bool,
 }
 
 /// What came of a config.

@@ -297,7 +297,7 @@ impl Shift<'_> {
                     self.task.intend(&key)?;
                     self.announced = true;
                     // The worker itself gives up on a baseline, which may take several answers for one block.
-                    let patience = if key.external { SETUP_LIMIT } else { Duration::ZERO };
+                    let patience = if key.subject.is_external() { SETUP_LIMIT } else { Duration::ZERO };
                     in_flight = Some(InFlight { key, call: None });
                     (limit, since) = (self.supervision.timeout + patience, Instant::now());
                     process.order(&Order::Go);

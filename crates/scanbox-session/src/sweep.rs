@@ -77,7 +77,7 @@ impl<'a> SweepTask<'a> {
 
 /// The key of a row, of what a worker says about its config.
 fn key_of(key: &protocol::Key) -> Key {
-    (key.config.clone(), key.n)
+    (key.subject.label(), key.n)
 }
 
 impl Task for SweepTask<'_> {

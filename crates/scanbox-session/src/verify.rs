@@ -9,6 +9,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_runner::cases::Item;
+use scanbox_runner::subject::Subject;
 use scanbox_runner::verify::{FailedCase, Job, Tally, Verdict};
 
 use crate::progress::Line;
@@ -29,7 +30,7 @@ pub struct VerifyTask<'a> {
     /// Says what a failure looks like.
     remark: &'a dyn Fn(&Verdict) -> String,
     /// Workers that were ended from outside while they ran a config.
-    ended: HashMap<String, u32>,
+    ended: HashMap<Subject, u32>,
     results: Results,
 }
 
@@ -116,7 +117,7 @@ impl<'a> VerifyTask<'a> {
     /// The verdict on a config that could not give one itself.
     fn conclude_for(&mut self, death: &Death, status: Status, reason: String) {
         let item = death.key.input.and_then(|input| {
-            self.places.get(&(death.key.config.clone(), input)).map(|&place| &self.items[place])
+            self.places.get(&(death.key.subject.label(), input)).map(|&place| &self.items[place])
         });
         let Some(item) = item else { return };
         let failed = match death.call {
@@ -176,7 +177,7 @@ impl Task for VerifyTask<'_> {
             self.conclude_for(death, *status, reason.clone());
             return Ok(());
         }
-        let ended = self.ended.entry(death.key.config.clone()).or_insert(0);
+        let ended = self.ended.entry(death.key.subject.clone()).or_insert(0);
         *ended += 1;
         let ended = *ended;
         if ended >= WORKERS_PER_CONFIG {

@@ -16,6 +16,7 @@ use scanbox_runner::backend::Backend;
 use scanbox_runner::baseline::Baseline;
 use scanbox_runner::bench;
 use scanbox_runner::session::Outcome;
+use scanbox_runner::subject::Subject;
 use scanbox_runner::sweep;
 use scanbox_runner::verify;
 
@@ -91,10 +92,7 @@ fn sweep(job: &sweep::Job, backend: &mut dyn Backend, compiler: &Compiler) -> an
             Event::Remark { text } => send(&Message::Remark { text: text.to_owned() })?,
             Event::Ceiling { n, gbps } => send(&Message::Ceiling { n, gbps })?,
             Event::Started { point } => {
-                ask(
-                    Key { config: point.config.to_string(), n: point.n, input: None, external: false },
-                    &stop,
-                )?;
+                ask(Key { subject: Subject::config(point.config), n: point.n, input: None }, &stop)?;
             }
             Event::Finished { record } => send(&Message::Finished(Product::Row(row(record)?)))?,
         }
@@ -111,10 +109,8 @@ fn verify(job: &verify::Job, backend: &mut dyn Backend, compiler: &Compiler) -> 
             Event::Setup(setup) => send(&Message::Setup(setup))?,
             Event::Started { item } => {
                 let n = item.sizes.last().copied().unwrap_or(0);
-                ask(
-                    Key { config: item.config.to_string(), n, input: Some(item.input), external: false },
-                    &stop,
-                )?;
+                let subject = Subject::Config { config: item.config, variant: job.variant };
+                ask(Key { subject, n, input: Some(item.input) }, &stop)?;
             }
             Event::Calling { n, circumstance } => send(&Message::Calling { n, circumstance })?,
             Event::Finished { verdict } => {
@@ -143,9 +139,7 @@ fn bench(work: &BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> an
         use bench::Event;
         match event {
             Event::Setup(setup) => send(&Message::Setup(setup))?,
-            Event::Started { label, n, external } => {
-                ask(Key { config: label.to_owned(), n, input: None, external }, &stop)?;
-            }
+            Event::Started { subject, n } => ask(Key { subject: subject.clone(), n, input: None }, &stop)?,
             Event::Finished { record } => send(&Message::Finished(Product::Row(row(record)?)))?,
             Event::EmptyCall { call } => send(&Message::EmptyCall(call))?,
             Event::SizeFinished { n } => send(&Message::SizeFinished { n })?,

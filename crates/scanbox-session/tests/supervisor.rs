@@ -12,6 +12,7 @@ use scanbox_model::problem::Problem;
 use scanbox_runner::backend::Backend;
 use scanbox_runner::replay::{Replay, Script};
 use scanbox_runner::session::End;
+use scanbox_runner::subject::Subject;
 use scanbox_runner::verify::Job;
 use scanbox_session::failure::{Cause, SessionError};
 use scanbox_session::process::{Limits, WorkerCommand};
@@ -37,7 +38,8 @@ fn ready() -> Step {
 
 /// A config that is announced, and waits for the word.
 fn started(config: &str) -> [Step; 2] {
-    let key = Key { config: config.to_owned(), n: 1, input: None, external: false };
+    let subject = Subject::Ceiling { shape: (1, 256), label: config.to_owned() };
+    let key = Key { subject, n: 1, input: None };
     [Say(Message::Started { key }), Hear]
 }
 
@@ -124,7 +126,7 @@ impl Task for Log {
     }
 
     fn intend(&mut self, key: &Key) -> anyhow::Result<()> {
-        self.note(format!("intend {}", key.config))
+        self.note(format!("intend {}", key.subject))
     }
 
     fn finish(&mut self, product: Product) -> anyhow::Result<()> {
@@ -136,13 +138,18 @@ impl Task for Log {
     fn worker_ended(&mut self, death: &Death, _: &DeviceProfile) -> anyhow::Result<()> {
         let outcome = death.outcome.as_ref().map(|(status, _)| status.word());
         if outcome.is_some() {
-            self.left.remove(&death.key.config);
+            self.left.remove(&death.key.subject.label());
         }
-        self.note(format!("died of {}: {}: {}", death.key.config, death.how, outcome.unwrap_or("no outcome")))
+        self.note(format!(
+            "died of {}: {}: {}",
+            death.key.subject,
+            death.how,
+            outcome.unwrap_or("no outcome")
+        ))
     }
 
     fn dropped(&mut self, key: &Key) -> anyhow::Result<()> {
-        self.note(format!("dropped {}", key.config))
+        self.note(format!("dropped {}", key.subject))
     }
 }
 

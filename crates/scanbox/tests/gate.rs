@@ -8,7 +8,6 @@ use std::sync::atomic::AtomicBool;
 
 use scanbox_analysis::compare::{Comparison, LineChange, Outcome, Question, Verdict, compare};
 use scanbox_analysis::grouping::Source;
-use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::legal;
 use scanbox_model::device::DeviceKind;
@@ -16,9 +15,10 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Clock, Record, Selection};
 use scanbox_model::space::Space;
 use scanbox_runner::backend::{Backend, Failure};
-use scanbox_runner::bench::{self, Entrant, computation_of};
+use scanbox_runner::bench::{self, Selected, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::replay::{Replay, Script};
+use scanbox_runner::subject::Subject;
 use scanbox_runner::sweep::{self, Computation, Event, Job, Origin};
 
 /// 24 configs at 21 sizes.
@@ -91,13 +91,15 @@ fn confirm_leaders(replay: &mut Replay, records: &mut [Record], count: usize, or
         let time = (record.steady.unwrap().median_ns, record.config_id.clone());
         sizes.entry(record.n_elements).or_default().push(time);
     }
-    let entrant =
-        |(_, label)| Entrant { label, selection: vec![Selection::Named], variant: Variant::default() };
+    let selected = |(_, label): (u64, String)| {
+        let subject = Subject::config(label.parse().unwrap());
+        Selected { subject, selection: vec![Selection::Named] }
+    };
     let leaders = sizes.into_iter().map(|(n, mut times)| {
         times.sort();
-        (n, times.into_iter().take(count).map(entrant).collect())
+        (n, times.into_iter().take(count).map(selected).collect())
     });
-    let sizes: Vec<(u64, Vec<Entrant>)> = leaders.collect();
+    let sizes: Vec<(u64, Vec<Selected>)> = leaders.collect();
     let (computation, input) = computation_of(&sizes, Problem::default(), false, 1, replay.profile());
     let job = bench::Job {
         computation,

@@ -7,15 +7,16 @@ use scanbox_kernels::catalog;
 use scanbox_model::record::Cache;
 use serde::{Deserialize, Serialize};
 
-use super::contestant::{Contestant, External};
+use super::measurable::{Measurable, MeasurableExternal};
 use super::{Bench, Cut, Event};
 use crate::backend::Failure;
 use crate::measure::{Measurement, TimedPlan, block};
 use crate::session::End;
+use crate::subject::Subject;
 
 /// The subject of scanbox's own empty calls, and what they are announced as.
 pub const EMPTY: &str = "empty";
-/// Who takes scanbox's own.
+/// Whose scanbox's own are.
 const OWN: &str = "scanbox";
 
 /// An empty call of one side.
@@ -47,7 +48,7 @@ impl<E: From<Failure>> Bench<'_, E> {
     pub(super) fn empty_calls(&mut self) -> Result<(), Cut<E>> {
         let n = self.job.sizes.iter().map(|(n, _)| *n).min().unwrap_or(1);
         let plan = catalog::empty(&self.job.computation.problem, self.session.backend.profile());
-        self.announce(EMPTY, n, false)?;
+        self.announce(&Subject::Empty, n)?;
         let own = self.session.pipelines_of(&plan).map(|_| ()).and_then(|()| {
             let mut timed = TimedPlan { backend: self.session.backend, plan: &plan, cache: Cache::Hot };
             block(&mut timed, None, &self.job.protocol)
@@ -63,11 +64,11 @@ impl<E: From<Failure>> Bench<'_, E> {
             }
         }
         for place in 0..self.baselines.len() {
-            let Some(subject) = self.baselines[place].empty().map(str::to_owned) else { continue };
-            self.announce(&subject, n, true)?;
+            let Some(name) = self.baselines[place].empty().map(str::to_owned) else { continue };
+            self.announce(&Subject::External { name: name.clone() }, n)?;
             let baseline = &mut self.baselines[place];
             let of = format!("{} {}", baseline.greeting().tool, baseline.greeting().version);
-            let mut external = External { baseline, subject: &subject, n };
+            let mut external = MeasurableExternal { baseline, subject: &name, n };
             let samples = block(external.timed(Cache::Hot).as_mut(), None, &self.job.protocol);
             let found = match samples {
                 Ok(samples) => Ok(EmptyCall::new(of, &samples.measurement())),

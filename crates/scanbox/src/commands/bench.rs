@@ -20,14 +20,14 @@ use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Space;
 use scanbox_model::units::{plural, slug};
 use scanbox_runner::baseline::Greeting;
-use scanbox_runner::bench::{Entrant, Job, ceilings, computation_of};
+use scanbox_runner::bench::{Job, Selected, ceilings, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::session::End;
 use scanbox_runner::sweep::now_utc;
 
 use super::analyze::Format;
 use super::bench_blocking::{BlockingArgs, is_refuted};
-use super::bench_select::{Scratch, Tuned, entrants};
+use super::bench_select::{Scratch, Tuned, selected};
 use super::{Exit, UsageError, answered, complain, files, paste, write_json};
 use crate::args::problem::{Elements, ProblemArgs, try_operator};
 use crate::args::sharing::SharingArgs;
@@ -210,7 +210,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let tuned =
         args.from.as_ref().map(|path| Tuned::read(path, &problem, &device, args.kernel)).transpose()?;
     let sizes = args.sizes(tuned.as_ref(), &problem, &device)?;
-    let entrants = args.entrants(&sizes, tuned.as_ref(), &problem, &device);
+    let selected = args.selected(&sizes, tuned.as_ref(), &problem, &device);
     let path = args.path(&problem, &device);
     let others = args.others(&sizes, &problem)?;
     let output = places.outputs.claim("--out", &path, Content::Benchmark)?;
@@ -220,11 +220,11 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let (worker, occupied) = sharing.occupy(worker, &mut command, &limits)?;
     let mut file = BenchFile::create(&path, output)?;
     let supervision = Supervision { command, timeout: args.timeout, limits };
-    let (computation, input) = computation_of(&entrants, problem, real, args.seed, &device);
+    let (computation, input) = computation_of(&selected, problem, real, args.seed, &device);
     let job = Job {
         computation,
         input,
-        sizes: entrants,
+        sizes: selected,
         caches: args.caches(),
         rounds: args.rounds,
         protocol: Protocol::default().with(args.warm_up, args.samples).within(args.timeout),
@@ -349,19 +349,19 @@ impl BenchArgs {
         Ok(text.parse()?)
     }
 
-    fn entrants(
+    fn selected(
         &self,
         sizes: &Sizes,
         tuned: Option<&Tuned>,
         problem: &Problem,
         device: &DeviceProfile,
-    ) -> Vec<(u64, Vec<Entrant>)> {
+    ) -> Vec<(u64, Vec<Selected>)> {
         let at = |n: u64| {
             if self.blocking.is_asked_for() {
-                return (n, self.blocking.entrants(&self.configs, n, problem, device));
+                return (n, self.blocking.selected(&self.configs, n, problem, device));
             }
             let mut all = ceilings(problem, device);
-            all.extend(entrants(&self.configs, tuned, &self.scratch, n, problem, device));
+            all.extend(selected(&self.configs, tuned, &self.scratch, n, problem, device));
             (n, all)
         };
         sizes.iter().map(at).collect()

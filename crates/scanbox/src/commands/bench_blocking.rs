@@ -18,8 +18,9 @@ use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Record, Selection, Status};
 use scanbox_model::units::size_label;
-use scanbox_runner::bench::{Entrant, ceilings};
+use scanbox_runner::bench::{Selected, ceilings};
 use scanbox_runner::session::End;
+use scanbox_runner::subject::Subject;
 
 use super::analyze::Format;
 use super::bench_select::launched;
@@ -113,14 +114,14 @@ impl BlockingArgs {
     }
 
     /// Who takes part at a size.
-    pub fn entrants(
+    pub fn selected(
         &self,
         configs: &[Config],
         n: u64,
         problem: &Problem,
         device: &DeviceProfile,
-    ) -> Vec<Entrant> {
-        let mut entrants = ceilings(problem, device);
+    ) -> Vec<Selected> {
+        let mut selected = ceilings(problem, device);
         for config in with_default(configs) {
             let config = launched(config, problem, n, device);
             let rates = self.rates().unwrap_or_default();
@@ -131,14 +132,11 @@ impl BlockingArgs {
                 // What cannot count is measured all the same.
                 let counts = catalog::variant_legal(&config, variant.counted()).is_ok();
                 let variant = if counts { variant.counted() } else { variant };
-                entrants.push(Entrant {
-                    label: config.to_string(),
-                    selection: vec![Selection::Named],
-                    variant,
-                });
+                let subject = Subject::Config { config, variant };
+                selected.push(Selected { subject, selection: vec![Selection::Named] });
             }
         }
-        entrants
+        selected
     }
 
     /// Runs the configs without fallback with half of the tiles blocked, where that is asked for. Returns: their rows, which
@@ -168,14 +166,12 @@ impl BlockingArgs {
                 .start_again(&supervision.limits)
                 .context("the device cannot be opened again")?;
             let device = worker.profile.clone();
-            let entrant = Entrant {
-                label: launched(config, &work.job.computation.problem, n, &device).to_string(),
-                selection: vec![Selection::Named],
-                variant: Variant::blocked(Some(PROOF)),
-            };
-            complain(&format!("{} at {}: it has to hang, or to be wrong", entrant.name(), size_label(n)));
+            let config = launched(config, &work.job.computation.problem, n, &device);
+            let subject = Subject::Config { config, variant: Variant::blocked(Some(PROOF)) };
+            complain(&format!("{subject} at {}: it has to hang, or to be wrong", size_label(n)));
+            let selected = Selected { subject, selection: vec![Selection::Named] };
             let mut work = work.clone();
-            work.job.sizes = vec![(n, vec![entrant])];
+            work.job.sizes = vec![(n, vec![selected])];
             let news = &mut |news: News| {
                 if let News::Row(row) = news {
                     sink(&row)?;

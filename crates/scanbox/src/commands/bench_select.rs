@@ -9,12 +9,13 @@ use scanbox_analysis::between::between;
 use scanbox_analysis::grouping::{Builder, Runs};
 use scanbox_analysis::lines::Lines;
 use scanbox_analysis::table::{Cell, Tables};
-use scanbox_kernels::catalog::{self, Variant};
+use scanbox_kernels::catalog;
 use scanbox_model::config::{Config, Kernel, Reset};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Difference, Problem};
 use scanbox_model::record::{Clock, Selection};
-use scanbox_runner::bench::Entrant;
+use scanbox_runner::bench::Selected;
+use scanbox_runner::subject::Subject;
 
 use super::{UsageError, analyze, complain};
 
@@ -179,41 +180,38 @@ fn nearest(tuned: &BTreeMap<u64, Config>, n: u64) -> Option<Config> {
 }
 
 /// Who takes part at a size, the copies aside.
-pub fn entrants(
+pub fn selected(
     named: &[Config],
     tuned: Option<&Tuned>,
     scratch: &[Scratch],
     n: u64,
     problem: &Problem,
     device: &DeviceProfile,
-) -> Vec<Entrant> {
+) -> Vec<Selected> {
     let mut chosen: Vec<(Config, Selection)> = Vec::new();
     if let Some(tuned) = tuned {
         chosen.extend(tuned.choices(scratch, n, problem, device));
     }
     chosen.extend(named.iter().map(|config| (*config, Selection::Named)));
-    let mut entrants: Vec<Entrant> = Vec::new();
+    let mut selected: Vec<Selected> = Vec::new();
     for (config, selection) in chosen {
         let config = launched(config, problem, n, device);
         for scratch in scratch {
-            let label = match scratch {
+            let subject = Subject::config(match scratch {
                 Scratch::Kept => config,
                 Scratch::Stateless => stateless(config, problem, n, device),
-            }
-            .to_string();
-            match entrants.iter_mut().find(|entrant| entrant.label == label) {
-                Some(entrant) if entrant.selection.contains(&selection) => {}
-                Some(entrant) => {
-                    entrant.selection.push(selection);
-                    entrant.selection.sort();
+            });
+            match selected.iter_mut().find(|one| one.subject == subject) {
+                Some(one) if one.selection.contains(&selection) => {}
+                Some(one) => {
+                    one.selection.push(selection);
+                    one.selection.sort();
                 }
-                None => {
-                    entrants.push(Entrant { label, selection: vec![selection], variant: Variant::default() })
-                }
+                None => selected.push(Selected { subject, selection: vec![selection] }),
             }
         }
     }
-    entrants
+    selected
 }
 
 /// The config as it can run this many elements: a workgroup count that stands for another size is left free.

@@ -13,7 +13,7 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::Record;
 use scanbox_model::space::{Enumeration, Point, Space};
 use scanbox_model::units::{plural, slug};
-use scanbox_runner::bench::{self, Entrant, computation_of};
+use scanbox_runner::bench::{self, Selected, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::session::End;
 use scanbox_runner::sweep::{Computation, Origin};
@@ -151,7 +151,7 @@ impl SweepArgs {
         records: &[Record],
         turn: bool,
         pass: usize,
-    ) -> anyhow::Result<Vec<(u64, Vec<Entrant>)>> {
+    ) -> anyhow::Result<Vec<(u64, Vec<Selected>)>> {
         let count = self.confirm.filter(|_| turn);
         count.map_or(Ok(Vec::new()), |count| unconfirmed(records, count as usize, pass < PASSES))
     }
@@ -368,7 +368,7 @@ fn confirm_leaders(
     limits: Limits<'_>,
     command: WorkerCommand,
     worker: Worker,
-    leaders: Vec<(u64, Vec<Entrant>)>,
+    leaders: Vec<(u64, Vec<Selected>)>,
     file: &mut SweepFile,
     kernel_hash: &str,
 ) -> anyhow::Result<Supervised> {

@@ -9,8 +9,8 @@ use crate::measure::{Protocol, Samples, Timed, TimedPlan, duration_ns};
 use crate::twin::{self, Checked, Length, Twin};
 use crate::verify::{describe, verify};
 
-/// What can take part at a size: a plan on this device, or a subject of a baseline.
-pub(super) trait Contestant {
+/// What can be verified and timed: a plan on this device, or a subject of a baseline.
+pub(super) trait Measurable {
     /// Runs once and compares every element.
     fn verify(&mut self) -> Result<Verified, Failure>;
 
@@ -34,14 +34,14 @@ pub(super) struct Verified {
 }
 
 /// A plan on this device.
-pub(super) struct Own<'a> {
+pub(super) struct MeasurablePlan<'a> {
     pub backend: &'a mut dyn Backend,
     pub plan: &'a Plan,
     /// The same in the build that counts.
     pub counted: Option<&'a Plan>,
 }
 
-impl Contestant for Own<'_> {
+impl Measurable for MeasurablePlan<'_> {
     fn verify(&mut self) -> Result<Verified, Failure> {
         self.backend.forget_scratch();
         let mut comparison = verify(self.backend, self.plan)?;
@@ -78,13 +78,13 @@ impl Contestant for Own<'_> {
 }
 
 /// A subject of a baseline.
-pub(super) struct External<'a> {
+pub(super) struct MeasurableExternal<'a> {
     pub baseline: &'a mut Baseline,
     pub subject: &'a str,
     pub n: u64,
 }
 
-impl Contestant for External<'_> {
+impl Measurable for MeasurableExternal<'_> {
     fn verify(&mut self) -> Result<Verified, Failure> {
         let found = self.baseline.verify(self.subject, self.n)?;
         let comparison = self.whole(&found)?;
@@ -138,7 +138,7 @@ impl Contestant for External<'_> {
     }
 }
 
-impl External<'_> {
+impl MeasurableExternal<'_> {
     /// A comparison of at least every element.
     fn whole(&self, found: &BaselineComparison) -> Result<Comparison, Failure> {
         if found.compared < self.n {
