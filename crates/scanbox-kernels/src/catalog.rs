@@ -17,8 +17,8 @@ use scanbox_model::space::Rejection;
 
 use crate::input::{InputKind, PACKED_MAX_TOTAL};
 use crate::plan::{
-    Binding, Build, Content, Expected, GUARD_WORDS, Pass, Plan, PlanKind, STATES_OFFSET, Scratch, Shader,
-    TICKET_BYTES, Tickets, Word,
+    Binding, Build, Content, Expected, GROUP_TILES, GUARD_WORDS, Pass, Plan, PlanKind, ROW, STATES_OFFSET,
+    Scratch, Shader, TICKET_BYTES, Tickets, Word,
 };
 use crate::rounding::error_bound;
 
@@ -37,9 +37,6 @@ pub use crate::variant::{MAX_BLOCKING, Variant};
 
 /// What stands behind the last element of the output before a call, and must still stand there afterwards.
 pub const GUARD_WORD: u32 = 0x5CA7_B0C5;
-
-/// Tiles whose totals one word of the second level adds up (stages/state/group_state.glsl).
-pub const GROUP_TILES: u64 = 32;
 
 /// Compute units to launch workgroups for where the driver does not tell how many there are.
 const ASSUMED_UNITS: u32 = 16;
@@ -237,9 +234,8 @@ fn bank_words(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile
     }
 }
 
-/// Room for so many records: their words stand in rows (stages/state/tile_state.glsl).
+/// Room for so many records: their words stand in rows.
 fn in_rows(records: u64) -> u64 {
-    const ROW: u64 = 32;
     records.next_multiple_of(ROW)
 }
 

@@ -12,12 +12,20 @@ use crate::variant::Variant;
 /// Words behind the last output element that every plan leaves alone: they show writes past the end.
 pub const GUARD_WORDS: u64 = 256;
 
+// The layout of the scratch memory. Shaders have the same numbers (kernels/glsl/stages/state/layout.glsl), which a test compares.
+
 /// Bytes at the start of the scratch memory that hold the ticket and the count of leavers, on a cache line of their own.
 pub const TICKET_BYTES: u64 = 256;
 
 /// Words for the sums of groups of tiles in one of the two banks, of 8 bytes each. The banks stand behind the ticket, always
 /// at the same place, so that words of different meaning never stand at the same address.
 pub const BANK_WORDS: u64 = 1 << 16;
+
+/// Tiles whose totals one group of a two-level lookback has.
+pub const GROUP_TILES: u64 = 32;
+
+/// Records of several words stand in rows of so many: first one word of each, then the next.
+pub const ROW: u64 = 32;
 
 /// Where the tile states begin in the scratch memory, in bytes.
 pub const STATES_OFFSET: u64 = TICKET_BYTES + 2 * 8 * BANK_WORDS;

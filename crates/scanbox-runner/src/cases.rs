@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use scanbox_kernels::catalog;
 use scanbox_kernels::input::{Input, InputKind};
-use scanbox_kernels::plan::{Content, Plan};
+use scanbox_kernels::plan::{Content, GROUP_TILES, Plan};
 use scanbox_model::config::{Config, Family, Lookback, TileState};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Operator, Problem};
@@ -339,7 +339,7 @@ pub fn boundary_sizes(config: &Config, device: &DeviceProfile, thorough: bool) -
     let tile = config.tile_elements();
     // Tiles that a parallel lookback sees at a time, or that make up a group of a two-level one.
     let window = match config.kernel.lookback {
-        Lookback::TwoLevel => catalog::GROUP_TILES * tile,
+        Lookback::TwoLevel => GROUP_TILES * tile,
         _ => u64::from(device.subgroup_size * config.kernel.lookback_width) * tile,
     };
     // Workgroups that go from tile to tile: three rounds and a bit.

@@ -11,6 +11,7 @@ use super::harness::Bench;
 use super::progress::hangs;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::plan::GROUP_TILES;
 use scanbox_model::config::{BlockScan, Config, Lookback};
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::problem::Problem;
@@ -63,7 +64,7 @@ fn configs(device: &DeviceProfile) -> Vec<(Values, Config)> {
 fn items(row: usize, config: Config, device: &DeviceProfile) -> Vec<Item> {
     let tile = config.tile_elements();
     let window = match config.kernel.lookback {
-        Lookback::TwoLevel => catalog::GROUP_TILES * tile,
+        Lookback::TwoLevel => GROUP_TILES * tile,
         // Another level of totals begins here: where that is not too far.
         Lookback::None if tile <= SOME_LEVELS_TILE_ELEMENTS => catalog::LAST_LEVEL_TILES * tile * tile,
         _ => u64::from(device.subgroup_size * config.kernel.lookback_width) * tile,

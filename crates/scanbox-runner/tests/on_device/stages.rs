@@ -6,12 +6,11 @@ use std::fs;
 use std::path::Path;
 
 use super::harness::Bench;
-use scanbox_kernels::catalog::GROUP_TILES;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{
-    Binding, Content, Expected, Pass, Plan, PlanKind, STATES_OFFSET, Scratch, Shader, TICKET_BYTES, Tickets,
-    Word,
+    Binding, Content, Expected, GROUP_TILES, Pass, Plan, PlanKind, STATES_OFFSET, Scratch, Shader,
+    TICKET_BYTES, Tickets, Word,
 };
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;

@@ -1,7 +1,7 @@
 // Block, part of: combines what the subgroups of a workgroup have left for each other, in their order. Included once
 // for each place where they leave something, as a function; the includer says
 //
-//   COMBINES     the function; of its parameters `count` says how many subgroups count, `most`, a constant, how many can
+//   COMBINES     the function; its parameters `count`, how many subgroups count, and `most`, a constant, how many may
 //   TAKEN        what `subgroup` has left where it is one of the first `count`, else the identity
 //   ONE_BY_ONE   1: each invocation combines them itself, one after the other. 0: a subgroup operation does, with as
 //                many at a time as it has invocations; called by whole subgroups

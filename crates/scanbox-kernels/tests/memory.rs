@@ -1,0 +1,105 @@
+//! Memory that shaders and plans have to agree about: the layout of the scratch memory, and the bytes of shared memory.
+
+use std::collections::BTreeMap;
+
+use scanbox_kernels::catalog;
+use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::plan::{BANK_WORDS, GROUP_TILES, ROW, TICKET_BYTES};
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::parameters::Parameter;
+use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
+use scanbox_model::safe_devices::Guarantee;
+use scanbox_testing::device::with_subgroups;
+
+const LAYOUT: &str = include_str!("../../../kernels/glsl/stages/state/layout.glsl");
+
+/// The numbers of the layout, by name: `const uint NAME = 32u;`.
+fn numbers() -> BTreeMap<&'static str, u64> {
+    let number = |line: &'static str| {
+        let (name, value) = line.strip_prefix("const uint ")?.split_once(" = ")?;
+        Some((name, value.split('u').next()?.parse().ok()?))
+    };
+    LAYOUT.lines().filter_map(number).collect()
+}
+
+#[test]
+fn scratch_memory_has_the_layout_of_the_plan() {
+    let plan = [
+        ("TICKET_BYTES", TICKET_BYTES),
+        ("GROUP_TILES", GROUP_TILES),
+        ("BANK_WORDS", BANK_WORDS),
+        ("ROW", ROW),
+    ];
+    assert_eq!(numbers(), plan.into());
+}
+
+/// Bytes of all variables of a module that stand in shared memory, without what lies between them.
+fn workgroup_bytes(module: &[u32]) -> u64 {
+    const WORKGROUP: u32 = 4;
+    let mut bytes: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut constants: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut total = 0;
+    let mut rest = &module[5..];
+    while let [first, ..] = rest {
+        let (instruction, behind) = rest.split_at((first >> 16) as usize);
+        rest = behind;
+        match (first & 0xffff, &instruction[1..]) {
+            // Integers and floats, vectors, arrays, structures.
+            (21 | 22, [id, width, ..]) => _ = bytes.insert(*id, u64::from(width / 8)),
+            (23, [id, component, count]) => _ = bytes.insert(*id, bytes[component] * u64::from(*count)),
+            (28, [id, element, count]) => {
+                // An array of something that is in no memory has no bytes here.
+                let element = bytes.get(element).copied().unwrap_or(0);
+                bytes.insert(*id, element * constants[count]);
+            }
+            (30, [id, members @ ..]) => {
+                let members = members.iter().filter_map(|member| bytes.get(member)).sum();
+                bytes.insert(*id, members);
+            }
+            // A pointer to shared memory counts as what it points to.
+            (32, [id, WORKGROUP, pointee]) => _ = bytes.insert(*id, bytes[pointee]),
+            (43, [_, id, value, ..]) => _ = constants.insert(*id, (*value).into()),
+            (59, [pointer, _, WORKGROUP, ..]) => total += bytes[pointer],
+            _ => {}
+        }
+    }
+    total
+}
+
+/// Of single elements, flags and alignment.
+const SLACK: u64 = 448;
+
+#[test]
+fn shared_memory_is_what_the_stages_declare() {
+    let device = DeviceProfile { guarantees: Guarantee::VALUES.to_vec(), ..with_subgroups(4, true) };
+    let compiler = Compiler::new(None, None).unwrap();
+    let of =
+        |element| Problem::new(Mode::Inclusive, element, Operator::Add, None, Placement::OutOfPlace).unwrap();
+    for label in [
+        "b4.vec4.par.rake.direct.wg256",
+        "b4.vec4.par.blelloch.direct.wg256",
+        "b4.vec4.par.ks.direct.wg256",
+        "b4.vec4.par.sk.direct.wg256",
+        "b4.vec4.par.bk.direct.wg256",
+        "b4.vec4.par.rs.direct.wg256",
+        "b4.vec4.par.sub.wg128",
+        "b6.vec2.seq.sub.early.backoff.clean.wg128",
+        "b2.vec2.gather.sub.striped.early.wg512",
+        "b2.vec2.two.sub.striped.early.wg512",
+        "b2.vec2.fallback.sub.striped.early.wg512",
+        "redo.b2.vec2.none.sub.striped.wg512",
+        "pers.b2.vec2.gather.sub.striped.early.wg512.u1",
+        "pers.b2.vec2.two.sub.striped.early.wg512.u1",
+        "pers.b2.vec2.gather.sub.striped.early.flags.wg512.u1",
+    ] {
+        for problem in [of(Element::U32), of(Element::F64)] {
+            let config = label.parse().unwrap();
+            let plan = catalog::plan(&config, &problem, 100_000, &device).unwrap();
+            let module = compiler.compile(&plan.passes[0].shader).unwrap();
+            let declared = workgroup_bytes(&module.spirv);
+            let planned = catalog::shared_bytes(&config, &problem, &device).unwrap();
+            let fits = (declared..=declared + SLACK).contains(&planned);
+            assert!(declared > 0 && fits, "{label}, {problem}: {declared} bytes, and {planned} are planned");
+        }
+    }
+}
