@@ -108,9 +108,17 @@ fn atomics_live_where_workgroups_or_subgroups_meet() {
 }
 
 #[test]
+fn one_file_of_the_shaders_knows_where_an_invocation_stands() {
+    let built_in = ["gl_Subgroup", "gl_LocalInvocation", "gl_WorkGroup", "gl_NumWorkGroups", "subgroupElect"];
+    for ending in ["glsl", "comp"] {
+        check("kernels/glsl", ending, &built_in, |name| name.ends_with("/place.glsl"));
+    }
+}
+
+#[test]
 fn shaders_have_no_subgroup_size_of_their_own() {
     // 32 stands for memory banks where it stands, which only speed depends on, and 64 for a pause.
-    check("kernels/glsl/stages", "glsl", &["gl_SubgroupSize", "gl_LocalInvocationIndex", "64u"], |name| {
+    check("kernels/glsl/stages", "glsl", &["invocation_index", "64u"], |name| {
         name.ends_with("/back_off.glsl")
     });
 }
