@@ -14,6 +14,7 @@ use scanbox_runner::bench::EmptyCall;
 use scanbox_runner::session::End;
 use serde::Serialize;
 
+use super::document::{Document, Format};
 use super::grid::{Column, Grid, Style};
 use super::terminal::fold;
 use super::versus::{self, Line};
@@ -37,7 +38,7 @@ pub struct Report<'a> {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct Everything<'a> {
     format: u32,
     metadata: &'a Metadata,
     baselines: &'a [Greeting],
@@ -126,15 +127,25 @@ impl<'a> Row<'a> {
     }
 }
 
+impl Document for Report<'_> {
+    fn write(&self, format: Format, width: Option<usize>, mut out: &mut dyn Write) -> io::Result<()> {
+        match format {
+            Format::Table => self.write_table(width, &mut out),
+            Format::Json => self.write_json(&mut out),
+            other => other.missing("a benchmark"),
+        }
+    }
+}
+
 impl Report<'_> {
     /// Everything, as one JSON document.
-    pub fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
         let rows = self.heats.iter().flat_map(|heat| {
             let places = heat.places.iter().map(|place| Row::new(place.record, heat.cache, Some(place)));
             places.chain(heat.failed.iter().map(|record| Row::new(record, heat.cache, None)))
         });
         let empty_calls = self.empty_calls();
-        let document = Document {
+        let document = Everything {
             format: FORMAT,
             metadata: self.metadata,
             baselines: self.baselines,
@@ -154,7 +165,7 @@ impl Report<'_> {
     }
 
     /// One table per cache state.
-    pub fn write_table(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+    fn write_table(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
         write_header(self.metadata, out)?;
         for Greeting { tool, version, .. } in self.baselines {
             writeln!(out, "baseline {tool} {version}")?;

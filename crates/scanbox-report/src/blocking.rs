@@ -10,6 +10,7 @@ use scanbox_model::units::size_label;
 use scanbox_runner::session::End;
 use serde::Serialize;
 
+use super::document::{Document, Format};
 use super::figure::{Figure, LineChart, Look, Plot, Scale, Series};
 use super::grid::{Column, Grid, Style};
 use super::terminal::fold;
@@ -27,7 +28,7 @@ pub struct Report<'a> {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct Everything<'a> {
     format: u32,
     metadata: &'a Metadata,
     end: End,
@@ -104,6 +105,16 @@ fn blocked(blocking: Option<u32>) -> String {
     blocking.map_or("none".to_owned(), |k| format!("1 in {}", 1u64 << k.min(63)))
 }
 
+impl Document for Report<'_> {
+    fn write(&self, format: Format, width: Option<usize>, mut out: &mut dyn Write) -> io::Result<()> {
+        match format {
+            Format::Table => self.write_table(width, &mut out),
+            Format::Json => self.write_json(&mut out),
+            other => other.missing("a benchmark of blocking"),
+        }
+    }
+}
+
 impl<'a> Report<'a> {
     /// The report on these rows; `proof` are those of configs without fallback whose tiles were blocked.
     pub fn new(metadata: &'a Metadata, records: &'a [Record], proof: &'a [Record], end: End) -> Self {
@@ -111,13 +122,13 @@ impl<'a> Report<'a> {
     }
 
     /// Everything, as one JSON document.
-    pub fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
         let proven = |record: &'a Record| {
             let gbps = record.throughput_gbps(Clock::Steady);
             Row::new(&BlockedPoint { record, gbps, slowdown: None, means: None })
         };
         let lines = self.sizes.iter().flat_map(|size| &size.lines);
-        let document = Document {
+        let document = Everything {
             format: FORMAT,
             metadata: self.metadata,
             end: self.end,
@@ -134,7 +145,7 @@ impl<'a> Report<'a> {
     }
 
     /// One table.
-    pub fn write_table(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+    fn write_table(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
         write_header(self.metadata, out)?;
         writeln!(out, "\nSimulated blocking: some tiles never publish their total")?;
         writeln!(out, "{}", self.grid().draw(Style::Text { width }))?;

@@ -12,7 +12,7 @@ use scanbox_model::record::Record;
 use scanbox_model::units::size_label;
 
 pub use self::headline::headline;
-pub use self::rows::{csv, json};
+use super::document::{Document, Format};
 use super::grid::{Column, Grid, Style};
 use super::terminal::fold;
 
@@ -33,6 +33,17 @@ pub struct Report<'a> {
     pub records: [&'a [Record]; 2],
 }
 
+impl Document for Report<'_> {
+    fn write(&self, format: Format, width: Option<usize>, mut out: &mut dyn Write) -> io::Result<()> {
+        match format {
+            Format::Table | Format::Markdown => text(self, format.style(width), &mut out),
+            Format::Json => rows::json(self, &mut out),
+            Format::Csv => rows::csv(self, &mut out),
+            other => other.missing("a comparison"),
+        }
+    }
+}
+
 /// A share as percent with a sign.
 fn signed(share: f64) -> String {
     format!("{:+.1}", 100.0 * share)
@@ -49,7 +60,7 @@ fn line_name(is_ideal: bool) -> &'static str {
 }
 
 /// The whole comparison for people.
-pub fn text(report: &Report<'_>, style: Style, out: &mut impl Write) -> io::Result<()> {
+fn text(report: &Report<'_>, style: Style, out: &mut impl Write) -> io::Result<()> {
     let Report { comparison, question, .. } = report;
     let width = match style {
         Style::Text { width } => width,

@@ -24,7 +24,7 @@ pub const FORMAT: u32 = 2;
 
 /// The whole document.
 #[derive(Debug, Serialize)]
-struct Document<'a> {
+struct Everything<'a> {
     format: u32,
     tool_version: &'static str,
     clock: &'static str,
@@ -84,7 +84,7 @@ impl Serialize for Number {
 /// When the writer fails.
 pub fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
     let labels = Labels(&report.tables.catalog);
-    let document = Document {
+    let document = Everything {
         format: FORMAT,
         tool_version: env!("CARGO_PKG_VERSION"),
         clock: clock_word(report.clock),

@@ -6,16 +6,23 @@ pub mod blocking;
 pub mod compare;
 pub mod csv;
 mod curve;
+pub mod devices;
+pub mod doctor;
+pub mod document;
 pub mod evidence;
 pub mod figure;
 pub mod grid;
 pub mod html;
 pub mod json;
+pub mod paste;
 pub mod plot;
 pub mod records;
+pub mod space;
+pub mod sweep;
 pub mod t4;
 pub mod terminal;
 pub mod text;
+pub mod verify;
 pub mod versus;
 
 use std::io::{self, Write};
@@ -26,6 +33,8 @@ use scanbox_model::device::DeviceKind;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::{Mode, Problem};
 use scanbox_model::record::Clock;
+
+use crate::document::{Document, Format};
 
 /// What a report is about.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +58,17 @@ pub fn clock_word(clock: Clock) -> &'static str {
     match clock {
         Clock::Steady => "steady",
         Clock::Span => "span",
+    }
+}
+
+impl Document for Report<'_> {
+    fn write(&self, format: Format, width: Option<usize>, mut out: &mut dyn Write) -> io::Result<()> {
+        match format {
+            Format::Table | Format::Markdown => text::write(self, format.style(width), &mut out),
+            Format::Json => json::write(self, &mut out),
+            Format::Csv => csv::write(self, &mut out),
+            other => other.missing("an analysis"),
+        }
     }
 }
 
@@ -78,4 +98,11 @@ pub fn title(device: &DeviceAnswer<'_>) -> String {
         Some(DeviceKind::Software) => format!("{named} (software)"),
         _ => named.to_owned(),
     }
+}
+
+/// What was going on when a run had to stop before its first config, as the end of a sentence.
+pub(crate) fn set_up_words(set_up: Option<&str>) -> String {
+    set_up.map_or_else(String::new, |doing| {
+        format!(", during the set-up, while {doing} (what was compiled is kept for the next run)")
+    })
 }

@@ -7,6 +7,9 @@ use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{COLUMNS, Record};
 use serde_json::{Map, Value};
 
+use crate::document::{Document, Format};
+use crate::t4;
+
 /// A file with what its metadata says.
 pub struct Exported {
     /// The file.
@@ -17,13 +20,27 @@ pub struct Exported {
     pub metadata: Option<Metadata>,
 }
 
+/// The rows of files.
+pub struct Rows<'a>(pub &'a [Exported]);
+
+impl Document for Rows<'_> {
+    fn write(&self, format: Format, _: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+        match format {
+            Format::T4 => t4::write(self.0, out),
+            Format::Json => json(self.0, out),
+            Format::Csv => csv(self.0, out),
+            other => other.missing("a file of rows"),
+        }
+    }
+}
+
 /// Every row of every file as one CSV.
-pub fn csv(files: &[Exported], out: &mut dyn Write) -> io::Result<()> {
+fn csv(files: &[Exported], out: &mut dyn Write) -> io::Result<()> {
     csv_file::write(out, true, rows(files))
 }
 
 /// Every row of every file as one array of objects.
-pub fn json(files: &[Exported], out: &mut dyn Write) -> io::Result<()> {
+fn json(files: &[Exported], out: &mut dyn Write) -> io::Result<()> {
     let mut separator = "[\n";
     for record in rows(files) {
         out.write_all(separator.as_bytes())?;

@@ -41,7 +41,7 @@ fn configuration_columns() -> impl Iterator<Item = &'static str> {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct Results {
     schema_version: &'static str,
     results: Vec<Entry>,
     metadata: Value,
@@ -77,7 +77,7 @@ struct Measurement {
 
 /// Every row of every file, `ok` or not.
 pub fn write(files: &[Exported], out: &mut dyn Write) -> io::Result<()> {
-    let document = Document {
+    let document = Results {
         schema_version: SCHEMA_VERSION,
         results: files.iter().flat_map(|file| &file.records).map(entry).collect(),
         metadata: metadata(files),

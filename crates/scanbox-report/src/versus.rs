@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::bench::title;
 use super::ceiling_share;
+use super::document::{Document, Format, write_json};
 use super::grid::{Column, Grid, Style};
 use super::terminal::fold;
 
@@ -62,6 +63,28 @@ impl<'a> Subject<'a> {
     }
 }
 
+/// What is shown of the rows of a benchmark.
+pub struct Summary<'a> {
+    /// Which part.
+    pub view: View,
+    /// The rows.
+    pub heats: &'a [Heat<'a>],
+    /// What is computed.
+    pub problem: &'a Problem,
+}
+
+impl Document for Summary<'_> {
+    fn write(&self, format: Format, width: Option<usize>, mut out: &mut dyn Write) -> io::Result<()> {
+        let Self { view, heats, problem } = self;
+        match format {
+            Format::Table | Format::Markdown => write(*view, heats, problem, format.style(width), &mut out),
+            Format::Json => write_json(out, &machine(heats)),
+            Format::Csv => write_csv(heats, &mut out),
+            other => other.missing("a summary"),
+        }
+    }
+}
+
 /// Every line, for machines.
 pub fn machine<'a>(heats: &[Heat<'a>]) -> Vec<Line<'a>> {
     let subject = |side: &Option<Side<'a>>| side.as_ref().map(Subject::new);
@@ -81,7 +104,7 @@ pub fn machine<'a>(heats: &[Heat<'a>]) -> Vec<Line<'a>> {
 ///
 /// # Errors
 /// When the writer fails.
-pub fn write_csv(heats: &[Heat<'_>], out: &mut impl Write) -> io::Result<()> {
+fn write_csv(heats: &[Heat<'_>], out: &mut impl Write) -> io::Result<()> {
     let names = ["baseline", "kept", "same_contract", "one_kernel", "one_kernel_same_contract"];
     let columns = names.map(|name| format!("{name},{name}_version,{name}_ns,{name}_ratio,{name}_copy_pct"));
     writeln!(out, "n_elements,cache,{}", columns.join(","))?;
@@ -104,7 +127,7 @@ pub fn write_csv(heats: &[Heat<'_>], out: &mut impl Write) -> io::Result<()> {
 ///
 /// # Errors
 /// When the writer fails.
-pub fn write(
+fn write(
     view: View,
     heats: &[Heat<'_>],
     problem: &Problem,

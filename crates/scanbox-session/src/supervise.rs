@@ -444,10 +444,3 @@ impl Shift<'_> {
         Ok(Left::Replace)
     }
 }
-
-/// What was going on when a run had to stop before its first config, as the end of a sentence.
-pub fn set_up_words(set_up: Option<&str>) -> String {
-    set_up.map_or_else(String::new, |doing| {
-        format!(", during the set-up, while {doing} (what was compiled is kept for the next run)")
-    })
-}

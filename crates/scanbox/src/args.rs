@@ -1,5 +1,6 @@
 //! What several commands have among their arguments.
 
+pub mod format;
 pub mod problem;
 pub mod sharing;
 pub mod time;

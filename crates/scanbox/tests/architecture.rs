@@ -130,7 +130,7 @@ fn arrows_point_downward() {
         ("scanbox-kernels", &["scanbox-runner", "scanbox-analysis", "ash", "gpu-allocator"]),
         ("scanbox-analysis", &["scanbox-kernels", "scanbox-runner", "ash", "shaderc"]),
         ("scanbox-runner", &["scanbox-analysis", "shaderc", "clap"]),
-        ("scanbox-report", &["scanbox-kernels", "scanbox-session", "clap", "ash", "signal-hook"]),
+        ("scanbox-report", &["scanbox-session", "clap", "ash", "signal-hook"]),
         ("scanbox-session", &["scanbox-report", "clap", "comfy-table"]),
     ];
     for (room, others) in forbidden {

@@ -15,7 +15,7 @@ use crate::clock_word;
 const FORMAT: u32 = 1;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct Everything<'a> {
     format: u32,
     tool_version: &'static str,
     /// `no_regression`, `regression` or `inconclusive`.
@@ -168,7 +168,7 @@ fn percent(share: f64) -> f64 {
 pub fn json(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
     let Report { comparison, question, .. } = report;
     let log = |log: f64| percent(log.exp_m1());
-    let document = Document {
+    let document = Everything {
         format: FORMAT,
         tool_version: env!("CARGO_PKG_VERSION"),
         outcome: outcome_word(comparison.outcome),

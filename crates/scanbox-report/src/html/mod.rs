@@ -1,6 +1,6 @@
 //! The report as one HTML page: words, plots and tables in sections, without script and without anything from a network.
 //!
-//! Each section is made as data ([`Section`]); [`page`] turns the data into text by a template, which escapes everything but the
+//! Each section is made as data ([`Section`]); [`Page`] turns the data into text by a template, which escapes everything but the
 //! plots. The plots can be written to files of their own as well ([`figures`]).
 
 mod across;
@@ -10,10 +10,13 @@ mod portfolio;
 mod provenance;
 mod summary;
 
+use std::io::{self, Write};
+
 use askama::Template;
 use scanbox_analysis::lines::Lines;
 
 use super::Report;
+use super::document::{Document, Format};
 use super::figure::{Figure, Grid, Plot};
 use crate::evidence::Evidence;
 
@@ -204,9 +207,10 @@ impl Table {
     }
 }
 
+/// The template with everything that goes into it.
 #[derive(Template)]
 #[template(path = "report.html")]
-struct Page<'a> {
+struct Filled<'a> {
     heading: &'a str,
     version: &'static str,
     files: &'a [String],
@@ -245,32 +249,41 @@ impl<'a> Picture<'a> {
     }
 }
 
-impl Page<'_> {
+impl Filled<'_> {
     fn picture(&self, figure: &Figure) -> Option<&Picture<'_>> {
         self.pictures.iter().find(|picture| std::ptr::eq(picture.figure, figure))
     }
 }
 
 /// The page.
-///
-/// # Errors
-/// When a plot cannot be drawn.
-pub fn page(
-    heading: &str,
-    evidence: &Evidence,
-    sections: &[Section],
-    warnings: &[String],
-) -> anyhow::Result<String> {
-    let page = Page {
-        heading,
-        version: env!("CARGO_PKG_VERSION"),
-        files: &evidence.files,
-        style: include_str!("../../templates/report.css"),
-        sections,
-        warnings,
-        pictures: figures(sections).map(Picture::new).collect::<Result<_, _>>()?,
-    };
-    Ok(page.render()?)
+pub struct Page<'a> {
+    /// What it is called.
+    pub heading: &'a str,
+    /// The files that it is about.
+    pub files: &'a [String],
+    /// What is on it.
+    pub sections: &'a [Section],
+    /// What has to be known to trust it.
+    pub warnings: &'a [String],
+}
+
+impl Document for Page<'_> {
+    fn write(&self, format: Format, _: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+        if format != Format::Html {
+            return format.missing("a page");
+        }
+        let pictures: anyhow::Result<Vec<Picture<'_>>> = figures(self.sections).map(Picture::new).collect();
+        let page = Filled {
+            heading: self.heading,
+            version: env!("CARGO_PKG_VERSION"),
+            files: self.files,
+            style: include_str!("../../templates/report.css"),
+            sections: self.sections,
+            warnings: self.warnings,
+            pictures: pictures.map_err(io::Error::other)?,
+        };
+        out.write_all(page.render().map_err(io::Error::other)?.as_bytes())
+    }
 }
 
 /// A text from a file as XML can hold it and people can read it: without control characters, and without those that

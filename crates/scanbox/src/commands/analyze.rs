@@ -25,8 +25,10 @@ use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Point;
 
 use super::{UsageError, files};
-use scanbox_report::grid::Style;
-use scanbox_report::{Report, clock_word, csv, json, terminal, text};
+use crate::args::format::ANSWERS;
+use crate::args::words::words;
+use scanbox_report::document::{Document, Format};
+use scanbox_report::{Report, clock_word, terminal};
 
 /// Finds the best config for each size, and the best single kernel.
 #[derive(Debug, Clone, clap::Args)]
@@ -44,7 +46,7 @@ pub struct AnalyzeArgs {
     pub explain: bool,
 
     /// How to write the answers
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_parser = words(ANSWERS), default_value = "table")]
     pub format: Format,
 }
 
@@ -107,20 +109,6 @@ pub struct Request {
     pub include_software: bool,
 }
 
-/// How the answers are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub enum Format {
-    /// Tables for a terminal
-    #[default]
-    Table,
-    /// One JSON document with everything
-    Json,
-    /// One row per device and size
-    Csv,
-    /// Tables in Markdown
-    Md,
-}
-
 pub fn clock(word: String) -> Clock {
     if word == clock_word(Clock::Span) { Clock::Span } else { Clock::Steady }
 }
@@ -179,13 +167,7 @@ fn analyze(
         explain: args.explain,
         warnings: &warnings,
     };
-    let written = match args.format {
-        Format::Table => text::write(&report, Style::Text { width }, out),
-        Format::Md => text::write(&report, Style::Markdown, out),
-        Format::Json => json::write(&report, out),
-        Format::Csv => csv::write(&report, out),
-    };
-    written.and_then(|()| out.flush()).context("standard output")
+    report.write(args.format, width, out).and_then(|()| out.flush()).context("standard output")
 }
 
 impl Request {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{ErrorKind, Write, stdout};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -25,10 +25,10 @@ use scanbox_runner::measure::Protocol;
 use scanbox_runner::session::End;
 use scanbox_runner::sweep::now_utc;
 
-use super::analyze::Format;
 use super::bench_blocking::{BlockingArgs, is_refuted};
 use super::bench_select::{Scratch, Tuned, selected};
-use super::{Exit, UsageError, answered, complain, files, paste, write_json};
+use super::{Exit, UsageError, answered, complain, files, print};
+use crate::args::format::ANSWERS;
 use crate::args::problem::{Elements, ProblemArgs, try_operator};
 use crate::args::sharing::SharingArgs;
 use crate::args::time::{parse_duration, parse_limit};
@@ -36,10 +36,9 @@ use crate::args::words::{Word, words};
 use crate::exit::{Standing, nothing_ok};
 use crate::output::{Content, Kind, Output, Outputs};
 use scanbox_report as report;
-use scanbox_report::figure;
-use scanbox_report::grid::Style;
-use scanbox_report::terminal;
-use scanbox_report::versus::{self, View};
+use scanbox_report::document::Format;
+use scanbox_report::versus::{Summary, View};
+use scanbox_report::{figure, paste};
 use scanbox_session::bench::{BenchTask, News};
 use scanbox_session::device::known_issues;
 use scanbox_session::origin::{origin, this_tool};
@@ -164,7 +163,7 @@ pub struct BenchArgs {
     summary: Option<View>,
 
     /// Output format; csv and md with --summary
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_parser = words(ANSWERS), default_value = "table")]
     format: Format,
 }
 
@@ -177,7 +176,7 @@ enum Buffers {
 
 /// Benchmarks.
 pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
-    if args.summary.is_none() && matches!(args.format, Format::Csv | Format::Md) {
+    if args.summary.is_none() && matches!(args.format, Format::Csv | Format::Markdown) {
         let message =
             "--format csv and md are of --summary; `scanbox export FILE --format csv` writes the rows";
         return Err(UsageError(message.to_owned()).into());
@@ -589,16 +588,12 @@ fn conclude(
 ) -> anyhow::Result<()> {
     let heats = heats(records, Clock::Steady);
     let report = report::bench::Report { metadata, baselines, heats: &heats, end };
-    let mut out = stdout().lock();
-    let written = match args.format {
-        format if args.blocking.is_asked_for() => {
-            args.blocking.conclude(records, proof, metadata, end, format, &places.plots, &mut out)?
-        }
-        format if args.summary.is_some() => {
-            summarise(args.summary.unwrap_or(View::Ratios), format, &heats, &metadata.problem, &mut out)
-        }
-        Format::Json => report.write_json(&mut out),
-        _ => report.write_table(terminal::width(), &mut out),
+    let written = if args.blocking.is_asked_for() {
+        print(&args.blocking.report(records, proof, metadata, end, &places.plots)?, args.format)
+    } else if let Some(view) = args.summary {
+        print(&Summary { view, heats: &heats, problem: &metadata.problem }, args.format)
+    } else {
+        print(&report, args.format)
     };
     complain(&match end {
         End::Complete => format!("rows in {}", paste::path(place)),
@@ -607,23 +602,7 @@ fn conclude(
     if let Some(output) = &places.plot {
         draw(output, metadata, &heats).context("--plot")?;
     }
-    answered(written.and_then(|()| out.flush()), ())
-}
-
-/// Writes what the rows say of scanbox against other implementations.
-fn summarise(
-    view: View,
-    format: Format,
-    heats: &[Heat<'_>],
-    problem: &Problem,
-    out: &mut impl Write,
-) -> std::io::Result<()> {
-    match format {
-        Format::Json => write_json(out, &versus::machine(heats)),
-        Format::Csv => versus::write_csv(heats, out),
-        Format::Md => versus::write(view, heats, problem, Style::Markdown, out),
-        Format::Table => versus::write(view, heats, problem, Style::Text { width: terminal::width() }, out),
-    }
+    answered(written, ())
 }
 
 /// Writes the picture.

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -22,11 +21,10 @@ use scanbox_runner::bench::{Selected, ceilings};
 use scanbox_runner::session::End;
 use scanbox_runner::subject::Subject;
 
-use super::analyze::Format;
 use super::bench_select::launched;
 use super::complain;
 use crate::output::{Output, Outputs};
-use scanbox_report::{blocking, figure, terminal};
+use scanbox_report::{blocking, figure};
 use scanbox_session::bench::{BenchTask, News};
 use scanbox_session::protocol::BenchWork;
 use scanbox_session::supervise::Supervision;
@@ -195,18 +193,18 @@ impl BlockingArgs {
         Ok(rows)
     }
 
-    /// Prints the rows, and writes the plots.
-    #[allow(clippy::too_many_arguments, reason = "what a run was, and what is made of it")]
-    pub(super) fn conclude(
+    /// What is made of the rows; the plots are written.
+    ///
+    /// # Errors
+    /// When a plot cannot be written.
+    pub fn report<'a>(
         &self,
-        records: &[Record],
-        proof: &[Record],
-        metadata: &Metadata,
+        records: &'a [Record],
+        proof: &'a [Record],
+        metadata: &'a Metadata,
         end: End,
-        format: Format,
         places: &[[Output; 2]],
-        out: &mut impl Write,
-    ) -> anyhow::Result<std::io::Result<()>> {
+    ) -> anyhow::Result<blocking::Report<'a>> {
         let report = blocking::Report::new(metadata, records, proof, end);
         if let Some(folder) = &self.plots {
             fs::create_dir_all(folder).with_context(|| format!("--plots {}", folder.display()))?;
@@ -215,10 +213,7 @@ impl BlockingArgs {
             picture.write_text(&figure::file(&drawn.svg()?))?;
             table.write_text(&drawn.csv()?)?;
         }
-        Ok(match format {
-            Format::Json => report.write_json(out),
-            _ => report.write_table(terminal::width(), out),
-        })
+        Ok(report)
     }
 }
 

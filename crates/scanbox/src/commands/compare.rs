@@ -1,6 +1,5 @@
 //! `scanbox compare`: whether a new sweep is slower than the one before, in words and as an exit code.
 
-use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -15,12 +14,13 @@ use scanbox_model::pair_file::{self, PairRow};
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Clock, Record, Status};
 
-use super::analyze::{Format, clock, metadata_of};
-use super::{Exit, UsageError, answered, complain, files};
+use super::analyze::{clock, metadata_of};
+use super::{Exit, UsageError, answered, complain, files, print};
+use crate::args::format::ANSWERS;
+use crate::args::words::words;
 use crate::output::Kind;
 use scanbox_report::compare as report;
-use scanbox_report::grid::Style;
-use scanbox_report::terminal;
+use scanbox_report::document::Format;
 
 /// Arguments of `scanbox compare`.
 #[derive(Debug, Clone, clap::Args)]
@@ -58,7 +58,7 @@ pub struct CompareArgs {
     pub earlier: Vec<PathBuf>,
 
     /// How to write the answer: md for a comment on a change, json and csv for programs
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_parser = words(ANSWERS), default_value = "table")]
     pub format: Format,
 }
 
@@ -113,18 +113,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Exit> {
         new: &new.name,
         records: [&base.records, &new.records],
     };
-    answered(write(args, &report), exit)
-}
-
-fn write(args: &CompareArgs, report: &report::Report<'_>) -> io::Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    match args.format {
-        Format::Table => report::text(report, Style::Text { width: terminal::width() }, &mut out),
-        Format::Md => report::text(report, Style::Markdown, &mut out),
-        Format::Json => report::json(report, &mut out),
-        Format::Csv => report::csv(report, &mut out),
-    }?;
-    out.flush()
+    answered(print(&report, args.format), exit)
 }
 
 /// Pairs of tonight, and of earlier nights with the same base.

@@ -1,155 +1,26 @@
 //! `scanbox devices`: what is there, what each can do, why one cannot be used.
 
-use std::io::{Write, stdout};
-
 use clap::Args;
-use scanbox_kernels::catalog;
-use scanbox_model::config::{Config, TileState};
-use scanbox_model::device::{DeviceKind, DeviceProfile};
-use scanbox_runner::vulkan::{self, Listed};
-use serde::Serialize;
+use scanbox_runner::vulkan;
 
-use super::{Exit, Format, answered, write_json};
-use scanbox_report::terminal;
+use super::{Exit, answered, print};
+use crate::args::format::TABLE_OR_JSON;
+use crate::args::words::words;
+use scanbox_report::devices::Devices;
+use scanbox_report::document::Format;
 
 /// Arguments of `scanbox devices`.
 #[derive(Debug, Args)]
 pub struct DevicesArgs {
     /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
+    #[arg(long, value_parser = words(TABLE_OR_JSON), default_value = "table")]
     format: Format,
-}
-
-/// One device, as JSON.
-#[derive(Serialize)]
-struct Row<'a> {
-    index: usize,
-    name: &'a str,
-    kind: DeviceKind,
-    usable: bool,
-    problems: &'a [String],
-    profile: &'a DeviceProfile,
 }
 
 /// Lists the devices.
 pub fn run(args: &DevicesArgs) -> anyhow::Result<Exit> {
     let devices = vulkan::devices()?;
-    let mut out = stdout().lock();
-    let written = match args.format {
-        Format::Json => {
-            let rows: Vec<Row<'_>> = devices
-                .iter()
-                .enumerate()
-                .map(|(index, Listed { profile, problems })| Row {
-                    index,
-                    name: &profile.name,
-                    kind: profile.kind,
-                    usable: problems.is_empty(),
-                    problems,
-                    profile,
-                })
-                .collect();
-            write_json(&mut out, &rows)
-        }
-        Format::Table => write_table(&mut out, &devices),
-    };
     let usable = devices.iter().any(|device| device.problems.is_empty());
-    answered(written, if usable { Exit::Done } else { Exit::NoDevice })
-}
-
-fn write_table(out: &mut impl Write, devices: &[Listed]) -> std::io::Result<()> {
-    let width = terminal::width();
-    for (index, listed) in devices.iter().enumerate() {
-        if index > 0 {
-            writeln!(out)?;
-        }
-        let head = format!("{index:>2}  ");
-        writeln!(out, "{}", terminal::fold(&head, &listed.profile.name, INDENT, width))?;
-        for (label, fact) in facts(listed) {
-            let head = format!("    {label:<9}");
-            writeln!(out, "{}", terminal::fold(&head, &fact, INDENT, width))?;
-        }
-    }
-    Ok(())
-}
-
-/// Where facts begin, below the index and the labels.
-const INDENT: usize = 13;
-
-/// What tile states kernels have on this device where their label leaves it open, and what that means.
-pub fn tile_states(profile: &DeviceProfile) -> &'static str {
-    let config: Config = "b4.vec4.par.rake.wg256".parse().expect("a label");
-    match catalog::resolve(&config.kernel, profile).tile_state {
-        TileState::Word64 => "tile states are words of 64 bits",
-        TileState::Split => "tile states are split into words of 32 bits, which carry any total",
-        TileState::Packed => {
-            "tile states are packed into 32 bits, so that only sums of u32 whose total is below 2^30 are scanned"
-        }
-        TileState::Auto => "tile states are left to the kernel",
-    }
-}
-
-/// What there is to know about a device, with a label each.
-fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
-    let kind = match profile.kind {
-        DeviceKind::Hardware => "hardware",
-        DeviceKind::Software => "software: right for correctness, its times mean nothing for GPUs",
-    };
-    let memory_gib = profile.memory_bytes as f64 / f64::from(1 << 30);
-    let atomics = match profile.int64_atomics {
-        true => "64-bit atomics".to_owned(),
-        false => format!("no 64-bit atomics ({})", tile_states(profile)),
-    };
-    let usable =
-        if problems.is_empty() { "yes".to_owned() } else { format!("no: it {}", problems.join("; it ")) };
-    let mut facts = vec![
-        ("kind", kind.to_owned()),
-        ("driver", format!("{}, Vulkan {}", profile.driver, profile.api_version)),
-        (
-            "kernels",
-            format!(
-                "subgroups of {}, workgroups of up to {}, {} KiB of shared memory, {atomics}",
-                profile.subgroup_size,
-                profile.max_workgroup_size,
-                profile.max_shared_bytes / 1024,
-            ),
-        ),
-        ("memory", format!("{memory_gib:.1} GiB")),
-        ("uuid", profile.uuid.clone()),
-        ("usable", usable),
-    ];
-    if let Some(address) = &profile.pci_address {
-        facts.insert(facts.len() - 1, ("pci", address.clone()));
-    }
-    facts
-}
-
-#[cfg(test)]
-mod tests {
-    use scanbox_model::problem::Problem;
-    use scanbox_runner::backend::Backend;
-    use scanbox_runner::replay::{Replay, Script};
-
-    use super::*;
-
-    /// What is said of tile states is what kernels get, and what they can do with it.
-    #[test]
-    fn tile_states_are_told_as_they_are() {
-        let check = |int64_atomics: bool, forced: Option<TileState>, expected: TileState, part: &str| {
-            let mut profile = Replay::new(Script::default()).profile().as_ref().clone();
-            profile.int64_atomics = int64_atomics;
-            profile.forced.tile_state = forced;
-            let told = tile_states(&profile);
-            assert!(told.contains(part), "{told}");
-            let config: Config = "b4.vec4.par.rake.wg256".parse().unwrap();
-            assert_eq!(catalog::resolve(&config.kernel, &profile).tile_state, expected);
-            // A total of 2^30 and more is what makes the difference.
-            let large = catalog::legal(&config, &Problem::default(), 1 << 30, &profile);
-            let fits = !large.is_err_and(|rejection| rejection.rule == "packed-total");
-            assert_eq!(fits, !told.contains("2^30"), "{told}");
-        };
-        check(true, None, TileState::Word64, "64 bits");
-        check(false, None, TileState::Split, "split into words of 32 bits, which carry any total");
-        check(false, Some(TileState::Packed), TileState::Packed, "packed into 32 bits");
-    }
+    let exit = if usable { Exit::Done } else { Exit::NoDevice };
+    answered(print(&Devices(&devices), args.format), exit)
 }

@@ -1,14 +1,15 @@
 //! `scanbox export`: the rows of sweeps, as other programs read them.
 
-use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use scanbox_model::csv_file;
 
-use super::{Exit, analyze, answered, complain, files};
+use super::{Exit, analyze, answered, complain, files, print};
+use crate::args::format::ROWS;
+use crate::args::words::words;
 use crate::output::{Content, Outputs};
-use scanbox_report::records::{self, Exported};
-use scanbox_report::t4;
+use scanbox_report::document::{Document, Format};
+use scanbox_report::records::{Exported, Rows};
 
 /// Arguments of `scanbox export`.
 #[derive(Debug, Clone, clap::Args)]
@@ -18,23 +19,12 @@ pub struct ExportArgs {
     files: Vec<PathBuf>,
 
     /// How to write the rows
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = words(ROWS))]
     format: Format,
 
     /// The file to write [default: standard output]
     #[arg(long, short, visible_alias = "out", value_name = "FILE")]
     output: Option<PathBuf>,
-}
-
-/// Formats of rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// A results format of autotuners, valid by the schema that Kernel Tuner ships (T4, version 1.0.0)
-    T4,
-    /// One JSON array with an object per row; cells without a value are left out
-    Json,
-    /// One CSV of all files, with every column of this version
-    Csv,
 }
 
 /// Exports.
@@ -50,22 +40,15 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
     let content = match args.format {
         Format::T4 => Content::T4,
         Format::Json => Content::JsonRows,
-        Format::Csv => Content::CsvRows,
+        _ => Content::CsvRows,
     };
     let mut outputs = Outputs::beside(&args.files);
     let output = args.output.as_ref().map(|path| outputs.claim("--output", path, content)).transpose()?;
     let files = paths.into_iter().map(|path| read(path)).collect::<anyhow::Result<Vec<_>>>()?;
-    let write = |out: &mut dyn Write| match args.format {
-        Format::T4 => t4::write(&files, out),
-        Format::Json => records::json(&files, out),
-        Format::Csv => records::csv(&files, out),
-    };
+    let rows = Rows(&files);
     match output {
-        Some(output) => output.write(write)?,
-        None => {
-            let mut out = BufWriter::new(io::stdout().lock());
-            answered(write(&mut out).and_then(|()| out.flush()), ())?;
-        }
+        Some(output) => output.write(|out| rows.write(args.format, None, out))?,
+        None => answered(print(&rows, args.format), ())?,
     }
     Ok(Exit::Done)
 }

@@ -14,8 +14,9 @@ use scanbox_runner::measure::Samples;
 use scanbox_runner::sweep::now_utc;
 use serde::Deserialize;
 
-use super::{Exit, UsageError, complain, files, paste};
+use super::{Exit, UsageError, complain, files};
 use crate::output::{Content, Kind, Outputs};
+use scanbox_report::paste;
 use scanbox_session::origin::run_id;
 
 /// Arguments of `scanbox import`.

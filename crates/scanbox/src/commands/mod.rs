@@ -10,7 +10,6 @@ pub mod doctor;
 pub mod export;
 pub mod files;
 pub mod import;
-pub mod paste;
 pub mod report;
 pub mod rerun;
 pub mod serve;
@@ -18,28 +17,21 @@ pub mod space;
 pub mod sweep;
 pub mod sweep_estimate;
 pub mod sweep_many;
-pub mod sweep_summary;
 pub mod verify;
 pub mod worker;
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write, stdout};
 use std::process::ExitCode;
 
 use anyhow::Context;
 use scanbox_model::problem::Problem;
 use scanbox_model::space::Space;
+use scanbox_report::document::{Document, Format};
+use scanbox_report::terminal;
 pub use scanbox_session::notes::complain;
-use serde::Serialize;
 
 use crate::cli::{Cli, Command};
 pub use crate::exit::{Exit, UsageError};
-
-/// How a command answers that has two ways.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    Table,
-    Json,
-}
 
 /// Runs the command.
 pub fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
@@ -81,13 +73,14 @@ pub fn answered<T>(written: io::Result<()>, exit: T) -> anyhow::Result<T> {
     }
 }
 
-/// Writes an answer as JSON.
+/// Writes an answer to stdout.
 ///
 /// # Errors
-/// When the writer fails.
-pub fn write_json(out: &mut impl Write, answer: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, answer)?;
-    writeln!(out)
+/// When stdout fails.
+pub fn print(answer: &dyn Document, format: Format) -> io::Result<()> {
+    let mut out = BufWriter::new(stdout().lock());
+    answer.write(format, terminal::width(), &mut out)?;
+    out.flush()
 }
 
 /// The spaces that need no file.

@@ -11,11 +11,12 @@ use scanbox_analysis::lines::Lines;
 use scanbox_model::units::slug;
 
 use super::analyze::Request;
-use super::{Exit, complain, paste};
+use super::{Exit, complain};
 use crate::output::{Content, Outputs};
+use scanbox_report::document::{Document, Format};
 use scanbox_report::evidence::Evidence;
-use scanbox_report::html::{self, Sources, printable};
-use scanbox_report::{Report, title};
+use scanbox_report::html::{self, Page, Sources, printable};
+use scanbox_report::{Report, paste, title};
 
 /// Kernels of the largest portfolio where the command line says nothing.
 const PORTFOLIO: usize = 6;
@@ -80,7 +81,10 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     for warning in &shown {
         complain(&format!("warning: {warning}"));
     }
-    let page = html::page(&printable(&args.title), &evidence, &sections, &shown)?;
+    let heading = printable(&args.title);
+    let document = Page { heading: &heading, files: &evidence.files, sections: &sections, warnings: &shown };
+    let mut page = Vec::new();
+    document.write(Format::Html, None, &mut page)?;
     let mut plots = Vec::new();
     if let Some(folder) = &args.plots {
         for figure in html::figures(&sections) {
@@ -91,7 +95,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
         }
     }
     // From here on nothing is refused any more: all is written, or the system says no.
-    output.write_text(&page)?;
+    output.write(|out| out.write_all(&page))?;
     if let Some(folder) = &args.plots {
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     }

@@ -1,7 +1,5 @@
 //! `scanbox space`: what a space holds on a device, and what it does not and why.
 
-use std::collections::BTreeMap;
-use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -12,15 +10,15 @@ use scanbox_model::filter::Filter;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
 use scanbox_model::sizes::Sizes;
-use scanbox_model::space::{Enumeration, RejectionCount, Space};
-use scanbox_model::units::size_label;
-use serde::Serialize;
+use scanbox_model::space::{Enumeration, Space};
 
-use super::{Exit, Format, UsageError, answered, files, is_space_file, load_space, write_json};
+use super::{Exit, UsageError, answered, files, is_space_file, load_space, print};
+use crate::args::format::TABLE_OR_JSON;
 use crate::args::problem::ProblemArgs;
+use crate::args::words::words;
 use crate::output::Kind;
-use scanbox_report::grid::{Column, Grid, Style};
-use scanbox_report::terminal;
+use scanbox_report::document::Format;
+use scanbox_report::space::Counts;
 use scanbox_session::device::{self, known_issues};
 use scanbox_session::tools::Tools;
 
@@ -117,39 +115,8 @@ pub struct SpaceArgs {
     profile: Option<PathBuf>,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
+    #[arg(long, value_parser = words(TABLE_OR_JSON), default_value = "table")]
     format: Format,
-}
-
-/// The counts, as JSON.
-#[derive(Serialize)]
-struct Counts {
-    space: String,
-    problem: Problem,
-    device: String,
-    subgroup_size: u32,
-    configs: usize,
-    kernels: usize,
-    pipelines: usize,
-    /// Kernels whose results have the same bits on every run.
-    deterministic_kernels: usize,
-    raw_points: u64,
-    rejections: Vec<RejectionCount>,
-    sizes: BTreeMap<u64, SizeCounts>,
-}
-
-impl Counts {
-    fn rejected(&self) -> u64 {
-        self.rejections.iter().map(|rejection| rejection.points).sum()
-    }
-}
-
-/// The counts of one size.
-#[derive(Serialize, Default)]
-struct SizeCounts {
-    configs: usize,
-    kernels: usize,
-    pipelines: usize,
 }
 
 /// Counts the space.
@@ -172,75 +139,6 @@ pub fn run(args: &SpaceArgs, tools: &Tools) -> anyhow::Result<Exit> {
         None => device::profile(&args.device, &tools.assume)?,
     };
     let enumeration = args.selection.enumerate(&space, &problem, &device)?;
-    let counts = count(&space, problem, &device, &enumeration);
-    let mut out = stdout().lock();
-    let written = match args.format {
-        Format::Json => write_json(&mut out, &counts),
-        Format::Table => write_table(&mut out, &counts),
-    };
-    answered(written, Exit::Done)
-}
-
-fn count(space: &Space, problem: Problem, device: &DeviceProfile, enumeration: &Enumeration) -> Counts {
-    let mut by_size: BTreeMap<u64, Enumeration> = BTreeMap::new();
-    for point in &enumeration.points {
-        let empty = || Enumeration { points: Vec::new(), rejections: Vec::new() };
-        by_size.entry(point.n).or_insert_with(empty).points.push(*point);
-    }
-    let counts_of = |part: &Enumeration| SizeCounts {
-        configs: part.points.len(),
-        kernels: part.kernels().len(),
-        pipelines: part.pipelines().len(),
-    };
-    let kernels = enumeration.kernels();
-    Counts {
-        space: space.name.clone(),
-        problem,
-        device: device.title(),
-        subgroup_size: device.subgroup_size,
-        configs: enumeration.points.len(),
-        kernels: kernels.len(),
-        deterministic_kernels: kernels.iter().filter(|kernel| kernel.is_deterministic()).count(),
-        pipelines: enumeration.pipelines().len(),
-        raw_points: enumeration.raw_points(),
-        rejections: enumeration.rejections.clone(),
-        sizes: by_size.iter().map(|(&n, part)| (n, counts_of(part))).collect(),
-    }
-}
-
-fn write_table(out: &mut impl Write, counts: &Counts) -> std::io::Result<()> {
-    let width = terminal::width();
-    let problem =
-        if counts.problem.is_default() { String::new() } else { format!(", problem {}", counts.problem) };
-    let heading = format!(
-        "space {} on {}, subgroups of {}{problem}",
-        counts.space, counts.device, counts.subgroup_size
-    );
-    writeln!(out, "{}\n", terminal::fold("", &heading, 2, width))?;
-    let mut sizes = Grid::new(["size", "configs", "kernels", "pipelines"].map(Column::numbers));
-    for (&n, part) in &counts.sizes {
-        sizes.push([
-            size_label(n),
-            part.configs.to_string(),
-            part.kernels.to_string(),
-            part.pipelines.to_string(),
-        ]);
-    }
-    sizes.push([
-        "all".to_owned(),
-        counts.configs.to_string(),
-        counts.kernels.to_string(),
-        counts.pipelines.to_string(),
-    ]);
-    writeln!(out, "{}\n", sizes.draw(Style::Text { width }))?;
-    writeln!(out, "deterministic: {} of {} kernels", counts.deterministic_kernels, counts.kernels)?;
-    writeln!(out, "rejected: {} of {} in the raw product", counts.rejected(), counts.raw_points)?;
-    let longest =
-        counts.rejections.iter().map(|rejection| rejection.points.to_string().len()).max().unwrap_or(0);
-    for RejectionCount { rule, points, example } in &counts.rejections {
-        writeln!(out, "  {points:>longest$}  {rule}")?;
-        let head = format!("  {:longest$}  for example: ", "");
-        writeln!(out, "{}", terminal::fold(&head, example, longest + 4, width))?;
-    }
-    Ok(())
+    let counts = Counts::new(&space, problem, &device, &enumeration);
+    answered(print(&counts, args.format), Exit::Done)
 }

@@ -9,8 +9,9 @@ use anyhow::Context;
 use clap::Args;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::known_issues::DeviceIssues;
+use scanbox_model::metadata::RunOutcome;
 use scanbox_model::problem::Problem;
-use scanbox_model::record::Record;
+use scanbox_model::record::{Record, Status};
 use scanbox_model::space::{Enumeration, Point, Space};
 use scanbox_model::units::{plural, slug};
 use scanbox_runner::bench::{self, Selected, computation_of};
@@ -20,21 +21,27 @@ use scanbox_runner::sweep::{Computation, Origin};
 
 use super::space::SpaceSelection;
 use super::sweep_estimate::{Estimate, duration, estimate};
-use super::sweep_summary::summarise;
-use super::{Exit, Format, UsageError, complain, paste, sweep_many};
+use super::{Exit, UsageError, answered, complain, print, sweep_many};
+use crate::args::format::TABLE_OR_JSON;
 use crate::args::problem::{Elements, try_operator};
 use crate::args::sharing::SharingArgs;
 use crate::args::time::{parse_duration, parse_limit};
+use crate::args::words::words;
+use crate::exit::{Standing, nothing_ok};
 use crate::output::{Content, Outputs};
-use scanbox_report::terminal;
+use scanbox_report::document::Format;
+use scanbox_report::sweep::{Ending, Run};
+use scanbox_report::{paste, terminal};
 use scanbox_session::confirm::{CACHES, PASSES, ROUNDS, confirm, unconfirmed};
-use scanbox_session::device::replay_script;
+use scanbox_session::device::{known_issues, replay_script};
 use scanbox_session::failure::Cause;
 use scanbox_session::lock::check_free;
 use scanbox_session::origin::{origin, run_id};
 use scanbox_session::process::{Limits, Worker, WorkerCommand};
 use scanbox_session::protocol::BenchWork;
-use scanbox_session::store::{Before, Key, Resume, SweepFile, point_key, row_key, stays, wrong_before};
+use scanbox_session::store::{
+    Before, Key, Resume, SweepFile, counts, point_key, row_key, stays, wrong_before,
+};
 use scanbox_session::supervise::{Supervised, Supervision};
 use scanbox_session::sweep::{Settings, SweepTask};
 use scanbox_session::system::may_write_in;
@@ -117,7 +124,7 @@ pub struct SweepArgs {
 
     /// How the end is told on stdout: as a table, or as one JSON object with rows by status, points left, wrong results, exit code
     /// and files
-    #[arg(long, value_enum, default_value_t = Format::Table, conflicts_with = "dry_run")]
+    #[arg(long, value_parser = words(TABLE_OR_JSON), default_value = "table", conflicts_with = "dry_run")]
     format: Format,
 }
 
@@ -418,4 +425,62 @@ fn end_run(result: anyhow::Result<Supervised>, file: &mut SweepFile) -> anyhow::
         ));
     }
     supervised
+}
+
+/// Says how a sweep ended; its exit code does not depend on whether anybody reads that.
+fn summarise(
+    format: Format,
+    file: &mut SweepFile,
+    enumeration: &Enumeration,
+    unconfirmed: bool,
+    supervised: Option<&Supervised>,
+) -> anyhow::Result<Exit> {
+    let left = file.points_to_do(enumeration).len();
+    let end = match supervised {
+        Some(supervised) if left > 0 || unconfirmed => supervised.end,
+        // Whatever ended the run, it came too late to matter.
+        _ => End::Complete,
+    };
+    let asked: HashSet<Key> = enumeration.points.iter().map(point_key).collect();
+    let judged = || file.records.iter().filter(|record| asked.contains(&row_key(record)));
+    let trouble = supervised.filter(|_| end != End::Complete).and_then(Supervised::trouble);
+    let standing = Standing {
+        left: end != End::Complete,
+        stuck: trouble.is_some() && supervised.is_some_and(|supervised| supervised.finished == 0),
+        wrong: file.distrusted(),
+        ok: judged().filter(|record| record.status == Status::Ok).count() as u64,
+    };
+    let exit = standing.exit();
+    let nothing_ok =
+        nothing_ok("no config became ok", judged().map(|record| (record.status, record.reason.as_str())));
+    let outcome = RunOutcome {
+        exit_code: exit as u8,
+        rows_by_status: counts(&file.records),
+        points_left: left as u64,
+        wrong: standing.wrong,
+        trouble: trouble.clone(),
+    };
+    if supervised.is_some() {
+        file.conclude(outcome.clone())?;
+    }
+    let passed = file.issues.passed(&file.records).into_iter();
+    let ending = Ending {
+        metadata: &file.metadata,
+        records: &file.records,
+        path: file.path(),
+        points: enumeration.points.len(),
+        outcome,
+        end,
+        run: supervised.map(|supervised| Run {
+            set_up: supervised.set_up.clone(),
+            replaced: supervised.replaced,
+            seconds: supervised.seconds.clone(),
+        }),
+        passed: passed.map(|(issue, rows)| known_issues::unexpected_pass(issue, rows)).collect(),
+    };
+    let written = print(&ending, format);
+    for error in trouble.into_iter().chain(nothing_ok) {
+        complain(&format!("error: {error}"));
+    }
+    answered(written, exit)
 }

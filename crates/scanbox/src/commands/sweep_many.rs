@@ -11,7 +11,8 @@ use anyhow::Context;
 use scanbox_model::device::DeviceKind;
 use scanbox_runner::vulkan::{self, Listed};
 
-use super::{Exit, Format, UsageError, complain, write_json};
+use super::{Exit, UsageError, complain};
+use scanbox_report::document::{Format, write_json};
 use scanbox_session::device::replay_script;
 use scanbox_session::signals::stop_on_signals;
 
@@ -77,11 +78,6 @@ pub fn run(devices: &[String], format: Format) -> anyhow::Result<Exit> {
     }
     let mut out = stdout().lock();
     match format {
-        Format::Table => {
-            for (device, _, answer) in &answers {
-                writeln!(out, "== device {device}\n\n{answer}")?;
-            }
-        }
         Format::Json => {
             let one = |(device, exit, answer): &(String, Exit, String)| {
                 // Where a sweep did not come to its answer, stderr says why.
@@ -90,6 +86,11 @@ pub fn run(devices: &[String], format: Format) -> anyhow::Result<Exit> {
             };
             let sweeps: Vec<_> = answers.iter().map(one).collect();
             write_json(&mut out, &serde_json::json!({ "exit_code": worst as u8, "sweeps": sweeps }))?;
+        }
+        _ => {
+            for (device, _, answer) in &answers {
+                writeln!(out, "== device {device}\n\n{answer}")?;
+            }
         }
     }
     Ok(worst)

@@ -1,7 +1,6 @@
 //! `scanbox verify`: whether kernels are right, without a word about how fast they are.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Write, stdout};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clap::Args;
@@ -16,22 +15,23 @@ use scanbox_model::sizes::Sizes;
 use scanbox_model::units::plural;
 use scanbox_runner::cases::{Circumstance, LeftOut, Pattern, Request, Selection};
 use scanbox_runner::session::End;
-use scanbox_runner::verify::{FailedCase, Tally, Verdict};
-use serde::Serialize;
+use scanbox_runner::verify::{FailedCase, Verdict};
 
-use super::{Exit, Format, UsageError, answered, complain, load_space, paste, write_json};
+use super::{Exit, UsageError, answered, complain, load_space, print};
+use crate::args::format::TABLE_OR_JSON;
 use crate::args::problem::{ProblemArgs, try_operator};
 use crate::args::sharing::SharingArgs;
 use crate::args::time::{parse_duration, parse_limit};
+use crate::args::words::words;
 use crate::exit::{Standing, nothing_ok};
+use scanbox_report::document::Format;
+use scanbox_report::paste;
+use scanbox_report::verify::{Answer, Failure};
 use scanbox_session::device::known_issues;
 use scanbox_session::process::{Limits, WorkerCommand};
-use scanbox_session::supervise::{Supervised, Supervision, set_up_words};
+use scanbox_session::supervise::{Supervised, Supervision};
 use scanbox_session::tools::Tools;
 use scanbox_session::verify::{Results, VerifyTask};
-
-/// Failures that the table has room for; JSON has them all.
-const FAILURES_SHOWN: usize = 20;
 
 /// Arguments of `scanbox verify`.
 #[derive(Debug, Args)]
@@ -101,56 +101,8 @@ pub struct VerifyArgs {
     fail_fast: bool,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
+    #[arg(long, value_parser = words(TABLE_OR_JSON), default_value = "table")]
     format: Format,
-}
-
-/// The whole answer, as JSON.
-#[derive(Serialize)]
-struct Answer {
-    device: String,
-    driver: String,
-    subgroup_size: u32,
-    problem: Problem,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    blocking: Option<u32>,
-    configs: usize,
-    configs_by_status: BTreeMap<Status, u64>,
-    configs_unfinished: usize,
-    cases_planned: u64,
-    #[serde(flatten)]
-    tally: Tally,
-    left_out: BTreeMap<String, LeftOut>,
-    seconds: BTreeMap<String, f64>,
-    workers_replaced: u32,
-    end: End,
-    exit_code: u8,
-    /// What was going on when the run had to stop, where that was before its first config.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    set_up: Option<String>,
-    /// Why no worker could go on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    trouble: Option<String>,
-    #[serde(skip)]
-    finished: u64,
-    #[serde(skip)]
-    fail_fast: bool,
-    failures: Vec<Failure>,
-}
-
-/// A config that failed, as JSON.
-#[derive(Serialize)]
-struct Failure {
-    config: String,
-    status: Status,
-    n: u64,
-    input: String,
-    circumstance: Option<Circumstance>,
-    first_mismatch: Option<u64>,
-    expected: Option<serde_json::Value>,
-    got: Option<serde_json::Value>,
-    reason: String,
-    repeat: String,
 }
 
 /// Verifies.
@@ -183,7 +135,7 @@ pub fn run(args: &VerifyArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let (worker, _occupied) = args.sharing.sharing().occupy(worker, &mut command, &limits)?;
     let supervision = Supervision { command, timeout: args.timeout, limits };
     let failure = |verdict: &Verdict| {
-        let mut failure = Failure::new(verdict, &problem, args, tools);
+        let mut failure = failure_of(verdict, &problem, args, tools);
         let config: Option<Config> = verdict.config.parse().ok();
         let judged = config.map(|config| judge(&issues, &config, &device, verdict.status));
         if let Some(Expectation::Failed(issue)) = judged {
@@ -196,17 +148,14 @@ pub fn run(args: &VerifyArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let supervised = supervision.run(worker, &mut task);
     let results = task.end();
     tell_unexpected_passes(&issues, &device, &selection, &results);
-    let mut answer = Answer::new(&device, &problem, &selection, &results, supervised?, failure);
+    let supervised = supervised?;
+    let finished = supervised.finished;
+    let mut answer = answer(&device, &problem, &selection, &results, supervised, failure);
     answer.blocking = args.blocking;
-    answer.fail_fast = args.fail_fast;
-    answer.exit_code = answer.exit() as u8;
-    let mut out = stdout().lock();
-    let written = match args.format {
-        Format::Json => write_json(&mut out, &answer),
-        Format::Table => answer.write_table(&mut out),
-    };
-    let exit = answer.exit();
-    answer.errors().for_each(|error| complain(&format!("error: {error}")));
+    let exit = exit(&answer, finished, args.fail_fast);
+    answer.exit_code = exit as u8;
+    let written = print(&answer, args.format);
+    errors(&answer).for_each(|error| complain(&format!("error: {error}")));
     answered(written, exit)
 }
 
@@ -312,22 +261,21 @@ fn introduce(device: &DeviceProfile, problem: &Problem, selection: &Selection) {
     }
 }
 
-impl Failure {
-    fn new(verdict: &Verdict, problem: &Problem, args: &VerifyArgs, tools: &Tools) -> Self {
-        let nothing = FailedCase { n: 0, circumstance: None, reason: String::new(), mismatch: None };
-        let FailedCase { n, circumstance, reason, mismatch } = verdict.failed.clone().unwrap_or(nothing);
-        Self {
-            config: verdict.config.clone(),
-            status: verdict.status,
-            n,
-            input: verdict.input.to_string(),
-            circumstance,
-            first_mismatch: mismatch.map(|mismatch| mismatch.index),
-            expected: mismatch.map(|mismatch| json(mismatch.expected())),
-            got: mismatch.map(|mismatch| json(mismatch.got())),
-            reason,
-            repeat: repeat(verdict, n, problem, args, tools),
-        }
+/// How a config failed, and how to see it again.
+fn failure_of(verdict: &Verdict, problem: &Problem, args: &VerifyArgs, tools: &Tools) -> Failure {
+    let nothing = FailedCase { n: 0, circumstance: None, reason: String::new(), mismatch: None };
+    let FailedCase { n, circumstance, reason, mismatch } = verdict.failed.clone().unwrap_or(nothing);
+    Failure {
+        config: verdict.config.clone(),
+        status: verdict.status,
+        n,
+        input: verdict.input.to_string(),
+        circumstance,
+        first_mismatch: mismatch.map(|mismatch| mismatch.index),
+        expected: mismatch.map(|mismatch| json(mismatch.expected())),
+        got: mismatch.map(|mismatch| json(mismatch.got())),
+        reason,
+        repeat: repeat(verdict, n, problem, args, tools),
     }
 }
 
@@ -357,129 +305,59 @@ fn repeat(verdict: &Verdict, n: u64, problem: &Problem, args: &VerifyArgs, tools
     paste::line(words.iter().map(String::as_str))
 }
 
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { config, status, n, input, reason, repeat, .. } = self;
-        let circumstance =
-            self.circumstance.map_or(String::new(), |circumstance| format!(", {circumstance}"));
-        writeln!(f, "{status}: {config} at {n} elements, input {input}{circumstance}")?;
-        writeln!(f, "  {reason}")?;
-        write!(f, "  repeat: {repeat}")
+fn answer(
+    device: &DeviceProfile,
+    problem: &Problem,
+    selection: &Selection,
+    results: &Results,
+    supervised: Supervised,
+    failure: impl Fn(&Verdict) -> Failure,
+) -> Answer {
+    let configs = selection.configs().len();
+    Answer {
+        device: device.title(),
+        driver: device.driver.clone(),
+        subgroup_size: device.subgroup_size,
+        problem: *problem,
+        blocking: None,
+        configs,
+        configs_by_status: results.counts(configs),
+        configs_unfinished: results.unfinished.len(),
+        cases_planned: selection.cases(),
+        tally: results.tally,
+        left_out: selection.left_out.clone(),
+        exit_code: 0,
+        trouble: supervised.trouble(),
+        set_up: supervised.set_up,
+        seconds: supervised.seconds,
+        workers_replaced: supervised.replaced,
+        end: supervised.end,
+        failures: results.failures.iter().map(failure).collect(),
     }
 }
 
-impl Answer {
-    fn new(
-        device: &DeviceProfile,
-        problem: &Problem,
-        selection: &Selection,
-        results: &Results,
-        supervised: Supervised,
-        failure: impl Fn(&Verdict) -> Failure,
-    ) -> Self {
-        let configs = selection.configs().len();
-        Self {
-            device: device.title(),
-            driver: device.driver.clone(),
-            subgroup_size: device.subgroup_size,
-            problem: *problem,
-            blocking: None,
-            configs,
-            configs_by_status: results.counts(configs),
-            configs_unfinished: results.unfinished.len(),
-            cases_planned: selection.cases(),
-            tally: results.tally,
-            left_out: selection.left_out.clone(),
-            exit_code: 0,
-            trouble: supervised.trouble(),
-            set_up: supervised.set_up,
-            finished: supervised.finished,
-            fail_fast: false,
-            seconds: supervised.seconds,
-            workers_replaced: supervised.replaced,
-            end: supervised.end,
-            failures: results.failures.iter().map(failure).collect(),
-        }
+fn exit(answer: &Answer, finished: u64, fail_fast: bool) -> Exit {
+    let count = |status| answer.configs_by_status.get(&status).copied().unwrap_or(0);
+    let standing = Standing {
+        // It does not go on where it ended, so what is wrong comes first. Who wants to hear of the first failure alone has
+        // been told all.
+        left: answer.end != End::Complete
+            && count(Status::WrongResult) == 0
+            && (!fail_fast || answer.failures.is_empty()),
+        stuck: answer.trouble.is_some() && finished == 0,
+        wrong: count(Status::WrongResult),
+        ok: count(Status::Ok),
+    };
+    match standing.exit() {
+        // Nothing was wrong, but not everything was shown to be right.
+        Exit::Done if !answer.failures.is_empty() => Exit::Operational,
+        exit => exit,
     }
+}
 
-    fn write_table(&self, out: &mut impl Write) -> std::io::Result<()> {
-        for failure in self.failures.iter().take(FAILURES_SHOWN) {
-            writeln!(out, "{failure}\n")?;
-        }
-        if self.failures.len() > FAILURES_SHOWN {
-            writeln!(
-                out,
-                "and {} more (--format json has them all)\n",
-                self.failures.len() - FAILURES_SHOWN
-            )?;
-        }
-        let mut statuses: Vec<String> =
-            self.configs_by_status.iter().map(|(status, count)| format!("{count} {status}")).collect();
-        if self.configs_unfinished > 0 {
-            statuses.push(format!("{} not finished", self.configs_unfinished));
-        }
-        writeln!(out, "device     {}, subgroups of {}", self.device, self.subgroup_size)?;
-        if !self.problem.is_default() {
-            writeln!(out, "problem    {}", self.problem)?;
-        }
-        if let Some(k) = self.blocking {
-            writeln!(out, "blocked    1 in {} tiles", 1u64 << k)?;
-        }
-        writeln!(out, "configs    {}: {}", self.configs, statuses.join(", "))?;
-        writeln!(
-            out,
-            "cases      {} of {}, {} calls",
-            self.tally.cases, self.cases_planned, self.tally.calls
-        )?;
-        writeln!(out, "elements   {} compared", self.tally.elements)?;
-        if self.tally.repeats > 0 {
-            let repeats = self.tally.repeats;
-            writeln!(
-                out,
-                "same bits  {repeats} calls of deterministic kernels, as in the first of their case"
-            )?;
-        }
-        for (rule, left_out) in &self.left_out {
-            writeln!(out, "left out   {} cases by rule {rule}: {}", left_out.cases, left_out.example)?;
-        }
-        writeln!(out, "time       {:.1} s", self.seconds.get("total").copied().unwrap_or(0.0))?;
-        if self.workers_replaced > 0 {
-            writeln!(out, "workers    {} replaced", self.workers_replaced)?;
-        }
-        let during = set_up_words(self.set_up.as_deref());
-        match self.end {
-            End::Budget => writeln!(out, "ended      the budget is spent before all was verified{during}"),
-            End::DeviceUnusable => writeln!(out, "ended      before all was verified: no worker could go on"),
-            End::Interrupted if self.failures.is_empty() || self.configs_unfinished > 0 => {
-                writeln!(out, "ended      before all was verified{during}")
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn exit(&self) -> Exit {
-        let count = |status| self.configs_by_status.get(&status).copied().unwrap_or(0);
-        let standing = Standing {
-            // It does not go on where it ended, so what is wrong comes first. Who wants to hear of the first failure alone has
-            // been told all.
-            left: self.end != End::Complete
-                && count(Status::WrongResult) == 0
-                && (!self.fail_fast || self.failures.is_empty()),
-            stuck: self.trouble.is_some() && self.finished == 0,
-            wrong: count(Status::WrongResult),
-            ok: count(Status::Ok),
-        };
-        match standing.exit() {
-            // Nothing was wrong, but not everything was shown to be right.
-            Exit::Done if !self.failures.is_empty() => Exit::Operational,
-            exit => exit,
-        }
-    }
-
-    /// What is to be said beside the answer: why no worker could go on, and why nothing became `ok`.
-    fn errors(&self) -> impl Iterator<Item = String> {
-        let any_ok = self.configs_by_status.contains_key(&Status::Ok).then_some((Status::Ok, ""));
-        let failures = self.failures.iter().map(|failure| (failure.status, failure.reason.as_str()));
-        self.trouble.clone().into_iter().chain(nothing_ok("no config became ok", failures.chain(any_ok)))
-    }
+/// What is to be said beside the answer: why no worker could go on, and why nothing became `ok`.
+fn errors(answer: &Answer) -> impl Iterator<Item = String> {
+    let any_ok = answer.configs_by_status.contains_key(&Status::Ok).then_some((Status::Ok, ""));
+    let failures = answer.failures.iter().map(|failure| (failure.status, failure.reason.as_str()));
+    answer.trouble.clone().into_iter().chain(nothing_ok("no config became ok", failures.chain(any_ok)))
 }

@@ -7,10 +7,11 @@ use scanbox_model::problem::Problem;
 use scanbox_model::units::size_label;
 use scanbox_runner::vulkan::{self, Listed, Loader, VulkanError};
 
+use super::bytes_label;
 use super::drivers::why_hidden;
 use super::machine::available_memory_bytes;
-use super::{Finding, Verdict, bytes_label};
-use crate::commands::devices::tile_states;
+use scanbox_report::devices::tile_states;
+use scanbox_report::doctor::{Finding, Verdict};
 use scanbox_session::device::known_issues;
 
 /// The largest size of the thesis space: what a device is expected to hold.

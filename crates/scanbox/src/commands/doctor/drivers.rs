@@ -11,8 +11,8 @@ use std::time::Duration;
 use scanbox_runner::vulkan::{Loader, VulkanError};
 use serde::Deserialize;
 
-use super::Finding;
 use super::machine::output_of;
+use scanbox_report::doctor::Finding;
 
 /// Variables that replace the search for driver files, the newer name first. The loader takes one of them only.
 const FILES_VARIABLES: [&str; 2] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
@@ -236,7 +236,7 @@ pub(super) fn why_hidden() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::doctor::Verdict;
+    use scanbox_report::doctor::Verdict;
 
     /// A folder with `vulkan/icd.d` in it, and these files in that.
     fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {

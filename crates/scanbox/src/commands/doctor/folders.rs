@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Finding, bytes_label};
+use super::bytes_label;
 use scanbox_kernels::glsl::Compiler;
+use scanbox_report::doctor::Finding;
 use scanbox_session::system::{free_bytes, may_write_in};
 use scanbox_session::tools::Tools;
 
@@ -99,7 +100,7 @@ fn size_bytes(folder: &Path) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::doctor::Verdict;
+    use scanbox_report::doctor::Verdict;
 
     #[test]
     fn folders_are_judged_without_being_made() {

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::bytes_label;
 use super::devices::Devices;
 use super::drivers::{chosen_by_variable, why_hidden};
-use super::{Finding, bytes_label};
+use scanbox_report::doctor::Finding;
 use scanbox_session::system::may_read_and_write;
 
 /// PCI vendor ids.
@@ -244,7 +245,7 @@ pub(super) fn output_of(program: &str, arguments: &[&str], limit: Duration) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::doctor::Verdict;
+    use scanbox_report::doctor::Verdict;
 
     #[test]
     fn nvidia_clocks_are_read_and_judged() {

@@ -1,30 +1,65 @@
-//! What a sweep says at its end: as a table, as JSON, in its metadata, and by its exit code.
+//! What a sweep says at its end.
 
 use std::collections::{BTreeMap, HashSet};
-use std::io::{Write, stdout};
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use scanbox_analysis::confirmed::Scale;
 use scanbox_analysis::ideal::winner;
 use scanbox_analysis::trust::Trust;
 use scanbox_model::metadata::{Metadata, RunOutcome};
 use scanbox_model::record::{Clock, Record, Status};
-use scanbox_model::space::Enumeration;
 use scanbox_model::units::size_label;
 use scanbox_runner::session::End;
 use serde::Serialize;
 
-use super::{Exit, Format, answered, complain, paste, write_json};
-use crate::exit::{Standing, nothing_ok};
-use scanbox_report::ceiling_share;
-use scanbox_report::grid::{Column, Grid, Style};
-use scanbox_report::terminal;
-use scanbox_session::device::known_issues;
-use scanbox_session::store::{Key, SweepFile, counts, point_key, row_key};
-use scanbox_session::supervise::{Supervised, set_up_words};
+use crate::document::{Document, Format, write_json};
+use crate::grid::{Column, Grid, Style};
+use crate::terminal::fold;
+use crate::{ceiling_share, paste, set_up_words};
 
 /// Rows that are not `ok` and are shown at the end.
 const FAILED_SHOWN: usize = 5;
+
+/// How a sweep has left its files.
+pub struct Ending<'a> {
+    /// Of the files.
+    pub metadata: &'a Metadata,
+    /// All rows.
+    pub records: &'a [Record],
+    /// Where they are.
+    pub path: &'a Path,
+    /// Points that were asked for.
+    pub points: usize,
+    /// Counts and exit code.
+    pub outcome: RunOutcome,
+    /// Why it ended.
+    pub end: End,
+    /// What was measured; `None` where nothing was left to do.
+    pub run: Option<Run>,
+    /// Known issues that did not show, one sentence each.
+    pub passed: Vec<String>,
+}
+
+/// What it took.
+pub struct Run {
+    /// What was going on when the run had to stop, where that was before its first config.
+    pub set_up: Option<String>,
+    /// Workers that were replaced.
+    pub replaced: u32,
+    /// By phase.
+    pub seconds: BTreeMap<String, f64>,
+}
+
+impl Document for Ending<'_> {
+    fn write(&self, format: Format, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+        match format {
+            Format::Table => write_table(self, width, out),
+            Format::Json => write_json(out, &Answer::new(self)),
+            other => other.missing("the end of a sweep"),
+        }
+    }
+}
 
 /// The end of a sweep, as JSON.
 #[derive(Serialize)]
@@ -35,7 +70,7 @@ struct Answer<'a> {
     points: usize,
     rows: usize,
     #[serde(flatten)]
-    outcome: RunOutcome,
+    outcome: &'a RunOutcome,
     end: End,
     /// What was going on when the run had to stop, where that was before its first config.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,85 +80,36 @@ struct Answer<'a> {
     files: [PathBuf; 2],
 }
 
-/// Says how a sweep ended; its exit code does not depend on whether anybody reads that.
-pub fn summarise(
-    format: Format,
-    file: &mut SweepFile,
-    enumeration: &Enumeration,
-    unconfirmed: bool,
-    supervised: Option<&Supervised>,
-) -> anyhow::Result<Exit> {
-    let left = file.points_to_do(enumeration).len();
-    let end = match supervised {
-        Some(supervised) if left > 0 || unconfirmed => supervised.end,
-        // Whatever ended the run, it came too late to matter.
-        _ => End::Complete,
-    };
-    let asked: HashSet<Key> = enumeration.points.iter().map(point_key).collect();
-    let judged = || file.records.iter().filter(|record| asked.contains(&row_key(record)));
-    let trouble = supervised.filter(|_| end != End::Complete).and_then(Supervised::trouble);
-    let standing = Standing {
-        left: end != End::Complete,
-        stuck: trouble.is_some() && supervised.is_some_and(|supervised| supervised.finished == 0),
-        wrong: file.distrusted(),
-        ok: judged().filter(|record| record.status == Status::Ok).count() as u64,
-    };
-    let exit = standing.exit();
-    let nothing_ok =
-        nothing_ok("no config became ok", judged().map(|record| (record.status, record.reason.as_str())));
-    let outcome = RunOutcome {
-        exit_code: exit as u8,
-        rows_by_status: counts(&file.records),
-        points_left: left as u64,
-        wrong: standing.wrong,
-        trouble: trouble.clone(),
-    };
-    if supervised.is_some() {
-        file.conclude(outcome.clone())?;
-    }
-    let mut out = stdout().lock();
-    let written = match format {
-        Format::Table => write_summary(&mut out, file, supervised, end, &outcome),
-        Format::Json => {
-            let answer = Answer {
-                device: file.metadata.device.title(),
-                driver: &file.metadata.device.driver,
-                space: &file.metadata.space.name,
-                points: enumeration.points.len(),
-                rows: file.records.len(),
-                outcome,
-                end,
-                set_up: supervised.and_then(|supervised| supervised.set_up.as_deref()),
-                workers_replaced: supervised.map_or(0, |supervised| supervised.replaced),
-                seconds: supervised.map(|supervised| supervised.seconds.clone()).unwrap_or_default(),
-                files: [file.path().to_owned(), Metadata::path_beside(file.path())],
-            };
-            write_json(&mut out, &answer)
+impl<'a> Answer<'a> {
+    fn new(ending: &'a Ending<'_>) -> Self {
+        let Ending { metadata, records, path, points, outcome, end, run, .. } = ending;
+        Self {
+            device: metadata.device.title(),
+            driver: &metadata.device.driver,
+            space: &metadata.space.name,
+            points: *points,
+            rows: records.len(),
+            outcome,
+            end: *end,
+            set_up: run.as_ref().and_then(|run| run.set_up.as_deref()),
+            workers_replaced: run.as_ref().map_or(0, |run| run.replaced),
+            seconds: run.as_ref().map(|run| run.seconds.clone()).unwrap_or_default(),
+            files: [path.to_path_buf(), Metadata::path_beside(path)],
         }
-    };
-    for error in trouble.into_iter().chain(nothing_ok) {
-        complain(&format!("error: {error}"));
     }
-    answered(written, exit)
 }
 
 /// Counts by status, best per size, where the files are, what to do next.
-fn write_summary(
-    out: &mut impl Write,
-    file: &SweepFile,
-    supervised: Option<&Supervised>,
-    end: End,
-    outcome: &RunOutcome,
-) -> std::io::Result<()> {
-    let path = file.path();
+fn write_table(ending: &Ending<'_>, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+    let Ending { metadata, records, path, outcome, end, run, passed, .. } = ending;
     let words: Vec<String> =
         outcome.rows_by_status.iter().map(|(status, count)| format!("{count} {status}")).collect();
-    writeln!(out, "{}\n", best_per_size(&file.records, &file.metadata))?;
+    writeln!(out, "{}\n", best_per_size(records, metadata, width))?;
     let words = if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) };
-    let points = file.records.iter().map(row_key).collect::<HashSet<_>>().len();
-    writeln!(out, "rows       {points} of {}{words}", file.metadata.points)?;
-    if file.records.len() > points {
-        let (more, wrong) = (file.records.len() - points, outcome.wrong);
+    let points = records.iter().map(|row| (&row.config_id, row.n_elements)).collect::<HashSet<_>>().len();
+    writeln!(out, "rows       {points} of {}{words}", metadata.points)?;
+    if records.len() > points {
+        let (more, wrong) = (records.len() - points, outcome.wrong);
         writeln!(
             out,
             "           {more} rows more of points that were wrong once; {wrong} points are not shown right"
@@ -136,29 +122,28 @@ fn write_summary(
         };
         writeln!(out, "left       {} points{wrong}", outcome.points_left)?;
     }
-    if let Some(text) = confirmed(&file.records) {
+    if let Some(text) = confirmed(records) {
         writeln!(out, "confirmed  {text}")?;
     }
-    if let Some(supervised) = supervised {
-        let seconds = |phase: &str| supervised.seconds.get(phase).copied().unwrap_or(0.0);
+    if let Some(run) = run {
+        let seconds = |phase: &str| run.seconds.get(phase).copied().unwrap_or(0.0);
         writeln!(
             out,
             "time       {:.1} s, of which the device worked {:.0} %",
             seconds("total"),
             100.0 * seconds("device_busy") / seconds("total").max(1e-9)
         )?;
-        if supervised.replaced > 0 {
-            writeln!(out, "workers    {} replaced", supervised.replaced)?;
+        if run.replaced > 0 {
+            writeln!(out, "workers    {} replaced", run.replaced)?;
         }
     }
     writeln!(out, "files      {}", paste::path(path))?;
     writeln!(out, "           {}", paste::path(&Metadata::path_beside(path)))?;
-    write_failed(out, &file.records)?;
-    for (issue, rows) in file.issues.passed(&file.records) {
-        let text = known_issues::unexpected_pass(issue, rows);
-        writeln!(out, "{}", terminal::fold("passed     ", &text, 11, terminal::width()))?;
+    write_failed(records, width, out)?;
+    for text in passed {
+        writeln!(out, "{}", fold("passed     ", text, 11, width))?;
     }
-    let during = set_up_words(supervised.and_then(|supervised| supervised.set_up.as_deref()));
+    let during = set_up_words(run.as_ref().and_then(|run| run.set_up.as_deref()));
     let (program, this) = (paste::program(), paste::this_command());
     let next = match end {
         End::Complete => {
@@ -172,14 +157,14 @@ fn write_summary(
 }
 
 /// The first rows that are not `ok`, the wrong ones before all others.
-fn write_failed(out: &mut impl Write, records: &[Record]) -> std::io::Result<()> {
+fn write_failed(records: &[Record], width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     let mut failed: Vec<&Record> = records.iter().filter(|record| record.status != Status::Ok).collect();
     failed.sort_by_key(|record| record.status != Status::WrongResult);
     for record in failed.iter().take(FAILED_SHOWN) {
         let (config, size) = (&record.config_id, size_label(record.n_elements));
         let head = format!("{:<10} ", record.status.word());
         let text = format!("{config} at {size}: {}", record.reason);
-        writeln!(out, "{}", terminal::fold(&head, &text, 11, terminal::width()))?;
+        writeln!(out, "{}", fold(&head, &text, 11, width))?;
     }
     match failed.len().saturating_sub(FAILED_SHOWN) {
         0 => Ok(()),
@@ -230,7 +215,7 @@ fn best_of_sizes(records: &[Record]) -> BTreeMap<u64, Best<'_>> {
     best
 }
 
-fn best_per_size(records: &[Record], metadata: &Metadata) -> String {
+fn best_per_size(records: &[Record], metadata: &Metadata, width: Option<usize>) -> String {
     let mut grid = Grid::new([
         Column::numbers("size"),
         Column::numbers("GB/s"),
@@ -243,5 +228,5 @@ fn best_per_size(records: &[Record], metadata: &Metadata) -> String {
         let share = copy.map_or_else(String::new, |copy| format!("{:.0}", 100.0 * gbps / copy));
         grid.push([size_label(n), format!("{gbps:.1}"), share, record.config_id.clone()]);
     }
-    grid.draw(Style::Text { width: terminal::width() })
+    grid.draw(Style::Text { width })
 }

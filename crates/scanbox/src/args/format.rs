@@ -1,0 +1,27 @@
+//! The words for formats.
+
+use scanbox_report::document::Format;
+
+use super::words::Word;
+
+/// Of answers that have two forms.
+pub const TABLE_OR_JSON: &[Word<Format>] = &[("table", "", Format::Table), ("json", "", Format::Json)];
+
+/// Of analyses, benchmarks and comparisons.
+pub const ANSWERS: &[Word<Format>] = &[
+    ("table", "Tables for a terminal", Format::Table),
+    ("json", "One JSON document with everything", Format::Json),
+    ("csv", "One row per device and size", Format::Csv),
+    ("md", "Tables in Markdown", Format::Markdown),
+];
+
+/// Of rows.
+pub const ROWS: &[Word<Format>] = &[
+    (
+        "t4",
+        "A results format of autotuners, valid by the schema that Kernel Tuner ships (T4, version 1.0.0)",
+        Format::T4,
+    ),
+    ("json", "One JSON array with an object per row; cells without a value are left out", Format::Json),
+    ("csv", "One CSV of all files, with every column of this version", Format::Csv),
+];
