@@ -12,6 +12,7 @@ use scanbox_model::config::{
     TileState,
 };
 use scanbox_model::device::{DeviceProfile, SubgroupTotal};
+use scanbox_model::parameters::{KERNEL_PARAMETERS, Scope};
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem, Value};
 use scanbox_model::space::Rejection;
 
@@ -301,7 +302,6 @@ pub fn memory_bytes(config: &Config, problem: &Problem, n: u64, device: &DeviceP
 /// The shader of a config for a problem on a device; of a family that goes level by level, that which scans tiles.
 fn shader(config: &Config, problem: &Problem, device: &DeviceProfile) -> Shader {
     let kernel = &config.kernel;
-    let resolved = resolve(kernel, device);
     let root = match kernel.family {
         Family::ChainedScan => "chained_scan.comp",
         Family::OneWorkgroup => "one_workgroup.comp",
@@ -313,17 +313,18 @@ fn shader(config: &Config, problem: &Problem, device: &DeviceProfile) -> Shader 
     let mut defines = vec![
         ("WORKGROUP_SIZE", config.workgroup_size),
         ("SUBGROUP_SIZE", device.subgroup_size),
-        ("BATCH_SIZE", kernel.batch_size),
-        ("LANES", kernel.vector_width.lanes()),
         ("MODE", define(problem.mode())),
         ("ELEMENT", define(problem.element())),
         ("OPERATOR", define(problem.operator())),
         ("IN_PLACE", define(problem.placement())),
-        ("LOAD_LAYOUT", define(kernel.load_layout)),
         ("TRANSPOSE_ROUNDS", transpose_rounds(config, problem, device).unwrap_or(1)),
-        ("BLOCK_SCAN", define(kernel.block_scan)),
-        ("SUBGROUP_SCAN", define(kernel.subgroup_scan)),
     ];
+    let runs = resolved(config, device);
+    let states = passes_totals_on(kernel.family);
+    let parameters = KERNEL_PARAMETERS.iter().filter(|parameter| {
+        states || parameter.define.is_some_and(|define| define.scope != Scope::TileStates)
+    });
+    defines.extend(parameters.filter_map(|parameter| parameter.define_of(&runs)));
     defines.extend(problem.user().iter().flat_map(user_operator::operator_defines));
     if problem.user().is_some() {
         defines.push(("SUBGROUP_TOTAL", subgroup_total(device) as u32));
@@ -331,22 +332,9 @@ fn shader(config: &Config, problem: &Problem, device: &DeviceProfile) -> Shader 
     defines.push(("INT64", u32::from(device.int64_atomics)));
     defines.push(("UNIFORM_FLOW", u32::from(device.uniform_control_flow)));
     defines.push(("ONE_ROW", u32::from(one_row(device))));
-    if passes_totals_on(kernel.family) {
-        defines.extend([
-            ("LOOKBACK", define(kernel.lookback)),
-            ("LOOKBACK_WIDTH", kernel.lookback_width),
-            ("TILE_ORDER", define(kernel.tile_order)),
-            ("PUBLISH", define(kernel.publish)),
-            ("RENDEZVOUS", define(kernel.rendezvous)),
-            ("BACK_OFF", define(kernel.back_off)),
-            ("TILE_STATE", tile_state_define(resolved.tile_state)),
-            ("STATE_STRIDE", kernel.state_stride),
-            ("RESET", reset_define(resolved.reset)),
-            ("GROUP_STATE", group_state(config, problem, device).map_or(0, |state| state as u32)),
-        ]);
-        if kernel.lookback == Lookback::Fallback {
-            defines.push(("MAX_SPINS", kernel.max_spins));
-        }
+    if states {
+        let group_state = group_state(config, problem, device);
+        defines.push(("GROUP_STATE", group_state.map_or(0, |state| state as u32)));
     }
     Shader {
         root,
@@ -367,27 +355,9 @@ fn subgroup_total(device: &DeviceProfile) -> SubgroupTotal {
     device.forced.subgroup_total.unwrap_or_default()
 }
 
-// The numbers behind the names that params.glsl defines; a test compares the two.
-
-/// The number of a value whose parameter has them in the order of its values.
+/// The number of a value of a problem: its place.
 fn define<P: Parameter>(value: P) -> u32 {
     value.place() as u32
-}
-
-fn tile_state_define(tile_state: TileState) -> u32 {
-    match tile_state {
-        TileState::Auto | TileState::Word64 => 0,
-        TileState::Packed => 1,
-        TileState::Split => 2,
-    }
-}
-
-fn reset_define(reset: Reset) -> u32 {
-    match reset {
-        Reset::Fill => 0,
-        Reset::Auto | Reset::Epoch => 1,
-        Reset::Clean => 2,
-    }
 }
 
 /// Bytes of shared memory that the transposition of a tile takes in this many rounds (stages/tile/load_store.glsl).

@@ -13,6 +13,8 @@ use rayon::prelude::*;
 use crate::operator_file::{OperatorFile, TEXT_NAME};
 use crate::plan::{Module, Shader};
 
+mod config_source;
+
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../kernels/glsl");
 
 /// The first word of every SPIR-V module.
@@ -63,6 +65,7 @@ impl Compiler {
             Some(folder) => read_folder(folder, folder, &mut all)?,
             None => read_embedded(&EMBEDDED, &mut all),
         }
+        all.insert(config_source::NAME.to_owned(), Cow::Owned(config_source::text()));
         Ok(Self { sources: all, cache, operator: None })
     }
 
@@ -81,6 +84,12 @@ impl Compiler {
             hash_text(&mut hasher, text);
         }
         hasher.finalize().to_hex()[..16].to_owned()
+    }
+
+    /// The text of a source, as it is compiled.
+    #[must_use]
+    pub fn source(&self, path: &str) -> Option<&str> {
+        self.sources.get(path).map(|text| &**text)
     }
 
     /// Compiles many shaders on all cores; one outcome per shader, in order.

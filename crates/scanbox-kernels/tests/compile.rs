@@ -1,6 +1,7 @@
 //! Every kernel compiles, for every subgroup size, without a device.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::glsl::Compiler;
@@ -113,12 +114,12 @@ fn the_covering_rows_are_few_and_have_every_pair() {
     assert_eq!(covering(&all), rows, "the same rows each time");
 }
 
-/// The number that `params.glsl` gives a name.
+/// The number that the sources give a name.
 fn number(name: &str) -> Option<u32> {
-    const PARAMS: &str = include_str!("../../../kernels/glsl/params.glsl");
+    static SOURCES: LazyLock<Compiler> = LazyLock::new(|| Compiler::new(None, None).unwrap());
     let number =
         |line: &str| line.strip_prefix("#define ")?.strip_prefix(name)?.strip_prefix(' ')?.parse().ok();
-    PARAMS.lines().find_map(number)
+    SOURCES.source("config.glsl")?.lines().find_map(number)
 }
 
 #[test]

@@ -5,7 +5,7 @@ use scanbox_model::config::{
     SubgroupScan, TileOrder, TileState,
 };
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::parameters::KERNEL_PARAMETERS;
+use scanbox_model::parameters::{Declaration, KERNEL_PARAMETERS};
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::space::Rejection;
@@ -74,7 +74,10 @@ fn combination(config: &Config) -> Verdict {
     if !lookbacks.contains(&kernel.lookback) {
         return reject("family-lookback", format!("family {family} with lookback {}", kernel.lookback));
     }
-    for parameter in KERNEL_PARAMETERS {
+    // Rules about single words come first: rejections are counted by the first rule that says no.
+    let by_word = |parameter: &&Declaration| parameter.needs.is_some_and(|needs| !needs.words.is_empty());
+    let others = KERNEL_PARAMETERS.iter().filter(|parameter| !by_word(parameter));
+    for parameter in KERNEL_PARAMETERS.iter().filter(by_word).chain(others) {
         parameter.check(config).map_err(|(rule, detail)| Rejection { rule: rule.into(), detail })?;
     }
     let persistent = family == Family::Persistent;

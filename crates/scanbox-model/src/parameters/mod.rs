@@ -9,7 +9,7 @@ mod label;
 mod value;
 
 pub use label::{LabelError, begins_a_label};
-pub use table::{Cells, Config, Declaration, KERNEL_PARAMETERS, Kernel, Needs, PARAMETERS};
+pub use table::{Cells, Config, Declaration, Define, KERNEL_PARAMETERS, Kernel, Needs, PARAMETERS, Scope};
 pub use value::{Typed, Value, Values};
 pub use words::{Parameter, Word};
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::value::{Typed, Value, Values};
 use super::words::{
     BackOff, BlockScan, Family, LoadLayout, Lookback, Publish, Rendezvous, Reset, SubgroupScan, TileOrder,
-    TileState, VectorWidth,
+    TileState, VectorWidth, Word,
 };
 
 /// More vectors per invocation than this do not fit any register file (256 registers at most).
@@ -38,19 +38,26 @@ macro_rules! with_parameters {
                 family: Family { column: Some(17) }
                 /// Vectors that one invocation loads per tile.
                 batch_size: u32 {
-                    values: Values::Numbers(1, MAX_BATCH_SIZE), tag: "b", unit: "vectors", column: Some(18),
+                    values: Values::Numbers(1, MAX_BATCH_SIZE), tag: "b",
+                    unit: "vectors",
+                    column: Some(18),
+                    define: Some(Define::always("BATCH_SIZE")),
                 }
                 /// Elements per vector.
-                vector_width: VectorWidth { column: Some(19) }
+                vector_width: VectorWidth {
+                    column: Some(19),
+                    define: Some(Define { numbers: &[1, 2, 4], ..Define::always("LANES") }),
+                }
             }
             stages {
                 /// How the exclusive prefix of a tile is found.
-                lookback: Lookback { column: Some(22) }
+                lookback: Lookback { column: Some(22), define: Some(Define::states("LOOKBACK")) }
                 /// How a workgroup scans the totals of its invocations.
-                block_scan: BlockScan { column: Some(23) }
+                block_scan: BlockScan { column: Some(23), define: Some(Define::scan("BLOCK_SCAN")) }
                 /// How a subgroup scans its part of a tile.
                 subgroup_scan: SubgroupScan {
                     column: Some(64),
+                    define: Some(Define::scan("SUBGROUP_SCAN")),
                     needs: Some(Needs {
                         rule: "shuffle-needs-subgroup-scan",
                         parameter: "block_scan",
@@ -62,6 +69,7 @@ macro_rules! with_parameters {
                 /// How vectors reach their invocations.
                 load_layout: LoadLayout {
                     column: Some(24),
+                    define: Some(Define::scan("LOAD_LAYOUT")),
                     always_listed: true,
                     needs: Some(Needs {
                         rule: "striped-needs-subgroup-scan",
@@ -73,10 +81,11 @@ macro_rules! with_parameters {
                     }),
                 }
                 /// Which tile a workgroup works on.
-                tile_order: TileOrder { column: Some(51) }
+                tile_order: TileOrder { column: Some(51), define: Some(Define::states("TILE_ORDER")) }
                 /// When the total of a tile is published.
                 publish: Publish {
                     column: Some(52),
+                    define: Some(Define::states("PUBLISH")),
                     needs: Some(Needs {
                         rule: "before-scan-needs-subgroup-scan",
                         parameter: "block_scan",
@@ -86,7 +95,7 @@ macro_rules! with_parameters {
                     }),
                 }
                 /// How the subgroups of a workgroup wait for each other.
-                rendezvous: Rendezvous { column: Some(53) }
+                rendezvous: Rendezvous { column: Some(53), define: Some(Define::states("RENDEZVOUS")) }
                 /// Tile states that one invocation of a parallel lookback looks at at once.
                 lookback_width: u32 {
                     values: Values::Numbers(1, MAX_LOOKBACK_WIDTH),
@@ -94,6 +103,7 @@ macro_rules! with_parameters {
                     unit: "tile states",
                     default: Some(Value::Number(1)),
                     column: Some(54),
+                    define: Some(Define::states("LOOKBACK_WIDTH")),
                     needs: Some(Needs {
                         rule: "width-needs-parallel",
                         parameter: "lookback",
@@ -110,6 +120,7 @@ macro_rules! with_parameters {
                     unit: "looks",
                     default: Some(Value::Number(DEFAULT_MAX_SPINS)),
                     column: Some(71),
+                    define: Some(Define::states("MAX_SPINS")),
                     needs: Some(Needs {
                         rule: "spins-need-fallback",
                         parameter: "lookback",
@@ -120,7 +131,7 @@ macro_rules! with_parameters {
                     }),
                 }
                 /// What happens between two looks at a state.
-                back_off: BackOff { column: Some(55) }
+                back_off: BackOff { column: Some(55), define: Some(Define::states("BACK_OFF")) }
                 /// Words from one tile state to the next; 1: no gaps.
                 state_stride: u32 {
                     values: Values::Numbers(1, MAX_STATE_STRIDE),
@@ -128,11 +139,20 @@ macro_rules! with_parameters {
                     unit: "words",
                     default: Some(Value::Number(1)),
                     column: Some(56),
+                    define: Some(Define::states("STATE_STRIDE")),
                 }
                 /// How tiles publish.
-                tile_state: TileState { column: Some(25), always_listed: true }
+                tile_state: TileState {
+                    column: Some(25),
+                    always_listed: true,
+                    define: Some(Define::states("TILE_STATE")),
+                }
                 /// How stale tile states are told apart.
-                reset: Reset { column: Some(26), always_listed: true }
+                reset: Reset {
+                    column: Some(26),
+                    always_listed: true,
+                    define: Some(Define::states("RESET")),
+                }
             }
         }
     };
@@ -160,6 +180,8 @@ pub struct Declaration {
     pub column: Option<usize>,
     /// What its values have to be combined with.
     pub needs: Option<Needs>,
+    /// The define of shaders that depend on it.
+    pub define: Option<Define>,
     /// Reads it from a config.
     pub(super) get: fn(&Config) -> Value,
     /// Writes it to a config; a value of another type changes nothing.
@@ -168,6 +190,53 @@ pub struct Declaration {
     cell: fn(&Cells) -> Value,
     /// Writes that.
     set_cell: fn(&mut Cells, Value),
+}
+
+/// The define of a parameter.
+#[derive(Debug, Clone, Copy)]
+pub struct Define {
+    /// Its name; those of the numbers of words begin with it.
+    pub name: &'static str,
+    /// Which shaders have it.
+    pub scope: Scope,
+    /// The numbers of words; their places where there are none. `auto` has none: what it stands for is known before.
+    pub numbers: &'static [u32],
+}
+
+/// Which shaders have a define.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// All.
+    Always,
+    /// Those that scan.
+    Scan,
+    /// Those whose workgroups pass the totals of tiles on, where the parameter has a meaning.
+    TileStates,
+}
+
+/// The word for what follows from the device and the other parameters.
+const AUTO: &str = "auto";
+
+impl Define {
+    const fn always(name: &'static str) -> Self {
+        Self { name, scope: Scope::Always, numbers: &[] }
+    }
+
+    const fn scan(name: &'static str) -> Self {
+        Self { scope: Scope::Scan, ..Self::always(name) }
+    }
+
+    const fn states(name: &'static str) -> Self {
+        Self { scope: Scope::TileStates, ..Self::always(name) }
+    }
+
+    /// The number of a word among these; `None` of `auto`.
+    #[must_use]
+    pub fn number(&self, words: &[Word], place: usize) -> Option<u32> {
+        let before = words.iter().take(place).filter(|word| word.word != AUTO).count();
+        let number = self.numbers.get(place).copied().or(u32::try_from(before).ok());
+        number.filter(|_| words[place].word != AUTO)
+    }
 }
 
 /// A rule of combination: values of one parameter that go with some of another one only.
@@ -224,11 +293,24 @@ impl Declaration {
             always_listed: false,
             column: None,
             needs: None,
+            define: None,
             get,
             set,
             cell,
             set_cell,
         }
+    }
+
+    /// Its define and the number of a config, in which nothing is left to `auto`; `None` where it has none there.
+    #[must_use]
+    pub fn define_of(&self, config: &Config) -> Option<(&'static str, u32)> {
+        let define = self.define?;
+        let number = match (self.value(config), self.values) {
+            (Value::Number(number), _) => number,
+            (Value::Word { place, .. }, Values::Words(words)) => define.number(words, place)?,
+            _ => return None,
+        };
+        Some((define.name, number))
     }
 
     /// The value of a config; open where it has no meaning.
