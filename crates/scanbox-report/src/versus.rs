@@ -22,6 +22,8 @@ use super::terminal::fold;
 pub enum View {
     /// A line per size: time, both ratios, share of the fastest copy; and where it loses
     Ratios,
+    /// The table of [`View::Ratios`] alone
+    Table,
     /// Every ratio and every time by its own name, on hot and on cold buffers
     Views,
     /// Only how many times as fast it is, and where it loses
@@ -143,6 +145,7 @@ fn write(
         }
         let all = lines(&of_cache);
         match view {
+            View::Table => writeln!(out, "{}", ratios(&all, &tool, problem).draw(style))?,
             View::Ratios => writeln!(out, "{}\n", ratios(&all, &tool, problem).draw(style))?,
             View::Loses => {}
             View::Views => {
@@ -154,6 +157,9 @@ fn write(
                 writeln!(out, "{}, us:\n", heading(cache))?;
                 writeln!(out, "{}\n", times(&of_cache, &all).draw(style))?;
             }
+        }
+        if view == View::Table {
+            continue;
         }
         for sentence in sentences(&all, &tool, view) {
             match style {

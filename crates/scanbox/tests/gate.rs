@@ -240,14 +240,14 @@ fn a_gate_tells_noise_from_a_loss() {
 }
 
 #[test]
-#[ignore = "two minutes: 100 pairs of each kind; the figures are those of ARCHITECTURE.md"]
+#[ignore = "two minutes: 100 pairs of each kind; the figures are those of docs/decisions/gate.md"]
 fn of_100_pairs_one_may_be_wrong() {
     check(NOISE, CONFIRM, 100);
     check(&format!("{NOISE}{BLOCKS}"), CONFIRM, 100);
 }
 
 #[test]
-#[ignore = "some minutes: the other figures of ARCHITECTURE.md"]
+#[ignore = "some minutes: the other figures of docs/decisions/gate.md"]
 fn figures_of_other_losses() {
     for loss in [Loss::Kernel, Loss::Winner, Loss::Everything] {
         count(&format!("{NOISE}{BLOCKS}"), CONFIRM, loss, 100);

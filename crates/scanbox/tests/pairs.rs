@@ -1,7 +1,7 @@
 //! What the gate tells of base and new in turns, in numbers: the real order of blocks, suspects and verdicts, on programs that
 //! are a model of a device and its noise.
 //!
-//! `cargo test -p scanbox --test integration pairs:: -- --ignored --nocapture` prints the table of ARCHITECTURE.md.
+//! `cargo test -p scanbox --test integration pairs:: -- --ignored --nocapture` prints the table of docs/decisions/gate.md.
 #![allow(clippy::print_stdout, reason = "the figures are for people")]
 
 use std::cell::RefCell;
@@ -241,7 +241,7 @@ fn noise_is_told_from_losses() {
 const PAIRS: u64 = 200;
 
 #[test]
-#[ignore = "a quarter of an hour: the table of ARCHITECTURE.md, with published and with fresh seeds"]
+#[ignore = "a quarter of an hour: the table of docs/decisions/gate.md, with published and with fresh seeds"]
 fn figures() {
     let space = nightly();
     let fresh = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() << 20;
@@ -281,7 +281,7 @@ fn figures() {
 }
 
 #[test]
-#[ignore = "half a minute: the limits per size of ARCHITECTURE.md"]
+#[ignore = "half a minute: the limits per size of docs/decisions/gate.md"]
 fn limits() {
     let space = nightly();
     for (name, noise) in models() {

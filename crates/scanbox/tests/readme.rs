@@ -1,4 +1,4 @@
-//! What README.md shows is what the commands print.
+//! What README.md and the pages in docs/ show is what the commands print.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ fn root() -> std::path::PathBuf {
 }
 
 #[test]
-fn the_first_screen_is_the_analysis_of_the_published_file() {
+fn the_example_is_the_analysis_of_the_published_file() {
     let output = Command::cargo_bin("scanbox")
         .unwrap()
         .args(["analyze", "results/nvidia-h200.thesis.csv", "--metric", "squared"])
@@ -22,14 +22,14 @@ fn the_first_screen_is_the_analysis_of_the_published_file() {
         .output()
         .unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    assert!(readme.contains(printed.trim_end()), "README.md does not show:\n{printed}");
+    let usage = fs::read_to_string(root().join("docs/usage.md")).unwrap();
+    assert!(usage.contains(printed.trim_end()), "docs/usage.md does not show:\n{printed}");
 }
 
 #[test]
 fn what_the_readme_names_is_there() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let files = ["scripts/quickstart", "scripts/test", "configs/known_issues.toml", "kernels/README.md"];
+    let files = ["scripts/quickstart", "scripts/test", "scripts/setup", "kernels/README.md", "docs/usage.md"];
     for file in files {
         assert!(readme.contains(file) && root().join(file).exists(), "{file}");
     }
@@ -60,12 +60,17 @@ fn blocks(document: &str) -> Vec<(&str, &str)> {
 
 #[test]
 fn tables_are_what_their_commands_print() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let blocks = blocks(&readme);
-    assert_eq!(blocks.len(), 2, "scripts/figures fills them");
-    for (arguments, shown) in blocks {
-        let printed = printed(arguments);
-        assert_eq!(shown, printed, "README.md is not what `scanbox {arguments}` prints: run scripts/figures");
+    for (document, count) in [("README.md", 2), ("docs/benchmark.md", 2)] {
+        let text = fs::read_to_string(root().join(document)).unwrap();
+        let blocks = blocks(&text);
+        assert_eq!(blocks.len(), count, "scripts/figures fills them");
+        for (arguments, shown) in blocks {
+            let printed = printed(arguments);
+            assert_eq!(
+                shown, printed,
+                "{document} is not what `scanbox {arguments}` prints: run scripts/figures"
+            );
+        }
     }
     let views = fs::read_to_string(root().join("results/bench/nvidia-h200.md")).unwrap();
     assert_eq!(views, printed("bench --show results/bench/nvidia-h200.csv --summary views --format md"));
@@ -109,8 +114,8 @@ fn ratios_are_against_the_fastest_cub_of_the_run() {
         };
         expected.push([format!("2^{}", n.ilog2()), us, kept_ratio, same_ratio, copy_pct]);
     }
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let block = blocks(&readme)[0].1;
+    let page = fs::read_to_string(root().join("docs/benchmark.md")).unwrap();
+    let block = blocks(&page)[0].1;
     let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
     let table = block.lines().filter(|line| line.starts_with("| ")).map(cells).skip(1);
     let shown: Vec<[String; 5]> =
@@ -125,5 +130,21 @@ fn ratios_are_against_the_fastest_cub_of_the_run() {
                 .sum()
         });
         assert_eq!(named, count, "{sentence}");
+    }
+}
+
+/// README.md is a door: what scanbox is for, how to get it and its two main commands stand on the first screen.
+#[test]
+fn the_readme_is_short() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(readme.lines().count() <= 150);
+    let first: Vec<&str> = readme.lines().take(40).collect();
+    for command in [
+        "scripts/quickstart",
+        "scripts/test",
+        "scanbox sweep --device 0",
+        "scanbox analyze results/*.csv --metric squared",
+    ] {
+        assert!(first.iter().any(|line| line.starts_with(command)), "{command}");
     }
 }

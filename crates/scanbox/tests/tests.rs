@@ -35,4 +35,5 @@ mod resume;
 mod spaces;
 mod sweep;
 mod sweeps;
+mod tidy;
 mod verify;

@@ -59,6 +59,7 @@ const VIEWS: &[Word<View>] = &[
         View::Ratios,
     ),
     ("views", "Every ratio and every time by its own name, on hot and on cold buffers", View::Views),
+    ("table", "The table of `ratios` alone", View::Table),
     ("loses", "Only how many times as fast it is, and where it loses", View::Loses),
 ];
 
@@ -68,7 +69,7 @@ const VIEWS: &[Word<View>] = &[
     after_help = "At each size every subject is verified once, every element, and then measured in rounds: one block \
 of samples per subject and round, each after a warm-up of its own, in an order that is reversed from round to round. \
 The copy in all its launch shapes always takes part: the fastest is the ceiling. A baseline is a program that scans on \
-the same device and speaks JSON in lines: see ARCHITECTURE.md."
+the same device and speaks JSON in lines: see docs/baselines.md."
 )]
 pub struct BenchArgs {
     /// These configs, for example b4.vec4.par.rake.wg256; a workgroup count that does not fit a size is left free there
@@ -149,8 +150,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE.csv")]
     with: Vec<PathBuf>,
 
-    /// Measure nothing: show the rows of this benchmark again, with --format, --with and --plot
-    #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["configs", "from", "sizes", "baseline", "out", "blocking"])]
+    /// Measure nothing: show the rows of this benchmark again, with --format, --with and --plot; with --sizes only these
+    #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["configs", "from", "baseline", "out", "blocking"])]
     show: Option<PathBuf>,
 
     /// Draw throughput, and how many times as fast as the fastest baseline, against size into this file
@@ -291,6 +292,15 @@ fn show(args: &BenchArgs, path: &Path) -> anyhow::Result<Exit> {
     }
     let mut records = found.records;
     records.extend(args.others(&metadata.space.sizes, &metadata.problem)?);
+    if let Some(sizes) = &args.sizes {
+        records.retain(|record| sizes.contains(record.n_elements));
+        if records.is_empty() {
+            let measured = &metadata.space.sizes;
+            return Err(
+                UsageError(format!("{} has none of these sizes; it has {measured}", path.display())).into()
+            );
+        }
+    }
     let settings = metadata.runs.iter().map(|run| &run.settings["baselines"]);
     let baselines: Vec<Greeting> = settings
         .filter_map(|all| serde_json::from_value::<Vec<Greeting>>(all.clone()).ok())
