@@ -25,16 +25,16 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Cache, Ratio, Record, Selection, Status};
 use serde::{Deserialize, Serialize};
 
-pub use self::empty::{EMPTY, EmptyCall};
+pub use self::empty::EmptyCall;
 use self::measurable::{Measurable, MeasurableExternal, MeasurablePlan};
 use self::selected::{Plans, plain_record, plans_of};
 pub use self::selected::{Selected, blank, ceilings, computation_of};
 use crate::backend::{Backend, Failure};
 use crate::baseline::{Baseline, BaselineResult, BaselineSubject};
 use crate::measure::{Protocol, Samples, block, median};
+use crate::row::{Computation, Origin, now_utc};
 use crate::session::{End, Outcome, Session, Setup, shaders_of};
 use crate::subject::Subject;
-use crate::sweep::{Computation, Origin, now_utc};
 
 /// What one run has to do.
 #[derive(Debug, Clone, Serialize, Deserialize)]

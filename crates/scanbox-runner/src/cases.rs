@@ -2,20 +2,22 @@
 //!
 //! Everything here is a function of configs, device and request, so that two processes agree on it.
 
+mod circumstance;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
 use scanbox_kernels::catalog;
 use scanbox_kernels::input::{Input, InputKind};
-use scanbox_kernels::plan::{Content, GROUP_TILES, Plan};
+use scanbox_kernels::plan::GROUP_TILES;
 use scanbox_model::config::{Config, Family, Lookback, TileState};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Operator, Problem};
 use scanbox_model::space::Rejection;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::Garbage;
+pub use self::circumstance::Circumstance;
 
 /// What the elements of a case are, before it is known what the tile state of its config can carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -110,90 +112,6 @@ impl FromStr for Pattern {
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
-    }
-}
-
-/// What is special about one of the calls of a case. They follow each other in this order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Circumstance {
-    /// Nothing: the scratch memory is as other plans left it.
-    First,
-    /// The same plan again.
-    Again,
-    /// The scratch memory holds what looks like good states: anywhere for a plan that fills its memory or writes before it
-    /// reads, of an older epoch for one that does not.
-    Garbage,
-    /// The scratch memory is new, and happens to hold what looks like states of the epoch to come.
-    NewMemory,
-    /// More workgroups start than there are tiles.
-    Surplus,
-    /// Many calls in a row, as they are timed, on two inputs that alternate ([`crate::twin::run_alone`]).
-    InARow,
-}
-
-impl Circumstance {
-    /// All of them, in order. After `Garbage` comes `NewMemory`, which it needs (see [`Garbage::Unnoticed`]).
-    pub const ALL: [Self; 6] =
-        [Self::First, Self::Again, Self::Garbage, Self::NewMemory, Self::Surplus, Self::InARow];
-
-    /// What the scratch memory is given before the call.
-    #[must_use]
-    pub fn garbage(self, plan: &Plan) -> Option<Garbage> {
-        // Older than all epochs but constant ones.
-        const OLD: u32 = 1;
-        // The first one on new memory.
-        const COMING: u32 = 2;
-        match self {
-            Self::NewMemory if plan.scratch.content != Content::None => {
-                Some(Garbage::InNewMemory(good_state(plan, COMING)))
-            }
-            Self::Garbage => match plan.scratch.content {
-                Content::Anything | Content::Overwritten => Some(Garbage::Unnoticed(good_state(plan, OLD))),
-                Content::Tagged { .. } => Some(Garbage::InTileStates(good_state(plan, OLD))),
-                // Zeros have to be zeros.
-                Content::Zeros | Content::None => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// The plan of the call.
-    #[must_use]
-    pub fn plan(self, plan: &Plan, device: &DeviceProfile) -> Plan {
-        let mut plan = plan.clone();
-        if self == Self::Surplus {
-            for pass in plan.passes.iter_mut().filter(|pass| !pass.co_resident) {
-                // A prime number, so that it fills no dimension.
-                pass.workgroups = (pass.workgroups + 13).min(device.most_workgroups());
-            }
-        }
-        plan
-    }
-}
-
-/// A word that, in all words of a tile state of the plan, is an inclusive prefix of this epoch (stages/state/tile_*.glsl).
-fn good_state(plan: &Plan, epoch: u32) -> u32 {
-    const INCLUSIVE: u32 = 2;
-    let tag = epoch << 2 | INCLUSIVE;
-    match plan.build().and_then(|build| build.tile_state) {
-        Some(TileState::Packed) => INCLUSIVE << 30 | epoch,
-        Some(TileState::Split) => tag << 16 | tag,
-        _ => tag,
-    }
-}
-
-impl fmt::Display for Circumstance {
-    /// For messages: `on the first call`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::First => "on the first call",
-            Self::Again => "on the second call in a row",
-            Self::Garbage => "with garbage in the scratch memory",
-            Self::NewMemory => "on new scratch memory with garbage",
-            Self::Surplus => "with more workgroups than tiles",
-            Self::InARow => "in many calls in a row",
-        })
     }
 }
 
@@ -382,7 +300,7 @@ mod tests {
     use scanbox_model::safe_devices::Guarantee;
 
     use super::*;
-    use crate::backend::Backend;
+    use crate::backend::{Backend, Garbage};
     use crate::replay::{Replay, Script};
 
     fn device(subgroup_size: u32, int64_atomics: bool) -> DeviceProfile {

@@ -2,13 +2,15 @@
 //!
 //! [`sweep`] is the whole pipeline of a run. [`verify`] and [`measure`] are its two steps per config; a verification
 //! without times runs the first of them alone, on the [`cases`] where scans go wrong. [`mod@bench`] measures few subjects
-//! against each other in alternating blocks, among them other implementations ([`baseline`]). [`pairs`] measures two versions of
-//! scanbox itself in turns, each of which answers as a baseline does ([`mod@serve`]). [`backend`] is what all
-//! need from a device, and [`replay`] and [`vulkan`] are the two devices there are.
+//! against each other in alternating blocks, among them other implementations ([`baseline`]). [`session`] is what these
+//! three do alike before they run: prepare, load, plan. [`pairs`] measures two versions of scanbox itself in turns, each
+//! of which answers as a baseline does ([`mod@serve`]). [`backend`] is what all need from a device, and [`replay`] and
+//! [`vulkan`] are the two devices there are.
 
 pub mod backend;
 pub mod ledger;
 pub mod prepare;
+pub mod row;
 pub mod session;
 pub mod subject;
 pub mod cases;

@@ -35,6 +35,7 @@
 //! times = 1                 # how often in the life of this device; left out: always
 //! ```
 
+mod blocked;
 pub mod noise;
 mod script;
 
@@ -45,15 +46,15 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{GUARD_WORDS, Module, Plan, PlanKind};
-use scanbox_model::config::Lookback;
-use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
+use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Problem};
 use scanbox_model::record::{Cache, Status};
 
+use self::blocked::{counts, hang, waits_for_ever};
 use self::noise::{Noise, RowNoise, Weather};
 pub use self::script::{Fault, FaultKind, Script, ScriptError, Slow};
 use crate::backend::{
-    Backend, Comparison, Counts, Error, Failure, Garbage, Interval, Mismatch, PipelineInfo, cold_slots,
+    Backend, Comparison, Error, Failure, Garbage, Interval, Mismatch, PipelineInfo, cold_slots,
 };
 use crate::ledger::Ledger;
 use crate::twin::{Checked, Course, Step};
@@ -87,36 +88,6 @@ impl Replay {
     /// A device that follows the script.
     #[must_use]
     pub fn new(script: Script) -> Self {
-        let profile = DeviceProfile {
-            name: script.name.clone(),
-            uuid: script.uuid.clone(),
-            pci_address: script.pci_address.clone(),
-            vendor_id: 0,
-            device_id: 0,
-            kind: DeviceKind::Software,
-            driver: script.driver.clone(),
-            api_version: "1.3.0".to_owned(),
-            subgroup_size: script.subgroup_size,
-            min_subgroup_size: script.subgroup_size,
-            max_subgroup_size: script.subgroup_size,
-            max_workgroup_size: script.max_workgroup_size,
-            max_workgroup_count: [i32::MAX as u32, 65_535, 65_535],
-            max_shared_bytes: 48 << 10,
-            max_storage_buffer_bytes: u64::from(u32::MAX),
-            max_allocation_bytes: u64::from(u32::MAX),
-            memory_bytes: script.memory_bytes,
-            buffer_addresses: true,
-            int64_atomics: script.int64_atomics,
-            int64_elements: script.int64_atomics,
-            float64_elements: true,
-            timestamp_period_ns: 1.0,
-            timestamp_valid_bits: 48,
-            forced: Forced::default(),
-            guarantees: Vec::new(),
-            residency: None,
-            compute_units: None,
-            uniform_control_flow: false,
-        };
         // The first run of a seed is the stream of the seed itself.
         let mut noise = ChaCha8Rng::seed_from_u64(script.seed);
         noise.set_stream(script.run);
@@ -129,7 +100,7 @@ impl Replay {
             weather: Weather::new(script.noise, script.seed.wrapping_mul(31).wrapping_add(night)),
             row_noise: RowNoise::new(script.noise, script.seed, script.run),
             happened: vec![0; script.faults.len()],
-            profile: Arc::new(profile),
+            profile: Arc::new(script.profile()),
             loaded: 0,
             // Close to the end of 48 bits, so that every session sees timestamps wrap.
             clock_ticks: (1 << 48) - 1_000_000,
@@ -265,45 +236,6 @@ impl Replay {
 
     fn alive(&self) -> Result<(), Failure> {
         self.lost.clone().map_or(Ok(()), Err)
-    }
-}
-
-/// What comes to no end.
-fn hang() -> ! {
-    loop {
-        std::thread::sleep(Duration::from_secs(3600));
-    }
-}
-
-/// One in 2^k tiles of the plan is blocked.
-fn blocking(plan: &Plan) -> Option<u32> {
-    plan.build()?.variant.blocking
-}
-
-/// How often the workgroups of the plan look in vain before they fall back; none where they wait for ever.
-fn max_spins(plan: &Plan) -> Option<u32> {
-    let kernel = &plan.build()?.config.kernel;
-    (kernel.lookback == Lookback::Fallback).then_some(kernel.max_spins)
-}
-
-/// Whether tiles of the plan wait for one that is blocked: all that cannot fall back do, if there are two.
-fn waits_for_ever(plan: &Plan) -> bool {
-    let workgroups = plan.passes.iter().map(|pass| pass.workgroups).max().unwrap_or(0);
-    blocking(plan).is_some() && max_spins(plan).is_none() && workgroups > 1
-}
-
-/// What lookbacks count on a device where every tile but the blocked ones is in time, and each blocked one is added up once.
-fn counts(plan: &Plan, tiles: u64) -> Counts {
-    let blocked = blocking(plan).map_or(0, |k| tiles.div_ceil(1 << k));
-    // Nobody comes behind the last tile.
-    let last_is_blocked = blocking(plan).is_some_and(|k| (tiles - 1).is_multiple_of(1 << k));
-    let fallbacks = blocked - u64::from(last_is_blocked);
-    Counts {
-        workgroups: tiles,
-        spins: fallbacks * (1 + u64::from(max_spins(plan).unwrap_or(0))),
-        lookback_length: tiles - 1 + fallbacks,
-        fallbacks,
-        insertions: fallbacks,
     }
 }
 

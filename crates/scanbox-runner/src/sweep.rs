@@ -1,7 +1,7 @@
 //! The sweep: every point of a space on one device, each verified, then timed, then handed out as a record.
 //!
-//! [`run`] is the whole pipeline. It names no backend and no kernel family, and it writes no file: records leave
-//! through an observer, row by row.
+//! [`run`] is the whole pipeline. It names no backend, no kernel family and no parameter of one, and it writes no file:
+//! records leave through an observer, row by row.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,13 +13,9 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
-use scanbox_kernels::input::{Input, InputKind};
+use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::Plan;
-use scanbox_model::config::Config;
-use scanbox_model::device::DeviceProfile;
-use scanbox_model::parameters::Cells;
-use scanbox_model::problem::Problem;
-use scanbox_model::record::{Cache, Flag, Ratio, Record, SCHEMA, Status};
+use scanbox_model::record::{Cache, Ratio, Record, Status};
 use scanbox_model::space::Point;
 use scanbox_model::units::{size_label, throughput_gbps};
 use serde::{Deserialize, Serialize};
@@ -27,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::{Backend, Failure};
 use crate::cases::Circumstance;
 use crate::measure::{Measurement, Protocol, measure};
+use crate::row::{Computation, Origin, blank_record, now_utc};
 use crate::session::{End, Outcome, Session, Setup, shaders_of};
 use crate::twin::{self, Length, Twin};
 use crate::verify::{describe, verify};
@@ -61,46 +58,6 @@ pub struct Job {
     pub one_by_one: bool,
     /// What every row of the run says about its origin.
     pub origin: Origin,
-}
-
-/// What is computed, and on which elements: the same for all rows of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Computation {
-    /// What is computed.
-    pub problem: Problem,
-    /// Whether sums of floats are of reals, which are rounded, and not of integers.
-    pub real: bool,
-    /// The largest size of the whole run, whether or not it is still to do.
-    pub largest_n: u64,
-    /// What random elements are drawn from.
-    pub seed: u64,
-}
-
-impl Computation {
-    /// The input that a config runs on.
-    #[must_use]
-    pub fn input(&self, config: &Config, device: &DeviceProfile) -> Input {
-        let kind = match catalog::input_kind(&config.kernel, device, self.largest_n) {
-            InputKind::Random if self.real => InputKind::Real,
-            kind => kind,
-        };
-        Input { kind, seed: self.seed }
-    }
-}
-
-/// The part of a record that is the same for all rows of a run, beside the device.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Origin {
-    /// Identity of the run.
-    pub run_id: String,
-    /// Version of scanbox.
-    pub version: String,
-    /// Hash of all kernel sources.
-    pub kernel_hash: String,
-    /// Name of this host.
-    pub host: String,
-    /// Whether the device is shared with other runs on purpose.
-    pub shared_device: bool,
 }
 
 /// What happens during a run.
@@ -490,56 +447,4 @@ impl<E: From<Failure>> Sweep<'_, E> {
     fn blank_record(&self, point: &Point, input: Input) -> Record {
         blank_record(point, &self.job.computation, &input, self.session.backend.profile(), &self.job.origin)
     }
-}
-
-/// The record of a point before it ran.
-#[must_use]
-pub fn blank_record(
-    point: &Point,
-    computation: &Computation,
-    input: &Input,
-    device: &DeviceProfile,
-    origin: &Origin,
-) -> Record {
-    let config = &point.config;
-    let mut record = Record {
-        subject: "scanbox".to_owned(),
-        subject_version: origin.version.clone(),
-        config_id: config.to_string(),
-        kernel_id: config.kernel.to_string(),
-        parameters: Cells {
-            workgroups: u32::try_from(catalog::workgroups(config, point.n, device)).ok(),
-            ..Cells::of(&catalog::resolved(config, device))
-        },
-        subgroup_size: Some(device.subgroup_size),
-        shared_bytes: catalog::shared_bytes(config, &computation.problem, device)
-            .and_then(|bytes| u32::try_from(bytes).ok()),
-        ..record_of_run(point.n, input, device, origin)
-    };
-    computation.problem.describe(point.n, &mut record);
-    record
-}
-
-/// What the rows of a run have in common, whatever they are about.
-pub(crate) fn record_of_run(n: u64, input: &Input, device: &DeviceProfile, origin: &Origin) -> Record {
-    Record {
-        schema: SCHEMA,
-        run_id: origin.run_id.clone(),
-        device: device.name.clone(),
-        device_uuid: device.uuid.clone(),
-        driver: device.driver.clone(),
-        kernel_hash: origin.kernel_hash.clone(),
-        host: origin.host.clone(),
-        pci_address: device.pci_address.clone().unwrap_or_default(),
-        shared_device: Flag(origin.shared_device),
-        n_elements: n,
-        input: input.to_string(),
-        ..Record::default()
-    }
-}
-
-/// Now, in UTC, to the second.
-#[must_use]
-pub fn now_utc() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

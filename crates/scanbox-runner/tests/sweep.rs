@@ -14,8 +14,9 @@ use scanbox_model::space::{Point, Rejection, Space};
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::replay::{Replay, Script};
+use scanbox_runner::row::{Computation, Origin};
 use scanbox_runner::session::{End, Outcome};
-use scanbox_runner::sweep::{self, Computation, Event, Job, Origin};
+use scanbox_runner::sweep::{self, Event, Job};
 use scanbox_testing::folder::copy_folder;
 
 const SPACE: &str = r#"

@@ -13,8 +13,8 @@ use scanbox_model::record::{Cache, Record, Status};
 use scanbox_model::units::size_label;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::{EmptyCall, Job, Selected, blank};
+use scanbox_runner::row::now_utc;
 use scanbox_runner::subject::Subject;
-use scanbox_runner::sweep::now_utc;
 
 use crate::progress::Line;
 use crate::protocol::{BenchWork, Key, Product, Work};

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use scanbox_model::device::DeviceProfile;
-use scanbox_runner::sweep::now_utc;
+use scanbox_runner::row::now_utc;
 
 use crate::device::replay_script;
 use crate::failure::SessionError;

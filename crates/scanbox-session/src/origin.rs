@@ -1,6 +1,6 @@
 //! What rows and metadata say about the run that they are of.
 
-use scanbox_runner::sweep::{Origin, now_utc};
+use scanbox_runner::row::{Origin, now_utc};
 
 use crate::system::host;
 

@@ -22,7 +22,7 @@ use scanbox_model::metadata::{Metadata, Run, RunOutcome};
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Record, SCHEMA, Status};
 use scanbox_model::space::{Enumeration, Point, Space};
-use scanbox_runner::sweep::now_utc;
+use scanbox_runner::row::now_utc;
 
 pub use self::before::Before;
 use self::journal::Journal;

@@ -7,7 +7,8 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Record, Status};
 use scanbox_model::space::Point;
 use scanbox_runner::measure::Protocol;
-use scanbox_runner::sweep::{Computation, Job, Origin, blank_record, now_utc};
+use scanbox_runner::row::{Computation, Origin, blank_record, now_utc};
+use scanbox_runner::sweep::Job;
 
 use crate::progress::Progress;
 use crate::protocol::{self, Product, Work};

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use scanbox_model::parameters::PARAMETER_NAMES;
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
@@ -50,11 +52,23 @@ fn only_the_vulkan_module_is_unsafe_or_names_ash() {
 }
 
 #[test]
-fn the_sweep_loop_names_no_backend_and_no_kernel_family() {
-    let words = ["vulkan", "Vulkan", "replay", "Replay", "chained_scan", "ChainedScan"];
-    check("crates/scanbox-runner/src", "rs", &words, |name| {
-        !name.ends_with("/sweep.rs") && !name.contains("/src/bench")
+fn the_loops_name_no_backend_and_no_parameter_of_a_kernel() {
+    let loops = |name: &str| {
+        ["/sweep.rs", "/verify.rs", "/session.rs"].iter().any(|file| name.ends_with(file))
+            || name.contains("/src/bench")
+    };
+    let backends =
+        ["vulkan", "Vulkan", "replay", "Replay", "chained_scan", "ChainedScan", "create_pipelines"];
+    // As fields and as types: `tile_state` and `TileState::`.
+    let types = PARAMETER_NAMES.iter().map(|name| {
+        let words = name.split('_').map(|word| word[..1].to_uppercase() + &word[1..]);
+        words.collect::<String>() + "::"
     });
+    let fields =
+        PARAMETER_NAMES.iter().flat_map(|name| ["kernel", "config"].map(|of| format!("{of}.{name}")));
+    let words: Vec<String> = backends.map(str::to_owned).into_iter().chain(types).chain(fields).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    check("crates/scanbox-runner/src", "rs", &words, |name| !loops(name));
 }
 
 /// What a room knows crosses the wall as itself: a plan says what it was made from, so that nobody finds it out from its

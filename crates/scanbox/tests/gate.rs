@@ -18,8 +18,9 @@ use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::bench::{self, Selected, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::replay::{Replay, Script};
+use scanbox_runner::row::{Computation, Origin};
 use scanbox_runner::subject::Subject;
-use scanbox_runner::sweep::{self, Computation, Event, Job, Origin};
+use scanbox_runner::sweep::{self, Event, Job};
 
 /// 24 configs at 21 sizes.
 const SPACE: &str = r#"

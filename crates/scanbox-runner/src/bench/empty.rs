@@ -14,8 +14,6 @@ use crate::measure::{Measurement, TimedPlan, block};
 use crate::session::End;
 use crate::subject::Subject;
 
-/// The subject of scanbox's own empty calls, and what they are announced as.
-pub const EMPTY: &str = "empty";
 /// Whose scanbox's own are.
 const OWN: &str = "scanbox";
 

@@ -11,9 +11,9 @@ use scanbox_model::space::Point;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::Failure;
+use crate::row::{Computation, Origin, blank_record, record_of_run};
 use crate::session::unsupported;
 use crate::subject::Subject;
-use crate::sweep::{Computation, Origin, blank_record, record_of_run};
 
 /// A subject of scanbox's own, and why it takes part. Subjects of baselines are no part of a job: the program names them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
 use serde::Deserialize;
 
 use super::noise::Noise;
@@ -192,6 +193,40 @@ pub struct ScriptError {
 }
 
 impl Script {
+    /// What the device is and can do.
+    pub(super) fn profile(&self) -> DeviceProfile {
+        DeviceProfile {
+            name: self.name.clone(),
+            uuid: self.uuid.clone(),
+            pci_address: self.pci_address.clone(),
+            vendor_id: 0,
+            device_id: 0,
+            kind: DeviceKind::Software,
+            driver: self.driver.clone(),
+            api_version: "1.3.0".to_owned(),
+            subgroup_size: self.subgroup_size,
+            min_subgroup_size: self.subgroup_size,
+            max_subgroup_size: self.subgroup_size,
+            max_workgroup_size: self.max_workgroup_size,
+            max_workgroup_count: [i32::MAX as u32, 65_535, 65_535],
+            max_shared_bytes: 48 << 10,
+            max_storage_buffer_bytes: u64::from(u32::MAX),
+            max_allocation_bytes: u64::from(u32::MAX),
+            memory_bytes: self.memory_bytes,
+            buffer_addresses: true,
+            int64_atomics: self.int64_atomics,
+            int64_elements: self.int64_atomics,
+            float64_elements: true,
+            timestamp_period_ns: 1.0,
+            timestamp_valid_bits: 48,
+            forced: Forced::default(),
+            guarantees: Vec::new(),
+            residency: None,
+            compute_units: None,
+            uniform_control_flow: false,
+        }
+    }
+
     /// Reads a script.
     ///
     /// # Errors

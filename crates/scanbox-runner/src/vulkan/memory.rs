@@ -2,6 +2,8 @@
 //!
 //! Shaders reach all of it by address. The host holds a fixed amount: chunks on their way to the device.
 
+mod upload;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,23 +12,17 @@ use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::REPORT_WORDS;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan, PlanKind};
-use scanbox_kernels::reference::Reference;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 
+use self::upload::{Large, Loaded, SLOTS, Slot};
 use super::buffer::{Buffer, Fetched, Place};
-use super::commands::Commands;
 use super::device::Gpu;
 use crate::backend::{Failure, cold_slots};
 
 const WORD_BYTES: u64 = 4;
-/// Words that are made and sent at a time: enough to hide what a submission costs, and far below any input that is large.
-const CHUNK: usize = 1 << 22;
 /// Slots of cold buffers begin where a new allocation would: on a boundary of any cache line.
 const SLOT_ALIGNMENT: u64 = 256;
-/// Chunks on their way: one is made while the other one is sent.
-const SLOTS: usize = 2;
-
 /// Everything that shaders work on.
 pub(super) struct Memory {
     gpu: Arc<Gpu>,
@@ -51,32 +47,6 @@ pub(super) struct Memory {
 
 /// Words that a workgroup counts in.
 const COUNTS_WORDS: u64 = 4;
-
-/// An input and its answer, and what they are.
-struct Large {
-    /// Bytes that each has room for.
-    bytes: u64,
-    input: Buffer,
-    reference: Buffer,
-    loaded: Option<Loaded>,
-}
-
-/// What input and reference hold.
-#[derive(Debug, Clone, Copy)]
-struct Loaded {
-    problem: Problem,
-    input: Input,
-    n: u64,
-    /// The answer so far, where the CPU makes it.
-    reference: Option<Reference>,
-}
-
-/// Room for one chunk of the input and of the reference.
-struct Slot {
-    buffer: Buffer,
-    commands: Commands,
-    pending: bool,
-}
 
 /// Words of the largest element.
 pub(super) const ELEMENT_WORDS: u64 = 4;
@@ -461,90 +431,5 @@ impl Cold {
         recorder.submit()?;
         slot.pending = true;
         slot.wait(limit)
-    }
-}
-
-impl Large {
-    /// Buffers for inputs of at most this many bytes.
-    fn new(gpu: &Arc<Gpu>, bytes: u64) -> Result<Self, Failure> {
-        let new = |name, bytes: u64| Buffer::new(gpu, name, bytes.max(WORD_BYTES), MemoryLocation::GpuOnly);
-        Ok(Self { bytes, input: new("input", bytes)?, reference: new("reference", bytes)?, loaded: None })
-    }
-
-    fn fill(
-        &mut self,
-        problem: &Problem,
-        input: &Input,
-        n: u64,
-        staging: &mut [Slot],
-        limit: Duration,
-    ) -> Result<(), Failure> {
-        let (start, mut reference) = match self.loaded.take() {
-            Some(loaded) if (loaded.problem, loaded.input) == (*problem, *input) => {
-                if n <= loaded.n {
-                    self.loaded = Some(loaded);
-                    return Ok(());
-                }
-                match loaded.reference {
-                    Some(reference) => (loaded.n, reference),
-                    None => (0, Reference::new(*problem)),
-                }
-            }
-            _ => (0, Reference::new(*problem)),
-        };
-        let chunk = CHUNK as u64 * WORD_BYTES / problem.element_bytes();
-        for (slot, first) in (0..staging.len()).cycle().zip((start..n).step_by(chunk as usize)) {
-            let slot = &mut staging[slot];
-            slot.wait(limit)?;
-            let bytes = (n - first).min(chunk) * problem.element_bytes();
-            slot.make(problem, input, first, (bytes / WORD_BYTES) as usize, &mut reference);
-            slot.send(first * problem.element_bytes(), bytes, &self.input, &self.reference)?;
-        }
-        staging.iter_mut().try_for_each(|slot| slot.wait(limit))?;
-        self.loaded = Some(Loaded { problem: *problem, input: *input, n, reference: Some(reference) });
-        Ok(())
-    }
-}
-
-impl Slot {
-    fn new(gpu: &Arc<Gpu>) -> Result<Self, Failure> {
-        let bytes = 2 * CHUNK as u64 * WORD_BYTES;
-        // Cached memory (what `GpuToCpu` asks for), because the scan reads what the fill wrote: reads of
-        // write-combined memory are slower by orders of magnitude.
-        let buffer = Buffer::new(gpu, "staging", bytes, MemoryLocation::GpuToCpu)?;
-        Ok(Self { buffer, commands: Commands::new(gpu)?, pending: false })
-    }
-
-    fn wait(&mut self, limit: Duration) -> Result<(), Failure> {
-        if std::mem::take(&mut self.pending) { self.commands.wait(limit) } else { Ok(()) }
-    }
-
-    /// Makes this many words of the input and of its answer, from element `first`, which the answer has come to.
-    fn make(
-        &mut self,
-        problem: &Problem,
-        input: &Input,
-        first: u64,
-        words: usize,
-        reference: &mut Reference,
-    ) {
-        let (elements, scan) = self.buffer.words().split_at_mut(CHUNK);
-        let (elements, scan) = (&mut elements[..words], &mut scan[..words]);
-        input.fill(problem, first, elements);
-        scan.copy_from_slice(elements);
-        reference.scan(scan);
-    }
-
-    /// Starts to copy this many bytes of each to their places.
-    fn send(&mut self, first: u64, bytes: u64, input: &Buffer, reference: &Buffer) -> Result<(), Failure> {
-        let mut recorder = self.commands.begin()?;
-        for (half, target) in [(0, input), (1, reference)] {
-            let from = half * CHUNK as u64 * WORD_BYTES;
-            recorder.copy((&self.buffer, from), (target, first), bytes);
-        }
-        // What is submitted next begins with a barrier that covers these copies.
-        recorder.submit()?;
-        self.pending = true;
-        Ok(())
     }
 }

@@ -11,6 +11,7 @@ mod buffer;
 mod call;
 mod commands;
 mod device;
+mod error;
 mod instance;
 mod memory;
 mod operator;
@@ -28,7 +29,7 @@ use std::time::Duration;
 
 use ash::vk;
 use scanbox_kernels::catalog;
-use scanbox_kernels::glsl::{CompileError, Compiler};
+use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{Module, Plan, STATES_OFFSET};
 use scanbox_model::device::DeviceProfile;
@@ -39,6 +40,7 @@ use scanbox_model::safe_devices::SafeDevices;
 
 use self::commands::Commands;
 use self::device::{Candidate, Gpu};
+pub use self::error::VulkanError;
 use self::instance::Instance;
 use self::memory::Memory;
 use self::pipeline::Pipelines;
@@ -81,93 +83,6 @@ impl Default for Options {
             known_issues: KnownIssues::default(),
             safe_devices: SafeDevices::default(),
         }
-    }
-}
-
-/// Why there is no session with a device.
-#[derive(Debug, thiserror::Error)]
-pub enum VulkanError {
-    /// No loader: Vulkan is not installed.
-    #[error(
-        "there is no Vulkan loader ({reason}): install it (Debian, Ubuntu: libvulkan1) and a driver \
-         (the GPU vendor's, or mesa-vulkan-drivers, which has a software device too)"
-    )]
-    NoLoader {
-        /// What the system says.
-        reason: String,
-    },
-    /// A loader, but nothing behind it.
-    #[error(
-        "there is no Vulkan device: install a driver (the GPU vendor's; Debian, Ubuntu: mesa-vulkan-drivers, which has \
-         a software device too), and see that VK_DRIVER_FILES, if it is set, names one"
-    )]
-    NoDevice,
-    /// The validation layer was asked for.
-    #[error("the Vulkan validation layer is not installed (Debian, Ubuntu: vulkan-validationlayers)")]
-    NoValidationLayer,
-    /// The selector says nothing.
-    #[error("no device is named; there is {devices}")]
-    NoSelector {
-        /// Index, name, UUID and PCI address of every device.
-        devices: String,
-    },
-    /// No device has this index, name, UUID or PCI address.
-    #[error("there is no device `{selector}`; there is {devices}")]
-    NotFound {
-        /// What was asked for.
-        selector: String,
-        /// Index, name and UUID of every device.
-        devices: String,
-    },
-    /// Several devices have it.
-    #[error("`{selector}` stands for several devices: use the index or the PCI address; there is {devices}")]
-    Ambiguous {
-        /// What was asked for.
-        selector: String,
-        /// Index, name and UUID of those that match.
-        devices: String,
-    },
-    /// The device misses what kernels need.
-    #[error("{device} cannot be used: it {}", problems.join("; it "))]
-    Unusable {
-        /// Its name.
-        device: String,
-        /// See [`Listed::problems`].
-        problems: Vec<String>,
-    },
-    /// A call failed that has no reason to.
-    #[error("{function}: {result:?}")]
-    Call {
-        /// The Vulkan function.
-        function: &'static str,
-        /// What it returned.
-        result: vk::Result,
-    },
-    /// The memory allocator could not be made.
-    #[error("the memory allocator: {0}")]
-    Allocator(gpu_allocator::AllocationError),
-    /// A helper kernel does not compile.
-    #[error("a kernel that every session needs does not compile: {0}")]
-    Compile(#[from] CompileError),
-    /// The device did not do what every session needs.
-    #[error("{device} cannot be set up: {failure}")]
-    Setup {
-        /// Its name.
-        device: String,
-        /// What failed.
-        failure: Failure,
-    },
-}
-
-impl VulkanError {
-    fn call(function: &'static str, result: vk::Result) -> Self {
-        Self::Call { function, result }
-    }
-
-    /// Whether the machine has no device that could be used, as opposed to a wrong question.
-    #[must_use]
-    pub fn is_no_device(&self) -> bool {
-        matches!(self, Self::NoLoader { .. } | Self::NoDevice | Self::Unusable { .. })
     }
 }
 

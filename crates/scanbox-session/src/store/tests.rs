@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use scanbox_model::record::TimeStats;
 use scanbox_runner::backend::Backend;
 use scanbox_runner::replay::{Replay, Script};
-use scanbox_runner::sweep::{Computation, Origin, blank_record};
+use scanbox_runner::row::{Computation, Origin, blank_record};
 use tempfile::TempDir;
 
 use super::*;

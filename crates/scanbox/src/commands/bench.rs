@@ -22,8 +22,8 @@ use scanbox_model::units::{plural, slug};
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::{Job, Selected, ceilings, computation_of};
 use scanbox_runner::measure::Protocol;
+use scanbox_runner::row::now_utc;
 use scanbox_runner::session::End;
-use scanbox_runner::sweep::now_utc;
 
 use super::bench_blocking::{BlockingArgs, is_refuted};
 use super::bench_select::{Scratch, Tuned, selected};

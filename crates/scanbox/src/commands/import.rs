@@ -11,7 +11,7 @@ use scanbox_model::row_rules::Checker;
 use scanbox_model::units::plural;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::measure::Samples;
-use scanbox_runner::sweep::now_utc;
+use scanbox_runner::row::now_utc;
 use serde::Deserialize;
 
 use super::{Exit, UsageError, complain, files};

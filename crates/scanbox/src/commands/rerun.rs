@@ -21,7 +21,7 @@ use scanbox_model::units::{plural, size_label};
 use scanbox_runner::backend::Failure;
 use scanbox_runner::baseline::{Baseline, Greeting, Program};
 use scanbox_runner::pairs::{Event, Job, Round, Row, Side, Speaking, run as run_pairs};
-use scanbox_runner::sweep::now_utc;
+use scanbox_runner::row::now_utc;
 
 use super::compare::{File, pairs_of, threshold};
 use super::{Exit, UsageError, complain};

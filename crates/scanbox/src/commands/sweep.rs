@@ -16,8 +16,8 @@ use scanbox_model::space::{Enumeration, Point, Space};
 use scanbox_model::units::{plural, slug};
 use scanbox_runner::bench::{self, Selected, computation_of};
 use scanbox_runner::measure::Protocol;
+use scanbox_runner::row::{Computation, Origin};
 use scanbox_runner::session::End;
-use scanbox_runner::sweep::{Computation, Origin};
 
 use super::space::SpaceSelection;
 use super::sweep_estimate::{Estimate, duration, estimate};

@@ -1,0 +1,93 @@
+//! Why there is no session with a device, in words that say what helps.
+
+use ash::vk;
+use scanbox_kernels::glsl::CompileError;
+
+use crate::backend::Failure;
+
+/// Why there is no session with a device.
+#[derive(Debug, thiserror::Error)]
+pub enum VulkanError {
+    /// No loader: Vulkan is not installed.
+    #[error(
+        "there is no Vulkan loader ({reason}): install it (Debian, Ubuntu: libvulkan1) and a driver \
+         (the GPU vendor's, or mesa-vulkan-drivers, which has a software device too)"
+    )]
+    NoLoader {
+        /// What the system says.
+        reason: String,
+    },
+    /// A loader, but nothing behind it.
+    #[error(
+        "there is no Vulkan device: install a driver (the GPU vendor's; Debian, Ubuntu: mesa-vulkan-drivers, which has \
+         a software device too), and see that VK_DRIVER_FILES, if it is set, names one"
+    )]
+    NoDevice,
+    /// The validation layer was asked for.
+    #[error("the Vulkan validation layer is not installed (Debian, Ubuntu: vulkan-validationlayers)")]
+    NoValidationLayer,
+    /// The selector says nothing.
+    #[error("no device is named; there is {devices}")]
+    NoSelector {
+        /// Index, name, UUID and PCI address of every device.
+        devices: String,
+    },
+    /// No device has this index, name, UUID or PCI address.
+    #[error("there is no device `{selector}`; there is {devices}")]
+    NotFound {
+        /// What was asked for.
+        selector: String,
+        /// Index, name and UUID of every device.
+        devices: String,
+    },
+    /// Several devices have it.
+    #[error("`{selector}` stands for several devices: use the index or the PCI address; there is {devices}")]
+    Ambiguous {
+        /// What was asked for.
+        selector: String,
+        /// Index, name and UUID of those that match.
+        devices: String,
+    },
+    /// The device misses what kernels need.
+    #[error("{device} cannot be used: it {}", problems.join("; it "))]
+    Unusable {
+        /// Its name.
+        device: String,
+        /// See [`super::Listed::problems`].
+        problems: Vec<String>,
+    },
+    /// A call failed that has no reason to.
+    #[error("{function}: {result:?}")]
+    Call {
+        /// The Vulkan function.
+        function: &'static str,
+        /// What it returned.
+        result: vk::Result,
+    },
+    /// The memory allocator could not be made.
+    #[error("the memory allocator: {0}")]
+    Allocator(gpu_allocator::AllocationError),
+    /// A helper kernel does not compile.
+    #[error("a kernel that every session needs does not compile: {0}")]
+    Compile(#[from] CompileError),
+    /// The device did not do what every session needs.
+    #[error("{device} cannot be set up: {failure}")]
+    Setup {
+        /// Its name.
+        device: String,
+        /// What failed.
+        failure: Failure,
+    },
+}
+
+impl VulkanError {
+    pub(super) fn call(function: &'static str, result: vk::Result) -> Self {
+        Self::Call { function, result }
+    }
+
+    /// Whether the machine has no device that could be used, as opposed to a wrong question.
+    #[must_use]
+    pub fn is_no_device(&self) -> bool {
+        matches!(self, Self::NoLoader { .. } | Self::NoDevice | Self::Unusable { .. })
+    }
+}

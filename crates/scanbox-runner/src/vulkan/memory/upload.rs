@@ -1,0 +1,131 @@
+//! An input and its answer on their way to the device, chunk by chunk.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gpu_allocator::MemoryLocation;
+use scanbox_kernels::input::Input;
+use scanbox_kernels::reference::Reference;
+use scanbox_model::problem::Problem;
+
+use super::WORD_BYTES;
+use crate::backend::Failure;
+use crate::vulkan::buffer::Buffer;
+use crate::vulkan::commands::Commands;
+use crate::vulkan::device::Gpu;
+
+/// Words that are made and sent at a time: enough to hide what a submission costs, and far below any input that is large.
+const CHUNK: usize = 1 << 22;
+/// Chunks on their way: one is made while the other one is sent.
+pub(super) const SLOTS: usize = 2;
+
+/// An input and its answer, and what they are.
+pub(super) struct Large {
+    /// Bytes that each has room for.
+    pub bytes: u64,
+    pub input: Buffer,
+    pub reference: Buffer,
+    pub loaded: Option<Loaded>,
+}
+
+/// What input and reference hold.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Loaded {
+    pub problem: Problem,
+    pub input: Input,
+    pub n: u64,
+    /// The answer so far, where the CPU makes it.
+    pub reference: Option<Reference>,
+}
+
+/// Room for one chunk of the input and of the reference.
+pub(super) struct Slot {
+    pub buffer: Buffer,
+    pub commands: Commands,
+    pub pending: bool,
+}
+
+impl Large {
+    /// Buffers for inputs of at most this many bytes.
+    pub fn new(gpu: &Arc<Gpu>, bytes: u64) -> Result<Self, Failure> {
+        let new = |name, bytes: u64| Buffer::new(gpu, name, bytes.max(WORD_BYTES), MemoryLocation::GpuOnly);
+        Ok(Self { bytes, input: new("input", bytes)?, reference: new("reference", bytes)?, loaded: None })
+    }
+
+    pub fn fill(
+        &mut self,
+        problem: &Problem,
+        input: &Input,
+        n: u64,
+        staging: &mut [Slot],
+        limit: Duration,
+    ) -> Result<(), Failure> {
+        let (start, mut reference) = match self.loaded.take() {
+            Some(loaded) if (loaded.problem, loaded.input) == (*problem, *input) => {
+                if n <= loaded.n {
+                    self.loaded = Some(loaded);
+                    return Ok(());
+                }
+                match loaded.reference {
+                    Some(reference) => (loaded.n, reference),
+                    None => (0, Reference::new(*problem)),
+                }
+            }
+            _ => (0, Reference::new(*problem)),
+        };
+        let chunk = CHUNK as u64 * WORD_BYTES / problem.element_bytes();
+        for (slot, first) in (0..staging.len()).cycle().zip((start..n).step_by(chunk as usize)) {
+            let slot = &mut staging[slot];
+            slot.wait(limit)?;
+            let bytes = (n - first).min(chunk) * problem.element_bytes();
+            slot.make(problem, input, first, (bytes / WORD_BYTES) as usize, &mut reference);
+            slot.send(first * problem.element_bytes(), bytes, &self.input, &self.reference)?;
+        }
+        staging.iter_mut().try_for_each(|slot| slot.wait(limit))?;
+        self.loaded = Some(Loaded { problem: *problem, input: *input, n, reference: Some(reference) });
+        Ok(())
+    }
+}
+
+impl Slot {
+    pub fn new(gpu: &Arc<Gpu>) -> Result<Self, Failure> {
+        let bytes = 2 * CHUNK as u64 * WORD_BYTES;
+        // Cached memory (what `GpuToCpu` asks for), because the scan reads what the fill wrote: reads of
+        // write-combined memory are slower by orders of magnitude.
+        let buffer = Buffer::new(gpu, "staging", bytes, MemoryLocation::GpuToCpu)?;
+        Ok(Self { buffer, commands: Commands::new(gpu)?, pending: false })
+    }
+
+    pub fn wait(&mut self, limit: Duration) -> Result<(), Failure> {
+        if std::mem::take(&mut self.pending) { self.commands.wait(limit) } else { Ok(()) }
+    }
+
+    /// Makes this many words of the input and of its answer, from element `first`, which the answer has come to.
+    fn make(
+        &mut self,
+        problem: &Problem,
+        input: &Input,
+        first: u64,
+        words: usize,
+        reference: &mut Reference,
+    ) {
+        let (elements, scan) = self.buffer.words().split_at_mut(CHUNK);
+        let (elements, scan) = (&mut elements[..words], &mut scan[..words]);
+        input.fill(problem, first, elements);
+        scan.copy_from_slice(elements);
+        reference.scan(scan);
+    }
+
+    /// Starts to copy this many bytes of each to their places.
+    fn send(&mut self, first: u64, bytes: u64, input: &Buffer, reference: &Buffer) -> Result<(), Failure> {
+        let mut recorder = self.commands.begin()?;
+        for (half, target) in [(0, input), (1, reference)] {
+            let from = half * CHUNK as u64 * WORD_BYTES;
+            recorder.copy((&self.buffer, from), (target, first), bytes);
+        }
+        // What is submitted next begins with a barrier that covers these copies.
+        recorder.submit()?;
+        self.pending = true;
+        Ok(())
+    }
+}
