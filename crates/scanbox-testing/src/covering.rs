@@ -201,6 +201,20 @@ pub fn covering<const N: usize>(all: &[[usize; N]]) -> Vec<[usize; N]> {
     rows
 }
 
+/// Few rows for each of several passes, of those that each of them can run. The pass is one more parameter: each value is tried
+/// in every pass that has it, and each pair of values in some pass. `M` is `N` and one.
+pub fn divided<const N: usize, const M: usize>(passes: &[Vec<[usize; N]>]) -> Vec<Vec<[usize; N]>> {
+    let with_pass = |(pass, rows): (usize, &Vec<[usize; N]>)| -> Vec<[usize; M]> {
+        rows.iter().map(|row| std::array::from_fn(|at| row.get(at).copied().unwrap_or(pass))).collect()
+    };
+    let all: Vec<[usize; M]> = passes.iter().enumerate().flat_map(with_pass).collect();
+    let mut divided = vec![Vec::new(); passes.len()];
+    for row in covering(&all) {
+        divided[row[N]].push(std::array::from_fn(|at| row[at]));
+    }
+    divided
+}
+
 /// All pairs of all rows.
 pub fn all_pairs<const N: usize>(rows: &[[usize; N]]) -> BTreeSet<(usize, usize, usize, usize)> {
     rows.iter().flat_map(pairs).collect()

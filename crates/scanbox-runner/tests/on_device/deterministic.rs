@@ -2,9 +2,8 @@
 //!
 //! Needs `SCANBOX_TEST_DEVICE=1`.
 
-use super::harness::Bench;
+use super::harness::{Bench, compiler};
 use scanbox_kernels::catalog;
-use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{GUARD_WORDS, Plan};
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
@@ -33,7 +32,7 @@ fn sum(mode: Mode, element: Element) -> Problem {
 
 #[test]
 fn bits_that_differ_from_those_of_an_earlier_call_are_found() {
-    let Some(mut bench) = Bench::new(|| Compiler::new(None, None).unwrap()) else { return };
+    let Some(mut bench) = Bench::new(compiler) else { return };
     for element in [Element::F32, Element::F64] {
         let sum = sum(Mode::Inclusive, element);
         let Some(plan) = plan(&mut bench, "rts.b1.vec4.none.rake.wg64", &sum, N) else { continue };
@@ -59,7 +58,7 @@ fn bits_that_differ_from_those_of_an_earlier_call_are_found() {
 
 #[test]
 fn what_is_kept_is_as_long_as_what_it_is_compared_with() {
-    let Some(mut bench) = Bench::new(|| Compiler::new(None, None).unwrap()) else { return };
+    let Some(mut bench) = Bench::new(compiler) else { return };
     let label = "stp.b1.vec4.none.rake.wg64";
     let of = |bench: &mut Bench, n| plan(bench, label, &sum(Mode::Inclusive, Element::F32), n).unwrap();
     let short = of(&mut bench, N);

@@ -3,10 +3,9 @@
 //! Needs `SCANBOX_TEST_DEVICE=1`; without it every test says that it is skipped. `SCANBOX_VALIDATION=1` turns on the
 //! validation layer, and then every test also asserts that it has nothing to say.
 
-use super::harness::{Bench, options, turn};
+use super::harness::{Bench, compiler, options, turn};
 use super::progress::hangs;
 use scanbox_kernels::catalog::{self, GUARD_WORD};
-use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{Content, GUARD_WORDS, Plan};
 use scanbox_kernels::reference::Reference;
@@ -28,7 +27,7 @@ fn device() -> Option<Bench> {
 }
 
 fn device_with(options: Options) -> Option<Bench> {
-    Bench::with(|| Compiler::new(None, None).unwrap(), options)
+    Bench::with(compiler, options)
 }
 
 impl Bench {
@@ -461,7 +460,7 @@ fn pipelines_are_cached_on_disk() {
 #[test]
 fn the_list_shows_what_can_be_opened() {
     let Some(_turn) = turn() else { return };
-    let compiler = Compiler::new(None, None).unwrap();
+    let compiler = compiler();
     let devices = vulkan::devices_with(&options()).unwrap();
     let first = &devices[0];
     assert!(first.is_usable(), "{:?}", first.problems);

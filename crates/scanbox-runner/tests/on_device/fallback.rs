@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use super::harness::Bench;
+use super::harness::{Bench, compiler, compiler_of_folder};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
@@ -102,10 +102,6 @@ fn sizes(session: &mut Session, label: &str) -> Vec<u64> {
     vec![1, tile, tile + 1, 2 * tile - 1, 7 * tile + 3, window * tile + 1, (2 * window + 3) * tile + 5]
 }
 
-fn compiler() -> Compiler {
-    Compiler::new(None, None).unwrap()
-}
-
 /// Kernels in which one tile of seven alone publishes its inclusive prefix: lookbacks go over several tiles, and blocked ones
 /// among them need a fallback, also where a device runs one workgroup after the other.
 fn silent() -> Compiler {
@@ -138,7 +134,7 @@ fn changed(changes: &[(&str, &str)]) -> Compiler {
         text.replace(from, to)
     });
     fs::write(&path, replaced).unwrap();
-    Compiler::new(Some(folder.path()), None).unwrap()
+    compiler_of_folder(folder.path())
 }
 
 /// Every tile state, block scan and layout, at spin counts from 0 up.

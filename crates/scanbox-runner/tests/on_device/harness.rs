@@ -1,11 +1,14 @@
 //! What tests on a device share: whether they run, and the device, one test at a time.
 
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use scanbox_kernels::glsl::Compiler;
+use scanbox_model::device::DeviceProfile;
 use scanbox_model::safe_devices::{Guarantee, SafeDevices};
 use scanbox_runner::vulkan::{self, Options, Vulkan};
+use scanbox_testing::covering::divided;
 
 /// One test at a time: lavapipe ends the loops of workgroups that wait for one which the system has descheduled.
 static DEVICE: Mutex<()> = Mutex::new(());
@@ -18,6 +21,44 @@ pub fn options() -> Options {
         validation: std::env::var_os("SCANBOX_VALIDATION").is_some_and(|on| on == "1"),
         ..Options::default()
     }
+}
+
+/// A compiler of the kernels. All tests and all passes over the devices share its SPIR-V, of which they need mostly the same;
+/// the tests of `scanbox-kernels` compile everything themselves.
+pub fn compiler() -> Compiler {
+    cached(None)
+}
+
+/// A compiler of the kernels in a folder.
+pub fn compiler_of_folder(sources: &Path) -> Compiler {
+    cached(Some(sources))
+}
+
+fn cached(sources: Option<&Path>) -> Compiler {
+    Compiler::new(sources, Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("spirv"))).unwrap()
+}
+
+/// The rows that this device runs: few that have every pair of what `rows_of` has of it.
+///
+/// A suite that runs on one driver with several sizes of subgroups (`SCANBOX_TEST_SUBGROUPS=4,8,16`) divides them among its
+/// passes ([`divided`]).
+pub fn own_rows<const N: usize, const M: usize>(
+    device: &DeviceProfile,
+    rows_of: impl Fn(&DeviceProfile) -> Vec<[usize; N]>,
+) -> Vec<[usize; N]> {
+    let own = device.subgroup_size;
+    let listed = std::env::var("SCANBOX_TEST_SUBGROUPS").unwrap_or_else(|_| own.to_string());
+    let sizes: Vec<u32> = listed.split(',').map(|size| size.parse().unwrap()).collect();
+    let pass = sizes.iter().position(|&size| size == own);
+    let pass = pass.unwrap_or_else(|| panic!("subgroups of {own} are not among {listed}"));
+    let of_size = |&size: &u32| DeviceProfile {
+        subgroup_size: size,
+        min_subgroup_size: size,
+        max_subgroup_size: size,
+        ..device.clone()
+    };
+    let all: Vec<_> = sizes.iter().map(|size| rows_of(&of_size(size))).collect();
+    divided::<N, M>(&all).swap_remove(pass)
 }
 
 /// The right to use the device; nothing where tests on a device are not asked for.

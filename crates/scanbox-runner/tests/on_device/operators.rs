@@ -5,7 +5,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::harness::Bench;
+use super::harness::{Bench, compiler};
 use super::progress::hangs;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
@@ -172,7 +172,7 @@ fn create(device: &mut Vulkan, compiler: &Compiler, shaders: &[Shader]) {
 }
 
 fn compiler_of(file: &OperatorFile) -> Compiler {
-    Compiler::new(None, None).unwrap().with_operator(file.clone())
+    compiler().with_operator(file.clone())
 }
 
 fn of_user(file: &OperatorFile, mode: Mode, placement: Placement) -> Problem {
@@ -181,7 +181,7 @@ fn of_user(file: &OperatorFile, mode: Mode, placement: Placement) -> Problem {
 
 #[test]
 fn the_examples_are_what_they_say() {
-    let Some(mut bench) = Bench::new(|| Compiler::new(None, None).unwrap()) else { return };
+    let Some(mut bench) = Bench::new(compiler) else { return };
     const N: u32 = 40_003;
     for example in &EXAMPLES {
         let file = scanbox_testing::operator_files::example(example.name);
@@ -286,7 +286,7 @@ fn try_verdicts(
 
 #[test]
 fn every_kind_of_kernel_is_right() {
-    let Some(mut bench) = Bench::new(|| Compiler::new(None, None).unwrap()) else { return };
+    let Some(mut bench) = Bench::new(compiler) else { return };
     let profile = bench.device().profile().clone();
     let problems = [
         (Mode::Inclusive, Placement::OutOfPlace),
@@ -356,7 +356,7 @@ fn elements(reason: &str) -> Vec<u32> {
 
 #[test]
 fn what_is_no_operator_is_told_once_with_the_elements_that_show_it() {
-    let Some(mut bench) = Bench::new(|| Compiler::new(None, None).unwrap()) else { return };
+    let Some(mut bench) = Bench::new(compiler) else { return };
     let config: Config = "b1.vec4.par.rake.wg32".parse().unwrap();
     let size = bench.device().profile().subgroup_size;
     let config = Config { workgroup_size: size * 2, ..config };
@@ -419,7 +419,7 @@ fn what_is_no_operator_is_told_once_with_the_elements_that_show_it() {
 
 #[test]
 fn calls_are_timed_and_a_wrong_element_is_told_with_all_its_words() {
-    let Some(mut bench) = Bench::new(|| Compiler::new(None, None).unwrap()) else { return };
+    let Some(mut bench) = Bench::new(compiler) else { return };
     const N: u64 = 3_001;
     const INDEX: u64 = 2_000;
     let input = Input { kind: InputKind::Random, seed: 7 };

@@ -5,10 +5,9 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use super::harness::Bench;
+use super::harness::{self, Bench, compiler, own_rows};
 use super::progress::hangs;
 use scanbox_kernels::catalog::{self, Variant};
-use scanbox_kernels::glsl::Compiler;
 use scanbox_model::config::{Config, Parameter};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
@@ -17,7 +16,6 @@ use scanbox_model::space::Space;
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::cases::{Item, Pattern, Request, Selection};
 use scanbox_runner::verify::{self, Event, Job};
-use scanbox_testing::covering::covering;
 
 const PROBLEMS: &str = include_str!("../../../../configs/problems.toml");
 
@@ -59,7 +57,11 @@ fn place<P: Parameter>(value: P) -> usize {
     P::VALUES.iter().position(|other| *other == value).unwrap()
 }
 
-fn row(config: &Config, problem: &Problem) -> [usize; 10] {
+/// What decides how an element is handled.
+const PARAMETERS: usize = 10;
+type Row = [usize; PARAMETERS];
+
+fn row(config: &Config, problem: &Problem) -> Row {
     let kernel = &config.kernel;
     [
         place(problem.mode()),
@@ -73,6 +75,19 @@ fn row(config: &Config, problem: &Problem) -> [usize; 10] {
         place(kernel.load_layout),
         place(kernel.tile_state),
     ]
+}
+
+/// A config and a problem of each row that the device can run.
+fn all_rows(device: &DeviceProfile) -> BTreeMap<Row, (Config, Problem)> {
+    let mut all = BTreeMap::new();
+    for config in configs(device) {
+        for problem in all_problems() {
+            if catalog::legal(&config, &problem, 1000, device).is_ok() {
+                all.entry(row(&config, &problem)).or_insert((config, problem));
+            }
+        }
+    }
+    all
 }
 
 /// Cases of a config: around one boundary each, in turns.
@@ -99,23 +114,17 @@ fn items(turn: usize, config: Config, problem: Problem, device: &DeviceProfile) 
 
 #[test]
 fn every_pair_of_problem_and_stage_is_right() {
-    let Some(mut bench) = Bench::new(|| Compiler::new(None, None).unwrap()) else { return };
+    let Some(mut bench) = Bench::new(compiler) else { return };
     let profile = bench.device().profile().clone();
     let (device, compiler) = bench.parts();
-    let mut all = BTreeMap::new();
-    for config in configs(&profile) {
-        for problem in all_problems() {
-            if catalog::legal(&config, &problem, 1000, &profile).is_ok() {
-                all.entry(row(&config, &problem)).or_insert((config, problem));
-            }
-        }
-    }
-    let rows = covering(&all.keys().copied().collect::<Vec<_>>());
+    let all = all_rows(&profile);
+    let rows =
+        own_rows::<PARAMETERS, { PARAMETERS + 1 }>(&profile, |device| all_rows(device).into_keys().collect());
     assert!(rows.len() > 20, "{} rows", rows.len());
     // All pipelines at once, so that no core waits for another one.
     let of_user = |problem: &Problem| {
         let file = problem.user().map(|user| scanbox_testing::operator_files::of(&user));
-        file.map(|file| Compiler::new(None, None).unwrap().with_operator(file))
+        file.map(|file| harness::compiler().with_operator(file))
     };
     let shaders = rows.iter().map(|row| &all[row]).filter(|(_, problem)| problem.user().is_none());
     let shaders = shaders.flat_map(|(config, problem)| {

@@ -7,10 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use super::harness::Bench;
+use super::harness::{Bench, compiler, own_rows};
 use super::progress::hangs;
 use scanbox_kernels::catalog::{self, Variant};
-use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::GROUP_TILES;
 use scanbox_model::config::{BlockScan, Config, Lookback};
 use scanbox_model::device::{DeviceKind, DeviceProfile};
@@ -19,7 +18,7 @@ use scanbox_model::record::Status;
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::cases::{Item, Pattern, Request, Selection};
 use scanbox_runner::verify::{self, Event, Job, Tally, Verdict};
-use scanbox_testing::covering::{Numbers, Values, covering};
+use scanbox_testing::covering::{Numbers, PARAMETERS, Values};
 
 /// Drivers that compile for a CPU take a minute for the largest tiles, and for raking with many subgroups per lane,
 /// which is all unrolled; these tests have to end.
@@ -100,7 +99,7 @@ fn check(problem: Problem, mut items: Vec<Item>) {
     let start = Instant::now();
     let (mut tally, mut configs) = (Tally::default(), BTreeSet::new());
     while !items.is_empty() {
-        let Some(mut bench) = Bench::new(|| Compiler::new(None, None).unwrap()) else { return };
+        let Some(mut bench) = Bench::new(compiler) else { return };
         let swiftshader = bench.device().profile().driver.contains("SwiftShader");
         let mut verdicts: Vec<Verdict> = Vec::new();
         let (device, compiler) = bench.parts();
@@ -135,15 +134,18 @@ fn check(problem: Problem, mut items: Vec<Item>) {
 }
 
 fn profile() -> Option<DeviceProfile> {
-    Bench::new(|| Compiler::new(None, None).unwrap())
-        .map(|mut bench| bench.device().profile().as_ref().clone())
+    Bench::new(compiler).map(|mut bench| bench.device().profile().as_ref().clone())
 }
 
 #[test]
 fn every_pair_of_parameter_values_is_right() {
     let Some(device) = profile() else { return };
-    let configs: BTreeMap<Values, Config> = configs(&device).into_iter().collect();
-    let rows = covering(&configs.keys().copied().collect::<Vec<_>>());
+    let configs_of =
+        |device: &DeviceProfile| configs(device).into_iter().collect::<BTreeMap<Values, Config>>();
+    let configs = configs_of(&device);
+    let rows = own_rows::<PARAMETERS, { PARAMETERS + 1 }>(&device, |device| {
+        configs_of(device).into_keys().collect()
+    });
     assert!(rows.len() < 100, "{} rows", rows.len());
     let rows = rows.iter().map(|values| configs[values]);
     check(

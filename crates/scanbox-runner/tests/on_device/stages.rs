@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::harness::Bench;
+use super::harness::{Bench, compiler_of_folder};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{
@@ -26,7 +26,7 @@ fn compiler() -> Compiler {
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     copy_folder(&crate_folder.join("../../kernels/glsl"), folder.path());
     copy_folder(&crate_folder.join("tests/shaders"), folder.path());
-    Compiler::new(Some(folder.path()), None).unwrap()
+    compiler_of_folder(folder.path())
 }
 
 /// Which alternative of each stage a test shader has.
@@ -390,7 +390,7 @@ fn the_litmus_test_finds_what_it_looks_for() {
             text.replace("publish(tile, 1u + message % 2u,", "publish(tile, 1u + (message + 1u) / 2u % 2u,");
         assert_ne!(text, broken);
         fs::write(&path, broken).unwrap();
-        Compiler::new(Some(folder.path()), None).unwrap()
+        compiler_of_folder(folder.path())
     }) else {
         return;
     };

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::harness::Bench;
+use super::harness::{Bench, compiler, compiler_of_folder};
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
@@ -50,7 +50,7 @@ const LARGE: u64 = 3_000_001;
 #[test]
 #[allow(clippy::print_stderr, reason = "what was not tested has to be said")]
 fn right_kernels_are_right() {
-    let Some(mut bench) = Bench::new(|| Compiler::new(None, None).unwrap()) else { return };
+    let Some(mut bench) = Bench::new(compiler) else { return };
     use Mode::{Exclusive, Inclusive, Reduce};
     use Placement::{InPlace, OutOfPlace};
     for (label, problem) in [
@@ -95,7 +95,7 @@ fn right_kernels_are_right() {
 
 #[test]
 fn what_is_lost_from_call_to_call_shows_and_accuses_nobody_else() {
-    let Some(mut bench) = Bench::new(|| Compiler::new(None, None).unwrap()) else { return };
+    let Some(mut bench) = Bench::new(compiler) else { return };
     let problem = Problem::default();
     let labels = ["b4.vec4.par.rake.wg64", "b1.vec4.seq.rake.wg64"];
     for label in labels {
@@ -121,7 +121,7 @@ fn edited(folder: &Path, file: &str, from: &str, to: &str) -> Compiler {
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.contains(from), "{file} has no `{from}`");
     fs::write(&path, text.replace(from, to)).unwrap();
-    Compiler::new(Some(folder), None).unwrap()
+    compiler_of_folder(folder)
 }
 
 #[test]
