@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use scanbox_model::csv_file;
 use scanbox_model::metadata::Metadata;
+use scanbox_model::parameters::{PARAMETERS, Value as ParameterValue};
 use scanbox_model::record::{COLUMNS, Record};
 use serde_json::{Map, Value};
 
@@ -57,7 +58,7 @@ fn rows(files: &[Exported]) -> impl Iterator<Item = &Record> {
     files.iter().flat_map(|file| &file.records)
 }
 
-/// A row as an object: its columns by name, numbers as numbers, those without a value left out.
+/// A row as an object: its columns by name, numbers as numbers, those without a value left out; and what only its label says.
 pub fn object(record: &Record) -> Map<String, Value> {
     let cell = |column: &scanbox_model::record::Column| {
         let text = column.write(record);
@@ -65,7 +66,17 @@ pub fn object(record: &Record) -> Map<String, Value> {
     };
     let unknown = record.unknown.iter().filter(|cell| !cell.text.is_empty());
     let unknown = unknown.map(|cell| (cell.column.to_string(), Value::String(cell.text.clone())));
-    COLUMNS.iter().filter_map(cell).chain(unknown).collect()
+    COLUMNS.iter().filter_map(cell).chain(unknown).chain(in_label_alone(record)).collect()
+}
+
+/// The parameters of a row that have no column, where they are not the default.
+fn in_label_alone(record: &Record) -> impl Iterator<Item = (String, Value)> {
+    let config = record.config();
+    PARAMETERS.iter().filter(|parameter| parameter.column.is_none()).filter_map(move |parameter| {
+        let found = parameter.value(&config?);
+        let said = found != ParameterValue::Open && Some(found) != parameter.default;
+        said.then(|| (parameter.name.to_owned(), value(parameter.name, found.to_string())))
+    })
 }
 
 /// Columns whose text may look like a number and is a name.

@@ -35,9 +35,11 @@ const CONFIGURATION: &[&str] = &[
     "cache",
 ];
 
-/// The columns of a configuration: those, and every parameter there is.
+/// The columns of a configuration: those, and every parameter that has one. A parameter that stands in labels alone is there
+/// where it is not the default.
 fn configuration_columns() -> impl Iterator<Item = &'static str> {
-    CONFIGURATION.iter().copied().chain(PARAMETERS.iter().map(|parameter| parameter.name))
+    let parameters = PARAMETERS.iter().filter(|parameter| parameter.column.is_some());
+    CONFIGURATION.iter().copied().chain(parameters.map(|parameter| parameter.name))
 }
 
 #[derive(Serialize)]
@@ -115,8 +117,13 @@ fn correctness(record: &Record) -> f64 {
 fn entry(record: &Record) -> Entry {
     let mut cells = object(record);
     let configuration = configuration_columns();
-    let configuration =
-        configuration.map(|name| (name.to_owned(), cells.remove(name).unwrap_or(Value::Null))).collect();
+    let every = configuration.map(|name| (name.to_owned(), cells.remove(name).unwrap_or(Value::Null)));
+    let mut configuration: Map<String, Value> = every.collect();
+    let in_label_alone = PARAMETERS.iter().filter(|parameter| parameter.column.is_none());
+    configuration.extend(
+        in_label_alone
+            .filter_map(|parameter| Some((parameter.name.to_owned(), cells.remove(parameter.name)?))),
+    );
     let mut measurements = Vec::new();
     let mut measure = |name: &str, value: Value, unit| {
         measurements.push(Measurement { name: name.to_owned(), value, unit });

@@ -375,7 +375,7 @@ impl Cells {
     #[must_use]
     pub fn of(config: &Config) -> Self {
         let mut cells = Self::default();
-        for parameter in PARAMETERS {
+        for parameter in PARAMETERS.iter().filter(|parameter| parameter.column.is_some()) {
             parameter.set_cell(&mut cells, parameter.value(config));
         }
         cells

@@ -13,6 +13,7 @@ use scanbox_kernels::plan::{
     TICKET_BYTES, Tickets, Word,
 };
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::parameters::{KERNEL_PARAMETERS, Value};
 use scanbox_model::problem::Problem;
 use scanbox_runner::backend::{Backend, Garbage};
 use scanbox_testing::folder::copy_folder;
@@ -87,33 +88,43 @@ impl Default for Choice {
 
 impl Choice {
     fn shader(&self, root: &'static str, device: &DeviceProfile) -> Shader {
+        let mut defines = vec![
+            ("WORKGROUP_SIZE", self.workgroup_size),
+            ("SUBGROUP_SIZE", device.subgroup_size),
+            ("BATCH_SIZE", 1),
+            ("LANES", 1),
+            ("MODE", 0),
+            ("ELEMENT", 0),
+            ("OPERATOR", 0),
+            ("IN_PLACE", 0),
+            ("LOAD_LAYOUT", 0),
+            ("TRANSPOSE_ROUNDS", 1),
+            ("BLOCK_SCAN", self.block_scan),
+            ("SUBGROUP_SCAN", self.subgroup_scan),
+            ("UNIFORM_FLOW", u32::from(device.uniform_control_flow)),
+            ("LOOKBACK", self.lookback),
+            ("LOOKBACK_WIDTH", self.lookback_width),
+            ("TILE_ORDER", 0),
+            ("PUBLISH", self.publish),
+            ("RENDEZVOUS", 0),
+            ("BACK_OFF", self.back_off),
+            ("TILE_STATE", self.tile_state),
+            ("STATE_STRIDE", self.state_stride),
+            ("RESET", if self.tile_state == PACKED { RESET_FILL } else { RESET_EPOCH }),
+            ("GROUP_STATE", self.group_state),
+        ];
+        // Numbers that these shaders do not choose have their default.
+        let others = KERNEL_PARAMETERS.iter().filter_map(|parameter| {
+            match (parameter.define?.name, parameter.default?) {
+                (name, Value::Number(number)) => Some((name, number)),
+                _ => None,
+            }
+        });
+        let chosen = defines.clone();
+        defines.extend(others.filter(|(name, _)| chosen.iter().all(|(other, _)| other != name)));
         Shader {
             root,
-            defines: vec![
-                ("WORKGROUP_SIZE", self.workgroup_size),
-                ("SUBGROUP_SIZE", device.subgroup_size),
-                ("BATCH_SIZE", 1),
-                ("LANES", 1),
-                ("MODE", 0),
-                ("ELEMENT", 0),
-                ("OPERATOR", 0),
-                ("IN_PLACE", 0),
-                ("LOAD_LAYOUT", 0),
-                ("TRANSPOSE_ROUNDS", 1),
-                ("BLOCK_SCAN", self.block_scan),
-                ("SUBGROUP_SCAN", self.subgroup_scan),
-                ("UNIFORM_FLOW", u32::from(device.uniform_control_flow)),
-                ("LOOKBACK", self.lookback),
-                ("LOOKBACK_WIDTH", self.lookback_width),
-                ("TILE_ORDER", 0),
-                ("PUBLISH", self.publish),
-                ("RENDEZVOUS", 0),
-                ("BACK_OFF", self.back_off),
-                ("TILE_STATE", self.tile_state),
-                ("STATE_STRIDE", self.state_stride),
-                ("RESET", if self.tile_state == PACKED { RESET_FILL } else { RESET_EPOCH }),
-                ("GROUP_STATE", self.group_state),
-            ],
+            defines,
             workgroup_size: self.workgroup_size,
             subgroup_size: device.subgroup_size,
             operator_file: false,
