@@ -303,6 +303,31 @@ fn what_a_rule_says_no_to() {
 }
 
 #[test]
+fn a_fixed_pause_has_a_length() {
+    let device = willing(3, 0, 0);
+    let spirv = |label: &str| {
+        let config: Config = label.parse().unwrap();
+        assert_eq!(config.to_string(), label);
+        let shader = shaders(&config, 1000, &device).next().unwrap();
+        let rounds =
+            shader.defines.iter().find(|(name, _)| *name == "PAUSE_ROUNDS").map(|(_, rounds)| *rounds);
+        (rounds, Compiler::new(None, None).unwrap().compile(&shader).unwrap().spirv)
+    };
+    let [none, four, one, most] = ["", ".pause", ".pause.rounds1", ".pause.rounds1024"]
+        .map(|tags| spirv(&format!("b4.vec4.par.rake{tags}.wg64")));
+    assert_eq!([none.0, four.0, one.0, most.0], [None, Some(4), Some(1), Some(1024)]);
+    assert!(four.1 != one.1 && four.1 != most.1);
+    for wrong in ["pause.rounds4", "pause.rounds0", "pause.rounds1025"] {
+        assert!(format!("b4.vec4.par.rake.{wrong}.wg64").parse::<Config>().is_err(), "{wrong}");
+    }
+    for tags in ["rounds8", "backoff.rounds8"] {
+        let config = format!("b4.vec4.par.rake.{tags}.wg64").parse().unwrap();
+        let rejection = legal(&config, &Problem::default(), 1000, &device).unwrap_err();
+        assert_eq!(rejection.rule, "rounds-need-fixed-back-off");
+    }
+}
+
+#[test]
 fn variants_are_other_builds_of_the_same_config() {
     let device = willing(3, 0, 0);
     let problem = Problem::default();

@@ -20,6 +20,10 @@ const MAX_LOOKBACK_WIDTH: u32 = 8;
 const DEFAULT_MAX_SPINS: u32 = 4;
 /// So many looks in vain take milliseconds, a thousand times as long as any tile.
 const MAX_MAX_SPINS: u32 = 1 << 16;
+/// What the fixed back-off had before it could be chosen.
+const DEFAULT_PAUSE_ROUNDS: u32 = 4;
+/// Some 30 microseconds on an NVIDIA H200: longer than a whole call for few elements.
+const MAX_PAUSE_ROUNDS: u32 = 1 << 10;
 /// Words of 8 bytes, so 128 bytes: states that are further apart than a cache line gain nothing.
 const MAX_STATE_STRIDE: u32 = 16;
 /// The largest maxComputeWorkGroupInvocations that any device reports so far.
@@ -132,6 +136,22 @@ macro_rules! with_parameters {
                 }
                 /// What happens between two looks at a state.
                 back_off: BackOff { column: Some(55), define: Some(Define::states("BACK_OFF")) }
+                /// How long the fixed back-off pauses; the default for all others, where it has no meaning.
+                pause_rounds: u32 {
+                    values: Values::Numbers(1, MAX_PAUSE_ROUNDS),
+                    tag: "rounds",
+                    unit: "atomic additions in shared memory",
+                    default: Some(Value::Number(DEFAULT_PAUSE_ROUNDS)),
+                    define: Some(Define::states("PAUSE_ROUNDS")),
+                    needs: Some(Needs {
+                        rule: "rounds-need-fixed-back-off",
+                        parameter: "back_off",
+                        one_of: &["fixed"],
+                        detail: "{value} rounds of a pause with back-off {other}",
+                        else_open: true,
+                        ..Needs::NONE
+                    }),
+                }
                 /// Words from one tile state to the next; 1: no gaps.
                 state_stride: u32 {
                     values: Values::Numbers(1, MAX_STATE_STRIDE),

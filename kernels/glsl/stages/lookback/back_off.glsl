@@ -17,7 +17,7 @@ shared uint shared_pause;
 
 void back_off(inout uint rounds) {
 #if BACK_OFF == BACK_OFF_FIXED
-    const uint pause = 4u;
+    const uint pause = uint(PAUSE_ROUNDS);
 #else
     const uint pause = min(1u << min(rounds, 31u), PAUSE_MAX);
 #endif
