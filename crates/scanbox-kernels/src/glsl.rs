@@ -177,10 +177,11 @@ impl Compiler {
         hasher.finalize().to_hex()[..32].to_owned()
     }
 
-    /// The path of an include. Sources name each other from their root; what is none of them stands beside its includer.
+    /// The path of an include. Sources name each other from their root; anything else stands beside its includer.
     fn include_path(&self, includer: &str, requested: &str) -> String {
+        let both_are_sources = [includer, requested].iter().all(|path| self.sources.contains_key(*path));
         match includer.rsplit_once('/') {
-            Some((folder, _)) if !self.sources.contains_key(requested) => format!("{folder}/{requested}"),
+            Some((folder, _)) if !both_are_sources => format!("{folder}/{requested}"),
             _ => requested.to_owned(),
         }
     }

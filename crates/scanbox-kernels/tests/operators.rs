@@ -197,6 +197,8 @@ fn the_compiler_names_the_users_file_and_line() {
         "some/where/wrong.glsl:7: error: 'c' : undeclared identifier",
     );
     check(&(good.clone() + "\n#include \"other.glsl\""), "there is no kernel source some/where/other.glsl");
+    // Not even one of the kernels'.
+    check(&(good.clone() + "\n#include \"params.glsl\""), "there is no kernel source some/where/params.glsl");
 }
 
 /// Shuffles in blocks that some invocations of a subgroup enter without the others: values of those that are missing there are
