@@ -36,7 +36,10 @@ use crate::answers::{Question as Answered, answer};
 use crate::grouping::{Builder, Runs, Source};
 use crate::metric::Metric;
 use crate::pairs::{Failed, Judgement, Pairs, Roles, judge};
+use crate::spread::median;
 use crate::trust::Trust;
+pub use crate::verdict::Verdict;
+use crate::verdict::breaks;
 
 /// Standard deviations from which on a change of a line is no chance: 42 lines (21 sizes twice) at 3 in 100,000 each
 /// are wrong in 1 of 750 comparisons, where noise is normal, and it has somewhat more weight in its tails.
@@ -70,42 +73,6 @@ pub struct Night<'a> {
     pub pairs: &'a Pairs,
     /// The same of earlier nights with this base, the first one first: how fast the base's own program was then.
     pub earlier: &'a [Pairs],
-}
-
-/// What became of a line or a config at a size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// No change above the threshold.
-    Same,
-    /// Faster beyond threshold and noise.
-    Faster,
-    /// Slower beyond threshold and noise.
-    Slower,
-    /// A change above the threshold that may be noise.
-    Unclear,
-    /// There is no time in the new run, or none of the config that led the base.
-    Missing,
-    /// The config that led the base does not work any more.
-    Lost,
-}
-
-impl Verdict {
-    /// Every verdict.
-    pub const ALL: [Self; 6] =
-        [Self::Same, Self::Faster, Self::Slower, Self::Unclear, Self::Missing, Self::Lost];
-
-    /// The word in reports.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Same => "SAME",
-            Self::Faster => "FASTER",
-            Self::Slower => "SLOWER",
-            Self::Unclear => "UNCLEAR",
-            Self::Missing => "MISSING",
-            Self::Lost => "LOST",
-        }
-    }
 }
 
 /// What the comparison as a whole says.
@@ -197,20 +164,6 @@ impl ConfigChange {
     #[must_use]
     pub fn is_broken(&self) -> bool {
         self.status.is_some_and(breaks)
-    }
-}
-
-/// Whether a config that ends like this is broken, wherever it stands.
-pub(crate) fn breaks(status: Status) -> bool {
-    match status {
-        Status::Ok | Status::OutOfMemory | Status::Unsupported => false,
-        Status::WrongResult
-        | Status::CompileError
-        | Status::PipelineError
-        | Status::Timeout
-        | Status::DeviceLost
-        | Status::RuntimeError
-        | Status::Quarantined => true,
     }
 }
 
@@ -570,7 +523,7 @@ impl Judge<'_> {
             }
             None => f64::INFINITY,
         });
-        let middle = noise::median(&mut changes.take(WITNESSES).collect::<Vec<_>>());
+        let middle = median(&mut changes.take(WITNESSES).collect::<Vec<_>>());
         middle.is_some_and(|middle| middle > 0.5 * change.ln_1p())
     }
 

@@ -18,14 +18,13 @@ pub use file_rows::FileRows;
 use file_rows::{Baselines, Labels, keep_fastest};
 use group::Group;
 pub use group::release;
-pub(crate) use group::timestamp_key;
 
 use crate::AnalysisError;
 use crate::problem::Problem;
 use crate::table::{
     Baseline, Catalog, ConfigIndex, DeviceIdentity, DeviceTable, KernelIndex, Tables, unit_titles,
 };
-use crate::trust::Trust;
+use crate::trust::{Program, Trust};
 use crate::warning::Warning;
 
 pub use scanbox_model::row_rules::OWN_SUBJECT;
@@ -177,7 +176,15 @@ impl Builder {
             }
             for (index, group) in of_device.iter_mut().enumerate() {
                 if runs == Runs::All || index == newest {
-                    let distrusted = trust.distrusted(group.problem, &group.device, &group.provenance);
+                    let (device, provenance) = (&group.device, &group.provenance);
+                    let program = Program {
+                        problem: group.problem,
+                        device: device.name.clone(),
+                        device_uuid: device.uuid.clone(),
+                        driver: provenance.driver.clone(),
+                        kernel_hash: provenance.kernel_hash.clone(),
+                    };
+                    let distrusted = trust.of_program(&program, &device.host, &device.pci_address);
                     let distrusted = distrusted.into_iter();
                     let distrusted =
                         distrusted.filter_map(|point| Some((labels.point(&point)?, point))).collect();

@@ -95,7 +95,7 @@ impl Failed {
     /// Whether the new program could not run what the base's can, for a reason of its own.
     #[must_use]
     pub fn is_regression(&self) -> bool {
-        self.side == Side::New && crate::compare::breaks(self.status)
+        self.side == Side::New && crate::verdict::breaks(self.status)
     }
 }
 

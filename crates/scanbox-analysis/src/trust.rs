@@ -13,17 +13,17 @@ use std::collections::BTreeMap;
 
 use scanbox_model::record::{Record, Status};
 
-use crate::grouping::{OWN_SUBJECT, timestamp_key};
 use crate::problem::Problem;
+use scanbox_model::row_rules::OWN_SUBJECT;
 
 /// What ran: verdicts on other drivers or sources say nothing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Program {
-    problem: Problem,
-    device: String,
-    device_uuid: String,
-    driver: String,
-    kernel_hash: String,
+pub(crate) struct Program {
+    pub problem: Problem,
+    pub device: String,
+    pub device_uuid: String,
+    pub driver: String,
+    pub kernel_hash: String,
 }
 
 impl Program {
@@ -161,25 +161,20 @@ impl Trust {
     }
 
     /// The same by what tells programs and units apart.
-    pub(crate) fn distrusted(
-        &self,
-        problem: Problem,
-        device: &crate::table::DeviceIdentity,
-        provenance: &crate::table::Provenance,
-    ) -> Vec<Distrusted> {
-        let program = Program {
-            problem,
-            device: device.name.clone(),
-            device_uuid: device.uuid.clone(),
-            driver: provenance.driver.clone(),
-            kernel_hash: provenance.kernel_hash.clone(),
-        };
-        self.of_program(&program, &device.host, &device.pci_address)
-    }
-
-    fn of_program(&self, program: &Program, host: &str, pci_address: &str) -> Vec<Distrusted> {
+    pub(crate) fn of_program(&self, program: &Program, host: &str, pci_address: &str) -> Vec<Distrusted> {
         let points = self.programs.get(program).into_iter().flatten();
         let accused = points.filter(|(_, verdicts)| verdicts.distrust(host, pci_address));
         accused.map(|(point, _)| point.clone()).collect()
     }
+}
+
+/// A timestamp as a number in the order of time: 14 digits of date and time and 4 of the fraction of the second.
+pub(crate) fn timestamp_key(text: &str) -> u64 {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let fraction_end = fraction.find(|c: char| !c.is_ascii_digit()).unwrap_or(fraction.len());
+    let number = |digits: &str, count| {
+        let digits = digits.bytes().filter(u8::is_ascii_digit).chain(std::iter::repeat(b'0'));
+        digits.take(count).fold(0u64, |number, digit| 10 * number + u64::from(digit - b'0'))
+    };
+    10_000 * number(whole, 14) + number(&fraction[..fraction_end], 4)
 }

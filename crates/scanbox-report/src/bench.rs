@@ -18,7 +18,7 @@ use super::document::{Document, Format};
 use super::grid::{Column, Grid, Style};
 use super::terminal::fold;
 use super::versus::{self, Line};
-use super::{ceiling_share, write_header};
+use super::words::{ceiling_share, subject_title, write_header};
 
 /// The version of the JSON format: within it fields are only added.
 const FORMAT: u32 = 1;
@@ -267,15 +267,6 @@ impl Report<'_> {
     }
 }
 
-/// What a subject is called: a baseline with its version, since two versions have subjects of the same name.
-pub fn title(record: &Record) -> String {
-    let version = record.subject_version.rsplit(' ').next().unwrap_or_default();
-    match record.selection.contains(&Selection::Baseline) {
-        true => format!("{} {version}", record.config_id),
-        false => record.config_id.clone(),
-    }
-}
-
 /// Whether the span of a row can stand beside that of scanbox's own rows: of another implementation where an empty call of
 /// both was measured.
 fn has_comparable_span(record: &Record, empty_calls: &[EmptyCall]) -> bool {
@@ -317,7 +308,7 @@ fn grid(heats: &[&Heat<'_>], problem: &Problem, empty_calls: &[EmptyCall]) -> Gr
                 .map(|time| time.median_ns as f64 / 1e3);
             grid.push([
                 size.take().unwrap_or_default(),
-                if is_ceiling { ceiling.to_owned() } else { title(record) },
+                if is_ceiling { ceiling.to_owned() } else { subject_title(record) },
                 if is_ceiling { String::new() } else { selection.join("+") },
                 format!("{:.2}", place.median_ns as f64 / 1e3),
                 format!("{:.1}", place.gbps),

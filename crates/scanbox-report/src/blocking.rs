@@ -14,7 +14,7 @@ use super::document::{Document, Format};
 use super::figure::{Figure, LineChart, Look, Plot, Scale, Series};
 use super::grid::{Column, Grid, Style};
 use super::terminal::fold;
-use super::write_header;
+use super::words::write_header;
 
 /// The version of the JSON format: within it fields are only added.
 const FORMAT: u32 = 1;

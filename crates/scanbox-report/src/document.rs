@@ -17,7 +17,7 @@ pub enum Format {
     Json,
     /// CSV.
     Csv,
-    /// The results format of autotuners, see [`mod@crate::t4`].
+    /// A results format of autotuners.
     T4,
     /// A page with figures.
     Html,

@@ -8,8 +8,8 @@ use scanbox_analysis::bench::{Heat, Place};
 use scanbox_model::config::Reset;
 use scanbox_model::record::{Cache, Selection};
 
-use super::bench::title;
 use super::figure::{LineChart, Look, Scale, Series, sheet};
+use super::words::subject_title;
 
 /// Sizes and values of each subject.
 type Lines = BTreeMap<(Rank, String), Vec<(u64, f64)>>;
@@ -114,7 +114,7 @@ fn names(place: &Place<'_>, following: &BTreeSet<&str>) -> Vec<(Rank, String)> {
     match (is_baseline, place.is_copy()) {
         // Copies are the same in every version of a baseline.
         (true, true) => return vec![(Rank::Baseline, record.subject.clone())],
-        (true, false) => return vec![(Rank::Baseline, title(record))],
+        (true, false) => return vec![(Rank::Baseline, subject_title(record))],
         (false, true) => return vec![(Rank::Ceiling, record.subject.clone())],
         (false, false) => {}
     }

@@ -1,5 +1,7 @@
 //! Rows as they are, for other programs.
 
+mod t4;
+
 use std::io::{self, Write};
 
 use scanbox_model::csv_file;
@@ -9,7 +11,6 @@ use scanbox_model::record::{COLUMNS, Record};
 use serde_json::{Map, Value};
 
 use crate::document::{Document, Format};
-use crate::t4;
 
 /// A file with what its metadata says.
 pub struct Exported {

@@ -15,8 +15,9 @@ use serde::Serialize;
 
 use crate::document::{Document, Format, write_json};
 use crate::grid::{Column, Grid, Style};
+use crate::paste;
 use crate::terminal::fold;
-use crate::{ceiling_share, paste, set_up_words};
+use crate::words::{ceiling_share, set_up_words};
 
 /// Rows that are not `ok` and are shown at the end.
 const FAILED_SHOWN: usize = 5;

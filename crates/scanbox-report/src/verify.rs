@@ -11,7 +11,7 @@ use scanbox_runner::verify::Tally;
 use serde::Serialize;
 
 use crate::document::{Document, Format, write_json};
-use crate::set_up_words;
+use crate::words::set_up_words;
 
 /// Failures that the table has room for; JSON has them all.
 const FAILURES_SHOWN: usize = 20;

@@ -11,11 +11,10 @@ use scanbox_model::record::{Cache, Record, Selection};
 use scanbox_model::units::size_label;
 use serde::Serialize;
 
-use super::bench::title;
-use super::ceiling_share;
 use super::document::{Document, Format, write_json};
 use super::grid::{Column, Grid, Style};
 use super::terminal::fold;
+use super::words::{ceiling_share, subject_title};
 
 /// What is shown of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -244,7 +243,7 @@ fn all_ratios(all: &[Versus<'_>], tool: &str) -> Grid {
     for line in all {
         grid.push([
             size_label(line.n),
-            line.baseline.map_or_else(String::new, |side| title(side.record)),
+            line.baseline.map_or_else(String::new, |side| subject_title(side.record)),
             ratio(line.kept.as_ref()),
             ratio(line.same_contract.as_ref()),
             ratio(line.one_kernel.as_ref()),
@@ -265,7 +264,7 @@ fn times(heats: &[Heat<'_>], all: &[Versus<'_>]) -> Grid {
             if place.is_copy() {
                 copies.entry((other(place.record), heat.n)).or_insert(place.median_ns);
             } else if other(place.record) {
-                others.entry(title(place.record)).or_default().insert(heat.n, place.median_ns);
+                others.entry(subject_title(place.record)).or_default().insert(heat.n, place.median_ns);
             }
         }
     }

@@ -1,19 +1,205 @@
-//! A sweep as its supervisor sees it: the points that are left, and the rows of those that are not.
+//! A sweep as its supervisor sees it: the points that are left, and the rows of those that are not; then the confirmation.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Record, Status};
-use scanbox_model::space::Point;
+use scanbox_model::space::{Enumeration, Point};
+use scanbox_model::units::plural;
+use scanbox_runner::bench::{self, Selected, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::row::{Computation, Origin, blank_record, now_utc};
+use scanbox_runner::session::End;
 use scanbox_runner::sweep::Job;
 
+use crate::confirm::{CACHES, PASSES, confirm, unconfirmed};
+use crate::failure::Cause;
+use crate::notes::complain;
+use crate::origin::origin;
+use crate::process::{Limits, Worker, WorkerCommand};
 use crate::progress::Progress;
-use crate::protocol::{self, Product, Work};
+use crate::protocol::{self, BenchWork, Product, Work};
 use crate::store::{Key, SweepFile, point_key, row_key};
-use crate::supervise::{Death, Task, WORKERS_PER_CONFIG};
+use crate::supervise::{Death, Supervised, Supervision, Task, WORKERS_PER_CONFIG};
+
+/// How many times as long as any config one that has to be shown right may take: a proof is thousands of calls.
+const PROOF_TIMEOUTS: u32 = 20;
+
+/// What a sweep is asked for beside its points.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// Whether the elements are reals.
+    pub real: bool,
+    /// Seed of the order and of the input.
+    pub seed: u64,
+    /// How times are taken.
+    pub protocol: Protocol,
+    /// How long a config may take.
+    pub timeout: Duration,
+    /// Whether what was wrong is to be shown right.
+    pub prove: bool,
+    /// How many of the fastest configs of each size are confirmed.
+    pub confirm: Option<u32>,
+    /// Blocks of each of them.
+    pub rounds: u32,
+    /// Whether the device is shared on purpose.
+    pub shared_device: bool,
+}
+
+/// What came of a sweep.
+pub struct Ran {
+    /// How it went; `None` where nothing was left to do.
+    pub supervised: Option<Supervised>,
+    /// Whether somebody still has to be confirmed.
+    pub unconfirmed: bool,
+}
+
+/// Measures the points that are left, then confirms the leaders of each size. `failed` is called when an error ends a run that the
+/// same command can go on with.
+///
+/// # Errors
+/// What keeps the files from being written, and what no other worker would do better.
+pub fn run(
+    asked: &Asked,
+    command: WorkerCommand,
+    worker: Worker,
+    limits: Limits<'_>,
+    enumeration: &Enumeration,
+    file: &mut SweepFile,
+    failed: &dyn Fn(&SweepFile),
+) -> anyhow::Result<Ran> {
+    let points = file.points_to_do(enumeration);
+    let mut worker = Some(worker);
+    let mut supervised = match worker.take_if(|_| !points.is_empty()) {
+        None => {
+            file.settle(true)?;
+            None
+        }
+        Some(worker) => {
+            let timeout = if asked.prove { asked.timeout * PROOF_TIMEOUTS } else { asked.timeout };
+            let supervision = Supervision { command: command.clone(), timeout, limits };
+            Some(asked.measure(&supervision, worker, &points, file, failed)?)
+        }
+    };
+    let complete = file.points_to_do(enumeration).is_empty();
+    let mut leaders = asked.leaders(&file.records, complete, 0)?;
+    let mut pass = 0;
+    while !leaders.is_empty() {
+        let worker = match worker.take() {
+            Some(worker) => worker,
+            None => command.start(&limits)?,
+        };
+        let supervision = Supervision { command: command.clone(), timeout: asked.timeout, limits };
+        let confirmed = asked.confirm(&supervision, worker, leaders, file, failed)?;
+        // A leader that failed is none any more, and the next one takes its place.
+        let again = confirmed.end == End::Complete;
+        pass += 1;
+        leaders = asked.leaders(&file.records, again, pass)?;
+        supervised = Some(match supervised {
+            Some(before) => before.then(confirmed),
+            None => confirmed,
+        });
+    }
+    let unconfirmed = !asked.leaders(&file.records, true, pass)?.is_empty();
+    Ok(Ran { supervised, unconfirmed })
+}
+
+impl Asked {
+    /// Who is to be confirmed, if it is their turn: the leaders, and before the last pass what the answers name.
+    fn leaders(
+        &self,
+        records: &[Record],
+        turn: bool,
+        pass: usize,
+    ) -> anyhow::Result<Vec<(u64, Vec<Selected>)>> {
+        let count = self.confirm.filter(|_| turn);
+        count.map_or(Ok(Vec::new()), |count| unconfirmed(records, count as usize, pass < PASSES))
+    }
+
+    /// Measures the points, and writes down how the run began and ended.
+    fn measure(
+        &self,
+        supervision: &Supervision<'_>,
+        worker: Worker,
+        points: &[Point],
+        file: &mut SweepFile,
+        failed: &dyn Fn(&SweepFile),
+    ) -> anyhow::Result<Supervised> {
+        let settings = Settings {
+            computation: Computation {
+                problem: file.metadata.problem,
+                real: self.real,
+                largest_n: file.metadata.space.sizes.largest(),
+                seed: self.seed,
+            },
+            seed: self.seed,
+            protocol: self.protocol,
+            origin: origin(&file.metadata.kernel_hash, self.shared_device),
+        };
+        file.begin_run(&settings.origin.run_id, self.seed, serde_json::to_value(settings.protocol)?)?;
+        let mut task = SweepTask::new(file, points, settings);
+        let result = supervision.run(worker, &mut task);
+        task.end();
+        end_run(result, file, failed)
+    }
+
+    /// Measures the leaders of each size against each other, and writes down how that began and ended.
+    fn confirm(
+        &self,
+        supervision: &Supervision<'_>,
+        worker: Worker,
+        leaders: Vec<(u64, Vec<Selected>)>,
+        file: &mut SweepFile,
+        failed: &dyn Fn(&SweepFile),
+    ) -> anyhow::Result<Supervised> {
+        complain(&format!("confirming the leaders of {}", plural(leaders.len(), "size")));
+        let problem = file.metadata.problem;
+        let (computation, input) = computation_of(&leaders, problem, self.real, self.seed, &worker.profile);
+        let origin = origin(&file.metadata.kernel_hash, self.shared_device);
+        let job = bench::Job {
+            computation,
+            input,
+            sizes: leaders,
+            caches: CACHES.to_vec(),
+            rounds: self.rounds,
+            protocol: self.protocol,
+            empty_calls: false,
+            one_by_one: false,
+            // Within the same second it is not the run before.
+            origin: Origin { run_id: format!("{}-confirm", origin.run_id), ..origin },
+        };
+        let told =
+            serde_json::json!({ "confirm": self.confirm, "rounds": self.rounds, "protocol": job.protocol });
+        file.begin_run(&job.origin.run_id, self.seed, told)?;
+        let (baselines, baseline_subjects) = (Vec::new(), Vec::new());
+        let work = BenchWork { job, baselines, baseline_subjects, timeout: self.timeout };
+        let result = confirm(supervision, worker, work, file);
+        end_run(result, file, failed)
+    }
+}
+
+/// Writes down how a run ended.
+fn end_run(
+    result: anyhow::Result<Supervised>,
+    file: &mut SweepFile,
+    failed: &dyn Fn(&SweepFile),
+) -> anyhow::Result<Supervised> {
+    let empty = BTreeMap::new();
+    let (complete, seconds) = match &result {
+        Ok(supervised) => (supervised.end == End::Complete, &supervised.seconds),
+        Err(_) => (false, &empty),
+    };
+    // What ended the run matters more than that the last line about it could not be written.
+    let written = file.end_run(complete, seconds);
+    let supervised = result.and_then(|supervised| written.map(|()| supervised));
+    // What is wrong with an operator does not go away.
+    if supervised.as_ref().is_err_and(|error| Cause::of(error) != Cause::Operator) {
+        failed(file);
+    }
+    supervised
+}
 
 /// Gets a row for every point.
 pub struct SweepTask<'a> {

@@ -2,7 +2,11 @@
 
 use std::path::PathBuf;
 
-use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::catalog;
+use scanbox_kernels::glsl::{CompileError, Compiler};
+use scanbox_kernels::operator_file::OperatorFile;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::Problem;
 use scanbox_model::safe_devices::Guarantee;
 
 use crate::notes::complain;
@@ -53,5 +57,29 @@ impl Tools {
                 folder.display()
             ));
         }
+    }
+}
+
+/// Compiles the kernels that make and prove the answer to a user's operator, before anything else is done with it: what is wrong
+/// with the file is told once, and not as the failure of every config.
+///
+/// # Errors
+/// What is wrong with the file, and which option names it.
+pub fn try_operator(
+    compiler: Compiler,
+    operator: Option<&OperatorFile>,
+    problem: &Problem,
+    device: &DeviceProfile,
+) -> Result<(), String> {
+    let Some(file) = operator else { return Ok(()) };
+    let compiler = compiler.with_operator(file.clone());
+    let mut outcomes = compiler.compile_all(&catalog::operator_shaders(problem, device)).into_iter();
+    match outcomes.find_map(Result::err) {
+        // Which shader it was first says nothing to the user.
+        Some(CompileError::Shader { log, .. }) => {
+            Err(format!("--operator {} does not compile:\n{log}", file.source().path))
+        }
+        Some(error) => Err(format!("--operator {}: {error}", file.source().path)),
+        None => Ok(()),
     }
 }

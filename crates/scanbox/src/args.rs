@@ -2,6 +2,8 @@
 
 pub mod format;
 pub mod problem;
+pub mod request;
 pub mod sharing;
+pub mod space;
 pub mod time;
 pub mod words;

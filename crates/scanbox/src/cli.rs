@@ -1,8 +1,10 @@
 //! What the user may type.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_session::tools::Tools;
 
@@ -78,4 +80,56 @@ pub enum Command {
     /// Drive a device for a supervisor (internal)
     #[command(hide = true)]
     Worker(commands::worker::WorkerArgs),
+}
+
+/// The command and its arguments as they were given, but for one option.
+pub fn arguments_without(matches: &ArgMatches, option: &str) -> Vec<OsString> {
+    let Some((name, given)) = matches.subcommand() else { return Vec::new() };
+    let all = Cli::command();
+    let own = all.find_subcommand(name).into_iter().flat_map(clap::Command::get_arguments);
+    let mut arguments = vec![OsString::from(name)];
+    for argument in all.get_arguments().chain(own).filter(|argument| argument.get_id() != option) {
+        let id = argument.get_id().as_str();
+        if given.value_source(id) != Some(ValueSource::CommandLine) {
+            continue;
+        }
+        let flag = argument.get_long().map(|long| OsString::from(format!("--{long}")));
+        if !argument.get_action().takes_values() {
+            arguments.extend(flag);
+            continue;
+        }
+        for value in given.get_raw(id).into_iter().flatten() {
+            arguments.extend(flag.clone());
+            arguments.push(value.to_owned());
+        }
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_is_made_again_from_what_it_says() {
+        fn check(given: &[&str], expected: &[&str]) {
+            let parse = |words: &[&str]| {
+                let words = std::iter::once("scanbox").chain(words.iter().copied());
+                Cli::command().try_get_matches_from(words).unwrap()
+            };
+            let made = arguments_without(&parse(given), "device");
+            assert_eq!(made, expected);
+            // And it means the same.
+            let again: Vec<&str> = made.iter().map(|word| word.to_str().unwrap()).collect();
+            assert_eq!(arguments_without(&parse(&again), "device"), expected);
+        }
+        check(&["sweep"], &["sweep"]);
+        check(&["sweep", "--device", "all", "--seed", "3"], &["sweep", "--seed", "3"]);
+        check(&["sweep", "--device=0", "--dry-run", "--device", "2"], &["sweep", "--dry-run"]);
+        check(&["--cache", "c", "sweep", "--wait"], &["sweep", "--cache", "c", "--wait", "forever"]);
+        check(
+            &["sweep", "--assume", "workgroup-order,co-residency"],
+            &["sweep", "--assume", "workgroup-order", "--assume", "co-residency"],
+        );
+    }
 }

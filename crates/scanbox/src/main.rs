@@ -1,26 +1,59 @@
 //! `scanbox`: finds the fastest prefix scan for a GPU at every input size, proves it right, and hands it over.
 //!
-//! [`cli`] is what the user may type, [`args`] what several commands have of that, [`commands`] is what happens then, [`output`]
-//! where answers may be written to, [`mod@exit`] how the process ends.
+//! [`cli`] is what the user may type, [`args`] what several commands have of that, [`commands`] is what happens then. Below
+//! them, [`inputs`] are the files that commands read, [`output`] is where they may write, [`answer`] how an answer gets to its
+//! reader, and [`mod@exit`] how the process ends.
 
+mod answer;
 mod args;
 mod cli;
 mod commands;
 mod exit;
+mod inputs;
 mod output;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
+
+use crate::cli::{Cli, Command};
+use crate::commands::{
+    analyze, bench, compare, devices, doctor, export, import, report, rerun, serve, space, sweep, verify,
+    worker,
+};
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
-    match commands::run(&cli) {
+    let matches = Cli::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let given = || cli::arguments_without(&matches, "device");
+    match run(&cli, &given) {
         Ok(exit) => exit,
-        Err(error) if commands::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if answer::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             scanbox_session::notes::complain(&format!("error: {error:#}"));
             exit::exit_of(&error).into()
         }
+    }
+}
+
+/// Runs the command. `given` are its arguments but for `--device`.
+fn run(cli: &Cli, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<ExitCode> {
+    let tools = &cli.tools();
+    match &cli.command {
+        Command::Devices(args) => Ok(devices::run(args)?.into()),
+        Command::Space(args) => Ok(space::run(args, tools)?.into()),
+        Command::Sweep(args) => Ok(sweep::run(args, tools, given)?.into()),
+        Command::Verify(args) => Ok(verify::run(args, tools)?.into()),
+        Command::Bench(args) => Ok(bench::run(args, tools)?.into()),
+        Command::Import(args) => Ok(import::run(args)?.into()),
+        Command::Analyze(args) => analyze::run(args),
+        Command::Report(args) => Ok(report::run(args)?.into()),
+        Command::Compare(args) => Ok(compare::run(args)?.into()),
+        Command::Rerun(args) => Ok(rerun::run(args, tools)?.into()),
+        Command::Export(args) => Ok(export::run(args)?.into()),
+        Command::Doctor(args) => Ok(doctor::run(args, tools)?.into()),
+        Command::Serve(args) => serve::run(args, tools).map(|()| ExitCode::SUCCESS),
+        Command::Worker(args) => worker::run(args, tools).map(|()| ExitCode::SUCCESS),
     }
 }

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 use super::Night;
 use super::drift::Drift;
-use super::noise::median;
 use super::side::Side;
 use crate::pairs::Pairs;
+use crate::spread::median;
 
 /// A loss of the device from which on it is a regression, as a share. From night to night devices differ by some 2 %.
 pub const DEVICE_LIMIT: f64 = 0.07;

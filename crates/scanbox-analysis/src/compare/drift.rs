@@ -5,8 +5,8 @@
 //! every change: the smaller of the two where they have one sign, else nothing. So a loss of all scans that copies do not
 //! share stays in the changes and is told as what it may be, a regression; and a copy that changes alone moves nothing.
 
-use super::noise::median;
 use super::side::Side;
+use crate::spread::median;
 
 /// Without copies, scans of this many sizes tell the drift: a loss at one of them does not move their median.
 const SIZES_MIN: usize = 5;

@@ -8,10 +8,11 @@
 use std::collections::BTreeMap;
 
 use super::drift::Drift;
-use super::noise::{Noise, median};
+use super::noise::Noise;
 use super::side::Side;
 use super::{LineChange, Verdict};
 use crate::pairs::{GROUP_ERRORS, GROUP_LIMIT, Group, GroupChange, Judgement, POWER, is_powerless};
+use crate::spread::median;
 
 /// A loss of a line that has to be seen, as a share: it is one row, or few, of one night each.
 const LINE_LIMIT: f64 = 0.5;

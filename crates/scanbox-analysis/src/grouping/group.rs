@@ -12,7 +12,7 @@ use crate::table::{
     Catalog, Cell, ConfigIndex, DeviceIdentity, DeviceTable, Failure, KernelIndex, Provenance, SpaceOrigin,
     Summary,
 };
-use crate::trust::Distrusted;
+use crate::trust::{Distrusted, timestamp_key};
 
 /// The rows of one run of one device about one problem, before they are sorted. Configs are numbered in order of
 /// appearance.
@@ -268,17 +268,6 @@ impl Group {
             failures,
         }
     }
-}
-
-/// A timestamp as a number in the order of time: 14 digits of date and time and 4 of the fraction of the second.
-pub(crate) fn timestamp_key(text: &str) -> u64 {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let fraction_end = fraction.find(|c: char| !c.is_ascii_digit()).unwrap_or(fraction.len());
-    let number = |digits: &str, count| {
-        let digits = digits.bytes().filter(u8::is_ascii_digit).chain(std::iter::repeat(b'0'));
-        digits.take(count).fold(0u64, |number, digit| 10 * number + u64::from(digit - b'0'))
-    };
-    10_000 * number(whole, 14) + number(&fraction[..fraction_end], 4)
 }
 
 /// The version without its build: `0.1.0+abc` is `0.1.0`.

@@ -1,7 +1,7 @@
 //! Estimates of a middle and of its error that a few wild values do not move.
 
-pub(super) use crate::compare::noise::median;
-use crate::compare::noise::{deviation, pooled};
+pub(super) use crate::spread::median;
+use crate::spread::{deviation, pooled};
 use std::collections::BTreeMap;
 
 /// The standard error of a median, in those of a mean, for normal noise: the root of pi/2.

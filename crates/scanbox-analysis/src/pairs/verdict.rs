@@ -10,7 +10,7 @@ use scanbox_model::config::{Config, Family};
 
 use super::estimate::{Estimate, median, of_rows, row_deviations, trimmed};
 use super::{Pairs, ROUNDS_OF_ALL, Roles, first_changes};
-use crate::compare::Verdict;
+use crate::verdict::Verdict;
 
 /// Standard errors from which on a change of many rows is no chance.
 pub const GROUP_ERRORS: f64 = 4.0;

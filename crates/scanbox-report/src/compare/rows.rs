@@ -9,7 +9,7 @@ use scanbox_model::csv_file::writer_error;
 use serde::Serialize;
 
 use super::{Report, headline};
-use crate::clock_word;
+use crate::words::clock_word;
 
 /// The version of the JSON format: within it fields are only added.
 const FORMAT: u32 = 1;

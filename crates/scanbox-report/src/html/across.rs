@@ -10,9 +10,9 @@ use scanbox_model::units::{size_label, slug};
 
 use super::{Block, Cell, Column, Section, Sources, Table};
 use super::{portfolio, summary};
+use crate::analysis::text::across::speed_words;
+use crate::analysis::text::{count, gbps, percent};
 use crate::figure::{Figure, Grid, GridRow, LineChart, Look, Plot, Scale, Series, Square};
-use crate::text::across::speed_words;
-use crate::text::{count, gbps, percent};
 
 /// Kernels in the cascade.
 const KERNELS_SHOWN: usize = 5;

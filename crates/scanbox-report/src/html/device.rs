@@ -7,11 +7,11 @@ use scanbox_analysis::table::KernelIndex;
 use scanbox_analysis::trends::Trend;
 use scanbox_model::units::size_label;
 
-use super::{Block, Cell, Column, Section, Sources, Table, printable};
+use super::{Block, Cell, Column, Section, Sources, Table, printable, value_name};
 use super::{portfolio, summary};
+use crate::analysis::text::{count, distrusted, gbps, percent, row_counts, score};
 use crate::figure::{Figure, Grid, GridRow, LineChart, Look, Panel, Plot, Scale, Series, Square, power};
-use crate::text::{count, distrusted, gbps, percent, row_counts, score};
-use crate::{ceiling_share, clock_word};
+use crate::words::{ceiling_share, clock_word};
 
 /// Losses of a percent or two are not to fill a plot.
 const LEAST_LOSS_SHOWN: f64 = 10.0;
@@ -393,9 +393,4 @@ fn lost_at(loss_pct: f64, n: u64) -> String {
         none if none == percent(0.0) => none,
         loss => format!("{loss} at {}", size_label(n)),
     }
-}
-
-/// A value of a parameter as it stands in a row: an open one has no word of its own.
-pub fn value_name(value: &str) -> String {
-    if value.is_empty() { "open".to_owned() } else { value.to_owned() }
 }

@@ -6,7 +6,7 @@ use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 
 use super::{Block, Cell, Column, Section, Sources, Table, printable};
-use crate::text::count;
+use crate::analysis::text::count;
 
 /// Rows in the page; the CSV has all.
 const SHOWN: usize = 60;

@@ -15,7 +15,7 @@ use std::io::{self, Write};
 use askama::Template;
 use scanbox_analysis::lines::Lines;
 
-use super::Report;
+use super::analysis::Report;
 use super::document::{Document, Format};
 use super::figure::{Figure, Grid, Plot};
 use crate::evidence::Evidence;
@@ -292,4 +292,9 @@ pub fn printable(text: &str) -> String {
     let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let is_bad = |c: char| c.is_control() || turns(c) || matches!(c, '\u{fffe}' | '\u{ffff}');
     text.chars().map(|c| if is_bad(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// A value of a parameter as it stands in a row: an open one has no word of its own.
+fn value_name(value: &str) -> String {
+    if value.is_empty() { "open".to_owned() } else { value.to_owned() }
 }

@@ -6,8 +6,8 @@ use scanbox_analysis::table::Catalog;
 use scanbox_model::units::size_label;
 
 use super::{Block, Cell, Column, Table};
+use crate::analysis::text::{count, percent};
 use crate::figure::{Figure, LineChart, Look, Plot, Scale, Series};
-use crate::text::{count, percent};
 
 /// A further kernel is worth shipping where it takes at least this off the mean loss, in percent of the throughput.
 const WORTH: f64 = 0.5;

@@ -4,7 +4,7 @@ use scanbox_model::device::DeviceKind;
 use scanbox_model::metadata::Metadata;
 
 use super::{Block, Cell, Column, Section, Sources, Table, printable};
-use crate::text::row_counts;
+use crate::analysis::text::row_counts;
 
 /// What of a device's run is compared.
 struct Property {

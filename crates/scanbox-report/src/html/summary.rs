@@ -6,10 +6,9 @@ use scanbox_analysis::eligible::Eligibility;
 use scanbox_analysis::trends::Trend;
 use scanbox_model::units::size_label;
 
-use super::device::value_name;
 use super::portfolio;
-use super::{Block, Section, Sources};
-use crate::text::{count, gbps, percent};
+use super::{Block, Section, Sources, value_name};
+use crate::analysis::text::{count, gbps, percent};
 
 /// Losses above this are named by size, in percent.
 const NOTABLE_LOSS: f64 = 5.0;

@@ -3,11 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use scanbox_kernels::catalog;
-use scanbox_kernels::glsl::{CompileError, Compiler};
 use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_model::config::Parameter;
-use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 
 use crate::exit::UsageError;
@@ -108,26 +105,5 @@ impl Elements {
             return Err(UsageError(message));
         }
         Ok(self == Self::Real)
-    }
-}
-
-/// Compiles the kernels that make and prove the answer to a user's operator, before anything else is done with it: what is wrong
-/// with the file is told once, and not as the failure of every config.
-pub fn try_operator(
-    compiler: Compiler,
-    operator: Option<&OperatorFile>,
-    problem: &Problem,
-    device: &DeviceProfile,
-) -> Result<(), UsageError> {
-    let Some(file) = operator else { return Ok(()) };
-    let compiler = compiler.with_operator(file.clone());
-    let mut outcomes = compiler.compile_all(&catalog::operator_shaders(problem, device)).into_iter();
-    match outcomes.find_map(Result::err) {
-        // Which shader it was first says nothing to the user.
-        Some(CompileError::Shader { log, .. }) => {
-            Err(UsageError(format!("--operator {} does not compile:\n{log}", file.source().path)))
-        }
-        Some(error) => Err(UsageError(format!("--operator {}: {error}", file.source().path))),
-        None => Ok(()),
     }
 }

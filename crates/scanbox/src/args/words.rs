@@ -1,9 +1,27 @@
-//! Values of an option that are words: each stands for something that knows nothing of command lines.
+//! Values of options: words that stand for something, and shares.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use scanbox_model::record::Clock;
+use scanbox_report::words::clock_word;
 
 /// A word, what `--help` says of it (empty: nothing), and what it stands for.
 pub type Word<T> = (&'static str, &'static str, T);
+
+/// The clock of this word.
+pub fn clock(word: String) -> Clock {
+    if word == clock_word(Clock::Span) { Clock::Span } else { Clock::Steady }
+}
+
+/// A share from a number of percent.
+pub fn threshold(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').trim_end();
+    let percent: f64 = number.parse().map_err(|_| format!("`{text}` is no number of percent"))?;
+    if percent > 0.0 && percent < 100.0 {
+        Ok(percent / 100.0)
+    } else {
+        Err("a threshold is above 0 and below 100 percent".to_owned())
+    }
+}
 
 /// Accepts these words.
 pub fn words<T>(table: &'static [Word<T>]) -> impl TypedValueParser<Value = T>

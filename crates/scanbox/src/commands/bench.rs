@@ -1,8 +1,11 @@
 //! `scanbox bench`: few subjects against each other, in alternating blocks in one run, at any sizes.
 
+mod blocking;
+mod file;
+mod select;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,7 +14,7 @@ use clap::Args;
 use scanbox_analysis::bench::{Heat, heats};
 use scanbox_analysis::grouping::OWN_SUBJECT;
 use scanbox_model::config::{Config, Kernel};
-use scanbox_model::csv_file::{self, Appender};
+use scanbox_model::csv_file;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::metadata::{Metadata, Run};
 use scanbox_model::problem::{Difference, Problem};
@@ -25,15 +28,17 @@ use scanbox_runner::measure::Protocol;
 use scanbox_runner::row::now_utc;
 use scanbox_runner::session::End;
 
-use super::bench_blocking::{BlockingArgs, is_refuted};
-use super::bench_select::{Scratch, Tuned, selected};
-use super::{Exit, UsageError, answered, complain, files, print};
+use self::blocking::{BlockingArgs, is_refuted};
+use self::file::BenchFile;
+use self::select::{Scratch, Tuned, selected};
+use crate::answer::{answered, print};
 use crate::args::format::ANSWERS;
-use crate::args::problem::{Elements, ProblemArgs, try_operator};
+use crate::args::problem::{Elements, ProblemArgs};
 use crate::args::sharing::SharingArgs;
 use crate::args::time::{parse_duration, parse_limit};
 use crate::args::words::{Word, words};
-use crate::exit::{Standing, nothing_ok};
+use crate::exit::{Exit, Standing, UsageError, nothing_ok};
+use crate::inputs::expect;
 use crate::output::{Content, Kind, Output, Outputs};
 use scanbox_report as report;
 use scanbox_report::document::Format;
@@ -41,12 +46,13 @@ use scanbox_report::versus::{Summary, View};
 use scanbox_report::{figure, paste};
 use scanbox_session::bench::{BenchTask, News};
 use scanbox_session::device::known_issues;
+use scanbox_session::notes::complain;
 use scanbox_session::origin::{origin, this_tool};
 use scanbox_session::process::{Limits, WorkerCommand};
 use scanbox_session::protocol::BenchWork;
 use scanbox_session::store::counts;
 use scanbox_session::supervise::{Supervised, Supervision};
-use scanbox_session::tools::Tools;
+use scanbox_session::tools::{Tools, try_operator};
 
 /// Sizes where neither the command line nor a sweep says which.
 const DEFAULT_SIZES: &str = "2^10..2^29";
@@ -206,7 +212,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let mut command = WorkerCommand::new(&args.device, operator.as_ref(), tools);
     let worker = command.start(&limits)?;
     let device = worker.profile.clone();
-    try_operator(compiler, operator.as_ref(), &problem, &device)?;
+    try_operator(compiler, operator.as_ref(), &problem, &device).map_err(UsageError)?;
     let tuned =
         args.from.as_ref().map(|path| Tuned::read(path, &problem, &device, args.kernel)).transpose()?;
     let sizes = args.sizes(tuned.as_ref(), &problem, &device)?;
@@ -284,7 +290,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
 /// What a run has measured, from the file that it wrote.
 fn show(args: &BenchArgs, path: &Path) -> anyhow::Result<Exit> {
     let places = Places::claim(args)?;
-    files::expect(path, "--show", &[Kind::Benchmark], "it shows what `scanbox bench` has measured")?;
+    expect(path, "--show", &[Kind::Benchmark], "it shows what `scanbox bench` has measured")?;
     let metadata = Metadata::read(&Metadata::path_beside(path))?;
     let found = csv_file::read(path)?;
     for warning in found.warnings(&path.display().to_string()) {
@@ -381,7 +387,7 @@ impl BenchArgs {
         let caches = self.caches();
         let mut others = Vec::new();
         for path in &self.with {
-            files::expect(
+            expect(
                 path,
                 "--with",
                 &[Kind::Benchmark, Kind::Import],
@@ -450,59 +456,6 @@ fn warn_of_other_devices(device: &DeviceProfile, baselines: &[Greeting]) {
                 device.name, device.uuid
             ));
         }
-    }
-}
-
-/// The rows of a run on their way to their file: beside it until the run has come to its end.
-struct BenchFile {
-    path: PathBuf,
-    output: Output,
-    partial: PathBuf,
-    appender: Appender,
-    records: Vec<Record>,
-}
-
-impl BenchFile {
-    /// Begins the rows. What is at their place has been looked at.
-    fn create(path: &Path, output: Output) -> anyhow::Result<Self> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let elsewhere = || format!("{}; choose another place with --out", folder.display());
-        fs::create_dir_all(folder).with_context(elsewhere)?;
-        let partial = path.with_extension("csv.partial");
-        match fs::remove_file(&partial) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error).with_context(elsewhere),
-            _ => {}
-        }
-        let (appender, _) = Appender::open(&partial).with_context(elsewhere)?;
-        Ok(Self { path: path.to_owned(), output, partial, appender, records: Vec::new() })
-    }
-
-    fn append(&mut self, record: Record) -> anyhow::Result<()> {
-        self.appender.append(&record)?;
-        self.records.push(record);
-        Ok(())
-    }
-
-    /// Says where the rows are of a run that cannot go on.
-    fn leave(&self) {
-        if self.records.is_empty() {
-            let _ = fs::remove_file(&self.partial);
-        } else {
-            complain(&format!("the rows so far are in {}", paste::path(&self.partial)));
-        }
-    }
-
-    /// Gives the rows their place; those of a run that was cut short stay beside it. Says where they are.
-    fn finish(&self, metadata: &Metadata, end: End) -> anyhow::Result<PathBuf> {
-        self.appender.sync()?;
-        if end != End::Complete {
-            return Ok(self.partial.clone());
-        }
-        // Somebody may have put something there meanwhile; then the rows stay beside it.
-        self.output.check().inspect_err(|_| self.leave())?;
-        metadata.write(&Metadata::path_beside(&self.path))?;
-        fs::rename(&self.partial, &self.path).with_context(|| self.path.display().to_string())?;
-        Ok(self.path.clone())
     }
 }
 

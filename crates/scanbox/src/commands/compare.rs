@@ -5,22 +5,19 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use scanbox_analysis::AnalysisError;
 use scanbox_analysis::compare::{Night, Outcome, Question, compare};
-use scanbox_analysis::grouping::Source;
 use scanbox_analysis::metric::Metric;
-use scanbox_analysis::pairs::{self, Failed, Quad, Side};
-use scanbox_model::csv_file;
-use scanbox_model::metadata::Metadata;
+use scanbox_analysis::pairs;
 use scanbox_model::pair_file::{self, PairRow};
-use scanbox_model::problem::Problem;
-use scanbox_model::record::{Clock, Record, Status};
+use scanbox_model::record::{Clock, Record};
 
-use super::analyze::{clock, metadata_of};
-use super::{Exit, UsageError, answered, complain, files, print};
+use crate::answer::{answered, print};
 use crate::args::format::ANSWERS;
-use crate::args::words::words;
-use crate::output::Kind;
+use crate::args::words::{clock, threshold, words};
+use crate::exit::{Exit, UsageError};
+use crate::inputs::{JudgedSweep, pairs_of};
 use scanbox_report::compare as report;
 use scanbox_report::document::Format;
+use scanbox_session::notes::complain;
 
 /// Arguments of `scanbox compare`.
 #[derive(Debug, Clone, clap::Args)]
@@ -62,17 +59,6 @@ pub struct CompareArgs {
     pub format: Format,
 }
 
-/// A share from a number of percent.
-pub(super) fn threshold(text: &str) -> Result<f64, String> {
-    let number = text.trim_end_matches('%').trim_end();
-    let percent: f64 = number.parse().map_err(|_| format!("`{text}` is no number of percent"))?;
-    if percent > 0.0 && percent < 100.0 {
-        Ok(percent / 100.0)
-    } else {
-        Err("a threshold is above 0 and below 100 percent".to_owned())
-    }
-}
-
 /// Compares, and says by the exit code what came of it.
 ///
 /// # Errors
@@ -83,7 +69,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Exit> {
         complain(&format!("no base: {base} is not there; keep a sweep under that name to compare with it"));
         return Ok(Exit::Inconclusive);
     }
-    let [base, new] = [File::read(&args.base)?, File::read(&args.new)?];
+    let [base, new] = [JudgedSweep::read(&args.base)?, JudgedSweep::read(&args.new)?];
     let night =
         args.pairs.as_ref().map(|path| Pairs::read(path, &args.earlier, &base.records)).transpose()?;
     let night = night.as_ref().map(|night| Night { pairs: &night.tonight, earlier: &night.earlier });
@@ -139,65 +125,5 @@ impl Pairs {
             }
         }
         Ok(Self { tonight: pairs_of(&tonight), earlier: nights })
-    }
-}
-
-/// The rows of a file of pairs as what is judged.
-pub(super) fn pairs_of(rows: &[PairRow]) -> pairs::Pairs {
-    let mut pairs = pairs::Pairs::default();
-    for row in rows {
-        let (n, config, round) = (row.n_elements, row.config_id.clone(), row.round);
-        match row.times().filter(|_| row.status == Status::Ok) {
-            Some([base_ns, new_ns]) => pairs.quads.push(Quad { n, config, round, base_ns, new_ns }),
-            None => {
-                let side = if row.failed == Side::Base.word() { Side::Base } else { Side::New };
-                let (status, reason) = (row.status, row.reason.clone());
-                pairs.failed.push(Failed { n, config, round, side, status, reason });
-            }
-        }
-    }
-    pairs
-}
-
-/// A file and its metadata.
-pub(super) struct File {
-    name: String,
-    pub(super) records: Vec<Record>,
-    metadata: Option<Metadata>,
-}
-
-impl File {
-    pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
-        let name = path.display().to_string();
-        let found = csv_file::read(path).map_err(|error| files::unreadable(path, error))?;
-        files::expect(path, "", &[Kind::Sweep, Kind::NoRows], "`compare` judges one sweep by another")?;
-        let mut warnings = found.warnings(&name);
-        let metadata = metadata_of(path, &found.records, &mut warnings)?;
-        if metadata.is_none() {
-            warnings.push(format!(
-                "{name}: there is no metadata beside it, so no copies tell drift from a slow-down of all scans"
-            ));
-        }
-        for warning in warnings {
-            complain(&format!("warning: {warning}"));
-        }
-        Ok(Self { name, records: found.records, metadata })
-    }
-
-    /// Whether the run ended before its space did.
-    fn is_cut(&self) -> bool {
-        let points = self.metadata.as_ref().map_or(0, |metadata| metadata.points);
-        (self.records.len() as u64) < points
-    }
-
-    pub(super) fn source(&self) -> Source<'_> {
-        Source {
-            name: &self.name,
-            records: &self.records,
-            planned: None,
-            problem: self.metadata.as_ref().map_or_else(Problem::default, |metadata| metadata.problem),
-            kind: self.metadata.as_ref().map(|metadata| metadata.device.kind),
-            copy_gbps: self.metadata.as_ref().map(|metadata| &metadata.copy_gbps),
-        }
     }
 }

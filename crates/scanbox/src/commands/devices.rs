@@ -3,9 +3,10 @@
 use clap::Args;
 use scanbox_runner::vulkan;
 
-use super::{Exit, answered, print};
+use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::words::words;
+use crate::exit::Exit;
 use scanbox_report::devices::Devices;
 use scanbox_report::document::Format;
 

@@ -6,15 +6,17 @@
 mod devices;
 mod drivers;
 mod folders;
+mod host;
 mod machine;
 
 use clap::Args;
 use scanbox_runner::vulkan;
 
 use self::devices::Devices;
-use super::{Exit, answered, print};
+use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::words::words;
+use crate::exit::Exit;
 use scanbox_report::doctor::{Diagnosis, Finding, Verdict};
 use scanbox_report::document::Format;
 use scanbox_session::tools::Tools;

@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 
 use scanbox_model::csv_file;
 
-use super::{Exit, analyze, answered, complain, files, print};
+use crate::answer::{answered, print};
 use crate::args::format::ROWS;
 use crate::args::words::words;
+use crate::exit::Exit;
+use crate::inputs::{metadata_of, once, unreadable};
 use crate::output::{Content, Outputs};
 use scanbox_report::document::{Document, Format};
 use scanbox_report::records::{Exported, Rows};
+use scanbox_session::notes::complain;
 
 /// Arguments of `scanbox export`.
 #[derive(Debug, Clone, clap::Args)]
@@ -33,7 +36,7 @@ pub struct ExportArgs {
 /// When a file cannot be read or written.
 pub fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
     let mut warnings = Vec::new();
-    let paths = analyze::once(&args.files, &mut warnings);
+    let paths = once(&args.files, &mut warnings);
     for warning in warnings {
         complain(&format!("warning: {warning}"));
     }
@@ -54,10 +57,10 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
 }
 
 fn read(path: &Path) -> anyhow::Result<Exported> {
-    let found = csv_file::read(path).map_err(|error| files::unreadable(path, error))?;
+    let found = csv_file::read(path).map_err(|error| unreadable(path, error))?;
     let name = path.display().to_string();
     let mut warnings = found.warnings(&name);
-    let metadata = analyze::metadata_of(path, &found.records, &mut warnings)?;
+    let metadata = metadata_of(path, &found.records, &mut warnings)?;
     for warning in warnings {
         complain(&format!("warning: {warning}"));
     }

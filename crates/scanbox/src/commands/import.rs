@@ -14,9 +14,11 @@ use scanbox_runner::measure::Samples;
 use scanbox_runner::row::now_utc;
 use serde::Deserialize;
 
-use super::{Exit, UsageError, complain, files};
+use crate::exit::{Exit, UsageError};
+use crate::inputs::expect;
 use crate::output::{Content, Kind, Outputs};
 use scanbox_report::paste;
+use scanbox_session::notes::complain;
 use scanbox_session::origin::run_id;
 
 /// Arguments of `scanbox import`.
@@ -73,7 +75,7 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
     let output = Outputs::beside(&args.files).claim("--out", &args.out, Content::Import)?;
     let mut rows = Vec::new();
     for path in &args.files {
-        files::expect(
+        expect(
             path,
             "",
             &[Kind::Foreign, Kind::Empty],

@@ -10,13 +10,16 @@ use scanbox_analysis::answers::{Answers, DeviceAnswer, Question, answer};
 use scanbox_analysis::lines::Lines;
 use scanbox_model::units::slug;
 
-use super::analyze::Request;
-use super::{Exit, complain};
+use crate::args::request::Request;
+use crate::exit::Exit;
 use crate::output::{Content, Outputs};
+use scanbox_report::analysis::Report;
 use scanbox_report::document::{Document, Format};
 use scanbox_report::evidence::Evidence;
 use scanbox_report::html::{self, Page, Sources, printable};
-use scanbox_report::{Report, paste, title};
+use scanbox_report::paste;
+use scanbox_report::words::title;
+use scanbox_session::notes::complain;
 
 /// Kernels of the largest portfolio where the command line says nothing.
 const PORTFOLIO: usize = 6;

@@ -23,12 +23,14 @@ use scanbox_runner::baseline::{Baseline, Greeting, Program};
 use scanbox_runner::pairs::{Event, Job, Round, Row, Side, Speaking, run as run_pairs};
 use scanbox_runner::row::now_utc;
 
-use super::compare::{File, pairs_of, threshold};
-use super::{Exit, UsageError, complain};
 use crate::args::sharing::SharingArgs;
 use crate::args::time::{parse_duration, parse_limit};
+use crate::args::words::threshold;
+use crate::exit::{Exit, UsageError};
+use crate::inputs::{JudgedSweep, pairs_of};
 use crate::output::{Content, Outputs};
 use scanbox_session::device::known_issues;
+use scanbox_session::notes::complain;
 use scanbox_session::process::{Limits, WorkerCommand};
 use scanbox_session::progress::Line;
 use scanbox_session::tools::Tools;
@@ -87,7 +89,7 @@ pub struct RerunArgs {
 pub fn run(args: &RerunArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let out =
         Outputs::beside([&args.base, &args.new, &args.program]).claim("--out", &args.out, Content::Pairs)?;
-    let [base, new] = [File::read(&args.base)?, File::read(&args.new)?];
+    let [base, new] = [JudgedSweep::read(&args.base)?, JudgedSweep::read(&args.new)?];
     let question = Question {
         metric: args.metric,
         clock: Clock::Steady,

@@ -1,6 +1,10 @@
 //! `scanbox sweep`: enumerate, skip what is done, measure the rest, append row by row, sum up.
 
-use std::collections::{BTreeMap, HashSet};
+mod estimate;
+mod many;
+
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,44 +15,37 @@ use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::known_issues::DeviceIssues;
 use scanbox_model::metadata::RunOutcome;
 use scanbox_model::problem::Problem;
-use scanbox_model::record::{Record, Status};
+use scanbox_model::record::Status;
 use scanbox_model::space::{Enumeration, Point, Space};
-use scanbox_model::units::{plural, slug};
-use scanbox_runner::bench::{self, Selected, computation_of};
+use scanbox_model::units::slug;
 use scanbox_runner::measure::Protocol;
-use scanbox_runner::row::{Computation, Origin};
 use scanbox_runner::session::End;
 
-use super::space::SpaceSelection;
-use super::sweep_estimate::{Estimate, duration, estimate};
-use super::{Exit, UsageError, answered, complain, print, sweep_many};
+use self::estimate::{Estimate, duration, estimate};
+use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
-use crate::args::problem::{Elements, try_operator};
+use crate::args::problem::Elements;
 use crate::args::sharing::SharingArgs;
+use crate::args::space::SpaceSelection;
 use crate::args::time::{parse_duration, parse_limit};
 use crate::args::words::words;
-use crate::exit::{Standing, nothing_ok};
+use crate::exit::{Exit, Standing, UsageError, nothing_ok};
 use crate::output::{Content, Outputs};
 use scanbox_report::document::Format;
 use scanbox_report::sweep::{Ending, Run};
 use scanbox_report::{paste, terminal};
-use scanbox_session::confirm::{CACHES, PASSES, ROUNDS, confirm, unconfirmed};
+use scanbox_session::confirm::ROUNDS;
 use scanbox_session::device::{known_issues, replay_script};
-use scanbox_session::failure::Cause;
 use scanbox_session::lock::check_free;
-use scanbox_session::origin::{origin, run_id};
-use scanbox_session::process::{Limits, Worker, WorkerCommand};
-use scanbox_session::protocol::BenchWork;
+use scanbox_session::notes::complain;
+use scanbox_session::process::{Limits, WorkerCommand};
 use scanbox_session::store::{
     Before, Key, Resume, SweepFile, counts, point_key, row_key, stays, wrong_before,
 };
-use scanbox_session::supervise::{Supervised, Supervision};
-use scanbox_session::sweep::{Settings, SweepTask};
+use scanbox_session::supervise::Supervised;
+use scanbox_session::sweep::{self, Asked, Ran};
 use scanbox_session::system::may_write_in;
-use scanbox_session::tools::Tools;
-
-/// How many times as long as any config one that has to be shown right may take.
-const PROOF_TIMEOUTS: u32 = 20;
+use scanbox_session::tools::{Tools, try_operator};
 
 /// Arguments of `scanbox sweep`.
 #[derive(Debug, Args)]
@@ -128,10 +125,10 @@ pub struct SweepArgs {
     format: Format,
 }
 
-/// Sweeps.
-pub fn run(args: &SweepArgs, tools: &Tools) -> anyhow::Result<Exit> {
-    let all = args.device.iter().any(|device| device == sweep_many::ALL);
-    let devices = if all { sweep_many::all_devices()? } else { args.device.clone() };
+/// Sweeps. `given` are the arguments but for the devices.
+pub fn run(args: &SweepArgs, tools: &Tools, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<Exit> {
+    let all = args.device.iter().any(|device| device == many::ALL);
+    let devices = if all { many::all_devices()? } else { args.device.clone() };
     match devices.as_slice() {
         [device] => sweep_one(device, args, tools),
         // Without any usable device, opening the first one says why.
@@ -145,23 +142,34 @@ pub fn run(args: &SweepArgs, tools: &Tools) -> anyhow::Result<Exit> {
             Err(UsageError(message).into())
         }
         several => {
-            sweep_many::check_distinct(several)?;
-            sweep_many::run(several, args.format)
+            many::check_distinct(several)?;
+            many::run(several, &given(), args.format)
         }
     }
 }
 
 impl SweepArgs {
-    /// Who is to be confirmed, if it is their turn: the leaders, and before the last pass what the answers name.
-    fn leaders(
-        &self,
-        records: &[Record],
-        turn: bool,
-        pass: usize,
-    ) -> anyhow::Result<Vec<(u64, Vec<Selected>)>> {
-        let count = self.confirm.filter(|_| turn);
-        count.map_or(Ok(Vec::new()), |count| unconfirmed(records, count as usize, pass < PASSES))
+    fn asked(&self, real: bool) -> Asked {
+        Asked {
+            real,
+            seed: self.seed,
+            protocol: Protocol::default().with(self.warm_up, self.samples).within(self.timeout),
+            timeout: self.timeout,
+            prove: self.prove,
+            confirm: self.confirm,
+            rounds: self.rounds,
+            shared_device: self.sharing.sharing().share_device,
+        }
     }
+}
+
+/// Says how to go on after an error that came when rows were there.
+fn goes_on(file: &SweepFile) {
+    let (rows, path) = (file.records.len(), paste::path(file.path()));
+    complain(&format!(
+        "{rows} rows were written to {path}; the same command goes on from there: {}",
+        paste::this_command()
+    ));
 }
 
 fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<Exit> {
@@ -188,7 +196,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
         accept_space: args.accept_space,
     };
     let kernel_hash = compiler.kernel_hash();
-    try_operator(compiler, operator.as_ref(), &problem, &device)?;
+    try_operator(compiler, operator.as_ref(), &problem, &device).map_err(UsageError)?;
     if args.dry_run {
         let before = Before::check(&path, &device, &space, &kernel_hash, &problem, real, resume)?;
         return dry_run(args, &path, &device, &space, &enumeration, &before);
@@ -199,38 +207,10 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let mut file =
         SweepFile::open(&path, &device, &space, &enumeration, &kernel_hash, &problem, real, resume, lock)?;
     file.occupied = Some(occupied);
-    let points = file.points_to_do(&enumeration);
-    introduce(&device, &file.issues, &space, &enumeration, &points, &path);
-    let mut worker = Some(worker);
-    let mut supervised = match worker.take_if(|_| !points.is_empty()) {
-        None => {
-            file.settle(true)?;
-            None
-        }
-        Some(worker) => {
-            Some(measure(args, limits, command.clone(), worker, points, &mut file, &kernel_hash)?)
-        }
-    };
-    let complete = file.points_to_do(&enumeration).is_empty();
-    let mut leaders = args.leaders(&file.records, complete, 0)?;
-    let mut pass = 0;
-    while !leaders.is_empty() {
-        let worker = match worker.take() {
-            Some(worker) => worker,
-            None => command.start(&limits)?,
-        };
-        let confirmed =
-            confirm_leaders(args, limits, command.clone(), worker, leaders, &mut file, &kernel_hash)?;
-        // A leader that failed is none any more, and the next one takes its place.
-        let again = confirmed.end == End::Complete;
-        pass += 1;
-        leaders = args.leaders(&file.records, again, pass)?;
-        supervised = Some(match supervised {
-            Some(before) => before.then(confirmed),
-            None => confirmed,
-        });
-    }
-    let unconfirmed = !args.leaders(&file.records, true, pass)?.is_empty();
+    introduce(&device, &file.issues, &space, &enumeration, &file.points_to_do(&enumeration), &path);
+    let asked = args.asked(real);
+    let Ran { supervised, unconfirmed } =
+        sweep::run(&asked, command, worker, limits, &enumeration, &mut file, &goes_on)?;
     summarise(args.format, &mut file, &enumeration, unconfirmed, supervised.as_ref())
 }
 
@@ -336,95 +316,6 @@ fn introduce(
     let done = all - to_do.len();
     let resumed = if done == 0 { String::new() } else { format!(", {done} of them done before") };
     complain(&format!("space {}: {all} configs{resumed}; rows go to {}", space.name, path.display()));
-}
-
-/// Measures the points, and writes down how the run began and ended.
-fn measure(
-    args: &SweepArgs,
-    limits: Limits<'_>,
-    command: WorkerCommand,
-    worker: Worker,
-    points: Vec<Point>,
-    file: &mut SweepFile,
-    kernel_hash: &str,
-) -> anyhow::Result<Supervised> {
-    // A proof is thousands of calls.
-    let timeout = if args.prove { args.timeout * PROOF_TIMEOUTS } else { args.timeout };
-    let supervision = Supervision { command, timeout, limits };
-    let settings = Settings {
-        computation: Computation {
-            problem: file.metadata.problem,
-            real: args.input == Elements::Real,
-            largest_n: file.metadata.space.sizes.largest(),
-            seed: args.seed,
-        },
-        seed: args.seed,
-        protocol: Protocol::default().with(args.warm_up, args.samples).within(args.timeout),
-        origin: origin(kernel_hash, args.sharing.sharing().share_device),
-    };
-    file.begin_run(&settings.origin.run_id, args.seed, serde_json::to_value(settings.protocol)?)?;
-    let mut task = SweepTask::new(file, &points, settings);
-    let result = supervision.run(worker, &mut task);
-    task.end();
-    end_run(result, file)
-}
-
-/// Measures the leaders of each size against each other, and writes down how that began and ended.
-fn confirm_leaders(
-    args: &SweepArgs,
-    limits: Limits<'_>,
-    command: WorkerCommand,
-    worker: Worker,
-    leaders: Vec<(u64, Vec<Selected>)>,
-    file: &mut SweepFile,
-    kernel_hash: &str,
-) -> anyhow::Result<Supervised> {
-    complain(&format!("confirming the leaders of {}", plural(leaders.len(), "size")));
-    let supervision = Supervision { command, timeout: args.timeout, limits };
-    let (problem, real) = (file.metadata.problem, args.input == Elements::Real);
-    let (computation, input) = computation_of(&leaders, problem, real, args.seed, &worker.profile);
-    let job = bench::Job {
-        computation,
-        input,
-        sizes: leaders,
-        caches: CACHES.to_vec(),
-        rounds: args.rounds,
-        protocol: Protocol::default().with(args.warm_up, args.samples).within(args.timeout),
-        empty_calls: false,
-        one_by_one: false,
-        // Within the same second it is not the run before.
-        origin: Origin {
-            run_id: format!("{}-confirm", run_id()),
-            ..origin(kernel_hash, args.sharing.sharing().share_device)
-        },
-    };
-    let told =
-        serde_json::json!({ "confirm": args.confirm, "rounds": args.rounds, "protocol": job.protocol });
-    file.begin_run(&job.origin.run_id, args.seed, told)?;
-    let work = BenchWork { job, baselines: Vec::new(), baseline_subjects: Vec::new(), timeout: args.timeout };
-    let result = confirm(&supervision, worker, work, file);
-    end_run(result, file)
-}
-
-/// Writes down how a run ended.
-fn end_run(result: anyhow::Result<Supervised>, file: &mut SweepFile) -> anyhow::Result<Supervised> {
-    let empty = BTreeMap::new();
-    let (complete, seconds) = match &result {
-        Ok(supervised) => (supervised.end == End::Complete, &supervised.seconds),
-        Err(_) => (false, &empty),
-    };
-    // What ended the run matters more than that the last line about it could not be written.
-    let written = file.end_run(complete, seconds);
-    let supervised = result.and_then(|supervised| written.map(|()| supervised));
-    // What is wrong with an operator does not go away.
-    if supervised.as_ref().is_err_and(|error| Cause::of(error) != Cause::Operator) {
-        let (rows, path) = (file.records.len(), paste::path(file.path()));
-        complain(&format!(
-            "{rows} rows were written to {path}; the same command goes on from there: {}",
-            paste::this_command()
-        ));
-    }
-    supervised
 }
 
 /// Says how a sweep ended; its exit code does not depend on whether anybody reads that.

@@ -17,20 +17,22 @@ use scanbox_runner::cases::{Circumstance, LeftOut, Pattern, Request, Selection};
 use scanbox_runner::session::End;
 use scanbox_runner::verify::{FailedCase, Verdict};
 
-use super::{Exit, UsageError, answered, complain, load_space, print};
+use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
-use crate::args::problem::{ProblemArgs, try_operator};
+use crate::args::problem::ProblemArgs;
 use crate::args::sharing::SharingArgs;
+use crate::args::space::load_space;
 use crate::args::time::{parse_duration, parse_limit};
 use crate::args::words::words;
-use crate::exit::{Standing, nothing_ok};
+use crate::exit::{Exit, Standing, UsageError, nothing_ok};
 use scanbox_report::document::Format;
 use scanbox_report::paste;
 use scanbox_report::verify::{Answer, Failure};
 use scanbox_session::device::known_issues;
+use scanbox_session::notes::complain;
 use scanbox_session::process::{Limits, WorkerCommand};
 use scanbox_session::supervise::{Supervised, Supervision};
-use scanbox_session::tools::Tools;
+use scanbox_session::tools::{Tools, try_operator};
 use scanbox_session::verify::{Results, VerifyTask};
 
 /// Arguments of `scanbox verify`.
@@ -113,7 +115,7 @@ pub fn run(args: &VerifyArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let mut command = WorkerCommand::new(&args.device, operator.as_ref(), tools);
     let worker = command.start(&limits)?;
     let device = worker.profile.clone();
-    try_operator(tools.compiler()?, operator.as_ref(), &problem, &device)?;
+    try_operator(tools.compiler()?, operator.as_ref(), &problem, &device).map_err(UsageError)?;
     let issues = known_issues::of(&device)?;
     let configs = args.configs(&problem, &device)?;
     let variant = Variant::blocked(args.blocking);

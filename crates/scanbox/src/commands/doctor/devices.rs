@@ -9,7 +9,7 @@ use scanbox_runner::vulkan::{self, Listed, Loader, VulkanError};
 
 use super::bytes_label;
 use super::drivers::why_hidden;
-use super::machine::available_memory_bytes;
+use super::host::available_memory_bytes;
 use scanbox_report::devices::tile_states;
 use scanbox_report::doctor::{Finding, Verdict};
 use scanbox_session::device::known_issues;

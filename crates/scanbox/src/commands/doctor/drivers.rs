@@ -11,7 +11,7 @@ use std::time::Duration;
 use scanbox_runner::vulkan::{Loader, VulkanError};
 use serde::Deserialize;
 
-use super::machine::output_of;
+use super::host::output_of;
 use scanbox_report::doctor::Finding;
 
 /// Variables that replace the search for driver files, the newer name first. The loader takes one of them only.

@@ -21,11 +21,11 @@ use scanbox_runner::bench::{Selected, ceilings};
 use scanbox_runner::session::End;
 use scanbox_runner::subject::Subject;
 
-use super::bench_select::launched;
-use super::complain;
+use super::select::launched;
 use crate::output::{Output, Outputs};
 use scanbox_report::{blocking, figure};
 use scanbox_session::bench::{BenchTask, News};
+use scanbox_session::notes::complain;
 use scanbox_session::protocol::BenchWork;
 use scanbox_session::supervise::Supervision;
 

@@ -13,7 +13,7 @@ use scanbox_model::record::{COLUMNS, Record, Status, TimeStats};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::records::{Exported, object};
+use super::{Exported, object};
 
 /// The version of the schema.
 const SCHEMA_VERSION: &str = "1.0.0";
@@ -78,7 +78,7 @@ struct Measurement {
 }
 
 /// Every row of every file, `ok` or not.
-pub fn write(files: &[Exported], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(files: &[Exported], out: &mut dyn Write) -> io::Result<()> {
     let document = Results {
         schema_version: SCHEMA_VERSION,
         results: files.iter().flat_map(|file| &file.records).map(entry).collect(),

@@ -17,7 +17,9 @@ use scanbox_model::record::{Clock, Selection};
 use scanbox_runner::bench::Selected;
 use scanbox_runner::subject::Subject;
 
-use super::{UsageError, analyze, complain};
+use crate::exit::UsageError;
+use crate::inputs::add_file;
+use scanbox_session::notes::complain;
 
 /// How a kernel comes by clean tile states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -55,7 +57,7 @@ impl Tuned {
     ) -> anyhow::Result<Self> {
         let mut warnings = Vec::new();
         let mut builder = Builder::new(Clock::Steady);
-        analyze::add_file(&mut builder, path, &mut warnings)?;
+        add_file(&mut builder, path, &mut warnings)?;
         let (tables, more) = builder.finish(Runs::Latest);
         warnings.extend(more.iter().map(ToString::to_string));
         let differences = tables.problems().into_iter().map(|swept| swept.difference(problem));

@@ -12,7 +12,8 @@ use scanbox_analysis::best_kernel::LinePoint;
 use scanbox_analysis::portable::Choice;
 use scanbox_analysis::table::{Cell, KernelIndex};
 
-use super::{Report, clock_word};
+use super::Report;
+use crate::words::clock_word;
 
 const HEADER: &str = "device,device_uuid,driver,scanbox_version,kernel_hash,clock,metric,normalization,n_elements,\
 ideal_gbps,ideal_config,ideal_kernel,ideal_spread_pct,configs,ties,runner_up_config,runner_up_gbps,margin_pct,\

@@ -1,6 +1,7 @@
 //! A sweep of several devices at once: the same command once per device, each in a process of its own that owns its own
 //! file. What they say is passed on with the name of the device in front.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write, stdout};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,9 +12,10 @@ use anyhow::Context;
 use scanbox_model::device::DeviceKind;
 use scanbox_runner::vulkan::{self, Listed};
 
-use super::{Exit, UsageError, complain};
+use crate::exit::{Exit, UsageError};
 use scanbox_report::document::{Format, write_json};
 use scanbox_session::device::replay_script;
+use scanbox_session::notes::complain;
 use scanbox_session::signals::stop_on_signals;
 
 /// The selector that means every device.
@@ -61,10 +63,11 @@ struct Sweep {
     talk: JoinHandle<()>,
 }
 
-/// Sweeps these devices at the same time. The exit code is the worst of theirs.
-pub fn run(devices: &[String], format: Format) -> anyhow::Result<Exit> {
+/// Sweeps these devices at the same time, each by a process with these arguments. The exit code is the worst of theirs.
+pub fn run(devices: &[String], arguments: &[OsString], format: Format) -> anyhow::Result<Exit> {
     let stop = stop_on_signals()?;
-    let mut sweeps = devices.iter().map(|device| start(device)).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut sweeps =
+        devices.iter().map(|device| start(device, arguments)).collect::<anyhow::Result<Vec<_>>>()?;
     let statuses = wait(&mut sweeps, stop)?;
     let mut worst = Exit::Done;
     let mut answers = Vec::new();
@@ -96,10 +99,10 @@ pub fn run(devices: &[String], format: Format) -> anyhow::Result<Exit> {
     Ok(worst)
 }
 
-fn start(device: &str) -> anyhow::Result<Sweep> {
+fn start(device: &str, arguments: &[OsString]) -> anyhow::Result<Sweep> {
     let program = std::env::current_exe().context("the path of this program")?;
     let mut command = Command::new(program);
-    command.args(arguments_for(std::env::args().skip(1), device));
+    command.args(arguments).args(["--device", device]);
     // Signals reach it through its parent, exactly once.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -126,21 +129,6 @@ fn start(device: &str) -> anyhow::Result<Sweep> {
             }
         }),
     })
-}
-
-/// This command line with one device in place of all that it names.
-fn arguments_for(arguments: impl Iterator<Item = String>, device: &str) -> Vec<String> {
-    let mut kept = Vec::new();
-    let mut arguments = arguments;
-    while let Some(argument) = arguments.next() {
-        if argument == "--device" {
-            arguments.next();
-        } else if !argument.starts_with("--device=") {
-            kept.push(argument);
-        }
-    }
-    kept.extend(["--device".to_owned(), device.to_owned()]);
-    kept
 }
 
 fn wait(sweeps: &mut [Sweep], stop: &AtomicBool) -> anyhow::Result<Vec<ExitStatus>> {
@@ -191,19 +179,6 @@ fn worse(a: Exit, b: Exit) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn each_device_gets_the_same_command_line() {
-        fn check(given: &[&str], expected: &[&str]) {
-            assert_eq!(arguments_for(given.iter().map(|argument| (*argument).to_owned()), "1"), expected);
-        }
-        check(&["sweep"], &["sweep", "--device", "1"]);
-        check(&["sweep", "--device", "all", "--seed", "3"], &["sweep", "--seed", "3", "--device", "1"]);
-        check(
-            &["sweep", "--device=0", "--dry-run", "--device", "2"],
-            &["sweep", "--dry-run", "--device", "1"],
-        );
-    }
 
     #[test]
     fn the_worst_exit_wins() {

@@ -18,10 +18,11 @@ use scanbox_analysis::trust::PROOF;
 use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 
-use super::grid::{Column, Grid, Style};
-use super::terminal::fold;
-use super::{Report, clock_word, title};
-use super::{ceiling_share, curve};
+use super::Report;
+use crate::curve;
+use crate::grid::{Column, Grid, Style};
+use crate::terminal::fold;
+use crate::words::{ceiling_share, clock_word, title};
 
 /// Dropped kernels that are listed one by one; JSON has all.
 const DROPPED_SHOWN: usize = 4;
@@ -374,7 +375,7 @@ fn baseline(comparison: &Comparison) -> impl Iterator<Item = String> {
 }
 
 /// What a device is called, and what tells the unit apart: host, PCI address, UUID, files.
-pub(super) fn unit_words(device: &DeviceAnswer<'_>) -> String {
+pub(crate) fn unit_words(device: &DeviceAnswer<'_>) -> String {
     let unit = &device.table.device;
     let known = [("host", &unit.host), ("PCI", &unit.pci_address), ("UUID", &unit.uuid)];
     let known = known.into_iter().filter(|(_, text)| !text.is_empty());
@@ -384,7 +385,7 @@ pub(super) fn unit_words(device: &DeviceAnswer<'_>) -> String {
 }
 
 /// What counts nowhere on a device, and what takes that back.
-pub(super) fn distrusted(device: &DeviceAnswer<'_>) -> Option<String> {
+pub(crate) fn distrusted(device: &DeviceAnswer<'_>) -> Option<String> {
     let points = &device.table.distrusted;
     let first = points.first()?;
     let more = match points.len() - 1 {
@@ -399,7 +400,7 @@ pub(super) fn distrusted(device: &DeviceAnswer<'_>) -> Option<String> {
 }
 
 /// Rows by status, and how much of the space they are.
-pub(super) fn row_counts(device: &DeviceAnswer<'_>) -> String {
+pub(crate) fn row_counts(device: &DeviceAnswer<'_>) -> String {
     let summary = &device.table.summary;
     let statuses = Status::ALL
         .iter()
@@ -440,20 +441,20 @@ fn sentence(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-pub(super) fn count(n: usize, thing: &str) -> String {
+pub(crate) fn count(n: usize, thing: &str) -> String {
     format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
 }
 
-pub(super) fn gbps(value: f64) -> String {
+pub(crate) fn gbps(value: f64) -> String {
     if value < 1.0 { format!("{value:.3}") } else { format!("{value:.1}") }
 }
 
-pub(super) fn percent(value: f64) -> String {
+pub(crate) fn percent(value: f64) -> String {
     format!("{value:.1}")
 }
 
 /// A score with five significant digits.
-pub(super) fn score(value: f64) -> String {
+pub(crate) fn score(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
         size if !(1e-3..1e7).contains(&size) => format!("{value:.4e}"),

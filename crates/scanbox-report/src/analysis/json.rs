@@ -17,7 +17,8 @@ use serde::{Serialize, Serializer};
 
 use self::across::Across;
 use self::device::Device;
-use super::{Report, clock_word};
+use super::Report;
+use crate::words::clock_word;
 
 /// The version of this format.
 pub const FORMAT: u32 = 2;

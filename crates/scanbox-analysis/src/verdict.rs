@@ -1,0 +1,53 @@
+//! What became of a time from one run to another.
+
+use scanbox_model::record::Status;
+
+/// What became of a line or a config at a size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// No change above the threshold.
+    Same,
+    /// Faster beyond threshold and noise.
+    Faster,
+    /// Slower beyond threshold and noise.
+    Slower,
+    /// A change above the threshold that may be noise.
+    Unclear,
+    /// There is no time in the new run, or none of the config that led the base.
+    Missing,
+    /// The config that led the base does not work any more.
+    Lost,
+}
+
+impl Verdict {
+    /// Every verdict.
+    pub const ALL: [Self; 6] =
+        [Self::Same, Self::Faster, Self::Slower, Self::Unclear, Self::Missing, Self::Lost];
+
+    /// The word in reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Same => "SAME",
+            Self::Faster => "FASTER",
+            Self::Slower => "SLOWER",
+            Self::Unclear => "UNCLEAR",
+            Self::Missing => "MISSING",
+            Self::Lost => "LOST",
+        }
+    }
+}
+
+/// Whether a config that ends like this is broken, wherever it stands.
+pub(crate) fn breaks(status: Status) -> bool {
+    match status {
+        Status::Ok | Status::OutOfMemory | Status::Unsupported => false,
+        Status::WrongResult
+        | Status::CompileError
+        | Status::PipelineError
+        | Status::Timeout
+        | Status::DeviceLost
+        | Status::RuntimeError
+        | Status::Quarantined => true,
+    }
+}

@@ -1,0 +1,36 @@
+//! How an answer gets to its reader.
+
+use std::io::{self, BufWriter, Write, stdout};
+
+use anyhow::Context;
+use scanbox_report::document::{Document, Format};
+use scanbox_report::terminal;
+
+/// Whether whoever read our output went away: no error, there is just nobody to talk to.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+/// How a command ends that has written its answer to stdout: where whoever read it went away, as it would have otherwise.
+///
+/// # Errors
+/// What else kept the answer from being written.
+pub fn answered<T>(written: io::Result<()>, exit: T) -> anyhow::Result<T> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit),
+        written => Ok(written.map(|()| exit).context("standard output")?),
+    }
+}
+
+/// Writes an answer to stdout.
+///
+/// # Errors
+/// When stdout fails.
+pub fn print(answer: &dyn Document, format: Format) -> io::Result<()> {
+    let mut out = BufWriter::new(stdout().lock());
+    answer.write(format, terminal::width(), &mut out)?;
+    out.flush()
+}

@@ -1,0 +1,232 @@
+//! What is asked of which files, by `analyze` and by `report`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use rayon::prelude::*;
+use scanbox_analysis::answers::{Preset, Question};
+use scanbox_analysis::bandwidth::Peak;
+use scanbox_analysis::coverage::Coverage;
+use scanbox_analysis::grouping::{Builder, Runs};
+use scanbox_analysis::metric::Metric;
+use scanbox_analysis::normalize::Normalization;
+use scanbox_analysis::shared::SharedMetric;
+use scanbox_analysis::table::Tables;
+use scanbox_analysis::weights::Weights;
+use scanbox_model::record::{Clock, Status};
+use scanbox_model::sizes::Sizes;
+use scanbox_report::words::clock_word;
+
+use super::words::clock;
+use crate::exit::UsageError;
+use crate::inputs::{SweepInput, once};
+
+/// What is asked of which files.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Request {
+    /// CSV files of `scanbox sweep`; the metadata beside each (x.csv: x.meta.json) says which space was swept
+    #[arg(required = true, value_name = "FILES")]
+    pub files: Vec<PathBuf>,
+
+    /// What the unit that a file is about is called: two machines with the same GPU, one of before and one of after a change
+    #[arg(long, value_name = "NAME=FILE", value_parser = named_file)]
+    pub name: Vec<(String, PathBuf)>,
+
+    /// How a single kernel is judged against the best of each size: sum, absolute, squared, chebyshev, cosine, power:P
+    #[arg(long, default_value = "squared", value_name = "METRIC")]
+    pub metric: Metric,
+
+    /// How one config for several devices is judged at a size: mean, max, mean-std, min, rank-sum, rank-product,
+    /// distance, squared, power:P
+    #[arg(long, default_value = "squared", value_name = "METRIC")]
+    pub shared_metric: SharedMetric,
+
+    /// Over which sizes kernels are compared: common (to all kernels), all, widest (those of the kernels with the most),
+    /// a share of the kernels (0.8), or sizes (2^19..2^29) [default: common where that is at least half, else widest]
+    #[arg(long, value_name = "COVERAGE")]
+    pub coverage: Option<Coverage>,
+
+    /// How much each size counts: uniform, large (every element alike), or a CSV file with n_elements,weight
+    #[arg(long, default_value = "uniform", value_name = "WEIGHTS")]
+    pub weights: String,
+
+    /// Find the best sets of 1 to K kernels, of which the fastest runs at each size
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    pub portfolio: Option<u32>,
+
+    /// Which time decides: many dependent calls back to back, or one call between timestamps
+    #[arg(long, default_value = "steady", value_parser = PossibleValuesParser::new(["steady", "span"]).map(clock))]
+    pub time: Clock,
+
+    /// What throughput is divided by before a metric adds it up [default: none for the best kernel of one device, size-best
+    /// across devices and for portfolios]
+    #[arg(long, value_parser = PossibleValuesParser::new(Normalization::ALL.map(Normalization::word)).try_map(|word| word.parse::<Normalization>()))]
+    pub normalize: Option<Normalization>,
+
+    /// Bandwidth of the device in GB/s, or NAME=GBPS for one of several [default: the measured copy of the largest size]
+    #[arg(long, value_name = "GBPS")]
+    pub peak_gbps: Vec<Peak>,
+
+    /// Defaults as in the thesis: device-peak for means, none for distances across devices; coverage common
+    #[arg(long, value_parser = PossibleValuesParser::new(["thesis"]))]
+    pub preset: Option<String>,
+
+    /// What to take of a device that was swept with several drivers or versions
+    #[arg(long, default_value = "latest", value_parser = PossibleValuesParser::new(["latest", "all"]).map(runs))]
+    pub runs: Runs,
+
+    /// Let software devices enter the answers across devices beside hardware
+    #[arg(long)]
+    pub include_software: bool,
+}
+
+/// `NAME=FILE`.
+fn named_file(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, file)) if !name.trim().is_empty() && !file.is_empty() => {
+            Ok((name.trim().to_owned(), PathBuf::from(file)))
+        }
+        _ => Err("it is NAME=FILE, where FILE is one of the files".to_owned()),
+    }
+}
+
+fn runs(word: String) -> Runs {
+    if word == "all" { Runs::All } else { Runs::Latest }
+}
+
+impl Request {
+    /// Every file that it reads.
+    pub fn inputs(&self) -> impl Iterator<Item = &Path> {
+        let weights = Path::new(&self.weights);
+        self.files.iter().map(PathBuf::as_path).chain(weights.exists().then_some(weights))
+    }
+
+    /// What the user asks.
+    pub fn question(&self) -> anyhow::Result<Question> {
+        let preset = if self.preset.is_some() { Preset::Thesis } else { Preset::Scanbox };
+        let coverage = match preset {
+            Preset::Scanbox => Coverage::Auto,
+            Preset::Thesis => Coverage::Common,
+        };
+        Ok(Question {
+            metric: self.metric,
+            shared_metric: self.shared_metric,
+            normalization: self.normalize,
+            preset,
+            coverage: self.coverage.clone().unwrap_or(coverage),
+            weights: weights(&self.weights)?,
+            portfolio: self.portfolio.map(|most| most as usize),
+            all_metrics: false,
+            distributions: false,
+            include_software: self.include_software,
+        })
+    }
+
+    /// What the user calls each of these files; empty: nothing.
+    fn labels(&self, paths: &[&PathBuf]) -> anyhow::Result<Vec<String>> {
+        let place = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        let mut labels = vec![String::new(); paths.len()];
+        for (name, file) in &self.name {
+            let Some(at) = paths.iter().position(|path| place(path) == place(file)) else {
+                let message = format!("--name {name}={}: that is none of the files", file.display());
+                return Err(UsageError(message).into());
+            };
+            if !labels[at].is_empty() {
+                let message =
+                    format!("--name {name}={}: it is called {} already", file.display(), labels[at]);
+                return Err(UsageError(message).into());
+            }
+            labels[at].clone_from(name);
+        }
+        Ok(labels)
+    }
+
+    /// What the files hold, and what is to be said about them.
+    pub fn tables(&self) -> anyhow::Result<(Tables, Vec<String>)> {
+        let (mut tables, warnings) = read_tables(self)?;
+        if tables.devices.iter().all(|table| table.sizes.is_empty()) {
+            bail!(nothing_usable(self, &tables));
+        }
+        tables.set_peaks(&self.peak_gbps).context("--peak-gbps")?;
+        Ok((tables, warnings))
+    }
+}
+
+/// `uniform`, `large`, or what a file says.
+fn weights(text: &str) -> anyhow::Result<Weights> {
+    match text {
+        "uniform" => Ok(Weights::Uniform),
+        "large" => Ok(Weights::Large),
+        file => listed_weights(Path::new(file))
+            .with_context(|| format!("--weights {file}: neither uniform nor large nor a file of weights")),
+    }
+}
+
+/// The weights of a CSV file with the columns `n_elements` and `weight`.
+fn listed_weights(path: &Path) -> anyhow::Result<Weights> {
+    let mut reader = ::csv::ReaderBuilder::new().trim(::csv::Trim::All).from_path(path)?;
+    let header = reader.headers()?.clone();
+    if header.iter().ne(["n_elements", "weight"]) {
+        bail!("the first line has to be `n_elements,weight`");
+    }
+    let mut weights = BTreeMap::new();
+    for row in reader.records() {
+        let row = row?;
+        let line = row.position().map_or(0, ::csv::Position::line);
+        let size = row[0].parse::<Sizes>().ok().filter(|sizes| sizes.iter().count() == 1);
+        let Some(n) = size.map(|size| size.largest()) else {
+            bail!("line {line}: `{}` is no size (1024, 2^20)", &row[0]);
+        };
+        let weight = row[1].parse().ok().filter(|weight: &f64| *weight >= 0.0 && weight.is_finite());
+        let Some(weight) = weight else {
+            bail!("line {line}: `{}` is no weight: a number, 0 or above", &row[1]);
+        };
+        if weights.insert(n, weight).is_some() {
+            bail!("line {line}: {n} elements are there twice");
+        }
+    }
+    Ok(Weights::Listed(weights))
+}
+
+/// Reads all files, several at the same time; what is kept of each is numbers.
+fn read_tables(request: &Request) -> anyhow::Result<(Tables, Vec<String>)> {
+    let mut warnings = Vec::new();
+    let mut builder = Builder::new(request.time);
+    let paths = once(&request.files, &mut warnings);
+    let labels = request.labels(&paths)?;
+    let files: Vec<anyhow::Result<SweepInput>> =
+        paths.par_iter().map(|path| SweepInput::read(path, request.time)).collect();
+    for (file, label) in files.into_iter().zip(&labels) {
+        file?.add_to(&mut builder, label, &mut warnings);
+    }
+    let (tables, more) = builder.finish(request.runs);
+    warnings.extend(more.iter().map(ToString::to_string));
+    Ok((tables, warnings))
+}
+
+/// Why there is no answer at all.
+fn nothing_usable(request: &Request, tables: &Tables) -> String {
+    let files: Vec<String> = request.files.iter().map(|path| path.display().to_string()).collect();
+    let mut counts: Vec<String> = Vec::new();
+    for status in Status::ALL {
+        let rows: u64 = tables.devices.iter().filter_map(|table| table.summary.by_status.get(&status)).sum();
+        if rows > 0 {
+            counts.push(format!("{rows} {status}"));
+        }
+    }
+    counts.extend(tables.other_subjects.iter().map(|(subject, rows)| format!("{rows} of {subject}")));
+    let found = if counts.is_empty() { "no rows".to_owned() } else { counts.join(", ") };
+    let hint = match tables.devices.is_empty() && !tables.other_subjects.is_empty() {
+        true => {
+            "; name a file of `scanbox sweep`, files of `scanbox bench` and `scanbox import` go beside one"
+        }
+        false => "",
+    };
+    format!(
+        "{}: no row of a sweep is ok and has a {} time ({found}){hint}",
+        files.join(", "),
+        clock_word(request.time)
+    )
+}

@@ -1,0 +1,143 @@
+//! The flags that say which part of which space.
+
+use std::path::Path;
+
+use anyhow::Context;
+use clap::Args;
+use scanbox_kernels::catalog;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::filter::Filter;
+use scanbox_model::problem::Problem;
+use scanbox_model::sizes::Sizes;
+use scanbox_model::space::{Enumeration, Space};
+use scanbox_session::device::known_issues;
+
+use super::problem::ProblemArgs;
+use crate::exit::UsageError;
+
+/// Which part of which space.
+#[derive(Debug, Args)]
+pub struct SpaceSelection {
+    /// The space: thesis, quick, full, nightly, problems, families, or the path of a .toml file
+    #[arg(long, default_value = "thesis", value_name = "NAME|FILE")]
+    pub space: String,
+
+    /// Only these input sizes, for example 2^10..2^20 or 1000,2^20
+    #[arg(long, value_name = "SIZES")]
+    pub sizes: Option<Sizes>,
+
+    /// Only these configs, for example lookback=parallel,workgroup_size=256|512; deterministic=yes keeps those whose results
+    /// have the same bits on every run
+    #[arg(long, value_name = "FILTER")]
+    pub filter: Option<Filter>,
+
+    /// What is computed.
+    #[command(flatten)]
+    pub problem: ProblemArgs,
+}
+
+impl SpaceSelection {
+    /// Every file that it reads.
+    pub fn inputs(&self) -> impl Iterator<Item = &Path> {
+        let space = Path::new(&self.space);
+        is_space_file(&self.space).then_some(space).into_iter().chain(self.problem.input())
+    }
+
+    /// Reads the space, as it is for the elements of the problem, and restricts its sizes.
+    pub fn load(&self, problem: &Problem) -> anyhow::Result<Space> {
+        let space = load_space(&self.space, problem)?;
+        Ok(match &self.sizes {
+            Some(sizes) => space.with_sizes(sizes.clone()),
+            None => space,
+        })
+    }
+
+    /// The points of the space on a device that the filter accepts.
+    pub fn enumerate(
+        &self,
+        space: &Space,
+        problem: &Problem,
+        device: &DeviceProfile,
+    ) -> anyhow::Result<Enumeration> {
+        let mut enumeration = legal(space, problem, device)?;
+        if let Some(filter) = &self.filter {
+            enumeration.points.retain(|point| filter.accepts(&point.config));
+        }
+        Ok(enumeration)
+    }
+
+    /// Why no config is left.
+    pub fn why_none(
+        &self,
+        space: &Space,
+        problem: &Problem,
+        device: &DeviceProfile,
+    ) -> anyhow::Result<UsageError> {
+        let none = format!("no config of space {} is left on {}", space.name, device.title());
+        let legal = legal(space, problem, device)?.points.len();
+        Ok(UsageError(match legal {
+            0 => format!(
+                "{none}; `scanbox space` with the same arguments shows which rules reject its configs"
+            ),
+            _ => format!("{none}: --filter accepts none of its {legal}"),
+        }))
+    }
+}
+
+/// The points of a space that can run on a device.
+fn legal(space: &Space, problem: &Problem, device: &DeviceProfile) -> anyhow::Result<Enumeration> {
+    let issues = known_issues::of(device)?;
+    Ok(space.enumerate(device, |config, n, device| {
+        catalog::legal(config, problem, n, device)?;
+        issues.allow(config, &catalog::resolved(config, device))
+    }))
+}
+
+/// The spaces that need no file.
+const BUILT_IN_SPACES: &[(&str, &str)] = &[
+    ("thesis", include_str!("../../../../configs/thesis.toml")),
+    ("quick", include_str!("../../../../configs/quick.toml")),
+    ("full", include_str!("../../../../configs/full.toml")),
+    ("problems", include_str!("../../../../configs/problems.toml")),
+    ("nightly", include_str!("../../../../configs/nightly.toml")),
+    ("families", include_str!("../../../../configs/families.toml")),
+];
+
+/// Whether a space is named by a file.
+fn is_space_file(name: &str) -> bool {
+    name.ends_with(".toml") || name.contains('/')
+}
+
+/// A space that was one of its own, and what has its configs now.
+const FORMER_SPACES: &[(&str, &str)] =
+    &[("full64", "--space full has the shapes for elements of 8 and 16 bytes with --type u64, i64 or f64")];
+
+/// A space by name, or from a file (anything with a slash or the ending `.toml`), as it is for the elements of a problem.
+pub fn load_space(name: &str, problem: &Problem) -> anyhow::Result<Space> {
+    let space = if is_space_file(name) {
+        let text = std::fs::read_to_string(name).with_context(|| format!("space file {name}"))?;
+        Space::from_toml(&text, name)?
+    } else {
+        built_in_space(name)?
+    };
+    space
+        .for_elements(problem.element().bytes())
+        .map_err(|error| UsageError(format!("{error}; this run is of {}", problem.element())).into())
+}
+
+fn built_in_space(name: &str) -> anyhow::Result<Space> {
+    if let Some((former, now)) = FORMER_SPACES.iter().find(|(former, _)| *former == name) {
+        return Err(UsageError(format!("there is no space `{former}` any more: {now}")).into());
+    }
+    match BUILT_IN_SPACES.iter().find(|(built_in, _)| *built_in == name) {
+        Some((_, text)) => Ok(Space::from_toml(text, name)?),
+        None => {
+            let names: Vec<_> = BUILT_IN_SPACES.iter().map(|(name, _)| *name).collect();
+            let message = format!(
+                "there is no space `{name}`: give one of {}, or the path of a .toml file",
+                names.join(", ")
+            );
+            Err(UsageError(message).into())
+        }
+    }
+}

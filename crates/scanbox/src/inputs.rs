@@ -1,0 +1,234 @@
+//! Files that commands read: which of scanbox's own kinds one is, its rows, and the metadata beside it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use scanbox_analysis::grouping::{Builder, FileFacts, FileRows, Source};
+use scanbox_analysis::pairs::{self, Failed, Quad, Side};
+use scanbox_model::csv_file::{self, CsvError};
+use scanbox_model::metadata::Metadata;
+use scanbox_model::pair_file::PairRow;
+use scanbox_model::problem::Problem;
+use scanbox_model::record::{Clock, Record, Status};
+use scanbox_model::space::Point;
+use scanbox_session::notes::complain;
+
+use crate::exit::UsageError;
+use crate::output::Kind;
+
+/// Whether an input is of one of these kinds; `why` is what the command does with it.
+///
+/// # Errors
+/// When it is of another kind: what it is, and what it is for.
+pub fn expect(path: &Path, option: &str, kinds: &[Kind], why: &str) -> anyhow::Result<()> {
+    let kind = Kind::of(path).with_context(|| path.display().to_string())?;
+    // Whoever reads it says more about these.
+    if kinds.contains(&kind) || matches!(kind, Kind::Nothing | Kind::Stream | Kind::BrokenRows | Kind::Folder)
+    {
+        return Ok(());
+    }
+    let option = if option.is_empty() { String::new() } else { format!("{option} ") };
+    let message = format!("{option}{} is {}; {why}{}", path.display(), kind.describe(), use_of(kind));
+    Err(UsageError(message).into())
+}
+
+/// Why a file of rows cannot be read; of one of another kind, what it is.
+pub fn unreadable(path: &Path, error: CsvError) -> anyhow::Error {
+    let kind = match &error {
+        CsvError::NoHeader { .. } | CsvError::MissingColumn { .. } | CsvError::Row { .. } => {
+            Kind::of(path).ok()
+        }
+        _ => None,
+    };
+    match kind {
+        Some(kind) if !matches!(kind, Kind::BrokenRows | Kind::Bytes | Kind::Foreign) => {
+            anyhow!("{} is {}, and has no rows{}", path.display(), kind.describe(), use_of(kind))
+        }
+        _ => error.into(),
+    }
+}
+
+/// What a file is for.
+fn use_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Sweep | Kind::NoRows => ": `scanbox analyze`, `report` and `compare` read it",
+        Kind::Benchmark => ": `scanbox bench --show` shows it, `scanbox report` takes it beside a sweep",
+        Kind::Import => ": `scanbox bench --with` shows it, `scanbox report` takes it beside a sweep",
+        Kind::Pairs => ": `scanbox compare --pairs` reads it",
+        Kind::SweepMetadata | Kind::BenchmarkMetadata | Kind::TornMetadata | Kind::Journal | Kind::Lock => {
+            ": name the .csv that it stands beside"
+        }
+        _ => "",
+    }
+}
+
+/// The files, each of them once.
+pub fn once<'a>(files: &'a [PathBuf], warnings: &mut Vec<String>) -> Vec<&'a PathBuf> {
+    let mut seen = BTreeSet::new();
+    let mut paths = Vec::new();
+    for path in files {
+        if seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
+            paths.push(path);
+        } else {
+            warnings.push(format!("{}: named twice; it is read once", path.display()));
+        }
+    }
+    paths
+}
+
+/// Reads a file into `builder`, with the metadata beside it.
+pub fn add_file(builder: &mut Builder, path: &Path, warnings: &mut Vec<String>) -> anyhow::Result<()> {
+    SweepInput::read(path, builder.clock())?.add_to(builder, "", warnings);
+    Ok(())
+}
+
+/// One file with what the metadata beside it says.
+pub struct SweepInput {
+    rows: FileRows,
+    metadata: Option<Metadata>,
+    planned: Option<Vec<Point>>,
+    warnings: Vec<String>,
+}
+
+impl SweepInput {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// When it is no file of rows.
+    pub fn read(path: &Path, clock: Clock) -> anyhow::Result<Self> {
+        let name = path.display().to_string();
+        let mut warnings = Vec::new();
+        let metadata = metadata_beside(path)?;
+        let (mut empty, mut belongs) = (true, false);
+        let mut rows = FileRows::new(&name, clock);
+        let shape = csv_file::for_each(path, |record: &Record| -> anyhow::Result<()> {
+            empty = false;
+            belongs = belongs || metadata.as_ref().is_some_and(|metadata| is_about(metadata, record));
+            Ok(rows.push(record)?)
+        })
+        .map_err(|error| match error.downcast() {
+            Ok(error) => unreadable(path, error),
+            Err(other) => other,
+        })?;
+        warnings.extend(shape.warnings(&name));
+        let metadata = metadata.filter(|other| empty || belongs || disown(other, path, &mut warnings));
+        let planned = |metadata: &Metadata| {
+            let legal =
+                |config: &_, n, device: &_| scanbox_kernels::legal(config, &metadata.problem, n, device);
+            metadata.space.enumerate(&metadata.device, legal).points
+        };
+        Ok(Self { planned: metadata.as_ref().map(planned), rows, metadata, warnings })
+    }
+
+    /// Adds its rows to what is analysed; `label` is what the user calls it.
+    pub fn add_to(self, builder: &mut Builder, label: &str, warnings: &mut Vec<String>) {
+        warnings.extend(self.warnings);
+        let facts = FileFacts {
+            planned: self.planned.as_deref(),
+            problem: self.metadata.as_ref().map_or_else(Problem::default, |metadata| metadata.problem),
+            kind: self.metadata.as_ref().map(|metadata| metadata.device.kind),
+            copy_gbps: self.metadata.as_ref().map(|metadata| &metadata.copy_gbps),
+            label,
+        };
+        builder.add_rows(self.rows, &facts);
+    }
+}
+
+fn metadata_beside(path: &Path) -> anyhow::Result<Option<Metadata>> {
+    let beside = Metadata::path_beside(path);
+    if beside.exists() { Ok(Some(Metadata::read(&beside)?)) } else { Ok(None) }
+}
+
+fn is_about(metadata: &Metadata, record: &Record) -> bool {
+    record.device_uuid == metadata.device.uuid && record.device == metadata.device.name
+}
+
+/// Says that the metadata beside a file is about a device that is not in it. Returns: that it is not to be used.
+fn disown(metadata: &Metadata, path: &Path, warnings: &mut Vec<String>) -> bool {
+    warnings.push(format!(
+        "{}: it is about {}, which has no row in {}; it is not used",
+        Metadata::path_beside(path).display(),
+        metadata.device.title(),
+        path.display()
+    ));
+    false
+}
+
+/// The metadata beside a file; `None` where there is none, or where it is about a device that is not in the file.
+pub fn metadata_of(
+    path: &Path,
+    records: &[Record],
+    warnings: &mut Vec<String>,
+) -> anyhow::Result<Option<Metadata>> {
+    let belongs = |metadata: &Metadata| records.iter().any(|record| is_about(metadata, record));
+    let metadata = metadata_beside(path)?;
+    Ok(metadata.filter(|other| records.is_empty() || belongs(other) || disown(other, path, warnings)))
+}
+
+/// The rows of a file of pairs as what is judged.
+pub fn pairs_of(rows: &[PairRow]) -> pairs::Pairs {
+    let mut pairs = pairs::Pairs::default();
+    for row in rows {
+        let (n, config, round) = (row.n_elements, row.config_id.clone(), row.round);
+        match row.times().filter(|_| row.status == Status::Ok) {
+            Some([base_ns, new_ns]) => pairs.quads.push(Quad { n, config, round, base_ns, new_ns }),
+            None => {
+                let side = if row.failed == Side::Base.word() { Side::Base } else { Side::New };
+                let (status, reason) = (row.status, row.reason.clone());
+                pairs.failed.push(Failed { n, config, round, side, status, reason });
+            }
+        }
+    }
+    pairs
+}
+
+/// A sweep that is judged, and its metadata.
+pub struct JudgedSweep {
+    /// What it was named.
+    pub name: String,
+    /// Its rows.
+    pub records: Vec<Record>,
+    metadata: Option<Metadata>,
+}
+
+impl JudgedSweep {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// When it is no file of a sweep.
+    pub fn read(path: &Path) -> anyhow::Result<Self> {
+        let name = path.display().to_string();
+        let found = csv_file::read(path).map_err(|error| unreadable(path, error))?;
+        expect(path, "", &[Kind::Sweep, Kind::NoRows], "`compare` judges one sweep by another")?;
+        let mut warnings = found.warnings(&name);
+        let metadata = metadata_of(path, &found.records, &mut warnings)?;
+        if metadata.is_none() {
+            warnings.push(format!(
+                "{name}: there is no metadata beside it, so no copies tell drift from a slow-down of all scans"
+            ));
+        }
+        for warning in warnings {
+            complain(&format!("warning: {warning}"));
+        }
+        Ok(Self { name, records: found.records, metadata })
+    }
+
+    /// Whether the run ended before its space did.
+    pub fn is_cut(&self) -> bool {
+        let points = self.metadata.as_ref().map_or(0, |metadata| metadata.points);
+        (self.records.len() as u64) < points
+    }
+
+    /// The same for an analysis.
+    pub fn source(&self) -> Source<'_> {
+        Source {
+            name: &self.name,
+            records: &self.records,
+            planned: None,
+            problem: self.metadata.as_ref().map_or_else(Problem::default, |metadata| metadata.problem),
+            kind: self.metadata.as_ref().map(|metadata| metadata.device.kind),
+            copy_gbps: self.metadata.as_ref().map(|metadata| &metadata.copy_gbps),
+        }
+    }
+}
