@@ -1,7 +1,8 @@
 // Every define that a shader of scanbox may be compiled with. There are no defaults: a shader states what it uses by
 // REQUIRE_<NAME> before it includes this file, and does not compile when a value is missing or not one of these.
 //
-// Parameters of a config have the defines and values of docs/parameters.md; config.glsl is made from the same table. The others:
+// Parameters of a config have those of their table (crates/scanbox-model/src/parameters/table.rs), which config.glsl is made
+// from. The others:
 //
 // define             values                     set from
 // WORKGROUP_SIZE     multiple of SUBGROUP_SIZE  config

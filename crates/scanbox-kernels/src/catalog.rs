@@ -302,14 +302,7 @@ pub fn memory_bytes(config: &Config, problem: &Problem, n: u64, device: &DeviceP
 /// The shader of a config for a problem on a device; of a family that goes level by level, that which scans tiles.
 fn shader(config: &Config, problem: &Problem, device: &DeviceProfile) -> Shader {
     let kernel = &config.kernel;
-    let root = match kernel.family {
-        Family::ChainedScan => "chained_scan.comp",
-        Family::OneWorkgroup => "one_workgroup.comp",
-        Family::Recompute => "recompute_scan.comp",
-        Family::Persistent => "persistent_scan.comp",
-        Family::ReduceThenScan => "downsweep_tiles.comp",
-        Family::ScanThenPropagate => "scan_tiles.comp",
-    };
+    let root = kernel.family.entry().shader;
     let mut defines = vec![
         ("WORKGROUP_SIZE", config.workgroup_size),
         ("SUBGROUP_SIZE", device.subgroup_size),

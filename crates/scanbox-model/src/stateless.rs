@@ -1,6 +1,7 @@
 //! Which kernels work on scratch memory of unknown content: the contract of a library call, which knows of no call before it.
 
 use crate::config::{Family, Reset};
+use crate::parameters::Totals;
 use crate::record::Record;
 
 impl Family {
@@ -8,11 +9,8 @@ impl Family {
     /// needs itself, or has none that it does not write before it reads.
     #[must_use]
     pub fn is_stateless(self, reset: Reset) -> bool {
-        match self {
-            Self::OneWorkgroup | Self::Recompute | Self::ReduceThenScan | Self::ScanThenPropagate => true,
-            // Clean leaves zeros for the next call, and counts on finding them.
-            Self::ChainedScan | Self::Persistent => reset == Reset::Fill,
-        }
+        // Clean leaves zeros for the next call, and counts on finding them.
+        self.entry().totals != Totals::PassedOn || reset == Reset::Fill
     }
 }
 

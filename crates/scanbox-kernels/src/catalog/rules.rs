@@ -1,11 +1,11 @@
 //! The rules: which config can solve which problem, on which device.
 
 use scanbox_model::config::{
-    BackOff, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Publish, Rendezvous, Reset,
-    SubgroupScan, TileOrder, TileState,
+    BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Publish, Rendezvous, Reset, SubgroupScan,
+    TileOrder, TileState,
 };
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::parameters::{Declaration, KERNEL_PARAMETERS};
+use scanbox_model::parameters::Totals;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::space::Rejection;
@@ -45,84 +45,17 @@ pub fn legal(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile)
 
 /// Whether workgroups pass the totals of their tiles on through memory.
 pub(super) fn passes_totals_on(family: Family) -> bool {
-    matches!(family, Family::ChainedScan | Family::Persistent)
+    family.entry().totals == Totals::PassedOn
 }
 
 /// Whether passes wait for each other instead of workgroups: the totals of tiles are an array that is scanned in between.
 pub(super) fn has_levels(family: Family) -> bool {
-    matches!(family, Family::ReduceThenScan | Family::ScanThenPropagate)
+    family.entry().totals == Totals::ByLevels
 }
 
 /// Which values go together, on any device.
 fn combination(config: &Config) -> Verdict {
-    let kernel = &config.kernel;
-    let family = kernel.family;
-    let lookbacks: &[Lookback] = match family {
-        Family::ChainedScan => &[
-            Lookback::Sequential,
-            Lookback::Parallel,
-            Lookback::Gather,
-            Lookback::TwoLevel,
-            Lookback::Chain,
-            Lookback::Fallback,
-        ],
-        Family::Persistent => &[Lookback::Gather, Lookback::TwoLevel],
-        Family::OneWorkgroup | Family::Recompute | Family::ReduceThenScan | Family::ScanThenPropagate => {
-            &[Lookback::None]
-        }
-    };
-    if !lookbacks.contains(&kernel.lookback) {
-        return reject("family-lookback", format!("family {family} with lookback {}", kernel.lookback));
-    }
-    // Rules about single words come first: rejections are counted by the first rule that says no.
-    let by_word = |parameter: &&Declaration| parameter.needs.is_some_and(|needs| !needs.words.is_empty());
-    let others = KERNEL_PARAMETERS.iter().filter(|parameter| !by_word(parameter));
-    for parameter in KERNEL_PARAMETERS.iter().filter(by_word).chain(others) {
-        parameter.check(config).map_err(|(rule, detail)| Rejection { rule: rule.into(), detail })?;
-    }
-    let persistent = family == Family::Persistent;
-    if persistent && (kernel.block_scan != BlockScan::Subgroup || kernel.publish != Publish::BeforeScan) {
-        let detail = format!(
-            "block scan {}, published {}: a persistent kernel publishes before the scan, by subgroups",
-            kernel.block_scan, kernel.publish
-        );
-        return reject("persistent-publishes-before-scan", detail);
-    }
-    if !persistent && kernel.rendezvous != Rendezvous::Barrier {
-        return reject("flags-need-persistent", format!("rendezvous flags with family {family}"));
-    }
-    if persistent != config.workgroups_per_unit.is_some() {
-        let detail = match persistent {
-            true => "a persistent kernel is launched with some workgroups per unit (.u4)".to_owned(),
-            false => format!("workgroups per unit with family {family}"),
-        };
-        return reject("persistent-has-workgroups-per-unit", detail);
-    }
-    if persistent && config.workgroups.is_some() {
-        return reject(
-            "persistent-has-workgroups-per-unit",
-            "workgroups that follow from the size".to_owned(),
-        );
-    }
-    let orders: &[TileOrder] = match family {
-        Family::ChainedScan => &[TileOrder::Ticket, TileOrder::WorkgroupId],
-        Family::Persistent => &[TileOrder::Ticket, TileOrder::WorkgroupId, TileOrder::RoundRobin],
-        // Nobody waits, so that the order is of no importance: the default is written.
-        Family::OneWorkgroup | Family::Recompute | Family::ReduceThenScan | Family::ScanThenPropagate => {
-            &[TileOrder::Ticket]
-        }
-    };
-    if !orders.contains(&kernel.tile_order) {
-        return reject("family-tile-order", format!("family {family} with tile order {}", kernel.tile_order));
-    }
-    let state_parameters =
-        (kernel.tile_state, kernel.reset, kernel.back_off, kernel.state_stride, kernel.publish);
-    let defaults = (TileState::Auto, Reset::Auto, BackOff::None, 1, Publish::AfterScan);
-    if !passes_totals_on(family) && state_parameters != defaults {
-        let detail = format!("parameters of tile states with family {family}, which has none");
-        return reject("family-without-states", detail);
-    }
-    Ok(())
+    config.check_combination().map_err(|(rule, detail)| Rejection { rule: rule.into(), detail })
 }
 
 /// Whether a kernel combines elements in their order only, so that its operator need not be commutative. Every value is named: a
@@ -174,16 +107,7 @@ fn computes(config: &Config, problem: &Problem, device: &DeviceProfile) -> Verdi
         return reject("shuffle-is-operation", detail);
     }
     if problem.mode() == Mode::Reduce {
-        let why_not = match kernel.family {
-            Family::ChainedScan | Family::OneWorkgroup | Family::ReduceThenScan => None,
-            Family::ScanThenPropagate => {
-                Some("it scans all tiles first, which a reduction needs none of: reduce-then-scan does not")
-            }
-            Family::Recompute | Family::Persistent => {
-                Some("its tiles wait for nobody, and one of them has all the work")
-            }
-        };
-        if let Some(why_not) = why_not {
+        if let Some(why_not) = kernel.family.entry().no_reduction {
             return reject("family-reduce", format!("a reduction with family {}: {why_not}", kernel.family));
         }
         if passes_totals_on(kernel.family)

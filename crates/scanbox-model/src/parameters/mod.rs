@@ -5,9 +5,11 @@
 pub mod words;
 #[macro_use]
 pub mod table;
+mod family;
 mod label;
 mod value;
 
+pub use family::{FamilyEntry, Totals};
 pub use label::{LabelError, begins_a_label};
 pub use table::{Cells, Config, Declaration, Define, KERNEL_PARAMETERS, Kernel, Needs, PARAMETERS, Scope};
 pub use value::{Typed, Value, Values};
