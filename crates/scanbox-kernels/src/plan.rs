@@ -155,6 +155,8 @@ pub struct Build {
     pub variant: Variant,
     /// The tile state that runs, never `auto`; none where tiles have no state.
     pub tile_state: Option<TileState>,
+    /// Bytes of shared memory of a workgroup, an upper bound.
+    pub shared_bytes: u64,
 }
 
 /// What the output of a plan is compared with.

@@ -4,16 +4,17 @@
 //! gamma(d) = d u / (1 - d u) of the exact one, relative to the sum of the magnitudes of its terms, where u is the unit
 //! roundoff (Higham, Accuracy and Stability of Numerical Algorithms, 4.2). d follows from the stages.
 
-use scanbox_model::config::{Config, Family, Lookback};
-use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::{Element, Operator, Problem};
+use scanbox_model::config::{Family, Lookback};
+use scanbox_model::problem::{Element, Operator};
 
-use crate::catalog;
+use crate::catalog::levels::levels_of;
+use crate::catalog::resolve::Resolved;
 
 /// The largest error of an element of the output that counts as right on an input whose sums round, as a share of the sum of the
 /// magnitudes that make it up; 0 where nothing is rounded. Of a user's operator, the tolerance of its file.
 #[must_use]
-pub fn error_bound(problem: &Problem, config: &Config, n: u64, device: &DeviceProfile) -> f64 {
+pub fn error_bound(resolved: &Resolved<'_>) -> f64 {
+    let Resolved { problem, n, .. } = resolved;
     if let Some(user) = problem.user() {
         return user.tolerance.share().into();
     }
@@ -25,15 +26,16 @@ pub fn error_bound(problem: &Problem, config: &Config, n: u64, device: &DevicePr
         // In pairs, what is lost is added up with the precision of the type.
         _ => (f64::EPSILON / 2.0, f64::EPSILON * f64::EPSILON),
     };
-    let depth = roundings(config, n, device) as f64 * unit;
+    let depth = roundings(resolved) as f64 * unit;
     // More than this is no bound at all.
     let gamma = if depth < 0.5 { depth / (1.0 - depth) } else { 1.0 };
     // The reference is rounded as well, and at its end to the type.
-    gamma + n as f64 * reference_unit + unit
+    gamma + *n as f64 * reference_unit + unit
 }
 
 /// Roundings that an element may pass through on its way into the output, at most. Combining with an identity rounds nothing.
-fn roundings(config: &Config, n: u64, device: &DeviceProfile) -> u64 {
+fn roundings(resolved: &Resolved<'_>) -> u64 {
+    let &Resolved { config, n, device, .. } = resolved;
     let kernel = &config.kernel;
     let subgroup_size = u64::from(device.subgroup_size);
     let subgroups = u64::from(config.workgroup_size) / subgroup_size;
@@ -48,7 +50,7 @@ fn roundings(config: &Config, n: u64, device: &DeviceProfile) -> u64 {
     let before = match kernel.family {
         // Its tile on each level up to the last, where a carry goes over few tiles; and a prefix for each level down.
         Family::ReduceThenScan | Family::ScanThenPropagate => {
-            let (levels, last_tiles) = catalog::levels_of(config, n);
+            let (levels, last_tiles) = levels_of(&config, n);
             levels * (tile + 2) + last_tiles
         }
         Family::Recompute => n.div_ceil(u64::from(config.workgroup_size)) + subgroup_size + subgroups,

@@ -390,8 +390,8 @@ fn workgroups_that_wait_for_each_other_have_to_fit() {
         };
         change(&mut device);
         let config = label.parse().unwrap();
-        legal(&config, &Problem::default(), n, &device).unwrap();
-        let verdict = catalog::resident(&config, &Problem::default(), n, &device, registers);
+        let plan = catalog::plan(&config, &Problem::default(), n, &device).unwrap();
+        let verdict = catalog::resident(&plan, &device, registers);
         let found = verdict.as_ref().map_or_else(|rejection| &*rejection.rule, |()| "");
         assert_eq!(found, rule, "{label} at {n}: {verdict:?}");
     }

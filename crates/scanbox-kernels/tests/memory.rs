@@ -96,7 +96,7 @@ fn shared_memory_is_what_the_stages_declare() {
         let plan = catalog::plan(&config, &sum, 100_000, &device).unwrap();
         let module = compiler.compile(&plan.passes[0].shader).unwrap();
         let declared = workgroup_bytes(&module.spirv);
-        let planned = catalog::shared_bytes(&config, &sum, &device).unwrap();
+        let planned = catalog::Resolved::new(&config, &sum, 1, &device).shared_bytes().unwrap();
         let fits = (declared..=declared + SLACK).contains(&planned);
         assert!(declared > 0 && fits, "{label}: {declared} bytes, and {planned} are planned");
     }

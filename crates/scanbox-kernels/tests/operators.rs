@@ -361,7 +361,7 @@ fn totals_go_through_shared_memory_where_an_issue_says_so() {
             for pass in &plan.passes {
                 compiler.compile(&pass.shader).unwrap();
             }
-            let bytes = |device| catalog::shared_bytes(&config, &problem, device).unwrap();
+            let bytes = |device| catalog::Resolved::new(&config, &problem, 1, device).shared_bytes().unwrap();
             let elements = u64::from(config.workgroup_size) * problem.element_bytes();
             assert_eq!(bytes(&device), bytes(&shuffles) + elements, "{label} {problem}");
         }

@@ -524,8 +524,8 @@ fn what_a_rule_says_no_to() {
 #[test]
 fn auto_is_what_the_device_has_atomics_for() {
     let check = |int64_atomics, expected: &str| {
-        let kernel = "b4.vec4.par.rake".parse().unwrap();
-        let found = catalog::resolve(&kernel, &device(32, int64_atomics)).tile_state;
+        let config = "b4.vec4.par.rake.wg256".parse().unwrap();
+        let found = catalog::resolved(&config, &device(32, int64_atomics)).kernel.tile_state;
         assert_eq!(found.word(), expected);
     };
     check(true, "word64");

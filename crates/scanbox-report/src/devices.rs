@@ -66,7 +66,7 @@ const INDENT: usize = 13;
 /// What tile states kernels have on this device where their label leaves it open, and what that means.
 pub fn tile_states(profile: &DeviceProfile) -> &'static str {
     let config: Config = "b4.vec4.par.rake.wg256".parse().expect("a label");
-    match catalog::resolve(&config.kernel, profile).tile_state {
+    match catalog::resolved(&config, profile).kernel.tile_state {
         TileState::Word64 => "tile states are words of 64 bits",
         TileState::Split => "tile states are split into words of 32 bits, which carry any total",
         TileState::Packed => {
@@ -129,7 +129,7 @@ mod tests {
             let told = tile_states(&profile);
             assert!(told.contains(part), "{told}");
             let config: Config = "b4.vec4.par.rake.wg256".parse().unwrap();
-            assert_eq!(catalog::resolve(&config.kernel, &profile).tile_state, expected);
+            assert_eq!(catalog::resolved(&config, &profile).kernel.tile_state, expected);
             // A total of 2^30 and more is what makes the difference.
             let large = catalog::legal(&config, &Problem::default(), 1 << 30, &profile);
             let fits = !large.is_err_and(|rejection| rejection.rule == "packed-total");

@@ -317,9 +317,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         let plans = plans_of(subject, &self.job.computation.problem, n, device)?;
         for plan in plans.counted.iter().chain([&plans.timed]) {
             let (info, _) = self.session.pipelines_of(plan)?;
-            if let Some(config) = &plans.config {
-                self.session.check_resident(config, n, info)?;
-            }
+            self.session.check_resident(plan, info)?;
         }
         // The row is about the one that is timed.
         let (info, compile_ms) = self.session.pipelines_of(&plans.timed)?;

@@ -220,7 +220,7 @@ fn input_of(
 ) -> Result<Input, Rejection> {
     let problem = &request.problem;
     catalog::legal(config, problem, n, device)?;
-    let packed = catalog::resolve(&config.kernel, device).tile_state == TileState::Packed;
+    let packed = catalog::resolved(config, device).kernel.tile_state == TileState::Packed;
     let input = pattern.input(packed, n, request.seed);
     if packed && !input.fits_packed(n) {
         let detail = format!(

@@ -60,18 +60,18 @@ pub fn blank_record(
     origin: &Origin,
 ) -> Record {
     let config = &point.config;
+    let resolved = catalog::Resolved::new(config, &computation.problem, point.n, device);
     let mut record = Record {
         subject: "scanbox".to_owned(),
         subject_version: origin.version.clone(),
         config_id: config.to_string(),
         kernel_id: config.kernel.to_string(),
         parameters: Cells {
-            workgroups: u32::try_from(catalog::workgroups(config, point.n, device)).ok(),
-            ..Cells::of(&catalog::resolved(config, device))
+            workgroups: u32::try_from(resolved.workgroups()).ok(),
+            ..Cells::of(&resolved.runs)
         },
         subgroup_size: Some(device.subgroup_size),
-        shared_bytes: catalog::shared_bytes(config, &computation.problem, device)
-            .and_then(|bytes| u32::try_from(bytes).ok()),
+        shared_bytes: resolved.shared_bytes().and_then(|bytes| u32::try_from(bytes).ok()),
         ..record_of_run(point.n, input, device, origin)
     };
     computation.problem.describe(point.n, &mut record);

@@ -175,13 +175,12 @@ impl<'a> Session<'a> {
         self.pipelines.of_plan(plan)
     }
 
-    /// Whether all workgroups of a config run at once where they wait for each other, now that its pipelines are known.
+    /// Whether all workgroups of a plan run at once where they wait for each other, now that its pipelines are known.
     ///
     /// # Errors
     /// `unsupported`, with the rule that says no.
-    pub fn check_resident(&self, config: &Config, n: u64, info: PipelineInfo) -> Result<(), Failure> {
-        catalog::resident(config, &self.problem, n, self.backend.profile(), info.registers)
-            .map_err(unsupported)
+    pub fn check_resident(&self, plan: &Plan, info: PipelineInfo) -> Result<(), Failure> {
+        catalog::resident(plan, self.backend.profile(), info.registers).map_err(unsupported)
     }
 
     /// A config that can run at a size: its plan, with its pipelines.
@@ -191,7 +190,7 @@ impl<'a> Session<'a> {
     pub fn ready(&mut self, config: &Config, variant: Variant, n: u64) -> Result<Plan, Failure> {
         let plan = self.plan(config, variant, n)?;
         let (info, _) = self.pipelines_of(&plan)?;
-        self.check_resident(config, n, info)?;
+        self.check_resident(&plan, info)?;
         Ok(plan)
     }
 

@@ -345,7 +345,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let (info, compile_ms) = self.session.pipelines_of(&plan)?;
         record.registers = info.registers;
         record.compile_ms = Some(compile_ms);
-        self.session.check_resident(&point.config, point.n, info)?;
+        self.session.check_resident(&plan, info)?;
         // Whatever other configs have left, this one answers for itself alone.
         self.session.backend.forget_scratch();
         let start = Instant::now();

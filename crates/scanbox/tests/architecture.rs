@@ -82,12 +82,8 @@ fn no_room_reads_defines_or_labels_of_another() {
     let read = [".label.parse", ".label.starts_with", ".label.strip_", ".label ==", ".label !="];
     check("crates", "rs", &read, |name| {
         // The analysis knows no plans: its labels are those of devices. A script names plans by the beginnings of their
-        // labels; subjects of a benchmark are named by their labels.
-        !product(name)
-            || name.starts_with("crates/scanbox-analysis/")
-            || name.ends_with("/replay.rs")
-            || name.ends_with("/bench/entrant.rs")
-            || name.ends_with("/commands/bench/select.rs")
+        // labels.
+        !product(name) || name.starts_with("crates/scanbox-analysis/") || name.ends_with("/replay.rs")
     });
 }
 

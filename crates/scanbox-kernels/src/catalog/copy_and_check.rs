@@ -4,8 +4,8 @@ use scanbox_model::config::VectorWidth;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Problem, Value};
 
+use super::constants::{GUARD_WORD, define, one_row, word};
 use super::user_operator::operator_defines;
-use super::{GUARD_WORD, define, word};
 use crate::plan::{Binding, Expected, GUARD_WORDS, Pass, Plan, PlanKind, Scratch, Shader, Tickets, Word};
 
 /// Vectors per invocation of the helper kernels, times four words: enough in flight, few enough workgroups.
@@ -241,7 +241,7 @@ fn helper_shader(root: &'static str, batch_size: u32, workgroup_size: u32, devic
             ("SUBGROUP_SIZE", device.subgroup_size),
             ("BATCH_SIZE", batch_size),
             ("LANES", VectorWidth::Vec4.lanes()),
-            ("ONE_ROW", u32::from(super::one_row(device))),
+            ("ONE_ROW", u32::from(one_row(device))),
         ],
         workgroup_size,
         subgroup_size: device.subgroup_size,

@@ -5,16 +5,13 @@ use scanbox_model::config::{
     TileOrder, TileState,
 };
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::parameters::Totals;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::space::Rejection;
 
-use super::{
-    Resolved, bank_words, launched_per_call, memory_bytes, resolve, scratch_bytes, shared_bytes, workgroups,
-};
+use super::resolve::{Resolved, co_resident, launched_per_call, passes_totals_on};
 use crate::input::PACKED_MAX_TOTAL;
-use crate::plan::{BANK_WORDS, GUARD_WORDS};
+use crate::plan::{BANK_WORDS, GUARD_WORDS, Plan};
 
 /// The comparison indexes words with 32 bits, those of the guard too.
 const MOST_WORDS: u64 = u32::MAX as u64 - GUARD_WORDS;
@@ -33,24 +30,19 @@ fn reject(rule: &'static str, detail: impl Into<String>) -> Verdict {
 /// # Errors
 /// The first rule that says no, with its numbers.
 pub fn legal(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Verdict {
-    combination(config)?;
-    computes(config, problem, device)?;
-    if passes_totals_on(config.kernel.family) {
-        tile_states(config, problem, n, device)?;
+    check(&Resolved::new(config, problem, n, device))
+}
+
+/// [`legal`] of what is resolved already.
+pub(super) fn check(resolved: &Resolved<'_>) -> Verdict {
+    combination(&resolved.config)?;
+    computes(resolved)?;
+    if passes_totals_on(resolved.config.kernel.family) {
+        tile_states(resolved)?;
     }
-    guarantees(config, device)?;
-    shape(config, problem, device)?;
-    size(config, problem, n, device)
-}
-
-/// Whether workgroups pass the totals of their tiles on through memory.
-pub(super) fn passes_totals_on(family: Family) -> bool {
-    family.entry().totals == Totals::PassedOn
-}
-
-/// Whether passes wait for each other instead of workgroups: the totals of tiles are an array that is scanned in between.
-pub(super) fn has_levels(family: Family) -> bool {
-    family.entry().totals == Totals::ByLevels
+    guarantees(&resolved.config, resolved.device)?;
+    shape(resolved)?;
+    size(resolved)
 }
 
 /// Which values go together, on any device.
@@ -79,7 +71,8 @@ fn combines_in_order(kernel: &Kernel) -> bool {
 }
 
 /// What kernels and devices can compute.
-fn computes(config: &Config, problem: &Problem, device: &DeviceProfile) -> Verdict {
+fn computes(resolved: &Resolved<'_>) -> Verdict {
+    let Resolved { config, problem, device, .. } = resolved;
     let (kernel, element) = (&config.kernel, problem.element());
     let missing = match element {
         Element::U64 | Element::I64 => !device.int64_elements,
@@ -130,9 +123,10 @@ fn computes(config: &Config, problem: &Problem, device: &DeviceProfile) -> Verdi
 }
 
 /// What tile states can carry.
-fn tile_states(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Verdict {
-    let Resolved { tile_state, reset } = resolve(&config.kernel, device);
-    if config.kernel.rendezvous == Rendezvous::Flags && reset == Reset::Clean {
+fn tile_states(resolved: &Resolved<'_>) -> Verdict {
+    let &Resolved { runs: Config { kernel, .. }, problem, n, device, .. } = resolved;
+    let Kernel { tile_state, reset, .. } = kernel;
+    if kernel.rendezvous == Rendezvous::Flags && reset == Reset::Clean {
         let detail = "rendezvous flags with reset clean: a barrier, which flags do without, is what the last workgroup has to know \
                       that all totals of its tile are published before it clears them";
         return reject("flags-with-clean", detail);
@@ -155,18 +149,12 @@ fn tile_states(config: &Config, problem: &Problem, n: u64, device: &DeviceProfil
             format!("the packed tile state carries totals below 2^30: not even ones over {n} elements");
         return reject("packed-total", detail);
     }
-    let bank_words = bank_words(config, problem, n, device);
+    let bank_words = resolved.bank_words();
     if bank_words > BANK_WORDS {
         let detail = format!("groups of tiles take {bank_words} words, where there is room for {BANK_WORDS}");
         return reject("group-words", detail);
     }
     Ok(())
-}
-
-/// Whether workgroups wait for others that have to run at the same time: persistent ones whose first tiles are not handed out
-/// in the order in which they start.
-pub(super) fn co_resident(kernel: &Kernel) -> bool {
-    kernel.family == Family::Persistent && kernel.tile_order != TileOrder::Ticket
 }
 
 /// What the device has to keep beyond what Vulkan promises.
@@ -198,7 +186,8 @@ fn guarantees(config: &Config, device: &DeviceProfile) -> Verdict {
 }
 
 /// Whether the device can start such workgroups.
-fn shape(config: &Config, problem: &Problem, device: &DeviceProfile) -> Verdict {
+fn shape(resolved: &Resolved<'_>) -> Verdict {
+    let Resolved { config, device, .. } = resolved;
     let workgroup_size = config.workgroup_size;
     if workgroup_size > device.max_workgroup_size {
         let detail = format!(
@@ -218,7 +207,7 @@ fn shape(config: &Config, problem: &Problem, device: &DeviceProfile) -> Verdict 
         let detail = format!("the Blelloch block scan with a workgroup of {workgroup_size}");
         return reject("blelloch-power-of-two", detail);
     }
-    let Some(shared_bytes) = shared_bytes(config, problem, device) else {
+    let Some(shared_bytes) = resolved.shared_bytes() else {
         let detail =
             format!("no way to transpose through {} bytes of shared memory", device.max_shared_bytes);
         return reject("shared-memory", detail);
@@ -234,17 +223,18 @@ fn shape(config: &Config, problem: &Problem, device: &DeviceProfile) -> Verdict 
 }
 
 /// Whether the device can take so many elements.
-fn size(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Verdict {
+fn size(resolved: &Resolved<'_>) -> Verdict {
+    let &Resolved { config, problem, n, device, .. } = resolved;
     if n == 0 {
         return reject("no-elements", "a scan has at least one element");
     }
     // Tiles behind the last one are counted too: by tickets, and round robin.
-    let beyond = config.tile_elements() * (1 + u64::from(launched_per_call(config, device).unwrap_or(0)));
+    let beyond = config.tile_elements() * (1 + u64::from(launched_per_call(&config, device).unwrap_or(0)));
     let words = n.saturating_mul(problem.element_bytes() / 4);
     if n > u64::from(u32::MAX) - GUARD_WORDS - beyond.min(1 << 31) || words > MOST_WORDS {
         return reject("index-32-bit", format!("{n} elements, where kernels index with 32 bits"));
     }
-    let scratch_words = scratch_bytes(config, problem, n, device) / 4;
+    let scratch_words = resolved.scratch_bytes() / 4;
     if scratch_words > MOST_WORDS {
         let detail = format!(
             "{scratch_words} words of scratch memory, where the kernel that fills it indexes with 32 bits"
@@ -264,12 +254,12 @@ fn size(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> V
         );
     }
     let most_workgroups = device.most_workgroups();
-    if workgroups(config, n, device) > most_workgroups {
-        let detail =
-            format!("{} workgroups, where a dispatch has {most_workgroups}", workgroups(config, n, device));
+    let workgroups = resolved.workgroups();
+    if workgroups > most_workgroups {
+        let detail = format!("{workgroups} workgroups, where a dispatch has {most_workgroups}");
         return reject("workgroup-count-limit", detail);
     }
-    let bytes = memory_bytes(config, problem, n, device);
+    let bytes = resolved.memory_bytes();
     if bytes > device.memory_bytes {
         let detail = format!(
             "{bytes} bytes for input, output, reference and scratch, where the device has {}",
@@ -280,22 +270,15 @@ fn size(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> V
     Ok(())
 }
 
-/// The rule for kernels whose workgroups all have to run at the same time, once the driver has told the registers that an
+/// The rule for plans whose workgroups all have to run at the same time, once the driver has told the registers that an
 /// invocation takes.
 ///
 /// # Errors
 /// When fewer workgroups fit the device than are launched, or it is not known how many fit.
-pub fn resident(
-    config: &Config,
-    problem: &Problem,
-    n: u64,
-    device: &DeviceProfile,
-    registers: Option<u32>,
-) -> Verdict {
-    if !co_resident(&config.kernel) {
-        return Ok(());
-    }
-    let launched = workgroups(config, n, device);
+pub fn resident(plan: &Plan, device: &DeviceProfile, registers: Option<u32>) -> Verdict {
+    let waits = plan.passes.iter().find(|pass| pass.co_resident);
+    let (Some(build), Some(pass)) = (plan.build(), waits) else { return Ok(()) };
+    let launched = pass.workgroups;
     if launched == 1 {
         return Ok(());
     }
@@ -305,9 +288,10 @@ pub fn resident(
             "how many workgroups fit the device is not known (units, registers, configs/safe_devices.toml)";
         return reject("residency-unknown", detail);
     };
-    let shared_bytes = shared_bytes(config, problem, device).unwrap_or(u64::MAX);
+    let shared_bytes = build.shared_bytes;
+    let workgroup_size = build.config.workgroup_size;
     let per_unit =
-        residency.workgroups_per_unit(config.workgroup_size, device.subgroup_size, registers, shared_bytes);
+        residency.workgroups_per_unit(workgroup_size, device.subgroup_size, registers, shared_bytes);
     let fit = u64::from(per_unit) * u64::from(units);
     if launched > fit {
         let detail = format!(

@@ -5,7 +5,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Operator, Problem};
 use scanbox_model::user_operator::UserOperator;
 
-use super::{define, word};
+use super::constants::{define, word};
 use crate::input::{Input, InputKind};
 use crate::operator_file::hash_word;
 use crate::plan::{Binding, Expected, Pass, Plan, PlanKind, Scratch, Shader, Tickets, Word};

@@ -3,7 +3,6 @@
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::Plan;
-use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Record, Selection, Selections, Status};
@@ -61,8 +60,6 @@ pub fn computation_of(
 
 /// The plans of a subject.
 pub(super) struct Plans {
-    /// None: a ceiling.
-    pub config: Option<Config>,
     /// The one whose times count.
     pub timed: Plan,
     /// The same in the build that counts, if that is asked for.
@@ -85,7 +82,7 @@ pub(super) fn plans_of(
                 |variant| catalog::plan_variant(config, variant, problem, n, device).map_err(unsupported);
             let timed = plan(Variant::blocked(variant.blocking))?;
             let counted = if variant.counted { Some(plan(*variant)?) } else { None };
-            Ok(Plans { config: Some(*config), timed, counted })
+            Ok(Plans { timed, counted })
         }
         Subject::Ceiling { shape, .. } => {
             // Kernels index with 32 bits, these too, and the guard lies behind the last element.
@@ -93,7 +90,7 @@ pub(super) fn plans_of(
                 let reason = format!("{n} elements, where kernels index with 32 bits");
                 return Err(Failure::new(Status::Unsupported, reason));
             }
-            Ok(Plans { config: None, timed: catalog::ceiling(problem, n, *shape, device), counted: None })
+            Ok(Plans { timed: catalog::ceiling(problem, n, *shape, device), counted: None })
         }
         Subject::Empty | Subject::External { .. } => {
             Err(Failure::new(Status::Unsupported, format!("{subject} has no plan of this problem")))

@@ -69,8 +69,10 @@ fn items(row: usize, config: Config, device: &DeviceProfile) -> Vec<Item> {
         _ => u64::from(device.subgroup_size * config.kernel.lookback_width) * tile,
     };
     // Workgroups that all have to run at the same time may be more than fit; one of them fits always.
-    let fits =
-        |n: &u64| catalog::resident(&config, &Problem::default(), *n, device, Some(MOST_REGISTERS)).is_ok();
+    let fits = |n: &u64| {
+        let plan = catalog::plan(&config, &Problem::default(), *n, device);
+        plan.map_or(true, |plan| catalog::resident(&plan, device, Some(MOST_REGISTERS)).is_ok())
+    };
     let sizes = match row % 6 {
         _ if !fits(&(window + tile + 1)) => vec![1, tile - 1, tile],
         0 => vec![1, tile, 7 * tile + 1],

@@ -92,7 +92,7 @@ impl BlockingArgs {
         let configs = with_default(configs);
         let fits = |n: &u64| {
             configs.iter().all(|config| {
-                let bytes = catalog::memory_bytes(config, problem, *n, device);
+                let bytes = catalog::Resolved::new(config, problem, *n, device).memory_bytes();
                 bytes <= device.memory_bytes
             })
         };

@@ -160,7 +160,11 @@ fn memory(profile: &DeviceProfile) -> Finding {
     };
     let largest_in = |bytes: u64| {
         let mut sizes = std::iter::successors(Some(LARGEST_ELEMENTS), |n| (*n > 1).then_some(n / 2));
-        sizes.find(|&n| catalog::memory_bytes(&config, &Problem::default(), n, profile) <= bytes).unwrap_or(1)
+        sizes
+            .find(|&n| {
+                catalog::Resolved::new(&config, &Problem::default(), n, profile).memory_bytes() <= bytes
+            })
+            .unwrap_or(1)
     };
     let (fits, fits_now) = (largest_in(profile.memory_bytes), largest_in(available));
     let memory = bytes_label(profile.memory_bytes);

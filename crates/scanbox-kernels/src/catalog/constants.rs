@@ -1,0 +1,30 @@
+//! What shaders are told: the numbers behind the names of their defines, and push constants.
+
+use scanbox_model::config::Parameter;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::Value;
+
+use crate::plan::Word;
+
+/// What stands behind the last element of the output before a call, and must still stand there afterwards.
+pub const GUARD_WORD: u32 = 0x5CA7_B0C5;
+
+/// Whether every dispatch is one row of workgroups: there are fewer than 2^32 elements, and a tile has at least 4.
+pub(super) fn one_row(device: &DeviceProfile) -> bool {
+    device.max_workgroup_count[0] >= 1 << 30
+}
+
+/// The number of a value of a problem: its place.
+pub(super) fn define<P: Parameter>(value: P) -> u32 {
+    value.place() as u32
+}
+
+/// A push constant with a number of elements, which the rules have checked to have 32 bits.
+pub(super) fn word(n: u64) -> Word {
+    Word::Value(u32::try_from(n).expect("sizes are checked against 32-bit indices"))
+}
+
+/// The push constants of the initial value of an exclusive scan; none of other scans.
+pub(super) fn initial_words(init: Option<Value>) -> impl Iterator<Item = Word> {
+    init.into_iter().flat_map(|init| [init.bits as u32, (init.bits >> 32) as u32].map(Word::Value))
+}
