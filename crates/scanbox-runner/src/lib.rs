@@ -3,9 +3,8 @@
 //! [`sweep`] is the whole pipeline of a run. [`verify`] and [`measure`] are its two steps per config; a verification
 //! without times runs the first of them alone, on the [`cases`] where scans go wrong. [`mod@bench`] measures few subjects
 //! against each other in alternating blocks, among them other implementations ([`baseline`]). [`session`] is what these
-//! three do alike before they run: prepare, load, plan. [`pairs`] measures two versions of scanbox itself in turns, each
-//! of which answers as a baseline does ([`mod@serve`]). [`backend`] is what all need from a device, and [`replay`] and
-//! [`vulkan`] are the two devices there are.
+//! three do alike before they run: prepare, load, plan. [`mod@serve`] answers another version of scanbox as a baseline does.
+//! [`backend`] is what all need from a device, and [`replay`] and [`vulkan`] are the two devices there are.
 
 pub mod backend;
 pub mod ledger;
@@ -21,7 +20,6 @@ pub mod sweep;
 pub mod baseline;
 pub mod bench;
 pub mod serve;
-pub mod pairs;
 pub mod replay;
 #[allow(unsafe_code, reason = "Vulkan is a C API: the only module that may call it")]
 pub mod vulkan;

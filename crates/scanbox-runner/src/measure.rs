@@ -301,7 +301,7 @@ impl Quartiles {
 }
 
 /// The median; sorts the samples, of which there is at least one.
-pub(crate) fn median(samples: &mut [f64]) -> f64 {
+pub fn median(samples: &mut [f64]) -> f64 {
     Quartiles::of(samples).median
 }
 

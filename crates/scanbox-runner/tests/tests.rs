@@ -4,5 +4,4 @@
 
 mod ledger;
 mod on_device;
-mod pairs;
 mod sweep;

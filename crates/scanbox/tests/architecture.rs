@@ -199,6 +199,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "system",
             "signals",
             "origin",
+            "pairs",
             "tools",
             "device",
             "failure",

@@ -21,8 +21,8 @@ use scanbox_model::problem::Problem;
 use scanbox_model::space::Space;
 use scanbox_model::units::size_label;
 use scanbox_runner::backend::Failure;
-use scanbox_runner::pairs::{Event, Job, Program, Round, Row, Side, run};
 use scanbox_runner::replay::noise::{Noise, RowNoise, Weather};
+use scanbox_session::pairs::{Event, Job, Program, Round, Row, Side, run};
 
 const THRESHOLD: f64 = 0.03;
 /// Blocks of time that starting a program takes.

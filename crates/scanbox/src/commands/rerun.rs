@@ -20,7 +20,6 @@ use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::units::{plural, size_label};
 use scanbox_runner::backend::Failure;
 use scanbox_runner::baseline::{Baseline, Greeting, Program};
-use scanbox_runner::pairs::{Event, Job, Round, Row, Side, Speaking, run as run_pairs};
 use scanbox_runner::row::now_utc;
 
 use crate::args::sharing::SharingArgs;
@@ -31,6 +30,7 @@ use crate::inputs::{JudgedSweep, pairs_of};
 use crate::output::{Content, Outputs};
 use scanbox_session::device::known_issues;
 use scanbox_session::notes::complain;
+use scanbox_session::pairs::{Event, Job, Round, Row, Side, Speaking, run as run_pairs};
 use scanbox_session::process::{Limits, WorkerCommand};
 use scanbox_session::progress::Line;
 use scanbox_session::tools::Tools;

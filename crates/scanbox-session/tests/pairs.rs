@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use scanbox_model::record::Status;
 use scanbox_runner::backend::Failure;
-use scanbox_runner::pairs::{Event, Job, Program, Round, Row, Side, run};
+use scanbox_session::pairs::{Event, Job, Program, Round, Row, Side, run};
 
 /// What happened: `b` and `n` are blocks, `s` a start, `q` a row with times, `f` one that failed.
 #[derive(Default)]

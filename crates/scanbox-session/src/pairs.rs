@@ -11,10 +11,9 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use scanbox_model::record::{Cache, Status};
-
-use crate::backend::Failure;
-use crate::baseline::Baseline;
-use crate::measure::{Protocol, Timed, median, steady};
+use scanbox_runner::backend::Failure;
+use scanbox_runner::baseline::Baseline;
+use scanbox_runner::measure::{Protocol, Timed, median, steady};
 
 /// A config at a size.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
