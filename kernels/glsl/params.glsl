@@ -1,8 +1,8 @@
 // Every define that a shader of scanbox may be compiled with. There are no defaults: a shader states what it uses by
 // REQUIRE_<NAME> before it includes this file, and does not compile when a value is missing or not one of these.
 //
-// Parameters of a config have those of their table (crates/scanbox-model/src/parameters/table.rs), which config.glsl is made
-// from. The others:
+// Parameters of a config have those of their table (crates/scanbox-model/src/parameters/table.rs), which config.glsl is
+// made from. The others:
 //
 // define             values                     set from
 // WORKGROUP_SIZE     multiple of SUBGROUP_SIZE  config
@@ -21,8 +21,8 @@
 // REFERENCE_STEP     REFERENCE_STEP_*           pass, where the answer to a user's operator is made
 // and where tiles pass their totals on (REQUIRE_TILE_STATE)
 // GROUP_STATE        GROUP_STATE_*              problem and tile state: how a two-level lookback comes by its groups
-// BLOCKING           1 to 31                    variant: 1 in 2^BLOCKING tiles keeps its total to itself; 0 where left out
-// COUNTED            0, 1                       variant: whether workgroups count what their lookback does; 0 where left out
+// BLOCKING           1 to 31                    variant: 1 in 2^BLOCKING tiles keeps its total; 0 where left out
+// COUNTED            0, 1                       variant: whether lookbacks count what they do; 0 where left out
 
 #include "config.glsl"
 
@@ -56,7 +56,8 @@
 #error "OPERATOR_USER is for ELEMENT_STRUCT*, and no other operator is"
 #endif
 #if OPERATOR == OPERATOR_USER && \
-    (!defined(SUBGROUP_TOTAL) || SUBGROUP_TOTAL < SUBGROUP_TOTAL_SHUFFLE || SUBGROUP_TOTAL > SUBGROUP_TOTAL_SHARED_MEMORY)
+    (!defined(SUBGROUP_TOTAL) || SUBGROUP_TOTAL < SUBGROUP_TOTAL_SHUFFLE || \
+     SUBGROUP_TOTAL > SUBGROUP_TOTAL_SHARED_MEMORY)
 #error "SUBGROUP_TOTAL must be one of SUBGROUP_TOTAL_*"
 #endif
 #if !defined(IN_PLACE) || IN_PLACE < 0 || IN_PLACE > 1
