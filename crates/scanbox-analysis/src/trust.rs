@@ -6,11 +6,14 @@
 //! (`scanbox sweep --retry-failed --prove`), with as many right calls as [`Record::proved_calls`] says, and no earlier than the
 //! wrong one. Rows of benchmarks accuse too; of a variant ([`Record::blocking`]) they do not, because it is another program.
 //!
+//! A label may have the number of workgroups or leave it to the size: at one size both are one program, and one verdict.
+//!
 //! The verdict is about one size. A kernel is compared over sizes, and takes part where it has a config that counts at each
 //! of them: a kernel whose only config at a size is distrusted drops out by that, with the reason.
 
 use std::collections::BTreeMap;
 
+use scanbox_model::config::Config;
 use scanbox_model::record::{Record, Status};
 
 use crate::problem::Problem;
@@ -90,6 +93,26 @@ pub struct Distrusted {
     pub config: String,
 }
 
+impl Distrusted {
+    /// What a row is about, under the label that leaves the workgroups to the size.
+    fn of(record: &Record) -> Self {
+        let label = record.config_id.as_str();
+        let is_count = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let config = match label.rsplit_once(".g") {
+            Some((config, workgroups)) if is_count(workgroups) => config,
+            _ => label,
+        };
+        Self { n: record.n_elements, config: config.to_owned() }
+    }
+
+    /// It under both labels.
+    fn spellings(&self) -> [Self; 2] {
+        let tiles = self.config.parse::<Config>().map(|config| config.tiles(self.n));
+        let config = tiles.map_or_else(|_| self.config.clone(), |tiles| format!("{}.g{tiles}", self.config));
+        [self.clone(), Self { n: self.n, config }]
+    }
+}
+
 /// What is to be done about a config that was wrong.
 pub const PROOF: &str = "`scanbox sweep --retry-failed --prove`";
 
@@ -116,7 +139,7 @@ impl Trust {
             return;
         }
         let Some(program) = Program::of(record) else { return };
-        let point = Distrusted { n: record.n_elements, config: record.config_id.clone() };
+        let point = Distrusted::of(record);
         let verdicts = self.programs.entry(program).or_default().entry(point).or_default();
         let of_kind = if wrong { &mut verdicts.wrong } else { &mut verdicts.proved };
         of_kind.push(Verdict::of(record));
@@ -148,23 +171,16 @@ impl Trust {
             return true;
         }
         let points = Program::of(record).and_then(|program| self.programs.get(&program));
-        let point = Distrusted { n: record.n_elements, config: record.config_id.clone() };
+        let point = Distrusted::of(record);
         let verdicts = points.and_then(|points| points.get(&point));
         verdicts.is_none_or(|verdicts| !verdicts.distrust(&record.host, &record.pci_address))
     }
 
-    /// What counts nowhere of what this row's program runs on its unit, ascending by size and label.
-    #[must_use]
-    pub fn distrusted_like(&self, record: &Record) -> Vec<Distrusted> {
-        let program = Program::of(record);
-        program.map_or_else(Vec::new, |program| self.of_program(&program, &record.host, &record.pci_address))
-    }
-
-    /// The same by what tells programs and units apart.
+    /// What counts nowhere of what a program runs on a unit, ascending by size, under every label that it may have.
     pub(crate) fn of_program(&self, program: &Program, host: &str, pci_address: &str) -> Vec<Distrusted> {
         let points = self.programs.get(program).into_iter().flatten();
         let accused = points.filter(|(_, verdicts)| verdicts.distrust(host, pci_address));
-        accused.map(|(point, _)| point.clone()).collect()
+        accused.flat_map(|(point, _)| point.spellings()).collect()
     }
 }
 

@@ -96,7 +96,12 @@ fn a_config_that_was_wrong_wins_nowhere_until_it_is_proved() {
     check(vec![Record { subject: "cub-scan".into(), cache: Some(Cache::Hot), ..early.clone() }], true);
     let of_benchmark = Record { cache: Some(Cache::Hot), selection: vec![Selection::Named], ..early.clone() };
     check(vec![of_benchmark.clone()], false);
-    check(vec![Record { blocking: Some(2), ..of_benchmark }], true);
+    check(vec![Record { blocking: Some(2), ..of_benchmark.clone() }], true);
+    // The number of workgroups that the size has is no other config.
+    let counted = |row: Record| Record { config_id: format!("{}.g2", row.config_id), ..row };
+    check(vec![counted(of_benchmark.clone())], false);
+    check(vec![counted(of_benchmark.clone()), at(proved(a_at_200(), 1000), 29)], true);
+    check(vec![of_benchmark, at(counted(proved(a_at_200(), 1000)), 29)], true);
     for status in Status::ALL.into_iter().filter(|status| ![Status::Ok, Status::WrongResult].contains(status))
     {
         check(vec![Record { status, ..early.clone() }], true);
