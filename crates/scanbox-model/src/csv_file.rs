@@ -305,12 +305,13 @@ enum Place {
 /// What each column of the file is. Columns that were appended within the schema may be missing.
 fn column_order(header: &csv::StringRecord, path: &Path) -> Result<Vec<Place>, CsvError> {
     let mut order = Vec::with_capacity(header.len());
+    let mut seen = BTreeSet::new();
     for name in header {
         let place = match COLUMNS.iter().position(|column| column.name == name) {
             Some(index) => Place::Known(index),
             None => Place::Unknown(name.into()),
         };
-        if name.is_empty() || order.contains(&place) {
+        if name.is_empty() || !seen.insert(name) {
             let column = name.escape_debug().take(40).collect();
             return Err(CsvError::RepeatedColumn { path: path.to_owned(), column });
         }

@@ -237,7 +237,16 @@ fn every_rule_refuses_a_row_and_blames_its_column() {
         with(&|row| row.drift_pct = Some(-100.0)),
         "",
     );
-    for text in ["2026-11-22T15:36:08+02:00", "2026-11-22 15:36:08Z", "yesterday", "2026-11-22T15:36:08.Z"] {
+    for text in [
+        "2026-11-22T15:36:08+02:00",
+        "2026-11-22 15:36:08Z",
+        "yesterday",
+        "2026-11-22T15:36:08.Z",
+        "2026-13-22T15:36:08Z",
+        "2026-11-00T15:36:08Z",
+        "2026-11-22T24:36:08Z",
+        "9999-99-99T99:99:99Z",
+    ] {
         check("a row has its time in UTC", "timestamp_utc", with(&|row| row.timestamp_utc = text.into()), "");
     }
     let names: BTreeSet<&str> = RULES.iter().map(|rule| rule.name).collect();
