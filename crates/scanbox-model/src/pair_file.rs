@@ -45,6 +45,9 @@ pub struct PairRow {
     pub driver: String,
     /// When the blocks ended.
     pub timestamp_utc: String,
+    /// The run that the new sweep is of, as in its rows; files of older versions do not say it.
+    #[serde(default)]
+    pub new_run: String,
 }
 
 impl PairRow {

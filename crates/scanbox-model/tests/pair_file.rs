@@ -22,6 +22,7 @@ fn rows() -> Vec<PairRow> {
         device_uuid: "u1".into(),
         driver: "driver \"1\"".into(),
         timestamp_utc: "2026-01-01T00:00:00Z".into(),
+        new_run: "new run".into(),
     };
     let failed = PairRow {
         base_1_ns: None,
@@ -63,6 +64,9 @@ fn files_of_pairs() {
         let error = read(&path).unwrap_err().to_string();
         assert!(error.contains(says) && error.contains("pairs.csv"), "{from} -> {to}: {error}");
     }
+    // A file of an older version.
+    std::fs::write(&path, text.replace(",new_run", "").replace(",new run", "")).unwrap();
+    assert_eq!(read(&path).unwrap().iter().map(|row| row.new_run.as_str()).collect::<Vec<_>>(), ["", ""]);
     std::fs::write(&path, "").unwrap();
     assert_eq!(read(&path).unwrap(), []);
     assert!(read(&folder.path().join("none.csv")).is_err());

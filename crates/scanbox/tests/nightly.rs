@@ -139,6 +139,14 @@ fn nights_from_the_first_one_on() {
     assert!(line.starts_with("SLOWER: +") && line.contains("at 2^16") && line.contains(".vec"), "{line}");
     assert_eq!(job.base(), base);
 
+    // What was measured beside another night says nothing about this one.
+    let nights = job.nights();
+    let of = |night: usize, file: &str| format!("state/nights/{}/{file}", nights[night]);
+    let [base_rows, rows, pairs] = [of(0, "sweep.csv"), of(2, "sweep.csv"), of(1, "pairs.csv")];
+    let mixed = job.scanbox(&["compare", &base_rows, &rows, "--pairs", &pairs]);
+    assert_eq!(mixed.code, Some(2), "{}{}", mixed.stdout, mixed.stderr);
+    assert!(mixed.stderr.contains("pairs beside another sweep"), "{}", mixed.stderr);
+
     // Somebody has looked at it and takes it: the night after is the same again.
     let accepted = job.night(4, LOSS, &["--accept"]);
     assert_eq!(accepted.code, Some(6), "{}", accepted.stdout);

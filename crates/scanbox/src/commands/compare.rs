@@ -70,8 +70,11 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Inconclusive);
     }
     let [base, new] = [JudgedSweep::read(&args.base)?, JudgedSweep::read(&args.new)?];
-    let night =
-        args.pairs.as_ref().map(|path| Pairs::read(path, &args.earlier, &base.records)).transpose()?;
+    let night = args
+        .pairs
+        .as_ref()
+        .map(|path| Pairs::read(path, &args.earlier, [&base.records, &new.records]))
+        .transpose()?;
     let night = night.as_ref().map(|night| Night { pairs: &night.tonight, earlier: &night.earlier });
     let question = Question {
         metric: args.metric,
@@ -109,12 +112,26 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn read(path: &Path, earlier: &[PathBuf], base: &[Record]) -> anyhow::Result<Self> {
+    /// Those of tonight have to be of these sweeps, base and new: of others they would say that nothing is slower.
+    fn read(path: &Path, earlier: &[PathBuf], [base, new]: [&[Record]; 2]) -> anyhow::Result<Self> {
         let run = base.first().map_or("", |row| row.run_id.as_str());
         let is_of_base = |rows: &[PairRow]| rows.iter().all(|row| row.base_run == run);
         let tonight = pair_file::read(path)?;
         if !is_of_base(&tonight) {
             let message = format!("{} has pairs of another base", path.display());
+            return Err(UsageError(message).into());
+        }
+        let is_of_new = |row: &PairRow, new: &Record| {
+            let same_run = row.new_run.is_empty() || row.new_run == new.run_id;
+            let unit = (&row.device, &row.device_uuid, &row.driver);
+            same_run && unit == (&new.device, &new.device_uuid, &new.driver)
+        };
+        if let Some(new) = new.first().filter(|new| !tonight.iter().all(|row| is_of_new(row, new))) {
+            let path = path.display();
+            let message = format!(
+                "{path} has pairs beside another sweep, or of another device or driver, than {}",
+                new.run_id
+            );
             return Err(UsageError(message).into());
         }
         let mut nights = Vec::new();

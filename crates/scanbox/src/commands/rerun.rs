@@ -114,7 +114,15 @@ pub fn run(args: &RerunArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let (worker, _occupied) =
         args.sharing.sharing().occupy(command.start(&limits)?, &mut command, &limits)?;
     drop(worker);
-    let mut night = Night { programs, roles, rows, base_run: first.run_id.clone(), measured: Vec::new() };
+    let mut night = Night {
+        programs,
+        roles,
+        rows,
+        base_run: first.run_id.clone(),
+        // There is one, since there are rows in common.
+        new: new.records.first().cloned().unwrap_or_default(),
+        measured: Vec::new(),
+    };
     let outcome = night.run(args, &|| limits.end().is_some());
     // What there is is kept, whatever ended it.
     out.write(|file| pair_file::write(file, &night.measured))?;
@@ -188,6 +196,8 @@ struct Night {
     roles: Roles,
     rows: Vec<Row>,
     base_run: String,
+    /// A row of the new sweep.
+    new: Record,
     measured: Vec<PairRow>,
 }
 
@@ -201,7 +211,7 @@ enum RerunError {
 impl Night {
     fn run(&mut self, args: &RerunArgs, is_over: &dyn Fn() -> bool) -> anyhow::Result<bool> {
         let greetings = self.greetings()?;
-        let Self { programs, roles, rows, base_run, measured } = self;
+        let Self { programs, roles, rows, base_run, new, measured } = self;
         let line = std::cell::RefCell::new(Line::new(0));
         let found = std::cell::RefCell::new(measured);
         let (mut done, mut total) = (0, 0);
@@ -236,6 +246,7 @@ impl Night {
                     device_uuid: greetings[1].device_uuid.clone(),
                     driver: greetings[1].driver.clone(),
                     timestamp_utc: now_utc(),
+                    new_run: new.run_id.clone(),
                 };
                 match event {
                     Event::Round { round, rows } => {
@@ -293,6 +304,14 @@ impl Night {
                 new.device,
                 new.device_uuid
             );
+        }
+        let swept = &self.new;
+        if (&new.device, &new.device_uuid) != (&swept.device, &swept.device_uuid) {
+            let message = format!(
+                "--device is {} ({}), and the new sweep is of {} ({}): a base is measured again beside it",
+                new.device, new.device_uuid, swept.device, swept.device_uuid
+            );
+            return Err(UsageError(message).into());
         }
         Ok([base, new])
     }

@@ -233,6 +233,7 @@ mod tests {
             device_uuid: String::new(),
             driver: String::new(),
             timestamp_utc: "2026-11-22T15:36:08Z".into(),
+            new_run: String::new(),
         };
         let mut bytes = Vec::new();
         pair_file::write(&mut bytes, &[row]).unwrap();
