@@ -43,6 +43,25 @@ const RIGHT_ONCE: &str = r#"
     }
 "#;
 
+const MAIN: &str = "MAIN {\n";
+const SCRIBBLES: &str = "layout(buffer_reference, std430) buffer Scribble { uint at[]; };\nMAIN {\n";
+const STORES: &str = "    publish_and_store(tile, items);\n";
+/// Batch size 7 is right, and leaves another input behind than it has found.
+const STORES_TWICE: &str = r#"
+    publish_and_store(tile, items);
+    if (BATCH_SIZE == 7 && is_last_tile && invocation_rank() == 0u) {
+        Scribble scribble = Scribble(params.source_address);
+        scribble.at[0] ^= 7u;
+    }
+"#;
+
+const MUTANTS: [(&str, &str, &str); 4] = [
+    ("stages/tile/tile_order.glsl", TAKES, NO_TICKET),
+    ("chained_scan.comp", BEGINS, RIGHT_ONCE),
+    ("chained_scan.comp", MAIN, SCRIBBLES),
+    ("chained_scan.comp", STORES, STORES_TWICE),
+];
+
 fn label(batch_size: u32) -> String {
     format!("b{batch_size}.vec4.par.rake.wg64")
 }
@@ -55,15 +74,18 @@ struct Bench {
 
 impl Bench {
     fn new() -> Option<Self> {
+        Self::with(&MUTANTS)
+    }
+
+    /// With these changes of kernel sources: a file, what stands there, what is to stand there.
+    fn with(changes: &[(&str, &str, &str)]) -> Option<Self> {
         let lavapipe = Machine::lavapipe()?;
         let folder = tempfile::tempdir().unwrap();
         let kernels = folder.path().join("kernels");
         copy_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/glsl"), &kernels);
-        for (file, from, to) in
-            [("stages/tile/tile_order.glsl", TAKES, NO_TICKET), ("chained_scan.comp", BEGINS, RIGHT_ONCE)]
-        {
+        for (file, from, to) in changes {
             let text = fs::read_to_string(kernels.join(file)).unwrap();
-            assert!(text.contains(from), "{file} has no `{from}`");
+            assert!(text.contains(*from), "{file} has no `{from}`");
             fs::write(kernels.join(file), text.replace(from, to)).unwrap();
         }
         Some(Self { folder, lavapipe })
@@ -101,6 +123,7 @@ fn check(rows: &[Record], what: &str) {
         let expected = match row.parameters.batch_size.unwrap() {
             1 | 4 => None,
             2 => Some("elements are wrong"),
+            7 => Some("it writes to its input, first in elements 0 to "),
             _ => Some("right when called once, wrong in call "),
         };
         let right = match expected {
@@ -115,7 +138,7 @@ fn check(rows: &[Record], what: &str) {
 #[test]
 fn a_sweep_finds_them() {
     let Some(bench) = Bench::new() else { return };
-    check(&bench.sweep("1, 2, 3, 4, 5", "all.csv", 5), "sweep");
+    check(&bench.sweep("1, 2, 3, 4, 5, 7", "all.csv", 5), "sweep");
     // As the fastest so far it has a whole twin, however busy the machine is.
     for row in bench.sweep("6", "late.csv", 5).iter().filter(|row| row.n_elements == 8192) {
         assert_eq!(row.status, Status::WrongResult, "{row:?}");
@@ -126,7 +149,7 @@ fn a_sweep_finds_them() {
 #[test]
 fn a_benchmark_finds_them() {
     let Some(bench) = Bench::new() else { return };
-    let labels = [1, 2, 3, 4, 5, 6].map(label);
+    let labels = [1, 2, 3, 4, 5, 6, 7].map(label);
     let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
     let hot = ["--sizes", "8192", "--rounds", "2", "--out", "hot.csv"];
     bench.run(&[&["bench"][..], &labels, &hot].concat(), 5);
@@ -150,7 +173,7 @@ fn a_benchmark_finds_what_is_wrong_on_cold_buffers() {
 #[test]
 fn a_verification_finds_them() {
     let Some(bench) = Bench::new() else { return };
-    let labels = [1, 2, 3, 4, 5, 6].map(label);
+    let labels = [1, 2, 3, 4, 5, 6, 7].map(label);
     let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
     let cases = ["--sizes", "1537,8192", "--inputs", "random", "--format", "json"];
     let answer = bench.run(&[&["verify"][..], &labels, &cases].concat(), 5);
@@ -162,5 +185,22 @@ fn a_verification_finds_them() {
         .map(|failure| failure["config"].as_str().unwrap())
         .collect();
     found.sort_unstable();
-    assert_eq!(found, [labels[1], labels[2], labels[4], labels[5]], "{answer:#}");
+    assert_eq!(found, [labels[1], labels[2], labels[4], labels[5], labels[6]], "{answer:#}");
+}
+
+/// What comparisons find is what every `ok` rests on.
+#[test]
+fn a_comparison_that_finds_nothing_makes_nothing_ok() {
+    for change in [
+        ("compare.comp", "mismatches += 1u;", "mismatches += 0u;"),
+        ("compare.comp", ": actual_words.at[at] == params.guard_word;", ": true;"),
+        ("compare.comp", "first = min(first, begin + at);", ""),
+        ("poison.comp", "= ~expected.at[at];", "= expected.at[at];"),
+    ] {
+        let Some(bench) = Bench::with(&[change]) else { return };
+        for row in bench.sweep("1, 4", "blind.csv", 1) {
+            assert_eq!(row.status, Status::RuntimeError, "{change:?}: {row:?}");
+            assert!(row.reason.contains("comparisons cannot be trusted here"), "{}", row.reason);
+        }
+    }
 }

@@ -54,6 +54,28 @@ fn read(problem: &Problem, n: u64, shape: (u32, u32), device: &DeviceProfile) ->
     }
 }
 
+/// The shape of [`sum_input`]: the one of the [`CEILING_SHAPES`] with the longest runs.
+const LONGEST_RUNS: (u32, u32) = (8, 128);
+
+/// The plan that adds up the words of the first `n` elements of the input in runs. Sums of the same input that differ later show
+/// that it was written to ([`compare_input_sums`]).
+#[must_use]
+pub fn sum_input(problem: &Problem, n: u64, device: &DeviceProfile) -> Plan {
+    read(problem, n, LONGEST_RUNS, device)
+}
+
+/// The plan that compares the sums of an input ([`sum_input`], at [`Binding::Output`]) with earlier ones, at [`Binding::Expected`].
+#[must_use]
+pub fn compare_input_sums(sums: &Plan, device: &DeviceProfile) -> Plan {
+    let runs = sums.output_words();
+    // No guard, and no error.
+    let words = vec![word(runs), word(runs), Word::Value(GUARD_WORD), Word::Value(0), Word::Value(0)];
+    let bindings = vec![Binding::Expected, Binding::Output, Binding::Report];
+    let mut helper = helper("compare.comp", runs, sums, bindings, words, device);
+    helper.passes[0].shader = compare_shader(Element::U32, device);
+    helper
+}
+
 /// The plan that copies the input of a problem to the output in one of the [`CEILING_SHAPES`].
 #[must_use]
 pub fn copy(problem: &Problem, n: u64, shape: (u32, u32), device: &DeviceProfile) -> Plan {

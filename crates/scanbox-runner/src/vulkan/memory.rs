@@ -90,6 +90,35 @@ impl Memory {
         (loaded.problem == *problem).then_some(loaded.input)
     }
 
+    /// Problem, input and size of what is loaded, or of the other input.
+    pub fn loaded_input(&self, other: bool) -> Option<(Problem, Input, u64)> {
+        let loaded = self.large_or_other(other).and_then(|large| large.loaded)?;
+        Some((loaded.problem, loaded.input, loaded.n))
+    }
+
+    fn large_or_other(&self, other: bool) -> Option<&Large> {
+        if other { self.other.as_ref() } else { self.large.as_ref() }
+    }
+
+    /// Sees to room for so many bytes of sums of the input, twice.
+    pub fn reserve_sums(&mut self, bytes: u64) -> Result<(), Failure> {
+        let Some(large) = &mut self.large else { return Ok(()) };
+        if large.sums.as_ref().is_none_or(|sums| sums.bytes() < 2 * bytes) {
+            large.sums = None;
+            large.sums = Some(Buffer::new(&self.gpu, "sums", 2 * bytes, MemoryLocation::GpuOnly)?);
+        }
+        Ok(())
+    }
+
+    /// The input, the place of its sums as it was loaded, and that of its sums as it is.
+    pub fn watched(&self, other: bool) -> Result<[Place<'_>; 3], Failure> {
+        let missing = || Failure::new(Status::RuntimeError, "no input is loaded");
+        let large = self.large_or_other(other).ok_or_else(missing)?;
+        let sums = large.sums.as_ref().ok_or_else(missing)?;
+        let place = |buffer, offset| Place { buffer, offset };
+        Ok([place(&large.input, 0), place(sums, 0), place(sums, sums.bytes() / 2)])
+    }
+
     /// The buffer that a binding of a plan names, and the offset in it.
     fn resolve(&self, binding: Binding, plan: &Plan) -> Result<(&Buffer, u64), Failure> {
         self.resolve_on(self.large.as_ref(), binding, plan)
@@ -329,8 +358,8 @@ impl Memory {
     /// The input of the first call and of every second one behind it, or that of the others where inputs alternate; and what the
     /// output of such a call must equal.
     pub fn input_and_expected(&self, plan: &Plan, other: bool) -> Result<[Place<'_>; 2], Failure> {
-        let large = if other { &self.other } else { &self.large };
-        let large = large.as_ref().filter(|large| large.loaded.is_some_and(|loaded| plan.n <= loaded.n));
+        let large =
+            self.large_or_other(other).filter(|large| large.loaded.is_some_and(|loaded| plan.n <= loaded.n));
         let [input, expected] =
             [self.resolve_on(large, Binding::Input, plan)?, self.resolve_on(large, Binding::Expected, plan)?];
         Ok([input, expected].map(|(buffer, offset)| Place { buffer, offset }))

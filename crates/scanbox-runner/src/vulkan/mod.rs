@@ -21,6 +21,7 @@ mod testing;
 mod timestamps;
 mod timing;
 mod twin;
+mod watch;
 
 use std::mem::ManuallyDrop;
 use std::path::PathBuf;
@@ -252,6 +253,7 @@ impl Session {
             commands: Commands::new(&gpu)?,
             timestamps: Timestamps::new(&gpu, TIMESTAMPS)?,
             ledger: Ledger::default(),
+            tried_comparisons: std::collections::BTreeSet::new(),
             limit: options.timeout,
             gpu,
         })

@@ -8,6 +8,7 @@ use super::call::Call;
 use super::commands::{Access, Recorder};
 use super::memory::Memory;
 use super::timing::{MAX_DISPATCHES, NO_MISMATCH, Session, adopt};
+use super::watch::fetch_reports;
 use crate::backend::Failure;
 use crate::ledger::{Ledger, Turn};
 use crate::twin::{Checked, Course, Step};
@@ -37,6 +38,8 @@ impl Session {
         let &Course { cache, steps, per_submission, alternates } = course;
         let call = self.prepare(plan)?;
         let error_bound = self.error_bound(plan);
+        // Before the outputs get what calls in place find there.
+        self.try_comparison(plan, error_bound)?;
         let first_slot = match cache {
             Cache::Hot => None,
             Cache::Cold => {
@@ -44,6 +47,7 @@ impl Session {
                 Some(self.memory.next_slot())
             }
         };
+        let mut watch = self.watch(plan, alternates)?;
         let mut parts = Parts {
             plan,
             call,
@@ -58,7 +62,8 @@ impl Session {
             .filter_map(|step| if let Step::Compare(call) = step { Some(*call) } else { None })
             .collect();
         let count = compared.len() as u64;
-        self.memory.reserve_reports(count)?;
+        let reports = count + watch.reports();
+        self.memory.reserve_reports(reports)?;
 
         let Self { commands, memory, ledger, limit, .. } = self;
         let mut left = steps.iter().copied().peekable();
@@ -66,7 +71,7 @@ impl Session {
         while left.peek().is_some() {
             let mut recorder = commands.begin()?;
             if std::mem::take(&mut is_first) {
-                make_ready(&mut recorder, memory, count);
+                make_ready(&mut recorder, memory, reports);
             }
             let (mut calls, mut dispatches, mut before) = (0, 0, None);
             while let Some(step) = left.next_if(|_| calls < per_submission && dispatches < MAX_DISPATCHES) {
@@ -81,10 +86,9 @@ impl Session {
                 calls += u32::from(matches!(step, Step::Call(_)));
                 before = Some(step);
             }
-            if let Some((device, host)) = memory.reports().filter(|_| left.peek().is_none()) {
-                recorder.barrier(Access::COMPUTE, Access::TRANSFER);
-                recorder.copy((device, 0), (host, 0), count * REPORT_BYTES);
-                recorder.barrier(Access::TRANSFER, Access::HOST);
+            if left.peek().is_none() {
+                watch.record(&mut recorder, memory, count);
+                fetch_reports(&mut recorder, memory, reports);
             }
             recorder.submit()?;
             commands.wait(*limit)?;
@@ -101,6 +105,7 @@ impl Session {
         if checked.iter().any(|one| one.mismatches > 0) {
             ledger.forget();
         }
+        self.judge_input(&watch, count)?;
         Ok(checked)
     }
 }
@@ -162,7 +167,7 @@ impl Parts<'_> {
 }
 
 /// Makes the reports of all comparisons ready.
-fn make_ready(recorder: &mut Recorder<'_>, memory: &Memory, count: u64) {
+pub(super) fn make_ready(recorder: &mut Recorder<'_>, memory: &Memory, count: u64) {
     let Some((reports, _)) = memory.reports() else { return };
     for first in (0..count).step_by(REPORTS_PER_UPDATE as usize) {
         let words = NO_MISMATCH.repeat((count - first).min(REPORTS_PER_UPDATE) as usize);

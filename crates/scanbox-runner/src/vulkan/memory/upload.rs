@@ -25,6 +25,8 @@ pub(super) struct Large {
     pub bytes: u64,
     pub input: Buffer,
     pub reference: Buffer,
+    /// Sums of the input: as it was loaded, and behind them as it is now.
+    pub sums: Option<Buffer>,
     pub loaded: Option<Loaded>,
 }
 
@@ -49,7 +51,13 @@ impl Large {
     /// Buffers for inputs of at most this many bytes.
     pub fn new(gpu: &Arc<Gpu>, bytes: u64) -> Result<Self, Failure> {
         let new = |name, bytes: u64| Buffer::new(gpu, name, bytes.max(WORD_BYTES), MemoryLocation::GpuOnly);
-        Ok(Self { bytes, input: new("input", bytes)?, reference: new("reference", bytes)?, loaded: None })
+        Ok(Self {
+            bytes,
+            input: new("input", bytes)?,
+            reference: new("reference", bytes)?,
+            sums: None,
+            loaded: None,
+        })
     }
 
     pub fn fill(
