@@ -1,6 +1,6 @@
 //! What a sweep, a verification and a benchmark do alike: prepare, load, plan, and only then run.
 //!
-//! A [`Session`] is one device with the pipelines that it has by now. It decides nothing: which configs run, in which
+//! A `Session` is one device with the pipelines that it has by now. It decides nothing: which configs run, in which
 //! order and on which input, and what becomes of a failure, is the business of the three.
 
 use std::collections::{BTreeMap, BTreeSet};
