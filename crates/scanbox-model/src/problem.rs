@@ -80,6 +80,7 @@ parameter! {
     }
 }
 
+#[expect(clippy::derivable_impls, reason = "the macro of the words takes no attribute but comments")]
 impl Default for Element {
     fn default() -> Self {
         Self::U32

@@ -582,7 +582,7 @@ macro_rules! column {
 pub(crate) const THROUGHPUT: &str = "throughput_gbps";
 
 /// Every column, in file order: parameters stand at the places that their table gives them, all others in the order of
-/// [`OWN_COLUMNS`] between them.
+/// `OWN_COLUMNS` between them.
 pub static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(|| {
     let of_parameters = PARAMETERS.iter().filter_map(|parameter| {
         let source = Source::Parameter(parameter);

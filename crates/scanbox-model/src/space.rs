@@ -2,7 +2,7 @@
 //!
 //! A space is a union of blocks; a block is the full product of its lists. Where a block fixes `workgroups`, the
 //! input size follows from it (thesis 3.8): `n = batch size * vector width * workgroup size * workgroups`. Where it
-//! does not, every config runs at every size. A block may be a [`Sample`] of its product, and it may be for elements of some
+//! does not, every config runs at every size. A block may be a [sample](crate::sample::Sample) of its product, and it may be for elements of some
 //! sizes alone (`element_bytes = [8, 16]`): what a vector of them loads at once is another number of bytes for each.
 
 mod block;

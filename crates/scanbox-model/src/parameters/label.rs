@@ -8,7 +8,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::table::{ANY_CONFIG, WORKGROUP_SIZE, WORKGROUPS, WORKGROUPS_PER_UNIT};
+use super::launch::{WORKGROUP_SIZE, WORKGROUPS, WORKGROUPS_PER_UNIT};
+use super::table::ANY_CONFIG;
 use super::{Config, Declaration, KERNEL_PARAMETERS, Kernel, PARAMETERS, Value, Values};
 
 /// Why a text is no label.

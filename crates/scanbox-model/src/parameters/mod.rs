@@ -7,6 +7,7 @@ pub mod words;
 pub mod table;
 mod family;
 mod label;
+pub(crate) mod launch;
 mod value;
 
 pub use family::{FamilyEntry, Totals};

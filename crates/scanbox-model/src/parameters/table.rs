@@ -1,11 +1,12 @@
 //! The table of the parameters: the only place that lists them.
 //!
 //! An entry has the name and the type of a parameter, its meaning as its comment, and what else differs from
-//! [`Declaration::new`]. The table is a macro, because three structs have a field for each parameter: [`Kernel`], [`Cells`] and
+//! what its type says ([`Declaration`]). The table is a macro, because three structs have a field for each parameter: [`Kernel`], [`Cells`] and
 //! the block of a space file.
 
 use serde::{Deserialize, Serialize};
 
+use super::launch::{WORKGROUP_SIZE, WORKGROUPS, WORKGROUPS_PER_UNIT};
 use super::value::{Typed, Value, Values};
 use super::words::{
     BackOff, BlockScan, Family, LoadLayout, Lookback, Publish, Rendezvous, Reset, SubgroupScan, TileOrder,
@@ -26,12 +27,6 @@ const DEFAULT_PAUSE_ROUNDS: u32 = 4;
 const MAX_PAUSE_ROUNDS: u32 = 1 << 10;
 /// Words of 8 bytes, so 128 bytes: states that are further apart than a cache line gain nothing.
 const MAX_STATE_STRIDE: u32 = 16;
-/// The largest maxComputeWorkGroupInvocations that any device reports so far.
-pub const MAX_WORKGROUP_SIZE: u32 = 4096;
-/// Workgroup counts are counted in 31 bits, as on NVIDIA's first dimension.
-pub const MAX_WORKGROUPS: u32 = 1 << 30;
-/// More workgroups than this run on no compute unit.
-pub const MAX_WORKGROUPS_PER_UNIT: u32 = 64;
 
 /// Hands the parameters of a kernel to a macro, in the order of labels.
 macro_rules! with_parameters {
@@ -178,6 +173,12 @@ macro_rules! with_parameters {
     };
 }
 
+/// Reads a parameter.
+type Read<T> = fn(&T) -> Value;
+
+/// Writes a parameter.
+type Write<T> = fn(&mut T, Value);
+
 /// What one parameter is: an entry of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Declaration {
@@ -203,13 +204,13 @@ pub struct Declaration {
     /// The define of shaders that depend on it.
     pub define: Option<Define>,
     /// Reads it from a config.
-    pub(super) get: fn(&Config) -> Value,
+    pub(super) get: Read<Config>,
     /// Writes it to a config; a value of another type changes nothing.
-    pub(super) set: fn(&mut Config, Value),
+    pub(super) set: Write<Config>,
     /// What a row says.
-    cell: fn(&Cells) -> Value,
+    pub(super) cell: Read<Cells>,
     /// Writes that.
-    set_cell: fn(&mut Cells, Value),
+    pub(super) set_cell: Write<Cells>,
 }
 
 /// The define of a parameter.
@@ -291,11 +292,11 @@ impl Needs {
 
 impl Declaration {
     /// A parameter that is as its type says.
-    const fn new<T: Typed>(
+    pub(super) const fn new<T: Typed>(
         name: &'static str,
         meaning: &'static str,
-        (get, set): (fn(&Config) -> Value, fn(&mut Config, Value)),
-        (cell, set_cell): (fn(&Cells) -> Value, fn(&mut Cells, Value)),
+        (get, set): (Read<Config>, Write<Config>),
+        (cell, set_cell): (Read<Cells>, Write<Cells>),
     ) -> Self {
         let default = match T::VALUES {
             Values::Words(words) if words[0].tag.is_empty() => {
@@ -481,53 +482,3 @@ pub struct Config {
     /// Workgroups per compute unit of the device, for kernels whose workgroups go from tile to tile.
     pub workgroups_per_unit: Option<u32>,
 }
-
-pub(super) const WORKGROUP_SIZE: Declaration = Declaration {
-    values: Values::Numbers(1, MAX_WORKGROUP_SIZE),
-    tag: "wg",
-    unit: "invocations",
-    column: Some(20),
-    ..Declaration::new::<u32>(
-        "workgroup_size",
-        "Invocations per workgroup.",
-        (
-            |config| Value::Number(config.workgroup_size),
-            |config, value| config.workgroup_size = u32::of(value).unwrap_or(config.workgroup_size),
-        ),
-        (|cells| cells.workgroup_size.value(), |cells, value| cells.workgroup_size = u32::of(value)),
-    )
-};
-
-pub(super) const WORKGROUPS: Declaration = Declaration {
-    values: Values::Numbers(1, MAX_WORKGROUPS),
-    tag: "g",
-    unit: "workgroups",
-    default: Some(Value::Open),
-    column: Some(21),
-    ..Declaration::new::<Option<u32>>(
-        "workgroups",
-        "Workgroups per call, where the config fixes them; otherwise they follow from the input size.",
-        (|config| config.workgroups.value(), |config, value| config.workgroups = u32::of(value)),
-        (|cells| cells.workgroups.value(), |cells, value| cells.workgroups = u32::of(value)),
-    )
-};
-
-pub(super) const WORKGROUPS_PER_UNIT: Declaration = Declaration {
-    values: Values::Numbers(1, MAX_WORKGROUPS_PER_UNIT),
-    tag: "u",
-    unit: "workgroups",
-    default: Some(Value::Open),
-    column: Some(57),
-    ..Declaration::new::<Option<u32>>(
-        "workgroups_per_unit",
-        "Workgroups per compute unit of the device, for kernels whose workgroups go from tile to tile.",
-        (
-            |config| config.workgroups_per_unit.value(),
-            |config, value| config.workgroups_per_unit = u32::of(value),
-        ),
-        (
-            |cells| cells.workgroups_per_unit.value(),
-            |cells, value| cells.workgroups_per_unit = u32::of(value),
-        ),
-    )
-};

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Numbers, Point};
 use crate::device::DeviceProfile;
-use crate::parameters::table::{ANY_CONFIG, MAX_WORKGROUP_SIZE, MAX_WORKGROUPS, MAX_WORKGROUPS_PER_UNIT};
+use crate::parameters::launch::{MAX_WORKGROUP_SIZE, MAX_WORKGROUPS, MAX_WORKGROUPS_PER_UNIT};
+use crate::parameters::table::ANY_CONFIG;
 use crate::parameters::words::{
     BackOff, BlockScan, Family, LoadLayout, Lookback, Publish, Rendezvous, Reset, SubgroupScan, TileOrder,
     TileState, VectorWidth,
