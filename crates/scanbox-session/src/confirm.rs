@@ -6,7 +6,7 @@
 //!
 //! Confirmed times may make the answers name others, so it goes on until everything that they name is confirmed,
 //! [`PASSES`] times at most. Later passes do not measure everybody again: who is new runs beside the fastest of those that
-//! are confirmed, and gets the time of that one times the ratio of the two ([`Anchor`]). So all confirmed times of a size are on one
+//! are confirmed, and gets the time of that one times the ratio of the two (`Anchor`). So all confirmed times of a size are on one
 //! scale, whatever the device's speed was at each pass.
 //!
 //! The file is replaced after each size: whatever ends a confirmation, the sizes before are kept, and the next one

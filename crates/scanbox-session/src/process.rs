@@ -177,7 +177,7 @@ impl WorkerCommand {
         let mut process = self.spawn()?;
         let deadline = Instant::now() + OPEN_LIMIT;
         loop {
-            match process.next() {
+            match process.next_message() {
                 Ok(Message::Ready { profile, unit }) => {
                     return Ok(Worker { process, profile: *profile, unit });
                 }
@@ -257,8 +257,8 @@ impl WorkerCommand {
 }
 
 impl Process {
-    /// The next message, or nothing after [`TICK`].
-    pub fn next(&mut self) -> Result<Message, Silence> {
+    /// The next message, or nothing after `TICK`.
+    pub fn next_message(&mut self) -> Result<Message, Silence> {
         self.messages.recv_timeout(TICK).map_err(|error| match error {
             RecvTimeoutError::Timeout => Silence::Waiting,
             // Its output is closed: it has ended or is about to.

@@ -262,7 +262,7 @@ impl Shift<'_> {
         let mut awake = Instant::now();
         let mut stop_deadline = None;
         loop {
-            let message = process.next();
+            let message = process.next_message();
             let asleep = awake.elapsed();
             awake = Instant::now();
             if asleep > ASLEEP {
