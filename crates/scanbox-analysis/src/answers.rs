@@ -73,8 +73,8 @@ pub enum Preset {
     /// Nothing for one device, `size-best` across devices.
     #[default]
     Scanbox,
-    /// As in the thesis: across devices `device-peak` for the means, maxima and minima of shared configs (5.13 to 5.15),
-    /// and GB/s for everything that is a distance (5.18 to 5.20).
+    /// As in the thesis: across devices `device-peak` for the means, maxima and minima of shared configs (5.13
+    /// to 5.15), and GB/s for everything that is a distance (5.18 to 5.20).
     Thesis,
 }
 
@@ -85,8 +85,8 @@ impl Question {
         self.normalization.unwrap_or(Normalization::None)
     }
 
-    /// The normalisation of portfolios: every size counts alike. By GB/s only the large sizes count, and a set of kernels would
-    /// be chosen as if it ran nowhere else.
+    /// The normalisation of portfolios: every size counts alike. By GB/s only the large sizes count, and a set of
+    /// kernels would be chosen as if it ran nowhere else.
     #[must_use]
     pub fn normalization_portfolio(&self) -> Normalization {
         self.normalization.unwrap_or(Normalization::SizeBest)
@@ -202,8 +202,8 @@ pub struct AcrossAnswer {
     pub problem: Problem,
     /// Positions of the devices in [`Answers::devices`].
     pub devices: Vec<usize>,
-    /// Positions of devices that were swept, and of which no row is `ok`: they support no kernel, which portability counts. Behind
-    /// `devices` there.
+    /// Positions of devices that were swept, and of which no row is `ok`: they support no kernel, which portability
+    /// counts. Behind `devices` there.
     pub dead: Vec<usize>,
     /// Each device against the first one.
     pub speeds: Vec<Speed>,

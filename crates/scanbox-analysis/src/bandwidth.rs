@@ -73,7 +73,8 @@ pub struct UtilizationPoint {
 }
 
 impl DeviceTable {
-    /// The bandwidth of the device: what the user gave, else the measured copy of the largest size; `None` without both.
+    /// The bandwidth of the device: what the user gave, else the measured copy of the largest size; `None` without
+    /// both.
     #[must_use]
     pub fn bandwidth(&self) -> Option<Bandwidth> {
         let given = self.peak_gbps.map(|gbps| Bandwidth { gbps, origin: Origin::Given });

@@ -58,8 +58,8 @@ pub(crate) fn is_copy(record: &Record) -> bool {
     record.selection.contains(&Selection::Copy)
 }
 
-/// The throughput of a row as a baseline of sweeps, in GB/s: a scan of another implementation, on hot buffers as theirs are. By
-/// steady times alone: what a span has in it beside the call is another thing on each side.
+/// The throughput of a row as a baseline of sweeps, in GB/s: a scan of another implementation, on hot buffers as
+/// theirs are. By steady times alone: what a span has in it beside the call is another thing on each side.
 #[must_use]
 pub fn baseline_gbps(record: &Record, clock: Clock) -> Option<f64> {
     let is_comparable = clock == Clock::Steady && is_baseline(record) && record.cache == Some(Cache::Hot);
@@ -70,8 +70,8 @@ pub(crate) fn is_baseline(record: &Record) -> bool {
     record.selection.contains(&Selection::Baseline) && !is_copy(record)
 }
 
-/// The rows of a benchmark by size and cache state, ascending. Rows of sweeps, which have no cache state, are left out, and so
-/// are those with simulated blocking: they are slower for that, not as subjects.
+/// The rows of a benchmark by size and cache state, ascending. Rows of sweeps, which have no cache state, are left
+/// out, and so are those with simulated blocking: they are slower for that, not as subjects.
 #[must_use]
 pub fn heats(records: &[Record], clock: Clock) -> Vec<Heat<'_>> {
     let mut groups: BTreeMap<(u64, Cache), Vec<&Record>> = BTreeMap::new();

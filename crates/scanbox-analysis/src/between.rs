@@ -1,8 +1,9 @@
 //! What to run at a size that nobody has measured, from the two measured sizes around it.
 //!
-//! The winner of the nearest size is a risk: its time may jump where one more tile needs one more round of workgroups, and of
-//! such jumps a single size tells nothing. A config that was measured at both sizes has shown what lies ahead: its time is
-//! taken to lie on the straight line between the two, and the config with the smallest one is chosen.
+//! The winner of the nearest size is a risk: its time may jump where one more tile needs one more round of
+//! workgroups, and of such jumps a single size tells nothing. A config that was measured at both sizes has shown what
+//! lies ahead: its time is taken to lie on the straight line between the two, and the config with the smallest one is
+//! chosen.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +11,9 @@ use scanbox_model::config::Config;
 
 use crate::table::{Catalog, DeviceTable};
 
-/// The config for `n` elements, of those that `suits` lets through, where `n` lies between two measured sizes that have one in
-/// common; `None` elsewhere, at measured sizes too. A workgroup count that stands for a size is that of the nearer one.
+/// The config for `n` elements, of those that `suits` lets through, where `n` lies between two measured sizes that
+/// have one in common; `None` elsewhere, at measured sizes too. A workgroup count that stands for a size is that of
+/// the nearer one.
 #[must_use]
 pub fn between(
     catalog: &Catalog,

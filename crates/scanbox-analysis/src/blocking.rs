@@ -1,7 +1,8 @@
-//! Simulated blocking: how fast lookbacks with fallback are, and what they do, while some tiles never publish their total.
+//! Simulated blocking: how fast lookbacks with fallback are, and what they do, while some tiles never publish their
+//! total.
 //!
-//! Time is that of the ordinary build of a config; what lookbacks do was counted by workgroups of another build, in another
-//! call. Both ran with the same tiles blocked.
+//! Time is that of the ordinary build of a config; what lookbacks do was counted by workgroups of another build, in
+//! another call. Both ran with the same tiles blocked.
 
 use std::collections::BTreeMap;
 

@@ -1,22 +1,22 @@
 //! Two sweeps of one space, before and after: which sizes became slower, beyond what noise and drift explain.
 //!
 //! Rows are set against each other config by config; what decides are two lines, the ideal line and that of the best
-//! kernel of the base. A line has one time per size and run: that of its best config, by confirmed times where both runs
-//! have them. Taking the best on both sides keeps the luck of the best in balance: the winner of the base alone was lucky
-//! in the base, and would look slower in every other run.
+//! kernel of the base. A line has one time per size and run: that of its best config, by confirmed times where both
+//! runs have them. Taking the best on both sides keeps the luck of the best in balance: the winner of the base alone
+//! was lucky in the base, and would look slower in every other run.
 //!
 //! A line is what a run can offer. So a config that led the base and is not `ok` any more takes with it what it led by;
 //! and whatever that was, the line is not the same ([`Gone`]). A config that worked and does not any more
 //! ([`ConfigChange::is_broken`]) is a regression wherever it stands.
 //!
-//! Two nights differ by more than what changed, so the better question is [`Night`]: what both versions measured tonight, in
-//! turns ([`crate::pairs`]). Then the pairs decide, and of the two sweeps only what is gone or broken. Without them all rows
-//! of a size speak together (`rows`), and lines where they are clear.
+//! Two nights differ by more than what changed, so the better question is [`Night`]: what both versions measured
+//! tonight, in turns ([`crate::pairs`]). Then the pairs decide, and of the two sweeps only what is gone or broken.
+//! Without them all rows of a size speak together (`rows`), and lines where they are clear.
 //!
 //! A change is `ln(new / base)`, less the drift of the run ([`drift`]). It counts when it is above the threshold and
 //! above the noise floor ([`noise`]), which is [`LINE_SIGMAS`] standard deviations of such a change. So the intervals
-//! around the two times, each half as wide as the floor, do not overlap. And it has to have been seen more than once: in
-//! the rounds of a confirmation, or by the next configs of the line.
+//! around the two times, each half as wide as the floor, do not overlap. And it has to have been seen more than once:
+//! in the rounds of a confirmation, or by the next configs of the line.
 
 pub mod device;
 pub mod drift;
@@ -159,8 +159,8 @@ impl ConfigChange {
         self.status.is_some_and(|status| status != Status::Ok)
     }
 
-    /// Whether it worked, and is wrong, hangs, crashes or cannot be built now. A device that has no memory left for it, or
-    /// a rule that takes it out, is no fault of its own.
+    /// Whether it worked, and is wrong, hangs, crashes or cannot be built now. A device that has no memory left for
+    /// it, or a rule that takes it out, is no fault of its own.
     #[must_use]
     pub fn is_broken(&self) -> bool {
         self.status.is_some_and(breaks)
@@ -510,9 +510,9 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether the next fastest configs of a line have lost at least half as much, by their median; one of which the new
-    /// run has no time has lost everything. A config that was measured once in each run may have been off once: one row in
-    /// some thousands is, by 6 % and more, and its samples do not show it.
+    /// Whether the next fastest configs of a line have lost at least half as much, by their median; one of which the
+    /// new run has no time has lost everything. A config that was measured once in each run may have been off once:
+    /// one row in some thousands is, by 6 % and more, and its samples do not show it.
     fn is_seen_by_others(&self, n: u64, change: f64, best: &Time<'_>, line: &[Time<'_>]) -> bool {
         let mut others: Vec<&Time<'_>> =
             line.iter().filter(|time| time.record.config_id != best.record.config_id).collect();

@@ -1,16 +1,17 @@
 //! One time per row, on one scale: what a sweep with `--confirm` says.
 //!
-//! The leaders of a size, and what the answers name, were measured again in alternating blocks; all others once, in the sweep. The
-//! two cannot stand side by side as they are: of many configs that are measured once each, the one that looks fastest was in part
-//! lucky, and the device may have become slower or faster as a whole. So a row has the time of its confirmation where it has one,
-//! and elsewhere its time in the sweep times the *scale* of its size: what the confirmation found of the rows that the sweep showed
-//! as the fastest, over what the sweep found of them, as the median of these ratios.
+//! The leaders of a size, and what the answers name, were measured again in alternating blocks; all others once, in
+//! the sweep. The two cannot stand side by side as they are: of many configs that are measured once each, the one
+//! that looks fastest was in part lucky, and the device may have become slower or faster as a whole. So a row has the
+//! time of its confirmation where it has one, and elsewhere its time in the sweep times the *scale* of its size: what
+//! the confirmation found of the rows that the sweep showed as the fastest, over what the sweep found of them, as the
+//! median of these ratios.
 //!
-//! The rows that the scale is from are the confirmed ones that no unconfirmed row was faster than in the sweep. One of them at least
-//! has a ratio no higher than the scale, and was no slower than any unconfirmed row; so no unconfirmed row comes out faster than the
-//! fastest confirmed one. The winner of a size is the smallest time, and it is confirmed. Where an unconfirmed row was the fastest of
-//! the sweep (it went on after its confirmation), the confirmation says nothing of it: the times of the sweep count for the whole
-//! size, until it is confirmed again.
+//! The rows that the scale is from are the confirmed ones that no unconfirmed row was faster than in the sweep. One
+//! of them at least has a ratio no higher than the scale, and was no slower than any unconfirmed row; so no
+//! unconfirmed row comes out faster than the fastest confirmed one. The winner of a size is the smallest time, and it
+//! is confirmed. Where an unconfirmed row was the fastest of the sweep (it went on after its confirmation), the
+//! confirmation says nothing of it: the times of the sweep count for the whole size, until it is confirmed again.
 
 /// Times of one size on one scale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

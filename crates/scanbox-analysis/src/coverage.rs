@@ -21,8 +21,8 @@ pub enum Coverage {
     Common,
     /// Every measured size.
     All,
-    /// The sizes that the kernels with about the most sizes have in common: every measured size, where most of them cover them
-    /// all.
+    /// The sizes that the kernels with about the most sizes have in common: every measured size, where most of them
+    /// cover them all.
     Widest,
     /// The sizes where at least this share of the kernels of the space has a legal config; 1 is `Common`.
     Share(Share),

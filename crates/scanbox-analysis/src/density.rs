@@ -10,8 +10,8 @@ use crate::warning::Warning;
 
 /// A bin has at least this many values on average: with fewer, bins show single configs and no density.
 const VALUES_PER_BIN: usize = 5;
-/// A value this close below a border, as a share of a bin, stands on it: times are whole numbers, and their quotients stand on
-/// borders often, where rounding must not decide.
+/// A value this close below a border, as a share of a bin, stands on it: times are whole numbers, and their quotients
+/// stand on borders often, where rounding must not decide.
 const ON_BORDER: f64 = 1e-9;
 
 /// Configs with at least this part of the best throughput are near the best.
@@ -52,8 +52,8 @@ impl Histogram {
     /// ones; `None` of nothing.
     ///
     /// Bins are at least twice as wide as the smallest gap between two values: times are whole nanoseconds, and the
-    /// cost of bins that resolve those steps has nothing to do with the distribution. There is at most one bin for every five
-    /// values. Where that leaves no choice, as with fewer than three distinct values, there is one bin.
+    /// cost of bins that resolve those steps has nothing to do with the distribution. There is at most one bin for
+    /// every five values. Where that leaves no choice, as with fewer than three distinct values, there is one bin.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let mut sorted = values.to_vec();
@@ -154,7 +154,8 @@ mod tests {
         // Two distinct values, and three in a row: no bin can be twice as wide as the gap and not the whole.
         check(&[1.0, 2.0, 1.0], 1.0, 1.0, &[3]);
         check(&[1.0, 2.0, 3.0], 1.0, 2.0, &[3]);
-        // Two clusters of 12 and 13. Of 5 bins of 2, the most for 25 values: (12, 0, 0, 0, 13), m 5, v 37.6, the lowest cost.
+        // Two clusters of 12 and 13. Of 5 bins of 2, the most for 25 values: (12, 0, 0, 0, 13), m 5, v 37.6, the
+        // lowest cost.
         let twice = |value: f64, count| std::iter::repeat_n(value, count);
         let clusters: Vec<f64> =
             twice(0.0, 1).chain(twice(1.0, 11)).chain(twice(9.0, 12)).chain(twice(10.0, 1)).collect();

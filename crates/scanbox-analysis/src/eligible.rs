@@ -129,9 +129,9 @@ fn intersection(devices: &[&Lines<'_>], of: impl Fn(&Lines<'_>) -> BTreeSet<u64>
     devices.iter().map(|lines| of(lines)).reduce(|a, b| &a & &b).unwrap_or_default()
 }
 
-/// The sizes of a kernel that is `ok` on every device at about the most sizes, more than nine tenths of them: those that give
-/// the most to compare, sizes times kernels that cover them all. Otherwise a few kernels with one size more than all others would
-/// be the only ones. Of several such sets the longer one, then the one of the larger sizes.
+/// The sizes of a kernel that is `ok` on every device at about the most sizes, more than nine tenths of them: those
+/// that give the most to compare, sizes times kernels that cover them all. Otherwise a few kernels with one size more
+/// than all others would be the only ones. Of several such sets the longer one, then the one of the larger sizes.
 fn widest(devices: &[&Lines<'_>], measured: &BTreeSet<u64>) -> BTreeSet<u64> {
     let Some(first) = devices.first() else { return BTreeSet::new() };
     let covered = |&kernel: &KernelIndex| -> BTreeSet<u64> {

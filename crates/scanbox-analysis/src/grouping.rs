@@ -234,8 +234,8 @@ fn catalog(configs: &[(Config, String)]) -> (Catalog, Vec<ConfigIndex>) {
     (Catalog { configs: configs.collect(), kernels: kernels.clone() }, numbers)
 }
 
-/// Puts groups whose host or PCI address is not known to the only unit that they can be of, where there is one, and groups of
-/// one run together.
+/// Puts groups whose host or PCI address is not known to the only unit that they can be of, where there is one, and
+/// groups of one run together.
 fn put_to_known_units(mut groups: Vec<Group>) -> Vec<Group> {
     let units: BTreeSet<DeviceIdentity> = groups.iter().map(|group| group.device.clone()).collect();
     for group in &mut groups {

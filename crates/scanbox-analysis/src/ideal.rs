@@ -4,7 +4,8 @@
 //! kernel that the set needs at more of the other sizes; then the fixed order of the parameters.
 //!
 //! Throughput is by the one time that each row has ([`crate::confirmed`]): where the leaders of a size were confirmed
-//! (`scanbox sweep --confirm`), the best is the one with the smallest confirmed time, and everything beside it is relative to that.
+//! (`scanbox sweep --confirm`), the best is the one with the smallest confirmed time, and everything beside it is
+//! relative to that.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,8 +57,8 @@ pub struct IdealSet {
     pub uses: BTreeMap<KernelIndex, usize>,
 }
 
-/// Better first: throughput, then what was confirmed, of confirmed ones the faster in the sweep, then spread. Equal where only the tie-breaks that look at other sizes or at the
-/// parameters can decide.
+/// Better first: throughput, then what was confirmed, of confirmed ones the faster in the sweep, then spread. Equal
+/// where only the tie-breaks that look at other sizes or at the parameters can decide.
 pub(crate) fn by_measurement(a: &Cell, b: &Cell) -> Ordering {
     let unconfirmed = |cell: &Cell| cell.confirmed_ns.is_none();
     let both_confirmed = !unconfirmed(a) && !unconfirmed(b);
@@ -69,9 +70,9 @@ pub(crate) fn by_measurement(a: &Cell, b: &Cell) -> Ordering {
         .then_with(|| a.relative_spread().total_cmp(&b.relative_spread()))
 }
 
-/// Of the rows of a size the one that wins, `fastest` being the one that its own measurement shows as the fastest: where
-/// that one was confirmed, the one with the smallest confirmed time, else that one. (A sweep that went on after its
-/// confirmation may have found a faster one since.)
+/// Of the rows of a size the one that wins, `fastest` being the one that its own measurement shows as the fastest:
+/// where that one was confirmed, the one with the smallest confirmed time, else that one. (A sweep that went on after
+/// its confirmation may have found a faster one since.)
 pub fn winner<'a, T>(
     fastest: &'a T,
     rows: impl IntoIterator<Item = &'a T>,

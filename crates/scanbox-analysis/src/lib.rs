@@ -1,16 +1,16 @@
 //! Records in, answers out: no I/O, no GPU, no printing.
 //!
 //! [`grouping`] sorts the rows of any number of files into one dense [`table`] per device and run, without those that
-//! [`trust`] lets count nowhere, and with one time per row on one scale ([`confirmed`]). [`ideal`] finds the best config for
-//! each size (the ICS), [`mod@between`] one for a size between two of them, [`lines`] prunes to one
+//! [`trust`] lets count nowhere, and with one time per row on one scale ([`confirmed`]). [`ideal`] finds the best
+//! config for each size (the ICS), [`mod@between`] one for a size between two of them, [`lines`] prunes to one
 //! config per kernel and size, [`eligible`] says which kernels and sizes can be compared ([`coverage`]),
 //! [`best_kernel`] chooses one kernel for a device by a [`metric`], and [`portable`] one kernel for several devices
 //! after a [`normalize`] step; [`portfolio`] chooses several kernels. [`shared`] finds one config per size for several
 //! devices, [`bandwidth`] sets the ideal line against the bandwidth of the device and other implementations,
 //! [`density`] shows how the configs of a size are distributed, [`trends`] which parameters matter where, [`transfer`]
-//! what the ICS of one device is worth on another, [`portability`] what a kernel is worth on all, [`speed`] which device is
-//! faster. [`answers`] runs all of it. [`mod@bench`] sets the subjects of a benchmark against each other, [`versus`] scanbox
-//! against the fastest of the others, [`mod@blocking`] lookbacks with more and
+//! what the ICS of one device is worth on another, [`portability`] what a kernel is worth on all, [`speed`] which
+//! device is faster. [`answers`] runs all of it. [`mod@bench`] sets the subjects of a benchmark against each
+//! other, [`versus`] scanbox against the fastest of the others, [`mod@blocking`] lookbacks with more and
 //! more tiles blocked, [`mod@compare`] two sweeps. No answer mixes rows of two [`problem`]s. Every answer comes with
 //! its [`warning`]s. Neighbours: `scanbox-model` below, the binary `scanbox` above.
 //!

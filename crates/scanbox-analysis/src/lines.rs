@@ -55,8 +55,8 @@ impl<'a> Lines<'a> {
         self.best[row * self.table.sizes.len() + self.table.size_index(n)?].as_ref()
     }
 
-    /// The ideal throughput at a size in GB/s; `None` where no row is `ok`. It is that of the winner, the highest of the size: no
-    /// kernel line lies above it.
+    /// The ideal throughput at a size in GB/s; `None` where no row is `ok`. It is that of the winner, the highest of
+    /// the size: no kernel line lies above it.
     #[must_use]
     pub fn ideal_gbps(&self, n: u64) -> Option<f64> {
         Some(self.range[self.table.size_index(n)?].1)

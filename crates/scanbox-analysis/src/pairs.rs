@@ -1,14 +1,16 @@
 //! Base and new measured against each other in one night, in alternating blocks: what the gate judges where it can.
 //!
-//! Two sweeps of two nights differ by more than what changed: by clocks, temperature, the unit, a neighbour. Where what made the
-//! base still runs, both can be measured again in turns, and what two neighbouring blocks have in common cancels. A
-//! [`Quad`] is four blocks of one config at one size: base, new, new, base, or the other way round; it holds two pairs of
-//! neighbours, and a steady drift cancels in it as a whole.
+//! Two sweeps of two nights differ by more than what changed: by clocks, temperature, the unit, a neighbour. Where
+//! what made the base still runs, both can be measured again in turns, and what two neighbouring blocks have in
+//! common cancels. A
+//! [`Quad`] is four blocks of one config at one size: base, new, new, base, or the other way round; it holds two
+//! pairs of neighbours, and a steady drift cancels in it as a whole.
 //!
-//! The first [`ROUNDS_OF_ALL`] rounds measure every row once each. That is enough for what many rows say together: half of a
-//! size, a family. One row alone is another matter: its place in memory, say, may cost it 6 % for the life of a process. So a
-//! config that decides alone ([`Roles`]) and looks slower is a suspect, and is measured again in [`ROUNDS_OF_SUSPECTS`] more
-//! rounds, each in processes of its own. Only they decide on it: what made it a suspect is not counted twice.
+//! The first [`ROUNDS_OF_ALL`] rounds measure every row once each. That is enough for what many rows say together:
+//! half of a size, a family. One row alone is another matter: its place in memory, say, may cost it 6 % for the life
+//! of a process. So a config that decides alone ([`Roles`]) and looks slower is a suspect, and is measured again
+//! in [`ROUNDS_OF_SUSPECTS`] more rounds, each in processes of its own. Only they decide on it: what made it a
+//! suspect is not counted twice.
 
 mod estimate;
 mod verdict;
@@ -128,8 +130,8 @@ impl Roles {
     }
 }
 
-/// The configs that decide alone and look slower, by more than `threshold` (a share), after the first rounds: what is to be
-/// measured again.
+/// The configs that decide alone and look slower, by more than `threshold` (a share), after the first rounds: what is
+/// to be measured again.
 #[must_use]
 pub fn suspects(pairs: &Pairs, roles: &Roles, threshold: f64) -> Vec<(u64, String)> {
     let rows = first_changes(pairs);

@@ -3,8 +3,8 @@
 //! The number is the PP of Pennycook, Sewall and Lee ("Implications of a metric for performance portability", Future
 //! Generation Computer Systems 92, 2019): the harmonic mean of the efficiencies, and 0 where a device is not supported.
 //! Efficiencies are against the best config of each size. The cascade (Sewall et al., "Interpreting and visualizing
-//! performance portability metrics", P3HPC 2020) adds one device after the other, the most efficient one first, and shows
-//! which devices a kernel fails on.
+//! performance portability metrics", P3HPC 2020) adds one device after the other, the most efficient one first, and
+//! shows which devices a kernel fails on.
 
 use std::collections::BTreeSet;
 
@@ -73,8 +73,8 @@ impl Portability {
 }
 
 /// The portability of every kernel of these devices over the sizes that the coverage asks for. A kernel that does not
-/// cover them all on a device is not supported there. `dead` devices were swept, and no row of them is `ok`: they support no kernel,
-/// and stand behind the others in every answer.
+/// cover them all on a device is not supported there. `dead` devices were swept, and no row of them is `ok`: they
+/// support no kernel, and stand behind the others in every answer.
 #[must_use]
 pub fn portability(
     catalog: &Catalog,

@@ -1,12 +1,12 @@
 //! A portfolio, A24: the best K kernels to ship. At each size the fastest of them runs; the metric judges that line.
 //!
 //! One kernel of a portfolio need not run at every size, but all of them together have to. A portfolio of one is the
-//! best kernel ([`crate::best_kernel`]) by the same normalisation, one of all kernels is the ideal line. Every set of K kernels is
-//! tried while there are few enough of them; beyond that the set of K - 1 gets the kernel that helps most.
+//! best kernel ([`crate::best_kernel`]) by the same normalisation, one of all kernels is the ideal line. Every set of
+//! K kernels is tried while there are few enough of them; beyond that the set of K - 1 gets the kernel that helps most.
 //!
-//! A kernel that another one is at least as good as everywhere is in no set that would not be as good with that other one, so
-//! sets are made of the others alone: of 155 kernels of a sweep 32 may be left. (By cosine they are made of all: a line that is higher
-//! somewhere may have a worse angle.)
+//! A kernel that another one is at least as good as everywhere is in no set that would not be as good with that other
+//! one, so sets are made of the others alone: of 155 kernels of a sweep 32 may be left. (By cosine they are made of
+//! all: a line that is higher somewhere may have a worse angle.)
 
 use crate::best_kernel::{Criterion, Places, ROUNDING, Ranking};
 use crate::lines::Lines;
@@ -15,8 +15,8 @@ use crate::normalize::Normalization;
 use crate::stats;
 use crate::table::KernelIndex;
 
-/// Every set is tried while the number of sets times the number of devices and sizes is at most this: 12 million sets of 4
-/// of 132 kernels at 20 sizes are below it.
+/// Every set is tried while the number of sets times the number of devices and sizes is at most this: 12 million sets
+/// of 4 of 132 kernels at 20 sizes are below it.
 pub const EXACT_LIMIT: u64 = 300_000_000;
 
 /// Sets of 1, 2, ... kernels.

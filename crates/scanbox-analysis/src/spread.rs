@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 /// The standard deviation of normal noise, in median absolute deviations.
 pub(crate) const MAD_DEVIATION: f64 = 1.4826;
 
-/// A statistic of the values of each size, with those of so many neighbouring sizes that there are `enough`. No size has
-/// one where there are fewer than `known` in all.
+/// A statistic of the values of each size, with those of so many neighbouring sizes that there are `enough`. No size
+/// has one where there are fewer than `known` in all.
 pub(crate) fn pooled(
     values: &BTreeMap<u64, Vec<f64>>,
     enough: usize,
@@ -33,8 +33,8 @@ pub(crate) fn pooled(
     found
 }
 
-/// The standard deviation by what most values show, and by the tails if they are wider. Configs that really changed have
-/// one tail for themselves, so the narrower one counts.
+/// The standard deviation by what most values show, and by the tails if they are wider. Configs that really changed
+/// have one tail for themselves, so the narrower one counts.
 pub(crate) fn deviation(values: &mut [f64]) -> f64 {
     /// The share of a tail, and where it begins for normal noise, in standard deviations.
     const TAIL: (f64, f64) = (0.025, 1.96);

@@ -48,9 +48,10 @@ impl Catalog {
     }
 }
 
-/// Which unit of which model: two rows are of one unit when all of it agrees. Units of one model may have equal UUIDs, where
-/// drivers make them of the place on the bus, so host and PCI address count too. Empty is unknown: files of older versions do not
-/// have these columns, and their rows are put to the only unit that they can be of ([`crate::grouping`]).
+/// Which unit of which model: two rows are of one unit when all of it agrees. Units of one model may have equal
+/// UUIDs, where drivers make them of the place on the bus, so host and PCI address count too. Empty is unknown: files
+/// of older versions do not have these columns, and their rows are put to the only unit that they can be of
+/// ([`crate::grouping`]).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct DeviceIdentity {
     /// The name that the driver gives.
@@ -101,8 +102,8 @@ impl DeviceIdentity {
     }
 }
 
-/// What each of these units is called: its label, else its name; where two have the same name, with the first of host, PCI
-/// address and UUID that tells it apart from the others, or with as many of them as it takes.
+/// What each of these units is called: its label, else its name; where two have the same name, with the first of
+/// host, PCI address and UUID that tells it apart from the others, or with as many of them as it takes.
 pub(crate) fn unit_titles(units: &BTreeSet<DeviceIdentity>) -> BTreeMap<DeviceIdentity, String> {
     type Part = fn(&DeviceIdentity) -> String;
     fn tagged(tag: &str, text: &str) -> String {
@@ -183,8 +184,8 @@ impl Cell {
         stats::relative_spread(self.median_ns, self.q1_ns, self.q3_ns)
     }
 
-    /// The interval of the throughput in GB/s by which ties are found: what the ends of the interval of the time give, which is
-    /// as wide, for its size, as the samples of the sweep make it.
+    /// The interval of the throughput in GB/s by which ties are found: what the ends of the interval of the time
+    /// give, which is as wide, for its size, as the samples of the sweep make it.
     #[must_use]
     pub fn interval(&self) -> Interval {
         let time = stats::median_interval(self.median_ns, self.q1_ns, self.q3_ns, self.samples);

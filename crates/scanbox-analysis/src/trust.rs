@@ -1,15 +1,17 @@
 //! Which rows may win: wrong once is wrong until shown right.
 //!
-//! A race that gives a wrong result in one of a thousand calls is `ok` in most rows. So a config that has a `wrong_result` row at
-//! a size, on a device with a driver and kernel sources, counts nowhere at that size there, whichever row or file came first,
-//! and whatever else says `ok`: no answer is about it. What takes that back is a row that a run made for it has written
-//! (`scanbox sweep --retry-failed --prove`), with as many right calls as [`Record::proved_calls`] says, and no earlier than the
-//! wrong one. Rows of benchmarks accuse too; of a variant ([`Record::blocking`]) they do not, because it is another program.
+//! A race that gives a wrong result in one of a thousand calls is `ok` in most rows. So a config that has a
+//! `wrong_result` row at a size, on a device with a driver and kernel sources, counts nowhere at that size there,
+//! whichever row or file came first, and whatever else says `ok`: no answer is about it. What takes that back is a
+//! row that a run made for it has written (`scanbox sweep --retry-failed --prove`), with as many right calls
+//! as [`Record::proved_calls`] says, and no earlier than the wrong one. Rows of benchmarks accuse too; of a variant
+//! ([`Record::blocking`]) they do not, because it is another program.
 //!
-//! A label may have the number of workgroups or leave it to the size: at one size both are one program, and one verdict.
+//! A label may have the number of workgroups or leave it to the size: at one size both are one program, and one
+//! verdict.
 //!
-//! The verdict is about one size. A kernel is compared over sizes, and takes part where it has a config that counts at each
-//! of them: a kernel whose only config at a size is distrusted drops out by that, with the reason.
+//! The verdict is about one size. A kernel is compared over sizes, and takes part where it has a config that counts
+//! at each of them: a kernel whose only config at a size is distrusted drops out by that, with the reason.
 
 use std::collections::BTreeMap;
 
@@ -163,8 +165,8 @@ impl Trust {
         self.programs.is_empty()
     }
 
-    /// Whether a row may win: its config at its size was never wrong on its device, driver and sources, or was shown right since.
-    /// It says nothing of the status of the row.
+    /// Whether a row may win: its config at its size was never wrong on its device, driver and sources, or was shown
+    /// right since. It says nothing of the status of the row.
     #[must_use]
     pub fn trusts(&self, record: &Record) -> bool {
         if self.programs.is_empty() {

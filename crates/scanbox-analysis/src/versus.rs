@@ -1,9 +1,9 @@
-//! A benchmark in one line per size: the fastest config against the fastest scan of another implementation in the same run,
-//! whichever of its subjects that is, tuned ones and those whose calls overlap included.
+//! A benchmark in one line per size: the fastest config against the fastest scan of another implementation in the
+//! same run, whichever of its subjects that is, tuned ones and those whose calls overlap included.
 //!
-//! Two ratios, because there are two contracts. *Kept*: scratch memory is what the call before has left, and the config may be any.
-//! *Same contract*: scratch memory of unknown content, as a library finds it; a config either clears what it needs within its time
-//! or needs nothing ([`scanbox_model::record::Record::is_stateless`]).
+//! Two ratios, because there are two contracts. *Kept*: scratch memory is what the call before has left, and the
+//! config may be any. *Same contract*: scratch memory of unknown content, as a library finds it; a config either
+//! clears what it needs within its time or needs nothing ([`scanbox_model::record::Record::is_stateless`]).
 
 use std::collections::BTreeSet;
 
@@ -90,7 +90,8 @@ fn kernel_of(record: &Record) -> String {
     kernel.map_or_else(String::new, |kernel| kernel.to_string())
 }
 
-/// The kernel that was measured at every size on purpose: the first of those that were named, else the best one of a sweep.
+/// The kernel that was measured at every size on purpose: the first of those that were named, else the best one of a
+/// sweep.
 fn one_kernel(heats: &[Heat<'_>]) -> Option<String> {
     let everywhere = |reason: Selection| {
         let at = |heat: &Heat<'_>| -> BTreeSet<String> {

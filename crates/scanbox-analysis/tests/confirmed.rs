@@ -29,7 +29,8 @@ fn the_smallest_confirmed_time_wins_where_the_fastest_row_has_one() {
     let b = timed(row(B, 64, 100, 8), 1010, 5);
     let c = timed(row(C, 64, 100, 8), 1030, 5);
     check(&[a.clone(), b.clone(), c.clone()], A, B, 1.0);
-    // What was not confirmed is on the same scale: 1000 / 1010 of its time in the sweep, which is above that of the winner.
+    // What was not confirmed is on the same scale: 1000 / 1010 of its time in the sweep, which is above that of the
+    // winner.
     check(&[confirmed(a.clone(), 1040), confirmed(b.clone(), 1000), c.clone()], B, C, 1.98);
     check(&[confirmed(a.clone(), 1015), confirmed(b.clone(), 1000), c.clone()], B, A, 1.5);
     // Of equal ones the faster row.

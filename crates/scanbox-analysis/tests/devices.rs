@@ -124,7 +124,8 @@ fn a_value_that_is_missing_at_a_size_is_no_constant() {
     assert_eq!(warnings, [Warning::OneSize { device: "d1".into() }]);
 }
 
-/// Two devices: the best of the one is half as fast on the other at 100, has failed there at 200, and is fastest at 300.
+/// Two devices: the best of the one is half as fast on the other at 100, has failed there at 200, and is fastest
+/// at 300.
 fn two_devices() -> Vec<Vec<Record>> {
     let first = vec![row(A, 32, 100, 10), row(B, 32, 100, 8), row(A, 32, 200, 10), row(A, 32, 300, 10)];
     let second = [

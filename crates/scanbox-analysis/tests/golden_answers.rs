@@ -1,5 +1,5 @@
-//! The answers about stored files against `scripts/golden/analysis.py`, which shares no code with them: A1 to A9, A12 to
-//! A18, A20, A22 and A24, by every metric and normalisation.
+//! The answers about stored files against `scripts/golden/analysis.py`, which shares no code with them: A1 to A9, A12
+//! to A18, A20, A22 and A24, by every metric and normalisation.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! One ideal line: every number beside the winner of a size is relative to it, by the same clock, whatever was confirmed.
+//! One ideal line: every number beside the winner of a size is relative to it, by the same clock, whatever was
+//! confirmed.
 
 use crate::rows::*;
 use proptest::prelude::*;
@@ -36,8 +37,8 @@ fn confirmations() -> impl Strategy<Value = Confirmed> {
     ]
 }
 
-/// The rows of a device. Few different times make ties; some rows have failed; a confirmation differs by up to a tenth from the
-/// sweep, on a device that has become up to a fifth slower or faster since.
+/// The rows of a device. Few different times make ties; some rows have failed; a confirmation differs by up to a
+/// tenth from the sweep, on a device that has become up to a fifth slower or faster since.
 fn sweep(device: &'static str) -> impl Strategy<Value = Vec<Record>> {
     let time = prop_oneof![100u64..108, 100u64..1_000_000];
     let row_of = (time, 0u64..4, 0..10u32, 900..1100u64, any::<bool>());

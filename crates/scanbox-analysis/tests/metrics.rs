@@ -64,7 +64,8 @@ fn scores() {
 
 #[test]
 fn cosine_is_blind_to_scale_and_ties_go_to_the_sum() {
-    // The ideal line is A's: B and C are a half and a tenth of it everywhere. All have cosine 0; the sums are 70, 35, 7.
+    // The ideal line is A's: B and C are a half and a tenth of it everywhere. All have cosine 0; the sums are 70,
+    // 35, 7.
     let lines = [(C, [1, 2, 4]), (B, [5, 10, 20]), (A, [10, 20, 40])];
     let rows = lines.iter().flat_map(|&(kernel, line)| {
         [100, 200, 300].into_iter().zip(line).map(move |(n, gbps)| row(kernel, 64, n, gbps))

@@ -1,5 +1,5 @@
-//! Verdicts on pairs made by hand: one row per rule. How often they are right under noise, `crates/scanbox/tests/pairs.rs`
-//! counts.
+//! Verdicts on pairs made by hand: one row per rule. How often they are right under noise,
+//! `crates/scanbox/tests/pairs.rs` counts.
 
 use std::collections::BTreeMap;
 
@@ -35,8 +35,8 @@ fn wobble(seed: u64) -> f64 {
     2.0 * (hash >> 40) as f64 / f64::from(1 << 24) - 1.0
 }
 
-/// A quad of a config: `factor` is what the new program takes times as long, `noise` how far a block is off at most, `level`
-/// what both have in common.
+/// A quad of a config: `factor` is what the new program takes times as long, `noise` how far a block is off at most,
+/// `level` what both have in common.
 fn quad(n: u64, config: &str, round: u32, factor: f64, noise: f64, level: f64) -> Quad {
     let salt =
         config.bytes().fold(n ^ u64::from(round) << 40, |hash, byte| hash.wrapping_mul(31) ^ u64::from(byte));

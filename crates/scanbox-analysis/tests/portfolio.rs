@@ -70,8 +70,8 @@ proptest! {
     }
 }
 
-/// B loses a fifth of the GB/s of the large size, C nothing there and nine tenths of the small one: by GB/s C is the better kernel,
-/// by size it is not.
+/// B loses a fifth of the GB/s of the large size, C nothing there and nine tenths of the small one: by GB/s C is the
+/// better kernel, by size it is not.
 #[test]
 fn a_small_size_counts_as_much_as_a_large_one() {
     let rows = [

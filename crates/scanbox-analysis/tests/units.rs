@@ -1,5 +1,5 @@
-//! Units of one model: told apart by what is known of them, called differently, and set against each other; and devices on which
-//! nothing runs.
+//! Units of one model: told apart by what is known of them, called differently, and set against each other; and
+//! devices on which nothing runs.
 
 use crate::rows::*;
 use scanbox_analysis::answers::{Question, answer};

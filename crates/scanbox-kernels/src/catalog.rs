@@ -1,6 +1,7 @@
-//! Every kernel there is, and its plan. `resolve` is what a config comes to on a problem, a size and a device, `rules` say which
-//! one can run what where, `shader` and `constants` what shaders are told, `levels` and `level_passes` are those of the
-//! families that have several passes, `copy_and_check` the kernels beside the scans. Each stands above those that it uses.
+//! Every kernel there is, and its plan. `resolve` is what a config comes to on a problem, a size and a device,
+//! `rules` say which one can run what where, `shader` and `constants` what shaders are told, `levels` and
+//! `level_passes` are those of the families that have several passes, `copy_and_check` the kernels beside the scans.
+//! Each stands above those that it uses.
 
 mod constants;
 mod copy_and_check;

@@ -1,12 +1,12 @@
 //! Inputs: what elements are scanned.
 //!
-//! Inputs are functions of (problem, kind, seed, index), so that any part can be made anywhere in parallel, and a shorter
-//! input is the beginning of a longer one.
+//! Inputs are functions of (problem, kind, seed, index), so that any part can be made anywhere in parallel, and a
+//! shorter input is the beginning of a longer one.
 //!
-//! Random elements are such that what is lost, doubled or misplaced shows, for every operator: prefixes go on changing, and no
-//! order of combining rounds, overflows or underflows. So sums of floats are of integers from -8 to 8 (their partial sums stay
-//! far below 2^24), factors are odd, or powers of two of either sign, and what min and max look at rises or falls. Elements
-//! whose sums do round are an input of their own, [`InputKind::Real`].
+//! Random elements are such that what is lost, doubled or misplaced shows, for every operator: prefixes go on
+//! changing, and no order of combining rounds, overflows or underflows. So sums of floats are of integers from -8 to
+//! 8 (their partial sums stay far below 2^24), factors are odd, or powers of two of either sign, and what min and max
+//! look at rises or falls. Elements whose sums do round are an input of their own, [`InputKind::Real`].
 
 use std::fmt;
 
@@ -123,8 +123,8 @@ impl Input {
         }
     }
 
-    /// Another input that every plan bears which bears this one for `n` elements, and that is as exact: with other prefixes, so that
-    /// totals of the one show in the answer to the other.
+    /// Another input that every plan bears which bears this one for `n` elements, and that is as exact: with other
+    /// prefixes, so that totals of the one show in the answer to the other.
     #[must_use]
     pub fn another(&self, problem: &Problem, n: u64) -> Self {
         let is_u32_sum = (problem.element(), problem.operator()) == (Element::U32, Operator::Add);

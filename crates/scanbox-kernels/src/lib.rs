@@ -1,8 +1,8 @@
 //! Config in, executable plan out.
 //!
 //! [`catalog`] knows every kernel: its rules, its shader and defines, its memory. [`glsl`] compiles shaders from
-//! sources embedded in the binary. [`input`] makes inputs, [`mod@reference`] the CPU's answer, [`operator_file`] reads users' operators, and [`rounding`] says how far
-//! from it sums of floats may be. Needs shaderc, not Vulkan.
+//! sources embedded in the binary. [`input`] makes inputs, [`mod@reference`] the CPU's answer, [`operator_file`]
+//! reads users' operators, and [`rounding`] says how far from it sums of floats may be. Needs shaderc, not Vulkan.
 //! Neighbours: `scanbox-model` below, `scanbox-runner` above.
 
 pub mod plan;

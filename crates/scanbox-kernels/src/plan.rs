@@ -12,13 +12,15 @@ use crate::variant::Variant;
 /// Words behind the last output element that every plan leaves alone: they show writes past the end.
 pub const GUARD_WORDS: u64 = 256;
 
-// The layout of the scratch memory. Shaders have the same numbers (kernels/glsl/stages/state/layout.glsl), which a test compares.
+// The layout of the scratch memory. Shaders have the same numbers (kernels/glsl/stages/state/layout.glsl), which a
+// test compares.
 
-/// Bytes at the start of the scratch memory that hold the ticket and the count of leavers, on a cache line of their own.
+/// Bytes at the start of the scratch memory that hold the ticket and the count of leavers, on a cache line of their
+/// own.
 pub const TICKET_BYTES: u64 = 256;
 
-/// Words for the sums of groups of tiles in one of the two banks, of 8 bytes each. The banks stand behind the ticket, always
-/// at the same place, so that words of different meaning never stand at the same address.
+/// Words for the sums of groups of tiles in one of the two banks, of 8 bytes each. The banks stand behind the ticket,
+/// always at the same place, so that words of different meaning never stand at the same address.
 pub const BANK_WORDS: u64 = 1 << 16;
 
 /// Tiles whose totals one group of a two-level lookback has.
@@ -175,8 +177,8 @@ pub enum Expected {
     },
 }
 
-/// Scratch memory that a plan shares with all other plans of a session: the ticket, the sums of groups, the tile states; or the
-/// levels of a scan by levels.
+/// Scratch memory that a plan shares with all other plans of a session: the ticket, the sums of groups, the tile
+/// states; or the levels of a scan by levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scratch {
     /// Bytes in use, ticket included; 0: none.
@@ -199,15 +201,17 @@ pub enum Content {
     None,
     /// Anything: the plan clears its memory before each call, as a part of the call.
     Anything,
-    /// Tile states that carry the epoch of an earlier call, or zero; a ticket that has counted on; and two banks of sums
-    /// of groups, at most one of which is not all zeros. States with epochs of different length do not stand side by side.
+    /// Tile states that carry the epoch of an earlier call, or zero; a ticket that has counted on; and two banks of
+    /// sums of groups, at most one of which is not all zeros. States with epochs of different length do not stand
+    /// side by side.
     Tagged {
         /// Bits of an epoch.
         epoch_bits: u32,
     },
     /// Zeros, which the last workgroup of a call leaves behind.
     Zeros,
-    /// Anything: the plan reads nothing there that it has not written in the same call, and leaves nothing of use to others.
+    /// Anything: the plan reads nothing there that it has not written in the same call, and leaves nothing of use to
+    /// others.
     Overwritten,
 }
 
@@ -267,7 +271,8 @@ pub enum Binding {
     Report,
     /// The output of an earlier call, kept to compare later ones with.
     Kept,
-    /// Four words for each of so many tiles, in which workgroups say what their lookback did (stages/lookback/counts.glsl).
+    /// Four words for each of so many tiles, in which workgroups say what their lookback did
+    /// (stages/lookback/counts.glsl).
     Counts(u64),
 }
 

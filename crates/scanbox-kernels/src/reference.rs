@@ -166,8 +166,8 @@ impl Reference {
         Self { problem, carry }
     }
 
-    /// Turns the words of the next elements of the input into those of the output. Of a reduction it leaves the inclusive
-    /// scan: the last element is the answer.
+    /// Turns the words of the next elements of the input into those of the output. Of a reduction it leaves the
+    /// inclusive scan: the last element is the answer.
     pub fn scan(&mut self, words: &mut [u32]) {
         let (operator, exclusive) = (self.problem.operator(), self.problem.mode() == Mode::Exclusive);
         self.carry = match (self.problem.element(), self.carry) {

@@ -10,8 +10,8 @@ use scanbox_model::problem::{Element, Operator};
 use crate::catalog::levels::levels_of;
 use crate::catalog::resolve::Resolved;
 
-/// The largest error of an element of the output that counts as right on an input whose sums round, as a share of the sum of the
-/// magnitudes that make it up; 0 where nothing is rounded. Of a user's operator, the tolerance of its file.
+/// The largest error of an element of the output that counts as right on an input whose sums round, as a share of the
+/// sum of the magnitudes that make it up; 0 where nothing is rounded. Of a user's operator, the tolerance of its file.
 #[must_use]
 pub fn error_bound(resolved: &Resolved<'_>) -> f64 {
     let Resolved { problem, n, .. } = resolved;
@@ -33,15 +33,17 @@ pub fn error_bound(resolved: &Resolved<'_>) -> f64 {
     gamma + *n as f64 * reference_unit + unit
 }
 
-/// Roundings that an element may pass through on its way into the output, at most. Combining with an identity rounds nothing.
+/// Roundings that an element may pass through on its way into the output, at most. Combining with an identity rounds
+/// nothing.
 fn roundings(resolved: &Resolved<'_>) -> u64 {
     let &Resolved { config, n, device, .. } = resolved;
     let kernel = &config.kernel;
     let subgroup_size = u64::from(device.subgroup_size);
     let subgroups = u64::from(config.workgroup_size) / subgroup_size;
     let tiles = config.tiles(n);
-    // Within an invocation; row by row; in a subgroup operation, however a driver makes it; among the subgroups, twice; and
-    // the two sweeps of the block scans that have no subgroups (Kogge-Stone and Sklansky have as many levels as one of them).
+    // Within an invocation; row by row; in a subgroup operation, however a driver makes it; among the subgroups,
+    // twice; and the two sweeps of the block scans that have no subgroups (Kogge-Stone and Sklansky have as many
+    // levels as one of them).
     let tile = u64::from(kernel.items_per_invocation())
         + u64::from(kernel.batch_size)
         + 2 * subgroup_size

@@ -1,15 +1,16 @@
-//! Variants: builds of a kernel that are no kernels of their own. They show how a lookback behaves, and are no part of a label:
-//! what is measured of them says so beside it.
+//! Variants: builds of a kernel that are no kernels of their own. They show how a lookback behaves, and are no part
+//! of a label: what is measured of them says so beside it.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a build of a kernel has that others do not. The default has nothing, and is compiled from the same defines as before
-/// there were variants.
+/// What a build of a kernel has that others do not. The default has nothing, and is compiled from the same defines as
+/// before there were variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct Variant {
-    /// Simulated blocking: 1 in 2^k tiles never publishes its total, the first tile among them (stages/lookback/blocking.glsl).
+    /// Simulated blocking: 1 in 2^k tiles never publishes its total, the first tile among them
+    /// (stages/lookback/blocking.glsl).
     pub blocking: Option<u32>,
     /// Whether workgroups count what their lookback does (stages/lookback/counts.glsl). It takes registers and time.
     pub counted: bool,

@@ -47,8 +47,8 @@ fn the_thesis_space_compiles() {
 const SUBGROUP_SIZES: [u32; 6] = [4, 8, 16, 32, 64, 128];
 const YES_AND_NO: [bool; 2] = [true, false];
 
-/// A device that guarantees everything, so that rules about the code alone are left. One that promises uniform control flow
-/// takes every dispatch in one row of workgroups too.
+/// A device that guarantees everything, so that rules about the code alone are left. One that promises uniform
+/// control flow takes every dispatch in one row of workgroups too.
 fn willing(subgroup: usize, atomics: usize, flow: usize) -> DeviceProfile {
     let row = if YES_AND_NO[flow] { 1 << 31 } else { 65_535 };
     DeviceProfile {
@@ -410,7 +410,8 @@ fn workgroups_that_wait_for_each_other_have_to_fit() {
     check(&robin(1), 1 << 20, Some(64), "residency-unknown", |device| device.residency = None);
     check(&robin(1), 1 << 20, Some(64), "residency-unknown", |device| device.compute_units = None);
     check(&robin(1), 1024, None, "", |device| device.residency = None);
-    // Registers are enough for 8. Through shared memory in two rounds: 4 times 256 vectors and their padding are 18 KiB.
+    // Registers are enough for 8. Through shared memory in two rounds: 4 times 256 vectors and their padding are 18
+    // KiB.
     let transposed = |count: u32| format!("pers.b8.vec4.two.sub.robin.early.wg256.u{count}");
     check(&transposed(5), 1 << 20, Some(32), "", |_| {});
     check(&transposed(6), 1 << 20, Some(32), "residency", |_| {});

@@ -201,8 +201,8 @@ fn the_compiler_names_the_users_file_and_line() {
     check(&(good.clone() + "\n#include \"params.glsl\""), "there is no kernel source some/where/params.glsl");
 }
 
-/// Shuffles in blocks that some invocations of a subgroup enter without the others: values of those that are missing there are
-/// undefined (Vulkan 1.3, 9.26, "shuffle"; an NVIDIA H200 gives zeros, software devices the values).
+/// Shuffles in blocks that some invocations of a subgroup enter without the others: values of those that are missing
+/// there are undefined (Vulkan 1.3, 9.26, "shuffle"; an NVIDIA H200 gives zeros, software devices the values).
 fn shuffles_of_some(spirv: &[u32]) -> usize {
     const SUBGROUP_LOCAL_INVOCATION_ID: u32 = 41;
     let mut instructions = Vec::new();
@@ -212,7 +212,8 @@ fn shuffles_of_some(spirv: &[u32]) -> usize {
         instructions.push((spirv[at] & 0xffff, &spirv[at + 1..at + words]));
         at += words;
     }
-    // What depends on the place of an invocation in its subgroup, by arithmetic; the blocks that such conditions choose between.
+    // What depends on the place of an invocation in its subgroup, by arithmetic; the blocks that such conditions
+    // choose between.
     let mut places = HashSet::new();
     let (mut merge, mut chosen) = (0, HashSet::<u32>::new());
     for (opcode, operands) in &instructions {
@@ -337,7 +338,8 @@ fn rules_say_which_kernels_can_run_an_operator() {
     scan("b1.vec4.par.sub.shuffle.striped.wg64", &affine, "shuffle-is-operation");
     let four = operator("four", &text(FACTS, "uint a;", ALL));
     scan("b4.vec4.par.rake.word64.wg64", &four, "");
-    // The memory of a tile is that of its elements: 1,024 x 4 x 16 x 16 bytes do not go through 32 KiB at once, nor in 16 rounds.
+    // The memory of a tile is that of its elements: 1,024 x 4 x 16 x 16 bytes do not go through 32 KiB at once, nor
+    // in 16 rounds.
     scan("b16.vec4.par.rake.wg1024", &matrix, "shared-memory");
 }
 

@@ -271,8 +271,8 @@ fn exact_inputs_have_one_answer_in_any_order() {
 
 #[test]
 fn what_is_lost_shows_in_random_inputs() {
-    // The answer changes when any one of some elements is left out, for almost all of them; and/or can change no more often
-    // than they have bits, min/max wherever the element is a record.
+    // The answer changes when any one of some elements is left out, for almost all of them; and/or can change no more
+    // often than they have bits, min/max wherever the element is a record.
     const N: usize = 2000;
     let of_scanbox = |problem: &&Problem| problem.mode() == Mode::Inclusive && problem.user().is_none();
     for problem in all_problems().iter().filter(of_scanbox) {
@@ -312,7 +312,8 @@ fn reals_are_from_0_to_1_and_their_bound_grows_with_the_depth() {
         let unit = if element == Element::F32 { 2f64.powi(-24) } else { 2f64.powi(-53) };
         let (small, large) =
             (bound("b4.vec4.par.rake.wg256", 4096), bound("b4.vec4.par.rake.wg256", 1 << 24));
-        // One tile: 16 elements, 4 rows, 2 times 32 lanes, 3 times 8 subgroups, 2 times 8 levels; 2 + 32 + 8 before it, 3 behind.
+        // One tile: 16 elements, 4 rows, 2 times 32 lanes, 3 times 8 subgroups, 2 times 8 levels; 2 + 32 + 8 before
+        // it, 3 behind.
         assert!(
             (small / unit - f64::from(16 + 4 + 64 + 24 + 16 + 42 + 3 + 1)).abs() < 0.1,
             "{}",
@@ -320,7 +321,8 @@ fn reals_are_from_0_to_1_and_their_bound_grows_with_the_depth() {
         );
         // And two more for each of the 4095 other tiles.
         assert!(((large - small) / unit - f64::from(2 * 4095)).abs() < 10.0, "{}", (large - small) / unit);
-        // By levels it grows with their number alone: there are two more of them, with what a tile rounds at most in each.
+        // By levels it grows with their number alone: there are two more of them, with what a tile rounds at most in
+        // each.
         for family in ["rts", "stp"] {
             let label = format!("{family}.b1.vec4.none.rake.wg32");
             let (few, many) = (bound(&label, 1 << 14), bound(&label, 1 << 28));

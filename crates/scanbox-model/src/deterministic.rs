@@ -1,7 +1,8 @@
 //! Which kernels are deterministic: their results have the same bits on every run.
 //!
-//! Sums and products of floats round, so their bits depend on the order of combining. Within a tile every kernel has one order,
-//! given by its parameters and the subgroup size. What may differ from run to run is how the totals of tiles come together.
+//! Sums and products of floats round, so their bits depend on the order of combining. Within a tile every kernel has
+//! one order, given by its parameters and the subgroup size. What may differ from run to run is how the totals of
+//! tiles come together.
 
 use crate::config::{Family, Kernel, Lookback, TileOrder, TileState};
 
@@ -11,13 +12,14 @@ impl Kernel {
     /// Yes, where the totals of tiles are combined in an order that no timing decides:
     /// - one workgroup; recompute; reduce-then-scan and scan-then-propagate, whose passes wait for each other;
     /// - lookback chain: prefixes are handed from tile to tile;
-    /// - lookback gather and two-level: each invocation adds the totals of its own predecessors, in their order. In a persistent
-    ///   kernel these go on from the last tile that the workgroup had, so that only a fixed assignment of tiles (round robin)
-    ///   will do;
+    /// - lookback gather and two-level: each invocation adds the totals of its own predecessors, in their order. In a
+    ///   persistent
+    ///   kernel these go on from the last tile that the workgroup had, so that only a fixed assignment of tiles
+    //(round robin) /   will do;
     /// - kernels that only ever add integers, which nothing rounds: tile state packed.
     ///
-    /// No for lookback sequential, parallel and fallback: how many totals are added before an inclusive prefix is met depends on when the
-    /// others have published theirs.
+    /// No for lookback sequential, parallel and fallback: how many totals are added before an inclusive prefix is met
+    /// depends on when the others have published theirs.
     #[must_use]
     pub fn is_deterministic(&self) -> bool {
         if self.tile_state == TileState::Packed {

@@ -22,8 +22,8 @@ pub struct DeviceProfile {
     pub name: String,
     /// The device UUID, in the usual hexadecimal form.
     pub uuid: String,
-    /// Where it stands on the PCI bus, `domain:bus:device.function`, where the driver tells: units of one model whose drivers
-    /// give them the same UUID differ in it.
+    /// Where it stands on the PCI bus, `domain:bus:device.function`, where the driver tells: units of one model whose
+    /// drivers give them the same UUID differ in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pci_address: Option<String>,
     /// PCI vendor id.

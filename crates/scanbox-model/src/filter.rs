@@ -6,8 +6,8 @@
 //! ```
 //!
 //! `parameter` is the name of a parameter's column, or `config` for the beginning of the label:
-//! `lookback=parallel,workgroup_size=256|512`, `config=b4.vec4.par.rake`; or `deterministic`, which is `yes` where the result
-//! has the same bits on every run ([`crate::config::Kernel::is_deterministic`]), else `no`.
+//! `lookback=parallel,workgroup_size=256|512`, `config=b4.vec4.par.rake`; or `deterministic`, which is `yes` where
+//! the result has the same bits on every run ([`crate::config::Kernel::is_deterministic`]), else `no`.
 
 use std::str::FromStr;
 

@@ -8,7 +8,8 @@
 //! - `skip`: configs that are not tried, with the rule `known-issue:ID`;
 //! - `force`: what `auto` stands for on the device, and how its subgroups find totals;
 //! - `expect`: the failure that configs end with. A row keeps its status; the reason names the issue;
-//! - `workaround`: a switch of its name in `kernels/glsl/workarounds.glsl`, by which the kernels go round it on every device. An
+//! - `workaround`: a switch of its name in `kernels/glsl/workarounds.glsl`, by which the kernels go round it on every
+//!   device. An
 //!   issue that does nothing else concerns nobody who runs them, and no device has it.
 //!
 //! Filters see a config as its label has it, and with the values that `auto` stands for; one of the two has to match.

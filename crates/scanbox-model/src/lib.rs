@@ -1,7 +1,8 @@
 //! The vocabulary of scanbox, and the only code that reads and writes it.
 //!
-//! Everything else speaks in these terms: a [`problem::Problem`] says what is computed, a [`config::Config`] which kernel
-//! runs in which launch shape, a [`space::Space`] is a set of them, a [`device::DeviceProfile`] is what one device can do, and a
+//! Everything else speaks in these terms: a [`problem::Problem`] says what is computed, a [`config::Config`] which
+//! kernel runs in which launch shape, a [`space::Space`] is a set of them, a [`device::DeviceProfile`] is what one
+//! device can do, and a
 //! [`record::Record`] is one measured row. [`metadata::Metadata`] says how a file of records was made.
 //! Neighbours: `scanbox-kernels` turns a config into an executable plan, `scanbox-runner` turns a plan into a
 //! record, `scanbox-analysis` turns records into answers.

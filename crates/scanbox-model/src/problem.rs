@@ -179,8 +179,8 @@ impl Default for Problem {
 const MOST_INITIAL_FACTOR: f64 = (1u64 << 20) as f64;
 
 impl Problem {
-    /// A problem, if its parts go together. `init` is what an exclusive scan begins with, as text; left out, the identity
-    /// of the operator.
+    /// A problem, if its parts go together. `init` is what an exclusive scan begins with, as text; left out, the
+    /// identity of the operator.
     ///
     /// # Errors
     /// What does not go together; the message names the flags.
@@ -278,8 +278,8 @@ impl Problem {
         self.placement
     }
 
-    /// What is computed of the totals of tiles where they are an array in memory: their inclusive scan, in place, whatever the
-    /// mode is.
+    /// What is computed of the totals of tiles where they are an array in memory: their inclusive scan, in place,
+    /// whatever the mode is.
     #[must_use]
     pub fn of_totals(&self) -> Self {
         Self { mode: Mode::Inclusive, init: None, placement: Placement::InPlace, ..*self }
@@ -316,8 +316,8 @@ impl Problem {
         if self.mode == Mode::Reduce { "read" } else { "copy" }
     }
 
-    /// Whether results depend on the order in which elements are combined: sums and products of floats, and what a user's file
-    /// says has a tolerance.
+    /// Whether results depend on the order in which elements are combined: sums and products of floats, and what a
+    /// user's file says has a tolerance.
     #[must_use]
     pub fn rounds(&self) -> bool {
         if let Some(user) = self.user {

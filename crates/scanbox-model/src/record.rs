@@ -204,8 +204,8 @@ pub struct Record {
     pub status: Status,
     /// Why, where it is not `ok`.
     pub reason: String,
-    /// Wrong elements, where the result was compared; of elements of several words that are compared bit by bit, wrong words of
-    /// 4 bytes.
+    /// Wrong elements, where the result was compared; of elements of several words that are compared bit by bit,
+    /// wrong words of 4 bytes.
     pub mismatches: Option<u64>,
     /// The first wrong element.
     pub first_mismatch: Option<u64>,
@@ -237,15 +237,15 @@ pub struct Record {
     pub rounds: Option<u32>,
     /// The highest less the lowest `steady` median of a round, in percent of their median; as `rounds`.
     pub round_spread_pct: Option<f64>,
-    /// `steady` time by the confirmation of a sweep: the median in alternating blocks with the other leaders of the size.
-    /// Who joins in a later pass is set against the fastest of the size, whose time of that pass gives the scale.
+    /// `steady` time by the confirmation of a sweep: the median in alternating blocks with the other leaders of the
+    /// size. Who joins in a later pass is set against the fastest of the size, whose time of that pass gives the scale.
     pub confirmed_ns: Option<u64>,
     /// What an exclusive scan begins with, as text; empty for other modes.
     pub init: String,
     /// Where the output stands; empty in files from before there was a choice.
     pub placement: Option<Placement>,
-    /// Of sums and products of floats: the largest error of an element, as a share of the sum of the magnitudes that were
-    /// combined to it; 0 where every element is exact.
+    /// Of sums and products of floats: the largest error of an element, as a share of the sum of the magnitudes that
+    /// were combined to it; 0 where every element is exact.
     pub max_error: Option<Ratio>,
     /// What it may be at most.
     pub error_bound: Option<Ratio>,
@@ -272,7 +272,8 @@ pub struct Record {
     /// Calls of the untimed twin of the timed path, all in one command buffer, that were found right after the samples;
     /// empty in files from before there was one, and of baselines.
     pub twin_calls: Option<u32>,
-    /// Calls in the circumstance that failed before that were found right by `sweep --retry-failed --prove`; empty elsewhere.
+    /// Calls in the circumstance that failed before that were found right by `sweep --retry-failed --prove`; empty
+    /// elsewhere.
     pub proved_calls: Option<u32>,
     /// What stands in columns that this version does not know: kept, and written again with the row.
     pub unknown: Vec<UnknownCell>,

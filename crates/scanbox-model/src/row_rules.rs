@@ -1,9 +1,9 @@
 //! What no row can say: columns that contradict each other, and values that nothing has.
 //!
-//! A column that follows from others is checked against them; an empty cell of a parameter contradicts nothing, because files of
-//! older versions have it. One table ([`RULES`]) holds it all; the reader of files ([`crate::csv_file`]) refuses a row that breaks
-//! a rule, with the column to blame. Rows of other implementations have labels and sizes of their own: what follows from a config
-//! or a problem is checked of scanbox's own rows alone.
+//! A column that follows from others is checked against them; an empty cell of a parameter contradicts nothing,
+//! because files of older versions have it. One table ([`RULES`]) holds it all; the reader of files
+//! ([`crate::csv_file`]) refuses a row that breaks a rule, with the column to blame. Rows of other implementations
+//! have labels and sizes of their own: what follows from a config or a problem is checked of scanbox's own rows alone.
 
 use std::collections::HashMap;
 
@@ -440,7 +440,8 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// The first rule that a row breaks. `throughput` is the text of its column `throughput_gbps`, empty where there is none.
+    /// The first rule that a row breaks. `throughput` is the text of its column `throughput_gbps`, empty where there
+    /// is none.
     ///
     /// # Errors
     /// The rule, the column to blame, and what is wrong.

@@ -1,7 +1,7 @@
 //! Safe devices: which devices keep more than Vulkan promises, so that kernels which need it may run there.
 //!
-//! The list is data (`configs/safe_devices.toml`). A device has the guarantees of every entry that matches it, and those
-//! that the user assumes.
+//! The list is data (`configs/safe_devices.toml`). A device has the guarantees of every entry that matches it, and
+//! those that the user assumes.
 
 use std::collections::BTreeSet;
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::space::Point;
 
 /// A random part of the points of a block. Each point draws a number from seed, size and label, and at each size those
-/// with the smallest are taken: so a seed stands for one set, on every machine, and another value in a list replaces few
-/// of its members.
+/// with the smallest are taken: so a seed stands for one set, on every machine, and another value in a list replaces
+/// few of its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
@@ -30,8 +30,8 @@ impl Sample {
         sizes.flat_map(|size| size.iter().take(self.per_size)).map(|&(_, _, point)| point).collect()
     }
 
-    /// The number that a point draws: FNV-1a over size and label, then the last steps of MurmurHash3, which spread every
-    /// bit over all.
+    /// The number that a point draws: FNV-1a over size and label, then the last steps of MurmurHash3, which spread
+    /// every bit over all.
     fn draw(&self, point: &Point) -> u64 {
         let start = 0xCBF2_9CE4_8422_2325 ^ self.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let text = format!("{} {}", point.n, point.config);

@@ -2,8 +2,9 @@
 //!
 //! A space is a union of blocks; a block is the full product of its lists. Where a block fixes `workgroups`, the
 //! input size follows from it (thesis 3.8): `n = batch size * vector width * workgroup size * workgroups`. Where it
-//! does not, every config runs at every size. A block may be a [sample](crate::sample::Sample) of its product, and it may be for elements of some
-//! sizes alone (`element_bytes = [8, 16]`): what a vector of them loads at once is another number of bytes for each.
+//! does not, every config runs at every size. A block may be a [sample](crate::sample::Sample) of its product, and it
+//! may be for elements of some sizes alone (`element_bytes = [8, 16]`): what a vector of them loads at once is
+//! another number of bytes for each.
 
 mod block;
 
@@ -221,8 +222,8 @@ impl Space {
         Ok(self)
     }
 
-    /// Every point of the space on this device. `legal` holds the rules of the kernels. Of a space with blocks for elements of
-    /// some sizes, [`Self::for_elements`] chooses those first.
+    /// Every point of the space on this device. `legal` holds the rules of the kernels. Of a space with blocks for
+    /// elements of some sizes, [`Self::for_elements`] chooses those first.
     #[must_use]
     pub fn enumerate(
         &self,

@@ -1,6 +1,7 @@
 //! Operators that users bring: what is known of one without its file.
 //!
-//! Rows and metadata have name, hash and facts of an operator, so that everything that reads them does without the file.
+//! Rows and metadata have name, hash and facts of an operator, so that everything that reads them does without the
+//! file.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,8 +14,8 @@ use crate::problem::{Element, Operator};
 /// The most characters of an operator's name.
 const MOST_CHARACTERS: usize = 32;
 
-/// The name of an operator, as it stands in the `op` column: one of scanbox's own, or the stem of a user's file. Lower-case
-/// letters, digits and dashes, 32 at most, the first a letter.
+/// The name of an operator, as it stands in the `op` column: one of scanbox's own, or the stem of a user's file.
+/// Lower-case letters, digits and dashes, 32 at most, the first a letter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct OperatorName {

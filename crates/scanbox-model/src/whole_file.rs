@@ -4,8 +4,9 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes a file beside its place and renames it, so that nobody ever sees half of it. A link stays one: what it leads to
-/// is replaced. What is no file (a pipe, a terminal, `/dev/null`, whatever `/dev/stdout` stands for) is written to.
+/// Writes a file beside its place and renames it, so that nobody ever sees half of it. A link stays one: what it
+/// leads to is replaced. What is no file (a pipe, a terminal, `/dev/null`, whatever `/dev/stdout` stands for) is
+/// written to.
 ///
 /// # Errors
 /// What the system says. What was there before is there still.
@@ -46,8 +47,8 @@ pub fn is_stream(path: &Path) -> bool {
     path.exists() && !path.is_dir() && (!path.is_file() || is_open_file(path))
 }
 
-/// Whether a path names what a process has open, itself or through links: to rename another file to it would replace the
-/// name, or a file that somebody goes on writing to.
+/// Whether a path names what a process has open, itself or through links: to rename another file to it would replace
+/// the name, or a file that somebody goes on writing to.
 fn is_open_file(path: &Path) -> bool {
     let names = ["/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"];
     let leads_on = |path: &PathBuf| {

@@ -1,4 +1,5 @@
-//! Safe devices: which devices get which guarantees, what fits a compute unit, and what a wrong file gets for an answer.
+//! Safe devices: which devices get which guarantees, what fits a compute unit, and what a wrong file gets for an
+//! answer.
 
 use scanbox_model::config::Parameter;
 use scanbox_model::device::DeviceProfile;

@@ -42,7 +42,8 @@ struct Everything<'a> {
     format: u32,
     metadata: &'a Metadata,
     baselines: &'a [Greeting],
-    /// What a call costs that does nothing, of each side: spans of two sides are set against each other beside it alone.
+    /// What a call costs that does nothing, of each side: spans of two sides are set against each other beside it
+    /// alone.
     empty_calls: &'a [EmptyCall],
     end: End,
     rows: Vec<Row<'a>>,
@@ -267,8 +268,8 @@ impl Report<'_> {
     }
 }
 
-/// Whether the span of a row can stand beside that of scanbox's own rows: of another implementation where an empty call of
-/// both was measured.
+/// Whether the span of a row can stand beside that of scanbox's own rows: of another implementation where an empty
+/// call of both was measured.
 fn has_comparable_span(record: &Record, empty_calls: &[EmptyCall]) -> bool {
     let known = |of: &str| empty_calls.iter().any(|call| call.of == of);
     !record.selection.contains(&Selection::Baseline) || (known(OWN_SUBJECT) && known(&record.subject_version))

@@ -208,7 +208,8 @@ impl<'a> Report<'a> {
         grid
     }
 
-    /// The plots, of which [`FIGURES`] has the names: fallbacks, spins, length of the lookback, throughput; each against the share of blocked tiles.
+    /// The plots, of which [`FIGURES`] has the names: fallbacks, spins, length of the lookback, throughput; each
+    /// against the share of blocked tiles.
     pub fn figures(&self) -> Vec<Figure> {
         let device = self.metadata.device.title();
         let mean =

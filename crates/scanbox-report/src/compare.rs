@@ -1,4 +1,5 @@
-//! Comparisons of two sweeps: the verdict in the first line, then what it rests on. [`mod@rows`] writes them for programs.
+//! Comparisons of two sweeps: the verdict in the first line, then what it rests on. `rows` writes them for
+//! programs.
 
 mod headline;
 mod rows;

@@ -1,5 +1,5 @@
-//! Tables in two styles: lined-up text, and Markdown. Where a line is too narrow, columns go that are expendable; where that is not
-//! enough, words take several lines.
+//! Tables in two styles: lined-up text, and Markdown. Where a line is too narrow, columns go that are expendable;
+//! where that is not enough, words take several lines.
 
 use std::borrow::Cow;
 

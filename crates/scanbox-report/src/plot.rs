@@ -1,6 +1,6 @@
-//! A benchmark as a picture: for each state of the buffers the throughput against the input size, one line per subject, and, where
-//! other implementations took part, how many times as fast as the fastest of them each scan is. (Against a throughput of large
-//! inputs that of small ones cannot be seen.)
+//! A benchmark as a picture: for each state of the buffers the throughput against the input size, one line per
+//! subject, and, where other implementations took part, how many times as fast as the fastest of them each scan is.
+//! (Against a throughput of large inputs that of small ones cannot be seen.)
 
 use std::collections::{BTreeMap, BTreeSet};
 

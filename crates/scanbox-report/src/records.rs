@@ -59,7 +59,8 @@ fn rows(files: &[Exported]) -> impl Iterator<Item = &Record> {
     files.iter().flat_map(|file| &file.records)
 }
 
-/// A row as an object: its columns by name, numbers as numbers, those without a value left out; and what only its label says.
+/// A row as an object: its columns by name, numbers as numbers, those without a value left out; and what only its
+/// label says.
 pub fn object(record: &Record) -> Map<String, Value> {
     let cell = |column: &scanbox_model::record::Column| {
         let text = column.write(record);

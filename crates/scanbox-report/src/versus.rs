@@ -1,5 +1,5 @@
-//! What a benchmark says of scanbox against the fastest of other implementations: the table of the README, the other views, and
-//! where it loses, all from the same lines ([`scanbox_analysis::versus`]).
+//! What a benchmark says of scanbox against the fastest of other implementations: the table of the README, the other
+//! views, and where it loses, all from the same lines ([`scanbox_analysis::versus`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};

@@ -23,8 +23,8 @@ pub trait Backend {
     /// order. Plans may then name these shaders.
     fn create_pipelines(&mut self, modules: &[Module]) -> Vec<Result<PipelineInfo, Failure>>;
 
-    /// Fills input and reference memory with the first `n` elements of the input of a problem and of its answer. What is
-    /// already there is kept: a shorter input is the beginning of a longer one.
+    /// Fills input and reference memory with the first `n` elements of the input of a problem and of its answer. What
+    /// is already there is kept: a shorter input is the beginning of a longer one.
     ///
     /// # Errors
     /// When the memory does not fit.
@@ -36,7 +36,8 @@ pub trait Backend {
     /// When the memory does not fit.
     fn load_other(&mut self, problem: &Problem, input: &Input, n: u64) -> Result<(), Failure>;
 
-    /// The failure after which the device cannot be used by this process any more, if there was one: every call ends with it.
+    /// The failure after which the device cannot be used by this process any more, if there was one: every call ends
+    /// with it.
     fn lost(&self) -> Option<&Failure>;
 
     /// Elements of input and reference that are loaded.
@@ -57,8 +58,8 @@ pub trait Backend {
     /// When there is no memory for it.
     fn keep(&mut self, plan: &Plan) -> Result<(), Failure>;
 
-    /// Compares the bits of the output of the last call with those that [`Backend::keep`] has kept: [`Mismatch::expected`] are
-    /// the kept ones. The call is that of the comparison, without times.
+    /// Compares the bits of the output of the last call with those that [`Backend::keep`] has
+    /// kept: [`Mismatch::expected`] are the kept ones. The call is that of the comparison, without times.
     ///
     /// # Errors
     /// When nothing is kept. A difference is no error here.
@@ -70,9 +71,9 @@ pub trait Backend {
     /// When the device fails.
     fn litter(&mut self, garbage: Garbage) -> Result<(), Failure>;
 
-    /// Whatever the scratch memory holds counts as unknown from here on: the next call that cares finds it cleared. A backend does
-    /// so by itself after every failure and after every comparison that finds a mismatch, because nobody knows what a wrong
-    /// kernel has left; this is for the beginning of what must not depend on anybody else at all.
+    /// Whatever the scratch memory holds counts as unknown from here on: the next call that cares finds it cleared. A
+    /// backend does so by itself after every failure and after every comparison that finds a mismatch, because nobody
+    /// knows what a wrong kernel has left; this is for the beginning of what must not depend on anybody else at all.
     fn forget_scratch(&mut self);
 
     /// Takes `samples` samples of `calls` dependent calls back to back, each sample between two timestamps. What the
@@ -135,8 +136,8 @@ pub struct Comparison {
     pub mismatches: u64,
     /// The wrong element with the smallest index.
     pub first: Option<Mismatch>,
-    /// Of sums and products of floats: the largest error of a right element (see [`scanbox_kernels::rounding`]), and what it may
-    /// be at most.
+    /// Of sums and products of floats: the largest error of a right element (see [`scanbox_kernels::rounding`]), and
+    /// what it may be at most.
     pub error: Option<Error>,
     /// The one call that was compared, between timestamps.
     pub call: Interval,
@@ -267,8 +268,8 @@ impl Failure {
         matches!(self.status, Status::Timeout | Status::DeviceLost)
     }
 
-    /// The same failure of something that is no config: its reason says what was going on, for example `the copy of 2^13 was
-    /// measured`.
+    /// The same failure of something that is no config: its reason says what was going on, for example `the copy of
+    /// 2^13 was measured`.
     #[must_use]
     pub fn amid(self, what: &str) -> Self {
         let reason = match self.status {

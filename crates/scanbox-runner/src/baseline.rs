@@ -15,8 +15,8 @@
 //! ```
 //!
 //! The status of an error may be left out; else it is one of those that rows have. Where elements are wrong, `first` is
-//! `{"index":I,"expected":E,"got":G}`. A load keeps what is loaded already, so that the largest size comes first, and `verify`
-//! and `time` take any size up to that. The program ends when its input ends.
+//! `{"index":I,"expected":E,"got":G}`. A load keeps what is loaded already, so that the largest size comes first, and
+//! `verify` and `time` take any size up to that. The program ends when its input ends.
 //! What it prints to stderr is passed on. A cold call finds neither input nor output in a cache
 //! ([`crate::backend::Backend::time`]).
 //!

@@ -1,10 +1,10 @@
 //! The benchmark: few subjects against each other, at each size in alternating blocks.
 //!
-//! At each size every subject is verified once, every element of it. Then come rounds: in each of them every subject has
-//! one block per cache state, a warm-up of its own and samples after it ([`crate::measure::block`]), in an order that the
-//! seed decides and that is reversed from round to round, so that a device which changes its speed favours nobody. Right
-//! after its last samples the timed path of a subject runs once more and is compared ([`crate::twin`]). Times are
-//! statistics over the samples of all rounds; how far the rounds lie apart is said beside them.
+//! At each size every subject is verified once, every element of it. Then come rounds: in each of them every subject
+//! has one block per cache state, a warm-up of its own and samples after it ([`crate::measure::block`]), in an order
+//! that the seed decides and that is reversed from round to round, so that a device which changes its speed favours
+//! nobody. Right after its last samples the timed path of a subject runs once more and is compared ([`crate::twin`]).
+//! Times are statistics over the samples of all rounds; how far the rounds lie apart is said beside them.
 //!
 //! Like the sweep it names no backend and writes no file: rows leave through an observer.
 

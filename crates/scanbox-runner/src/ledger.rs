@@ -1,9 +1,9 @@
 //! Bookkeeping of the scratch memory: which epochs and tickets it has seen.
 //!
 //! Epoch-tagged states need no clearing as long as no epoch comes twice and no other word is read as a tag. The ticket
-//! counts on from call to call. Both are known without reading memory back, as long as every call that was recorded also
-//! ran to its end; after anything else, and after plans that leave something else behind, the memory is filled and the
-//! count starts anew.
+//! counts on from call to call. Both are known without reading memory back, as long as every call that was recorded
+//! also ran to its end; after anything else, and after plans that leave something else behind, the memory is filled
+//! and the count starts anew.
 
 use scanbox_kernels::plan::{Content, Scratch};
 
@@ -25,8 +25,8 @@ pub struct Ledger {
 /// What a call has to know about the scratch memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// Fill the whole scratch memory with zeros first. Not a part of the measured time: it is needed on fresh memory, after
-    /// plans that leave something else behind, and when the epochs have run out.
+    /// Fill the whole scratch memory with zeros first. Not a part of the measured time: it is needed on fresh memory,
+    /// after plans that leave something else behind, and when the epochs have run out.
     pub adopt: bool,
     /// The value of [`scanbox_kernels::plan::Word::Epoch`].
     pub epoch: u32,

@@ -184,8 +184,8 @@ pub fn block(
     Ok(Samples { calls, steady, span })
 }
 
-/// The first half of a [`block`]: warm-up, then samples of calls back to back. Returns how many calls a sample has, and the
-/// samples in nanoseconds per call.
+/// The first half of a [`block`]: warm-up, then samples of calls back to back. Returns how many calls a sample has,
+/// and the samples in nanoseconds per call.
 ///
 /// # Errors
 /// As [`measure`].

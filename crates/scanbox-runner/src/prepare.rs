@@ -59,11 +59,12 @@ impl Pipelines {
         Spent { compiling, creating: start.elapsed() - compiling }
     }
 
-    /// [`Pipelines::make`] of many shaders, in parts: `progress` hears after each how many are done, and what the driver keeps of
-    /// them is kept whatever happens to the rest.
+    /// [`Pipelines::make`] of many shaders, in parts: `progress` hears after each how many are done, and what the
+    /// driver keeps of them is kept whatever happens to the rest.
     ///
     /// # Errors
-    /// What `progress` returns: that ends it. Where the device is lost, what is left is not tried: [`Backend::lost`] says so.
+    /// What `progress` returns: that ends it. Where the device is lost, what is left is not tried: [`Backend::lost`]
+    /// says so.
     pub fn make_all<E>(
         &mut self,
         backend: &mut dyn Backend,
@@ -91,8 +92,8 @@ impl Pipelines {
         shaders.filter(|shader| !self.0.contains_key(shader)).cloned().collect()
     }
 
-    /// What the driver tells about the pipelines of a plan, all of which have been tried: the most registers that one of them
-    /// takes; and how long their shaders took to compile together, in milliseconds.
+    /// What the driver tells about the pipelines of a plan, all of which have been tried: the most registers that one
+    /// of them takes; and how long their shaders took to compile together, in milliseconds.
     ///
     /// # Errors
     /// Why there is no pipeline, of the first pass that has none.

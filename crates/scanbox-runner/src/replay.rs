@@ -1,9 +1,9 @@
 //! A scriptable device without hardware: answers from a model, and fails on demand. Every sweep, resume and gate test
 //! runs on it.
 //!
-//! A script is TOML: the device, its speed, its noise, what is slower than it was, and a list of faults. The seed decides
-//! how fast each config is; the run, together with the seed, decides the noise. So two scripts that differ in `run` alone
-//! are one device on two days.
+//! A script is TOML: the device, its speed, its noise, what is slower than it was, and a list of faults. The seed
+//! decides how fast each config is; the run, together with the seed, decides the noise. So two scripts that differ in
+//! `run` alone are one device on two days.
 //!
 //! ```toml
 //! launch_ns = 2000.0

@@ -1,8 +1,8 @@
 //! Configs on request: this version of scanbox as a program that another version measures itself against.
 //!
-//! It speaks the protocol of [`crate::baseline`], which changes less often than the messages between a supervisor and its
-//! worker, with labels as its subjects: so a binary that was kept with a base can still be asked by later ones. Nothing
-//! hangs it but a kernel; whoever asks ends it then.
+//! It speaks the protocol of [`crate::baseline`], which changes less often than the messages between a supervisor and
+//! its worker, with labels as its subjects: so a binary that was kept with a base can still be asked by later ones.
+//! Nothing hangs it but a kernel; whoever asks ends it then.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, Write};

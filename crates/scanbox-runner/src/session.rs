@@ -87,8 +87,8 @@ impl<'a> Session<'a> {
     /// Makes the pipelines of these shaders, and of those that every run needs.
     ///
     /// # Errors
-    /// What `progress` returns; the loss of the device, for which no config may be blamed. A shader that does not become a
-    /// pipeline is a failure of its plans.
+    /// What `progress` returns; the loss of the device, for which no config may be blamed. A shader that does not
+    /// become a pipeline is a failure of its plans.
     pub fn prepare<E: From<Failure>>(
         &mut self,
         mut shaders: BTreeSet<Shader>,
@@ -113,12 +113,12 @@ impl<'a> Session<'a> {
         self.backend.lost().map_or(Ok(()), |failure| Err(failure.clone().amid(what)))
     }
 
-    /// Loads the input for the largest of these items, unless there is no memory for it: then those of that size are taken
-    /// out and returned, with the reason. To be called until it returns nothing.
+    /// Loads the input for the largest of these items, unless there is no memory for it: then those of that size are
+    /// taken out and returned, with the reason. To be called until it returns nothing.
     ///
     /// # Errors
-    /// What `progress` returns; any other failure of the device, and of an operator that is not associative, which no kernel
-    /// can get right.
+    /// What `progress` returns; any other failure of the device, and of an operator that is not associative, which no
+    /// kernel can get right.
     pub fn load<T, E: From<Failure>>(
         &mut self,
         input: &Input,
@@ -141,8 +141,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Loads another input of `n` elements beside this one, which twins alternate with. Returns whether there was memory for
-    /// it: where there is none they do not.
+    /// Loads another input of `n` elements beside this one, which twins alternate with. Returns whether there was
+    /// memory for it: where there is none they do not.
     ///
     /// # Errors
     /// Any other failure of the device.

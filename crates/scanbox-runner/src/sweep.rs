@@ -97,8 +97,8 @@ pub enum Event<'a> {
 /// Runs a job. The observer gets each event and may fail (a full disk): that ends the run.
 ///
 /// # Errors
-/// What the observer returns; or a failure of the device that is no config's: before any could be tried, or of a copy. One that
-/// is fatal ([`Failure::is_fatal`]) says what was going on, and leaves the rest to another process.
+/// What the observer returns; or a failure of the device that is no config's: before any could be tried, or of a
+/// copy. One that is fatal ([`Failure::is_fatal`]) says what was going on, and leaves the rest to another process.
 pub fn run<E: From<Failure>>(
     backend: &mut dyn Backend,
     compiler: &Compiler,
@@ -259,8 +259,9 @@ impl<E: From<Failure>> Sweep<'_, E> {
         Ok(())
     }
 
-    /// The time of a copy or a read, if there is one; what keeps it from being taken is told. A failure that ends the session
-    /// ends the run, under the name of what was going on: the configs that come next have nothing to do with it.
+    /// The time of a copy or a read, if there is one; what keeps it from being taken is told. A failure that ends the
+    /// session ends the run, under the name of what was going on: the configs that come next have nothing to do with
+    /// it.
     fn time_ceiling(&mut self, plan: &Plan, what: &str) -> Result<Option<u64>, E> {
         (self.observer)(Event::Doing { what })?;
         match self.try_ceiling(plan) {
@@ -380,9 +381,9 @@ impl<E: From<Failure>> Sweep<'_, E> {
         Ok(measured)
     }
 
-    /// Shows that a config which was wrong once is right: in every circumstance of a verification, in many calls of the timed
-    /// path from unknown scratch memory, with one input and with two that alternate, and in as many calls that are compared
-    /// one by one. Returns: the calls that were compared.
+    /// Shows that a config which was wrong once is right: in every circumstance of a verification, in many calls of
+    /// the timed path from unknown scratch memory, with one input and with two that alternate, and in as many calls
+    /// that are compared one by one. Returns: the calls that were compared.
     fn prove(
         &mut self,
         plan: &Plan,

@@ -1,10 +1,10 @@
 //! The untimed twin of the timed path: what is timed is right, and not only the one call that was verified before.
 //!
-//! Right after the samples of a plan the same calls run once more: the same plan, cache state and scratch memory, epochs and
-//! tickets counting on, one call after another in one command buffer with the barriers of the timed path. The output is
-//! poisoned before two calls in a row in the middle and before the last one, and each of the three is compared; on cold
-//! memory so is the last call of every slot. What a kernel loses from call to call (a ticket, a bank, a state) it has lost in
-//! the samples too, so that a few calls behind them show it.
+//! Right after the samples of a plan the same calls run once more: the same plan, cache state and scratch memory,
+//! epochs and tickets counting on, one call after another in one command buffer with the barriers of the timed path.
+//! The output is poisoned before two calls in a row in the middle and before the last one, and each of the three is
+//! compared; on cold memory so is the last call of every slot. What a kernel loses from call to call (a ticket, a
+//! bank, a state) it has lost in the samples too, so that a few calls behind them show it.
 //!
 //! How many calls a twin has is a matter of time: see [`Length::new`].
 
@@ -18,15 +18,16 @@ use crate::measure::Protocol;
 const CALLS: u32 = 128;
 /// Calls of any twin at least: two in a row and the last one.
 const COMPARED: u32 = 3;
-/// What the twin of a config that is not among the fastest may take, in nanoseconds: twice a sample. With it the twins take
-/// the thesis sweep on an NVIDIA H200 some 18 s instead of 313 s, and the one of the full space 25 s instead of 91 s.
+/// What the twin of a config that is not among the fastest may take, in nanoseconds: twice a sample. With it the
+/// twins take the thesis sweep on an NVIDIA H200 some 18 s instead of 313 s, and the one of the full space 25 s
+/// instead of 91 s.
 const SHORT_NS: f64 = 2e6;
 /// A config whose time is at most this many times the fastest one's so far is among the fastest.
 const CONTENDER_RATIO: f64 = 1.02;
 /// What the twin of a case of a verification may take, of which a config has dozens.
 const ALONE_NS: f64 = 1e8;
-/// What one submission takes at most, roughly, where a sample takes less: other programs want the device too, and drivers end
-/// what takes seconds.
+/// What one submission takes at most, roughly, where a sample takes less: other programs want the device too, and
+/// drivers end what takes seconds.
 const SUBMISSION_NS: f64 = 1e9;
 
 /// How many calls a twin has.
@@ -42,9 +43,9 @@ impl Length {
     /// The length of a twin of calls that take `call_ns`, of which a sample has `sample_calls`.
     ///
     /// A whole twin has as many calls as a sample and at least 128, or as many as fit into [`Protocol::twin_ns_max`]. A
-    /// benchmark has whole ones only. A sweep has them for whatever may win, which is all that a table names: a config that is
-    /// among the fastest so far at its size. The twin of any other config has as many calls as fit into 2 ms, and at least
-    /// three: all 128 calls of each would take a sweep longer than all its measurements.
+    /// benchmark has whole ones only. A sweep has them for whatever may win, which is all that a table names: a
+    /// config that is among the fastest so far at its size. The twin of any other config has as many calls as fit
+    /// into 2 ms, and at least three: all 128 calls of each would take a sweep longer than all its measurements.
     #[must_use]
     pub fn new(sample_calls: u32, call_ns: f64, whole: bool, protocol: &Protocol) -> Self {
         let fitting = |ns: f64| (ns / call_ns.max(1.0)) as u32;
@@ -64,7 +65,8 @@ impl Length {
         Self { calls, per_submission: ((SUBMISSION_NS / call_ns.max(1) as f64) as u32).max(1) }
     }
 
-    /// The length of a twin without samples, of calls that take `call_ns` as far as is known: 128, or as many as fit into 0.1 s.
+    /// The length of a twin without samples, of calls that take `call_ns` as far as is known: 128, or as many as fit
+    /// into 0.1 s.
     #[must_use]
     pub fn alone(call_ns: Option<f64>) -> Self {
         let call_ns = call_ns.unwrap_or(1.0).max(1.0);
@@ -94,8 +96,8 @@ pub struct Course<'a> {
     pub alternates: bool,
 }
 
-/// What a twin consists of. Calls are counted from 0; call i works on slot i, modulo the number of slots, behind the one that
-/// the last sample came to.
+/// What a twin consists of. Calls are counted from 0; call i works on slot i, modulo the number of slots, behind the
+/// one that the last sample came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// The output of this call is poisoned; where the plan works in place its input is put there.
@@ -169,7 +171,8 @@ pub fn run(backend: &mut dyn Backend, plan: &Plan, cache: Cache, length: Length)
     go(backend, plan, cache, length, false)
 }
 
-/// The same without samples before it, on hot memory; every second call has the other input, where `alternates` says so.
+/// The same without samples before it, on hot memory; every second call has the other input, where `alternates` says
+/// so.
 ///
 /// # Errors
 /// As [`run`].
@@ -196,8 +199,8 @@ fn go(
     follow(backend, plan, cache, &steps(length.calls, slots), length.per_submission, alternates)
 }
 
-/// Calls in a row on hot memory, each of them on poisoned output and compared: what is wrong once in many calls shows, where a twin
-/// that compares a few would have to be lucky.
+/// Calls in a row on hot memory, each of them on poisoned output and compared: what is wrong once in many calls
+/// shows, where a twin that compares a few would have to be lucky.
 ///
 /// # Errors
 /// As [`run`].

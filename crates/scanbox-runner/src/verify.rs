@@ -1,9 +1,9 @@
 //! Whether plans give the right answer: every element, on the device.
 //!
 //! [`verify`] is one call, as a sweep makes it before it takes a time. [`run`] is a verification without times: each
-//! config on many sizes and inputs ([`crate::cases`]), each of those in several circumstances. Where results round, those of
-//! deterministic kernels have to have the same bits in all of them. Like the sweep it names no backend and no kernel family, and
-//! prints nothing: verdicts leave through an observer.
+//! config on many sizes and inputs ([`crate::cases`]), each of those in several circumstances. Where results round,
+//! those of deterministic kernels have to have the same bits in all of them. Like the sweep it names no backend and
+//! no kernel family, and prints nothing: verdicts leave through an observer.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -70,8 +70,8 @@ pub fn describe(comparison: &Comparison, n: u64) -> Option<String> {
     })
 }
 
-/// What differs between an output of `n` elements and that of an earlier call of the same plan, in words; `None` where nothing
-/// does.
+/// What differs between an output of `n` elements and that of an earlier call of the same plan, in words; `None`
+/// where nothing does.
 #[must_use]
 pub fn describe_difference(comparison: &Comparison, n: u64) -> Option<String> {
     if comparison.mismatches == 0 {

@@ -5,9 +5,9 @@
 //! answers name beside them runs with them: the runner-up, the config of the best kernel, those of portfolios.
 //!
 //! Confirmed times may make the answers name others, so it goes on until everything that they name is confirmed,
-//! [`PASSES`] times at most. Later passes do not measure everybody again: who is new runs beside the fastest of those that
-//! are confirmed, and gets the time of that one times the ratio of the two (`Anchor`). So all confirmed times of a size are on one
-//! scale, whatever the device's speed was at each pass.
+//! [`PASSES`] times at most. Later passes do not measure everybody again: who is new runs beside the fastest of those
+//! that are confirmed, and gets the time of that one times the ratio of the two (`Anchor`). So all confirmed times of
+//! a size are on one scale, whatever the device's speed was at each pass.
 //!
 //! The file is replaced after each size: whatever ends a confirmation, the sizes before are kept, and the next one
 //! begins with the first size that has one of these without a confirmed time.
@@ -38,8 +38,8 @@ pub const PASSES: usize = 4;
 /// Kernels of the largest portfolio that is confirmed: as many as a report shows.
 const PORTFOLIO: usize = 6;
 
-/// Of each size that has somebody to confirm: who takes part. These are the `count` fastest rows, and where `named` what the
-/// answers name; of those that are confirmed only the fastest, which the others are set against.
+/// Of each size that has somebody to confirm: who takes part. These are the `count` fastest rows, and where `named`
+/// what the answers name; of those that are confirmed only the fastest, which the others are set against.
 pub fn unconfirmed(
     records: &[Record],
     count: usize,

@@ -46,8 +46,8 @@ pub fn profile(selector: &str, assume: &[Guarantee]) -> anyhow::Result<DevicePro
     Ok(profile)
 }
 
-/// The selected device, ready for work. A submission may take as long as it likes: who gave the work has the clock, and ends
-/// the whole process.
+/// The selected device, ready for work. A submission may take as long as it likes: who gave the work has the clock,
+/// and ends the whole process.
 ///
 /// # Errors
 /// When there is no such device, when it cannot be opened, and as [`inform`].
@@ -71,8 +71,8 @@ pub fn open(selector: &str, compiler: &Compiler, tools: &Tools) -> anyhow::Resul
     }
 }
 
-/// How many devices of the same name come before the selected one. By their order, not by their UUIDs: drivers give units of
-/// one model the same.
+/// How many devices of the same name come before the selected one. By their order, not by their UUIDs: drivers give
+/// units of one model the same.
 ///
 /// # Errors
 /// When there is no such device.

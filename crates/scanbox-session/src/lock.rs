@@ -1,8 +1,9 @@
-//! Locks: one run at a time on a device, and on a results file. The system lets go of a lock when its process ends, however it ends.
+//! Locks: one run at a time on a device, and on a results file. The system lets go of a lock when its process ends,
+//! however it ends.
 //!
-//! Three files stand for a device, in a folder of the host: the run (held by its supervisor alone), its workers (each holds it
-//! together with others, so that one which cannot be killed still keeps the next run out), and those who share the device on
-//! purpose (so that the run which they disturb knows).
+//! Three files stand for a device, in a folder of the host: the run (held by its supervisor alone), its workers (each
+//! holds it together with others, so that one which cannot be killed still keeps the next run out), and those who
+//! share the device on purpose (so that the run which they disturb knows).
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -60,8 +61,8 @@ impl Occupied {
 }
 
 impl Sharing {
-    /// Takes the device of a worker for this run. While it waits it has no worker; workers that `command` starts from now on
-    /// hold the device too.
+    /// Takes the device of a worker for this run. While it waits it has no worker; workers that `command` starts from
+    /// now on hold the device too.
     ///
     /// # Errors
     /// [`SessionError::InUse`], when another run has it.
@@ -183,8 +184,8 @@ struct Request {
     wait: Option<Duration>,
 }
 
-/// Takes a lock that nobody else has at the same time; `None` where the system has no locks. `on_wait` is called once, before a
-/// wait that may be long.
+/// Takes a lock that nobody else has at the same time; `None` where the system has no locks. `on_wait` is called
+/// once, before a wait that may be long.
 fn take(request: &Request, limits: &Limits<'_>, on_wait: &mut dyn FnMut()) -> anyhow::Result<Option<File>> {
     let file = open(&request.path)?;
     let start = Instant::now();
@@ -296,7 +297,8 @@ struct Paths {
 }
 
 impl Paths {
-    /// In a folder that all sessions of this host have, whatever their environment is; `None` where nothing can be written there.
+    /// In a folder that all sessions of this host have, whatever their environment is; `None` where nothing can be
+    /// written there.
     fn of(selector: &str, device: &DeviceProfile) -> Option<Self> {
         let name = match replay_script(selector) {
             Some(script) => {

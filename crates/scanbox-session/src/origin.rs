@@ -4,7 +4,8 @@ use scanbox_runner::row::{Origin, now_utc};
 
 use crate::system::host;
 
-/// What the rows of a run that begins now say about its origin. `shared_device`: whether the device is shared on purpose.
+/// What the rows of a run that begins now say about its origin. `shared_device`: whether the device is shared on
+/// purpose.
 pub fn origin(kernel_hash: &str, shared_device: bool) -> Origin {
     Origin {
         run_id: run_id(),

@@ -1,9 +1,10 @@
 //! Two programs on one device in turns: the one that made a base, and a new one.
 //!
-//! In a round both are started, verify a config at a size, and time it in four blocks: base, new, new, base, or the other
-//! way round. So each block has a neighbour of the other program, and what changes slowly, or hits both, cancels. The first
-//! rounds take every row in an order of their own; whoever watches then says which rows are worth more of them. Every round
-//! has processes of its own, because where a process has its memory may cost a row some percent for as long as it lives.
+//! In a round both are started, verify a config at a size, and time it in four blocks: base, new, new, base, or the
+//! other way round. So each block has a neighbour of the other program, and what changes slowly, or hits both,
+//! cancels. The first rounds take every row in an order of their own; whoever watches then says which rows are worth
+//! more of them. Every round has processes of its own, because where a process has its memory may cost a row some
+//! percent for as long as it lives.
 //!
 //! It names no backend: a [`Program`] is whatever verifies and times.
 

@@ -90,8 +90,8 @@ pub struct WorkerCommand {
     pub program: Option<PathBuf>,
     /// What the worker is handed too.
     pub tools: Tools,
-    /// The operator that the worker is to compile with, where it is of a file. The worker gets its text, so that a file which
-    /// changes meanwhile changes nothing.
+    /// The operator that the worker is to compile with, where it is of a file. The worker gets its text, so that a
+    /// file which changes meanwhile changes nothing.
     pub operator: Option<OperatorSource>,
     /// What its workers lock as long as they live.
     pub device_lock: Option<PathBuf>,
@@ -219,7 +219,8 @@ impl WorkerCommand {
         }
         command.arg("worker").arg("--device").arg(&self.device);
         command.arg("--supervisor").arg(std::process::id().to_string());
-        // What it prints goes through its supervisor: a worker that nothing can end must not keep a pipe of the caller open.
+        // What it prints goes through its supervisor: a worker that nothing can end must not keep a pipe of the
+        // caller open.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A Ctrl-C in the terminal is for the supervisor; the worker finishes its row.
         #[cfg(unix)]

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-/// What comes within this time of the first request is the same request: a batch system signals every process of a job, and a
-/// wrapper passes on what it has got itself.
+/// What comes within this time of the first request is the same request: a batch system signals every process of a
+/// job, and a wrapper passes on what it has got itself.
 const SAME_REQUEST: Duration = Duration::from_secs(5);
 
 /// The exit code of a process that a second request ended at once: that of a shell for SIGINT.
@@ -16,8 +16,8 @@ pub const INTERRUPTED_TWICE: i32 = 130;
 
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Whether somebody has asked the run to stop, which the first Ctrl-C or SIGTERM does. A second Ctrl-C ends the process at
-/// once, and so does a SIGTERM that comes clearly later than the first request.
+/// Whether somebody has asked the run to stop, which the first Ctrl-C or SIGTERM does. A second Ctrl-C ends the
+/// process at once, and so does a SIGTERM that comes clearly later than the first request.
 ///
 /// # Errors
 /// When the system does not allow to listen.
@@ -75,8 +75,8 @@ impl Before {
     }
 }
 
-/// Makes a worker deaf to the signals that ask its supervisor to stop: who signals all processes of a job means that one, which
-/// lets the config in flight finish.
+/// Makes a worker deaf to the signals that ask its supervisor to stop: who signals all processes of a job means that
+/// one, which lets the config in flight finish.
 ///
 /// # Errors
 /// When the system does not allow it.

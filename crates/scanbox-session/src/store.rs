@@ -97,7 +97,8 @@ impl SweepFile {
         lock::results_file(path, sharing, limits)
     }
 
-    /// Opens or creates the files, whose lock the caller has. What they hold must be of the same device, driver, kernels, problem and schema.
+    /// Opens or creates the files, whose lock the caller has. What they hold must be of the same device, driver,
+    /// kernels, problem and schema.
     #[allow(clippy::too_many_arguments, reason = "all that a file holds one of")]
     pub fn open(
         path: &Path,
@@ -343,7 +344,8 @@ fn with_sizes_before(space: &Space, before: Option<&Metadata>) -> Space {
     }
 }
 
-/// Takes the rows out that are to be measured again. A wrong one stays: what is `ok` the next time was wrong all the same.
+/// Takes the rows out that are to be measured again. A wrong one stays: what is `ok` the next time was wrong all the
+/// same.
 fn take_out_failed(path: &Path, rows: &[Record]) -> anyhow::Result<()> {
     if rows.iter().all(stays) {
         return Ok(());
@@ -357,8 +359,8 @@ pub fn stays(row: &Record) -> bool {
     matches!(row.status, Status::Ok | Status::WrongResult)
 }
 
-/// The points that were wrong and are to be measured again although they have a row: to be shown right, all that no run has shown
-/// right since; else those whose last row is wrong.
+/// The points that were wrong and are to be measured again although they have a row: to be shown right, all that no
+/// run has shown right since; else those whose last row is wrong.
 pub fn wrong_before(rows: &[Record], resume: Resume) -> HashSet<Key> {
     match resume {
         Resume { retry_failed: true, prove: true, .. } => distrusted(rows),

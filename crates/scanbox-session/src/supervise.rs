@@ -2,10 +2,10 @@
 //!
 //! A worker that hangs is killed, one that dies is replaced, and the config that it died of gets its outcome. Certain
 //! culprits get it at once: `timeout`, `device_lost`, and `runtime_error` for a process that its own code or driver
-//! ended. A worker that was killed (by whom, nobody knows: perhaps for a lack of memory) says little about its config, so that
-//! is tried once more; a config that ended two workers is `quarantined`. What asks a run to stop is held against nobody, and
-//! what fails while no config runs (a copy, the load of an input) has its own name and costs no config its row.
-//! What the workers do, and where outcomes go, is a [`Task`].
+//! ended. A worker that was killed (by whom, nobody knows: perhaps for a lack of memory) says little about its
+//! config, so that is tried once more; a config that ended two workers is `quarantined`. What asks a run to stop is
+//! held against nobody, and what fails while no config runs (a copy, the load of an input) has its own name and costs
+//! no config its row. What the workers do, and where outcomes go, is a [`Task`].
 
 use std::collections::BTreeMap;
 use std::process::ExitStatus;
@@ -26,13 +26,15 @@ use crate::system::SIGKILL;
 
 /// Workers that a config may end before it is not tried any more.
 pub const WORKERS_PER_CONFIG: u32 = 2;
-/// How long a config in flight may take to finish when somebody wants to stop; then it is dropped. Batch systems kill soon.
+/// How long a config in flight may take to finish when somebody wants to stop; then it is dropped. Batch systems kill
+/// soon.
 const STOP_GRACE: Duration = Duration::from_millis(1500);
 /// The same where no config is in flight.
 const SETUP_GRACE: Duration = Duration::from_millis(500);
 /// Whoever kills a worker may be about to kill its supervisor too, or to ask it to stop: so long nothing is made of it.
 const SETTLE: Duration = Duration::from_millis(500);
-/// Before another worker is started for one that ended while no config ran. Each that comes to no row takes the next one.
+/// Before another worker is started for one that ended while no config ran. Each that comes to no row takes the next
+/// one.
 const PAUSES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
 /// What the supervisor itself slept through (its machine, or all processes of its job, were stopped) is nobody's time.
 const ASLEEP: Duration = Duration::from_secs(2);

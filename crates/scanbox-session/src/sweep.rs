@@ -1,4 +1,5 @@
-//! A sweep as its supervisor sees it: the points that are left, and the rows of those that are not; then the confirmation.
+//! A sweep as its supervisor sees it: the points that are left, and the rows of those that are not; then the
+//! confirmation.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -56,8 +57,8 @@ pub struct Ran {
     pub unconfirmed: bool,
 }
 
-/// Measures the points that are left, then confirms the leaders of each size. `failed` is called when an error ends a run that the
-/// same command can go on with.
+/// Measures the points that are left, then confirms the leaders of each size. `failed` is called when an error ends a
+/// run that the same command can go on with.
 ///
 /// # Errors
 /// What keeps the files from being written, and what no other worker would do better.

@@ -1,7 +1,7 @@
 //! What only the operating system knows: the name of the host, who may write where, what is free, which process runs.
 //!
-//! The one place that differs between Unix and the rest. Elsewhere much of it has no answer here; then nothing is refused
-//! for the lack of one.
+//! The one place that differs between Unix and the rest. Elsewhere much of it has no answer here; then nothing is
+//! refused for the lack of one.
 
 use std::io;
 use std::path::Path;
@@ -75,8 +75,8 @@ pub fn is_gone(_: i32) -> bool {
     false
 }
 
-/// Whether an error of a lock says that the file system has none. A network file system without a lock service says it in several
-/// ways; all of them mean the same.
+/// Whether an error of a lock says that the file system has none. A network file system without a lock service says
+/// it in several ways; all of them mean the same.
 pub fn has_no_locks(error: &io::Error) -> bool {
     #[cfg(unix)]
     {

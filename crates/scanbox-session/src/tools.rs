@@ -60,8 +60,8 @@ impl Tools {
     }
 }
 
-/// Compiles the kernels that make and prove the answer to a user's operator, before anything else is done with it: what is wrong
-/// with the file is told once, and not as the failure of every config.
+/// Compiles the kernels that make and prove the answer to a user's operator, before anything else is done with it:
+/// what is wrong with the file is told once, and not as the failure of every config.
 ///
 /// # Errors
 /// What is wrong with the file, and which option names it.

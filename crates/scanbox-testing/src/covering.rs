@@ -201,8 +201,8 @@ pub fn covering<const N: usize>(all: &[[usize; N]]) -> Vec<[usize; N]> {
     rows
 }
 
-/// Few rows for each of several passes, of those that each of them can run. The pass is one more parameter: each value is tried
-/// in every pass that has it, and each pair of values in some pass. `M` is `N` and one.
+/// Few rows for each of several passes, of those that each of them can run. The pass is one more parameter: each
+/// value is tried in every pass that has it, and each pair of values in some pass. `M` is `N` and one.
 pub fn divided<const N: usize, const M: usize>(passes: &[Vec<[usize; N]>]) -> Vec<Vec<[usize; N]>> {
     let with_pass = |(pass, rows): (usize, &Vec<[usize; N]>)| -> Vec<[usize; M]> {
         rows.iter().map(|row| std::array::from_fn(|at| row.get(at).copied().unwrap_or(pass))).collect()

@@ -14,7 +14,8 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// How a command ends that has written its answer to stdout: where whoever read it went away, as it would have otherwise.
+/// How a command ends that has written its answer to stdout: where whoever read it went away, as it would have
+/// otherwise.
 ///
 /// # Errors
 /// What else kept the answer from being written.

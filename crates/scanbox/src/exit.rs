@@ -97,8 +97,8 @@ impl Standing {
     }
 }
 
-/// A sentence that begins with `head` for a run in which nothing became `ok`, with the most frequent reason; `None` where something
-/// did, and where nothing came to its end.
+/// A sentence that begins with `head` for a run in which nothing became `ok`, with the most frequent reason; `None`
+/// where something did, and where nothing came to its end.
 pub fn nothing_ok<'a>(head: &str, outcomes: impl Iterator<Item = (Status, &'a str)>) -> Option<String> {
     let mut reasons: BTreeMap<(Status, &str), u64> = BTreeMap::new();
     let mut all = 0;

@@ -1,8 +1,8 @@
 //! `scanbox`: finds the fastest prefix scan for a GPU at every input size, proves it right, and hands it over.
 //!
-//! [`cli`] is what the user may type, [`args`] what several commands have of that, [`commands`] is what happens then. Below
-//! them, [`inputs`] are the files that commands read, [`output`] is where they may write, [`answer`] how an answer gets to its
-//! reader, and [`mod@exit`] how the process ends.
+//! [`cli`] is what the user may type, [`args`] what several commands have of that, [`commands`] is what happens then.
+//! Below them, [`inputs`] are the files that commands read, [`output`] is where they may write, [`answer`] how an
+//! answer gets to its reader, and [`mod@exit`] how the process ends.
 
 mod answer;
 mod args;

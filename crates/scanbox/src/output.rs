@@ -1,8 +1,8 @@
 //! What may be written where: one function decides it for every output of every command.
 //!
-//! Nothing is destroyed by accident. A file is replaced only by another one of its own kind, and only where it is certain
-//! that scanbox has written it; rows of a sweep are appended to; rows that cannot be had again, whatever a command reads, and
-//! everything else is left as it is, and the command says so before it does any work.
+//! Nothing is destroyed by accident. A file is replaced only by another one of its own kind, and only where it is
+//! certain that scanbox has written it; rows of a sweep are appended to; rows that cannot be had again, whatever a
+//! command reads, and everything else is left as it is, and the command says so before it does any work.
 
 mod kind;
 #[allow(dead_code, reason = "tests read the table")]

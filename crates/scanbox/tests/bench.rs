@@ -220,7 +220,8 @@ fn whole_baseline(place: &Place, name: &str, arms: &str) {
     fs::write(&path, script.replace("\"subjects\":[", &format!("\"twins\":true,{empty}"))).unwrap();
 }
 
-/// Spans of two sides stand beside each other only where an empty call of both was measured, and then it stands there too.
+/// Spans of two sides stand beside each other only where an empty call of both was measured, and then it stands there
+/// too.
 #[test]
 fn spans_of_others_stand_beside_an_empty_call() {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");

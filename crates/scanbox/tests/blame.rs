@@ -1,5 +1,5 @@
-//! Who is to blame: only a config that ran has a row that says how it failed. What fails under a copy, a load or a pipeline has its
-//! own name, and what asks a run to stop is held against nobody.
+//! Who is to blame: only a config that ran has a row that says how it failed. What fails under a copy, a load or a
+//! pipeline has its own name, and what asks a run to stop is held against nobody.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -151,7 +151,8 @@ fn every_command_says_what_failed() {
     });
 }
 
-/// A config that every run stops in: whoever is told to stop, and by which signals, it is tried again and never held against it.
+/// A config that every run stops in: whoever is told to stop, and by which signals, it is tried again and never held
+/// against it.
 #[test]
 fn what_asks_a_run_to_stop_is_held_against_nobody() {
     #[derive(Debug, Clone, Copy)]
@@ -240,7 +241,8 @@ fn in_flight(place: &Place, pid: u32, run: usize) -> u32 {
     *children(pid).first().unwrap()
 }
 
-/// A worker is deaf to what asks a run to stop: that is for its supervisor, which knows whether there is such a request.
+/// A worker is deaf to what asks a run to stop: that is for its supervisor, which knows whether there is such a
+/// request.
 #[test]
 fn a_worker_does_not_listen_to_signals_of_its_supervisor() {
     let place = Place::in_memory(&slow(40));

@@ -1,5 +1,5 @@
-//! Simulated blocking as a user runs it: `scanbox bench --blocking` and `scanbox verify --blocking`, on the replay device and
-//! on the software device of Mesa.
+//! Simulated blocking as a user runs it: `scanbox bench --blocking` and `scanbox verify --blocking`, on the replay
+//! device and on the software device of Mesa.
 #![cfg(unix)]
 
 use std::collections::BTreeSet;

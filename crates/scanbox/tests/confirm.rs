@@ -86,8 +86,8 @@ fn the_leaders_of_each_size_are_confirmed() {
     assert!(runs.len() >= 2 && runs[0] == ALL as u64 && runs[1..].iter().all(|&rows| rows == 0), "{runs:?}");
 }
 
-/// A later pass sets those that are new against the fastest that is confirmed: a device that has become slower in between
-/// changes no time.
+/// A later pass sets those that are new against the fastest that is confirmed: a device that has become slower in
+/// between changes no time.
 #[test]
 fn times_of_later_passes_are_on_the_scale_of_the_first() {
     let place = Place::new("");

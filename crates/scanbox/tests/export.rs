@@ -111,8 +111,8 @@ fn t4_has_every_row_and_the_environment_of_the_published_files() {
     assert_eq!(t4["results"].as_array().unwrap().len(), all);
     let environment = &t4["metadata"]["environment"];
     assert_eq!(environment[1]["device"]["name"], "NVIDIA H200");
-    // A configuration is the point that was measured: without the labels no two rows of a file have the same, and all have the
-    // same keys, among them every parameter.
+    // A configuration is the point that was measured: without the labels no two rows of a file have the same, and all
+    // have the same keys, among them every parameter.
     let configuration = |result: &Value| {
         let mut configuration = result["configuration"].as_object().unwrap().clone();
         assert!(configuration.remove("config_id").is_some() && configuration.remove("kernel_id").is_some());

@@ -1,5 +1,5 @@
-//! Kill -9 at random moments: of the supervisor, of its worker, of both. Whatever is left is completed, and nothing goes
-//! on in the background.
+//! Kill -9 at random moments: of the supervisor, of its worker, of both. Whatever is left is completed, and nothing
+//! goes on in the background.
 #![cfg(target_os = "linux")]
 #![allow(clippy::print_stdout, reason = "figures for whoever asks for them")]
 

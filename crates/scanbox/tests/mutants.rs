@@ -23,8 +23,8 @@ const NO_TICKET: &str = r#"
 "#;
 
 const BEGINS: &str = "    const uint tile = take_tile();\n";
-/// Right when called once. Batch size 3 is wrong in every other call, and takes no tickets there; 5 in every second one; 6 in its
-/// last tile after 100 calls; 8 on some cold buffers, of 4 MiB each.
+/// Right when called once. Batch size 3 is wrong in every other call, and takes no tickets there; 5 in every second
+/// one; 6 in its last tile after 100 calls; 8 on some cold buffers, of 4 MiB each.
 const RIGHT_ONCE: &str = r#"
     if (BATCH_SIZE == 3 && params.epoch != 2u) {
         return;

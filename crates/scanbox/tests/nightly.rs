@@ -1,4 +1,5 @@
-//! The nightly job from its first night on, on the replay device: `scripts/nightly`, and `scanbox compare` as it sees it.
+//! The nightly job from its first night on, on the replay device: `scripts/nightly`, and `scanbox compare` as it sees
+//! it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -66,8 +67,8 @@ impl Job {
     }
 
     /// A night of a version of scanbox that is as this script of the device says: `all` is of the device, `own` of the
-    /// version. A version is a program that goes by its own script, whatever device it is given; those before it, which a
-    /// base may have kept, go by theirs.
+    /// version. A version is a program that goes by its own script, whatever device it is given; those before it,
+    /// which a base may have kept, go by theirs.
     fn night_on(&self, run: u32, all: &str, own: &str, args: &[&str]) -> Ended {
         let version = self.path(&format!("own-{run}.toml"));
         fs::write(&version, own).unwrap();

@@ -1,7 +1,8 @@
-//! What the gate tells of base and new in turns, in numbers: the real order of blocks, suspects and verdicts, on programs that
-//! are a model of a device and its noise.
+//! What the gate tells of base and new in turns, in numbers: the real order of blocks, suspects and verdicts, on
+//! programs that are a model of a device and its noise.
 //!
-//! `cargo test -p scanbox --test integration pairs:: -- --ignored --nocapture` prints the table of docs/decisions/gate.md.
+//! `cargo test -p scanbox --test integration pairs:: -- --ignored --nocapture` prints the table of
+//! docs/decisions/gate.md.
 #![allow(clippy::print_stdout, reason = "the figures are for people")]
 
 use std::cell::RefCell;

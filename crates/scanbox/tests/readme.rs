@@ -47,7 +47,8 @@ fn printed(arguments: &str) -> String {
     String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap()
 }
 
-/// What a document shows of commands: arguments, and what stands between `<!-- scanbox ARGUMENTS -->` and `<!-- end -->`.
+/// What a document shows of commands: arguments, and what stands between `<!-- scanbox ARGUMENTS -->` and `<!--
+/// end -->`.
 fn blocks(document: &str) -> Vec<(&str, &str)> {
     let begun = document.split("<!-- scanbox ").skip(1);
     begun

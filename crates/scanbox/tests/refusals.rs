@@ -1,4 +1,5 @@
-//! What does not belong together is refused before anything runs, by a dry run as by a run; what is printed can be pasted.
+//! What does not belong together is refused before anything runs, by a dry run as by a run; what is printed can be
+//! pasted.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;

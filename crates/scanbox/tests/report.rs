@@ -1,5 +1,5 @@
-//! `scanbox report` as a user runs it: pages that are well formed whatever the files say, plots, and files that are whole or
-//! not there.
+//! `scanbox report` as a user runs it: pages that are well formed whatever the files say, plots, and files that are
+//! whole or not there.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,38 @@
-//! What documents name is there.
+//! What CONTRIBUTING.md says of files: how long and how wide they are, and that what documents name is there.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Lines of a file of Rust at most.
+const LINES: usize = 500;
+/// Columns of a line at most.
+const COLUMNS: usize = 120;
+
+/// Longer files, with the lines that they have. A number here only ever falls.
+const LONG: &[(&str, usize)] = &[
+    ("crates/scanbox-analysis/src/compare.rs", 598),
+    ("crates/scanbox-kernels/tests/problems.rs", 560),
+    ("crates/scanbox-model/src/problem.rs", 515),
+    ("crates/scanbox-model/src/record.rs", 680),
+    ("crates/scanbox-runner/tests/on_device/device.rs", 569),
+    ("crates/scanbox/src/commands/bench.rs", 578),
+    ("crates/scanbox/tests/analyze.rs", 520),
+    ("crates/scanbox/tests/bench.rs", 589),
+];
+
+/// Files with wider lines, and how many. A number here only ever falls.
+const WIDE: &[(&str, usize)] = &[
+    ("crates/scanbox-model/src/sizes.rs", 2),
+    ("crates/scanbox-runner/src/baseline.rs", 1),
+    ("crates/scanbox-runner/src/replay.rs", 1),
+    ("crates/scanbox-session/src/store/journal.rs", 1),
+    ("kernels/operators/affine-f32.glsl", 3),
+    ("kernels/operators/affine.glsl", 3),
+    ("kernels/operators/argmax.glsl", 2),
+    ("kernels/operators/matrix2x2.glsl", 1),
+    ("kernels/operators/segmented-sum.glsl", 2),
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -33,6 +64,50 @@ fn documents() -> Vec<(String, String)> {
     found
 }
 
+/// Holds counts per file against those that are allowed, which may not be larger than what there is either.
+fn check(what: &str, found: &BTreeMap<String, usize>, allowed: &[(&str, usize)]) {
+    let allowed: BTreeMap<String, usize> =
+        allowed.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
+    let names = found.keys().chain(allowed.keys());
+    let differ: Vec<String> = names
+        .filter(|name| found.get(*name) != allowed.get(*name))
+        .map(|name| {
+            let [found, allowed] = [found, &allowed].map(|counts| counts.get(name).copied().unwrap_or(0));
+            format!("{name}: {found}, allowed {allowed}")
+        })
+        .collect();
+    assert!(differ.is_empty(), "{what}: {differ:#?}");
+}
+
+#[test]
+fn files_are_short() {
+    let long = files(&["crates"], &["rs"]).into_iter().map(|(name, text)| (name, text.lines().count()));
+    check("lines", &long.filter(|(_, lines)| *lines > LINES).collect(), LONG);
+}
+
+#[test]
+fn lines_are_narrow() {
+    let is_wide = |line: &&str| line.chars().count() > COLUMNS;
+    let mut wide = BTreeMap::new();
+    for (name, text) in files(&["crates", "kernels"], &["rs", "glsl", "comp"]) {
+        // rustfmt sees to code, and leaves a text in quotes as it is.
+        let is_of_rust = name.ends_with(".rs");
+        let lines = text.lines().filter(|line| !is_of_rust || line.trim_start().starts_with("//"));
+        wide.insert(name, lines.filter(is_wide).count());
+    }
+    for (name, text) in documents() {
+        let mut in_code = false;
+        let prose = text.lines().filter(|line| {
+            // What commands print is as wide as they print it.
+            in_code ^= line.starts_with("```") || line.starts_with("<!--");
+            !in_code && !line.starts_with(['|', '!'])
+        });
+        wide.insert(name, prose.filter(is_wide).count());
+    }
+    wide.retain(|_, count| *count > 0);
+    check("lines that are too wide", &wide, WIDE);
+}
+
 #[test]
 fn root_shaders_are_described() {
     let manual = fs::read_to_string(root().join("kernels/README.md")).unwrap();
@@ -42,7 +117,8 @@ fn root_shaders_are_described() {
     }
 }
 
-/// A path in backticks that ends as a file of this repository does, or in a slash, is there: from the root, or from the document.
+/// A path in backticks that ends as a file of this repository does, or in a slash, is there: from the root, or from
+/// the document.
 #[test]
 fn paths_in_documents_are_there() {
     let endings = [".rs", ".toml", ".glsl", ".comp", ".md", ".yml", "/"];

@@ -1,9 +1,9 @@
 //! What the device lost, whoever is to blame for it: clocks, a driver, another unit, cooling.
 //!
-//! The program of the base has not changed. So where it runs tonight, what its kernels lost against earlier nights the device
-//! lost. What is earlier is the base's own sweep and the first nights after it, up to `NIGHTS_MAX` together: one night alone
-//! may have been a fast one, and a reference that moves on would follow a slow decline. Without it, what copies and scans of
-//! two sweeps have both lost stands for it.
+//! The program of the base has not changed. So where it runs tonight, what its kernels lost against earlier nights
+//! the device lost. What is earlier is the base's own sweep and the first nights after it, up to `NIGHTS_MAX`
+//! together: one night alone may have been a fast one, and a reference that moves on would follow a slow decline.
+//! Without it, what copies and scans of two sweeps have both lost stands for it.
 
 use std::collections::BTreeMap;
 

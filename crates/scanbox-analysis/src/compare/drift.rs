@@ -2,8 +2,9 @@
 //!
 //! Two things tell it. Copies, which every sweep measures at every size and which no change of a scan touches; and the
 //! scans themselves, by the median over sizes of the median over configs. What both show is drift and is taken out of
-//! every change: the smaller of the two where they have one sign, else nothing. So a loss of all scans that copies do not
-//! share stays in the changes and is told as what it may be, a regression; and a copy that changes alone moves nothing.
+//! every change: the smaller of the two where they have one sign, else nothing. So a loss of all scans that copies do
+//! not share stays in the changes and is told as what it may be, a regression; and a copy that changes alone moves
+//! nothing.
 
 use super::side::Side;
 use crate::spread::median;

@@ -1,13 +1,13 @@
 //! How much the same config differs from run to run for no reason.
 //!
-//! The spread of the samples of a row does not tell: on an H200 samples spread by 0.3 % where the row as a whole moves by
-//! 0.8 % from one measurement to the next (below 2^20), and by 2 to 3 % from one unit to another. But two runs of one space
-//! have hundreds of configs in common, nearly all of them unchanged, and each is a repeated measurement. What their
-//! changes leave after the median of their kernel (or size) is taken out is noise; by size, because small sizes are
-//! noisier.
+//! The spread of the samples of a row does not tell: on an H200 samples spread by 0.3 % where the row as a whole
+//! moves by 0.8 % from one measurement to the next (below 2^20), and by 2 to 3 % from one unit to another. But two
+//! runs of one space have hundreds of configs in common, nearly all of them unchanged, and each is a repeated
+//! measurement. What their changes leave after the median of their kernel (or size) is taken out is noise; by size,
+//! because small sizes are noisier.
 //!
-//! For times of a confirmation the noise is that between its rounds, over the square root of their number, and more where
-//! configs that were confirmed in both runs differ by more.
+//! For times of a confirmation the noise is that between its rounds, over the square root of their number, and more
+//! where configs that were confirmed in both runs differ by more.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,8 @@ impl Noise {
         noise
     }
 
-    /// Standard deviation of `ln(new / base)` of two times that are the same but for noise; `None` where nothing tells it.
+    /// Standard deviation of `ln(new / base)` of two times that are the same but for noise; `None` where nothing
+    /// tells it.
     pub(super) fn of_change(&self, n: u64, base: &Time<'_>, new: &Time<'_>) -> Option<f64> {
         let confirmed = || self.of_confirmed(n, base, new).map(|sigma| self.rounds_factor * sigma);
         let row = || {
@@ -89,8 +90,8 @@ impl Noise {
     }
 }
 
-/// What is left of the changes at each size when the median of their kernel is taken out; where a kernel has few configs,
-/// that of the size, and where that has few, the drift.
+/// What is left of the changes at each size when the median of their kernel is taken out; where a kernel has few
+/// configs, that of the size, and where that has few, the drift.
 fn leftovers(base: &Side<'_>, new: &Side<'_>, drift: &Drift) -> BTreeMap<u64, Vec<f64>> {
     let mut sizes = BTreeMap::new();
     for n in base.sizes() {

@@ -1,9 +1,10 @@
 //! Two sweeps of two nights, all rows of a size together.
 //!
-//! One row differs from night to night by more than most losses, but half of the rows of a size do not all differ the same
-//! way. Their median has an error by the scatter of the rows, and a second one that no number of rows makes smaller: another
-//! unit, or another night, moves a size as a whole. How much sizes as a whole differ shows in how far their medians lie
-//! apart, by the half of them that lie closest together: a loss at some sizes is in the other half.
+//! One row differs from night to night by more than most losses, but half of the rows of a size do not all differ the
+//! same way. Their median has an error by the scatter of the rows, and a second one that no number of rows makes
+//! smaller: another unit, or another night, moves a size as a whole. How much sizes as a whole differ shows in how
+//! far their medians lie apart, by the half of them that lie closest together: a loss at some sizes is in the other
+//! half.
 
 use std::collections::BTreeMap;
 
@@ -69,8 +70,8 @@ pub(super) fn judge(
     Judgement { groups: groups.collect(), singles: Vec::new() }
 }
 
-/// A line that is in doubt is the same where all rows of its size are: it is one row or few, which luck moves. But nothing is
-/// the same that could not have been seen.
+/// A line that is in doubt is the same where all rows of its size are: it is one row or few, which luck moves. But
+/// nothing is the same that could not have been seen.
 pub(super) fn temper(line: &mut [LineChange], judgement: &Judgement) {
     for change in line {
         let all_are_same = judgement.at(change.n).is_some_and(|all| all.verdict == Verdict::Same);

@@ -35,8 +35,8 @@ pub struct Time<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// The rows of a file. Those of benchmarks and other implementations are left out; of two of one config and size the
-    /// later one stays. What `trust` says was wrong counts as wrong.
+    /// The rows of a file. Those of benchmarks and other implementations are left out; of two of one config and size
+    /// the later one stays. What `trust` says was wrong counts as wrong.
     pub fn new(source: &Source<'a>, clock: Clock, trust: &Trust) -> Result<Self, AnalysisError> {
         let mut rows: BTreeMap<u64, BTreeMap<&str, &Record>> = BTreeMap::new();
         let mut device: Option<&Record> = None;

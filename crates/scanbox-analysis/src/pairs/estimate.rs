@@ -37,8 +37,8 @@ pub(super) fn of_rows(changes: &mut [f64], deviation: f64) -> Option<Estimate> {
     Some(Estimate { change: median(changes)?, error })
 }
 
-/// The mean of some values without the lowest and the highest, and its standard error by the winsorised variance (Yuen 1974);
-/// `None` of fewer than four.
+/// The mean of some values without the lowest and the highest, and its standard error by the winsorised variance
+/// (Yuen 1974); `None` of fewer than four.
 pub(super) fn trimmed(values: &mut [f64]) -> Option<Estimate> {
     values.sort_by(f64::total_cmp);
     let count = values.len();

@@ -1,8 +1,10 @@
-//! What the pairs of a night amount to: for all rows of a size, for a family at a size, and for configs that decide alone.
+//! What the pairs of a night amount to: for all rows of a size, for a family at a size, and for configs that decide
+//! alone.
 //!
-//! A change counts as a loss when it is above the threshold and above [`GROUP_ERRORS`] or [`SINGLE_ERRORS`] standard errors.
-//! Beside each verdict stands its limit: the loss that would have been found in 95 of 100 nights like this one. Where
-//! that is above [`GROUP_LIMIT`] or [`SINGLE_LIMIT`], and above [`THRESHOLDS`] thresholds, nothing is said to be the same.
+//! A change counts as a loss when it is above the threshold and above [`GROUP_ERRORS`] or [`SINGLE_ERRORS`] standard
+//! errors. Beside each verdict stands its limit: the loss that would have been found in 95 of 100 nights like this
+//! one. Where that is above [`GROUP_LIMIT`] or [`SINGLE_LIMIT`], and above [`THRESHOLDS`] thresholds, nothing is said
+//! to be the same.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +16,8 @@ use crate::verdict::Verdict;
 
 /// Standard errors from which on a change of many rows is no chance.
 pub const GROUP_ERRORS: f64 = 4.0;
-/// The same for a suspect, by the scatter of its [`super::ROUNDS_OF_SUSPECTS`] rounds: for a Student t with 7 degrees of
-/// freedom 1 in 400, and only what was a suspect before is asked.
+/// The same for a suspect, by the scatter of its [`super::ROUNDS_OF_SUSPECTS`] rounds: for a Student t with 7 degrees
+/// of freedom 1 in 400, and only what was a suspect before is asked.
 pub const SINGLE_ERRORS: f64 = 4.0;
 /// A suspect above the threshold by fewer errors than this is no more than noise.
 const SINGLE_ERRORS_DOUBT: f64 = 2.5;

@@ -16,9 +16,9 @@ const HELPER_WORKGROUP_SIZE: u32 = 256;
 /// size is the measured ceiling of that size.
 pub const CEILING_SHAPES: &[(u32, u32)] = &[(1, 256), (2, 256), (4, 256), (1, 1024), (8, 128)];
 
-/// The plan that moves what a problem has to move at least, and does nothing else, in one of the [`CEILING_SHAPES`]: of a
-/// scan a [`copy`], of a reduction a read. A read adds up the words of the input in runs, so that what it has read can be
-/// verified; those sums are the only traffic that a reduction does not have (one word for 128 or more).
+/// The plan that moves what a problem has to move at least, and does nothing else, in one of the [`CEILING_SHAPES`]:
+/// of a scan a [`copy`], of a reduction a read. A read adds up the words of the input in runs, so that what it has
+/// read can be verified; those sums are the only traffic that a reduction does not have (one word for 128 or more).
 #[must_use]
 pub fn ceiling(problem: &Problem, n: u64, shape: (u32, u32), device: &DeviceProfile) -> Plan {
     match problem.mode() {
@@ -57,14 +57,15 @@ fn read(problem: &Problem, n: u64, shape: (u32, u32), device: &DeviceProfile) ->
 /// The shape of [`sum_input`]: the one of the [`CEILING_SHAPES`] with the longest runs.
 const LONGEST_RUNS: (u32, u32) = (8, 128);
 
-/// The plan that adds up the words of the first `n` elements of the input in runs. Sums of the same input that differ later show
-/// that it was written to ([`compare_input_sums`]).
+/// The plan that adds up the words of the first `n` elements of the input in runs. Sums of the same input that differ
+/// later show that it was written to ([`compare_input_sums`]).
 #[must_use]
 pub fn sum_input(problem: &Problem, n: u64, device: &DeviceProfile) -> Plan {
     read(problem, n, LONGEST_RUNS, device)
 }
 
-/// The plan that compares the sums of an input ([`sum_input`], at [`Binding::Output`]) with earlier ones, at [`Binding::Expected`].
+/// The plan that compares the sums of an input ([`sum_input`], at [`Binding::Output`]) with earlier ones,
+/// at [`Binding::Expected`].
 #[must_use]
 pub fn compare_input_sums(sums: &Plan, device: &DeviceProfile) -> Plan {
     let runs = sums.output_words();
@@ -141,8 +142,8 @@ pub fn poison(plan: &Plan, device: &DeviceProfile) -> Plan {
 /// (`u32::MAX` before); the bits of the largest error as a 32-bit float (0 before).
 pub const REPORT_WORDS: u64 = 3;
 
-/// The plan that compares every element of the output of a plan, and the guard behind it. `error_bound` is what counts as right
-/// (see [`Plan::error_bound`]).
+/// The plan that compares every element of the output of a plan, and the guard behind it. `error_bound` is what
+/// counts as right (see [`Plan::error_bound`]).
 #[must_use]
 pub fn compare(plan: &Plan, error_bound: f64, device: &DeviceProfile) -> Plan {
     if let Expected::Sums { run_words } = plan.result {
@@ -190,7 +191,8 @@ fn compare_sums_shader(device: &DeviceProfile) -> Shader {
     helper_shader("compare_sums.comp", 1, HELPER_WORKGROUP_SIZE, device)
 }
 
-/// The plan that compares every word of the output of a plan, and the guard behind it, with what was kept of an earlier call.
+/// The plan that compares every word of the output of a plan, and the guard behind it, with what was kept of an
+/// earlier call.
 #[must_use]
 pub fn compare_with_kept(plan: &Plan, device: &DeviceProfile) -> Plan {
     let mut helper = compare(plan, 0.0, device);
@@ -271,7 +273,8 @@ fn helper_shader(root: &'static str, batch_size: u32, workgroup_size: u32, devic
     }
 }
 
-/// The shaders that every session needs beside those of its configs: nothing, fill, poison, the comparisons, copies and reads.
+/// The shaders that every session needs beside those of its configs: nothing, fill, poison, the comparisons, copies
+/// and reads.
 #[must_use]
 pub fn helper_shaders(device: &DeviceProfile) -> Vec<Shader> {
     let helper = |root, batch_size, workgroup_size| helper_shader(root, batch_size, workgroup_size, device);

@@ -1,8 +1,8 @@
 //! The passes of the families that go level by level: reduce-then-scan and scan-then-propagate.
 //!
-//! Passes go up through the levels (`levels`), over the last one, and down again; what is scanned of a level above the first
-//! stands in its place, inclusively. Each pass depends on the one before, so no workgroup waits for another one: Vulkan promises
-//! nothing that these families need.
+//! Passes go up through the levels (`levels`), over the last one, and down again; what is scanned of a level above
+//! the first stands in its place, inclusively. Each pass depends on the one before, so no workgroup waits for another
+//! one: Vulkan promises nothing that these families need.
 
 use scanbox_model::config::{BlockScan, Config, Family, Kernel, LoadLayout, SubgroupScan};
 use scanbox_model::problem::{Mode, Placement, Problem};
@@ -71,8 +71,9 @@ impl Levels<'_> {
         Shader { root, ..shader(&Resolved::new(config, problem, self.of.n, self.of.device)) }
     }
 
-    /// The config of a pass whose elements need nothing of each other but a total: subgroup operations on rows, so that nothing
-    /// has to be exchanged through shared memory. Operators that do not commute are combined row by row there.
+    /// The config of a pass whose elements need nothing of each other but a total: subgroup operations on rows, so
+    /// that nothing has to be exchanged through shared memory. Operators that do not commute are combined row by row
+    /// there.
     fn by_rows(&self) -> Config {
         let kernel = Kernel {
             block_scan: BlockScan::Subgroup,

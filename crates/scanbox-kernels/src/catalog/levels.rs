@@ -1,13 +1,13 @@
 //! The levels of the families that go level by level: how long they are, and where they stand.
 //!
-//! Level 0 is the input, and each further level the totals of the tiles of the one before, until one workgroup can scan all of a
-//! level.
+//! Level 0 is the input, and each further level the totals of the tiles of the one before, until one workgroup can
+//! scan all of a level.
 
 use scanbox_model::config::Config;
 use scanbox_model::problem::Problem;
 
-/// Tiles of a level of totals that one workgroup goes over one after another, rather than two passes more: a tile is one trip to
-/// memory, and a pass a dispatch, of about 2 microseconds on an NVIDIA H200.
+/// Tiles of a level of totals that one workgroup goes over one after another, rather than two passes more: a tile is
+/// one trip to memory, and a pass a dispatch, of about 2 microseconds on an NVIDIA H200.
 pub const LAST_LEVEL_TILES: u64 = 4;
 
 /// Levels begin at multiples of this many bytes: at least one vector of the widest type.

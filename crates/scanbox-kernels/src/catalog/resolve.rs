@@ -1,5 +1,5 @@
-//! What a config comes to on a problem, a size and a device: worked out in one place, and asked by the rules, the shaders and
-//! the plan.
+//! What a config comes to on a problem, a size and a device: worked out in one place, and asked by the rules, the
+//! shaders and the plan.
 
 use scanbox_model::config::{Config, Family, Kernel, Lookback, Reset, TileOrder, TileState};
 use scanbox_model::device::DeviceProfile;
@@ -17,7 +17,8 @@ const ASSUMED_UNITS: u32 = 16;
 const WORD64_EPOCH_BITS: u32 = 30;
 const SPLIT_EPOCH_BITS: u32 = 14;
 
-/// The config with the values that `auto` stands for on this device: what a known issue forces, else what suits the device.
+/// The config with the values that `auto` stands for on this device: what a known issue forces, else what suits the
+/// device.
 #[must_use]
 pub fn resolved(config: &Config, device: &DeviceProfile) -> Config {
     Config { kernel: resolve(&config.kernel, device), ..*config }
@@ -56,13 +57,14 @@ pub(super) fn passes_totals_on(family: Family) -> bool {
     family.entry().totals == Totals::PassedOn
 }
 
-/// Whether passes wait for each other instead of workgroups: the totals of tiles are an array that is scanned in between.
+/// Whether passes wait for each other instead of workgroups: the totals of tiles are an array that is scanned in
+/// between.
 pub(super) fn has_levels(family: Family) -> bool {
     family.entry().totals == Totals::ByLevels
 }
 
-/// Whether workgroups wait for others that have to run at the same time: persistent ones whose first tiles are not handed out
-/// in the order in which they start.
+/// Whether workgroups wait for others that have to run at the same time: persistent ones whose first tiles are not
+/// handed out in the order in which they start.
 pub(super) fn co_resident(kernel: &Kernel) -> bool {
     kernel.family == Family::Persistent && kernel.tile_order != TileOrder::Ticket
 }
@@ -170,8 +172,8 @@ impl<'a> Resolved<'a> {
         }
     }
 
-    /// Where the tile states begin in the scratch memory. A plan that clears its memory before each call has them right behind
-    /// the words of its own groups, so that it has little to clear.
+    /// Where the tile states begin in the scratch memory. A plan that clears its memory before each call has them
+    /// right behind the words of its own groups, so that it has little to clear.
     pub(super) fn states_offset(&self) -> u64 {
         match self.content() {
             Content::Anything => TICKET_BYTES + 8 * self.bank_words(),

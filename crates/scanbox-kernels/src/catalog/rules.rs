@@ -50,8 +50,8 @@ fn combination(config: &Config) -> Verdict {
     config.check_combination().map_err(|(rule, detail)| Rejection { rule: rule.into(), detail })
 }
 
-/// Whether a kernel combines elements in their order only, so that its operator need not be commutative. Every value is named: a
-/// new one has to say.
+/// Whether a kernel combines elements in their order only, so that its operator need not be commutative. Every value
+/// is named: a new one has to say.
 fn combines_in_order(kernel: &Kernel) -> bool {
     let tiles = match (kernel.family, kernel.lookback) {
         // Each invocation takes every n-th row or total.

@@ -1,5 +1,5 @@
-//! Kernels that only users' operators need: what makes their input and their answer on the device, and proves the answer. The CPU
-//! knows no operator but scanbox's own.
+//! Kernels that only users' operators need: what makes their input and their answer on the device, and proves the
+//! answer. The CPU knows no operator but scanbox's own.
 
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Operator, Problem};
@@ -12,8 +12,9 @@ use crate::plan::{Binding, Expected, Pass, Plan, PlanKind, Scratch, Shader, Tick
 
 const WORKGROUP_SIZE: u32 = 256;
 
-/// Chunks that the answer is made in at most: as many invocations as a device has work for. The last step but one goes through
-/// all of them one by one, the others through the elements of one; none of them makes 65,535 rounds, where lavapipe ends loops.
+/// Chunks that the answer is made in at most: as many invocations as a device has work for. The last step but one
+/// goes through all of them one by one, the others through the elements of one; none of them makes 65,535 rounds,
+/// where lavapipe ends loops.
 const MOST_CHUNKS: u64 = 1 << 14;
 const FEWEST_CHUNK_ELEMENTS: u64 = 64;
 
@@ -27,8 +28,8 @@ pub struct OperatorLaw {
     pub bit: u32,
     /// What it says.
     pub text: &'static str,
-    /// The elements that broke it where the check failed at an element: what each is called, whether it is of the answer, and how
-    /// many places before that element it stands.
+    /// The elements that broke it where the check failed at an element: what each is called, whether it is of the
+    /// answer, and how many places before that element it stands.
     pub elements: &'static [(&'static str, bool, u64)],
 }
 
@@ -90,7 +91,8 @@ pub(super) fn operator_shader(
     }
 }
 
-/// The shaders that a session about this problem needs beside [`super::helper_shaders`]: none for scanbox's own operators.
+/// The shaders that a session about this problem needs beside [`super::helper_shaders`]: none for scanbox's own
+/// operators.
 #[must_use]
 pub fn operator_shaders(problem: &Problem, device: &DeviceProfile) -> Vec<Shader> {
     let Some(user) = problem.user() else { return Vec::new() };
@@ -101,8 +103,9 @@ pub fn operator_shaders(problem: &Problem, device: &DeviceProfile) -> Vec<Shader
     shaders
 }
 
-/// The plan that makes the first `n` elements of an input of a user's operator, and their answer, and proves it: the report says
-/// what failed ([`OPERATOR_LAWS`]), and the first element where something did. The totals of chunks stand in the output meanwhile.
+/// The plan that makes the first `n` elements of an input of a user's operator, and their answer, and proves it: the
+/// report says what failed ([`OPERATOR_LAWS`]), and the first element where something did. The totals of chunks stand
+/// in the output meanwhile.
 #[must_use]
 pub fn operator_load(
     problem: &Problem,

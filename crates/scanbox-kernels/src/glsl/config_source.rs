@@ -1,7 +1,7 @@
 //! `config.glsl`: the part of the kernel sources that follows from the table of parameters, made when a compiler is.
 //!
-//! It has a number for each word of a parameter and of a problem, and refuses a shader that misses a define, has a value that
-//! the parameter does not have, or combines what does not go together.
+//! It has a number for each word of a parameter and of a problem, and refuses a shader that misses a define, has a
+//! value that the parameter does not have, or combines what does not go together.
 
 use std::fmt::Write;
 

@@ -10,7 +10,8 @@ pub enum Totals {
     Alone,
     /// They pass them on through memory, in tile states.
     PassedOn,
-    /// From the pass before: they are an array that is scanned in between. Passes wait for each other, workgroups do not.
+    /// From the pass before: they are an array that is scanned in between. Passes wait for each other, workgroups do
+    /// not.
     ByLevels,
 }
 

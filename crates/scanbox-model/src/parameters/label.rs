@@ -1,9 +1,10 @@
 //! The label grammar, which follows from the table.
 //!
-//! A label is made of tags joined by dots, one for each parameter in the order of the table; a parameter at its default is left
-//! out. A word has a tag of its own, a number stands behind the tag of its parameter: `b4.vec4.par.rake.wg256.g1024` is a
-//! complete label. The label of a kernel is that of its configs without the launch shape, `b4.vec4.par.rake`. Printing and parsing
-//! are inverse: a label in another order, or with a default written out, is refused.
+//! A label is made of tags joined by dots, one for each parameter in the order of the table; a parameter at its
+//! default is left out. A word has a tag of its own, a number stands behind the tag of its parameter:
+//! `b4.vec4.par.rake.wg256.g1024` is a complete label. The label of a kernel is that of its configs without the
+//! launch shape, `b4.vec4.par.rake`. Printing and parsing are inverse: a label in another order, or with a default
+//! written out, is refused.
 
 use std::fmt;
 use std::str::FromStr;
@@ -163,8 +164,8 @@ impl TryFrom<String> for Config {
     }
 }
 
-/// Whether some label begins like that: it may be cut anywhere, also within a tag. (That its tags stand in the right order is
-/// not looked at.)
+/// Whether some label begins like that: it may be cut anywhere, also within a tag. (That its tags stand in the right
+/// order is not looked at.)
 #[must_use]
 pub fn begins_a_label(text: &str) -> bool {
     let words = || {

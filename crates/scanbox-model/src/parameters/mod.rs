@@ -1,5 +1,5 @@
-//! The parameters of a config, each declared once ([`table`]): what labels, space files, columns, filters, shaders and documents
-//! say of it comes from there.
+//! The parameters of a config, each declared once ([`table`]): what labels, space files, columns, filters, shaders
+//! and documents say of it comes from there.
 
 #[macro_use]
 pub mod words;

@@ -1,8 +1,8 @@
 //! The table of the parameters: the only place that lists them.
 //!
 //! An entry has the name and the type of a parameter, its meaning as its comment, and what else differs from
-//! what its type says ([`Declaration`]). The table is a macro, because three structs have a field for each parameter: [`Kernel`], [`Cells`] and
-//! the block of a space file.
+//! what its type says ([`Declaration`]). The table is a macro, because three structs have a field for each
+//! parameter: [`Kernel`], [`Cells`] and the block of a space file.
 
 use serde::{Deserialize, Serialize};
 
@@ -111,8 +111,8 @@ macro_rules! with_parameters {
                         ..Needs::NONE
                     }),
                 }
-                /// How often a lookback with fallback looks again at a tile that has published nothing, before it adds the
-                /// tile up itself; the default for all others, where it has no meaning.
+                /// How often a lookback with fallback looks again at a tile that has published nothing, before it
+                /// adds the tile up itself; the default for all others, where it has no meaning.
                 max_spins: u32 {
                     values: Values::Numbers(0, MAX_MAX_SPINS),
                     tag: "spins",
@@ -196,8 +196,8 @@ pub struct Declaration {
     pub tag: &'static str,
     /// Whether space files that are written have it even where it is the default.
     pub always_listed: bool,
-    /// Its place among the columns of a row. A parameter without one is in the label of the row alone: files that have nothing
-    /// but its default are as they were before there was such a parameter.
+    /// Its place among the columns of a row. A parameter without one is in the label of the row alone: files that
+    /// have nothing but its default are as they were before there was such a parameter.
     pub column: Option<usize>,
     /// What its values have to be combined with.
     pub needs: Option<Needs>,
@@ -410,7 +410,8 @@ macro_rules! declare {
         stages { $($stages:tt)+ }
     ) => { declare! { $($tile)+ $($stages)+ } };
     ($($(#[doc = $meaning:literal])+ $name:ident: $type:ident { $($key:ident: $value:expr),* $(,)? })+) => {
-        /// What is compiled in, apart from the workgroup size and the problem: the unit that one application would ship.
+        /// What is compiled in, apart from the workgroup size and the problem: the unit that one application would
+        /// ship.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct Kernel {
             $($(#[doc = $meaning])+ pub $name: $type,)+

@@ -89,8 +89,8 @@ parameter! {
         /// Workgroups go from tile to tile, and publish the total of the next before they wait for the prefix of the
         /// current one.
         Persistent = "persistent" / "pers",
-        /// Level by level: tiles are added up, their totals scanned in the same way, and the tiles read again and scanned
-        /// behind them. Nobody waits; passes do.
+        /// Level by level: tiles are added up, their totals scanned in the same way, and the tiles read again and
+        /// scanned behind them. Nobody waits; passes do.
         ReduceThenScan = "reduce-then-scan" / "rts",
         /// Level by level: tiles are scanned on their own, their totals in the same way, and these combined with every
         /// element of the output (Sengupta, Harris, Zhang and Owens 2007).
@@ -124,7 +124,8 @@ parameter! {
         /// One invocation waits for the inclusive prefix of the tile before it alone, as StreamScan does (Yan, Long and
         /// Zhang 2013): a chained scan without any lookback. Prefixes are combined in the order of the tiles.
         Chain = "chain" / "chain",
-        /// As parallel; a workgroup that has waited too long for a tile adds it up itself (Smith, Levien and Owens 2025).
+        /// As parallel; a workgroup that has waited too long for a tile adds it up itself (Smith, Levien and
+        /// Owens 2025).
         Fallback = "fallback" / "fallback",
     }
 }
@@ -216,8 +217,8 @@ parameter! {
         Word64 = "word64" / "word64",
         /// One 32-bit atomic word: 30-bit value, 2-bit state (thesis 4.6). Legal only where the total fits.
         Packed = "packed" / "packed",
-        /// Several 32-bit atomic words: 16 bits of the value, a 14-bit epoch and the 2-bit state in each. For values of any
-        /// length, on any device (Smith, Levien and Owens 2025).
+        /// Several 32-bit atomic words: 16 bits of the value, a 14-bit epoch and the 2-bit state in each. For values
+        /// of any length, on any device (Smith, Levien and Owens 2025).
         Split = "split" / "split",
     }
 }

@@ -19,8 +19,8 @@ use crate::sizes::Sizes;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "InFile", into = "InFile")]
 pub struct Block {
-    /// Bytes of the elements that the block is for; any where there are none. A vector of so many elements is another load for
-    /// each.
+    /// Bytes of the elements that the block is for; any where there are none. A vector of so many elements is another
+    /// load for each.
     pub element_bytes: Option<Vec<u32>>,
     /// The values of each of [`KERNEL_PARAMETERS`].
     kernels: Vec<Vec<Value>>,

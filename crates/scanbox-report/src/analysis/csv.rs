@@ -1,10 +1,11 @@
 //! The answers as flat CSV: one row per device, run and size.
 //!
 //! Columns: the ideal configuration set (`ideal_*`, `runner_up_*`, `margin_pct`, `ties`, `copy_*`), the best kernel of
-//! the device (`kernel_*`, empty where it has no config), the portable kernel (`portable_*`, empty with one device), what
-//! was scanned (`mode`, `element`, `op`), the shared config of the size (`shared_*`, empty with one device), the bandwidth
-//! of the device (`bandwidth_*`), the fastest scan of another implementation (`baseline_*`), the time and bytes that `ideal_gbps` is
-//! of, and what tells the unit apart (`unit`: what it is called, as no other one here; `files`: where its rows are from).
+//! the device (`kernel_*`, empty where it has no config), the portable kernel (`portable_*`, empty with one device),
+//! what was scanned (`mode`, `element`, `op`), the shared config of the size (`shared_*`, empty with one device), the
+//! bandwidth of the device (`bandwidth_*`), the fastest scan of another implementation (`baseline_*`), the time and
+//! bytes that `ideal_gbps` is of, and what tells the unit apart (`unit`: what it is called, as no other one here;
+//! `files`: where its rows are from).
 
 use std::io::{self, Write};
 

@@ -1,4 +1,5 @@
-//! Shaded squares in rows and columns: what a value of a parameter loses at a size, what a device's set reaches on another.
+//! Shaded squares in rows and columns: what a value of a parameter loses at a size, what a device's set reaches on
+//! another.
 
 use std::io::Write;
 

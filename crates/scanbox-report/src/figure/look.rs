@@ -1,5 +1,5 @@
-//! What tells lines apart: a colour that colour-blind people can tell from the others, and a dash and a marker that need
-//! no colour at all.
+//! What tells lines apart: a colour that colour-blind people can tell from the others, and a dash and a marker that
+//! need no colour at all.
 
 use plotters::style::RGBColor;
 

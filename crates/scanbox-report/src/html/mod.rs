@@ -1,7 +1,8 @@
-//! The report as one HTML page: words, plots and tables in sections, without script and without anything from a network.
+//! The report as one HTML page: words, plots and tables in sections, without script and without anything from a
+//! network.
 //!
-//! Each section is made as data ([`Section`]); [`Page`] turns the data into text by a template, which escapes everything but the
-//! plots. The plots can be written to files of their own as well ([`figures`]).
+//! Each section is made as data ([`Section`]); [`Page`] turns the data into text by a template, which escapes
+//! everything but the plots. The plots can be written to files of their own as well ([`figures`]).
 
 mod across;
 mod device;

@@ -1,6 +1,7 @@
 //! Rows in T4, a results format of autotuners: by the schema that Kernel Tuner ships as
-//! `kernel_tuner/schema/T4/1.0.0/results-schema.json`, and writes files of. (It has grown out of github.com/odgaard/TuningSchema, which
-//! has neither measurements that are words nor the invalidity `correct`, and refuses such files.)
+//! `kernel_tuner/schema/T4/1.0.0/results-schema.json`, and writes files of. (It has grown out of
+//! github.com/odgaard/TuningSchema, which has neither measurements that are words nor the invalidity `correct`, and
+//! refuses such files.)
 //!
 //! Where the schema leaves something open, this follows Kernel Tuner's own files: times are in milliseconds, which
 //! `metadata.timeunit` says, a configuration is an object of tunable parameters, an objective is the name of a
@@ -18,8 +19,8 @@ use super::{Exported, object};
 /// The version of the schema.
 const SCHEMA_VERSION: &str = "1.0.0";
 
-/// The columns that make up a configuration beside the parameters: what ran, on how many elements of which problem. Every
-/// configuration has all of them; what does not apply is null.
+/// The columns that make up a configuration beside the parameters: what ran, on how many elements of which problem.
+/// Every configuration has all of them; what does not apply is null.
 const CONFIGURATION: &[&str] = &[
     "config_id",
     "kernel_id",
@@ -35,8 +36,8 @@ const CONFIGURATION: &[&str] = &[
     "cache",
 ];
 
-/// The columns of a configuration: those, and every parameter that has one. A parameter that stands in labels alone is there
-/// where it is not the default.
+/// The columns of a configuration: those, and every parameter that has one. A parameter that stands in labels alone
+/// is there where it is not the default.
 fn configuration_columns() -> impl Iterator<Item = &'static str> {
     let parameters = PARAMETERS.iter().filter(|parameter| parameter.column.is_some());
     CONFIGURATION.iter().copied().chain(parameters.map(|parameter| parameter.name))

@@ -1,7 +1,8 @@
 //! What a call costs that does nothing, on each side: beside it the spans of two interfaces can be read.
 //!
-//! A span is the time between two timestamps, or two events, around one call, and these cost something themselves: on CUDA's side
-//! others than on Vulkan's. So spans of two sides are not set against each other without the span of an empty call of each.
+//! A span is the time between two timestamps, or two events, around one call, and these cost something themselves: on
+//! CUDA's side others than on Vulkan's. So spans of two sides are not set against each other without the span of an
+//! empty call of each.
 
 use scanbox_kernels::catalog;
 use scanbox_model::record::Cache;
@@ -42,7 +43,8 @@ impl EmptyCall {
 }
 
 impl<E: From<Failure>> Bench<'_, E> {
-    /// Takes an empty call of each side that has one, between the same timestamps and events as the calls of its subjects.
+    /// Takes an empty call of each side that has one, between the same timestamps and events as the calls of its
+    /// subjects.
     pub(super) fn empty_calls(&mut self) -> Result<(), Cut<E>> {
         let n = self.job.sizes.iter().map(|(n, _)| *n).min().unwrap_or(1);
         let plan = catalog::empty(&self.job.computation.problem, self.session.backend.profile());

@@ -14,7 +14,8 @@ use crate::row::{Computation, Origin, blank_record, record_of_run};
 use crate::session::unsupported;
 use crate::subject::Subject;
 
-/// A subject of scanbox's own, and why it takes part. Subjects of baselines are no part of a job: the program names them.
+/// A subject of scanbox's own, and why it takes part. Subjects of baselines are no part of a job: the program names
+/// them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selected {
     /// What is measured.

@@ -17,8 +17,8 @@ pub enum Circumstance {
     First,
     /// The same plan again.
     Again,
-    /// The scratch memory holds what looks like good states: anywhere for a plan that fills its memory or writes before it
-    /// reads, of an older epoch for one that does not.
+    /// The scratch memory holds what looks like good states: anywhere for a plan that fills its memory or writes
+    /// before it reads, of an older epoch for one that does not.
     Garbage,
     /// The scratch memory is new, and happens to hold what looks like states of the epoch to come.
     NewMemory,
@@ -68,7 +68,8 @@ impl Circumstance {
     }
 }
 
-/// A word that, in all words of a tile state of the plan, is an inclusive prefix of this epoch (stages/state/tile_*.glsl).
+/// A word that, in all words of a tile state of the plan, is an inclusive prefix of this epoch
+/// (stages/state/tile_*.glsl).
 fn good_state(plan: &Plan, epoch: u32) -> u32 {
     const INCLUSIVE: u32 = 2;
     let tag = epoch << 2 | INCLUSIVE;

@@ -24,7 +24,8 @@ pub(super) fn waits_for_ever(plan: &Plan) -> bool {
     blocking(plan).is_some() && max_spins(plan).is_none() && workgroups > 1
 }
 
-/// What lookbacks count on a device where every tile but the blocked ones is in time, and each blocked one is added up once.
+/// What lookbacks count on a device where every tile but the blocked ones is in time, and each blocked one is added
+/// up once.
 pub(super) fn counts(plan: &Plan, tiles: u64) -> Counts {
     let blocked = blocking(plan).map_or(0, |k| tiles.div_ceil(1 << k));
     // Nobody comes behind the last tile.

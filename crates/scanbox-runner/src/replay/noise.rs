@@ -1,8 +1,8 @@
 //! Noise of a device beyond that of samples: what a gate has to tell from a loss.
 //!
-//! [`Weather`] is what everything that runs at a moment has in common: drift, throttling, a neighbour. [`RowNoise`] is what one
-//! block of one row has for itself: where it lies in memory, which of two modes it is in. Both as logarithms, so that 0.01 is
-//! 1 %. They depend on seeds alone.
+//! [`Weather`] is what everything that runs at a moment has in common: drift, throttling, a neighbour. [`RowNoise`]
+//! is what one block of one row has for itself: where it lies in memory, which of two modes it is in. Both as
+//! logarithms, so that 0.01 is 1 %. They depend on seeds alone.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -149,8 +149,8 @@ pub enum FaultKind {
     WrongLast,
     /// A word behind the output is written.
     WriteBehind,
-    /// The first element is wrong, and the scratch memory is not as the next call expects it: a ticket was not taken, a bank not
-    /// cleared.
+    /// The first element is wrong, and the scratch memory is not as the next call expects it: a ticket was not taken,
+    /// a bank not cleared.
     LosesTickets,
     /// Every call is wrong but one that is verified on its own.
     WrongTimed,

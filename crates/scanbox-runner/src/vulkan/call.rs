@@ -159,7 +159,8 @@ impl Call {
         turns
     }
 
-    /// Makes the calls that are recorded from now on find this binding here: input, output, what is expected, or the report.
+    /// Makes the calls that are recorded from now on find this binding here: input, output, what is expected, or the
+    /// report.
     pub fn aim(&mut self, binding: Binding, address: vk::DeviceAddress) {
         self.dispatches.iter_mut().for_each(|dispatch| dispatch.push.aim(binding, address));
     }
@@ -211,8 +212,8 @@ mod tests {
         check(1 << 33, LONG, None);
     }
 
-    /// The words of `n` that workgroups of `part` words each touch, by the arithmetic of the helper kernels (poison.comp and others),
-    /// in 32 bits: none outside, and all of the last ones once.
+    /// The words of `n` that workgroups of `part` words each touch, by the arithmetic of the helper kernels
+    /// (poison.comp and others), in 32 bits: none outside, and all of the last ones once.
     #[test]
     fn helpers_stay_within_memory_up_to_the_last_index() {
         let most = u32::MAX - 256;

@@ -313,8 +313,8 @@ impl Memory {
         }
     }
 
-    /// Sees to the buffers that cold calls on this many bytes of input rotate over. The first pair are the ordinary input and
-    /// output; the others begin as copies of them.
+    /// Sees to the buffers that cold calls on this many bytes of input rotate over. The first pair are the ordinary
+    /// input and output; the others begin as copies of them.
     pub fn reserve_cold(&mut self, bytes: u64, limit: Duration) -> Result<(), Failure> {
         if self.cold.as_ref().is_some_and(|cold| cold.bytes == bytes) {
             return Ok(());
@@ -355,8 +355,8 @@ impl Memory {
             .map(|(buffer, stride)| Place { buffer, offset: other * stride }))
     }
 
-    /// The input of the first call and of every second one behind it, or that of the others where inputs alternate; and what the
-    /// output of such a call must equal.
+    /// The input of the first call and of every second one behind it, or that of the others where inputs alternate;
+    /// and what the output of such a call must equal.
     pub fn input_and_expected(&self, plan: &Plan, other: bool) -> Result<[Place<'_>; 2], Failure> {
         let large =
             self.large_or_other(other).filter(|large| large.loaded.is_some_and(|loaded| plan.n <= loaded.n));
@@ -365,8 +365,8 @@ impl Memory {
         Ok([input, expected].map(|(buffer, offset)| Place { buffer, offset }))
     }
 
-    /// Copies the input into the output of every slot, unless the calls of this plan go on there: who works in place finds its
-    /// input in its output, and what its earlier calls have made of it.
+    /// Copies the input into the output of every slot, unless the calls of this plan go on there: who works in place
+    /// finds its input in its output, and what its earlier calls have made of it.
     pub fn fill_outputs(&mut self, plan: &Plan, limit: Duration) -> Result<(), Failure> {
         let Self { cold: Some(cold), large: Some(large), output: Some(output), staging, .. } = self else {
             return Ok(());

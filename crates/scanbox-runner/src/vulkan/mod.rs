@@ -159,8 +159,8 @@ fn candidates(instance: &Instance, options: &Options) -> Result<Vec<Candidate>, 
     Ok(candidates)
 }
 
-/// The device that `selector` names: its index in [`devices`] (digits alone are nothing else), its whole UUID, its PCI address,
-/// its name, or a part of its name; a name, or part of one, that no other device has.
+/// The device that `selector` names: its index in [`devices`] (digits alone are nothing else), its whole UUID, its
+/// PCI address, its name, or a part of its name; a name, or part of one, that no other device has.
 ///
 /// # Errors
 /// When there is no such device, and when there are several.
@@ -201,8 +201,8 @@ pub fn open(selector: &str, compiler: &Compiler, options: Options) -> Result<Vul
     Ok(vulkan)
 }
 
-/// The place of the device that `selector` names. Digits are an index and nothing else: a device that has fallen off the bus
-/// must not be another one whose name has that digit.
+/// The place of the device that `selector` names. Digits are an index and nothing else: a device that has fallen off
+/// the bus must not be another one whose name has that digit.
 fn find(devices: &[&Listed], selector: &str) -> Result<usize, VulkanError> {
     let selector = selector.trim();
     let describe = |indices: &[usize]| {

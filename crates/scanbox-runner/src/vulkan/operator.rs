@@ -19,12 +19,13 @@ const WORD_BYTES: u64 = 4;
 const DEFINITION: u32 = 1;
 
 impl Session {
-    /// Fills input and reference memory with the first `n` elements of the input of a user's operator and their answer, and sees
-    /// on the device that it is the answer. All of them anew: they take less time than anything that follows.
+    /// Fills input and reference memory with the first `n` elements of the input of a user's operator and their
+    /// answer, and sees on the device that it is the answer. All of them anew: they take less time than anything that
+    /// follows.
     ///
     /// # Errors
-    /// When the memory does not fit; with the status `wrong_result`, when the operator is not what its file says: the reason
-    /// has the elements that show it.
+    /// When the memory does not fit; with the status `wrong_result`, when the operator is not what its file says: the
+    /// reason has the elements that show it.
     pub(super) fn load_by_operator(
         &mut self,
         problem: &Problem,

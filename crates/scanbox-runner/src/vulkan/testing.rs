@@ -1,4 +1,5 @@
-//! What only tests need of a session: calls with something amiss, and a look at what stands in its memory and its books.
+//! What only tests need of a session: calls with something amiss, and a look at what stands in its memory and its
+//! books.
 
 use std::sync::{Arc, Mutex};
 
@@ -28,8 +29,8 @@ pub enum Tamper {
 }
 
 impl Vulkan {
-    /// What the validation layer complained about so far; empty without it. It outlives the session: for complaints about its
-    /// end.
+    /// What the validation layer complained about so far; empty without it. It outlives the session: for complaints
+    /// about its end.
     #[must_use]
     pub fn validation_log(&self) -> Arc<Mutex<Vec<String>>> {
         self.session.gpu.validation_log()

@@ -117,8 +117,8 @@ impl Session {
         Ok(Comparison { error, call, counts, ..comparison })
     }
 
-    /// What counts as right on the input that is loaded. One whose elements have one right answer is compared exactly, whatever
-    /// rounds on others.
+    /// What counts as right on the input that is loaded. One whose elements have one right answer is compared
+    /// exactly, whatever rounds on others.
     pub(super) fn error_bound(&self, plan: &Plan) -> f64 {
         let exact =
             self.memory.input_of(&plan.problem).is_some_and(|input| input.is_exact(&plan.problem, plan.n));
@@ -153,8 +153,8 @@ impl Session {
         Ok(self.read_report(plan, Binding::Kept)?.0)
     }
 
-    /// What a comparison with `expected` has reported, and the largest error. Every comparison of a session ends here: after a
-    /// mismatch nobody knows which tickets were taken and what stands in the scratch memory.
+    /// What a comparison with `expected` has reported, and the largest error. Every comparison of a session ends
+    /// here: after a mismatch nobody knows which tickets were taken and what stands in the scratch memory.
     fn read_report(&mut self, plan: &Plan, expected: Binding) -> Result<(Comparison, f64), Failure> {
         let [mismatches, first, max_error, ..] = self.memory.read_back();
         if mismatches > 0 {
@@ -282,8 +282,8 @@ impl Session {
         )
     }
 
-    /// Reads the element that belongs where word `word` is wrong, out of `expected`, and the one that is there; behind the
-    /// output, words.
+    /// Reads the element that belongs where word `word` is wrong, out of `expected`, and the one that is there;
+    /// behind the output, words.
     fn look_up(&mut self, word: u64, plan: &Plan, expected: Binding) -> Result<Mismatch, Failure> {
         let Self { commands, memory, limit, .. } = self;
         let behind = word.checked_sub(plan.output_words());

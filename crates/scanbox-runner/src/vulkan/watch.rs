@@ -1,12 +1,13 @@
 //! What every verdict rests on: an input that nobody has written to, and comparisons that find what is wrong.
 //!
-//! The input is everybody's: a kernel that writes to it is right until the next one reads it, and that one and all others would
-//! be accused. So sums of it, made when it was loaded, are made again behind each verification and each twin, in the same
-//! submission, and compared. Where they differ the plan at hand is wrong, whatever its output holds, and the input is loaded
-//! again. Inputs of cold calls beside the ordinary one are copies, which are made anew then; they are not watched themselves.
+//! The input is everybody's: a kernel that writes to it is right until the next one reads it, and that one and all
+//! others would be accused. So sums of it, made when it was loaded, are made again behind each verification and each
+//! twin, in the same submission, and compared. Where they differ the plan at hand is wrong, whatever its output
+//! holds, and the input is loaded again. Inputs of cold calls beside the ordinary one are copies, which are made anew
+//! then; they are not watched themselves.
 //!
-//! A comparison that finds nothing would make everything `ok`. So before the first use of each it is given an output that is
-//! wrong everywhere.
+//! A comparison that finds nothing would make everything `ok`. So before the first use of each it is given an output
+//! that is wrong everywhere.
 
 use scanbox_kernels::catalog::{self, REPORT_WORDS};
 use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan};
@@ -21,8 +22,8 @@ use crate::ledger::Turn;
 
 const WORD_BYTES: u64 = 4;
 const REPORT_BYTES: u64 = REPORT_WORDS * WORD_BYTES;
-/// Elements that are watched beside twice as many as a call has: an index that is off is off by little, and to read all of a large
-/// input behind each small call would take longer than the call.
+/// Elements that are watched beside twice as many as a call has: an index that is off is off by little, and to read
+/// all of a large input behind each small call would take longer than the call.
 const MARGIN: u64 = 1 << 16;
 
 /// The inputs that a call may read, on watch.
@@ -138,8 +139,8 @@ impl Session {
         loaded
     }
 
-    /// Sees that the comparison of outputs of this plan finds what is wrong, unless it was seen before: on an output of which every
-    /// element is wrong, and a word behind it.
+    /// Sees that the comparison of outputs of this plan finds what is wrong, unless it was seen before: on an output
+    /// of which every element is wrong, and a word behind it.
     ///
     /// # Errors
     /// `runtime_error`, where it finds less than that.

@@ -145,8 +145,8 @@ fn plans_of_different_formats_can_alternate() {
 fn kinds_of_plans_can_follow_each_other() {
     let Some(mut bench) = device() else { return };
     const TWO_LEVEL: &str = "b1.vec4.two.sub.wg64";
-    // The two levels come back with fewer and with more groups of tiles than the call before has left, and with others in
-    // between that leave the sums of groups alone, clear them, or put something else there.
+    // The two levels come back with fewer and with more groups of tiles than the call before has left, and with
+    // others in between that leave the sums of groups alone, clear them, or put something else there.
     for (label, n) in [
         ("b1.vec4.par.rake.wg64", 40_000),
         (TWO_LEVEL, 100_001),
@@ -508,7 +508,8 @@ fn comparisons_know_the_type_of_elements() {
             bench.prepare(&plan);
             bench.check_plan(&plan, &RANDOM);
             let words = u64::from(element.bytes()) / 4;
-            // All of it, and one word: of a reduction that is the only element, else one amid the others and its upper half.
+            // All of it, and one word: of a reduction that is the only element, else one amid the others and its
+            // upper half.
             let first = bench.device().verify_tampered(&plan, Tamper::SkipCall).unwrap().first.unwrap();
             assert_eq!(first.element, element, "{problem}");
             // In place, what is not written is the input, whose beginning may be right.

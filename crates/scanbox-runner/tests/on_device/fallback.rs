@@ -1,4 +1,5 @@
-//! Lookbacks on a real device whose tiles are blocked: who falls back finishes with right results, whoever does not does not.
+//! Lookbacks on a real device whose tiles are blocked: who falls back finishes with right results, whoever does not
+//! does not.
 //!
 //! Needs `SCANBOX_TEST_DEVICE=1`.
 
@@ -102,14 +103,14 @@ fn sizes(session: &mut Session, label: &str) -> Vec<u64> {
     vec![1, tile, tile + 1, 2 * tile - 1, 7 * tile + 3, window * tile + 1, (2 * window + 3) * tile + 5]
 }
 
-/// Kernels in which one tile of seven alone publishes its inclusive prefix: lookbacks go over several tiles, and blocked ones
-/// among them need a fallback, also where a device runs one workgroup after the other.
+/// Kernels in which one tile of seven alone publishes its inclusive prefix: lookbacks go over several tiles, and
+/// blocked ones among them need a fallback, also where a device runs one workgroup after the other.
 fn silent() -> Compiler {
     changed(&[FEW_PREFIXES])
 }
 
-/// The same, and what a fallback inserts is lost: every lookback has to add up every blocked tile on its way itself, with tiles
-/// between them that are there.
+/// The same, and what a fallback inserts is lost: every lookback has to add up every blocked tile on its way itself,
+/// with tiles between them that are there.
 fn silent_and_forgetful() -> Compiler {
     changed(&[
         FEW_PREFIXES,
@@ -219,9 +220,9 @@ fn every_tile_that_is_never_published_is_inserted_once() {
                 call(&mut session, label, variant, &Problem::default(), InputKind::Random, n).unwrap();
             assert_eq!(found.mismatches, 0, "{label}, call {turn}: {found:?}");
             let counts = found.counts.unwrap();
-            // Of 20 blocked tiles, 10, 24 and 38 publish their inclusive prefix. The tile behind each of the others needs it, and
-            // who is first makes it known to all others. Where workgroups run at the same time, others may be late;
-            // nobody ever waits for the last one.
+            // Of 20 blocked tiles, 10, 24 and 38 publish their inclusive prefix. The tile behind each of the others
+            // needs it, and who is first makes it known to all others. Where workgroups run at the same time, others
+            // may be late; nobody ever waits for the last one.
             let most = if one_by_one { 17 } else { 39 };
             assert!((17..=most).contains(&counts.insertions), "{label}, call {turn}: {counts:?}");
         }
@@ -278,8 +279,8 @@ fn nobody_falls_back_where_nobody_is_blocked() {
 fn who_does_not_fall_back_gives_no_right_result() {
     let Some(mut session) = Session::new(compiler) else { return };
     if !session.bench.device().profile().name.contains("llvmpipe") {
-        // What waits for ever ends the session, and on hardware whatever else runs there: `scanbox verify --blocking` has
-        // processes for that. lavapipe ends loops silently, after 65,535 rounds.
+        // What waits for ever ends the session, and on hardware whatever else runs there: `scanbox verify --blocking`
+        // has processes for that. lavapipe ends loops silently, after 65,535 rounds.
         return;
     }
     for label in ["b1.vec4.par.sub.early.wg32", "b1.vec4.seq.rake.wg32", "b1.vec4.gather.sub.early.wg32"] {

@@ -23,8 +23,8 @@ pub fn options() -> Options {
     }
 }
 
-/// A compiler of the kernels. All tests and all passes over the devices share its SPIR-V, of which they need mostly the same;
-/// the tests of `scanbox-kernels` compile everything themselves.
+/// A compiler of the kernels. All tests and all passes over the devices share its SPIR-V, of which they need mostly
+/// the same; the tests of `scanbox-kernels` compile everything themselves.
 pub fn compiler() -> Compiler {
     cached(None)
 }
@@ -40,8 +40,8 @@ fn cached(sources: Option<&Path>) -> Compiler {
 
 /// The rows that this device runs: few that have every pair of what `rows_of` has of it.
 ///
-/// A suite that runs on one driver with several sizes of subgroups (`SCANBOX_TEST_SUBGROUPS=4,8,16`) divides them among its
-/// passes ([`divided`]).
+/// A suite that runs on one driver with several sizes of subgroups (`SCANBOX_TEST_SUBGROUPS=4,8,16`) divides them
+/// among its passes ([`divided`]).
 pub fn own_rows<const N: usize, const M: usize>(
     device: &DeviceProfile,
     rows_of: impl Fn(&DeviceProfile) -> Vec<[usize; N]>,

@@ -1,5 +1,5 @@
-//! Operators of users on a real device: the examples against the CPU, every kind of kernel at awkward sizes, and operators that are
-//! none.
+//! Operators of users on a real device: the examples against the CPU, every kind of kernel at awkward sizes, and
+//! operators that are none.
 //!
 //! Needs `SCANBOX_TEST_DEVICE=1`.
 

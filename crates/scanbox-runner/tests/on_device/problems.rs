@@ -1,4 +1,5 @@
-//! Problems on a real device: combinations that cover every pair of what decides how an element is handled, at awkward sizes.
+//! Problems on a real device: combinations that cover every pair of what decides how an element is handled, at
+//! awkward sizes.
 //!
 //! Needs `SCANBOX_TEST_DEVICE=1`.
 

@@ -343,7 +343,8 @@ fn lookbacks_find_what_comes_before() {
 fn a_message_arrives_whole_and_in_order() {
     let Some(mut bench) = Bench::new(compiler) else { return };
     let profile = bench.device().profile().clone();
-    // A split state tells apart what is published once per state and call, as tiles do: here every state has many values.
+    // A split state tells apart what is published once per state and call, as tiles do: here every state has many
+    // values.
     for tile_state in tile_states(&profile).into_iter().filter(|&tile_state| tile_state != SPLIT) {
         let choice = Choice { workgroup_size: profile.subgroup_size, tile_state, ..Choice::default() };
         for n in [2, 64, 511] {

@@ -1,5 +1,5 @@
-//! The untimed twin on a real device: right kernels are right in it, hot and cold, and what is wrong in the timed path alone is
-//! found. Needs `SCANBOX_TEST_DEVICE=1`.
+//! The untimed twin on a real device: right kernels are right in it, hot and cold, and what is wrong in the timed
+//! path alone is found. Needs `SCANBOX_TEST_DEVICE=1`.
 
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,8 @@
 #version 460
 // Test: the block scan alone. One workgroup, one element per invocation; the output is the scan of the input.
 //
-// The place of the last element is written by one invocation of subgroup 0, from block_total() right after the scan: with
-// no barrier between, as the stage promises.
+// The place of the last element is written by one invocation of subgroup 0, from block_total() right after the scan:
+// with no barrier between, as the stage promises.
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model

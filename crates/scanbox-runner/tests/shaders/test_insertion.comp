@@ -1,11 +1,11 @@
 #version 460
-// Test: the order of tile states. Each tile goes through three insertions and a store, as the digits of its index say, and every
-// word that is seen on the way is compared with what the highest state until then makes of it. The output is the input where
-// nothing was wrong.
+// Test: the order of tile states. Each tile goes through three insertions and a store, as the digits of its index
+// say, and every word that is seen on the way is compared with what the highest state until then makes of it. The
+// output is the input where nothing was wrong.
 //
-// A digit is no insertion (0), AGGREGATE (1) or INCLUSIVE (2); the last one says what the owner stores behind the insertions,
-// and an AGGREGATE that is inserted after that changes nothing but an INVALID one. The two values of a tile are any, so that
-// the one of the lower state is the greater one in half of the tiles.
+// A digit is no insertion (0), AGGREGATE (1) or INCLUSIVE (2); the last one says what the owner stores behind the
+// insertions, and an AGGREGATE that is inserted after that changes nothing but an INVALID one. The two values of a
+// tile are any, so that the one of the lower state is the greater one in half of the tiles.
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model

@@ -1,6 +1,6 @@
 #version 460
-// Test: ticket, tile state, group state and lookback alone. The total of tile i is element i of the input, so the output is
-// the scan of the input.
+// Test: ticket, tile state, group state and lookback alone. The total of tile i is element i of the input, so the
+// output is the scan of the input.
 //
 // Tiles take different times before they publish, so that lookbacks meet every mixture of states.
 

@@ -61,7 +61,8 @@ impl Before {
     }
 }
 
-/// Whether the rows that are there are of the space of this run: a file of two spaces would be of a union that nobody swept.
+/// Whether the rows that are there are of the space of this run: a file of two spaces would be of a union that nobody
+/// swept.
 fn check_space(path: &Path, before: &Space, now: &Space, resume: Resume) -> anyhow::Result<()> {
     let same = before.name == now.name && before.blocks == now.blocks;
     if same || resume.accept_space {

@@ -163,8 +163,9 @@ impl Past {
         past
     }
 
-    /// Nobody saw how a run on `then` ended; the next one was on `now`. What ends a supervisor is no config: somebody killed it,
-    /// or its time in a batch system was over. Only if the whole machine went down is the config that ran a suspect.
+    /// Nobody saw how a run on `then` ended; the next one was on `now`. What ends a supervisor is no config: somebody
+    /// killed it, or its time in a batch system was over. Only if the whole machine went down is the config that ran
+    /// a suspect.
     fn killed_with(
         &mut self,
         in_flight: Option<Key>,
@@ -213,8 +214,8 @@ impl Machine {
         Some(Self { boot: boot.to_owned(), host: host.to_owned(), up, now })
     }
 
-    /// Whether this is the same machine, which was started again after that moment: another boot alone may be another node of the
-    /// same name, or another container.
+    /// Whether this is the same machine, which was started again after that moment: another boot alone may be another
+    /// node of the same name, or another container.
     fn was_restarted_since(&self, then: &Self) -> bool {
         let known = |machine: &Self| machine.boot != "-" && machine.host != "-";
         known(self) && known(then) && self.host == then.host && self.boot != then.boot && self.up > then.now
@@ -232,8 +233,8 @@ impl std::fmt::Display for Machine {
 mod tests {
     use super::*;
 
-    /// How many workers and machines config `a` at size 1 has ended, after a journal of these lines, for a run that begins now on
-    /// boot 9 of host `h`, which was started at second 900.
+    /// How many workers and machines config `a` at size 1 has ended, after a journal of these lines, for a run that
+    /// begins now on boot 9 of host `h`, which was started at second 900.
     fn check(lines: &str, ended: u32) {
         let done = HashSet::from([("done".to_owned(), 1)]);
         let here = Machine::parse("run 9 h 900 950").unwrap();

@@ -38,8 +38,8 @@ pub struct ProblemArgs {
     #[arg(help_heading = HEADING, long = "type", value_name = "TYPE", default_value = "u32", value_parser = element)]
     element: Element,
 
-    /// A GLSL file with an operator of your own and its type, in place of --op and --type (kernels/README.md); an exclusive scan
-    /// begins with its identity
+    /// A GLSL file with an operator of your own and its type, in place of --op and --type (kernels/README.md); an
+    /// exclusive scan begins with its identity
     #[arg(help_heading = HEADING, long, value_name = "FILE", conflicts_with_all = ["op", "element", "init"])]
     operator: Option<PathBuf>,
 

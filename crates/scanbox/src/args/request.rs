@@ -30,7 +30,8 @@ pub struct Request {
     #[arg(required = true, value_name = "FILES")]
     pub files: Vec<PathBuf>,
 
-    /// What the unit that a file is about is called: two machines with the same GPU, one of before and one of after a change
+    /// What the unit that a file is about is called: two machines with the same GPU, one of before and one of after a
+    /// change
     #[arg(long, value_name = "NAME=FILE", value_parser = named_file)]
     pub name: Vec<(String, PathBuf)>,
 
@@ -43,8 +44,9 @@ pub struct Request {
     #[arg(long, default_value = "squared", value_name = "METRIC")]
     pub shared_metric: SharedMetric,
 
-    /// Over which sizes kernels are compared: common (to all kernels), all, widest (those of the kernels with the most),
-    /// a share of the kernels (0.8), or sizes (2^19..2^29) [default: common where that is at least half, else widest]
+    /// Over which sizes kernels are compared: common (to all kernels), all, widest (those of the kernels with the
+    /// most), a share of the kernels (0.8), or sizes (2^19..2^29) [default: common where that is at least half, else
+    /// widest]
     #[arg(long, value_name = "COVERAGE")]
     pub coverage: Option<Coverage>,
 
@@ -60,12 +62,13 @@ pub struct Request {
     #[arg(long, default_value = "steady", value_parser = PossibleValuesParser::new(["steady", "span"]).map(clock))]
     pub time: Clock,
 
-    /// What throughput is divided by before a metric adds it up [default: none for the best kernel of one device, size-best
-    /// across devices and for portfolios]
+    /// What throughput is divided by before a metric adds it up [default: none for the best kernel of one device,
+    /// size-best across devices and for portfolios]
     #[arg(long, value_parser = PossibleValuesParser::new(Normalization::ALL.map(Normalization::word)).try_map(|word| word.parse::<Normalization>()))]
     pub normalize: Option<Normalization>,
 
-    /// Bandwidth of the device in GB/s, or NAME=GBPS for one of several [default: the measured copy of the largest size]
+    /// Bandwidth of the device in GB/s, or NAME=GBPS for one of several [default: the measured copy of the largest
+    /// size]
     #[arg(long, value_name = "GBPS")]
     pub peak_gbps: Vec<Peak>,
 

@@ -26,8 +26,8 @@ pub struct SpaceSelection {
     #[arg(long, value_name = "SIZES")]
     pub sizes: Option<Sizes>,
 
-    /// Only these configs, for example lookback=parallel,workgroup_size=256|512; deterministic=yes keeps those whose results
-    /// have the same bits on every run
+    /// Only these configs, for example lookback=parallel,workgroup_size=256|512; deterministic=yes keeps those whose
+    /// results have the same bits on every run
     #[arg(long, value_name = "FILTER")]
     pub filter: Option<Filter>,
 
@@ -112,7 +112,8 @@ fn is_space_file(name: &str) -> bool {
 const FORMER_SPACES: &[(&str, &str)] =
     &[("full64", "--space full has the shapes for elements of 8 and 16 bytes with --type u64, i64 or f64")];
 
-/// A space by name, or from a file (anything with a slash or the ending `.toml`), as it is for the elements of a problem.
+/// A space by name, or from a file (anything with a slash or the ending `.toml`), as it is for the elements of a
+/// problem.
 pub fn load_space(name: &str, problem: &Problem) -> anyhow::Result<Space> {
     let space = if is_space_file(name) {
         let text = std::fs::read_to_string(name).with_context(|| format!("space file {name}"))?;

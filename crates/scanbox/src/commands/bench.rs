@@ -86,8 +86,8 @@ pub struct BenchArgs {
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: String,
 
-    /// What this sweep found for the device: the winner of each size, between two of them the config that is best by its times
-    /// at both, and the best kernel on average
+    /// What this sweep found for the device: the winner of each size, between two of them the config that is best by
+    /// its times at both, and the best kernel on average
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
 
@@ -95,7 +95,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "KERNEL", requires = "from")]
     kernel: Option<Kernel>,
 
-    /// Input sizes: 2^10..2^29, 2^20..2^24/4 (four steps per octave), 1000,2^20, or random:40:2^10..2^29:SEED [default: those of --from, else 2^10..2^29]
+    /// Input sizes: 2^10..2^29, 2^20..2^24/4 (four steps per octave), 1000,2^20, or
+    /// random:40:2^10..2^29:SEED [default: those of --from, else 2^10..2^29]
     #[arg(long, value_name = "SIZES")]
     sizes: Option<Sizes>,
 
@@ -109,7 +110,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "INPUT", value_enum, default_value_t = Elements::Random)]
     input: Elements,
 
-    /// Hot: every call works on the same buffers; cold: on other ones than the calls before, together larger than any cache
+    /// Hot: every call works on the same buffers; cold: on other ones than the calls before, together larger than any
+    /// cache
     #[arg(long, value_name = "STATES", value_enum, value_delimiter = ',', default_value = "hot")]
     buffers: Vec<Buffers>,
 
@@ -156,7 +158,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE.csv")]
     with: Vec<PathBuf>,
 
-    /// Measure nothing: show the rows of this benchmark again, with --format, --with and --plot; with --sizes only these
+    /// Measure nothing: show the rows of this benchmark again, with --format, --with and --plot; with --sizes only
+    /// these
     #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["configs", "from", "baseline", "out", "blocking"])]
     show: Option<PathBuf>,
 
@@ -164,8 +167,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
 
-    /// One line per size: the fastest config against the fastest scan of another implementation in this run, with scratch memory
-    /// kept and with the same contract (scratch memory of unknown content), both on calls as they come
+    /// One line per size: the fastest config against the fastest scan of another implementation in this run, with
+    /// scratch memory kept and with the same contract (scratch memory of unknown content), both on calls as they come
     #[arg(long, value_parser = words(VIEWS), value_name = "VIEW", num_args = 0..=1, default_missing_value = "ratios", conflicts_with = "blocking")]
     summary: Option<View>,
 
@@ -515,8 +518,8 @@ fn metadata(
     })
 }
 
-/// How a run has left what it was asked for, and what to say where nothing became `ok`: no config where configs took part, else
-/// no subject at all.
+/// How a run has left what it was asked for, and what to say where nothing became `ok`: no config where configs took
+/// part, else no subject at all.
 fn standing(records: &[Record], supervised: &Supervised) -> (Standing, Option<String>) {
     let own: Vec<&Record> = records.iter().filter(|record| record.subject == OWN_SUBJECT).collect();
     let (what, judged) = if own.is_empty() {

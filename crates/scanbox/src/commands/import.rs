@@ -1,4 +1,5 @@
-//! `scanbox import`: times of another implementation that were taken elsewhere, as rows that `bench` and `analyze` read.
+//! `scanbox import`: times of another implementation that were taken elsewhere, as rows that `bench` and `analyze`
+//! read.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

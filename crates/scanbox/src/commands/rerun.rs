@@ -1,7 +1,8 @@
 //! `scanbox rerun`: a base measured again, by the program that made it, in turns with this one.
 //!
-//! Two nights differ by more than what changed in the code. So a base is kept with its program, and `scanbox compare --pairs`
-//! judges what both measured tonight. Each speaks the protocol of baselines (`scanbox serve`); this process drives no device.
+//! Two nights differ by more than what changed in the code. So a base is kept with its program, and `scanbox
+//! compare --pairs` judges what both measured tonight. Each speaks the protocol of baselines (`scanbox serve`); this
+//! process drives no device.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

@@ -1,4 +1,5 @@
-//! `scanbox serve` (internal): configs on request, for another version of scanbox that measures itself against this one.
+//! `scanbox serve` (internal): configs on request, for another version of scanbox that measures itself against this
+//! one.
 //!
 //! What it reads and writes is the protocol of baselines, which is kept: a binary of today has to answer a later one.
 

@@ -50,7 +50,8 @@ use scanbox_session::tools::{Tools, try_operator};
 /// Arguments of `scanbox sweep`.
 #[derive(Debug, Args)]
 pub struct SweepArgs {
-    /// The device: index (see `scanbox devices`), name, UUID or PCI address; given more than once, or `all`: several at the same time
+    /// The device: index (see `scanbox devices`), name, UUID or PCI address; given more than once, or `all`: several
+    /// at the same time
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: Vec<String>,
 
@@ -77,8 +78,8 @@ pub struct SweepArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = Protocol::default().samples_min, value_parser = clap::value_parser!(u32).range(3..=1000))]
     samples: u32,
 
-    /// After the sweep, measure this many of the fastest configs of each size again, in alternating blocks, and with them what
-    /// the answers name (runner-up, best kernel, portfolios): the winner of a size is then the winner of that
+    /// After the sweep, measure this many of the fastest configs of each size again, in alternating blocks, and with
+    /// them what the answers name (runner-up, best kernel, portfolios): the winner of a size is then the winner of that
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(2..=1000))]
     confirm: Option<u32>,
 
@@ -98,17 +99,18 @@ pub struct SweepArgs {
     #[arg(long)]
     accept_device: bool,
 
-    /// Go on with another space, or another definition of it, than the rows of the file are of: the file becomes one of the
-    /// space of this run
+    /// Go on with another space, or another definition of it, than the rows of the file are of: the file becomes one
+    /// of the space of this run
     #[arg(long)]
     accept_space: bool,
 
-    /// Measure again what is in the file but not ok; a wrong row stays in the file, and no ok row outweighs it but with --prove
+    /// Measure again what is in the file but not ok; a wrong row stays in the file, and no ok row outweighs it but
+    /// with --prove
     #[arg(long)]
     retry_failed: bool,
 
-    /// With --retry-failed: measure what was wrong again with 1,000 calls of the timed path, each of 1,000 more compared, and in
-    /// every circumstance of `verify`; only then its ok row counts. It may take 20 times --timeout
+    /// With --retry-failed: measure what was wrong again with 1,000 calls of the timed path, each of 1,000 more
+    /// compared, and in every circumstance of `verify`; only then its ok row counts. It may take 20 times --timeout
     #[arg(long, requires = "retry_failed")]
     prove: bool,
 
@@ -119,8 +121,8 @@ pub struct SweepArgs {
     #[arg(long)]
     dry_run: bool,
 
-    /// How the end is told on stdout: as a table, or as one JSON object with rows by status, points left, wrong results, exit code
-    /// and files
+    /// How the end is told on stdout: as a table, or as one JSON object with rows by status, points left, wrong
+    /// results, exit code and files
     #[arg(long, value_parser = words(TABLE_OR_JSON), default_value = "table", conflicts_with = "dry_run")]
     format: Format,
 }
@@ -214,8 +216,8 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     summarise(args.format, &mut file, &enumeration, unconfirmed, supervised.as_ref())
 }
 
-/// `results/<device>.<space>.csv`, or the file that the user names. Another unit of the same model has its number; a problem
-/// that is not the default, and an input that is not, have their names too.
+/// `results/<device>.<space>.csv`, or the file that the user names. Another unit of the same model has its number; a
+/// problem that is not the default, and an input that is not, have their names too.
 fn output_path(
     out: &Path,
     device: &DeviceProfile,

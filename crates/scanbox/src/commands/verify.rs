@@ -53,13 +53,13 @@ pub struct VerifyArgs {
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: String,
 
-    /// Every kernel and workgroup size of this space: thesis, quick, full, nightly, problems, families, or the path of a .toml
-    /// file
+    /// Every kernel and workgroup size of this space: thesis, quick, full, nightly, problems, families, or the path
+    /// of a .toml file
     #[arg(long, default_value = "thesis", value_name = "NAME|FILE")]
     space: String,
 
-    /// Only these configs, for example lookback=parallel,workgroup_size=256|512; deterministic=yes keeps those whose results
-    /// have the same bits on every run
+    /// Only these configs, for example lookback=parallel,workgroup_size=256|512; deterministic=yes keeps those whose
+    /// results have the same bits on every run
     #[arg(long, value_name = "FILTER")]
     filter: Option<Filter>,
 
@@ -74,7 +74,8 @@ pub struct VerifyArgs {
     #[command(flatten)]
     problem: ProblemArgs,
 
-    /// These inputs, of random, real, ones, ramp, maximum, spike [default: all, real for sums of floats alone; of --operator random, spike]
+    /// These inputs, of random, real, ones, ramp, maximum, spike [default: all, real for sums of floats alone;
+    /// of --operator random, spike]
     #[arg(long, value_name = "INPUTS", value_delimiter = ',')]
     inputs: Vec<Pattern>,
 
@@ -86,8 +87,8 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "60s")]
     timeout: Duration,
 
-    /// With simulated blocking: 1 in 2^K tiles never publishes its total, the first one among them. Only lookback fallback
-    /// comes to its end then
+    /// With simulated blocking: 1 in 2^K tiles never publishes its total, the first one among them. Only lookback
+    /// fallback comes to its end then
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=i64::from(catalog::MAX_BLOCKING)))]
     blocking: Option<u32>,
 
@@ -341,8 +342,8 @@ fn answer(
 fn exit(answer: &Answer, finished: u64, fail_fast: bool) -> Exit {
     let count = |status| answer.configs_by_status.get(&status).copied().unwrap_or(0);
     let standing = Standing {
-        // It does not go on where it ended, so what is wrong comes first. Who wants to hear of the first failure alone has
-        // been told all.
+        // It does not go on where it ended, so what is wrong comes first. Who wants to hear of the first failure
+        // alone has been told all.
         left: answer.end != End::Complete
             && count(Status::WrongResult) == 0
             && (!fail_fast || answer.failures.is_empty()),

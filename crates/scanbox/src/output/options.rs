@@ -1,5 +1,5 @@
-//! Every option and argument whose value is a path, and what it is for. A test sees that none is missing; another one tries
-//! each of those that write against every kind of file.
+//! Every option and argument whose value is a path, and what it is for. A test sees that none is missing; another one
+//! tries each of those that write against every kind of file.
 
 /// What a path is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

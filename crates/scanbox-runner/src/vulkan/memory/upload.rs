@@ -14,7 +14,8 @@ use crate::vulkan::buffer::Buffer;
 use crate::vulkan::commands::Commands;
 use crate::vulkan::device::Gpu;
 
-/// Words that are made and sent at a time: enough to hide what a submission costs, and far below any input that is large.
+/// Words that are made and sent at a time: enough to hide what a submission costs, and far below any input that is
+/// large.
 const CHUNK: usize = 1 << 22;
 /// Chunks on their way: one is made while the other one is sent.
 pub(super) const SLOTS: usize = 2;

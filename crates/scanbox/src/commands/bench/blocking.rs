@@ -1,5 +1,5 @@
-//! `scanbox bench --blocking`: lookbacks with fallback while more and more tiles never publish their total, against lookbacks
-//! without, which nothing blocks.
+//! `scanbox bench --blocking`: lookbacks with fallback while more and more tiles never publish their total, against
+//! lookbacks without, which nothing blocks.
 //!
 //! It is a benchmark like others: what differs is who takes part, and what is made of the rows. That a blocked lookback
 //! without fallback hangs can be shown as well, at the end, because each such config costs a worker.
@@ -41,8 +41,8 @@ const PROOF: u32 = 1;
 /// What `scanbox bench` is asked about simulated blocking.
 #[derive(Debug, Args)]
 pub struct BlockingArgs {
-    /// Simulated blocking: 1 in 2^K tiles never publishes its total, for each of these K and for none; configs without fallback
-    /// run without blocking, as a reference [default configs, size and K: those of the paper]
+    /// Simulated blocking: 1 in 2^K tiles never publishes its total, for each of these K and for none; configs
+    /// without fallback run without blocking, as a reference [default configs, size and K: those of the paper]
     #[arg(
         long,
         value_name = "K,K,...",
@@ -54,8 +54,8 @@ pub struct BlockingArgs {
     )]
     blocking: Option<Rates>,
 
-    /// Show at the end that blocking blocks: configs without fallback run with half of the tiles blocked, at the smallest size,
-    /// and must not come to a right result
+    /// Show at the end that blocking blocks: configs without fallback run with half of the tiles blocked, at the
+    /// smallest size, and must not come to a right result
     #[arg(long, requires = "blocking")]
     prove: bool,
 
@@ -137,8 +137,8 @@ impl BlockingArgs {
         selected
     }
 
-    /// Runs the configs without fallback with half of the tiles blocked, where that is asked for. Returns: their rows, which
-    /// `sink` has got too.
+    /// Runs the configs without fallback with half of the tiles blocked, where that is asked for. Returns: their
+    /// rows, which `sink` has got too.
     ///
     /// # Errors
     /// When the device cannot be opened, or `sink` fails.

@@ -129,8 +129,8 @@ impl Tuned {
         Ok(Self { tables, place, ideal, ideal_stateless, best_kernel, kernel: of_kernel })
     }
 
-    /// What to run at a size: the winner of that size, or what is best between two of them; outside of them the winner of the
-    /// nearest one.
+    /// What to run at a size: the winner of that size, or what is best between two of them; outside of them the
+    /// winner of the nearest one.
     fn choice(
         &self,
         winners: &BTreeMap<u64, Config>,
