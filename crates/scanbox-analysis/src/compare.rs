@@ -320,7 +320,8 @@ pub fn compare(
         Some(night) => judge(night.pairs, &roles_of(base, kernel.as_deref()), question.threshold),
         None => rows::judge(base, new, &drift, &noise, question.threshold),
     };
-    let judge = Judge { question, drift: &drift, noise: &noise, canary, base, new };
+    let is_paired = night.is_some();
+    let judge = Judge { question, drift: &drift, noise: &noise, canary, base, new, is_paired };
     let lines = |belongs: &dyn Fn(&Record) -> bool| {
         let mut line = judge.line(belongs);
         match night {
@@ -337,7 +338,7 @@ pub fn compare(
         differences,
         canary,
         device: DeviceChange::between(base, night, &drift),
-        is_paired: night.is_some(),
+        is_paired,
         judgement,
         failed: night.map_or_else(Vec::new, |night| night.pairs.failed.clone()),
         ideal,
@@ -428,6 +429,7 @@ struct Judge<'a> {
     canary: [Option<f64>; 2],
     base: &'a Side<'a>,
     new: &'a Side<'a>,
+    is_paired: bool,
 }
 
 impl Judge<'_> {
@@ -461,10 +463,12 @@ impl Judge<'_> {
             return Some(missing(n, &base_best, base.iter().filter(tried).count(), gone));
         };
         let times = base.clone();
-        // One sort of time on both sides.
-        let (base, new) = match (base_best.is_confirmed(), new_best.is_confirmed()) {
-            (true, true) => (base_best, new_best),
-            _ => (Time::fastest(&base)?, Time::fastest(&new)?),
+        // One sort of time on both sides. Pairs are judged by themselves: there the base's leader is what counts.
+        let is_one_sort = base_best.is_confirmed() && new_best.is_confirmed();
+        let (base, new) = if is_one_sort || (self.is_paired && gone.is_none()) {
+            (base_best, new_best)
+        } else {
+            (Time::fastest(&base)?, Time::fastest(&new)?)
         };
         let (change, floor, mut verdict) = self.verdict(n, &base, &new, LINE_SIGMAS);
         let in_rounds = base.rounds().is_some() && new.rounds().is_some();

@@ -184,6 +184,33 @@ fn judged(pairs: &Pairs, earlier: &[Pairs]) -> Comparison {
     compare(&source, &source, &question, Some(&Night { pairs, earlier })).unwrap()
 }
 
+#[test]
+fn a_base_that_was_confirmed_is_judged_by_the_leader_that_it_ships() {
+    let sweep = sweep();
+    let mut confirmed = sweep.clone();
+    // The second of each size won the confirmation; the new run was not confirmed.
+    for (place, row) in confirmed.iter_mut().enumerate() {
+        row.confirmed_ns = match place % labels().len() {
+            0 => Some(1_100_000),
+            1 => Some(1_000_000),
+            _ => None,
+        };
+    }
+    let question = Question {
+        metric: "squared".parse().unwrap(),
+        clock: Clock::Steady,
+        threshold: 0.03,
+        accept_device: false,
+        new_is_cut: false,
+    };
+    let night = Night { pairs: &all(0.004, 1.0, equal), earlier: &[] };
+    let comparison = compare(&source(&confirmed), &source(&sweep), &question, Some(&night)).unwrap();
+    assert!(!comparison.ideal.is_empty());
+    for change in &comparison.ideal {
+        assert_eq!((change.base.config.as_str(), change.verdict), (labels()[1].as_str(), Verdict::Same));
+    }
+}
+
 /// Pairs at the times of [`sweep`], times `level`.
 fn at(level: f64) -> Pairs {
     let sweep = sweep();
