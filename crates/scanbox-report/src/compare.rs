@@ -151,7 +151,13 @@ fn drift(comparison: &Comparison, question: &Question) -> String {
     );
     let alone = drift.scans_against_copies().unwrap_or_default();
     if alone > question.threshold {
-        text += "; scans are slower as a whole, and copies are not";
+        text += if drift.scans.is_some_and(|scans| scans > 0.0)
+            && drift.copies.is_some_and(|copies| copies <= question.threshold.ln_1p())
+        {
+            "; scans are slower as a whole, and copies are not"
+        } else {
+            "; scans have lost against copies"
+        };
     } else if drift.removed > question.threshold.ln_1p() {
         text += if drift.copies.is_some() {
             "; the device is slower as a whole: a change that slows scans and copies alike would look the same"
