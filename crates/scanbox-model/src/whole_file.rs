@@ -18,6 +18,10 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
     }
     let place = place(path);
     let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        let missing = format!("there is no folder {}", folder.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, missing));
+    }
     // A name that nobody has: what stands beside the file is left alone.
     let mut partial = tempfile::Builder::new();
     partial.prefix(".scanbox-").suffix(".partial");

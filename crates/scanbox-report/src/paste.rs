@@ -5,6 +5,10 @@ use std::path::Path;
 
 /// A word as a shell reads it.
 pub fn quoted(word: &str) -> Cow<'_, str> {
+    // `2^10` as one quoted word: shlex would take it apart at the `^`.
+    if word.contains('^') && !word.contains('\'') {
+        return Cow::Owned(format!("'{word}'"));
+    }
     // Of a word that no command line can have, what it looks like.
     shlex::try_quote(word).unwrap_or(Cow::Borrowed(word))
 }
@@ -50,6 +54,8 @@ mod tests {
             "a\nb",
             "`x`",
             "\\",
+            "2^10..2^20",
+            "^it's",
         ] {
             assert_eq!(shlex::split(&quoted(word)), Some(vec![word.to_owned()]), "{word}");
             #[cfg(unix)]
@@ -60,5 +66,6 @@ mod tests {
             }
         }
         assert_eq!(line(["scanbox", "analyze", "a b.csv"]), "scanbox analyze 'a b.csv'");
+        assert_eq!(line(["--sizes", "2^10..2^20"]), "--sizes '2^10..2^20'");
     }
 }

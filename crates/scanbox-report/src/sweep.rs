@@ -9,7 +9,7 @@ use scanbox_analysis::ideal::winner;
 use scanbox_analysis::trust::Trust;
 use scanbox_model::metadata::{Metadata, RunOutcome};
 use scanbox_model::record::{Clock, Record, Status};
-use scanbox_model::units::size_label;
+use scanbox_model::units::{plural, size_label};
 use scanbox_runner::session::End;
 use serde::Serialize;
 
@@ -127,13 +127,12 @@ fn write_table(ending: &Ending<'_>, width: Option<usize>, out: &mut dyn Write) -
         writeln!(out, "confirmed  {text}")?;
     }
     if let Some(run) = run {
-        let seconds = |phase: &str| run.seconds.get(phase).copied().unwrap_or(0.0);
-        writeln!(
-            out,
-            "time       {:.1} s, of which the device worked {:.0} %",
-            seconds("total"),
-            100.0 * seconds("device_busy") / seconds("total").max(1e-9)
-        )?;
+        let total = run.seconds.get("total").copied().unwrap_or(0.0);
+        // A worker that was ended before its own end has not said how long the device worked.
+        let worked = run.seconds.get("device_busy").map_or_else(String::new, |busy| {
+            format!(", of which the device worked {:.0} %", 100.0 * busy / total.max(1e-9))
+        });
+        writeln!(out, "time       {total:.1} s{worked}")?;
         if run.replaced > 0 {
             writeln!(out, "workers    {} replaced", run.replaced)?;
         }
@@ -180,7 +179,11 @@ fn confirmed(records: &[Record]) -> Option<String> {
     let sizes = best.values().filter(|best| best.record.confirmed_ns.is_some()).count();
     let other = best.values().filter(|best| best.record.config_id != best.fastest.config_id).count();
     (rows > 0).then(|| {
-        format!("{rows} rows of {sizes} sizes; at {other} of them another config won than in the sweep")
+        format!(
+            "{} of {}; at {other} of them another config won than in the sweep",
+            plural(rows, "row"),
+            plural(sizes, "size")
+        )
     })
 }
 

@@ -152,9 +152,9 @@ fn write(
                     writeln!(out)?;
                 }
                 writeln!(out, "{}, times as fast as the fastest {tool}:\n", heading(cache))?;
-                writeln!(out, "{}\n", all_ratios(&all, &tool).draw(style))?;
+                write_fitted(all_ratios(&all, &tool), style, out)?;
                 writeln!(out, "{}, us:\n", heading(cache))?;
-                writeln!(out, "{}\n", times(&of_cache, &all).draw(style))?;
+                write_fitted(times(&of_cache, &all), style, out)?;
             }
         }
         if view == View::Table {
@@ -168,6 +168,17 @@ fn write(
         }
     }
     Ok(())
+}
+
+/// A grid, and the columns that had no room in the line.
+fn write_fitted(grid: Grid, style: Style, out: &mut impl Write) -> io::Result<()> {
+    let (text, gone) = grid.fitted(style);
+    writeln!(out, "{text}")?;
+    if let (false, Style::Text { width }) = (gone.is_empty(), style) {
+        let text = format!("left out, for a wider terminal or --format md: {}", gone.join(", "));
+        writeln!(out, "{}", fold("", &text, 2, width))?;
+    }
+    writeln!(out)
 }
 
 /// Where both contracts lose, for people: nothing without another implementation.
@@ -237,8 +248,8 @@ fn all_ratios(all: &[Versus<'_>], tool: &str) -> Grid {
         Column::words_of(format!("the fastest {tool}")),
         Column::numbers("scratch kept"),
         Column::numbers("same contract"),
-        Column::numbers("one kernel, kept"),
-        Column::numbers("one kernel, same contract"),
+        Column::numbers("one kernel, kept").expendable(1),
+        Column::numbers("one kernel, same contract").expendable(2),
     ]);
     for line in all {
         grid.push([
@@ -272,11 +283,11 @@ fn times(heats: &[Heat<'_>], all: &[Versus<'_>]) -> Grid {
         Column::numbers("n"),
         Column::numbers("scratch kept"),
         Column::numbers("same contract"),
-        Column::numbers("one kernel, kept"),
-        Column::numbers("one kernel, same contract"),
+        Column::numbers("one kernel, kept").expendable(1),
+        Column::numbers("one kernel, same contract").expendable(2),
     ];
-    columns.extend(others.keys().map(|name| Column::numbers_of(name.clone())));
-    columns.extend([Column::numbers("copy"), Column::numbers("copy of a baseline")]);
+    columns.extend(others.keys().map(|name| Column::numbers_of(name.clone()).expendable(4)));
+    columns.extend([Column::numbers("copy"), Column::numbers("copy of a baseline").expendable(3)]);
     let mut grid = Grid::new(columns);
     for line in all {
         let sides = [line.kept, line.same_contract, line.one_kernel, line.one_kernel_same_contract];

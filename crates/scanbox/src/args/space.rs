@@ -1,5 +1,6 @@
 //! The flags that say which part of which space.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Context;
@@ -10,10 +11,14 @@ use scanbox_model::filter::Filter;
 use scanbox_model::problem::Problem;
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::{Enumeration, Space};
+use scanbox_model::units::size_label;
 use scanbox_session::device::known_issues;
 
 use super::problem::ProblemArgs;
 use crate::exit::UsageError;
+
+/// So many sizes without a config are named.
+const SIZES_NAMED: usize = 8;
 
 /// Which part of which space.
 #[derive(Debug, Args)]
@@ -64,6 +69,20 @@ impl SpaceSelection {
             enumeration.points.retain(|point| filter.accepts(&point.config));
         }
         Ok(enumeration)
+    }
+
+    /// Which of the sizes that were asked for have no config, in words.
+    pub fn sizes_without_config(&self, enumeration: &Enumeration) -> Option<String> {
+        let measured: BTreeSet<u64> = enumeration.points.iter().map(|point| point.n).collect();
+        let without: Vec<String> =
+            self.sizes.as_ref()?.iter().filter(|n| !measured.contains(n)).map(size_label).collect();
+        let more = match without.len() {
+            0 => return None,
+            count if count > SIZES_NAMED => format!(" and {} more", count - SIZES_NAMED),
+            _ => String::new(),
+        };
+        let named = &without[..without.len().min(SIZES_NAMED)];
+        Some(format!("no config is left at {}{more} of --sizes; `scanbox space` says why", named.join(", ")))
     }
 
     /// Why no config is left.

@@ -188,6 +188,9 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     if enumeration.points.is_empty() {
         return Err(args.selection.why_none(&space, &problem, &device)?.into());
     }
+    if let Some(text) = args.selection.sizes_without_config(&enumeration) {
+        complain(&format!("warning: {text}"));
+    }
     let path = output_path(&args.out, &device, worker.unit, &space, &problem, real);
     let inputs = args.selection.inputs().chain(replay_script(selector));
     Outputs::beside(inputs).claim("--out", &path, Content::Sweep)?;
@@ -267,7 +270,8 @@ fn dry_run(
     )?;
     writeln!(out, "to do      {to_do}")?;
     if let Some(Estimate { seconds, basis }) = estimate(to_do, path, before.metadata.as_ref(), device) {
-        let mut text = format!("about {} ({basis})", duration(seconds));
+        let about = if seconds < 1.0 { "" } else { "about " };
+        let mut text = format!("{about}{} ({basis})", duration(seconds));
         if let Some(budget) = args.budget.filter(|budget| budget.as_secs_f64() < seconds) {
             text += &format!("; --budget ends it after {}", duration(budget.as_secs_f64()));
         }
