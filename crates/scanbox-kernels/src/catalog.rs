@@ -12,7 +12,6 @@ mod rules;
 mod shader;
 mod shared_memory;
 mod user_operator;
-mod variant;
 
 use scanbox_model::config::{Config, Family, TileOrder};
 use scanbox_model::device::DeviceProfile;
@@ -32,9 +31,8 @@ pub use copy_and_check::{
 };
 pub use levels::LAST_LEVEL_TILES;
 pub use resolve::{Resolved, input_kind, launched_per_call, resolved};
-pub use rules::{legal, resident};
+pub use rules::{legal, resident, variant_legal};
 pub use user_operator::{OPERATOR_LAWS, OperatorLaw, operator_check, operator_load, operator_shaders};
-pub use variant::{plan_variant, variant_legal};
 
 pub use crate::variant::{MAX_BLOCKING, Variant};
 
@@ -118,4 +116,36 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
         scratch,
         passes,
     })
+}
+
+/// The plan of a variant of a config.
+///
+/// # Errors
+/// The rule of [`legal`] that says no, or a rule about variants: only tiles of a chained scan can be blocked
+/// (`blocking-needs-chained-scan`), 1 in 2 to 1 in 2^31 of them (`blocking-rate`), and only lookbacks that go from
+/// tile to tile count (`counts-need-walk`).
+pub fn plan_variant(
+    config: &Config,
+    variant: Variant,
+    problem: &Problem,
+    n: u64,
+    device: &DeviceProfile,
+) -> Result<Plan, Rejection> {
+    rules::variant_legal(config, variant)?;
+    let mut plan = plan(config, problem, n, device)?;
+    if let PlanKind::Config(build) = &mut plan.kind {
+        build.variant = variant;
+    }
+    plan.label = plan.kind.to_string();
+    for pass in &mut plan.passes {
+        if let Some(k) = variant.blocking {
+            pass.shader.defines.push(("BLOCKING", k));
+        }
+        if variant.counted {
+            pass.shader.defines.push(("COUNTED", 1));
+            // Behind the tile states, as in stages/state/tile_state_params.glsl.
+            pass.bindings.push(Binding::Counts(config.tiles(n)));
+        }
+    }
+    Ok(plan)
 }

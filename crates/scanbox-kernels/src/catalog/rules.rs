@@ -12,6 +12,7 @@ use scanbox_model::space::Rejection;
 use super::resolve::{Resolved, co_resident, launched_per_call, passes_totals_on};
 use crate::input::PACKED_MAX_TOTAL;
 use crate::plan::{BANK_WORDS, GUARD_WORDS, Plan};
+use crate::variant::{MAX_BLOCKING, Variant};
 
 /// The comparison indexes words with 32 bits, those of the guard too.
 const MOST_WORDS: u64 = u32::MAX as u64 - GUARD_WORDS;
@@ -266,6 +267,34 @@ fn size(resolved: &Resolved<'_>) -> Verdict {
             device.memory_bytes
         );
         return reject("device-memory", detail);
+    }
+    Ok(())
+}
+
+/// Whether a config has a variant, at any size and on any device.
+///
+/// # Errors
+/// The rule about variants that says no (see [`super::plan_variant`]).
+pub fn variant_legal(config: &Config, variant: Variant) -> Verdict {
+    let Config { kernel, .. } = config;
+    if let Some(k) = variant.blocking {
+        if kernel.family != Family::ChainedScan {
+            let detail = format!(
+                "simulated blocking of family {}: only tiles of a chained scan are blocked",
+                kernel.family
+            );
+            return reject("blocking-needs-chained-scan", detail);
+        }
+        if !(1..=MAX_BLOCKING).contains(&k) {
+            let detail = format!("1 in 2^{k} tiles blocked: the exponent is from 1 to {MAX_BLOCKING}");
+            return reject("blocking-rate", detail);
+        }
+    }
+    let walks = matches!(kernel.lookback, Lookback::Sequential | Lookback::Parallel | Lookback::Fallback);
+    if variant.counted && !walks {
+        let detail =
+            format!("counts of lookback {}: those that go from tile to tile have them", kernel.lookback);
+        return reject("counts-need-walk", detail);
     }
     Ok(())
 }
