@@ -102,7 +102,9 @@ pub fn trends(catalog: &Catalog, lines: &Lines<'_>) -> (Vec<Trend>, Vec<Warning>
                 }
             }
         }
-        if best.len() < 2 {
+        // Rows from before there was a parameter without a column had its default: nobody chose between values.
+        let chosen = |value: &Value| *value != Value::Open && Some(*value) != parameter.default;
+        if best.len() < 2 || (parameter.column.is_none() && !best.keys().any(chosen)) {
             continue;
         }
         let point = |(n, best): (u64, Cell)| {

@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 use scanbox_model::config::{Config, Kernel};
 use scanbox_model::filter::Filter;
-use scanbox_model::parameters::{KERNEL_PARAMETERS, PARAMETER_NAMES, PARAMETERS, PROPERTIES, Value, Values};
+use scanbox_model::parameters::{
+    KERNEL_PARAMETERS, PARAMETER_NAMES, PARAMETERS, PROPERTIES, Value, Values, document,
+};
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Space;
 use scanbox_model::units::slug;
@@ -329,6 +331,16 @@ fn bad_spaces_say_where_and_why() {
     check("[[block]]", "[block]", &["line 4"]);
     let long_list = format!("[{}64]", "64, ".repeat(90_000));
     check("[64]", &long_list, &["its lists make 270003 configs, more than 262144"]);
+}
+
+/// With `SCANBOX_WRITE_DOCUMENTS=1` it is written instead.
+#[test]
+fn the_document_of_parameters_is_that_of_the_table() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/parameters.md");
+    if std::env::var_os("SCANBOX_WRITE_DOCUMENTS").is_some() {
+        std::fs::write(&path, document()).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap(), document(), "SCANBOX_WRITE_DOCUMENTS=1 writes it");
 }
 
 #[test]

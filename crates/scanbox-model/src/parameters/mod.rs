@@ -5,11 +5,13 @@
 pub mod words;
 #[macro_use]
 pub mod table;
+mod document;
 mod family;
 mod label;
 pub(crate) mod launch;
 mod value;
 
+pub use document::document;
 pub use family::{FamilyEntry, Totals};
 pub use label::{LabelError, begins_a_label};
 pub use table::{Cells, Config, Declaration, Define, KERNEL_PARAMETERS, Kernel, Needs, PARAMETERS, Scope};
