@@ -247,8 +247,6 @@ const CIRCLES: &[(&str, &[&str])] = &[
             "user_operator",
         ],
     ),
-    // The bound of rounding follows from how a kernel is built, and a plan carries its bound.
-    ("scanbox-kernels", &["catalog", "catalog::copy_and_check", "catalog::user_operator", "rounding"]),
     // A backend times calls by a protocol of measuring that is written for backends. Objects of Vulkan are made of
     // each other.
     (

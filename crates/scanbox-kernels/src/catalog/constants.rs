@@ -3,7 +3,9 @@
 use scanbox_model::config::Parameter;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Value;
+use scanbox_model::user_operator::UserOperator;
 
+use crate::operator_file::hash_word;
 use crate::plan::Word;
 
 /// What stands behind the last element of the output before a call, and must still stand there afterwards.
@@ -17,6 +19,11 @@ pub(super) fn one_row(device: &DeviceProfile) -> bool {
 /// The number of a value of a problem: its place.
 pub(super) fn define<P: Parameter>(value: P) -> u32 {
     value.place() as u32
+}
+
+/// What a shader has to be compiled with that includes a user's file.
+pub(super) fn operator_defines(user: &UserOperator) -> [(&'static str, u32); 2] {
+    [("OPERATOR_HASH", hash_word(user)), ("OPERATOR_COMMUTATIVE", u32::from(user.commutative))]
 }
 
 /// A push constant with a number of elements, which the rules have checked to have 32 bits.

@@ -4,8 +4,7 @@ use scanbox_model::config::VectorWidth;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Problem, Value};
 
-use super::constants::{GUARD_WORD, define, one_row, word};
-use super::user_operator::operator_defines;
+use super::constants::{GUARD_WORD, define, one_row, operator_defines, word};
 use crate::plan::{Binding, Expected, GUARD_WORDS, Pass, Plan, PlanKind, Scratch, Shader, Tickets, Word};
 
 /// Vectors per invocation of the helper kernels, times four words: enough in flight, few enough workgroups.

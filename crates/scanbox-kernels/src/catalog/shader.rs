@@ -2,10 +2,9 @@
 
 use scanbox_model::parameters::{KERNEL_PARAMETERS, Scope};
 
-use super::constants::{define, one_row};
+use super::constants::{define, one_row, operator_defines};
 use super::resolve::{Resolved, passes_totals_on};
 use super::shared_memory::subgroup_total;
-use super::user_operator::operator_defines;
 use crate::plan::Shader;
 
 /// The shader of a config for a problem on a device; of a family that goes level by level, that which scans tiles.

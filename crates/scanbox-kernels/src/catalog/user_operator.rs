@@ -5,9 +5,8 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Operator, Problem};
 use scanbox_model::user_operator::UserOperator;
 
-use super::constants::{define, word};
+use super::constants::{define, operator_defines, word};
 use crate::input::{Input, InputKind};
-use crate::operator_file::hash_word;
 use crate::plan::{Binding, Expected, Pass, Plan, PlanKind, Scratch, Shader, Tickets, Word};
 
 const WORKGROUP_SIZE: u32 = 256;
@@ -56,11 +55,6 @@ pub const OPERATOR_LAWS: [OperatorLaw; 4] = [
         elements: &[("a", true, 1), ("b", false, 0)],
     },
 ];
-
-/// What a shader has to be compiled with that includes a user's file.
-pub(super) fn operator_defines(user: &UserOperator) -> [(&'static str, u32); 2] {
-    [("OPERATOR_HASH", hash_word(user)), ("OPERATOR_COMMUTATIVE", u32::from(user.commutative))]
-}
 
 /// A shader of one element per invocation that includes the file of a problem's operator.
 pub(super) fn operator_shader(
