@@ -261,6 +261,9 @@ const CIRCLES: &[(&str, &[&str])] = &[
             "vulkan::instance",
             "vulkan::memory",
             "vulkan::pipeline",
+            "vulkan::timing",
+            "vulkan::twin",
+            "vulkan::watch",
         ],
     ),
 ];
