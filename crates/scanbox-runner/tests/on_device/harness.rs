@@ -18,6 +18,9 @@ const SAFE_DEVICES: &str = include_str!("../../../../configs/safe_devices.toml")
 /// The options of a session that no test changes.
 pub fn options() -> Options {
     Options {
+        // Enough for any case of these tests on a software device that has one core to itself, and an end to those that
+        // hang. A submission that is given up goes on, and slows what comes after it.
+        timeout: Duration::from_secs(240),
         validation: std::env::var_os("SCANBOX_VALIDATION").is_some_and(|on| on == "1"),
         ..Options::default()
     }
