@@ -90,8 +90,6 @@ impl Bench {
         Self::with(
             compiler,
             Options {
-                // Enough for any case of these tests on a device that is busy, and an end to those that hang.
-                timeout: Duration::from_secs(30),
                 // Of one workgroup this is true everywhere; tests start no more where it is not known how many fit.
                 safe_devices: safe_devices.assuming([Guarantee::CoResidency]),
                 ..options()
