@@ -22,7 +22,7 @@ pub(super) fn text() -> String {
         }
     }
     let defines = || KERNEL_PARAMETERS.iter().filter_map(|parameter| Some((parameter, parameter.define?)));
-    for (parameter, define) in defines() {
+    for (parameter, define) in defines().filter(|(_, define)| define.numbers.is_empty()) {
         for (word, number) in numbers(parameter, &define) {
             line(&mut text, format_args!("#define {} {number}", define_of(define.name, word.word)));
         }
@@ -75,10 +75,16 @@ fn guard(text: &mut String, parameter: &Declaration, define: &Define) {
         Values::Words(_) => {
             let numbers = numbers(parameter, define);
             let none = numbers.iter().map(|(_, number)| format!("{name} != {number}"));
-            (none.collect::<Vec<_>>().join(" && "), format!("one of {name}_*"))
+            let what = match define.numbers {
+                [] => format!("one of {name}_*"),
+                given => {
+                    format!("one of {}", given.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))
+                }
+            };
+            (none.collect::<Vec<_>>().join(" && "), what)
         }
     };
-    line(text, format_args!("#if !defined({name}) || ({wrong})"));
+    line(text, format_args!("#if !defined({name})\n#error \"{name} must be defined\"\n#elif {wrong}"));
     line(text, format_args!("#error \"{name} must be {what}\"\n#endif"));
     match needs {
         Some(needs) if needs.else_open => line(text, format_args!("#endif")),
