@@ -38,8 +38,8 @@ use crate::metric::Metric;
 use crate::pairs::{Failed, Judgement, Pairs, Roles, judge};
 use crate::spread::median;
 use crate::trust::Trust;
-pub use crate::verdict::Verdict;
 use crate::verdict::breaks;
+pub use crate::verdict::{Outcome, Verdict};
 
 /// Standard deviations from which on a change of a line is no chance: 42 lines (21 sizes twice) at 3 in 100,000 each
 /// are wrong in 1 of 750 comparisons, where noise is normal, and it has somewhat more weight in its tails.
@@ -73,17 +73,6 @@ pub struct Night<'a> {
     pub pairs: &'a Pairs,
     /// The same of earlier nights with this base, the first one first: how fast the base's own program was then.
     pub earlier: &'a [Pairs],
-}
-
-/// What the comparison as a whole says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// No deciding line became slower.
-    NoRegression,
-    /// At least one did, or none of its configs works any more.
-    Regression,
-    /// That cannot be said.
-    Inconclusive,
 }
 
 /// A config and its time at one size in one run.

@@ -38,6 +38,17 @@ impl Verdict {
     }
 }
 
+/// What the comparison as a whole says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// No deciding line became slower.
+    NoRegression,
+    /// At least one did, or none of its configs works any more.
+    Regression,
+    /// That cannot be said.
+    Inconclusive,
+}
+
 /// Whether a config that ends like this is broken, wherever it stands.
 pub(crate) fn breaks(status: Status) -> bool {
     match status {

@@ -231,8 +231,8 @@ const MODULES: &[(&str, &[&str])] = &[
 /// Files of one room that use each other, and why they may.
 const CIRCLES: &[(&str, &[&str])] = &[
     // A profile carries what known issues force on it and what it is safe for, and both are told by profiles; rows
-    // say their problem, and problems are read from rows. The table of parameters takes in those of the launch, which are
-    // declared as its own are.
+    // say their problem, and problems are read from rows. The table of parameters takes in those of the launch, which
+    // are declared as its own are.
     (
         "scanbox-model",
         &[
