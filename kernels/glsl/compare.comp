@@ -9,6 +9,7 @@
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
 #include "kernel.glsl"
+#include "within.glsl"
 
 layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer Words {
     uint at[];
@@ -27,7 +28,7 @@ PUSH_CONSTANTS(
     uint guarded_n;    // words and guard words
     uint guard_word;
     float error_bound;
-    float beside;      // by how much the sum of the magnitudes exceeds the expected value
+    uvec2 beside;      // bits of a quarter of what the sum of the magnitudes exceeds the expected value by
 )
 
 #if ELEMENT == ELEMENT_U32
@@ -57,18 +58,20 @@ bool is_right(Words expected, Words actual, const uint at, out float error) {
         found[word] = actual.at[at + word];
     }
     error = element_error(element_of_words(right), element_of_words(found));
-    return error <= params.error_bound;
+    return is_within(error, params.error_bound);
 }
 
 #else
 
 #if ELEMENT == ELEMENT_F32
 #define Float float
+#define FLOAT_OF_BITS(bits) uintBitsToFloat((bits).x)
 Float read(Words words, const uint at) {
     return uintBitsToFloat(words.at[at]);
 }
 #elif ELEMENT == ELEMENT_F64
 #define Float double
+#define FLOAT_OF_BITS(bits) packDouble2x32(bits)
 Float read(Words words, const uint at) {
     return packDouble2x32(uvec2(words.at[at], words.at[at + 1u]));
 }
@@ -87,9 +90,11 @@ bool is_right(Words expected, Words actual, const uint at, out float error) {
     if (found == right) {
         return true;
     }
-    error = float(abs(found - right) / (abs(right) + Float(params.beside)));
-    // A NaN is not right.
-    return error <= params.error_bound;
+    // Quarters, so that no sum of two is infinite: whatever is finite would be within any bound of that.
+    const Float QUARTER = Float(0.25);
+    const Float off = abs(QUARTER * found - QUARTER * right);
+    error = float(off / (QUARTER * abs(right) + FLOAT_OF_BITS(params.beside)));
+    return is_within(error, params.error_bound);
 }
 
 #endif

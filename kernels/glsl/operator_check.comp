@@ -12,6 +12,7 @@
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
 #include "kernel.glsl"
+#include "within.glsl"
 #include "stages/tile/element.glsl"
 
 const uint CHECK_DEFINITION = 1u;
@@ -38,7 +39,7 @@ bool same(const Element expected, const Element got) {
     if (element_words(expected) == element_words(got)) {
         return true;
     }
-    return element_error(expected, got) <= params.tolerance;
+    return is_within(element_error(expected, got), params.tolerance);
 }
 
 // Whether element `at` of the answer, from here, is what the definition says: the one before it combined with an

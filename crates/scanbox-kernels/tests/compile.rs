@@ -132,6 +132,14 @@ fn passes_have_every_value_each_and_every_pair_together() {
     assert!(found.iter().all(|rows| rows.len() < 12), "fewer than the 12 pairs of the first two: {found:?}");
 }
 
+#[test]
+fn no_pass_has_more_than_twice_as_much_to_do_as_another() {
+    let all: Vec<[usize; 3]> = (0..5 * 6 * 7).map(|i| [i % 5, i / 5 % 6, i / 30]).collect();
+    let counts: Vec<usize> = divided::<3, 4>(&[all.clone(), all.clone(), all]).iter().map(Vec::len).collect();
+    let [least, most] = [counts.iter().min(), counts.iter().max()].map(|count| *count.unwrap());
+    assert!(2 * least >= most, "{counts:?}");
+}
+
 /// The number that the sources give a name.
 fn number(name: &str) -> Option<u32> {
     static SOURCES: LazyLock<Compiler> = LazyLock::new(|| Compiler::new(None, None).unwrap());

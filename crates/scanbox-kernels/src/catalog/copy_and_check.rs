@@ -2,7 +2,7 @@
 
 use scanbox_model::config::VectorWidth;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::{Element, Mode, Problem, Value};
+use scanbox_model::problem::{Element, Mode, Operator, Problem, Value};
 
 use super::constants::{GUARD_WORD, define, one_row, operator_defines, word};
 use crate::plan::{Binding, Expected, GUARD_WORDS, Pass, Plan, PlanKind, Scratch, Shader, Tickets, Word};
@@ -149,14 +149,14 @@ pub fn compare(plan: &Plan, error_bound: f64, device: &DeviceProfile) -> Plan {
         return compare_sums(plan, run_words, device);
     }
     let output = plan.output_words();
-    // Of an initial value below zero, what its magnitude is more.
-    let initial = plan.problem.init().and_then(Value::float).map_or(0.0, |initial| (-2.0 * initial).max(0.0));
+    let beside = quarter_beside(&plan.problem);
     let words = vec![
         word(output),
         word(output + GUARD_WORDS),
         Word::Value(GUARD_WORD),
         Word::Value((error_bound as f32).to_bits()),
-        Word::Value((initial as f32).to_bits()),
+        Word::Value(beside[0]),
+        Word::Value(beside[1]),
     ];
     let bindings = vec![Binding::Expected, Binding::Output, Binding::Report];
     let mut helper = helper("compare.comp", output + GUARD_WORDS, plan, bindings, words, device);
@@ -168,6 +168,17 @@ pub fn compare(plan: &Plan, error_bound: f64, device: &DeviceProfile) -> Plan {
         _ => compare_shader(element, device),
     };
     helper
+}
+
+/// A quarter of what the sum of the magnitudes of a sum's terms exceeds the sum by, where an initial value is all that
+/// is below zero: the bits of a 32-bit float and a zero, or those of a 64-bit float, the lower word first.
+fn quarter_beside(problem: &Problem) -> [u32; 2] {
+    let initial = problem.init().filter(|_| problem.operator() == Operator::Add).and_then(Value::float);
+    let quarter = initial.map_or(0.0, |initial| (-0.5 * initial).max(0.0));
+    match problem.element() {
+        Element::F64 => [quarter.to_bits() as u32, (quarter.to_bits() >> 32) as u32],
+        _ => [(quarter as f32).to_bits(), 0],
+    }
 }
 
 fn compare_sums(plan: &Plan, run_words: u32, device: &DeviceProfile) -> Plan {

@@ -36,8 +36,9 @@ pub(super) struct Session {
     pub commands: Commands,
     pub timestamps: Timestamps,
     pub ledger: Ledger,
-    /// The comparisons that were seen to find what is wrong.
-    pub tried_comparisons: BTreeSet<Shader>,
+    /// The comparisons that were seen to find what is wrong: all that decides what one finds, with the bits of the
+    /// error bound.
+    pub tried_comparisons: BTreeSet<(Shader, Problem, u64)>,
     /// How long one submission may take.
     pub limit: Duration,
 }

@@ -146,9 +146,9 @@ impl Session {
     /// `runtime_error`, where it finds less than that.
     pub(super) fn try_comparison(&mut self, plan: &Plan, error_bound: f64) -> Result<(), Failure> {
         let compare = catalog::compare(plan, error_bound, &self.gpu.profile);
-        let shader = &compare.passes[0].shader;
+        let tried = (compare.passes[0].shader.clone(), plan.problem, error_bound.to_bits());
         // The sums of a read have no right answer that poison could be the opposite of.
-        if matches!(plan.result, Expected::Sums { .. }) || self.tried_comparisons.contains(shader) {
+        if matches!(plan.result, Expected::Sums { .. }) || self.tried_comparisons.contains(&tried) {
             return Ok(());
         }
         let mut poison = self.helper(&catalog::poison(plan, &self.gpu.profile))?;
@@ -177,7 +177,7 @@ impl Session {
             );
             return Err(Failure::new(Status::RuntimeError, reason));
         }
-        self.tried_comparisons.insert(shader.clone());
+        self.tried_comparisons.insert(tried);
         Ok(())
     }
 }

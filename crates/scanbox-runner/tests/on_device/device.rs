@@ -9,7 +9,7 @@ use scanbox_kernels::catalog::{self, GUARD_WORD};
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{Content, GUARD_WORDS, Plan};
 use scanbox_kernels::reference::Reference;
-use scanbox_model::config::Config;
+use scanbox_model::config::{Config, Parameter};
 use scanbox_model::device::DeviceKind;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::record::{Cache, Status};
@@ -529,6 +529,42 @@ fn comparisons_know_the_type_of_elements() {
     }
 }
 
+/// A call that does nothing leaves the complement of each element behind, whatever the problem is.
+#[test]
+fn comparisons_of_every_problem_find_what_is_not_written() {
+    let Some(mut bench) = device() else { return };
+    const N: u64 = 1_000;
+    // Magnitudes up to the largest, whose sums with others are infinite.
+    let initial =
+        [None, Some("0"), Some("-1"), Some("-3e38"), Some("3e38"), Some("-1.7e308"), Some("1.7e308")];
+    let config: Config = "b2.vec2.par.rake.wg64".parse().unwrap();
+    let mut problems = 0;
+    for &element in Element::VALUES {
+        for &operator in Operator::VALUES {
+            for (&mode, init) in Mode::VALUES.iter().flat_map(|mode| initial.map(|init| (mode, init))) {
+                // What does not go together is no problem.
+                let problem = Problem::new(mode, element, operator, init, Placement::OutOfPlace);
+                let Ok(problem) = problem else { continue };
+                let Ok(plan) = catalog::plan(&config, &problem, N, bench.device().profile()) else {
+                    continue;
+                };
+                bench.prepare(&plan);
+                let rounds = problem.rounds() && operator == Operator::Add;
+                let real = Input { kind: InputKind::Real, seed: 7 };
+                for input in [Some(RANDOM), rounds.then_some(real)].into_iter().flatten() {
+                    bench.device().load(&problem, &input, N).unwrap();
+                    let found = bench.device().verify_tampered(&plan, Tamper::SkipCall).unwrap();
+                    let all = if element.is_float() { plan.outputs() } else { plan.output_words() };
+                    assert_eq!(found.mismatches, all, "{problem}, {input:?}");
+                    assert_eq!(bench.device().verify(&plan).unwrap().mismatches, 0, "{problem}, {input:?}");
+                }
+                problems += 1;
+            }
+        }
+    }
+    assert!(problems > 100, "{problems} problems");
+}
+
 #[test]
 fn sums_of_reals_are_right_within_their_bound_and_no_further() {
     let Some(mut bench) = device() else { return };
@@ -561,9 +597,11 @@ fn sums_of_reals_are_right_within_their_bound_and_no_further() {
                 let found = bench.device().verify_tampered(&plan, tamper).unwrap();
                 assert_eq!(found.mismatches, wrong, "{times} of the bound");
             }
-            // Neither is a NaN right.
-            let tamper = Tamper::Overwrite { index: INDEX, word: f32::NAN.to_bits() };
-            assert_eq!(bench.device().verify_tampered(&plan, tamper).unwrap().mismatches, 1);
+            // Neither is a NaN right, nor what is infinite.
+            for wrong in [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -right, f32::MAX] {
+                let tamper = Tamper::Overwrite { index: INDEX, word: wrong.to_bits() };
+                assert_eq!(bench.device().verify_tampered(&plan, tamper).unwrap().mismatches, 1, "{wrong}");
+            }
         }
     }
 }
