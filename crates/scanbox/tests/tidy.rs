@@ -15,7 +15,6 @@ const LONG: &[(&str, usize)] = &[
     ("crates/scanbox-kernels/tests/problems.rs", 560),
     ("crates/scanbox-model/src/problem.rs", 515),
     ("crates/scanbox-model/src/record.rs", 680),
-    ("crates/scanbox-runner/tests/on_device/device.rs", 569),
     ("crates/scanbox/src/commands/bench.rs", 578),
     ("crates/scanbox/tests/analyze.rs", 520),
     ("crates/scanbox/tests/bench.rs", 589),

@@ -4,16 +4,38 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::input::{Input, InputKind};
+use scanbox_kernels::plan::Plan;
+use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::Problem;
 use scanbox_model::safe_devices::{Guarantee, SafeDevices};
+use scanbox_runner::backend::{Backend, Comparison};
 use scanbox_runner::vulkan::{self, Options, Vulkan};
 use scanbox_testing::covering::divided;
+
+use super::progress::hangs;
 
 /// One test at a time: lavapipe ends the loops of workgroups that wait for one which the system has descheduled.
 static DEVICE: Mutex<()> = Mutex::new(());
 
 const SAFE_DEVICES: &str = include_str!("../../../../configs/safe_devices.toml");
+
+/// Full-range elements.
+pub const RANDOM: Input = Input { kind: InputKind::Random, seed: 7 };
+pub const ONES: Input = Input { kind: InputKind::Ones, seed: 0 };
+
+/// The device, as it is opened where nobody asks for anything.
+pub fn device() -> Option<Bench> {
+    device_with(options())
+}
+
+/// The same with these options.
+pub fn device_with(options: Options) -> Option<Bench> {
+    Bench::with(compiler, options)
+}
 
 /// The options of a session that no test changes.
 pub fn options() -> Options {
@@ -113,6 +135,61 @@ impl Bench {
     /// The device and the compiler.
     pub fn parts(&mut self) -> (&mut Vulkan, &Compiler) {
         (self.device.as_mut().unwrap(), &self.compiler)
+    }
+
+    /// Sees to the pipelines of a plan.
+    pub fn prepare(&mut self, plan: &Plan) {
+        for pass in &plan.passes {
+            let module = self.compiler.compile(&pass.shader).unwrap_or_else(|error| panic!("{error}"));
+            for created in self.device().create_pipelines(&[module]) {
+                created.unwrap_or_else(|failure| panic!("{}: {failure}", plan.label));
+            }
+        }
+    }
+
+    /// The plan that copies `n` loaded elements.
+    pub fn copy(&mut self, n: u64) -> Plan {
+        let plan = catalog::copy(&Problem::default(), n, catalog::CEILING_SHAPES[0], self.device().profile());
+        self.prepare(&plan);
+        plan
+    }
+
+    /// Runs a plan twice in a row; each time every element has to be right.
+    pub fn check_plan(&mut self, plan: &Plan, input: &Input) {
+        let device = self.device();
+        device
+            .load(&plan.problem, input, plan.n)
+            .unwrap_or_else(|failure| panic!("{}: {failure}", plan.label));
+        for run in ["first", "second"] {
+            let comparison =
+                device.verify(plan).unwrap_or_else(|failure| panic!("{}: {failure}", plan.label));
+            let Comparison { compared, mismatches, first, .. } = comparison;
+            assert_eq!((mismatches, first), (0, None), "{} n={} {input}, {run} run", plan.label, plan.n);
+            assert!(compared >= plan.outputs(), "{compared} of {} elements compared", plan.outputs());
+        }
+    }
+
+    /// Checks a config at a size on an input. A config that the rules reject on this device is no failure, and said.
+    /// Random words are bounded where the tile state cannot carry the total of full-range ones.
+    #[allow(clippy::print_stderr, reason = "what was not tested has to be said")]
+    pub fn check(&mut self, label: &str, n: u64, input: &Input) {
+        let config: Config = label.parse().unwrap();
+        let profile = self.device().profile();
+        if hangs(&config, profile) {
+            eprintln!("not tested: {label} at {n}: it does not come to its end here");
+            return;
+        }
+        let kind = match input.kind {
+            InputKind::Random => catalog::input_kind(&config.kernel, profile, n),
+            kind => kind,
+        };
+        match catalog::plan(&config, &Problem::default(), n, profile) {
+            Ok(plan) => {
+                self.prepare(&plan);
+                self.check_plan(&plan, &Input { kind, ..*input });
+            }
+            Err(rejection) => eprintln!("not tested: {label} at {n}: {rejection}"),
+        }
     }
 }
 
