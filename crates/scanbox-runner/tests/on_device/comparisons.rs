@@ -134,7 +134,7 @@ fn comparisons_of_every_problem_find_what_is_not_written() {
     for &element in Element::VALUES {
         for &operator in Operator::VALUES {
             for (&mode, init) in Mode::VALUES.iter().flat_map(|mode| initial.map(|init| (mode, init))) {
-                // What does not go together is no problem.
+                // What does not go together is no problem; some devices have no 64-bit elements.
                 let problem = Problem::new(mode, element, operator, init, Placement::OutOfPlace);
                 let Ok(problem) = problem else { continue };
                 let Ok(plan) = catalog::plan(&config, &problem, N, bench.device().profile()) else {
@@ -154,7 +154,7 @@ fn comparisons_of_every_problem_find_what_is_not_written() {
             }
         }
     }
-    assert!(problems > 100, "{problems} problems");
+    assert!(problems > 80, "{problems} problems");
 }
 
 #[test]

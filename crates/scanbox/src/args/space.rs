@@ -74,15 +74,10 @@ impl SpaceSelection {
     /// Which of the sizes that were asked for have no config, in words.
     pub fn sizes_without_config(&self, enumeration: &Enumeration) -> Option<String> {
         let measured: BTreeSet<u64> = enumeration.points.iter().map(|point| point.n).collect();
-        let without: Vec<String> =
-            self.sizes.as_ref()?.iter().filter(|n| !measured.contains(n)).map(size_label).collect();
-        let more = match without.len() {
-            0 => return None,
-            count if count > SIZES_NAMED => format!(" and {} more", count - SIZES_NAMED),
-            _ => String::new(),
-        };
-        let named = &without[..without.len().min(SIZES_NAMED)];
-        Some(format!("no config is left at {}{more} of --sizes; `scanbox space` says why", named.join(", ")))
+        let sizes = self.sizes.as_ref()?.iter();
+        let without: Vec<u64> = sizes.filter(|n| !measured.contains(n)).collect();
+        (!without.is_empty())
+            .then(|| format!("no config is left at {} of --sizes; `scanbox space` says why", named(&without)))
     }
 
     /// Why no config is left.
@@ -92,7 +87,9 @@ impl SpaceSelection {
         problem: &Problem,
         device: &DeviceProfile,
     ) -> anyhow::Result<UsageError> {
-        let none = format!("no config of space {} is left on {}", space.name, device.title());
+        let sizes: Option<Vec<u64>> = self.sizes.as_ref().map(|sizes| sizes.iter().collect());
+        let at = sizes.map_or_else(String::new, |sizes| format!(" at {}", named(&sizes)));
+        let none = format!("no config of space {} is left on {}{at}", space.name, device.title());
         let legal = legal(space, problem, device)?.points.len();
         Ok(UsageError(match legal {
             0 => format!(
@@ -101,6 +98,13 @@ impl SpaceSelection {
             _ => format!("{none}: --filter accepts none of its {legal}"),
         }))
     }
+}
+
+/// The first of these sizes, and how many more there are.
+fn named(sizes: &[u64]) -> String {
+    let first: Vec<String> = sizes.iter().take(SIZES_NAMED).map(|&n| size_label(n)).collect();
+    let more = sizes.len().checked_sub(SIZES_NAMED + 1).map(|more| format!(" and {} more", more + 1));
+    first.join(", ") + &more.unwrap_or_default()
 }
 
 /// The points of a space that can run on a device.
