@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use scanbox_model::device::DeviceKind;
 
-use crate::bandwidth::{Comparison, Utilization, against_baseline, utilization};
+use crate::bandwidth::{AgainstBaseline, Utilization, against_baseline, utilization};
 use crate::best_kernel::{Criterion, KernelLine, LinePoint, Ranking, rank};
 use crate::coverage::Coverage;
 use crate::density::Density;
@@ -154,7 +154,7 @@ pub struct DeviceAnswer<'a> {
     /// What it reaches of the bandwidth (A20); `None` where that is not known.
     pub utilization: Option<Utilization>,
     /// What it is against another implementation (A22); `None` without rows of one.
-    pub baseline: Option<Comparison>,
+    pub baseline: Option<AgainstBaseline>,
     /// What kernels were compared over which sizes (A3).
     pub eligibility: Eligibility,
     /// The best kernel by the chosen metric, with its line (A10); `None` where nothing can be compared.

@@ -17,16 +17,16 @@ pub struct Bandwidth {
     /// In GB/s; above zero.
     pub gbps: f64,
     /// Where the number comes from.
-    pub origin: Origin,
+    pub origin: BandwidthOrigin,
 }
 
 /// Where a bandwidth comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum BandwidthOrigin {
     /// The user gave it.
     Given,
-    /// A copy was measured at this size, the largest of all copies.
-    Copy {
+    /// The ceiling of this size, the largest one that has a ceiling.
+    Ceiling {
         /// Input size in elements.
         n: u64,
     },
@@ -73,16 +73,16 @@ pub struct UtilizationPoint {
 }
 
 impl DeviceTable {
-    /// The bandwidth of the device: what the user gave, else the measured copy of the largest size; `None` without
+    /// The bandwidth of the device: what the user gave, else the ceiling of the largest size; `None` without
     /// both.
     #[must_use]
     pub fn bandwidth(&self) -> Option<Bandwidth> {
-        let given = self.peak_gbps.map(|gbps| Bandwidth { gbps, origin: Origin::Given });
-        let copy = || {
-            let (&n, &gbps) = self.copy_gbps.iter().rfind(|&(_, &gbps)| gbps > 0.0)?;
-            Some(Bandwidth { gbps, origin: Origin::Copy { n } })
+        let given = self.peak_gbps.map(|gbps| Bandwidth { gbps, origin: BandwidthOrigin::Given });
+        let ceiling = || {
+            let (&n, &gbps) = self.ceiling_gbps.iter().rfind(|&(_, &gbps)| gbps > 0.0)?;
+            Some(Bandwidth { gbps, origin: BandwidthOrigin::Ceiling { n } })
         };
-        given.or_else(copy)
+        given.or_else(ceiling)
     }
 }
 
@@ -101,16 +101,16 @@ pub fn utilization(table: &DeviceTable, ideal: &IdealSet) -> Option<Utilization>
 
 /// A22: the ideal line against the fastest scan of another implementation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
+pub struct AgainstBaseline {
     /// By size, ascending, where the other one was measured.
-    pub points: Vec<ComparisonPoint>,
+    pub points: Vec<AgainstBaselinePoint>,
     /// Cache and memory apart where the bandwidth is known, else everything; no empty one.
     pub regions: Vec<Region>,
 }
 
 /// One size of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ComparisonPoint {
+pub struct AgainstBaselinePoint {
     /// Input size in elements.
     pub n: u64,
     /// The other implementation.
@@ -143,11 +143,11 @@ pub struct Region {
 /// Sets the ideal line against the fastest scan of another implementation on the device (A22); `None` where there is
 /// none. The two were measured in different runs: `scanbox bench` compares them in one.
 #[must_use]
-pub fn against_baseline(table: &DeviceTable, ideal: &IdealSet) -> Option<Comparison> {
+pub fn against_baseline(table: &DeviceTable, ideal: &IdealSet) -> Option<AgainstBaseline> {
     let bandwidth = table.bandwidth().map(|bandwidth| bandwidth.gbps);
     let points = ideal.points.iter().filter_map(|point| {
         let baseline = table.baselines.get(&point.n).filter(|baseline| baseline.gbps > 0.0)?;
-        Some(ComparisonPoint {
+        Some(AgainstBaselinePoint {
             n: point.n,
             subject: baseline.subject.clone(),
             gbps: baseline.gbps,
@@ -155,16 +155,16 @@ pub fn against_baseline(table: &DeviceTable, ideal: &IdealSet) -> Option<Compari
             regime: bandwidth.map(|b| if point.best.gbps > b { Regime::Cache } else { Regime::Memory }),
         })
     });
-    let points: Vec<ComparisonPoint> = points.collect();
+    let points: Vec<AgainstBaselinePoint> = points.collect();
     if points.is_empty() {
         return None;
     }
     let regimes = [None, Some(Regime::Cache), Some(Regime::Memory)];
     let regions = regimes.into_iter().filter_map(|regime| region(&points, regime)).collect();
-    Some(Comparison { points, regions })
+    Some(AgainstBaseline { points, regions })
 }
 
-fn region(points: &[ComparisonPoint], regime: Option<Regime>) -> Option<Region> {
+fn region(points: &[AgainstBaselinePoint], regime: Option<Regime>) -> Option<Region> {
     let ratios: Vec<(f64, u64)> =
         points.iter().filter(|point| point.regime == regime).map(|point| (point.ratio, point.n)).collect();
     let least = ratios.iter().copied().reduce(|a, b| if b.0 < a.0 { b } else { a })?;

@@ -7,7 +7,7 @@
 use crate::eligible::Eligibility;
 use crate::lines::Lines;
 use crate::metric::Metric;
-use crate::normalize::{Normalization, Scale};
+use crate::normalize::{LinearScale, Normalization};
 use crate::stats;
 use crate::table::{Cell, KernelIndex};
 use crate::weights::Weights;
@@ -39,7 +39,7 @@ pub struct Score {
 }
 
 /// What decides between two kernels.
-struct Candidate {
+struct KernelStanding {
     kernel: KernelIndex,
     /// The score, turned so that the lowest wins.
     rank: f64,
@@ -61,7 +61,7 @@ pub struct Criterion<'a> {
 
 /// Every device at every size of a comparison as one long line: all sizes of the first device, then of the second.
 pub(crate) struct Places<'a> {
-    places: Vec<(&'a Lines<'a>, u64, Scale)>,
+    places: Vec<(&'a Lines<'a>, u64, LinearScale)>,
     /// The ideal line, as the metric sees it.
     pub(crate) ideal: Vec<f64>,
     /// The weight of each place.
@@ -89,7 +89,7 @@ impl<'a> Places<'a> {
 
     /// The best config of a kernel at each place, with its throughput as the metric sees it.
     pub(crate) fn line(&self, kernel: KernelIndex) -> Vec<Option<(&'a Cell, f64)>> {
-        let cell = |&(lines, n, scale): &(&'a Lines<'a>, u64, Scale)| {
+        let cell = |&(lines, n, scale): &(&'a Lines<'a>, u64, LinearScale)| {
             lines.best(kernel, n).map(|cell| (cell, scale.apply(cell.gbps)))
         };
         self.places.iter().map(cell).collect()
@@ -110,7 +110,7 @@ pub fn rank(devices: &[&Lines<'_>], eligibility: &Eligibility, criterion: &Crite
     let candidates = eligibility.kernels.iter().map(|&kernel| {
         let (cells, line): (Vec<&Cell>, Vec<f64>) = places.line(kernel).into_iter().flatten().unzip();
         let spreads: Vec<f64> = cells.iter().map(|cell| cell.relative_spread()).collect();
-        Candidate {
+        KernelStanding {
             kernel,
             rank: sign * metric.score(&places.ideal, &line, &places.weights),
             total: places.total(&line),
@@ -127,7 +127,11 @@ pub fn rank(devices: &[&Lines<'_>], eligibility: &Eligibility, criterion: &Crite
 }
 
 /// Orders candidates by score and tie-breaks. `magnitude` and `total_magnitude` are what rounding is relative to.
-fn in_order(mut candidates: Vec<Candidate>, magnitude: f64, total_magnitude: f64) -> Vec<Candidate> {
+fn in_order(
+    mut candidates: Vec<KernelStanding>,
+    magnitude: f64,
+    total_magnitude: f64,
+) -> Vec<KernelStanding> {
     candidates.sort_by(|a, b| a.rank.total_cmp(&b.rank).then(a.kernel.cmp(&b.kernel)));
     for first in 0..candidates.len() {
         let rest = &candidates[first..];

@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 
 use scanbox_model::record::{Cache, Clock, Record};
 
-use crate::bench::is_copy;
+use crate::bench::is_ceiling;
 
 /// One size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockedSize<'a> {
     /// Input size in elements.
     pub n: u64,
-    /// The fastest copy, in GB/s.
-    pub copy_gbps: Option<f64>,
+    /// The ceiling, in GB/s.
+    pub ceiling_gbps: Option<f64>,
     /// The configs, in the order of their labels.
     pub lines: Vec<BlockedLine<'a>>,
 }
@@ -81,10 +81,10 @@ pub fn blocked_sizes(records: &[Record], clock: Clock) -> Vec<BlockedSize<'_>> {
 }
 
 fn size<'a>(n: u64, records: &[&'a Record], clock: Clock) -> BlockedSize<'a> {
-    let copies = records.iter().filter(|record| is_copy(record));
-    let copy_gbps = copies.filter_map(|record| record.throughput_gbps(clock)).reduce(f64::max);
+    let ceilings = records.iter().filter(|record| is_ceiling(record));
+    let ceiling_gbps = ceilings.filter_map(|record| record.throughput_gbps(clock)).reduce(f64::max);
     let mut configs: BTreeMap<&str, Vec<&'a Record>> = BTreeMap::new();
-    for &record in records.iter().filter(|record| !is_copy(record)) {
+    for &record in records.iter().filter(|record| !is_ceiling(record)) {
         configs.entry(&record.config_id).or_default().push(record);
     }
     let line = |(config, mut rows): (&'a str, Vec<&'a Record>)| {
@@ -101,7 +101,7 @@ fn size<'a>(n: u64, records: &[&'a Record], clock: Clock) -> BlockedSize<'a> {
         };
         BlockedLine { config, points: rows.into_iter().map(point).collect() }
     };
-    BlockedSize { n, copy_gbps, lines: configs.into_iter().map(line).collect() }
+    BlockedSize { n, ceiling_gbps, lines: configs.into_iter().map(line).collect() }
 }
 
 #[cfg(test)]
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn lines_go_from_nothing_to_half_of_the_tiles() {
-        let copy = Record { selection: vec![Selection::Copy], ..row("copy", None, 1000, None) };
+        let copy = Record { selection: vec![Selection::Ceiling], ..row("copy", None, 1000, None) };
         let hung = Record { status: Status::Timeout, steady: None, ..row("b", Some(1), 1, None) };
         let cold = Record { cache: Some(Cache::Cold), ..row("a", None, 1, None) };
         let rows = [
@@ -144,7 +144,7 @@ mod tests {
             cold,
         ];
         let sizes = blocked_sizes(&rows, Clock::Steady);
-        assert_eq!((sizes.len(), sizes[0].n, sizes[0].copy_gbps), (1, 1000, Some(8.0)));
+        assert_eq!((sizes.len(), sizes[0].n, sizes[0].ceiling_gbps), (1, 1000, Some(8.0)));
         let [a, b] = &sizes[0].lines[..] else { panic!("{sizes:?}") };
         let told = |line: &BlockedLine<'_>| -> Vec<_> {
             line.points.iter().map(|point| (point.record.blocking, point.gbps, point.slowdown)).collect()

@@ -22,7 +22,7 @@ pub mod device;
 pub mod drift;
 pub mod noise;
 mod rows;
-mod side;
+mod run_rows;
 
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Clock, Record, Status};
@@ -30,10 +30,10 @@ use scanbox_model::record::{Clock, Record, Status};
 use self::device::DeviceChange;
 use self::drift::Drift;
 use self::noise::Noise;
-use self::side::{Side, Time};
+use self::run_rows::{RunRows, Time};
 use crate::AnalysisError;
-use crate::answers::{Question as Answered, answer};
-use crate::grouping::{Builder, Runs, Source};
+use crate::answers::{Question, answer};
+use crate::grouping::{Builder, RecordFile, Runs};
 use crate::metric::Metric;
 use crate::pairs::{Failed, Judgement, Pairs, Roles, judge};
 use crate::spread::median;
@@ -53,7 +53,7 @@ pub const DRIFT_LIMIT: f64 = 0.10;
 
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Question {
+pub struct CompareQuestion {
     /// Chooses the kernel of the base whose line decides.
     pub metric: Metric,
     /// Which time.
@@ -169,7 +169,7 @@ pub struct WinnerChange {
 
 /// Something that two runs should have in common and do not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct RunDifference {
     /// What: device, unit, driver, kernels, version.
     pub what: &'static str,
     /// In the base.
@@ -184,7 +184,7 @@ pub struct Comparison {
     /// What it comes to.
     pub outcome: Outcome,
     /// What the two runs do not have in common.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<RunDifference>,
     /// How the device as a whole changed its speed, by the two sweeps.
     pub drift: Drift,
     /// What the device lost against the night of the base.
@@ -265,12 +265,12 @@ impl LineChange {
 ///
 /// # Errors
 /// As [`compare`].
-pub fn roles(base: &Source<'_>, question: &Question) -> Result<Roles, AnalysisError> {
+pub fn roles(base: &RecordFile<'_>, question: &CompareQuestion) -> Result<Roles, AnalysisError> {
     let kernel = best_kernel(base, question)?;
-    Ok(roles_of(&Side::new(base, question.clock, &Trust::of(base.records))?, kernel.as_deref()))
+    Ok(roles_of(&RunRows::new(base, question.clock, &Trust::of(base.records))?, kernel.as_deref()))
 }
 
-fn roles_of(base: &Side<'_>, kernel: Option<&str>) -> Roles {
+fn roles_of(base: &RunRows<'_>, kernel: Option<&str>) -> Roles {
     let best = |of: &dyn Fn(&Record) -> bool| {
         let at = |n: u64| {
             let times: Vec<Time<'_>> = base.times(n).filter(|time| of(time.record)).collect();
@@ -289,9 +289,9 @@ fn roles_of(base: &Side<'_>, kernel: Option<&str>) -> Roles {
 /// # Errors
 /// When a file has rows of several devices or labels that are none, or the two are of different models.
 pub fn compare(
-    base: &Source<'_>,
-    new: &Source<'_>,
-    question: &Question,
+    base: &RecordFile<'_>,
+    new: &RecordFile<'_>,
+    question: &CompareQuestion,
     night: Option<&Night<'_>>,
 ) -> Result<Comparison, AnalysisError> {
     // Both read every label: from here on labels are only compared.
@@ -299,7 +299,7 @@ pub fn compare(
     Builder::new(question.clock).add(new)?;
     // What is wrong now was not wrong in the base; what was wrong there is wrong now, where it is the same program.
     let (before, both) = (Trust::of(base.records), Trust::of(base.records.iter().chain(new.records)));
-    let sides = [Side::new(base, question.clock, &before)?, Side::new(new, question.clock, &both)?];
+    let sides = [RunRows::new(base, question.clock, &before)?, RunRows::new(new, question.clock, &both)?];
     let differences = differences(&sides, question)?;
     let [base, new] = &sides;
     let drift = Drift::between(base, new);
@@ -310,7 +310,7 @@ pub fn compare(
         None => rows::judge(base, new, &drift, &noise, question.threshold),
     };
     let is_paired = night.is_some();
-    let judge = Judge { question, drift: &drift, noise: &noise, canary, base, new, is_paired };
+    let judge = SweepJudge { question, drift: &drift, noise: &noise, canary, base, new, is_paired };
     let lines = |belongs: &dyn Fn(&Record) -> bool| {
         let mut line = judge.line(belongs);
         match night {
@@ -342,7 +342,7 @@ pub fn compare(
     Ok(comparison)
 }
 
-fn outcome(comparison: &Comparison, question: &Question) -> Outcome {
+fn outcome(comparison: &Comparison, question: &CompareQuestion) -> Outcome {
     let verdicts =
         || comparison.deciding().map(|(_, change)| change.verdict).chain(comparison.judgement.verdicts());
     let device = &comparison.device;
@@ -358,7 +358,7 @@ fn outcome(comparison: &Comparison, question: &Question) -> Outcome {
     let is_unsettled = !comparison.is_paired
         && (drift.removed.abs() > DRIFT_LIMIT
             || drift.is_unexplained(question.threshold)
-            || drift.scans_against_copies().is_some_and(|alone| alone > question.threshold));
+            || drift.scans_against_ceilings().is_some_and(|alone| alone > question.threshold));
     if comparison.ideal.is_empty()
         || verdicts().any(|verdict| matches!(verdict, Verdict::Unclear | Verdict::Missing))
         || is_unsettled
@@ -370,9 +370,11 @@ fn outcome(comparison: &Comparison, question: &Question) -> Outcome {
 }
 
 /// What the two runs do not have in common.
-fn differences(sides: &[Side<'_>; 2], question: &Question) -> Result<Vec<Difference>, AnalysisError> {
-    let mut found = Vec::new();
-    let [Some(base), Some(new)] = [sides[0].any_row(), sides[1].any_row()] else { return Ok(found) };
+fn differences(
+    sides: &[RunRows<'_>; 2],
+    question: &CompareQuestion,
+) -> Result<Vec<RunDifference>, AnalysisError> {
+    let [Some(base), Some(new)] = [sides[0].any_row(), sides[1].any_row()] else { return Ok(Vec::new()) };
     if base.device != new.device && !question.accept_device {
         return Err(AnalysisError::OtherModel { base: base.device.clone(), new: new.device.clone() });
     }
@@ -390,38 +392,36 @@ fn differences(sides: &[Side<'_>; 2], question: &Question) -> Result<Vec<Differe
         ("kernels", &base.kernel_hash, &new.kernel_hash),
         ("version", &base.subject_version, &new.subject_version),
     ];
-    for (what, base, new) in pairs {
-        if base != new {
-            found.push(Difference { what, base: base.clone(), new: new.clone() });
-        }
-    }
-    Ok(found)
+    let differing = pairs.into_iter().filter(|(_, base, new)| base != new);
+    Ok(differing
+        .map(|(what, base, new)| RunDifference { what, base: base.clone(), new: new.clone() })
+        .collect())
 }
 
 /// The best kernel of a run by the metric; where kernels have no size in common, the best of those that have the most
 /// sizes.
-fn best_kernel(source: &Source<'_>, question: &Question) -> Result<Option<String>, AnalysisError> {
+fn best_kernel(source: &RecordFile<'_>, question: &CompareQuestion) -> Result<Option<String>, AnalysisError> {
     let mut builder = Builder::new(question.clock);
     builder.add(source)?;
     let (tables, _) = builder.finish(Runs::Latest);
-    let asked = Answered { metric: question.metric, include_software: true, ..Answered::default() };
+    let asked = Question { metric: question.metric, include_software: true, ..Question::default() };
     let (answers, _) = answer(&tables, &asked);
     let chosen = answers.devices.first().and_then(|device| device.choice.as_ref());
     Ok(chosen.map(|choice| tables.catalog.kernel(choice.ranking.winner.kernel).to_string()))
 }
 
 /// Two runs, and what is known of their noise.
-struct Judge<'a> {
-    question: &'a Question,
+struct SweepJudge<'a> {
+    question: &'a CompareQuestion,
     drift: &'a Drift,
     noise: &'a Noise,
     canary: [Option<f64>; 2],
-    base: &'a Side<'a>,
-    new: &'a Side<'a>,
+    base: &'a RunRows<'a>,
+    new: &'a RunRows<'a>,
     is_paired: bool,
 }
 
-impl Judge<'_> {
+impl SweepJudge<'_> {
     /// A line by pairs: its leader's own change, and what became of it where it is gone.
     fn as_paired(&self, line: &mut [LineChange], judgement: &Judgement) {
         for change in line {

@@ -15,7 +15,7 @@
 
 /// Times of one size on one scale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scale {
+pub enum TimeScale {
     /// Those of the sweep.
     Sweep,
     /// Those of the confirmation: what it found of a row, over what the sweep found of it.
@@ -27,7 +27,7 @@ pub enum Scale {
     },
 }
 
-impl Scale {
+impl TimeScale {
     /// The scale of rows of one size: for each its time in the sweep, above zero, and by the confirmation.
     #[must_use]
     pub fn of(rows: impl IntoIterator<Item = (u64, Option<u64>)>) -> Self {

@@ -22,16 +22,16 @@ pub use group::release;
 use crate::AnalysisError;
 use crate::problem::Problem;
 use crate::table::{
-    Baseline, Catalog, ConfigIndex, DeviceIdentity, DeviceTable, KernelIndex, Tables, unit_titles,
+    Catalog, ConfigIndex, DeviceIdentity, DeviceTable, FastestBaseline, KernelIndex, Tables, unit_titles,
 };
-use crate::trust::{Program, Trust};
+use crate::trust::{Trust, TrustScope};
 use crate::warning::Warning;
 
 pub use scanbox_model::row_rules::OWN_SUBJECT;
 
 /// One file of records, with what its metadata says.
 #[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
+pub struct RecordFile<'a> {
     /// The file, for messages.
     pub name: &'a str,
     /// Its rows.
@@ -42,8 +42,8 @@ pub struct Source<'a> {
     pub problem: Problem,
     /// Chip or program; `None` without metadata.
     pub kind: Option<DeviceKind>,
-    /// Measured copy in GB/s by size.
-    pub copy_gbps: Option<&'a BTreeMap<u64, f64>>,
+    /// The ceiling in GB/s by size.
+    pub ceiling_gbps: Option<&'a BTreeMap<u64, f64>>,
 }
 
 /// What becomes of a device that has rows of several runs.
@@ -77,8 +77,8 @@ pub struct FileFacts<'a> {
     pub problem: Problem,
     /// Chip or program; `None` without metadata.
     pub kind: Option<DeviceKind>,
-    /// Measured copy in GB/s by size.
-    pub copy_gbps: Option<&'a BTreeMap<u64, f64>>,
+    /// The ceiling in GB/s by size.
+    pub ceiling_gbps: Option<&'a BTreeMap<u64, f64>>,
     /// What the user calls the unit that the file is about; empty: nothing.
     pub label: &'a str,
 }
@@ -108,11 +108,11 @@ impl Builder {
     ///
     /// # Errors
     /// As [`FileRows::push`].
-    pub fn add(&mut self, source: &Source<'_>) -> Result<(), AnalysisError> {
+    pub fn add(&mut self, source: &RecordFile<'_>) -> Result<(), AnalysisError> {
         let mut rows = FileRows::new(source.name, self.clock);
         source.records.iter().try_for_each(|record| rows.push(record))?;
-        let Source { planned, problem, kind, copy_gbps, .. } = *source;
-        self.add_rows(rows, &FileFacts { planned, problem, kind, copy_gbps, label: "" });
+        let RecordFile { planned, problem, kind, ceiling_gbps, .. } = *source;
+        self.add_rows(rows, &FileFacts { planned, problem, kind, ceiling_gbps, label: "" });
         Ok(())
     }
 
@@ -177,7 +177,7 @@ impl Builder {
             for (index, group) in of_device.iter_mut().enumerate() {
                 if runs == Runs::All || index == newest {
                     let (device, provenance) = (&group.device, &group.provenance);
-                    let program = Program {
+                    let program = TrustScope {
                         problem: group.problem,
                         device: device.name.clone(),
                         device_uuid: device.uuid.clone(),
@@ -201,7 +201,11 @@ impl Builder {
 }
 
 /// The scans of other implementations on a device. Some do not know its UUID.
-fn baselines_of(baselines: &Baselines, device: &DeviceIdentity, problem: Problem) -> BTreeMap<u64, Baseline> {
+fn baselines_of(
+    baselines: &Baselines,
+    device: &DeviceIdentity,
+    problem: Problem,
+) -> BTreeMap<u64, FastestBaseline> {
     let mut best = BTreeMap::new();
     let same = |other: &DeviceIdentity| {
         let unknown_or = |text: &str, own: &str| text.is_empty() || own.is_empty() || text == own;

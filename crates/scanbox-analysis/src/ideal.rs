@@ -27,17 +27,17 @@ pub struct IdealPoint {
     pub ties: usize,
     /// Configs that are `ok` at this size.
     pub configs: usize,
-    /// Measured copy at this size, in GB/s.
-    pub copy_gbps: Option<f64>,
+    /// The ceiling of this size, in GB/s.
+    pub ceiling_gbps: Option<f64>,
     /// The fastest scan of another implementation at this size, in GB/s.
     pub baseline_gbps: Option<f64>,
 }
 
 impl IdealPoint {
-    /// The best in percent of the measured copy (A20).
+    /// The best in percent of the ceiling (A20).
     #[must_use]
-    pub fn copy_pct(&self) -> Option<f64> {
-        self.copy_gbps.map(|copy| 100.0 * self.best.gbps / copy)
+    pub fn ceiling_pct(&self) -> Option<f64> {
+        self.ceiling_gbps.map(|ceiling| 100.0 * self.best.gbps / ceiling)
     }
 
     /// How many times as fast as the fastest scan of another implementation the best is. The two were measured in
@@ -110,7 +110,7 @@ pub fn ideal_set(catalog: &Catalog, table: &DeviceTable) -> IdealSet {
             ties: others().filter(|cell| cell.interval().overlaps(&interval)).count(),
             configs: cells.len(),
             baseline_gbps: table.baselines.get(&n).map(|other| other.gbps).filter(|&gbps| gbps > 0.0),
-            copy_gbps: table.copy_gbps.get(&n).copied().filter(|&copy| copy > 0.0),
+            ceiling_gbps: table.ceiling_gbps.get(&n).copied().filter(|&gbps| gbps > 0.0),
         });
     }
     set

@@ -15,7 +15,8 @@ pub enum Normalization {
     DevicePeak,
     /// The slowest `ok` config of its device and size is 0, the best is 1. All are 1 where they are equal.
     MinMax,
-    /// The bandwidth of its device ([`crate::table::DeviceTable::bandwidth`]): the given peak, else the measured copy.
+    /// The bandwidth of its device ([`crate::table::DeviceTable::bandwidth`]): the given peak, else the ceiling of
+    /// the largest size.
     Ceiling,
     /// Nothing: GB/s.
     None,
@@ -51,9 +52,9 @@ impl Normalization {
 
     /// How throughput of one device at one size is scaled; `None` where the device has no `ok` row at `n`, or no
     /// bandwidth to divide by.
-    pub(crate) fn scale(self, lines: &Lines<'_>, n: u64) -> Option<Scale> {
+    pub(crate) fn scale(self, lines: &Lines<'_>, n: u64) -> Option<LinearScale> {
         let best = lines.ideal_gbps(n)?;
-        let linear = |zero, one| Scale { zero, one };
+        let linear = |zero, one| LinearScale { zero, one };
         Some(match self {
             Self::SizeBest => linear(0.0, best),
             Self::DevicePeak => linear(0.0, lines.peak_gbps()),
@@ -66,12 +67,12 @@ impl Normalization {
 
 /// A linear scale.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scale {
+pub(crate) struct LinearScale {
     zero: f64,
     one: f64,
 }
 
-impl Scale {
+impl LinearScale {
     pub(crate) fn apply(self, gbps: f64) -> f64 {
         if self.one > self.zero { (gbps - self.zero) / (self.one - self.zero) } else { 1.0 }
     }

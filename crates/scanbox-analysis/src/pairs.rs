@@ -17,11 +17,12 @@ mod verdict;
 
 use std::collections::BTreeMap;
 
+pub use scanbox_model::pair_file::Side;
 use scanbox_model::record::Status;
 
 use self::estimate::median;
 pub use self::verdict::{
-    GROUP_ERRORS, GROUP_LIMIT, Group, GroupChange, Judgement, SINGLE_LIMIT, SingleChange, SingleRole, judge,
+    GROUP_ERRORS, GROUP_LIMIT, GroupChange, Judgement, RowsOf, SINGLE_LIMIT, SingleChange, SingleRole, judge,
 };
 pub(crate) use self::verdict::{POWER, is_powerless};
 
@@ -31,26 +32,6 @@ pub const ROUNDS_OF_ALL: u32 = 2;
 pub const ROUNDS_OF_SUSPECTS: u32 = 10;
 /// Quads of a suspect per round.
 pub const QUADS_OF_SUSPECTS: u32 = 2;
-
-/// Which of the two programs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Side {
-    /// The one that made the base.
-    Base,
-    /// The new one.
-    New,
-}
-
-impl Side {
-    /// The word in files.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Base => "base",
-            Self::New => "new",
-        }
-    }
-}
 
 /// Four blocks of one config at one size, in which base and new alternate. Each time is the median of a block, in
 /// nanoseconds per call.

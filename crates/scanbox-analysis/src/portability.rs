@@ -27,12 +27,12 @@ pub struct Portability {
     /// The arithmetic mean of the efficiencies: what not to judge by, for comparison.
     pub mean: f64,
     /// Devices by efficiency, the most efficient one first.
-    pub cascade: Vec<Step>,
+    pub cascade: Vec<CascadeStep>,
 }
 
 /// One step of a cascade.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
+pub struct CascadeStep {
     /// The position of the device that is added.
     pub device: usize,
     /// The efficiency on it.
@@ -57,7 +57,7 @@ impl Portability {
         let mut order: Vec<usize> = (0..efficiencies.len()).collect();
         order.sort_by(|&a, &b| efficiencies[b].total_cmp(&efficiencies[a]).then(a.cmp(&b)));
         let sorted: Vec<f64> = order.iter().map(|&device| efficiencies[device]).collect();
-        let cascade = order.iter().enumerate().map(|(last, &device)| Step {
+        let cascade = order.iter().enumerate().map(|(last, &device)| CascadeStep {
             device,
             efficiency: efficiencies[device],
             pp: stats::harmonic_mean(&sorted[..=last]).unwrap_or(0.0),

@@ -1,6 +1,6 @@
 //! The portable kernel, A18 (thesis 5.7): one kernel for several devices.
 //!
-//! The ceiling of each device is its ideal line, never the line of another kernel, so that no distance is negative.
+//! Each device is measured by its ideal line, never by the line of another kernel, so that no distance is negative.
 //! The launch shape may differ per device and size: the answer has that launch table.
 
 use crate::best_kernel::{Criterion, KernelLine, Places, Ranking, rank};

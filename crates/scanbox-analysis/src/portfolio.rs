@@ -51,7 +51,7 @@ pub struct KernelSet {
 
 /// How a set does: sets that cover more places first, then by score, then by the sum of throughput.
 #[derive(Clone, Copy, PartialEq)]
-struct Standing {
+struct SetStanding {
     uncovered: usize,
     rank: f64,
     total: f64,
@@ -200,11 +200,11 @@ impl Search<'_> {
         }
     }
 
-    fn standing(&self, line: &[f64]) -> Standing {
+    fn standing(&self, line: &[f64]) -> SetStanding {
         let uncovered = line.iter().filter(|x| **x == f64::NEG_INFINITY).count();
         if uncovered == 0 {
             let rank = self.sign() * self.metric.score(&self.places.ideal, line, &self.places.weights);
-            return Standing { uncovered, rank, total: self.places.total(line) };
+            return SetStanding { uncovered, rank, total: self.places.total(line) };
         }
         // What is not covered is left out: it counts as if it were ideal, and any set that covers it comes first.
         let of = |values: &[f64]| -> Vec<f64> {
@@ -213,11 +213,11 @@ impl Search<'_> {
         };
         let (ideal, weights, line) = (of(&self.places.ideal), of(&self.places.weights), of(line));
         let rank = self.sign() * self.metric.score(&ideal, &line, &weights);
-        Standing { uncovered, rank, total: Metric::Sum.score(&ideal, &line, &weights) }
+        SetStanding { uncovered, rank, total: Metric::Sum.score(&ideal, &line, &weights) }
     }
 
     /// Whether a set is better than the best one so far; of equal ones the first stays.
-    fn is_better(&self, new: &Standing, best: &Standing) -> bool {
+    fn is_better(&self, new: &SetStanding, best: &SetStanding) -> bool {
         if new.uncovered != best.uncovered {
             return new.uncovered < best.uncovered;
         }
@@ -234,7 +234,7 @@ impl Search<'_> {
         let mut chosen: Vec<usize> = (0..count).collect();
         // The line of the first 0, 1, ... kernels of the set.
         let mut lines = vec![vec![f64::NEG_INFINITY; self.places.len()]; count + 1];
-        let mut best: Option<(Standing, Vec<usize>)> = None;
+        let mut best: Option<(SetStanding, Vec<usize>)> = None;
         let mut changed = 0;
         loop {
             for depth in changed..count {
@@ -262,7 +262,7 @@ impl Search<'_> {
     /// The set and the kernel that helps it most.
     fn one_more(&self, set: &[usize]) -> Vec<usize> {
         let line = self.line(set);
-        let mut best: Option<(Standing, usize)> = None;
+        let mut best: Option<(SetStanding, usize)> = None;
         for &kernel in self.undominated.iter().filter(|kernel| !set.contains(kernel)) {
             let mut raised = line.clone();
             self.raise(&mut raised, kernel);

@@ -14,14 +14,14 @@ const NOTCH: f64 = 1.57;
 
 /// A closed interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interval {
+pub struct ConfidenceInterval {
     /// The lower end.
     pub low: f64,
     /// The upper end.
     pub high: f64,
 }
 
-impl Interval {
+impl ConfidenceInterval {
     /// Whether the two have a value in common.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
@@ -32,10 +32,10 @@ impl Interval {
 /// The interval of a median time in nanoseconds, for comparison with another one (see the module). Without samples or
 /// without a spread it is the median alone.
 #[must_use]
-pub fn median_interval(median_ns: u64, q1_ns: u64, q3_ns: u64, samples: u32) -> Interval {
+pub fn median_interval(median_ns: u64, q1_ns: u64, q3_ns: u64, samples: u32) -> ConfidenceInterval {
     let median = median_ns as f64;
     let half = NOTCH * q3_ns.saturating_sub(q1_ns) as f64 / f64::from(samples.max(1)).sqrt();
-    Interval { low: median - half, high: median + half }
+    ConfidenceInterval { low: median - half, high: median + half }
 }
 
 /// The standard deviation of a median that its samples show, as a share of it: 1.25 of those of the mean, and the

@@ -10,7 +10,7 @@ use scanbox_model::device::DeviceKind;
 use scanbox_model::record::{Record, Status};
 
 use crate::problem::Problem;
-use crate::stats::{self, Interval};
+use crate::stats::{self, ConfidenceInterval};
 use crate::trust::Distrusted;
 
 /// The number of a config in the [`Catalog`].
@@ -187,17 +187,17 @@ impl Cell {
     /// The interval of the throughput in GB/s by which ties are found: what the ends of the interval of the time
     /// give, which is as wide, for its size, as the samples of the sweep make it.
     #[must_use]
-    pub fn interval(&self) -> Interval {
+    pub fn interval(&self) -> ConfidenceInterval {
         let time = stats::median_interval(self.median_ns, self.q1_ns, self.q3_ns, self.samples);
         let work = self.gbps * self.median_ns as f64;
         let high = if time.low > 0.0 { work / time.low } else { f64::INFINITY };
-        Interval { low: work / time.high, high }
+        ConfidenceInterval { low: work / time.high, high }
     }
 }
 
 /// One attempted point that did not end `ok`, or has no time of the chosen clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Failure {
+pub struct FailedPoint {
     /// Input size in elements.
     pub n: u64,
     /// The config.
@@ -217,7 +217,7 @@ pub enum SpaceOrigin {
 
 /// What the rows of a table were.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Summary {
+pub struct RowCounts {
     /// Rows, whatever they say.
     pub rows: u64,
     /// Rows by status.
@@ -234,7 +234,7 @@ pub struct Summary {
 
 /// The fastest scan of another implementation at a size.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Baseline {
+pub struct FastestBaseline {
     /// What it is called.
     pub subject: String,
     /// Its throughput in GB/s.
@@ -263,15 +263,15 @@ pub struct DeviceTable {
     /// Whether no other run of this device about this problem is newer.
     pub newest_run: bool,
     /// Counts.
-    pub summary: Summary,
+    pub summary: RowCounts,
     /// Sizes with at least one `ok` row, ascending.
     pub sizes: Vec<u64>,
-    /// Measured copy in GB/s by size, where metadata has it.
-    pub copy_gbps: BTreeMap<u64, f64>,
+    /// The ceiling in GB/s by size, where metadata has it.
+    pub ceiling_gbps: BTreeMap<u64, f64>,
     /// The bandwidth of the device in GB/s that the user gave.
     pub peak_gbps: Option<f64>,
     /// The fastest scan of another implementation on this device by size, where files have it: on hot buffers.
-    pub baselines: BTreeMap<u64, Baseline>,
+    pub baselines: BTreeMap<u64, FastestBaseline>,
     /// Where [`Self::space`] comes from.
     pub space_origin: SpaceOrigin,
     /// Which kernels have a legal config at which size: pairs, ascending.
@@ -281,7 +281,7 @@ pub struct DeviceTable {
     /// Where the cells of each size start, and the end.
     pub(crate) starts: Vec<usize>,
     /// By size, then config.
-    pub(crate) failures: Vec<Failure>,
+    pub(crate) failures: Vec<FailedPoint>,
 }
 
 impl DeviceTable {
@@ -299,7 +299,7 @@ impl DeviceTable {
 
     /// Attempts at this size that did not end with a usable row.
     #[must_use]
-    pub fn failures_at(&self, n: u64) -> &[Failure] {
+    pub fn failures_at(&self, n: u64) -> &[FailedPoint] {
         let start = self.failures.partition_point(|failure| failure.n < n);
         let end = self.failures.partition_point(|failure| failure.n <= n);
         &self.failures[start..end]

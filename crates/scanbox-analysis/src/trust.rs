@@ -23,7 +23,7 @@ use scanbox_model::row_rules::OWN_SUBJECT;
 
 /// What ran: verdicts on other drivers or sources say nothing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Program {
+pub(crate) struct TrustScope {
     pub problem: Problem,
     pub device: String,
     pub device_uuid: String,
@@ -31,7 +31,7 @@ pub(crate) struct Program {
     pub kernel_hash: String,
 }
 
-impl Program {
+impl TrustScope {
     fn of(record: &Record) -> Option<Self> {
         Some(Self {
             problem: Problem::of_row(record).ok()?,
@@ -45,13 +45,13 @@ impl Program {
 
 /// A row that accuses or clears, with what tells units of equal UUIDs apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Verdict {
+struct Testimony {
     host: String,
     pci_address: String,
     timestamp: u64,
 }
 
-impl Verdict {
+impl Testimony {
     fn of(record: &Record) -> Self {
         Self {
             host: record.host.clone(),
@@ -70,13 +70,13 @@ impl Verdict {
 /// What rows say of one config at one size.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Verdicts {
-    wrong: Vec<Verdict>,
-    proved: Vec<Verdict>,
+    wrong: Vec<Testimony>,
+    proved: Vec<Testimony>,
 }
 
 impl Verdicts {
     fn distrust(&self, host: &str, pci_address: &str) -> bool {
-        let cleared = |wrong: &Verdict| {
+        let cleared = |wrong: &Testimony| {
             let later = self.proved.iter().filter(|proof| proof.timestamp >= wrong.timestamp);
             later.into_iter().any(|proof| {
                 proof.may_be_of(host, pci_address) && proof.may_be_of(&wrong.host, &wrong.pci_address)
@@ -121,7 +121,7 @@ pub const PROOF: &str = "`scanbox sweep --retry-failed --prove`";
 /// What the rows of any number of files accuse and clear.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Trust {
-    programs: BTreeMap<Program, BTreeMap<Distrusted, Verdicts>>,
+    programs: BTreeMap<TrustScope, BTreeMap<Distrusted, Verdicts>>,
 }
 
 impl Trust {
@@ -140,11 +140,11 @@ impl Trust {
         if !(wrong || proves) || record.subject != OWN_SUBJECT || record.blocking.is_some() {
             return;
         }
-        let Some(program) = Program::of(record) else { return };
+        let Some(program) = TrustScope::of(record) else { return };
         let point = Distrusted::of(record);
         let verdicts = self.programs.entry(program).or_default().entry(point).or_default();
         let of_kind = if wrong { &mut verdicts.wrong } else { &mut verdicts.proved };
-        of_kind.push(Verdict::of(record));
+        of_kind.push(Testimony::of(record));
     }
 
     /// Takes over what other files say.
@@ -172,14 +172,14 @@ impl Trust {
         if self.programs.is_empty() {
             return true;
         }
-        let points = Program::of(record).and_then(|program| self.programs.get(&program));
+        let points = TrustScope::of(record).and_then(|program| self.programs.get(&program));
         let point = Distrusted::of(record);
         let verdicts = points.and_then(|points| points.get(&point));
         verdicts.is_none_or(|verdicts| !verdicts.distrust(&record.host, &record.pci_address))
     }
 
     /// What counts nowhere of what a program runs on a unit, ascending by size, under every label that it may have.
-    pub(crate) fn of_program(&self, program: &Program, host: &str, pci_address: &str) -> Vec<Distrusted> {
+    pub(crate) fn of_program(&self, program: &TrustScope, host: &str, pci_address: &str) -> Vec<Distrusted> {
         let points = self.programs.get(program).into_iter().flatten();
         let accused = points.filter(|(_, verdicts)| verdicts.distrust(host, pci_address));
         accused.flat_map(|(point, _)| point.spellings()).collect()

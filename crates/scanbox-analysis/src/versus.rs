@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use scanbox_model::config::{Kernel, Reset};
 use scanbox_model::record::{Cache, Record, Selection};
 
-use crate::bench::{Heat, Place, is_baseline};
+use crate::bench::{Heat, TimedSubject, is_baseline};
 use crate::grouping::OWN_SUBJECT;
 
 /// One size and cache state.
@@ -21,28 +21,28 @@ pub struct Versus<'a> {
     /// Hot or cold.
     pub cache: Cache,
     /// The fastest scan of another implementation.
-    pub baseline: Option<Side<'a>>,
+    pub baseline: Option<RatedSubject<'a>>,
     /// The fastest config.
-    pub kept: Option<Side<'a>>,
+    pub kept: Option<RatedSubject<'a>>,
     /// The fastest config on scratch memory of unknown content.
-    pub same_contract: Option<Side<'a>>,
+    pub same_contract: Option<RatedSubject<'a>>,
     /// The one kernel that was measured at every size, named or the best one of a sweep.
-    pub one_kernel: Option<Side<'a>>,
+    pub one_kernel: Option<RatedSubject<'a>>,
     /// The same on scratch memory of unknown content.
-    pub one_kernel_same_contract: Option<Side<'a>>,
+    pub one_kernel_same_contract: Option<RatedSubject<'a>>,
 }
 
 /// One subject of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Side<'a> {
+pub struct RatedSubject<'a> {
     /// Its row.
     pub record: &'a Record,
     /// Median time of one call, in nanoseconds.
     pub median_ns: u64,
     /// How many times as fast as the fastest scan of another implementation it is.
     pub ratio: Option<f64>,
-    /// Throughput in percent of the fastest copy of any subject.
-    pub copy_pct: Option<f64>,
+    /// Throughput in percent of the ceiling.
+    pub ceiling_pct: Option<f64>,
 }
 
 /// The lines of a benchmark. Subjects that were measured in another run than the configs of a size have no part in it.
@@ -50,35 +50,39 @@ pub struct Side<'a> {
 pub fn lines<'a>(heats: &[Heat<'a>]) -> Vec<Versus<'a>> {
     let kernel = one_kernel(heats);
     let line = |heat: &Heat<'a>| {
-        let own = |place: &Place<'_>| place.record.subject == OWN_SUBJECT;
-        let run = heat.places.iter().find(|place| own(place)).map(|place| &place.record.run_id);
-        let of_run = |place: &&Place<'a>| run.is_none_or(|run| *run == place.record.run_id);
+        let own = |subject: &TimedSubject<'_>| subject.record.subject == OWN_SUBJECT;
+        let run = heat.subjects.iter().find(|subject| own(subject)).map(|subject| &subject.record.run_id);
+        let of_run = |subject: &&TimedSubject<'a>| run.is_none_or(|run| *run == subject.record.run_id);
         // The fastest first.
-        let places: Vec<&Place<'a>> = heat.places.iter().filter(of_run).collect();
-        let find = |suits: &dyn Fn(&Place<'_>) -> bool| places.iter().find(|place| suits(place)).copied();
-        let baseline = find(&|place| is_baseline(place.record));
-        let copy = find(&|place| place.is_copy());
-        let first = |suits: &dyn Fn(&Place<'_>) -> bool| {
-            let place = find(suits)?;
-            let times = |other: &Place<'_>| other.median_ns as f64 / place.median_ns as f64;
-            let copy_pct = copy.filter(|copy| copy.gbps > 0.0).map(|copy| 100.0 * place.gbps / copy.gbps);
-            Some(Side {
-                record: place.record,
-                median_ns: place.median_ns,
+        let subjects: Vec<&TimedSubject<'a>> = heat.subjects.iter().filter(of_run).collect();
+        let find = |suits: &dyn Fn(&TimedSubject<'_>) -> bool| {
+            subjects.iter().find(|subject| suits(subject)).copied()
+        };
+        let baseline = find(&|subject| is_baseline(subject.record));
+        let ceiling = find(&|subject| subject.is_ceiling());
+        let first = |suits: &dyn Fn(&TimedSubject<'_>) -> bool| {
+            let subject = find(suits)?;
+            let times = |other: &TimedSubject<'_>| other.median_ns as f64 / subject.median_ns as f64;
+            let ceiling = ceiling.filter(|ceiling| ceiling.gbps > 0.0);
+            let ceiling_pct = ceiling.map(|ceiling| 100.0 * subject.gbps / ceiling.gbps);
+            Some(RatedSubject {
+                record: subject.record,
+                median_ns: subject.median_ns,
                 ratio: baseline.map(times),
-                copy_pct,
+                ceiling_pct,
             })
         };
-        let stateless = |place: &Place<'_>| own(place) && place.record.is_stateless() == Some(true);
-        let one = |place: &Place<'_>| own(place) && Some(kernel_of(place.record)) == kernel;
+        let stateless =
+            |subject: &TimedSubject<'_>| own(subject) && subject.record.is_stateless() == Some(true);
+        let one = |subject: &TimedSubject<'_>| own(subject) && Some(kernel_of(subject.record)) == kernel;
         Versus {
             n: heat.n,
             cache: heat.cache,
-            baseline: first(&|place| is_baseline(place.record)),
+            baseline: first(&|subject| is_baseline(subject.record)),
             kept: first(&own),
             same_contract: first(&stateless),
             one_kernel: first(&one),
-            one_kernel_same_contract: first(&|place| one(place) && stateless(place)),
+            one_kernel_same_contract: first(&|subject| one(subject) && stateless(subject)),
         }
     };
     heats.iter().map(line).collect()
@@ -95,8 +99,8 @@ fn kernel_of(record: &Record) -> String {
 fn one_kernel(heats: &[Heat<'_>]) -> Option<String> {
     let everywhere = |reason: Selection| {
         let at = |heat: &Heat<'_>| -> BTreeSet<String> {
-            let chosen = heat.places.iter().filter(|place| place.record.selection.contains(&reason));
-            chosen.map(|place| kernel_of(place.record)).collect()
+            let chosen = heat.subjects.iter().filter(|subject| subject.record.selection.contains(&reason));
+            chosen.map(|subject| kernel_of(subject.record)).collect()
         };
         let mut sizes = heats.iter().map(at);
         let first = sizes.next()?;
@@ -113,7 +117,7 @@ pub fn shown(ratio: f64) -> f64 {
 
 /// The ratios of one contract over the sizes of a cache state.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Verdict {
+pub struct RatioSummary {
     /// The smallest and the largest, as shown.
     pub range: Option<(f64, f64)>,
     /// The sizes where it is below 1 as shown, ascending, in runs of sizes that follow each other.
@@ -124,8 +128,8 @@ pub struct Verdict {
 
 /// What the ratios of one contract say. `ratios` is by size, ascending.
 #[must_use]
-pub fn verdict(ratios: &[(u64, Option<f64>)]) -> Verdict {
-    let mut verdict = Verdict::default();
+pub fn verdict(ratios: &[(u64, Option<f64>)]) -> RatioSummary {
+    let mut verdict = RatioSummary::default();
     let widen = |range: &mut Option<(f64, f64)>, ratio: f64| {
         let (low, high) = range.unwrap_or((ratio, ratio));
         *range = Some((low.min(ratio), high.max(ratio)));
@@ -167,6 +171,6 @@ mod tests {
         check(&[(1, 0.996), (2, 0.994)], &[(2, 2)], (0.99, 1.0));
         let between = verdict(&[(1, Some(0.9)), (2, None), (4, Some(0.9))]);
         assert_eq!(between.loses, [(1, 1), (4, 4)], "what was not measured joins nothing");
-        assert_eq!(verdict(&[(1, None)]), Verdict::default());
+        assert_eq!(verdict(&[(1, None)]), RatioSummary::default());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::rows::*;
 use scanbox_analysis::answers::{Preset, Question, answer};
-use scanbox_analysis::bandwidth::{Origin, Peak, Regime};
+use scanbox_analysis::bandwidth::{BandwidthOrigin, Peak, Regime};
 use scanbox_analysis::coverage::Coverage;
 use scanbox_analysis::grouping::Runs;
 use scanbox_analysis::normalize::Normalization;
@@ -243,14 +243,14 @@ fn bandwidth_and_baselines() {
         other("x", 100, 10, &scan),
         other("y", 100, 15, &scan),
         other("x", 200, 20, &scan),
-        other("copy", 400, 99, &[Selection::Copy, Selection::Baseline]),
+        other("copy", 400, 99, &[Selection::Ceiling, Selection::Baseline]),
     ];
-    let sweep = scanbox_analysis::grouping::Source { copy_gbps: Some(&copies), ..source(&rows) };
+    let sweep = scanbox_analysis::grouping::RecordFile { ceiling_gbps: Some(&copies), ..source(&rows) };
     let (mut tables, _) = tables_of(&[sweep, source(&others)], Runs::Latest);
     let (answers, _) = answer(&tables, &Question::default());
     let found = answers.devices[0].utilization.as_ref().unwrap();
     // The copy of the largest size is the bandwidth.
-    assert_eq!((found.bandwidth.gbps, found.bandwidth.origin), (20.0, Origin::Copy { n: 200 }));
+    assert_eq!((found.bandwidth.gbps, found.bandwidth.origin), (20.0, BandwidthOrigin::Ceiling { n: 200 }));
     let points: Vec<_> =
         found.points.iter().map(|point| (point.n, point.pct.round(), point.regime)).collect();
     assert_eq!(
@@ -269,7 +269,7 @@ fn bandwidth_and_baselines() {
     tables.set_peaks(&["50".parse().unwrap()]).unwrap();
     let (answers, _) = answer(&tables, &Question::default());
     let found = answers.devices[0].utilization.as_ref().unwrap();
-    assert_eq!((found.bandwidth.gbps, found.bandwidth.origin), (50.0, Origin::Given));
+    assert_eq!((found.bandwidth.gbps, found.bandwidth.origin), (50.0, BandwidthOrigin::Given));
     assert!(tables.set_peaks(&["D1=60".parse().unwrap()]).is_ok());
     assert_eq!(tables.devices[0].peak_gbps, Some(60.0));
     for (text, said) in [("0", "above 0"), ("x", "above 0"), ("=5", "above 0"), ("nan", "above 0")] {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use scanbox_analysis::AnalysisError;
-use scanbox_analysis::compare::{Comparison, Outcome, Question, Verdict, compare};
-use scanbox_analysis::grouping::Source;
+use scanbox_analysis::compare::{CompareQuestion, Comparison, Outcome, Verdict, compare};
+use scanbox_analysis::grouping::RecordFile;
 use scanbox_model::record::{Clock, Record, Status};
 
 use crate::rows::{failed, on, row, source, timed};
@@ -49,8 +49,8 @@ fn unchanged(_: u64, _: usize) -> f64 {
     1.0
 }
 
-fn asked() -> Question {
-    Question {
+fn asked() -> CompareQuestion {
+    CompareQuestion {
         metric: "squared".parse().unwrap(),
         clock: Clock::Steady,
         threshold: 0.03,
@@ -66,8 +66,8 @@ fn copies(factor: f64) -> BTreeMap<u64, f64> {
 
 fn compared(base: &[Record], new: &[Record], copy_factor: f64) -> Comparison {
     let (before, after) = (copies(1.0), copies(copy_factor));
-    let base = Source { copy_gbps: Some(&before), ..source(base) };
-    let new = Source { copy_gbps: Some(&after), ..source(new) };
+    let base = RecordFile { ceiling_gbps: Some(&before), ..source(base) };
+    let new = RecordFile { ceiling_gbps: Some(&after), ..source(new) };
     compare(&base, &new, &asked(), None).unwrap()
 }
 
@@ -182,7 +182,7 @@ fn drift() {
     // Without copies, scans of enough sizes tell drift; that it may be a loss is not hidden.
     let (base, new) = (run(1, 0.002, unchanged), run(2, 0.002, |_, _| 1.06));
     let found = compare(&source(&base), &source(&new), &asked(), None).unwrap();
-    assert_eq!((found.drift.copies, found.outcome), (None, Inconclusive));
+    assert_eq!((found.drift.ceilings, found.outcome), (None, Inconclusive));
     let few = |records: &[Record]| -> Vec<Record> {
         records.iter().filter(|record| record.n_elements < N).cloned().collect()
     };
@@ -235,9 +235,9 @@ fn a_lost_leader_is_never_the_same() {
             !is_lost || status.is_some()
         });
         let (before, after) = (copies(1.0), copies(1.0));
-        let base = Source { copy_gbps: Some(&before), ..source(&base) };
-        let new = Source { copy_gbps: Some(&after), ..source(&new) };
-        let found = compare(&base, &new, &Question { new_is_cut: is_cut, ..asked() }, None).unwrap();
+        let base = RecordFile { ceiling_gbps: Some(&before), ..source(&base) };
+        let new = RecordFile { ceiling_gbps: Some(&after), ..source(&new) };
+        let found = compare(&base, &new, &CompareQuestion { new_is_cut: is_cut, ..asked() }, None).unwrap();
         let there = found.ideal.iter().find(|change| change.n == N).unwrap();
         assert!(
             expected.contains(&found.outcome),
@@ -317,7 +317,7 @@ fn devices() {
     let other: Vec<Record> = base.iter().map(|record| on(record.clone(), "d2")).collect();
     let refused = compare(&source(&base), &source(&other), &asked(), None);
     assert!(matches!(refused, Err(AnalysisError::OtherModel { .. })), "{refused:?}");
-    let accepted = Question { accept_device: true, ..asked() };
+    let accepted = CompareQuestion { accept_device: true, ..asked() };
     let found = compare(&source(&base), &source(&other), &accepted, None).unwrap();
     let what: Vec<&str> = found.differences.iter().map(|difference| difference.what).collect();
     assert_eq!(what, ["device", "unit"]);

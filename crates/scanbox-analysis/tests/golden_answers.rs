@@ -8,7 +8,7 @@ use std::process::Command;
 use scanbox_analysis::answers::{Answers, Question, answer};
 use scanbox_analysis::best_kernel::Ranking;
 use scanbox_analysis::eligible::Eligibility;
-use scanbox_analysis::grouping::{Builder, Runs, Source};
+use scanbox_analysis::grouping::{Builder, RecordFile, Runs};
 use scanbox_analysis::metric::Metric;
 use scanbox_analysis::normalize::Normalization;
 use scanbox_analysis::portfolio::Portfolio;
@@ -36,15 +36,15 @@ fn tables(files: &[&str]) -> Tables {
         let path = if file.starts_with("results/") { root().join(file) } else { golden().join(file) };
         let records = csv_file::read(&path).unwrap().records;
         let metadata = Metadata::read(&Metadata::path_beside(&path)).ok();
-        let copy_gbps = metadata.as_ref().map(|metadata| &metadata.copy_gbps);
+        let ceiling_gbps = metadata.as_ref().map(|metadata| &metadata.ceiling_gbps);
         builder
-            .add(&Source {
+            .add(&RecordFile {
                 name: file,
                 records: &records,
                 planned: None,
                 problem: Problem::default(),
                 kind: None,
-                copy_gbps,
+                ceiling_gbps,
             })
             .unwrap();
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::rows::*;
 use scanbox_analysis::answers::{Question, answer};
-use scanbox_analysis::grouping::{Builder, Runs, Source};
+use scanbox_analysis::grouping::{Builder, RecordFile, Runs};
 use scanbox_analysis::metric::Metric;
 use scanbox_analysis::warning::Warning;
 use scanbox_model::device::DeviceKind;
@@ -144,7 +144,7 @@ fn check_eligible(
     said: &[&str],
 ) {
     let copy = BTreeMap::from([(100, 20.0)]);
-    let source = Source { planned, copy_gbps: Some(&copy), ..source(records) };
+    let source = RecordFile { planned, ceiling_gbps: Some(&copy), ..source(records) };
     let (tables, mut noticed) = tables_of(&[source], Runs::Latest);
     let (answers, more) = answer(&tables, &by(Metric::Squared));
     noticed.extend(more);
@@ -206,10 +206,11 @@ fn eligibility() {
 fn copy_is_taken_by_size() {
     let copy = BTreeMap::from([(100, 20.0)]);
     let records = [row(A, 64, 100, 5), row(A, 64, 200, 5)];
-    let (tables, _) = tables_of(&[Source { copy_gbps: Some(&copy), ..source(&records) }], Runs::Latest);
+    let (tables, _) =
+        tables_of(&[RecordFile { ceiling_gbps: Some(&copy), ..source(&records) }], Runs::Latest);
     let answers = answers(&tables, "squared");
     let found: Vec<Option<f64>> =
-        answers.devices[0].ideal.points.iter().map(|point| point.copy_pct()).collect();
+        answers.devices[0].ideal.points.iter().map(|point| point.ceiling_pct()).collect();
     assert_eq!(found, [Some(25.0), None]);
 }
 
@@ -223,8 +224,8 @@ fn check_across(
     let records: Vec<Vec<Record>> =
         devices.iter().map(|(name, _)| vec![on(row(A, 64, 100, 5), name)]).collect();
     let sources = records.iter().zip(devices);
-    let sources: Vec<Source<'_>> =
-        sources.map(|(records, &(_, kind))| Source { kind: Some(kind), ..source(records) }).collect();
+    let sources: Vec<RecordFile<'_>> =
+        sources.map(|(records, &(_, kind))| RecordFile { kind: Some(kind), ..source(records) }).collect();
     let (tables, _) = tables_of(&sources, Runs::Latest);
     let (answers, warnings) = answer(&tables, &Question { include_software, ..by(Metric::Squared) });
     assert_eq!(answers.across.first().map(|across| across.devices.as_slice()), expected);
@@ -314,7 +315,7 @@ fn rows_of_different_problems_are_never_mixed() {
     expected.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
     // In one file or in several, in any order.
     let files: Vec<Vec<Record>> = records.iter().rev().map(|record| vec![record.clone()]).collect();
-    let sources: Vec<Source<'_>> = files.iter().map(|records| source(records)).collect();
+    let sources: Vec<RecordFile<'_>> = files.iter().map(|records| source(records)).collect();
     for tables in [tables(&records), tables_of(&sources, Runs::Latest).0] {
         let answers = answers(&tables, "squared");
         let found: Vec<_> = answers

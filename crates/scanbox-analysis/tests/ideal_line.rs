@@ -5,7 +5,7 @@ use crate::rows::*;
 use proptest::prelude::*;
 use scanbox_analysis::answers::{Answers, Question, answer};
 use scanbox_analysis::best_kernel::KernelLine;
-use scanbox_analysis::confirmed::Scale;
+use scanbox_analysis::confirmed::TimeScale;
 use scanbox_analysis::grouping::Runs;
 use scanbox_analysis::lines::Lines;
 use scanbox_analysis::metric::Metric;
@@ -212,7 +212,7 @@ proptest! {
     fn the_fastest_time_of_a_size_is_confirmed(
         rows in proptest::collection::vec((1..2_000_000_000u64, proptest::option::of(1..2_000_000_000u64)), 1..12),
     ) {
-        let scale = Scale::of(rows.iter().copied());
+        let scale = TimeScale::of(rows.iter().copied());
         let time = |&(sweep, confirmed): &(u64, Option<u64>)| scale.time_ns(sweep, confirmed);
         let fastest = rows.iter().map(time).fold(f64::INFINITY, f64::min);
         let first_unconfirmed = rows.iter().filter(|row| row.1.is_none()).map(|row| row.0).min();

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use scanbox_analysis::compare::{Comparison, Night, Outcome, Question, Verdict, compare};
-use scanbox_analysis::grouping::Source;
+use scanbox_analysis::compare::{CompareQuestion, Comparison, Night, Outcome, Verdict, compare};
+use scanbox_analysis::grouping::RecordFile;
 use scanbox_analysis::pairs::{
-    Failed, Group, Judgement, Pairs, Quad, ROUNDS_OF_ALL, ROUNDS_OF_SUSPECTS, Roles, Side, judge, suspects,
+    Failed, Judgement, Pairs, Quad, ROUNDS_OF_ALL, ROUNDS_OF_SUSPECTS, Roles, RowsOf, Side, judge, suspects,
 };
 use scanbox_model::record::{Clock, Record, Status};
 
@@ -145,7 +145,7 @@ fn a_family_is_seen_beside_the_others() {
     let found = judge(&pairs, &roles(), 0.03);
     let slower: Vec<_> = found.groups.iter().filter(|group| group.verdict == Verdict::Slower).collect();
     assert_eq!(slower.len(), 1, "{found:?}");
-    assert!(slower.iter().all(|group| matches!(group.group, Group::Family(_)) && group.n == N));
+    assert!(slower.iter().all(|group| matches!(group.group, RowsOf::Family(_)) && group.n == N));
 }
 
 #[test]
@@ -173,8 +173,8 @@ fn sweep() -> Vec<Record> {
 fn judged(pairs: &Pairs, earlier: &[Pairs]) -> Comparison {
     let sweep = sweep();
     let copies: BTreeMap<u64, f64> = SIZES.iter().map(|&n| (n, 1000.0)).collect();
-    let source = Source { copy_gbps: Some(&copies), ..source(&sweep) };
-    let question = Question {
+    let source = RecordFile { ceiling_gbps: Some(&copies), ..source(&sweep) };
+    let question = CompareQuestion {
         metric: "squared".parse().unwrap(),
         clock: Clock::Steady,
         threshold: 0.03,
@@ -196,7 +196,7 @@ fn a_base_that_was_confirmed_is_judged_by_the_leader_that_it_ships() {
             _ => None,
         };
     }
-    let question = Question {
+    let question = CompareQuestion {
         metric: "squared".parse().unwrap(),
         clock: Clock::Steady,
         threshold: 0.03,

@@ -21,7 +21,7 @@ use scanbox_model::space::Rejection;
 use self::constants::{initial_words, word};
 use self::resolve::{GroupState, co_resident, has_levels, in_rows, passes_totals_on};
 use self::shader::shader;
-use crate::plan::{Binding, Build, Expected, Pass, Plan, PlanKind, Scratch, TICKET_BYTES, Tickets, Word};
+use crate::plan::{Binding, Build, Expected, Pass, Plan, PlanKind, PushWord, Scratch, TICKET_BYTES, Tickets};
 use crate::rounding::error_bound;
 
 pub use constants::GUARD_WORD;
@@ -69,7 +69,7 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
             }),
             Binding::Scratch(states),
         ]);
-        words.extend([Word::Epoch, Word::TicketBase, Word::Bank, Word::StaleGroups]);
+        words.extend([PushWord::Epoch, PushWord::TicketBase, PushWord::Bank, PushWord::StaleGroups]);
         let full_tiles = n / config.tile_elements();
         let full_tiles = u32::try_from(full_tiles).expect("tiles are checked against 32-bit indices");
         tickets = match (kernel.family, kernel.tile_order) {

@@ -11,7 +11,7 @@
 use std::fmt;
 
 use rayon::prelude::*;
-use scanbox_model::problem::{Element, Operator, Problem, Value};
+use scanbox_model::problem::{Element, ElementValue, Operator, Problem};
 use serde::{Deserialize, Serialize};
 
 use crate::reference::store;
@@ -85,17 +85,19 @@ fn random_bits(seed: u64, index: u64) -> u64 {
 impl Input {
     /// Element `index` of the input of a problem.
     #[must_use]
-    pub fn element(&self, problem: &Problem, index: u64) -> Value {
+    pub fn element(&self, problem: &Problem, index: u64) -> ElementValue {
         let (element, operator) = (problem.element(), problem.operator());
         let random = random_bits(self.seed, index);
         let word = random >> 32;
         let float_sum = element.is_float() && operator == Operator::Add;
         match self.kind {
             InputKind::Random => draw(element, operator, random, index),
-            InputKind::Bounded { n } => Value::from_u32((word % (PACKED_MAX_TOTAL / n.max(1) + 1)) as u32),
+            InputKind::Bounded { n } => {
+                ElementValue::from_u32((word % (PACKED_MAX_TOTAL / n.max(1) + 1)) as u32)
+            }
             InputKind::Real => match element {
-                Element::F32 => Value::from_f32((random >> 40) as f32 / (1u32 << 24) as f32),
-                Element::F64 => Value::from_f64((random >> 11) as f64 / (1u64 << 53) as f64),
+                Element::F32 => ElementValue::from_f32((random >> 40) as f32 / (1u32 << 24) as f32),
+                Element::F64 => ElementValue::from_f64((random >> 11) as f64 / (1u64 << 53) as f64),
                 _ => draw(element, operator, random, index),
             },
             InputKind::Ones => integer(element, 1),
@@ -117,7 +119,7 @@ impl Input {
             },
             InputKind::Spike { .. } => operator.identity(element),
             InputKind::BoundedSpike { at } if index == at => {
-                Value::from_u32((word & PACKED_MAX_TOTAL) as u32 | 1)
+                ElementValue::from_u32((word & PACKED_MAX_TOTAL) as u32 | 1)
             }
             InputKind::BoundedSpike { .. } => integer(element, 0),
         }
@@ -175,7 +177,7 @@ impl Input {
         }
         // Integers up to this are exact.
         let most = if problem.element() == Element::F32 { 1u64 << 24 } else { 1 << 53 };
-        let initial = problem.init().and_then(Value::float).unwrap_or(0.0);
+        let initial = problem.init().and_then(ElementValue::float).unwrap_or(0.0);
         let sums = match self.kind {
             InputKind::Ones => n,
             InputKind::Maximum => n.saturating_mul(8),
@@ -198,14 +200,14 @@ impl Input {
 }
 
 /// An integer of any type; modulo what the type holds.
-fn integer(element: Element, value: i64) -> Value {
+fn integer(element: Element, value: i64) -> ElementValue {
     match element {
-        Element::U32 => Value::from_u32(value as u32),
-        Element::I32 => Value::from_i32(value as i32),
-        Element::F32 => Value::from_f32(value as f32),
-        Element::U64 => Value::from_u64(value as u64),
-        Element::I64 => Value::from_i64(value),
-        Element::F64 => Value::from_f64(value as f64),
+        Element::U32 => ElementValue::from_u32(value as u32),
+        Element::I32 => ElementValue::from_i32(value as i32),
+        Element::F32 => ElementValue::from_f32(value as f32),
+        Element::U64 => ElementValue::from_u64(value as u64),
+        Element::I64 => ElementValue::from_i64(value),
+        Element::F64 => ElementValue::from_f64(value as f64),
         Element::Struct4 | Element::Struct8 | Element::Struct16 => no_number(element),
     }
 }
@@ -216,26 +218,26 @@ fn no_number(element: Element) -> ! {
 }
 
 /// An integer with these bits; of 32-bit ones the upper half, which is the better one.
-fn bits(element: Element, bits: u64) -> Value {
+fn bits(element: Element, bits: u64) -> ElementValue {
     let bits = if element.bytes() == 4 { bits >> 32 } else { bits };
-    Value { element, bits }
+    ElementValue { element, bits }
 }
 
-fn largest(element: Element, operator: Operator) -> Value {
+fn largest(element: Element, operator: Operator) -> ElementValue {
     match element {
-        Element::U32 => Value::from_u32(u32::MAX),
-        Element::I32 => Value::from_i32(i32::MAX),
-        Element::U64 => Value::from_u64(u64::MAX),
-        Element::I64 => Value::from_i64(i64::MAX),
+        Element::U32 => ElementValue::from_u32(u32::MAX),
+        Element::I32 => ElementValue::from_i32(i32::MAX),
+        Element::U64 => ElementValue::from_u64(u64::MAX),
+        Element::I64 => ElementValue::from_i64(i64::MAX),
         _ if operator == Operator::Mul => integer(element, 1),
-        Element::F32 => Value::from_f32(f32::MAX),
-        Element::F64 => Value::from_f64(f64::MAX),
+        Element::F32 => ElementValue::from_f32(f32::MAX),
+        Element::F64 => ElementValue::from_f64(f64::MAX),
         Element::Struct4 | Element::Struct8 | Element::Struct16 => no_number(element),
     }
 }
 
 /// A random element for an operator.
-fn draw(element: Element, operator: Operator, random: u64, index: u64) -> Value {
+fn draw(element: Element, operator: Operator, random: u64, index: u64) -> ElementValue {
     let word = random >> 32;
     match (element.is_float(), operator) {
         (true, Operator::Add) => integer(element, (word % 17) as i64 - 8),
@@ -244,7 +246,11 @@ fn draw(element: Element, operator: Operator, random: u64, index: u64) -> Value 
             let few = index != 0 && matches!(index >> index.trailing_zeros(), 1 | 3);
             let exponent = if few { (word % 3) as i32 - 1 } else { 0 };
             let factor = if random & 1 == 0 { 1.0 } else { -1.0 } * f64::from(exponent).exp2();
-            if element == Element::F32 { Value::from_f32(factor as f32) } else { Value::from_f64(factor) }
+            if element == Element::F32 {
+                ElementValue::from_f32(factor as f32)
+            } else {
+                ElementValue::from_f64(factor)
+            }
         }
         (_, Operator::Min | Operator::Max) => {
             // A larger one than all before comes every few elements.
@@ -260,29 +266,29 @@ fn draw(element: Element, operator: Operator, random: u64, index: u64) -> Value 
             let place = random % (8 * u64::from(element.bytes()));
             let set = if change { 1 << place } else { 0 };
             let all = if element.bytes() == 4 { u64::from(u32::MAX) } else { u64::MAX };
-            Value { element, bits: if operator == Operator::Or { set } else { !set & all } }
+            ElementValue { element, bits: if operator == Operator::Or { set } else { !set & all } }
         }
     }
 }
 
 /// The elements of a type in ascending order, as far as 32 bits count them; `low` are bits that matter less.
-fn ranked(element: Element, rank: u32, low: u32) -> Value {
+fn ranked(element: Element, rank: u32, low: u32) -> ElementValue {
     let wide = u64::from(rank) << 32 | u64::from(low);
     // Floats as sign and magnitude: normal ones up to about 4.
     let from_middle = i64::from(rank) - (1 << 31);
     let (negative, magnitude) = (from_middle < 0, from_middle.unsigned_abs() >> 1);
     match element {
-        Element::U32 => Value::from_u32(rank),
-        Element::I32 => Value { element, bits: u64::from(rank ^ 1 << 31) },
-        Element::U64 => Value::from_u64(wide),
-        Element::I64 => Value { element, bits: wide ^ 1 << 63 },
+        Element::U32 => ElementValue::from_u32(rank),
+        Element::I32 => ElementValue { element, bits: u64::from(rank ^ 1 << 31) },
+        Element::U64 => ElementValue::from_u64(wide),
+        Element::I64 => ElementValue { element, bits: wide ^ 1 << 63 },
         Element::F32 => {
             let value = f32::from_bits(magnitude as u32 + 0x0080_0000);
-            Value::from_f32(if negative { -value } else { value })
+            ElementValue::from_f32(if negative { -value } else { value })
         }
         Element::F64 => {
             let value = f64::from_bits((magnitude << 32 | u64::from(low)) + 0x0010_0000_0000_0000);
-            Value::from_f64(if negative { -value } else { value })
+            ElementValue::from_f64(if negative { -value } else { value })
         }
         Element::Struct4 | Element::Struct8 | Element::Struct16 => no_number(element),
     }

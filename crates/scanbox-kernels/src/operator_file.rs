@@ -214,12 +214,12 @@ struct Facts {
 }
 
 /// What is wrong, and the line it is about.
-type Wrong = (Option<usize>, String);
+type WrongLine = (Option<usize>, String);
 
 const EXAMPLE: &str = "for example `#pragma scanbox operator(commutative = no, exact = yes)`";
 
 impl Facts {
-    fn read(plain: &str) -> Result<Self, Wrong> {
+    fn read(plain: &str) -> Result<Self, WrongLine> {
         let mut pragmas = plain.lines().enumerate().filter_map(|(at, line)| {
             let line = line.trim().strip_prefix('#')?.trim_start().strip_prefix("pragma")?.trim();
             Some((at + 1, line.strip_prefix("scanbox")?.trim()))
@@ -288,7 +288,7 @@ impl Facts {
 }
 
 /// The fields of `struct Element`.
-fn fields(tokens: &[Token<'_>]) -> Result<Vec<Field>, Wrong> {
+fn fields(tokens: &[Token<'_>]) -> Result<Vec<Field>, WrongLine> {
     let start = tokens
         .windows(3)
         .position(|three| three.iter().map(|token| token.text).eq(["struct", "Element", "{"]))

@@ -39,7 +39,7 @@ pub struct Plan {
     pub kind: PlanKind,
     /// What that is called, for messages. Whoever wants to know something of a plan asks its kind.
     pub label: String,
-    /// What it computes; of a helper or a copy, what the session does.
+    /// What it computes; of a kernel beside the scans, what the session does.
     pub problem: Problem,
     /// Elements that it works on.
     pub n: u64,
@@ -184,19 +184,19 @@ pub struct Scratch {
     /// Bytes in use, ticket included; 0: none.
     pub bytes: u64,
     /// What the plan expects there before a call, and what it leaves.
-    pub content: Content,
+    pub content: ScratchContent,
     /// Words of a bank that a call writes.
     pub bank_words: u32,
 }
 
 impl Scratch {
     /// No scratch memory.
-    pub const NONE: Self = Self { bytes: 0, content: Content::None, bank_words: 0 };
+    pub const NONE: Self = Self { bytes: 0, content: ScratchContent::None, bank_words: 0 };
 }
 
 /// What scratch memory holds between calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Content {
+pub enum ScratchContent {
     /// There is none.
     None,
     /// Anything: the plan clears its memory before each call, as a part of the call.
@@ -215,7 +215,7 @@ pub enum Content {
     Overwritten,
 }
 
-impl Content {
+impl ScratchContent {
     /// Whether a call works whatever stands in the memory, because it clears or writes what it reads.
     #[must_use]
     pub fn is_stateless(self) -> bool {
@@ -231,7 +231,7 @@ pub struct Pass {
     /// Memory whose addresses the shader gets, in this order, at the start of its push constants (8 bytes each).
     pub bindings: Vec<Binding>,
     /// Words behind the addresses (4 bytes each).
-    pub words: Vec<Word>,
+    pub words: Vec<PushWord>,
     /// Workgroups that have to start; a backend spreads them over dimensions and may start more.
     pub workgroups: u64,
     /// Tickets that are taken.
@@ -278,10 +278,10 @@ pub enum Binding {
 
 /// A word of push constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
+pub enum PushWord {
     /// This value.
     Value(u32),
-    /// The epoch of the call (see [`Content::Tagged`]): different from all that the scratch memory has seen.
+    /// The epoch of the call (see [`ScratchContent::Tagged`]): different from all that the scratch memory has seen.
     Epoch,
     /// The value of the ticket before the call.
     TicketBase,

@@ -3,7 +3,7 @@
 //! It is as plain as it can be: one element combined after another. Integers are exact. Floats are combined with more
 //! precision than the device has, and rounded to the type at the end: 32-bit ones in 64 bits, 64-bit ones in pairs.
 
-use scanbox_model::problem::{Element, Mode, Operator, Problem, Value};
+use scanbox_model::problem::{Element, ElementValue, Mode, Operator, Problem};
 
 /// Writes the bits of an element into its words, the lower half first.
 pub(crate) fn store(bits: u64, words: &mut [u32]) {
@@ -192,11 +192,11 @@ impl Reference {
     /// The elements of an answer, for tests.
     #[doc(hidden)]
     #[must_use]
-    pub fn values(problem: &Problem, words: &[u32]) -> Vec<Value> {
+    pub fn values(problem: &Problem, words: &[u32]) -> Vec<ElementValue> {
         let length = problem.element_bytes() as usize / size_of::<u32>();
         words
             .chunks_exact(length)
-            .map(|words| Value { element: problem.element(), bits: load(words) })
+            .map(|words| ElementValue { element: problem.element(), bits: load(words) })
             .collect()
     }
 }

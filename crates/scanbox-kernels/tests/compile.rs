@@ -12,7 +12,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::safe_devices::{Guarantee, Residency};
 use scanbox_model::space::{Rejection, Space};
-use scanbox_testing::covering::{Numbers, PARAMETERS, all_pairs, covering, divided};
+use scanbox_testing::covering::{NumbersTried, PARAMETERS, all_pairs, covering, divided};
 use scanbox_testing::device::with_subgroups as device;
 use scanbox_testing::space::points_per_size;
 
@@ -59,8 +59,8 @@ fn willing(subgroup: usize, atomics: usize, flow: usize) -> DeviceProfile {
     }
 }
 
-fn numbers(subgroup_size: u32) -> Numbers {
-    Numbers {
+fn numbers(subgroup_size: u32) -> NumbersTried {
+    NumbersTried {
         batch_sizes: vec![1, 3, 4, 12, 16],
         workgroup_sizes: [1, 3, 8, 32].map(|subgroups| (subgroups * subgroup_size).min(1024)).to_vec(),
         lookback_widths: vec![1, 3, 8],

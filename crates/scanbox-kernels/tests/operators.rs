@@ -381,7 +381,7 @@ fn the_answer_is_made_in_chunks_that_any_size_has_work_for() {
     let input = Input { kind: InputKind::Random, seed: 1 << 40 | 7 };
     for n in [1, 63, 64, 65, 1 << 20, (1 << 20) + 1, (1 << 30) + 12345] {
         let plan = catalog::operator_load(&problems(&file)[0], &file.operator(), &input, n, &device);
-        let [scanbox_kernels::plan::Word::Value(count), scanbox_kernels::plan::Word::Value(chunk)] =
+        let [scanbox_kernels::plan::PushWord::Value(count), scanbox_kernels::plan::PushWord::Value(chunk)] =
             plan.passes[1].words[..]
         else {
             panic!("{:?}", plan.passes[1].words)

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
-use scanbox_kernels::plan::{Binding, Content, Expected, Plan, Shader, Word};
+use scanbox_kernels::plan::{Binding, Expected, Plan, PushWord, ScratchContent, Shader};
 use scanbox_kernels::reference::Reference;
 use scanbox_kernels::{catalog, legal};
 use scanbox_model::config::{BlockScan, Config, Lookback, Parameter};
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem, Value};
+use scanbox_model::problem::{Element, ElementValue, Mode, Operator, Placement, Problem};
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::space::Space;
 use scanbox_testing::covering::{all_pairs, covering};
@@ -169,7 +169,7 @@ fn words(problem: &Problem, input: &Input, n: usize) -> Vec<u32> {
 fn answers_of_small_inputs_are_those_by_hand() {
     fn check(problem: Problem, input: &[&str], expected: &[&str]) {
         let length = problem.element_bytes() as usize / 4;
-        let parse = |text: &&str| Value::parse(problem.element(), text).unwrap().bits;
+        let parse = |text: &&str| ElementValue::parse(problem.element(), text).unwrap().bits;
         let mut words: Vec<u32> = input
             .iter()
             .map(parse)
@@ -180,7 +180,7 @@ fn answers_of_small_inputs_are_those_by_hand() {
         let (first, second) = words.split_at_mut(length);
         reference.scan(first);
         reference.scan(second);
-        let found: Vec<String> = Reference::values(&problem, &words).iter().map(Value::to_string).collect();
+        let found: Vec<_> = Reference::values(&problem, &words).iter().map(ElementValue::to_string).collect();
         assert_eq!(found, expected, "{problem}");
     }
     use Element as E;
@@ -354,7 +354,7 @@ fn plans_say_what_is_computed() {
     assert_eq!((reduce.result, reduce.outputs(), reduce.output_words()), (Expected::Total, 1, 2));
     assert_eq!(reduce.bytes_moved, 8 * 1001);
     let exclusive = plan(&problem(Mode::Exclusive, Element::I64, Operator::Add, Some("-2")));
-    assert_eq!(exclusive.passes[0].words[5..], [Word::Value(u32::MAX - 1), Word::Value(u32::MAX)]);
+    assert_eq!(exclusive.passes[0].words[5..], [PushWord::Value(u32::MAX - 1), PushWord::Value(u32::MAX)]);
     assert_eq!(exclusive.bytes_moved, 16 * 1000);
     let in_place =
         Problem::new(Mode::Inclusive, Element::U32, Operator::Add, None, Placement::InPlace).unwrap();
@@ -367,7 +367,7 @@ fn passes(plan: &Plan) -> Vec<String> {
     plan.passes
         .iter()
         .map(|pass| {
-            let Word::Value(n) = pass.words[0] else { panic!("the length comes first") };
+            let PushWord::Value(n) = pass.words[0] else { panic!("the length comes first") };
             let bindings: Vec<String> = pass
                 .bindings
                 .iter()
@@ -393,7 +393,7 @@ fn scans_by_levels_go_up_and_down() {
     for label in [rts, stp] {
         let one = plan(label, &sum, 128);
         assert_eq!(passes(&one), ["one_workgroup.comp 128 by 1: Input Output"]);
-        assert_eq!((one.scratch.bytes, one.scratch.content), (0, Content::None));
+        assert_eq!((one.scratch.bytes, one.scratch.content), (0, ScratchContent::None));
     }
     let two = plan(rts, &sum, 4 * 128 * 128);
     assert_eq!(
@@ -404,7 +404,7 @@ fn scans_by_levels_go_up_and_down() {
             "downsweep_tiles.comp 65536 by 512: Input Output +0",
         ]
     );
-    assert_eq!((two.scratch.bytes, two.scratch.content), (2048, Content::Overwritten));
+    assert_eq!((two.scratch.bytes, two.scratch.content), (2048, ScratchContent::Overwritten));
     let three = plan(rts, &sum, 4 * 128 * 128 + 1);
     assert_eq!(
         passes(&three),
@@ -437,10 +437,10 @@ fn scans_by_levels_go_up_and_down() {
     assert_eq!(passes(&plan(rts, &total, 100)), ["one_workgroup.comp 100 by 1: Input Output"]);
     // The initial value comes in once: in the last pass over the input. Until then tiles begin with the identity.
     let begun = problem(Mode::Exclusive, Element::U32, Operator::Min, Some("7"));
-    let words = |label: &str, n: u64| -> Vec<Vec<Word>> {
+    let words = |label: &str, n: u64| -> Vec<Vec<PushWord>> {
         plan(label, &begun, n).passes.into_iter().map(|pass| pass.words[1..].to_vec()).collect()
     };
-    let [seven, identity] = [7, u32::MAX].map(|init| vec![Word::Value(init), Word::Value(0)]);
+    let [seven, identity] = [7, u32::MAX].map(|init| vec![PushWord::Value(init), PushWord::Value(0)]);
     assert_eq!(words(rts, 1000), [vec![], vec![], seven.clone()]);
     assert_eq!(words(stp, 1000), [identity, vec![], seven.clone()]);
     assert_eq!(words(stp, 100), [seven]);
@@ -452,10 +452,10 @@ fn scans_by_levels_go_up_and_down() {
                 let bytes = u64::from(element.bytes());
                 let mut ends = BTreeMap::new();
                 for pass in &plan.passes {
-                    let (Binding::Scratch(offset), Word::Value(n)) = (pass.bindings[0], pass.words[0]) else {
+                    let (Binding::Scratch(at), PushWord::Value(n)) = (pass.bindings[0], pass.words[0]) else {
                         continue;
                     };
-                    ends.insert(offset, offset + u64::from(n) * bytes);
+                    ends.insert(at, at + u64::from(n) * bytes);
                 }
                 let places: Vec<(u64, u64)> = ends.into_iter().collect();
                 assert!(places.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{label} {n}: {places:?}");

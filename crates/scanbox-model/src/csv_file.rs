@@ -207,11 +207,13 @@ pub fn for_each_of_bytes<E: From<CsvError>>(
     let row_error = |line, reason: String| CsvError::Row { path: path.to_owned(), line, reason };
     let header = reader.headers().map_err(|error| row_error(1, error.to_string()))?;
     let order = column_order(header, path)?;
-    let known =
-        order.iter().map_while(|place| if let Place::Known(index) = place { Some(*index) } else { None });
+    let known = order
+        .iter()
+        .map_while(|place| if let FileColumn::Known(index) = place { Some(*index) } else { None });
     shape.other_header = !known.eq(0..COLUMNS.len());
-    let unknown =
-        |place: &Place| if let Place::Unknown(name) = place { Some(Arc::clone(name)) } else { None };
+    let unknown = |place: &FileColumn| {
+        if let FileColumn::Unknown(name) = place { Some(Arc::clone(name)) } else { None }
+    };
     shape.unknown_columns = order.iter().filter_map(unknown).collect();
     let mut row = csv::StringRecord::new();
     // One record for all rows: their texts are nearly the same, and find their memory again.
@@ -219,7 +221,7 @@ pub fn for_each_of_bytes<E: From<CsvError>>(
     let mut checker = Checker::default();
     let throughput = order
         .iter()
-        .position(|place| matches!(place, Place::Known(index) if COLUMNS[*index].name == THROUGHPUT));
+        .position(|place| matches!(place, FileColumn::Known(index) if COLUMNS[*index].name == THROUGHPUT));
     loop {
         let line = reader.position().line();
         match reader.read_record(&mut row) {
@@ -268,7 +270,7 @@ pub fn read_row(line: &str) -> Result<Record, CsvError> {
 fn read_cells(
     record: &mut Record,
     row: &csv::StringRecord,
-    order: &[Place],
+    order: &[FileColumn],
     line: u64,
     path: &Path,
 ) -> Result<(), CsvError> {
@@ -278,8 +280,8 @@ fn read_cells(
     record.unknown.clear();
     for (cell, place) in row.iter().zip(order) {
         let column = match place {
-            Place::Known(index) => &COLUMNS[*index],
-            Place::Unknown(name) => {
+            FileColumn::Known(index) => &COLUMNS[*index],
+            FileColumn::Unknown(name) => {
                 record.unknown.push(UnknownCell { column: Arc::clone(name), text: cell.to_owned() });
                 continue;
             }
@@ -295,7 +297,7 @@ fn read_cells(
 
 /// What a column of a file is.
 #[derive(Debug, PartialEq, Eq)]
-enum Place {
+enum FileColumn {
     /// Its index in [`COLUMNS`].
     Known(usize),
     /// A name that this version does not know: newer versions append columns.
@@ -303,13 +305,13 @@ enum Place {
 }
 
 /// What each column of the file is. Columns that were appended within the schema may be missing.
-fn column_order(header: &csv::StringRecord, path: &Path) -> Result<Vec<Place>, CsvError> {
+fn column_order(header: &csv::StringRecord, path: &Path) -> Result<Vec<FileColumn>, CsvError> {
     let mut order = Vec::with_capacity(header.len());
     let mut seen = BTreeSet::new();
     for name in header {
         let place = match COLUMNS.iter().position(|column| column.name == name) {
-            Some(index) => Place::Known(index),
-            None => Place::Unknown(name.into()),
+            Some(index) => FileColumn::Known(index),
+            None => FileColumn::Unknown(name.into()),
         };
         if name.is_empty() || !seen.insert(name) {
             let column = name.escape_debug().take(40).collect();
@@ -317,10 +319,10 @@ fn column_order(header: &csv::StringRecord, path: &Path) -> Result<Vec<Place>, C
         }
         order.push(place);
     }
-    if !order.iter().any(|place| matches!(place, Place::Known(_))) {
+    if !order.iter().any(|place| matches!(place, FileColumn::Known(_))) {
         return Err(CsvError::NoHeader { path: path.to_owned() });
     }
-    match (0..FIRST_COLUMNS).find(|index| !order.contains(&Place::Known(*index))) {
+    match (0..FIRST_COLUMNS).find(|index| !order.contains(&FileColumn::Known(*index))) {
         Some(index) => Err(CsvError::MissingColumn { path: path.to_owned(), column: COLUMNS[index].name }),
         None => Ok(order),
     }

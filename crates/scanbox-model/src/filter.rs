@@ -39,19 +39,21 @@ pub struct FilterError {
 const LABEL: &str = "config";
 
 /// What a condition is about.
-enum Key {
+enum ConditionKey {
     Label,
     Parameter(&'static Declaration),
     Property(&'static Property),
 }
 
 /// Everything that a condition may be about.
-fn keys() -> impl Iterator<Item = Key> {
-    let parameters = PARAMETERS.iter().map(Key::Parameter);
-    std::iter::once(Key::Label).chain(parameters).chain(PROPERTIES.iter().map(Key::Property))
+fn keys() -> impl Iterator<Item = ConditionKey> {
+    let parameters = PARAMETERS.iter().map(ConditionKey::Parameter);
+    std::iter::once(ConditionKey::Label)
+        .chain(parameters)
+        .chain(PROPERTIES.iter().map(ConditionKey::Property))
 }
 
-impl Key {
+impl ConditionKey {
     fn named(name: &str) -> Option<Self> {
         keys().find(|key| key.name() == name)
     }
@@ -92,7 +94,7 @@ impl Filter {
     #[must_use]
     pub fn accepts(&self, config: &Config) -> bool {
         let holds = |condition: &Condition| {
-            Key::named(condition.key).is_some_and(|key| key.accepts(&condition.values, config))
+            ConditionKey::named(condition.key).is_some_and(|key| key.accepts(&condition.values, config))
         };
         self.0.iter().all(holds)
     }
@@ -115,7 +117,7 @@ impl FromStr for Filter {
         for condition in text.split(',') {
             let (key, values) =
                 condition.split_once('=').ok_or_else(|| failed(format!("`{condition}` has no `=`")))?;
-            let key = Key::named(key.trim()).ok_or_else(|| {
+            let key = ConditionKey::named(key.trim()).ok_or_else(|| {
                 let names: Vec<_> = keys().map(|key| key.name()).collect();
                 failed(format!("there is no parameter `{}`; there are {}", key.trim(), names.join(", ")))
             })?;

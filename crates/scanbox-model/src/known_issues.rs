@@ -130,7 +130,7 @@ pub enum KnownIssuesError {
 /// The file as TOML has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct KnownIssuesFile {
     #[serde(default, rename = "issue")]
     issues: Vec<Issue>,
 }
@@ -161,7 +161,7 @@ impl KnownIssues {
     /// # Errors
     /// When the text is not TOML of issues, or a value makes no sense.
     pub fn from_toml(text: &str, path: &str) -> Result<Self, KnownIssuesError> {
-        let file: File = toml::from_str(text).map_err(|error| KnownIssuesError::Syntax {
+        let file: KnownIssuesFile = toml::from_str(text).map_err(|error| KnownIssuesError::Syntax {
             path: path.to_owned(),
             reason: error.to_string().trim_end().to_owned(),
         })?;

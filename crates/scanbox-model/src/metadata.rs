@@ -36,8 +36,9 @@ pub struct Metadata {
     pub rejections: Vec<RejectionCount>,
     /// Rows in the file by status.
     pub counts: BTreeMap<Status, u64>,
-    /// Measured copy per size: the throughput of a kernel that reads and writes every element once, in GB/s.
-    pub copy_gbps: BTreeMap<u64, f64>,
+    /// The ceiling of each size in GB/s: the fastest copy, or of a reduction the fastest read, that was measured there.
+    #[serde(rename = "copy_gbps")]
+    pub ceiling_gbps: BTreeMap<u64, f64>,
     /// Each run that wrote to the file, the first one first.
     pub runs: Vec<Run>,
 }
@@ -113,7 +114,7 @@ pub enum MetadataError {
 
 /// The part of metadata that says how to read the rest.
 #[derive(Deserialize)]
-struct Version {
+struct SchemaOnly {
     schema: u32,
 }
 
@@ -127,7 +128,7 @@ impl Metadata {
     /// Whether it is about a benchmark: those have sizes, and no space of configs.
     #[must_use]
     pub fn is_of_benchmark(&self) -> bool {
-        self.space.name == "bench" && self.space.blocks.is_empty()
+        self.space.name == "bench" && self.space.products.is_empty()
     }
 
     /// Reads a metadata file.
@@ -149,7 +150,7 @@ impl Metadata {
             path: path.to_owned(),
             reason: error.to_string(),
         };
-        let version: Version = serde_json::from_slice(bytes).map_err(malformed)?;
+        let version: SchemaOnly = serde_json::from_slice(bytes).map_err(malformed)?;
         if version.schema != SCHEMA {
             return Err(MetadataError::Schema { path: path.to_owned(), found: version.schema });
         }

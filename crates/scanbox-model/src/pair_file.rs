@@ -7,6 +7,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Status;
 
+/// Which of the two programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// The one that made the base.
+    Base,
+    /// The new one.
+    New,
+}
+
+impl Side {
+    /// The word in files.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Base => "base",
+            Self::New => "new",
+        }
+    }
+}
+
 /// Four blocks of one config at one size, or why there are none. Times are medians of a block, in nanoseconds per call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

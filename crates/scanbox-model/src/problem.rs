@@ -13,7 +13,7 @@ use crate::user_operator::{OperatorName, Tolerance, UserOperator};
 
 mod value;
 
-pub use value::Value;
+pub use value::ElementValue;
 
 parameter! {
     /// Which prefixes are written.
@@ -127,15 +127,15 @@ impl Operator {
     /// # Panics
     /// Of a user's operator: its file alone knows it.
     #[must_use]
-    pub fn identity(self, element: Element) -> Value {
+    pub fn identity(self, element: Element) -> ElementValue {
         use Element as E;
         let of = |u32, i32, f32, u64, i64, f64| match element {
-            E::U32 => Value::from_u32(u32),
-            E::I32 => Value::from_i32(i32),
-            E::F32 => Value::from_f32(f32),
-            E::U64 => Value::from_u64(u64),
-            E::I64 => Value::from_i64(i64),
-            E::F64 => Value::from_f64(f64),
+            E::U32 => ElementValue::from_u32(u32),
+            E::I32 => ElementValue::from_i32(i32),
+            E::F32 => ElementValue::from_f32(f32),
+            E::U64 => ElementValue::from_u64(u64),
+            E::I64 => ElementValue::from_i64(i64),
+            E::F64 => ElementValue::from_f64(f64),
             E::Struct4 | E::Struct8 | E::Struct16 => panic!("the identity of {element} is in a file"),
         };
         match self {
@@ -157,7 +157,7 @@ pub struct Problem {
     element: Element,
     operator: Operator,
     user: Option<UserOperator>,
-    init: Option<Value>,
+    init: Option<ElementValue>,
     placement: Placement,
 }
 
@@ -268,7 +268,7 @@ impl Problem {
 
     /// What an exclusive scan begins with; `None` of a user's operator, whose identity it begins with.
     #[must_use]
-    pub fn init(&self) -> Option<Value> {
+    pub fn init(&self) -> Option<ElementValue> {
         self.init
     }
 
@@ -333,7 +333,7 @@ impl Problem {
     }
 
     /// The initial value, where it is not the one that an exclusive scan has by default.
-    fn given_init(&self) -> Option<Value> {
+    fn given_init(&self) -> Option<ElementValue> {
         self.init.filter(|init| *init != self.operator.identity(self.element))
     }
 
@@ -371,7 +371,7 @@ impl Problem {
 
     /// The first part in which another problem differs, by its column and flag, with what both have there.
     #[must_use]
-    pub fn difference(&self, other: &Self) -> Option<Difference> {
+    pub fn difference(&self, other: &Self) -> Option<ProblemDifference> {
         let init = |problem: &Self| problem.init.map_or_else(String::new, |init| init.to_string());
         let hash = |problem: &Self| problem.user.map_or_else(String::new, |user| user.hash_text());
         let facts = |problem: &Self| problem.user.map_or_else(String::new, |user| user.facts());
@@ -389,7 +389,7 @@ impl Problem {
         parts
             .into_iter()
             .find(|(.., own, others)| own != others)
-            .map(|(column, flag, own, others)| Difference { column, flag, own, others })
+            .map(|(column, flag, own, others)| ProblemDifference { column, flag, own, others })
     }
 
     /// For headings: `inclusive u32 add`, `exclusive f32 max from 1 in place`.
@@ -430,7 +430,7 @@ impl Problem {
 
 /// What two problems differ in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct ProblemDifference {
     /// The column.
     pub column: &'static str,
     /// The flag.
@@ -442,13 +442,13 @@ pub struct Difference {
 }
 
 /// Reads an initial value that inputs can be combined with.
-fn read_init(element: Element, operator: Operator, text: &str) -> Result<Value, String> {
+fn read_init(element: Element, operator: Operator, text: &str) -> Result<ElementValue, String> {
     let identity = operator.identity(element);
     // An infinity is the identity of min and max, and written into rows.
     if text == identity.to_string() {
         return Ok(identity);
     }
-    let value = Value::parse(element, text)?;
+    let value = ElementValue::parse(element, text)?;
     let range = 1.0 / MOST_INITIAL_FACTOR..=MOST_INITIAL_FACTOR;
     match value.float().filter(|_| operator == Operator::Mul) {
         Some(factor) if !range.contains(&factor.abs()) => {

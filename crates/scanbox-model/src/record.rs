@@ -116,8 +116,9 @@ pub enum Selection {
     IdealStateless,
     /// Its kernel is the best one on average of a sweep.
     BestKernel,
-    /// It is the ceiling: a copy, or of a reduction a read.
-    Copy,
+    /// It is a ceiling: a copy, or of a reduction a read.
+    #[serde(rename = "copy")]
+    Ceiling,
     /// It is another implementation.
     Baseline,
 }
@@ -125,7 +126,7 @@ pub enum Selection {
 impl Selection {
     /// Every reason.
     pub const ALL: [Self; 6] =
-        [Self::Named, Self::Ideal, Self::IdealStateless, Self::BestKernel, Self::Copy, Self::Baseline];
+        [Self::Named, Self::Ideal, Self::IdealStateless, Self::BestKernel, Self::Ceiling, Self::Baseline];
 
     /// The word in CSV.
     #[must_use]
@@ -135,7 +136,7 @@ impl Selection {
             Self::Ideal => "ideal",
             Self::IdealStateless => "ideal-stateless",
             Self::BestKernel => "best-kernel",
-            Self::Copy => "copy",
+            Self::Ceiling => "copy",
             Self::Baseline => "baseline",
         }
     }
@@ -325,10 +326,8 @@ impl Record {
     /// Throughput by the median of one clock, in GB/s; `None` unless the row is `ok` and has that time.
     #[must_use]
     pub fn throughput_gbps(&self, clock: Clock) -> Option<f64> {
-        if self.status != Status::Ok {
-            return None;
-        }
-        throughput_gbps(self.bytes_moved, self.time(clock)?.median_ns)
+        let time = self.time(clock).filter(|_| self.status == Status::Ok)?;
+        throughput_gbps(self.bytes_moved, time.median_ns)
     }
 
     /// The config of a row of scanbox's own.
@@ -339,7 +338,7 @@ impl Record {
 }
 
 /// A value of one column, as text and back.
-trait Cell: Sized {
+trait CsvCell: Sized {
     fn write(&self) -> String;
     fn read(text: &str) -> Result<Self, String>;
     /// Replaces the value, and keeps the memory of a text.
@@ -351,7 +350,7 @@ trait Cell: Sized {
 
 macro_rules! number_cell {
     ($($type:ty),+) => {$(
-        impl Cell for $type {
+        impl CsvCell for $type {
             fn write(&self) -> String {
                 self.to_string()
             }
@@ -386,7 +385,7 @@ fn excerpt(text: &str) -> String {
     text.chars().take(40).collect()
 }
 
-impl Cell for f64 {
+impl CsvCell for f64 {
     fn write(&self) -> String {
         format!("{self:.2}")
     }
@@ -398,16 +397,16 @@ impl Cell for f64 {
     }
 }
 
-impl Cell for Ratio {
+impl CsvCell for Ratio {
     fn write(&self) -> String {
         if self.0 == 0.0 { "0".to_owned() } else { format!("{:.2e}", self.0) }
     }
     fn read(text: &str) -> Result<Self, String> {
-        <f64 as Cell>::read(text).map(Self)
+        <f64 as CsvCell>::read(text).map(Self)
     }
 }
 
-impl Cell for String {
+impl CsvCell for String {
     fn write(&self) -> String {
         self.clone()
     }
@@ -421,7 +420,7 @@ impl Cell for String {
     }
 }
 
-impl Cell for Flag {
+impl CsvCell for Flag {
     fn write(&self) -> String {
         if self.0 { "yes".to_owned() } else { String::new() }
     }
@@ -434,7 +433,7 @@ impl Cell for Flag {
     }
 }
 
-impl Cell for Status {
+impl CsvCell for Status {
     fn write(&self) -> String {
         self.word().to_owned()
     }
@@ -446,7 +445,7 @@ impl Cell for Status {
     }
 }
 
-impl Cell for Cache {
+impl CsvCell for Cache {
     fn write(&self) -> String {
         self.word().to_owned()
     }
@@ -456,7 +455,7 @@ impl Cell for Cache {
     }
 }
 
-impl Cell for Selections {
+impl CsvCell for Selections {
     fn write(&self) -> String {
         self.iter().map(|selection| selection.word()).collect::<Vec<_>>().join("+")
     }
@@ -469,7 +468,7 @@ impl Cell for Selections {
 
 macro_rules! parameter_cell {
     ($($type:ty),+) => {$(
-        impl Cell for $type {
+        impl CsvCell for $type {
             fn write(&self) -> String {
                 self.word().to_owned()
             }
@@ -481,7 +480,7 @@ macro_rules! parameter_cell {
 }
 parameter_cell!(Mode, Element, Placement);
 
-impl Cell for OperatorName {
+impl CsvCell for OperatorName {
     fn write(&self) -> String {
         self.as_str().to_owned()
     }
@@ -490,9 +489,9 @@ impl Cell for OperatorName {
     }
 }
 
-impl<T: Cell> Cell for Option<T> {
+impl<T: CsvCell> CsvCell for Option<T> {
     fn write(&self) -> String {
-        self.as_ref().map_or_else(String::new, Cell::write)
+        self.as_ref().map_or_else(String::new, CsvCell::write)
     }
     fn read(text: &str) -> Result<Self, String> {
         if text.is_empty() { Ok(None) } else { T::read(text).map(Some) }
@@ -504,12 +503,12 @@ impl<T: Cell> Cell for Option<T> {
 pub struct Column {
     /// The name in the header.
     pub name: &'static str,
-    source: Source,
+    source: CellSource,
 }
 
 /// Where a record keeps what stands in a column.
 #[derive(Clone, Copy)]
-enum Source {
+enum CellSource {
     /// In a field of its own.
     Field { write: fn(&Record) -> String, read: fn(&mut Record, &str) -> Result<(), String> },
     /// Among its parameters.
@@ -521,8 +520,8 @@ impl Column {
     #[must_use]
     pub fn write(&self, record: &Record) -> String {
         match self.source {
-            Source::Field { write, .. } => write(record),
-            Source::Parameter(parameter) => parameter.cell(&record.parameters).to_string(),
+            CellSource::Field { write, .. } => write(record),
+            CellSource::Parameter(parameter) => parameter.cell(&record.parameters).to_string(),
         }
     }
 
@@ -532,8 +531,8 @@ impl Column {
     /// What is wrong with it.
     pub fn read(&self, record: &mut Record, text: &str) -> Result<(), String> {
         match self.source {
-            Source::Field { read, .. } => read(record, text),
-            Source::Parameter(parameter) => {
+            CellSource::Field { read, .. } => read(record, text),
+            CellSource::Parameter(parameter) => {
                 parameter.set_cell(&mut record.parameters, parameter_value(parameter, text)?);
                 Ok(())
             }
@@ -556,9 +555,9 @@ macro_rules! column {
     ($field:ident) => {
         Column {
             name: stringify!($field),
-            source: Source::Field {
+            source: CellSource::Field {
                 write: |record| record.$field.write(),
-                read: |record, text| Cell::fill(&mut record.$field, text),
+                read: |record, text| CsvCell::fill(&mut record.$field, text),
             },
         }
     };
@@ -566,11 +565,11 @@ macro_rules! column {
     ($name:literal, $time:ident . $field:ident) => {
         Column {
             name: $name,
-            source: Source::Field {
+            source: CellSource::Field {
                 write: |record| record.$time.map_or_else(String::new, |stats| stats.$field.write()),
                 read: |record, text| {
                     if !text.is_empty() {
-                        record.$time.get_or_insert_default().$field = Cell::read(text)?;
+                        record.$time.get_or_insert_default().$field = CsvCell::read(text)?;
                     }
                     Ok(())
                 },
@@ -586,7 +585,7 @@ pub(crate) const THROUGHPUT: &str = "throughput_gbps";
 /// `OWN_COLUMNS` between them.
 pub static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(|| {
     let of_parameters = PARAMETERS.iter().filter_map(|parameter| {
-        let source = Source::Parameter(parameter);
+        let source = CellSource::Parameter(parameter);
         Some((parameter.column?, Column { name: parameter.name, source }))
     });
     let mut of_parameters: BTreeMap<usize, Column> = of_parameters.collect();
@@ -639,7 +638,7 @@ const OWN_COLUMNS: &[Column] = &[
     column!("span_ns_stddev", span.stddev_ns),
     Column {
         name: THROUGHPUT,
-        source: Source::Field {
+        source: CellSource::Field {
             write: |record| record.throughput_gbps(Clock::Steady).write(),
             // Derived: the integers in the row decide. The reader of files refuses a row where it says something else.
             read: |_, text| Option::<f64>::read(text).map(|_| ()),

@@ -22,7 +22,7 @@ const MAX_SUBGROUP_SIZE: u32 = 128;
 type Blame = (&'static str, String);
 
 /// What a rule sees of a row.
-pub struct Row<'a> {
+pub struct RowView<'a> {
     record: &'a Record,
     /// The text of `throughput_gbps`, which a record computes and does not keep.
     throughput: &'a str,
@@ -32,7 +32,7 @@ pub struct Row<'a> {
     problem: Option<&'a Result<Problem, String>>,
 }
 
-impl Row<'_> {
+impl RowView<'_> {
     fn config(&self) -> Option<&Config> {
         self.config?.as_ref().ok().map(|(config, _)| config)
     }
@@ -48,7 +48,7 @@ pub struct Rule {
     pub name: &'static str,
     /// The columns that it is about.
     pub columns: &'static [&'static str],
-    check: fn(&Row<'_>) -> Result<(), Blame>,
+    check: fn(&RowView<'_>) -> Result<(), Blame>,
 }
 
 /// A broken rule.
@@ -453,7 +453,7 @@ impl Checker {
             self.configs.insert(record.config_id.clone(), config.map_err(|error| error.to_string()));
         }
         let problem = own.then(|| Problem::of_row(record));
-        let row = Row {
+        let row = RowView {
             record,
             throughput,
             config: self.configs.get(&record.config_id).filter(|_| own),

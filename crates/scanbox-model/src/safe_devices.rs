@@ -76,14 +76,14 @@ impl Residency {
 /// All entries.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SafeDevices {
-    entries: Vec<Entry>,
+    entries: Vec<SafeDevice>,
     assumed: BTreeSet<Guarantee>,
 }
 
 /// One entry.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct SafeDevice {
     #[serde(rename = "match")]
     device: DeviceMatch,
     #[serde(default)]
@@ -94,9 +94,9 @@ struct Entry {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct SafeDevicesFile {
     #[serde(default)]
-    device: Vec<Entry>,
+    device: Vec<SafeDevice>,
 }
 
 impl SafeDevices {
@@ -105,7 +105,7 @@ impl SafeDevices {
     /// # Errors
     /// When the text is not TOML of entries, matches every device or gives no reason.
     pub fn from_toml(text: &str, path: &str) -> Result<Self, String> {
-        let file: File =
+        let file: SafeDevicesFile =
             toml::from_str(text).map_err(|error| format!("{path}: {}", error.to_string().trim_end()))?;
         for (index, entry) in file.device.iter().enumerate() {
             let refuse = |reason: &str| Err(format!("{path}: device {}: {reason}", index + 1));
@@ -131,7 +131,7 @@ impl SafeDevices {
 
     /// Writes down in the profile what the device guarantees, and what its units hold.
     pub fn apply(&self, device: &mut DeviceProfile) {
-        let matching: Vec<&Entry> =
+        let matching: Vec<&SafeDevice> =
             self.entries.iter().filter(|entry| entry.device.matches(device)).collect();
         let guarantees: BTreeSet<Guarantee> =
             matching.iter().flat_map(|entry| &entry.guarantees).chain(&self.assumed).copied().collect();

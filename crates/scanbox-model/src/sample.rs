@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::space::Point;
 
-/// A random part of the points of a block. Each point draws a number from seed, size and label, and at each size those
-/// with the smallest are taken: so a seed stands for one set, on every machine, and another value in a list replaces
-/// few of its members.
+/// A random part of the points of a product. Each point draws a number from seed, size and label, and at each size
+/// those with the smallest are taken: so a seed stands for one set, on every machine, and another value in a list
+/// replaces few of its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {

@@ -1,12 +1,12 @@
 //! Spaces: sets of configs and input sizes, read from TOML and enumerated for one device.
 //!
-//! A space is a union of blocks; a block is the full product of its lists. Where a block fixes `workgroups`, the
+//! A space is a union of products; a product is every combination of its lists. Where a product fixes `workgroups`, the
 //! input size follows from it (thesis 3.8): `n = batch size * vector width * workgroup size * workgroups`. Where it
-//! does not, every config runs at every size. A block may be a [sample](crate::sample::Sample) of its product, and it
+//! does not, every config runs at every size. A product may be a [sample](crate::sample::Sample) of its points, and it
 //! may be for elements of some sizes alone (`element_bytes = [8, 16]`): what a vector of them loads at once is
 //! another number of bytes for each.
 
-mod block;
+mod product;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use crate::config::{Config, Kernel};
 use crate::device::DeviceProfile;
 use crate::sizes::Sizes;
 
-pub use block::Block;
+pub use product::Product;
 
 /// A set of configs and input sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,9 +30,9 @@ pub struct Space {
     pub description: String,
     /// The input sizes in elements.
     pub sizes: Sizes,
-    /// The blocks whose union the space is.
+    /// The products whose union the space is; in a file each is a `[[block]]`.
     #[serde(rename = "block")]
-    pub blocks: Vec<Block>,
+    pub products: Vec<Product>,
 }
 
 /// Numbers of a launch shape: a list, or the powers of two of a range whose ends may be named after the device.
@@ -77,7 +77,7 @@ pub enum SpaceError {
         /// What the TOML reader says, with line and column.
         reason: String,
     },
-    /// No block is for elements of this size.
+    /// No product is for elements of this size.
     #[error("space {space} has no block for elements of {bytes} bytes: its `element_bytes` are {those}")]
     OtherElements {
         /// The name of the space.
@@ -88,12 +88,12 @@ pub enum SpaceError {
         those: String,
     },
     /// A value makes no sense on any device.
-    #[error("{path}: block {block}: `{key}`: {reason}")]
+    #[error("{path}: block {product}: `{key}`: {reason}")]
     Value {
         /// The file.
         path: String,
-        /// The number of the block, from 1.
-        block: usize,
+        /// The number of the product, from 1.
+        product: usize,
         /// The key.
         key: &'static str,
         /// What is wrong.
@@ -175,22 +175,25 @@ impl Space {
                 format!("`name`: `{}` is no word of lower-case letters, digits and dashes", space.name);
             return Err(SpaceError::Syntax { path: path.to_owned(), reason });
         }
-        for (index, block) in space.blocks.iter().enumerate() {
-            block.check().map_err(|(key, reason)| SpaceError::Value {
+        for (index, product) in space.products.iter().enumerate() {
+            product.check().map_err(|(key, reason)| SpaceError::Value {
                 path: path.to_owned(),
-                block: index + 1,
+                product: index + 1,
                 key,
                 reason,
             })?;
         }
-        let points: u64 =
-            space.blocks.iter().map(|block| block.raw_points(&space.sizes)).fold(0, u64::saturating_add);
+        let points: u64 = space
+            .products
+            .iter()
+            .map(|product| product.raw_points(&space.sizes))
+            .fold(0, u64::saturating_add);
         if points > MAX_POINTS {
             let reason =
                 format!("its lists make {points} configs, more than {MAX_POINTS}: make several spaces of it");
             return Err(SpaceError::Syntax { path: path.to_owned(), reason });
         }
-        if space.blocks.is_empty() {
+        if space.products.is_empty() {
             return Err(SpaceError::Syntax {
                 path: path.to_owned(),
                 reason: "a space has at least one [[block]]".into(),
@@ -206,23 +209,27 @@ impl Space {
         self
     }
 
-    /// The space as it is for elements of so many bytes: the blocks for them, which no longer say so.
+    /// The space as it is for elements of so many bytes: the products for them, which no longer say so.
     ///
     /// # Errors
     /// When it has none.
     pub fn for_elements(mut self, bytes: u32) -> Result<Self, SpaceError> {
-        let all: BTreeSet<u32> =
-            self.blocks.iter().flat_map(|block| block.element_bytes.iter().flatten().copied()).collect();
-        self.blocks.retain(|block| block.element_bytes.as_ref().is_none_or(|those| those.contains(&bytes)));
-        if self.blocks.is_empty() && !all.is_empty() {
+        let all: BTreeSet<u32> = self
+            .products
+            .iter()
+            .flat_map(|product| product.element_bytes.iter().flatten().copied())
+            .collect();
+        self.products
+            .retain(|product| product.element_bytes.as_ref().is_none_or(|those| those.contains(&bytes)));
+        if self.products.is_empty() && !all.is_empty() {
             let those = all.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
             return Err(SpaceError::OtherElements { space: self.name, bytes, those });
         }
-        self.blocks.iter_mut().for_each(|block| block.element_bytes = None);
+        self.products.iter_mut().for_each(|product| product.element_bytes = None);
         Ok(self)
     }
 
-    /// Every point of the space on this device. `legal` holds the rules of the kernels. Of a space with blocks for
+    /// Every point of the space on this device. `legal` holds the rules of the kernels. Of a space with products for
     /// elements of some sizes, [`Self::for_elements`] chooses those first.
     #[must_use]
     pub fn enumerate(
@@ -233,7 +240,7 @@ impl Space {
         let mut legal_points = BTreeSet::new();
         let mut seen = BTreeSet::new();
         let mut rejections = Rejections::default();
-        for point in self.blocks.iter().flat_map(|block| block.points(&self.sizes, device)) {
+        for point in self.products.iter().flat_map(|product| product.points(&self.sizes, device)) {
             if !seen.insert(point) {
                 continue;
             }
@@ -265,18 +272,18 @@ impl Space {
         Enumeration { points: points.into_iter().collect(), rejections: rejections.0.into_values().collect() }
     }
 
-    /// The legal points without those that the samples of blocks leave out.
+    /// The legal points without those that the samples of products leave out.
     fn sampled(&self, legal: &BTreeSet<Point>, device: &DeviceProfile) -> BTreeSet<Point> {
-        if self.blocks.iter().all(|block| block.sample.is_none()) {
+        if self.products.iter().all(|product| product.sample.is_none()) {
             return legal.clone();
         }
         let mut points = BTreeSet::new();
-        for block in &self.blocks {
-            let mut of_block = block.points(&self.sizes, device);
-            of_block.retain(|point| legal.contains(point) && !points.contains(point));
-            match block.sample {
-                Some(sample) => points.extend(sample.of(&of_block)),
-                None => points.extend(of_block),
+        for product in &self.products {
+            let mut of_product = product.points(&self.sizes, device);
+            of_product.retain(|point| legal.contains(point) && !points.contains(point));
+            match product.sample {
+                Some(sample) => points.extend(sample.of(&of_product)),
+                None => points.extend(of_product),
             }
         }
         points

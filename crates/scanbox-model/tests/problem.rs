@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use scanbox_model::config::Parameter;
-use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem, Value};
+use scanbox_model::problem::{Element, ElementValue, Mode, Operator, Placement, Problem};
 use scanbox_model::record::Record;
 use scanbox_model::user_operator::{OperatorName, Tolerance, UserOperator};
 
@@ -53,9 +53,9 @@ proptest! {
     fn values_read_back(element in any_of::<Element>(), bits in any::<u64>()) {
         prop_assume!(!element.is_struct());
         let bits = if element.bytes() == 4 { bits & 0xffff_ffff } else { bits };
-        let value = Value { element, bits };
+        let value = ElementValue { element, bits };
         let finite = value.float().is_none_or(f64::is_finite);
-        prop_assert_eq!(Value::parse(element, &value.to_string()).ok(), finite.then_some(value));
+        prop_assert_eq!(ElementValue::parse(element, &value.to_string()).ok(), finite.then_some(value));
     }
 
     #[test]

@@ -77,10 +77,10 @@ fn bad_samples_are_told() {
         Space::from_toml(&text, "my.toml").map_err(|error| error.to_string())
     };
     assert_eq!(
-        space("{ per_size = 3, seed = 9 }").unwrap().blocks[0].sample,
+        space("{ per_size = 3, seed = 9 }").unwrap().products[0].sample,
         Some(Sample { per_size: 3, seed: 9 })
     );
-    assert_eq!(space("{ per_size = 3 }").unwrap().blocks[0].sample.unwrap().seed, 0);
+    assert_eq!(space("{ per_size = 3 }").unwrap().products[0].sample.unwrap().seed, 0);
     for (text, part) in
         [("{ per_size = 0 }", "`per_size` is 0"), ("{ seed = 1 }", "per_size"), ("{ size = 1 }", "size")]
     {

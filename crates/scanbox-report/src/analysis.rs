@@ -14,7 +14,7 @@ use crate::document::{Document, Format};
 
 /// What a report is about.
 #[derive(Debug, Clone, Copy)]
-pub struct Report<'a> {
+pub struct AnalysisReport<'a> {
     /// The rows, and what configs and kernels are called.
     pub tables: &'a Tables,
     /// The answers to show.
@@ -29,7 +29,7 @@ pub struct Report<'a> {
     pub warnings: &'a [String],
 }
 
-impl Document for Report<'_> {
+impl Document for AnalysisReport<'_> {
     fn write(&self, format: Format, width: Option<usize>, mut out: &mut dyn Write) -> io::Result<()> {
         match format {
             Format::Table | Format::Markdown => text::write(self, format.style(width), &mut out),

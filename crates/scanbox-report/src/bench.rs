@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use scanbox_analysis::bench::{Heat, Place};
+use scanbox_analysis::bench::{Heat, TimedSubject};
 use scanbox_analysis::grouping::OWN_SUBJECT;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
@@ -15,9 +15,9 @@ use scanbox_runner::session::End;
 use serde::Serialize;
 
 use super::document::{Document, Format};
-use super::grid::{Column, Grid, Style};
+use super::grid::{Grid, GridColumn, Style};
 use super::terminal::fold;
-use super::versus::{self, Line};
+use super::versus::{self, VersusRow};
 use super::words::{ceiling_share, subject_title, write_header};
 
 /// The version of the JSON format: within it fields are only added.
@@ -26,7 +26,7 @@ const FORMAT: u32 = 1;
 const FAILED_SHOWN: usize = 10;
 
 /// What is reported.
-pub struct Report<'a> {
+pub struct BenchReport<'a> {
     /// How the rows were made.
     pub metadata: &'a Metadata,
     /// Other implementations that took part.
@@ -38,7 +38,7 @@ pub struct Report<'a> {
 }
 
 #[derive(Serialize)]
-struct Everything<'a> {
+struct BenchJson<'a> {
     format: u32,
     metadata: &'a Metadata,
     baselines: &'a [Greeting],
@@ -46,13 +46,13 @@ struct Everything<'a> {
     /// alone.
     empty_calls: &'a [EmptyCall],
     end: End,
-    rows: Vec<Row<'a>>,
+    rows: Vec<BenchRow<'a>>,
     /// Each size in one line: the fastest config against the fastest scan of another implementation.
-    summary: Vec<Line<'a>>,
+    summary: Vec<VersusRow<'a>>,
 }
 
 #[derive(Serialize)]
-struct Row<'a> {
+struct BenchRow<'a> {
     run_id: &'a str,
     n: u64,
     cache: Cache,
@@ -72,15 +72,15 @@ struct Row<'a> {
     samples: u32,
     rounds: Option<u32>,
     round_spread_pct: Option<f64>,
-    steady_ns: Option<Times>,
-    span_ns: Option<Times>,
+    steady_ns: Option<TimesJson>,
+    span_ns: Option<TimesJson>,
     throughput_gbps: Option<f64>,
     copy_pct: Option<f64>,
     baseline_ratio: Option<f64>,
 }
 
 #[derive(Serialize)]
-struct Times {
+struct TimesJson {
     median: u64,
     min: u64,
     mean: u64,
@@ -89,15 +89,15 @@ struct Times {
     stddev: u64,
 }
 
-impl From<TimeStats> for Times {
+impl From<TimeStats> for TimesJson {
     fn from(stats: TimeStats) -> Self {
         let TimeStats { median_ns, min_ns, mean_ns, q1_ns, q3_ns, stddev_ns } = stats;
         Self { median: median_ns, min: min_ns, mean: mean_ns, q1: q1_ns, q3: q3_ns, stddev: stddev_ns }
     }
 }
 
-impl<'a> Row<'a> {
-    fn new(record: &'a Record, cache: Cache, place: Option<&Place<'_>>) -> Self {
+impl<'a> BenchRow<'a> {
+    fn new(record: &'a Record, cache: Cache, subject: Option<&TimedSubject<'_>>) -> Self {
         let rounded = |value: f64| (value * 10_000.0).round() / 10_000.0;
         Self {
             run_id: &record.run_id,
@@ -119,16 +119,16 @@ impl<'a> Row<'a> {
             samples: record.samples,
             rounds: record.rounds,
             round_spread_pct: record.round_spread_pct.map(rounded),
-            steady_ns: record.steady.map(Times::from),
-            span_ns: record.span.map(Times::from),
-            throughput_gbps: place.map(|place| rounded(place.gbps)),
-            copy_pct: place.and_then(|place| place.copy_pct).map(rounded),
-            baseline_ratio: place.and_then(|place| place.baseline_ratio).map(rounded),
+            steady_ns: record.steady.map(TimesJson::from),
+            span_ns: record.span.map(TimesJson::from),
+            throughput_gbps: subject.map(|subject| rounded(subject.gbps)),
+            copy_pct: subject.and_then(|subject| subject.ceiling_pct).map(rounded),
+            baseline_ratio: subject.and_then(|subject| subject.baseline_ratio).map(rounded),
         }
     }
 }
 
-impl Document for Report<'_> {
+impl Document for BenchReport<'_> {
     fn write(&self, format: Format, width: Option<usize>, mut out: &mut dyn Write) -> io::Result<()> {
         match format {
             Format::Table => self.write_table(width, &mut out),
@@ -138,15 +138,16 @@ impl Document for Report<'_> {
     }
 }
 
-impl Report<'_> {
+impl BenchReport<'_> {
     /// Everything, as one JSON document.
     fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
         let rows = self.heats.iter().flat_map(|heat| {
-            let places = heat.places.iter().map(|place| Row::new(place.record, heat.cache, Some(place)));
-            places.chain(heat.failed.iter().map(|record| Row::new(record, heat.cache, None)))
+            let subjects =
+                heat.subjects.iter().map(|subject| BenchRow::new(subject.record, heat.cache, Some(subject)));
+            subjects.chain(heat.failed.iter().map(|record| BenchRow::new(record, heat.cache, None)))
         });
         let empty_calls = self.empty_calls();
-        let document = Everything {
+        let document = BenchJson {
             format: FORMAT,
             metadata: self.metadata,
             baselines: self.baselines,
@@ -225,9 +226,11 @@ impl Report<'_> {
         let hidden: BTreeSet<&str> = self
             .heats
             .iter()
-            .flat_map(|heat| &heat.places)
-            .filter(|place| place.record.span.is_some() && !has_comparable_span(place.record, empty_calls))
-            .map(|place| place.record.subject_version.as_str())
+            .flat_map(|heat| &heat.subjects)
+            .filter(|subject| {
+                subject.record.span.is_some() && !has_comparable_span(subject.record, empty_calls)
+            })
+            .map(|subject| subject.record.subject_version.as_str())
             .collect();
         if hidden.is_empty() {
             return Ok(());
@@ -240,7 +243,7 @@ impl Report<'_> {
     /// Says which rows are of other runs.
     fn write_others(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
         let run_id = self.metadata.runs.first().map_or("", |run| &run.run_id);
-        let others = self.heats.iter().flat_map(|heat| &heat.places).map(|place| place.record);
+        let others = self.heats.iter().flat_map(|heat| &heat.subjects).map(|subject| subject.record);
         let others: BTreeSet<String> = others
             .filter(|record| record.run_id != run_id)
             .map(|record| format!("{} ({})", record.subject, record.subject_version))
@@ -278,24 +281,24 @@ fn has_comparable_span(record: &Record, empty_calls: &[EmptyCall]) -> bool {
 fn grid(heats: &[&Heat<'_>], problem: &Problem, empty_calls: &[EmptyCall]) -> Grid {
     let ceiling = problem.ceiling();
     let mut grid = Grid::new([
-        Column::numbers("size"),
-        Column::words("subject"),
-        Column::words("chosen as").expendable(3),
-        Column::numbers("us"),
-        Column::numbers("GB/s"),
-        Column::numbers(ceiling_share(problem)).expendable(1),
-        Column::numbers("x base").expendable(1),
-        Column::numbers("span us").expendable(5),
-        Column::numbers("iqr %").expendable(4),
-        Column::numbers("rounds %").expendable(2),
+        GridColumn::numbers("size"),
+        GridColumn::words("subject"),
+        GridColumn::words("chosen as").expendable(3),
+        GridColumn::numbers("us"),
+        GridColumn::numbers("GB/s"),
+        GridColumn::numbers(ceiling_share(problem)).expendable(1),
+        GridColumn::numbers("x base").expendable(1),
+        GridColumn::numbers("span us").expendable(5),
+        GridColumn::numbers("iqr %").expendable(4),
+        GridColumn::numbers("rounds %").expendable(2),
     ]);
     for heat in heats {
         let mut size = Some(size_label(heat.n));
         let mut shown = false;
-        for place in &heat.places {
-            let record = place.record;
+        for subject in &heat.subjects {
+            let record = subject.record;
             let is_ceiling = record.subject == ceiling;
-            // The places come fastest first: the other launch shapes of the ceiling say nothing more.
+            // The subjects come fastest first: the other launch shapes of the ceiling say nothing more.
             if is_ceiling && std::mem::replace(&mut shown, true) {
                 continue;
             }
@@ -311,12 +314,12 @@ fn grid(heats: &[&Heat<'_>], problem: &Problem, empty_calls: &[EmptyCall]) -> Gr
                 size.take().unwrap_or_default(),
                 if is_ceiling { ceiling.to_owned() } else { subject_title(record) },
                 if is_ceiling { String::new() } else { selection.join("+") },
-                format!("{:.2}", place.median_ns as f64 / 1e3),
-                format!("{:.1}", place.gbps),
-                optional(place.copy_pct, 0),
-                optional(place.baseline_ratio, 2),
+                format!("{:.2}", subject.median_ns as f64 / 1e3),
+                format!("{:.1}", subject.gbps),
+                optional(subject.ceiling_pct, 0),
+                optional(subject.baseline_ratio, 2),
                 optional(span, 2),
-                optional(place.spread_pct(Clock::Steady), 1),
+                optional(subject.spread_pct(Clock::Steady), 1),
                 optional(record.round_spread_pct, 1),
             ]);
         }

@@ -11,8 +11,8 @@ use scanbox_runner::session::End;
 use serde::Serialize;
 
 use super::document::{Document, Format};
-use super::figure::{Figure, LineChart, Look, Plot, Scale, Series};
-use super::grid::{Column, Grid, Style};
+use super::figure::{Figure, LineChart, Look, Plot, Series, XAxis};
+use super::grid::{Grid, GridColumn, Style};
 use super::terminal::fold;
 use super::words::write_header;
 
@@ -20,7 +20,7 @@ use super::words::write_header;
 const FORMAT: u32 = 1;
 
 /// What is reported.
-pub struct Report<'a> {
+pub struct BlockingReport<'a> {
     metadata: &'a Metadata,
     sizes: Vec<BlockedSize<'a>>,
     proof: &'a [Record],
@@ -28,24 +28,24 @@ pub struct Report<'a> {
 }
 
 #[derive(Serialize)]
-struct Everything<'a> {
+struct BlockingJson<'a> {
     format: u32,
     metadata: &'a Metadata,
     end: End,
-    copies: Vec<Copy>,
-    rows: Vec<Row<'a>>,
+    copies: Vec<CeilingRow>,
+    rows: Vec<BlockingRow<'a>>,
     /// Configs without fallback whose tiles were blocked.
-    proof: Vec<Row<'a>>,
+    proof: Vec<BlockingRow<'a>>,
 }
 
 #[derive(Serialize)]
-struct Copy {
+struct CeilingRow {
     n: u64,
     throughput_gbps: Option<f64>,
 }
 
 #[derive(Serialize)]
-struct Row<'a> {
+struct BlockingRow<'a> {
     n: u64,
     config: &'a str,
     max_spins: Option<u32>,
@@ -74,7 +74,7 @@ pub const FIGURES: [(&str, &str); 4] = [
     ("throughput", "GB/s"),
 ];
 
-impl<'a> Row<'a> {
+impl<'a> BlockingRow<'a> {
     fn new(point: &BlockedPoint<'a>) -> Self {
         let record = point.record;
         let rounded = |value: f64| (value * 10_000.0).round() / 10_000.0;
@@ -105,7 +105,7 @@ fn blocked(blocking: Option<u32>) -> String {
     blocking.map_or("none".to_owned(), |k| format!("1 in {}", 1u64 << k.min(63)))
 }
 
-impl Document for Report<'_> {
+impl Document for BlockingReport<'_> {
     fn write(&self, format: Format, width: Option<usize>, mut out: &mut dyn Write) -> io::Result<()> {
         match format {
             Format::Table => self.write_table(width, &mut out),
@@ -115,7 +115,7 @@ impl Document for Report<'_> {
     }
 }
 
-impl<'a> Report<'a> {
+impl<'a> BlockingReport<'a> {
     /// The report on these rows; `proof` are those of configs without fallback whose tiles were blocked.
     pub fn new(metadata: &'a Metadata, records: &'a [Record], proof: &'a [Record], end: End) -> Self {
         Self { metadata, sizes: blocked_sizes(records, Clock::Steady), proof, end }
@@ -125,19 +125,19 @@ impl<'a> Report<'a> {
     fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
         let proven = |record: &'a Record| {
             let gbps = record.throughput_gbps(Clock::Steady);
-            Row::new(&BlockedPoint { record, gbps, slowdown: None, means: None })
+            BlockingRow::new(&BlockedPoint { record, gbps, slowdown: None, means: None })
         };
         let lines = self.sizes.iter().flat_map(|size| &size.lines);
-        let document = Everything {
+        let document = BlockingJson {
             format: FORMAT,
             metadata: self.metadata,
             end: self.end,
             copies: self
                 .sizes
                 .iter()
-                .map(|size| Copy { n: size.n, throughput_gbps: size.copy_gbps })
+                .map(|size| CeilingRow { n: size.n, throughput_gbps: size.ceiling_gbps })
                 .collect(),
-            rows: lines.flat_map(|line| &line.points).map(Row::new).collect(),
+            rows: lines.flat_map(|line| &line.points).map(BlockingRow::new).collect(),
             proof: self.proof.iter().map(proven).collect(),
         };
         serde_json::to_writer_pretty(&mut *out, &document)?;
@@ -167,17 +167,17 @@ impl<'a> Report<'a> {
 
     fn grid(&self) -> Grid {
         let mut grid = Grid::new([
-            Column::numbers("size"),
-            Column::words("config"),
-            Column::words("blocked"),
-            Column::numbers("us"),
-            Column::numbers("GB/s").expendable(3),
-            Column::numbers("copy %").expendable(4),
-            Column::numbers("x free").expendable(1),
-            Column::numbers("spins"),
-            Column::numbers("tiles").expendable(2),
-            Column::numbers("fallbacks"),
-            Column::numbers("inserted").expendable(5),
+            GridColumn::numbers("size"),
+            GridColumn::words("config"),
+            GridColumn::words("blocked"),
+            GridColumn::numbers("us"),
+            GridColumn::numbers("GB/s").expendable(3),
+            GridColumn::numbers("copy %").expendable(4),
+            GridColumn::numbers("x free").expendable(1),
+            GridColumn::numbers("spins"),
+            GridColumn::numbers("tiles").expendable(2),
+            GridColumn::numbers("fallbacks"),
+            GridColumn::numbers("inserted").expendable(5),
         ]);
         for size in &self.sizes {
             let mut label = Some(size_label(size.n));
@@ -188,14 +188,15 @@ impl<'a> Report<'a> {
                         value.map_or_else(String::new, |value| format!("{value:.digits$}"))
                     };
                     let time = point.record.time(Clock::Steady).map(|time| time.median_ns as f64 / 1e3);
-                    let copy = size.copy_gbps.and_then(|copy| Some(100.0 * point.gbps? / copy));
+                    let ceiling_pct =
+                        size.ceiling_gbps.and_then(|ceiling| Some(100.0 * point.gbps? / ceiling));
                     grid.push([
                         label.take().unwrap_or_default(),
                         config.take().unwrap_or_default(),
                         blocked(point.record.blocking),
                         number(time, 2),
                         number(point.gbps, 1),
-                        number(copy, 0),
+                        number(ceiling_pct, 0),
                         number(point.slowdown, 3),
                         number(point.means.map(|means| means.spins), 3),
                         number(point.means.map(|means| means.lookback_length), 3),
@@ -219,7 +220,7 @@ impl<'a> Report<'a> {
                 name: name.to_owned(),
                 title: format!("{what}, {device}"),
                 caption: caption.to_owned(),
-                plot: Plot::Lines(LineChart { x: Scale::Blocked, y, series, at_least: 0.0 }),
+                plot: Plot::Lines(LineChart { x: XAxis::Blocked, y, series, at_least: 0.0 }),
             };
         vec![
             figure(
@@ -255,7 +256,7 @@ impl<'a> Report<'a> {
         for size in &self.sizes {
             for line in size.lines.iter().filter(|line| line.points.len() > 1) {
                 let place =
-                    |point: &BlockedPoint<'_>| Some((Scale::blocked(point.record.blocking), of(point)?));
+                    |point: &BlockedPoint<'_>| Some((XAxis::blocked(point.record.blocking), of(point)?));
                 let points: Vec<(u64, f64)> = line.points.iter().filter_map(place).collect();
                 if !points.is_empty() {
                     all.push(Series {
@@ -273,7 +274,7 @@ impl<'a> Report<'a> {
         let mut all = self.series(|point| point.gbps);
         for size in &self.sizes {
             let lines = size.lines.iter().flat_map(|line| &line.points);
-            let places = lines.map(|point| Scale::blocked(point.record.blocking));
+            let places = lines.map(|point| XAxis::blocked(point.record.blocking));
             let ends = (places.clone().min().unwrap_or(0), places.max().unwrap_or(0));
             let flat = |gbps: f64| {
                 let mut points = vec![(ends.0, gbps), (ends.1, gbps)];
@@ -286,8 +287,8 @@ impl<'a> Report<'a> {
                     all.push(Series { name, look: Look::of(all.len()), points: flat(gbps) });
                 }
             }
-            if let Some(gbps) = size.copy_gbps {
-                all.push(Series { name: self.name("copy", size.n), look: Look::COPY, points: flat(gbps) });
+            if let Some(gbps) = size.ceiling_gbps {
+                all.push(Series { name: self.name("copy", size.n), look: Look::CEILING, points: flat(gbps) });
             }
         }
         all

@@ -7,25 +7,25 @@ mod rows;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use scanbox_analysis::compare::{Comparison, ConfigChange, LineChange, Question, Verdict};
+use scanbox_analysis::compare::{CompareQuestion, Comparison, ConfigChange, LineChange, Verdict};
 use scanbox_analysis::pairs::GroupChange;
 use scanbox_model::record::Record;
 use scanbox_model::units::size_label;
 
 pub use self::headline::headline;
 use super::document::{Document, Format};
-use super::grid::{Column, Grid, Style};
+use super::grid::{Grid, GridColumn, Style};
 use super::terminal::fold;
 
 /// Single configs that are named in a table.
 const CONFIGS_SHOWN: usize = 5;
 
 /// What a report is about.
-pub struct Report<'a> {
+pub struct CompareReport<'a> {
     /// What came of it.
     pub comparison: &'a Comparison,
     /// What was asked.
-    pub question: &'a Question,
+    pub question: &'a CompareQuestion,
     /// The file of the base.
     pub base: &'a str,
     /// The other one.
@@ -34,7 +34,7 @@ pub struct Report<'a> {
     pub records: [&'a [Record]; 2],
 }
 
-impl Document for Report<'_> {
+impl Document for CompareReport<'_> {
     fn write(&self, format: Format, width: Option<usize>, mut out: &mut dyn Write) -> io::Result<()> {
         match format {
             Format::Table | Format::Markdown => text(self, format.style(width), &mut out),
@@ -51,7 +51,7 @@ fn signed(share: f64) -> String {
 }
 
 /// The threshold in percent.
-fn threshold(question: &Question) -> String {
+fn threshold(question: &CompareQuestion) -> String {
     format!("{} %", (1e4 * question.threshold).round() / 100.0)
 }
 
@@ -61,8 +61,8 @@ fn line_name(is_ideal: bool) -> &'static str {
 }
 
 /// The whole comparison for people.
-fn text(report: &Report<'_>, style: Style, out: &mut impl Write) -> io::Result<()> {
-    let Report { comparison, question, .. } = report;
+fn text(report: &CompareReport<'_>, style: Style, out: &mut impl Write) -> io::Result<()> {
+    let CompareReport { comparison, question, .. } = report;
     let width = match style {
         Style::Text { width } => width,
         Style::Markdown => None,
@@ -118,7 +118,7 @@ fn device(comparison: &Comparison) -> String {
     let device = &comparison.device;
     let share =
         |log: Option<f64>| log.map_or("unknown".to_owned(), |log| format!("{} %", signed(log.exp_m1())));
-    let copies = share(device.copies);
+    let copies = share(device.ceilings);
     match device.kernels {
         Some(kernels) => format!(
             "the base's own program {} against {} (median of all sizes); copies {copies}",
@@ -139,27 +139,27 @@ fn origin(name: &str, records: &[Record]) -> String {
     format!("{name}: {}, driver {}, kernels {hash}, {}", row.device, row.driver, row.timestamp_utc)
 }
 
-fn drift(comparison: &Comparison, question: &Question) -> String {
+fn drift(comparison: &Comparison, question: &CompareQuestion) -> String {
     let drift = comparison.drift;
     let share =
         |log: Option<f64>| log.map_or("unknown".to_owned(), |log| format!("{} %", signed(log.exp_m1())));
     let removed = signed(drift.removed.exp_m1());
     let mut text = format!(
         "copies {}, scans {} (medians of all sizes); {removed} % is taken out of every change",
-        share(drift.copies),
+        share(drift.ceilings),
         share(drift.scans)
     );
-    let alone = drift.scans_against_copies().unwrap_or_default();
+    let alone = drift.scans_against_ceilings().unwrap_or_default();
     if alone > question.threshold {
         text += if drift.scans.is_some_and(|scans| scans > 0.0)
-            && drift.copies.is_some_and(|copies| copies <= question.threshold.ln_1p())
+            && drift.ceilings.is_some_and(|copies| copies <= question.threshold.ln_1p())
         {
             "; scans are slower as a whole, and copies are not"
         } else {
             "; scans have lost against copies"
         };
     } else if drift.removed > question.threshold.ln_1p() {
-        text += if drift.copies.is_some() {
+        text += if drift.ceilings.is_some() {
             "; the device is slower as a whole: a change that slows scans and copies alike would look the same"
         } else {
             "; no copies tell whether the device drifted or all scans became slower"
@@ -169,20 +169,20 @@ fn drift(comparison: &Comparison, question: &Question) -> String {
 }
 
 /// Rows, winner or ideal line, and kernel, by size.
-fn grid(comparison: &Comparison, question: &Question) -> Grid {
+fn grid(comparison: &Comparison, question: &CompareQuestion) -> Grid {
     let mut grid = Grid::new([
-        Column::numbers("size"),
-        Column::words("rows"),
-        Column::numbers("%"),
-        Column::numbers("sees"),
-        Column::words(if comparison.is_paired { "winner" } else { "ideal" }),
-        Column::numbers("%"),
-        Column::numbers("sees"),
-        Column::words("kernel"),
-        Column::numbers("%"),
-        Column::numbers("sees"),
-        Column::numbers("slower").expendable(1),
-        Column::words("best config now").expendable(2),
+        GridColumn::numbers("size"),
+        GridColumn::words("rows"),
+        GridColumn::numbers("%"),
+        GridColumn::numbers("sees"),
+        GridColumn::words(if comparison.is_paired { "winner" } else { "ideal" }),
+        GridColumn::numbers("%"),
+        GridColumn::numbers("sees"),
+        GridColumn::words("kernel"),
+        GridColumn::numbers("%"),
+        GridColumn::numbers("sees"),
+        GridColumn::numbers("slower").expendable(1),
+        GridColumn::words("best config now").expendable(2),
     ]);
     let told = |change: &LineChange| {
         change.floor.map_or_else(String::new, |floor| limit(floor.max(question.threshold)))
@@ -224,8 +224,13 @@ fn limit(share: f64) -> String {
 }
 
 /// What decides nothing and has to be known.
-fn lists(report: &Report<'_>, style: Style, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
-    let Report { comparison, .. } = report;
+fn lists(
+    report: &CompareReport<'_>,
+    style: Style,
+    width: Option<usize>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let CompareReport { comparison, .. } = report;
     let failing: Vec<&ConfigChange> = comparison.configs.iter().filter(|config| config.fails_now()).collect();
     let status = |config: &ConfigChange| config.status.map_or("", |status| status.word());
     let mut items = failing.iter().map(|config| {

@@ -13,7 +13,7 @@ use crate::terminal::fold;
 
 /// One device, as JSON.
 #[derive(Serialize)]
-struct Row<'a> {
+struct DeviceRow<'a> {
     index: usize,
     name: &'a str,
     kind: DeviceKind,
@@ -23,13 +23,13 @@ struct Row<'a> {
 }
 
 /// The devices of a machine, by index.
-pub struct Devices<'a>(pub &'a [Listed]);
+pub struct DeviceList<'a>(pub &'a [Listed]);
 
-impl Document for Devices<'_> {
+impl Document for DeviceList<'_> {
     fn write(&self, format: Format, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
         match format {
             Format::Json => {
-                let rows = self.0.iter().enumerate().map(|(index, Listed { profile, problems })| Row {
+                let rows = self.0.iter().enumerate().map(|(index, Listed { profile, problems })| DeviceRow {
                     index,
                     name: &profile.name,
                     kind: profile.kind,

@@ -11,7 +11,7 @@ use crate::terminal::fold;
 /// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum CheckResult {
     /// As it should be.
     Ok,
     /// It works, but not as well as it could.
@@ -24,7 +24,7 @@ pub enum Verdict {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// How it ended.
-    pub verdict: Verdict,
+    pub verdict: CheckResult,
     /// What was looked at; what is checked of a device begins with the device and a colon.
     pub check: String,
     /// What was found.
@@ -37,17 +37,17 @@ pub struct Finding {
 impl Finding {
     /// Something is as it should be.
     pub fn ok(check: impl Into<String>, found: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Ok, check: check.into(), found: found.into(), fix: None }
+        Self { verdict: CheckResult::Ok, check: check.into(), found: found.into(), fix: None }
     }
 
     /// Something works, but not as well as it could.
     pub fn warning(check: impl Into<String>, found: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Warning, fix: Some(fix.into()), ..Self::ok(check, found) }
+        Self { verdict: CheckResult::Warning, fix: Some(fix.into()), ..Self::ok(check, found) }
     }
 
     /// Something does not work.
     pub fn problem(check: impl Into<String>, found: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Problem, ..Self::warning(check, found, fix) }
+        Self { verdict: CheckResult::Problem, ..Self::warning(check, found, fix) }
     }
 }
 
@@ -75,9 +75,9 @@ fn write_table(findings: &[Finding], width: Option<usize>, out: &mut dyn Write) 
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     for (finding, name) in findings.iter().zip(names) {
         let verdict = match finding.verdict {
-            Verdict::Ok => "ok",
-            Verdict::Warning => "warning",
-            Verdict::Problem => "PROBLEM",
+            CheckResult::Ok => "ok",
+            CheckResult::Warning => "warning",
+            CheckResult::Problem => "PROBLEM",
         };
         let head = format!("{verdict:<7}  {name:<longest$}  ");
         let indent = head.chars().count();
@@ -88,7 +88,7 @@ fn write_table(findings: &[Finding], width: Option<usize>, out: &mut dyn Write) 
         }
     }
     let count = |verdict| findings.iter().filter(|finding| finding.verdict == verdict).count();
-    let (problems, warnings) = (count(Verdict::Problem), count(Verdict::Warning));
+    let (problems, warnings) = (count(CheckResult::Problem), count(CheckResult::Warning));
     match (problems, warnings) {
         (0, 0) => writeln!(out, "\nall is well"),
         _ => {

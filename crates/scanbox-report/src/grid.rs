@@ -19,14 +19,14 @@ pub enum Style {
 
 /// A column: its header, and how it is set.
 #[derive(Debug, Clone)]
-pub struct Column {
+pub struct GridColumn {
     header: Cow<'static, str>,
     numbers: bool,
     /// Columns with the highest number go first where a line is too narrow; 0 always stays.
     expendable: u8,
 }
 
-impl Column {
+impl GridColumn {
     /// A column of words.
     pub const fn words(header: &'static str) -> Self {
         Self { header: Cow::Borrowed(header), numbers: false, expendable: 0 }
@@ -57,13 +57,13 @@ impl Column {
 /// Cells in rows below columns.
 #[derive(Debug, Clone)]
 pub struct Grid {
-    columns: Vec<Column>,
+    columns: Vec<GridColumn>,
     rows: Vec<Vec<String>>,
 }
 
 impl Grid {
     /// An empty grid.
-    pub fn new(columns: impl Into<Vec<Column>>) -> Self {
+    pub fn new(columns: impl Into<Vec<GridColumn>>) -> Self {
         Self { columns: columns.into(), rows: Vec::new() }
     }
 
@@ -194,9 +194,9 @@ mod tests {
     fn a_table_fits_its_width_or_says_what_went() {
         let grid = || {
             let mut grid = Grid::new([
-                Column::numbers("size"),
-                Column::words("config"),
-                Column::numbers("ties").expendable(1),
+                GridColumn::numbers("size"),
+                GridColumn::words("config"),
+                GridColumn::numbers("ties").expendable(1),
             ]);
             grid.push(["2^10", "pers.b4.vec4.gather.sub.shuffle.striped.wgid.early", "7"].map(str::to_owned));
             grid

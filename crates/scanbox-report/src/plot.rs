@@ -4,15 +4,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use scanbox_analysis::bench::{Heat, Place};
+use scanbox_analysis::bench::{Heat, TimedSubject};
 use scanbox_model::config::Reset;
 use scanbox_model::record::{Cache, Selection};
 
-use super::figure::{LineChart, Look, Scale, Series, sheet};
+use super::figure::{LineChart, Look, Series, XAxis, sheet};
 use super::words::subject_title;
 
 /// Sizes and values of each subject.
-type Lines = BTreeMap<(Rank, String), Vec<(u64, f64)>>;
+type PlotLines = BTreeMap<(Rank, String), Vec<(u64, f64)>>;
 
 /// What a line is, which says where it stands and how it looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,8 +32,8 @@ pub fn svg(title: &str, heats: &[Heat<'_>]) -> anyhow::Result<String> {
     let mut rows = Vec::new();
     for cache in Cache::ALL {
         let of_cache = || heats.iter().filter(|heat| heat.cache == cache);
-        let throughput = lines(of_cache(), |place| Some(place.gbps));
-        let ratio = lines(of_cache(), |place| place.baseline_ratio);
+        let throughput = lines(of_cache(), |subject| Some(subject.gbps));
+        let ratio = lines(of_cache(), |subject| subject.baseline_ratio);
         let charts = [
             ("", chart("GB/s", throughput)),
             (", x base", chart("times as fast as the fastest baseline", ratio)),
@@ -52,33 +52,33 @@ pub fn svg(title: &str, heats: &[Heat<'_>]) -> anyhow::Result<String> {
     sheet(&rows)
 }
 
-fn chart(y: &'static str, lines: Lines) -> LineChart {
+fn chart(y: &'static str, lines: PlotLines) -> LineChart {
     let mut equal = 0..;
     let series = lines.into_iter().map(|((rank, name), points)| {
         let look = match rank {
             Rank::Ideal => Look::IDEAL,
             Rank::BestKernel => Look::CHOSEN,
-            Rank::Ceiling => Look::COPY,
+            Rank::Ceiling => Look::CEILING,
             Rank::Other | Rank::Baseline => Look::of(equal.next().unwrap_or(0)),
         };
         Series { name, look, points }
     });
-    LineChart { x: Scale::Sizes, y, series: series.collect(), at_least: 0.0 }
+    LineChart { x: XAxis::Sizes, y, series: series.collect(), at_least: 0.0 }
 }
 
 /// One line per subject that has a value.
 fn lines<'a>(
     heats: impl Iterator<Item = &'a Heat<'a>> + Clone,
-    value: impl Fn(&Place<'_>) -> Option<f64>,
-) -> Lines {
+    value: impl Fn(&TimedSubject<'_>) -> Option<f64>,
+) -> PlotLines {
     let following = shape_follows_size(heats.clone());
-    let mut lines = Lines::new();
+    let mut lines = PlotLines::new();
     for heat in heats {
-        for place in &heat.places {
-            let Some(value) = value(place) else { continue };
-            for name in names(place, &following) {
+        for subject in &heat.subjects {
+            let Some(value) = value(subject) else { continue };
+            for name in names(subject, &following) {
                 let line = lines.entry(name).or_default();
-                // Places come fastest first: of several launch shapes of one subject the best is shown.
+                // Subjects come fastest first: of several launch shapes of one subject the best is shown.
                 if line.last().is_none_or(|(n, _)| *n != heat.n) {
                     line.push((heat.n, value));
                 }
@@ -94,7 +94,7 @@ fn shape_follows_size<'a>(heats: impl Iterator<Item = &'a Heat<'a>>) -> BTreeSet
     let mut side_by_side = BTreeSet::new();
     for heat in heats {
         let mut seen = BTreeSet::new();
-        let named = heat.places.iter().map(|place| place.record);
+        let named = heat.subjects.iter().map(|subject| subject.record);
         for record in named.filter(|record| record.selection.contains(&Selection::Named)) {
             let kernel = record.kernel_id.as_str();
             shapes.entry(kernel).or_default().insert(&record.config_id);
@@ -108,11 +108,11 @@ fn shape_follows_size<'a>(heats: impl Iterator<Item = &'a Heat<'a>>) -> BTreeSet
 }
 
 /// What the lines are called that a subject is on: a choice is one line, whatever config it is at each size.
-fn names(place: &Place<'_>, following: &BTreeSet<&str>) -> Vec<(Rank, String)> {
-    let record = place.record;
+fn names(subject: &TimedSubject<'_>, following: &BTreeSet<&str>) -> Vec<(Rank, String)> {
+    let record = subject.record;
     let is_baseline = record.selection.contains(&Selection::Baseline);
-    match (is_baseline, place.is_copy()) {
-        // Copies are the same in every version of a baseline.
+    match (is_baseline, subject.is_ceiling()) {
+        // A baseline's copies are the same in every version of it.
         (true, true) => return vec![(Rank::Baseline, record.subject.clone())],
         (true, false) => return vec![(Rank::Baseline, subject_title(record))],
         (false, true) => return vec![(Rank::Ceiling, record.subject.clone())],

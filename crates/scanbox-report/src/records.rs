@@ -23,9 +23,9 @@ pub struct Exported {
 }
 
 /// The rows of files.
-pub struct Rows<'a>(pub &'a [Exported]);
+pub struct Exports<'a>(pub &'a [Exported]);
 
-impl Document for Rows<'_> {
+impl Document for Exports<'_> {
     fn write(&self, format: Format, _: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
         match format {
             Format::T4 => t4::write(self.0, out),

@@ -10,12 +10,12 @@ use scanbox_model::units::size_label;
 use serde::Serialize;
 
 use crate::document::{Document, Format, write_json};
-use crate::grid::{Column, Grid, Style};
+use crate::grid::{Grid, GridColumn, Style};
 use crate::terminal::fold;
 
 /// The counts of a space.
 #[derive(Serialize)]
-pub struct Counts {
+pub struct SpaceCounts {
     space: String,
     problem: Problem,
     device: String,
@@ -30,7 +30,7 @@ pub struct Counts {
     sizes: BTreeMap<u64, SizeCounts>,
 }
 
-impl Counts {
+impl SpaceCounts {
     /// What `enumeration` has of the space on the device.
     pub fn new(space: &Space, problem: Problem, device: &DeviceProfile, enumeration: &Enumeration) -> Self {
         count(space, problem, device, enumeration)
@@ -49,7 +49,7 @@ struct SizeCounts {
     pipelines: usize,
 }
 
-impl Document for Counts {
+impl Document for SpaceCounts {
     fn write(&self, format: Format, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
         match format {
             Format::Table => write_table(self, width, out),
@@ -59,7 +59,7 @@ impl Document for Counts {
     }
 }
 
-fn count(space: &Space, problem: Problem, device: &DeviceProfile, enumeration: &Enumeration) -> Counts {
+fn count(space: &Space, problem: Problem, device: &DeviceProfile, enumeration: &Enumeration) -> SpaceCounts {
     let mut by_size: BTreeMap<u64, Enumeration> = BTreeMap::new();
     for point in &enumeration.points {
         let empty = || Enumeration { points: Vec::new(), rejections: Vec::new() };
@@ -71,7 +71,7 @@ fn count(space: &Space, problem: Problem, device: &DeviceProfile, enumeration: &
         pipelines: part.pipelines().len(),
     };
     let kernels = enumeration.kernels();
-    Counts {
+    SpaceCounts {
         space: space.name.clone(),
         problem,
         device: device.title(),
@@ -86,7 +86,7 @@ fn count(space: &Space, problem: Problem, device: &DeviceProfile, enumeration: &
     }
 }
 
-fn write_table(counts: &Counts, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+fn write_table(counts: &SpaceCounts, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     let problem =
         if counts.problem.is_default() { String::new() } else { format!(", problem {}", counts.problem) };
     let heading = format!(
@@ -94,7 +94,7 @@ fn write_table(counts: &Counts, width: Option<usize>, out: &mut dyn Write) -> io
         counts.space, counts.device, counts.subgroup_size
     );
     writeln!(out, "{}\n", fold("", &heading, 2, width))?;
-    let mut sizes = Grid::new(["size", "configs", "kernels", "pipelines"].map(Column::numbers));
+    let mut sizes = Grid::new(["size", "configs", "kernels", "pipelines"].map(GridColumn::numbers));
     for (&n, part) in &counts.sizes {
         sizes.push([
             size_label(n),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use scanbox_analysis::confirmed::Scale;
+use scanbox_analysis::confirmed::TimeScale;
 use scanbox_analysis::ideal::winner;
 use scanbox_analysis::trust::Trust;
 use scanbox_model::metadata::{Metadata, RunOutcome};
@@ -14,7 +14,7 @@ use scanbox_runner::session::End;
 use serde::Serialize;
 
 use crate::document::{Document, Format, write_json};
-use crate::grid::{Column, Grid, Style};
+use crate::grid::{Grid, GridColumn, Style};
 use crate::paste;
 use crate::terminal::fold;
 use crate::words::{ceiling_share, set_up_words};
@@ -23,7 +23,7 @@ use crate::words::{ceiling_share, set_up_words};
 const FAILED_SHOWN: usize = 5;
 
 /// How a sweep has left its files.
-pub struct Ending<'a> {
+pub struct SweepEnding<'a> {
     /// Of the files.
     pub metadata: &'a Metadata,
     /// All rows.
@@ -37,13 +37,13 @@ pub struct Ending<'a> {
     /// Why it ended.
     pub end: End,
     /// What was measured; `None` where nothing was left to do.
-    pub run: Option<Run>,
+    pub run: Option<RunCost>,
     /// Known issues that did not show, one sentence each.
     pub passed: Vec<String>,
 }
 
 /// What it took.
-pub struct Run {
+pub struct RunCost {
     /// What was going on when the run had to stop, where that was before its first config.
     pub set_up: Option<String>,
     /// Workers that were replaced.
@@ -52,11 +52,11 @@ pub struct Run {
     pub seconds: BTreeMap<String, f64>,
 }
 
-impl Document for Ending<'_> {
+impl Document for SweepEnding<'_> {
     fn write(&self, format: Format, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
         match format {
             Format::Table => write_table(self, width, out),
-            Format::Json => write_json(out, &Answer::new(self)),
+            Format::Json => write_json(out, &EndingJson::new(self)),
             other => other.missing("the end of a sweep"),
         }
     }
@@ -64,7 +64,7 @@ impl Document for Ending<'_> {
 
 /// The end of a sweep, as JSON.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct EndingJson<'a> {
     device: String,
     driver: &'a str,
     space: &'a str,
@@ -81,9 +81,9 @@ struct Answer<'a> {
     files: [PathBuf; 2],
 }
 
-impl<'a> Answer<'a> {
-    fn new(ending: &'a Ending<'_>) -> Self {
-        let Ending { metadata, records, path, points, outcome, end, run, .. } = ending;
+impl<'a> EndingJson<'a> {
+    fn new(ending: &'a SweepEnding<'_>) -> Self {
+        let SweepEnding { metadata, records, path, points, outcome, end, run, .. } = ending;
         Self {
             device: metadata.device.title(),
             driver: &metadata.device.driver,
@@ -101,8 +101,8 @@ impl<'a> Answer<'a> {
 }
 
 /// Counts by status, best per size, where the files are, what to do next.
-fn write_table(ending: &Ending<'_>, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
-    let Ending { metadata, records, path, outcome, end, run, passed, .. } = ending;
+fn write_table(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+    let SweepEnding { metadata, records, path, outcome, end, run, passed, .. } = ending;
     let words: Vec<String> =
         outcome.rows_by_status.iter().map(|(status, count)| format!("{count} {status}")).collect();
     writeln!(out, "{}\n", best_per_size(records, metadata, width))?;
@@ -188,7 +188,7 @@ fn confirmed(records: &[Record]) -> Option<String> {
 }
 
 /// The rows that are the best of a size.
-struct Best<'a> {
+struct BestRow<'a> {
     /// The one that won.
     record: &'a Record,
     /// Its throughput in GB/s: by its confirmation, where there is one.
@@ -197,7 +197,7 @@ struct Best<'a> {
     fastest: &'a Record,
 }
 
-fn best_of_sizes(records: &[Record]) -> BTreeMap<u64, Best<'_>> {
+fn best_of_sizes(records: &[Record]) -> BTreeMap<u64, BestRow<'_>> {
     let trust = Trust::of(records);
     let mut sizes: BTreeMap<u64, Vec<&Record>> = BTreeMap::new();
     let counts = |record: &&Record| record.throughput_gbps(Clock::Steady).is_some() && trust.trusts(record);
@@ -207,13 +207,13 @@ fn best_of_sizes(records: &[Record]) -> BTreeMap<u64, Best<'_>> {
     let sweep_ns = |record: &Record| record.steady.map_or(u64::MAX, |time| time.median_ns);
     let mut best = BTreeMap::new();
     for (n, rows) in sizes {
-        let scale = Scale::of(rows.iter().map(|row| (sweep_ns(row), row.confirmed_ns)));
+        let scale = TimeScale::of(rows.iter().map(|row| (sweep_ns(row), row.confirmed_ns)));
         let time_ns = |row: &Record| scale.time_ns(sweep_ns(row), row.confirmed_ns);
         // The first of equal ones.
         let fastest = rows.iter().copied().min_by_key(|row| sweep_ns(row));
         if let Some(fastest) = fastest {
             let record = winner(fastest, rows, |row| row.confirmed_ns.filter(|_| scale.is_confirmed()));
-            best.insert(n, Best { record, gbps: record.bytes_moved as f64 / time_ns(record), fastest });
+            best.insert(n, BestRow { record, gbps: record.bytes_moved as f64 / time_ns(record), fastest });
         }
     }
     best
@@ -221,15 +221,15 @@ fn best_of_sizes(records: &[Record]) -> BTreeMap<u64, Best<'_>> {
 
 fn best_per_size(records: &[Record], metadata: &Metadata, width: Option<usize>) -> String {
     let mut grid = Grid::new([
-        Column::numbers("size"),
-        Column::numbers("GB/s"),
-        Column::numbers(ceiling_share(&metadata.problem)).expendable(1),
-        Column::words("best config"),
+        GridColumn::numbers("size"),
+        GridColumn::numbers("GB/s"),
+        GridColumn::numbers(ceiling_share(&metadata.problem)).expendable(1),
+        GridColumn::words("best config"),
     ]);
-    for (n, Best { record, gbps, .. }) in best_of_sizes(records) {
-        // A copy that rounds to nothing is no measure.
-        let copy = metadata.copy_gbps.get(&n).filter(|copy| **copy > 0.0);
-        let share = copy.map_or_else(String::new, |copy| format!("{:.0}", 100.0 * gbps / copy));
+    for (n, BestRow { record, gbps, .. }) in best_of_sizes(records) {
+        // A ceiling that rounds to nothing is no measure.
+        let ceiling = metadata.ceiling_gbps.get(&n).filter(|gbps| **gbps > 0.0);
+        let share = ceiling.map_or_else(String::new, |ceiling| format!("{:.0}", 100.0 * gbps / ceiling));
         grid.push([size_label(n), format!("{gbps:.1}"), share, record.config_id.clone()]);
     }
     grid.draw(Style::Text { width })

@@ -18,7 +18,7 @@ const FAILURES_SHOWN: usize = 20;
 
 /// What came of a verification.
 #[derive(Serialize)]
-pub struct Answer {
+pub struct VerifyEnding {
     /// The device, as its profile calls it.
     pub device: String,
     /// Its driver.
@@ -58,12 +58,12 @@ pub struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
     /// Configs that failed, in the order in which they were found.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<FailedConfig>,
 }
 
 /// A config that failed.
 #[derive(Serialize)]
-pub struct Failure {
+pub struct FailedConfig {
     /// The label.
     pub config: String,
     /// How it ended.
@@ -86,7 +86,7 @@ pub struct Failure {
     pub repeat: String,
 }
 
-impl Document for Answer {
+impl Document for VerifyEnding {
     fn write(&self, format: Format, _: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
         match format {
             Format::Table => self.write_table(out),
@@ -96,7 +96,7 @@ impl Document for Answer {
     }
 }
 
-impl Answer {
+impl VerifyEnding {
     fn write_table(&self, out: &mut dyn Write) -> io::Result<()> {
         for failure in self.failures.iter().take(FAILURES_SHOWN) {
             writeln!(out, "{failure}\n")?;
@@ -153,7 +153,7 @@ impl Answer {
     }
 }
 
-impl std::fmt::Display for Failure {
+impl std::fmt::Display for FailedConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { config, status, n, input, reason, repeat, .. } = self;
         let circumstance =

@@ -5,23 +5,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use scanbox_analysis::bench::Heat;
-use scanbox_analysis::versus::{Side, Verdict, Versus, lines, shown, verdict};
+use scanbox_analysis::versus::{RatedSubject, RatioSummary, Versus, lines, shown, verdict};
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Record, Selection};
 use scanbox_model::units::size_label;
 use serde::Serialize;
 
 use super::document::{Document, Format, write_json};
-use super::grid::{Column, Grid, Style};
+use super::grid::{Grid, GridColumn, Style};
 use super::terminal::fold;
 use super::words::{ceiling_share, subject_title};
 
 /// What is shown of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum View {
+pub enum VersusView {
     /// A line per size: time, both ratios, share of the fastest copy; and where it loses
     Ratios,
-    /// The table of [`View::Ratios`] alone
+    /// The table of [`VersusView::Ratios`] alone
     Table,
     /// Every ratio and every time by its own name, on hot and on cold buffers
     Views,
@@ -31,19 +31,19 @@ pub enum View {
 
 /// A line for machines.
 #[derive(Serialize)]
-pub struct Line<'a> {
+pub struct VersusRow<'a> {
     n_elements: u64,
     cache: Cache,
-    baseline: Option<Subject<'a>>,
-    kept: Option<Subject<'a>>,
-    same_contract: Option<Subject<'a>>,
-    one_kernel: Option<Subject<'a>>,
-    one_kernel_same_contract: Option<Subject<'a>>,
+    baseline: Option<SubjectJson<'a>>,
+    kept: Option<SubjectJson<'a>>,
+    same_contract: Option<SubjectJson<'a>>,
+    one_kernel: Option<SubjectJson<'a>>,
+    one_kernel_same_contract: Option<SubjectJson<'a>>,
 }
 
 /// One of its subjects.
 #[derive(Serialize)]
-struct Subject<'a> {
+struct SubjectJson<'a> {
     subject: &'a str,
     version: &'a str,
     median_ns: u64,
@@ -51,30 +51,30 @@ struct Subject<'a> {
     copy_pct: Option<f64>,
 }
 
-impl<'a> Subject<'a> {
-    fn new(side: &Side<'a>) -> Self {
+impl<'a> SubjectJson<'a> {
+    fn new(side: &RatedSubject<'a>) -> Self {
         let rounded = |value: f64| (value * 10_000.0).round() / 10_000.0;
         Self {
             subject: &side.record.config_id,
             version: &side.record.subject_version,
             median_ns: side.median_ns,
             ratio: side.ratio.map(rounded),
-            copy_pct: side.copy_pct.map(rounded),
+            copy_pct: side.ceiling_pct.map(rounded),
         }
     }
 }
 
 /// What is shown of the rows of a benchmark.
-pub struct Summary<'a> {
+pub struct VersusReport<'a> {
     /// Which part.
-    pub view: View,
+    pub view: VersusView,
     /// The rows.
     pub heats: &'a [Heat<'a>],
     /// What is computed.
     pub problem: &'a Problem,
 }
 
-impl Document for Summary<'_> {
+impl Document for VersusReport<'_> {
     fn write(&self, format: Format, width: Option<usize>, mut out: &mut dyn Write) -> io::Result<()> {
         let Self { view, heats, problem } = self;
         match format {
@@ -87,9 +87,9 @@ impl Document for Summary<'_> {
 }
 
 /// Every line, for machines.
-pub fn machine<'a>(heats: &[Heat<'a>]) -> Vec<Line<'a>> {
-    let subject = |side: &Option<Side<'a>>| side.as_ref().map(Subject::new);
-    let line = |line: Versus<'a>| Line {
+pub fn machine<'a>(heats: &[Heat<'a>]) -> Vec<VersusRow<'a>> {
+    let subject = |side: &Option<RatedSubject<'a>>| side.as_ref().map(SubjectJson::new);
+    let line = |line: Versus<'a>| VersusRow {
         n_elements: line.n,
         cache: line.cache,
         baseline: subject(&line.baseline),
@@ -115,7 +115,7 @@ fn write_csv(heats: &[Heat<'_>], out: &mut impl Write) -> io::Result<()> {
         let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
         let cells = sides.map(|side| match side {
             None => ",,,,".to_owned(),
-            Some(Subject { subject, version, median_ns, ratio, copy_pct }) => {
+            Some(SubjectJson { subject, version, median_ns, ratio, copy_pct }) => {
                 format!("{subject},{version},{median_ns},{},{}", number(ratio), number(copy_pct))
             }
         });
@@ -129,7 +129,7 @@ fn write_csv(heats: &[Heat<'_>], out: &mut impl Write) -> io::Result<()> {
 /// # Errors
 /// When the writer fails.
 fn write(
-    view: View,
+    view: VersusView,
     heats: &[Heat<'_>],
     problem: &Problem,
     style: Style,
@@ -139,15 +139,15 @@ fn write(
     let first = Cache::ALL.into_iter().find(|&cache| heats.iter().any(|heat| heat.cache == cache));
     for cache in Cache::ALL {
         let of_cache: Vec<Heat<'_>> = heats.iter().filter(|heat| heat.cache == cache).cloned().collect();
-        if of_cache.is_empty() || (view != View::Views && Some(cache) != first) {
+        if of_cache.is_empty() || (view != VersusView::Views && Some(cache) != first) {
             continue;
         }
         let all = lines(&of_cache);
         match view {
-            View::Table => writeln!(out, "{}", ratios(&all, &tool, problem).draw(style))?,
-            View::Ratios => writeln!(out, "{}\n", ratios(&all, &tool, problem).draw(style))?,
-            View::Loses => {}
-            View::Views => {
+            VersusView::Table => writeln!(out, "{}", ratios(&all, &tool, problem).draw(style))?,
+            VersusView::Ratios => writeln!(out, "{}\n", ratios(&all, &tool, problem).draw(style))?,
+            VersusView::Loses => {}
+            VersusView::Views => {
                 if Some(cache) != first {
                     writeln!(out)?;
                 }
@@ -157,7 +157,7 @@ fn write(
                 write_fitted(times(&of_cache, &all), style, out)?;
             }
         }
-        if view == View::Table {
+        if view == VersusView::Table {
             continue;
         }
         for sentence in sentences(&all, &tool, view) {
@@ -183,7 +183,7 @@ fn write_fitted(grid: Grid, style: Style, out: &mut impl Write) -> io::Result<()
 
 /// Where both contracts lose, for people: nothing without another implementation.
 pub fn write_loses(heats: &[Heat<'_>], width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
-    write(View::Loses, heats, &Problem::default(), Style::Text { width }, out)
+    write(VersusView::Loses, heats, &Problem::default(), Style::Text { width }, out)
 }
 
 fn heading(cache: Cache) -> &'static str {
@@ -213,24 +213,24 @@ fn micros(ns: u64) -> String {
     }
 }
 
-fn ratio(side: Option<&Side<'_>>) -> String {
+fn ratio(side: Option<&RatedSubject<'_>>) -> String {
     side.and_then(|side| side.ratio).map_or_else(String::new, |ratio| format!("{:.2}", shown(ratio)))
 }
 
-fn time(side: Option<&Side<'_>>) -> String {
+fn time(side: Option<&RatedSubject<'_>>) -> String {
     side.map_or_else(String::new, |side| micros(side.median_ns))
 }
 
 fn ratios(all: &[Versus<'_>], tool: &str, problem: &Problem) -> Grid {
     let mut grid = Grid::new([
-        Column::numbers("n"),
-        Column::numbers("us"),
-        Column::numbers_of(format!("x {tool}, scratch kept")),
-        Column::numbers_of(format!("x {tool}, same contract")),
-        Column::numbers(ceiling_share(problem)),
+        GridColumn::numbers("n"),
+        GridColumn::numbers("us"),
+        GridColumn::numbers_of(format!("x {tool}, scratch kept")),
+        GridColumn::numbers_of(format!("x {tool}, same contract")),
+        GridColumn::numbers(ceiling_share(problem)),
     ]);
     for line in all {
-        let copy_pct = line.kept.and_then(|side| side.copy_pct);
+        let copy_pct = line.kept.and_then(|side| side.ceiling_pct);
         grid.push([
             size_label(line.n),
             time(line.kept.as_ref()),
@@ -244,12 +244,12 @@ fn ratios(all: &[Versus<'_>], tool: &str, problem: &Problem) -> Grid {
 
 fn all_ratios(all: &[Versus<'_>], tool: &str) -> Grid {
     let mut grid = Grid::new([
-        Column::numbers("n"),
-        Column::words_of(format!("the fastest {tool}")),
-        Column::numbers("scratch kept"),
-        Column::numbers("same contract"),
-        Column::numbers("one kernel, kept").expendable(1),
-        Column::numbers("one kernel, same contract").expendable(2),
+        GridColumn::numbers("n"),
+        GridColumn::words_of(format!("the fastest {tool}")),
+        GridColumn::numbers("scratch kept"),
+        GridColumn::numbers("same contract"),
+        GridColumn::numbers("one kernel, kept").expendable(1),
+        GridColumn::numbers("one kernel, same contract").expendable(2),
     ]);
     for line in all {
         grid.push([
@@ -264,30 +264,30 @@ fn all_ratios(all: &[Versus<'_>], tool: &str) -> Grid {
     grid
 }
 
-/// Every scan of another implementation by its own name, and the fastest copy of each side.
+/// Every scan of another implementation by its own name, and the fastest ceiling of each side.
 fn times(heats: &[Heat<'_>], all: &[Versus<'_>]) -> Grid {
     let other = |record: &Record| record.selection.contains(&Selection::Baseline);
     let mut others: BTreeMap<String, BTreeMap<u64, u64>> = BTreeMap::new();
     // By whether they are another implementation's.
-    let mut copies: BTreeMap<(bool, u64), u64> = BTreeMap::new();
+    let mut ceilings: BTreeMap<(bool, u64), u64> = BTreeMap::new();
     for heat in heats {
-        for place in &heat.places {
-            if place.is_copy() {
-                copies.entry((other(place.record), heat.n)).or_insert(place.median_ns);
-            } else if other(place.record) {
-                others.entry(subject_title(place.record)).or_default().insert(heat.n, place.median_ns);
+        for subject in &heat.subjects {
+            if subject.is_ceiling() {
+                ceilings.entry((other(subject.record), heat.n)).or_insert(subject.median_ns);
+            } else if other(subject.record) {
+                others.entry(subject_title(subject.record)).or_default().insert(heat.n, subject.median_ns);
             }
         }
     }
     let mut columns = vec![
-        Column::numbers("n"),
-        Column::numbers("scratch kept"),
-        Column::numbers("same contract"),
-        Column::numbers("one kernel, kept").expendable(1),
-        Column::numbers("one kernel, same contract").expendable(2),
+        GridColumn::numbers("n"),
+        GridColumn::numbers("scratch kept"),
+        GridColumn::numbers("same contract"),
+        GridColumn::numbers("one kernel, kept").expendable(1),
+        GridColumn::numbers("one kernel, same contract").expendable(2),
     ];
-    columns.extend(others.keys().map(|name| Column::numbers_of(name.clone()).expendable(4)));
-    columns.extend([Column::numbers("copy"), Column::numbers("copy of a baseline").expendable(3)]);
+    columns.extend(others.keys().map(|name| GridColumn::numbers_of(name.clone()).expendable(4)));
+    columns.extend([GridColumn::numbers("copy"), GridColumn::numbers("copy of a baseline").expendable(3)]);
     let mut grid = Grid::new(columns);
     for line in all {
         let sides = [line.kept, line.same_contract, line.one_kernel, line.one_kernel_same_contract];
@@ -295,15 +295,15 @@ fn times(heats: &[Heat<'_>], all: &[Versus<'_>]) -> Grid {
         let mut row = vec![size_label(line.n)];
         row.extend(sides.iter().map(|side| time(side.as_ref())));
         row.extend(others.values().map(|of_size| optional(of_size.get(&line.n))));
-        row.extend([false, true].map(|other| optional(copies.get(&(other, line.n)))));
+        row.extend([false, true].map(|other| optional(ceilings.get(&(other, line.n)))));
         grid.push_row(row);
     }
     grid
 }
 
 /// How many times as fast, and where it loses, in words.
-fn sentences(all: &[Versus<'_>], tool: &str, view: View) -> Vec<String> {
-    type Pick = for<'a, 'b> fn(&'b Versus<'a>) -> Option<&'b Side<'a>>;
+fn sentences(all: &[Versus<'_>], tool: &str, view: VersusView) -> Vec<String> {
+    type Pick = for<'a, 'b> fn(&'b Versus<'a>) -> Option<&'b RatedSubject<'a>>;
     let kernel = all.iter().find_map(|line| line.one_kernel.as_ref()?.record.config());
     let kernel = kernel.map_or_else(String::new, |config| config.kernel.to_string());
     let of: [(String, Pick); 4] = [
@@ -312,11 +312,11 @@ fn sentences(all: &[Versus<'_>], tool: &str, view: View) -> Vec<String> {
         (format!("One kernel ({kernel}), scratch kept"), |line| line.one_kernel.as_ref()),
         ("One kernel, same contract".to_owned(), |line| line.one_kernel_same_contract.as_ref()),
     ];
-    let shown = if view == View::Views { 4 } else { 2 };
+    let shown = if view == VersusView::Views { 4 } else { 2 };
     let sentence = |(what, pick): &(String, Pick)| {
         let ratios: Vec<(u64, Option<f64>)> =
             all.iter().map(|line| (line.n, pick(line).and_then(|side| side.ratio))).collect();
-        let Verdict { range, loses, loses_range } = verdict(&ratios);
+        let RatioSummary { range, loses, loses_range } = verdict(&ratios);
         let (low, high) = range?;
         let measured = ratios.iter().filter(|(_, ratio)| ratio.is_some()).count();
         let part = match measured == ratios.len() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{Module, Plan};
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::{Element, Problem, Value};
+use scanbox_model::problem::{Element, ElementValue, Problem};
 use scanbox_model::record::{Cache, Status};
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,7 @@ pub trait Backend {
     ///
     /// # Errors
     /// When the plan does not run to its end. A wrong result is no error here.
-    fn verify(&mut self, plan: &Plan) -> Result<Comparison, Failure>;
+    fn verify(&mut self, plan: &Plan) -> Result<ElementComparison, Failure>;
 
     /// Keeps the output of the call that [`Backend::verify`] has made last, of this plan or one with as many outputs.
     ///
@@ -63,13 +63,13 @@ pub trait Backend {
     ///
     /// # Errors
     /// When nothing is kept. A difference is no error here.
-    fn compare_with_kept(&mut self, plan: &Plan) -> Result<Comparison, Failure>;
+    fn compare_with_kept(&mut self, plan: &Plan) -> Result<ElementComparison, Failure>;
 
     /// Puts garbage into the scratch memory: what a verification does to see that no plan depends on what is there.
     ///
     /// # Errors
     /// When the device fails.
-    fn litter(&mut self, garbage: Garbage) -> Result<(), Failure>;
+    fn scribble_scratch(&mut self, garbage: Garbage) -> Result<(), Failure>;
 
     /// Whatever the scratch memory holds counts as unknown from here on: the next call that cares finds it cleared. A
     /// backend does so by itself after every failure and after every comparison that finds a mismatch, because nobody
@@ -84,8 +84,13 @@ pub trait Backend {
     ///
     /// # Errors
     /// When the buffers do not fit, or the plan does not run to its end.
-    fn time(&mut self, plan: &Plan, cache: Cache, calls: u32, samples: u32)
-    -> Result<Vec<Interval>, Failure>;
+    fn time(
+        &mut self,
+        plan: &Plan,
+        cache: Cache,
+        calls: u32,
+        samples: u32,
+    ) -> Result<Vec<TickInterval>, Failure>;
 
     /// Goes through the course of a twin in one command buffer: calls as [`Backend::time`] makes them, with the same
     /// barriers between them, epochs, tickets and slots going on; some of them on poisoned output and compared, on the
@@ -129,7 +134,7 @@ pub struct PipelineInfo {
 
 /// The outcome of the comparison of every element.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Comparison {
+pub struct ElementComparison {
     /// Elements compared, the guard behind the last one included.
     pub compared: u64,
     /// Wrong elements; of elements of several words that are compared bit by bit, wrong words of 4 bytes.
@@ -138,16 +143,16 @@ pub struct Comparison {
     pub first: Option<Mismatch>,
     /// Of sums and products of floats: the largest error of a right element (see [`scanbox_kernels::rounding`]), and
     /// what it may be at most.
-    pub error: Option<Error>,
+    pub error: Option<RoundingError>,
     /// The one call that was compared, between timestamps.
-    pub call: Interval,
+    pub call: TickInterval,
     /// What its lookbacks did, of a plan whose workgroups count it.
-    pub counts: Option<Counts>,
+    pub counts: Option<LookbackCounts>,
 }
 
 /// What the lookbacks of one call did, added up over its workgroups (stages/lookback/counts.glsl).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct LookbackCounts {
     /// Workgroups that had a tile.
     pub workgroups: u64,
     /// Looks that found nothing where the lookback could not go on without.
@@ -160,7 +165,7 @@ pub struct Counts {
     pub insertions: u64,
 }
 
-impl Counts {
+impl LookbackCounts {
     /// Adds up the words of workgroups, four each.
     ///
     /// # Errors
@@ -186,7 +191,7 @@ impl Counts {
 
 /// How far right elements are off, as shares of the sums of the magnitudes that make them up.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Error {
+pub struct RoundingError {
     /// The largest one.
     pub max: f64,
     /// What counts as right.
@@ -229,7 +234,7 @@ impl Mismatch {
     fn text(&self, bits: u64, rest: u64) -> String {
         let words = [bits as u32, (bits >> 32) as u32, rest as u32, (rest >> 32) as u32];
         if !self.element.is_struct() {
-            return Value { element: self.element, bits }.to_string();
+            return ElementValue { element: self.element, bits }.to_string();
         }
         let words = &words[..self.element.bytes() as usize / 4];
         let words: Vec<String> = words.iter().map(|word| format!("{word:#010x}")).collect();
@@ -239,7 +244,7 @@ impl Mismatch {
 
 /// Two raw timestamps: ticks of `timestamp_period_ns`, of which `timestamp_valid_bits` count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Interval {
+pub struct TickInterval {
     /// Before.
     pub begin: u64,
     /// After.

@@ -115,7 +115,7 @@ pub struct BaselineComparison {
 
 #[derive(Serialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
-enum Request<'a> {
+enum BaselineRequest<'a> {
     Load { n: u64, seed: u64 },
     Verify { subject: &'a str, n: u64 },
     Time { subject: &'a str, n: u64, cache: Cache, calls: u32, samples: u32 },
@@ -123,17 +123,17 @@ enum Request<'a> {
 }
 
 #[derive(Deserialize)]
-struct Loaded {
+struct LoadedReply {
     ok: bool,
 }
 
 #[derive(Deserialize)]
-struct Durations {
+struct TimesReply {
     samples_ns: Vec<f64>,
 }
 
 #[derive(Deserialize)]
-struct Refusal {
+struct RefusalReply {
     error: String,
     #[serde(default)]
     status: Option<Status>,
@@ -161,7 +161,7 @@ pub struct Baseline {
     greeting: Greeting,
     /// Those that do, where not all do.
     kept: Option<Vec<String>>,
-    running: Option<Running>,
+    running: Option<BaselineProcess>,
     starts: u32,
     /// Why it does not run.
     ended: Option<Failure>,
@@ -170,7 +170,7 @@ pub struct Baseline {
 }
 
 /// Its process. It ends when this is dropped.
-struct Running {
+struct BaselineProcess {
     child: Child,
     requests: ChildStdin,
     replies: Receiver<String>,
@@ -190,7 +190,7 @@ impl Baseline {
     /// # Errors
     /// As [`Self::start`].
     pub fn start_program(program: &Program, timeout: Duration) -> Result<Self, Failure> {
-        let (running, greeting) = Running::start(program, timeout)?;
+        let (running, greeting) = BaselineProcess::start(program, timeout)?;
         Ok(Self {
             program: program.clone(),
             timeout,
@@ -232,14 +232,14 @@ impl Baseline {
             self.refused = false;
             // The old one first: it may hold most of the memory.
             self.running = None;
-            let (running, mut greeting) = Running::start(&self.program, self.timeout)?;
+            let (running, mut greeting) = BaselineProcess::start(&self.program, self.timeout)?;
             self.kept.iter().for_each(|subjects| greeting.keep(subjects));
             if greeting != self.greeting {
                 return Err(self.nonsense("it says something else about itself than before"));
             }
             self.running = Some(running);
         }
-        let loaded: Loaded = self.ask(&Request::Load { n, seed })?;
+        let loaded: LoadedReply = self.ask(&BaselineRequest::Load { n, seed })?;
         if loaded.ok { Ok(()) } else { Err(self.nonsense("it answered a load with `ok` false")) }
     }
 
@@ -248,7 +248,7 @@ impl Baseline {
     /// # Errors
     /// When it cannot; a wrong element is no error here.
     pub fn verify(&mut self, subject: &str, n: u64) -> Result<BaselineComparison, Failure> {
-        self.ask(&Request::Verify { subject, n })
+        self.ask(&BaselineRequest::Verify { subject, n })
     }
 
     /// Runs the calls of a sample once more, as [`Self::time`] does, and compares the elements of some of them.
@@ -262,7 +262,7 @@ impl Baseline {
         cache: Cache,
         calls: u32,
     ) -> Result<BaselineComparison, Failure> {
-        self.ask(&Request::Twin { subject, n, cache, calls })
+        self.ask(&BaselineRequest::Twin { subject, n, cache, calls })
     }
 
     /// Takes samples in nanoseconds per sample.
@@ -277,7 +277,8 @@ impl Baseline {
         calls: u32,
         samples: u32,
     ) -> Result<Vec<f64>, Failure> {
-        let Durations { samples_ns } = self.ask(&Request::Time { subject, n, cache, calls, samples })?;
+        let TimesReply { samples_ns } =
+            self.ask(&BaselineRequest::Time { subject, n, cache, calls, samples })?;
         let possible = |ns: &f64| ns.is_finite() && *ns > 0.0;
         if samples_ns.len() != samples as usize || !samples_ns.iter().all(possible) {
             let what = format!(
@@ -290,14 +291,14 @@ impl Baseline {
     }
 
     /// Sends a request and waits for the answer.
-    fn ask<T: DeserializeOwned>(&mut self, request: &Request<'_>) -> Result<T, Failure> {
+    fn ask<T: DeserializeOwned>(&mut self, request: &BaselineRequest<'_>) -> Result<T, Failure> {
         let Some(running) = &mut self.running else {
             let ended = || Failure::new(Status::RuntimeError, "the baseline does not run");
             return Err(self.ended.clone().unwrap_or_else(ended));
         };
         let line = running.ask(request, self.timeout);
         let line = line.map_err(|failure| self.end(failure))?;
-        if let Ok(Refusal { error, status }) = serde_json::from_str(&line) {
+        if let Ok(RefusalReply { error, status }) = serde_json::from_str(&line) {
             self.refused = true;
             let status = status.filter(|&status| status != Status::Ok).unwrap_or(Status::RuntimeError);
             return Err(Failure::new(status, format!("{}: {error}", self.program.path.display())));
@@ -320,7 +321,7 @@ impl Baseline {
     }
 }
 
-impl Running {
+impl BaselineProcess {
     fn start(program: &Program, timeout: Duration) -> Result<(Self, Greeting), Failure> {
         let Program { path, arguments, environment, without } = program;
         let failed = |reason: String| {
@@ -352,7 +353,7 @@ impl Running {
         });
         let mut running = Self { child, requests, replies };
         let line = running.answer(timeout).map_err(|failure| failed(failure.reason))?;
-        if let Ok(Refusal { error, .. }) = serde_json::from_str(&line) {
+        if let Ok(RefusalReply { error, .. }) = serde_json::from_str(&line) {
             return Err(failed(error));
         }
         let greeting: Greeting = serde_json::from_str(&line).map_err(|error| {
@@ -367,7 +368,7 @@ impl Running {
         Ok((running, greeting))
     }
 
-    fn ask(&mut self, request: &Request<'_>, timeout: Duration) -> Result<String, Failure> {
+    fn ask(&mut self, request: &BaselineRequest<'_>, timeout: Duration) -> Result<String, Failure> {
         let line = serde_json::to_string(request)
             .map_err(|error| Failure::new(Status::RuntimeError, error.to_string()))?;
         // A program that is gone shows in its answer.
@@ -408,7 +409,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for BaselineProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

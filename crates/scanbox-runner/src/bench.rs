@@ -33,12 +33,12 @@ use crate::backend::{Backend, Failure};
 use crate::baseline::{Baseline, BaselineResult, BaselineSubject};
 use crate::measure::{Protocol, Samples, block, median};
 use crate::row::{Computation, Origin, now_utc};
-use crate::session::{End, Outcome, Session, Setup, shaders_of};
+use crate::session::{End, RunSummary, Session, Setup, shaders_of};
 use crate::subject::Subject;
 
 /// What one run has to do.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Job {
+pub struct BenchJob {
     /// What is computed, and on which elements. Its seed is that of the order too.
     pub computation: Computation,
     /// The input of all subjects (see [`computation_of`]).
@@ -54,7 +54,7 @@ pub struct Job {
     /// Whether an empty call of each side is measured first.
     #[serde(default)]
     pub empty_calls: bool,
-    /// See [`crate::sweep::Job::one_by_one`].
+    /// See [`crate::sweep::SweepJob::one_by_one`].
     pub one_by_one: bool,
     /// What every row of the run says about its origin.
     pub origin: Origin,
@@ -62,7 +62,7 @@ pub struct Job {
 
 /// What happens during a run.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum BenchEvent<'a> {
     /// Something takes time before anything runs.
     Setup(Setup),
     /// A subject is about to be verified, or to have its next block.
@@ -97,10 +97,10 @@ pub fn run<E: From<Failure>>(
     backend: &mut dyn Backend,
     baselines: &mut [Baseline],
     compiler: &Compiler,
-    job: &Job,
+    job: &BenchJob,
     stop: &AtomicBool,
-    observer: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
-) -> Result<Outcome, E> {
+    observer: &mut dyn FnMut(BenchEvent<'_>) -> Result<(), E>,
+) -> Result<RunSummary, E> {
     let session = Session::new(backend, compiler, job.computation.problem);
     let mut bench = Bench { session, baselines, job, stop, observer, rows: 0 };
     let end = bench.run()?;
@@ -110,9 +110,9 @@ pub fn run<E: From<Failure>>(
 struct Bench<'a, E> {
     session: Session<'a>,
     baselines: &'a mut [Baseline],
-    job: &'a Job,
+    job: &'a BenchJob,
     stop: &'a AtomicBool,
-    observer: &'a mut dyn FnMut(Event<'_>) -> Result<(), E>,
+    observer: &'a mut dyn FnMut(BenchEvent<'_>) -> Result<(), E>,
     rows: u64,
 }
 
@@ -132,7 +132,7 @@ struct SubjectAtSize {
     record: Record,
     call_ns: Option<f64>,
     failure: Option<Failure>,
-    /// By cache state as in [`Job::caches`], one block per round.
+    /// By cache state as in [`BenchJob::caches`], one block per round.
     blocks: Vec<Vec<Samples>>,
     /// Calls of the twin, by cache state.
     twin_calls: Vec<Option<u32>>,
@@ -165,7 +165,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         sizes.sort_by_key(|(n, _)| *n);
         while let Some((too_large, failure)) =
             self.session.load(&self.job.input, &mut sizes, |(n, _)| *n, &mut |setup| {
-                (self.observer)(Event::Setup(setup))
+                (self.observer)(BenchEvent::Setup(setup))
             })?
         {
             for (n, selected) in too_large {
@@ -174,7 +174,7 @@ impl<E: From<Failure>> Bench<'_, E> {
                     subject.failure = Some(failure.clone());
                     self.finish(&subject)?;
                 }
-                (self.observer)(Event::SizeFinished { n: *n })?;
+                (self.observer)(BenchEvent::SizeFinished { n: *n })?;
             }
         }
         if let Some((largest, _)) = sizes.last() {
@@ -187,7 +187,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         }
         for (n, selected) in sizes {
             match self.size(*n, selected) {
-                Ok(()) => (self.observer)(Event::SizeFinished { n: *n })?,
+                Ok(()) => (self.observer)(BenchEvent::SizeFinished { n: *n })?,
                 Err(Cut::End(end)) => return Ok(end),
                 Err(Cut::ByObserver(error)) => return Err(error),
             }
@@ -205,7 +205,7 @@ impl<E: From<Failure>> Bench<'_, E> {
             .filter_map(|(subject, n)| plans_of(subject, problem, n, device).ok())
             .flat_map(|plans| std::iter::once(plans.timed).chain(plans.counted));
         let shaders = shaders_of(plans);
-        self.session.prepare(shaders, &mut |setup| (self.observer)(Event::Setup(setup)))
+        self.session.prepare(shaders, &mut |setup| (self.observer)(BenchEvent::Setup(setup)))
     }
 
     /// Everything at one size.
@@ -265,7 +265,7 @@ impl<E: From<Failure>> Bench<'_, E> {
             for BaselineSubject { name, result } in &greeting.subjects {
                 let selection = match result {
                     BaselineResult::Scan => vec![Selection::Baseline],
-                    BaselineResult::Copy => vec![Selection::Copy, Selection::Baseline],
+                    BaselineResult::Copy => vec![Selection::Ceiling, Selection::Baseline],
                     // It has no rows.
                     BaselineResult::Empty => continue,
                 };
@@ -297,7 +297,7 @@ impl<E: From<Failure>> Bench<'_, E> {
     /// A subject of scanbox's own with its plans and pipelines, or with why it has none.
     fn at_size(&mut self, selected: &Selected, n: u64) -> SubjectAtSize {
         let device = Arc::clone(self.session.backend.profile());
-        let Job { computation, input, origin, .. } = self.job;
+        let BenchJob { computation, input, origin, .. } = self.job;
         let mut record = blank(selected, n, computation, input, &device, origin);
         let (plans, failure) = match self.plans(&selected.subject, n, &device, &mut record) {
             Ok(plans) => (Some(Box::new(plans)), None),
@@ -328,7 +328,7 @@ impl<E: From<Failure>> Bench<'_, E> {
 
     /// Says what is about to run.
     fn announce(&mut self, subject: &Subject, n: u64) -> Result<(), Cut<E>> {
-        (self.observer)(Event::Started { subject, n })?;
+        (self.observer)(BenchEvent::Started { subject, n })?;
         // The observer may have been the one who asked to stop.
         if self.stop.load(Ordering::Relaxed) { Err(Cut::End(End::Interrupted)) } else { Ok(()) }
     }
@@ -430,7 +430,7 @@ impl<E: From<Failure>> Bench<'_, E> {
             record.order_index = self.rows;
             record.timestamp_utc = now_utc();
             self.rows += 1;
-            (self.observer)(Event::Finished { record: &record })?;
+            (self.observer)(BenchEvent::Finished { record: &record })?;
         }
         Ok(())
     }

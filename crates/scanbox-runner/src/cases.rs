@@ -117,7 +117,7 @@ impl fmt::Display for Pattern {
 
 /// What to try of each config.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct CaseRequest {
     /// What is computed.
     pub problem: Problem,
     /// The inputs.
@@ -143,7 +143,7 @@ pub struct Item {
 
 /// What a request comes to on a device.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Selection {
+pub struct CaseSelection {
     /// What is tried.
     pub items: Vec<Item>,
     /// What is not, by rule.
@@ -159,12 +159,12 @@ pub struct LeftOut {
     pub example: String,
 }
 
-impl Selection {
+impl CaseSelection {
     /// The cases of these configs on a device. `allow` has the last word on each config.
     pub fn new(
         configs: &[Config],
         device: &DeviceProfile,
-        request: &Request,
+        request: &CaseRequest,
         allow: impl Fn(&Config) -> Result<(), Rejection>,
     ) -> Self {
         let mut selection = Self::default();
@@ -216,7 +216,7 @@ fn input_of(
     pattern: Pattern,
     n: u64,
     device: &DeviceProfile,
-    request: &Request,
+    request: &CaseRequest,
 ) -> Result<Input, Rejection> {
     let problem = &request.problem;
     catalog::legal(config, problem, n, device)?;
@@ -312,8 +312,8 @@ mod tests {
         label.parse().unwrap()
     }
 
-    fn request(patterns: &[Pattern], sizes: Option<&[u64]>) -> Request {
-        Request {
+    fn request(patterns: &[Pattern], sizes: Option<&[u64]>) -> CaseRequest {
+        CaseRequest {
             problem: Problem::default(),
             patterns: patterns.to_vec(),
             sizes: sizes.map(<[u64]>::to_vec),
@@ -322,8 +322,8 @@ mod tests {
         }
     }
 
-    fn select(configs: &[Config], device: &DeviceProfile, request: &Request) -> Selection {
-        Selection::new(configs, device, request, |_| Ok(()))
+    fn select(configs: &[Config], device: &DeviceProfile, request: &CaseRequest) -> CaseSelection {
+        CaseSelection::new(configs, device, request, |_| Ok(()))
     }
 
     #[test]

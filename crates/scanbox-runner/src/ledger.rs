@@ -5,7 +5,7 @@
 //! also ran to its end; after anything else, and after plans that leave something else behind, the memory is filled
 //! and the count starts anew.
 
-use scanbox_kernels::plan::{Content, Scratch};
+use scanbox_kernels::plan::{Scratch, ScratchContent};
 
 /// The epoch of calls that find zeros. No other call ever uses it.
 const ZEROS_EPOCH: u32 = 1;
@@ -13,7 +13,7 @@ const ZEROS_EPOCH: u32 = 1;
 /// What the scratch memory holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
-    content: Content,
+    content: ScratchContent,
     last_epoch: u32,
     ticket: u32,
     /// The bank that the next call uses: all zeros.
@@ -28,13 +28,13 @@ pub struct Turn {
     /// Fill the whole scratch memory with zeros first. Not a part of the measured time: it is needed on fresh memory,
     /// after plans that leave something else behind, and when the epochs have run out.
     pub adopt: bool,
-    /// The value of [`scanbox_kernels::plan::Word::Epoch`].
+    /// The value of [`scanbox_kernels::plan::PushWord::Epoch`].
     pub epoch: u32,
-    /// The value of [`scanbox_kernels::plan::Word::TicketBase`].
+    /// The value of [`scanbox_kernels::plan::PushWord::TicketBase`].
     pub ticket_base: u32,
-    /// The value of [`scanbox_kernels::plan::Word::Bank`].
+    /// The value of [`scanbox_kernels::plan::PushWord::Bank`].
     pub bank: u32,
-    /// The value of [`scanbox_kernels::plan::Word::StaleGroups`].
+    /// The value of [`scanbox_kernels::plan::PushWord::StaleGroups`].
     pub stale_groups: u32,
 }
 
@@ -45,7 +45,13 @@ impl Turn {
 
 impl Default for Ledger {
     fn default() -> Self {
-        Self { content: Content::Anything, last_epoch: ZEROS_EPOCH, ticket: 0, bank: 0, stale_groups: 0 }
+        Self {
+            content: ScratchContent::Anything,
+            last_epoch: ZEROS_EPOCH,
+            ticket: 0,
+            bank: 0,
+            stale_groups: 0,
+        }
     }
 }
 
@@ -54,18 +60,18 @@ impl Ledger {
     pub fn turn(&mut self, scratch: &Scratch, tickets: u32) -> Turn {
         let turn = |adopt| Turn { adopt, epoch: ZEROS_EPOCH, ..Turn::NONE };
         match scratch.content {
-            Content::None => turn(false),
+            ScratchContent::None => turn(false),
             // The plan clears its memory itself, or needs it as little as others can use what it leaves.
-            Content::Anything | Content::Overwritten => {
+            ScratchContent::Anything | ScratchContent::Overwritten => {
                 self.forget();
                 turn(false)
             }
-            Content::Zeros => {
-                let adopt = self.content != Content::Zeros;
-                *self = Self { content: Content::Zeros, ..Self::default() };
+            ScratchContent::Zeros => {
+                let adopt = self.content != ScratchContent::Zeros;
+                *self = Self { content: ScratchContent::Zeros, ..Self::default() };
                 turn(adopt)
             }
-            Content::Tagged { epoch_bits } => {
+            ScratchContent::Tagged { epoch_bits } => {
                 // 0 is what cleared memory holds.
                 let last_epoch = (1 << epoch_bits) - 1;
                 let adopt = self.content != scratch.content || self.last_epoch == last_epoch;

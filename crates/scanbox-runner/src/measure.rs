@@ -10,7 +10,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Cache, Status, TimeStats};
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Failure, Interval};
+use crate::backend::{Backend, Failure, TickInterval};
 
 /// Settings of the measurement. All times are device time, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -159,7 +159,7 @@ impl Timed for TimedPlan<'_> {
 pub fn measure(
     backend: &mut dyn Backend,
     plan: &Plan,
-    first_call: Interval,
+    first_call: TickInterval,
     protocol: &Protocol,
 ) -> Result<Measurement, Failure> {
     let estimate_ns = duration_ns(first_call, backend.profile());
@@ -271,7 +271,7 @@ fn sample(timed: &mut dyn Timed, calls: u32, samples: u32) -> Result<Vec<f64>, F
 /// The length of an interval in nanoseconds. Timestamps count modulo 2^valid_bits; `None` where the second is not after
 /// the first (a difference of more than half the range is a negative one).
 #[must_use]
-pub fn duration_ns(interval: Interval, profile: &DeviceProfile) -> Option<f64> {
+pub fn duration_ns(interval: TickInterval, profile: &DeviceProfile) -> Option<f64> {
     let bits = profile.timestamp_valid_bits;
     if bits == 0 {
         return None;

@@ -18,7 +18,7 @@ const SHADERS_PER_CORE: usize = 8;
 
 /// The pipelines of a session.
 #[derive(Debug, Default)]
-pub struct Pipelines(HashMap<Shader, Prepared>);
+pub struct PreparedShaders(HashMap<Shader, Prepared>);
 
 /// Where the time of making pipelines went.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,7 +36,7 @@ impl AddAssign for Spent {
     }
 }
 
-impl Pipelines {
+impl PreparedShaders {
     /// Makes pipelines of these shaders, together, so that all cores have something to do.
     pub fn make(&mut self, backend: &mut dyn Backend, compiler: &Compiler, shaders: &[Shader]) -> Spent {
         let start = Instant::now();
@@ -59,7 +59,7 @@ impl Pipelines {
         Spent { compiling, creating: start.elapsed() - compiling }
     }
 
-    /// [`Pipelines::make`] of many shaders, in parts: `progress` hears after each how many are done, and what the
+    /// [`PreparedShaders::make`] of many shaders, in parts: `progress` hears after each how many are done, and what the
     /// driver keeps of them is kept whatever happens to the rest.
     ///
     /// # Errors

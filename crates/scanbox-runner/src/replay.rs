@@ -16,7 +16,7 @@
 //! drift_ratio = 0.02
 //! run = 7
 //!
-//! [noise]                   # see `noise::Noise`
+//! [noise]                   # see `noise::NoiseModel`
 //! small_ratio = 0.05
 //! large_ratio = 0.003
 //!
@@ -51,13 +51,14 @@ use scanbox_model::problem::{Element, Problem};
 use scanbox_model::record::{Cache, Status};
 
 use self::blocked::{counts, hang, waits_for_ever};
-use self::noise::{Noise, RowNoise, Weather};
+use self::noise::{NoiseModel, RowNoise, Weather};
 pub use self::script::{Fault, FaultKind, Script, ScriptError, Slow};
 use crate::backend::{
-    Backend, Comparison, Error, Failure, Garbage, Interval, Mismatch, PipelineInfo, cold_slots,
+    Backend, ElementComparison, Failure, Garbage, Mismatch, PipelineInfo, RoundingError, TickInterval,
+    cold_slots,
 };
 use crate::ledger::Ledger;
-use crate::twin::{Checked, Course, Step};
+use crate::twin::{Checked, Course, TwinStep};
 
 /// The device that a script describes.
 #[derive(Debug)]
@@ -205,7 +206,7 @@ impl Replay {
 
     /// What the measurement that goes on has in common; another plan begins another one.
     fn block_factor(&mut self, plan: &Plan) -> f64 {
-        if self.script.block_noise_ratio == 0.0 && self.script.noise == Noise::default() {
+        if self.script.block_noise_ratio == 0.0 && self.script.noise == NoiseModel::default() {
             return 1.0;
         }
         match &self.block {
@@ -219,12 +220,12 @@ impl Replay {
         }
     }
 
-    fn interval(&mut self, ns: f64) -> Interval {
+    fn interval(&mut self, ns: f64) -> TickInterval {
         let mask = (1 << 48) - 1;
         let begin = self.clock_ticks;
         self.clock_ticks = self.clock_ticks.wrapping_add(ns.round().max(1.0) as u64) & mask;
         self.busy_ns += ns;
-        Interval { begin, end: self.clock_ticks }
+        TickInterval { begin, end: self.clock_ticks }
     }
 
     /// Takes the turn of a call. Returns whether it finds its scratch memory as it expects it.
@@ -295,26 +296,26 @@ impl Backend for Replay {
         self.busy_ns
     }
 
-    fn verify(&mut self, plan: &Plan) -> Result<Comparison, Failure> {
+    fn verify(&mut self, plan: &Plan) -> Result<ElementComparison, Failure> {
         use FaultKind as F;
         self.alive()?;
         std::thread::sleep(Duration::from_millis(self.script.wall_ms_per_config));
         let ns = self.sample_ns(plan);
-        let good = Comparison {
+        let good = ElementComparison {
             compared: plan.outputs() + GUARD_WORDS,
             mismatches: 0,
             first: None,
             error: plan
                 .problem
                 .rounds()
-                .then_some(Error { max: plan.error_bound / 8.0, bound: plan.error_bound }),
+                .then_some(RoundingError { max: plan.error_bound / 8.0, bound: plan.error_bound }),
             call: self.interval(ns),
             counts: plan.counted_tiles().map(|tiles| counts(plan, tiles)),
         };
         if waits_for_ever(plan) {
             hang();
         }
-        let wrong = |index| Comparison {
+        let wrong = |index| ElementComparison {
             mismatches: 1,
             first: Some(Mismatch {
                 index,
@@ -368,11 +369,11 @@ impl Backend for Replay {
         self.alive()
     }
 
-    fn compare_with_kept(&mut self, plan: &Plan) -> Result<Comparison, Failure> {
+    fn compare_with_kept(&mut self, plan: &Plan) -> Result<ElementComparison, Failure> {
         self.alive()?;
         let element = plan.problem.element();
         let other = self.fault(plan, &[FaultKind::OtherBits]).is_some();
-        Ok(Comparison {
+        Ok(ElementComparison {
             compared: plan.outputs() + GUARD_WORDS,
             mismatches: u64::from(other),
             first: other.then_some(Mismatch {
@@ -383,12 +384,12 @@ impl Backend for Replay {
                 expected_rest: 0,
                 got_rest: 0,
             }),
-            ..Comparison::default()
+            ..ElementComparison::default()
         })
     }
 
     /// There is no memory to put it into, but an account of it.
-    fn litter(&mut self, garbage: Garbage) -> Result<(), Failure> {
+    fn scribble_scratch(&mut self, garbage: Garbage) -> Result<(), Failure> {
         if matches!(garbage, Garbage::InNewMemory(_)) {
             self.ledger.forget();
         }
@@ -406,7 +407,7 @@ impl Backend for Replay {
         cache: Cache,
         calls: u32,
         samples: u32,
-    ) -> Result<Vec<Interval>, Failure> {
+    ) -> Result<Vec<TickInterval>, Failure> {
         use FaultKind as F;
         self.alive()?;
         let ratio = match cache {
@@ -425,20 +426,20 @@ impl Backend for Replay {
         // One turn stands for all: only the first of them may clear the memory.
         self.finds_scratch(plan);
         self.calls += u64::from(calls) * u64::from(samples);
-        let mut intervals: Vec<Interval> = (0..samples)
+        let mut intervals: Vec<TickInterval> = (0..samples)
             .map(|_| {
                 let ns = self.sample_ns(plan) * f64::from(calls) * ratio;
                 self.interval(ns)
             })
             .collect();
         match self.fault(plan, &[F::ZeroTimestamps, F::BackwardTimestamps, F::ZeroTimestampOnce]) {
-            Some(F::ZeroTimestamps) => intervals.fill(Interval::default()),
+            Some(F::ZeroTimestamps) => intervals.fill(TickInterval::default()),
             Some(F::BackwardTimestamps) => {
                 for interval in &mut intervals {
                     std::mem::swap(&mut interval.begin, &mut interval.end);
                 }
             }
-            Some(F::ZeroTimestampOnce) => intervals[0] = Interval::default(),
+            Some(F::ZeroTimestampOnce) => intervals[0] = TickInterval::default(),
             _ => {}
         }
         Ok(intervals)
@@ -458,15 +459,15 @@ impl Backend for Replay {
         let mut checked = Vec::new();
         for step in steps {
             match *step {
-                Step::Poison(_) => {}
-                Step::Call(call) => {
+                TwinStep::Poison(_) => {}
+                TwinStep::Call(call) => {
                     self.calls += 1;
                     let finds_scratch = self.finds_scratch(plan);
                     right = finds_scratch && is_right(fault, call, call % slots, self.calls);
                     let ns = self.model_ns(plan);
                     self.interval(ns);
                 }
-                Step::Compare(call) => {
+                TwinStep::Compare(call) => {
                     // Calls on cold memory all come before the first comparison.
                     let right =
                         if slots > 1 { is_right(fault, call, call % slots, self.calls) } else { right };

@@ -25,7 +25,7 @@ use crate::verify::verify;
 /// What can be asked: see [`crate::baseline`].
 #[derive(Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
-enum Request {
+enum ServeRequest {
     Load { n: u64, seed: u64 },
     Verify { subject: String, n: u64 },
     Time { subject: String, n: u64, cache: Cache, calls: u32, samples: u32 },
@@ -33,7 +33,7 @@ enum Request {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Reply {
+enum ServeReply {
     Loaded { ok: bool },
     Compared { compared: u64, mismatches: u64, first: Option<First>, call_ns: Option<f64> },
     Times { samples_ns: Vec<f64> },
@@ -78,11 +78,12 @@ pub fn serve(
     let _ = server.session.prepare::<Failure>(BTreeSet::new(), &mut |_| Ok(()));
     for line in requests.lines() {
         let reply = match serde_json::from_str(&line?) {
-            Ok(request) => server
-                .answer(&request)
-                .unwrap_or_else(|failure| Reply::Refusal { error: failure.reason, status: failure.status }),
+            Ok(request) => server.answer(&request).unwrap_or_else(|failure| ServeReply::Refusal {
+                error: failure.reason,
+                status: failure.status,
+            }),
             Err(error) => {
-                Reply::Refusal { error: format!("no request: {error}"), status: Status::RuntimeError }
+                ServeReply::Refusal { error: format!("no request: {error}"), status: Status::RuntimeError }
             }
         };
         say(replies, &reply)?;
@@ -102,16 +103,16 @@ struct Server<'a> {
 }
 
 impl Server<'_> {
-    fn answer(&mut self, request: &Request) -> Result<Reply, Failure> {
+    fn answer(&mut self, request: &ServeRequest) -> Result<ServeReply, Failure> {
         match request {
-            Request::Load { n, seed } => {
+            ServeRequest::Load { n, seed } => {
                 self.load(*n, Input { kind: InputKind::Random, seed: *seed })?;
-                Ok(Reply::Loaded { ok: true })
+                Ok(ServeReply::Loaded { ok: true })
             }
-            Request::Verify { subject, n } => {
+            ServeRequest::Verify { subject, n } => {
                 let plan = self.plan(subject, *n)?;
                 let comparison = verify(self.session.backend, &plan)?;
-                Ok(Reply::Compared {
+                Ok(ServeReply::Compared {
                     compared: comparison.compared,
                     mismatches: comparison.mismatches,
                     first: comparison.first.map(|first| First {
@@ -122,7 +123,7 @@ impl Server<'_> {
                     call_ns: duration_ns(comparison.call, self.session.backend.profile()),
                 })
             }
-            Request::Time { subject, n, cache, calls, samples } => {
+            ServeRequest::Time { subject, n, cache, calls, samples } => {
                 let plan = self.plan(subject, *n)?;
                 let mut timed = TimedPlan { backend: self.session.backend, plan: &plan, cache: *cache };
                 let mut samples_ns = Vec::new();
@@ -133,7 +134,7 @@ impl Server<'_> {
                         samples_ns.extend(timed.time(*calls, missing)?);
                     }
                 }
-                Ok(Reply::Times { samples_ns })
+                Ok(ServeReply::Times { samples_ns })
             }
         }
     }

@@ -18,7 +18,7 @@ use scanbox_model::units::size_label;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Failure, PipelineInfo};
-use crate::prepare::{Pipelines, Prepared, Spent};
+use crate::prepare::{Prepared, PreparedShaders, Spent};
 
 /// What takes time before anything runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ pub enum End {
 
 /// What a run has to say at its end.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct RunSummary {
     /// How it ended.
     pub end: End,
     /// Where the time went, in seconds, by phase.
@@ -65,7 +65,7 @@ pub struct Outcome {
 }
 
 /// What a set-up says on its way. It may fail: that ends the run.
-pub(crate) type Progress<'a, E> = &'a mut dyn FnMut(Setup) -> Result<(), E>;
+pub(crate) type OnSetup<'a, E> = &'a mut dyn FnMut(Setup) -> Result<(), E>;
 
 /// A device, and its pipelines for one problem.
 pub(crate) struct Session<'a> {
@@ -74,13 +74,13 @@ pub(crate) struct Session<'a> {
     /// Where the time of making pipelines went.
     pub spent: Spent,
     compiler: &'a Compiler,
-    pipelines: Pipelines,
+    pipelines: PreparedShaders,
     started: Instant,
 }
 
 impl<'a> Session<'a> {
     pub fn new(backend: &'a mut dyn Backend, compiler: &'a Compiler, problem: Problem) -> Self {
-        let (spent, pipelines) = (Spent::default(), Pipelines::default());
+        let (spent, pipelines) = (Spent::default(), PreparedShaders::default());
         Self { backend, problem, spent, compiler, pipelines, started: Instant::now() }
     }
 
@@ -92,7 +92,7 @@ impl<'a> Session<'a> {
     pub fn prepare<E: From<Failure>>(
         &mut self,
         mut shaders: BTreeSet<Shader>,
-        progress: Progress<'_, E>,
+        progress: OnSetup<'_, E>,
     ) -> Result<(), E> {
         let device = self.backend.profile();
         shaders.extend(catalog::helper_shaders(device));
@@ -124,7 +124,7 @@ impl<'a> Session<'a> {
         input: &Input,
         items: &mut Vec<T>,
         size: impl Fn(&T) -> u64,
-        progress: Progress<'_, E>,
+        progress: OnSetup<'_, E>,
     ) -> Result<Option<(Vec<T>, Failure)>, E> {
         let Some(n) = items.iter().map(&size).max() else { return Ok(None) };
         progress(Setup::Loading { n })?;
@@ -195,10 +195,10 @@ impl<'a> Session<'a> {
     }
 
     /// The outcome of a run that has ended so, with what else it knows of where its time went.
-    pub fn outcome(self, end: End, mut seconds: BTreeMap<&'static str, f64>) -> Outcome {
+    pub fn outcome(self, end: End, mut seconds: BTreeMap<&'static str, f64>) -> RunSummary {
         seconds.insert("total", self.started.elapsed().as_secs_f64());
         seconds.insert("device_busy", self.backend.busy_ns() / 1e9);
-        Outcome { end, seconds }
+        RunSummary { end, seconds }
     }
 }
 

@@ -24,7 +24,7 @@ use crate::backend::{Backend, Failure};
 use crate::cases::Circumstance;
 use crate::measure::{Measurement, Protocol, measure};
 use crate::row::{Computation, Origin, blank_record, now_utc};
-use crate::session::{End, Outcome, Session, Setup, shaders_of};
+use crate::session::{End, RunSummary, Session, Setup, shaders_of};
 use crate::twin::{self, Length, Twin};
 use crate::verify::{describe, verify};
 
@@ -37,7 +37,7 @@ const CANARY_ELEMENTS: u64 = 1 << 26;
 
 /// What one run has to do.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Job {
+pub struct SweepJob {
     /// What is computed, and on which elements.
     pub computation: Computation,
     /// Points to measure.
@@ -45,8 +45,8 @@ pub struct Job {
     /// Those of them that were wrong once: their rows say `ok` only with the calls that show them right
     /// ([`Record::proved_calls`]).
     pub prove: BTreeSet<Point>,
-    /// Sizes whose copy is still to be measured.
-    pub copy_sizes: BTreeSet<u64>,
+    /// Sizes whose ceiling is still to be measured.
+    pub ceiling_sizes: BTreeSet<u64>,
     /// Seed of the order.
     pub seed: u64,
     /// How times are taken.
@@ -62,7 +62,7 @@ pub struct Job {
 
 /// What happens during a run.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum SweepEvent<'a> {
     /// Something takes time before anything runs.
     Setup(Setup),
     /// Something that is no config is about to run on the device.
@@ -102,10 +102,10 @@ pub enum Event<'a> {
 pub fn run<E: From<Failure>>(
     backend: &mut dyn Backend,
     compiler: &Compiler,
-    job: &Job,
+    job: &SweepJob,
     stop: &AtomicBool,
-    observer: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
-) -> Result<Outcome, E> {
+    observer: &mut dyn FnMut(SweepEvent<'_>) -> Result<(), E>,
+) -> Result<RunSummary, E> {
     let mut sweep = Sweep {
         session: Session::new(backend, compiler, job.computation.problem),
         job,
@@ -126,9 +126,9 @@ pub fn run<E: From<Failure>>(
 
 struct Sweep<'a, E> {
     session: Session<'a>,
-    job: &'a Job,
+    job: &'a SweepJob,
     stop: &'a AtomicBool,
-    observer: &'a mut dyn FnMut(Event<'_>) -> Result<(), E>,
+    observer: &'a mut dyn FnMut(SweepEvent<'_>) -> Result<(), E>,
     seconds: BTreeMap<&'static str, f64>,
     canary: Option<Canary>,
     /// The fastest right time of this process, by size.
@@ -157,13 +157,13 @@ impl<E: From<Failure>> Sweep<'_, E> {
                 }
                 self.time_canary()?;
                 self.session.check_device("no config was in flight")?;
-                (self.observer)(Event::Started { point: &point })?;
+                (self.observer)(SweepEvent::Started { point: &point })?;
                 // The observer may have been the one who asked to stop.
                 if self.should_stop() {
                     return Ok(End::Interrupted);
                 }
                 let (record, fatal) = self.attempt(&point, input);
-                (self.observer)(Event::Finished { record: &record })?;
+                (self.observer)(SweepEvent::Finished { record: &record })?;
                 if fatal {
                     return Ok(End::DeviceUnusable);
                 }
@@ -181,7 +181,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let ahead: &[Point] = if self.job.one_by_one { &[] } else { &self.job.points };
         let plans = ahead.iter().map(|point| self.session.plan(&point.config, Variant::default(), point.n));
         let shaders = shaders_of(plans.flatten());
-        self.session.prepare(shaders, &mut |setup| (self.observer)(Event::Setup(setup)))
+        self.session.prepare(shaders, &mut |setup| (self.observer)(SweepEvent::Setup(setup)))
     }
 
     fn spend(&mut self, phase: &'static str, since: Instant) {
@@ -208,12 +208,12 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let start = Instant::now();
         while let Some((too_large, failure)) =
             self.session.load(&input, &mut points, |point| point.n, &mut |setup| {
-                (self.observer)(Event::Setup(setup))
+                (self.observer)(SweepEvent::Setup(setup))
             })?
         {
             for point in too_large {
                 let record = self.failed(self.blank_record(&point, input), &failure);
-                (self.observer)(Event::Finished { record: &record })?;
+                (self.observer)(SweepEvent::Finished { record: &record })?;
             }
         }
         self.spend("load", start);
@@ -236,7 +236,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
         // The largest first: an idle device raises its clocks on it. It may take longer for that than any warm-up, so
         // that one comes again at the end.
         let descending: Vec<u64> =
-            self.job.copy_sizes.iter().rev().copied().filter(|&n| n <= loaded).collect();
+            self.job.ceiling_sizes.iter().rev().copied().filter(|&n| n <= loaded).collect();
         for n in descending.iter().chain(descending.first()).copied() {
             if self.should_stop() {
                 break;
@@ -245,14 +245,14 @@ impl<E: From<Failure>> Sweep<'_, E> {
             let mut times = Vec::new();
             for &shape in catalog::CEILING_SHAPES {
                 let what = format!("the {} of {} was measured", problem.ceiling(), size_label(n));
-                times.extend(self.time_ceiling(&catalog::ceiling(&problem, n, shape, &device), &what)?);
+                times.extend(self.time_plan(&catalog::ceiling(&problem, n, shape, &device), &what)?);
             }
             if let Some(gbps) =
                 times.into_iter().min().and_then(|ns| throughput_gbps(problem.bytes_moved(n), ns))
             {
                 let best = best.entry(n).or_insert(gbps);
                 *best = best.max(gbps);
-                (self.observer)(Event::Ceiling { n, gbps: *best })?;
+                (self.observer)(SweepEvent::Ceiling { n, gbps: *best })?;
             }
         }
         self.spend("ceilings", start);
@@ -262,23 +262,23 @@ impl<E: From<Failure>> Sweep<'_, E> {
     /// The time of a copy or a read, if there is one; what keeps it from being taken is told. A failure that ends the
     /// session ends the run, under the name of what was going on: the configs that come next have nothing to do with
     /// it.
-    fn time_ceiling(&mut self, plan: &Plan, what: &str) -> Result<Option<u64>, E> {
-        (self.observer)(Event::Doing { what })?;
-        match self.try_ceiling(plan) {
+    fn time_plan(&mut self, plan: &Plan, what: &str) -> Result<Option<u64>, E> {
+        (self.observer)(SweepEvent::Doing { what })?;
+        match self.try_plan(plan) {
             Ok(ns) => Ok(Some(ns)),
             Err(failure) if failure.is_fatal() => Err(failure.amid(what).into()),
             Err(failure) => {
                 let text = format!("{} ({})", failure.amid(what).reason, plan.label);
-                // All shapes of a copy, and the canary, tend to fail alike.
+                // All shapes of a ceiling, and the canary, tend to fail alike.
                 if self.told.insert(what.to_owned()) {
-                    (self.observer)(Event::Remark { text: &text })?;
+                    (self.observer)(SweepEvent::Remark { text: &text })?;
                 }
                 Ok(None)
             }
         }
     }
 
-    fn try_ceiling(&mut self, plan: &Plan) -> Result<u64, Failure> {
+    fn try_plan(&mut self, plan: &Plan) -> Result<u64, Failure> {
         let comparison = verify(self.session.backend, plan)?;
         if let Some(reason) = describe(&comparison, plan.outputs()) {
             return Err(Failure::new(Status::WrongResult, reason));
@@ -303,14 +303,14 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let what = format!("the copy of {} that watches for drift was measured", size_label(n));
         let plan = match self.canary.take() {
             Some(canary) if canary.plan.n == n => {
-                let last_ns = self.time_ceiling(&canary.plan, &what)?.unwrap_or(canary.last_ns);
+                let last_ns = self.time_plan(&canary.plan, &what)?.unwrap_or(canary.last_ns);
                 self.canary = Some(Canary { last_ns, ..canary });
                 self.spend("canary", start);
                 return Ok(());
             }
             _ => catalog::copy(&self.job.computation.problem, n, catalog::CEILING_SHAPES[0], &device),
         };
-        self.canary = self.time_ceiling(&plan, &what)?.map(|ns| Canary { plan, first_ns: ns, last_ns: ns });
+        self.canary = self.time_plan(&plan, &what)?.map(|ns| Canary { plan, first_ns: ns, last_ns: ns });
         self.spend("canary", start);
         Ok(())
     }
@@ -394,7 +394,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let mut calls = 0;
         for circumstance in Circumstance::ALL.into_iter().filter(|one| *one != Circumstance::InARow) {
             if let Some(garbage) = circumstance.garbage(plan) {
-                self.session.backend.litter(garbage)?;
+                self.session.backend.scribble_scratch(garbage)?;
             }
             let plan = circumstance.plan(plan, self.session.backend.profile());
             let comparison = verify(self.session.backend, &plan)?;

@@ -89,7 +89,7 @@ pub struct Course<'a> {
     /// Which buffers its calls work on.
     pub cache: Cache,
     /// What happens.
-    pub steps: &'a [Step],
+    pub steps: &'a [TwinStep],
     /// Calls in one submission at most.
     pub per_submission: u32,
     /// Whether every second call has the other input ([`Backend::load_other`]); on hot memory alone.
@@ -99,7 +99,7 @@ pub struct Course<'a> {
 /// What a twin consists of. Calls are counted from 0; call i works on slot i, modulo the number of slots, behind the
 /// one that the last sample came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum TwinStep {
     /// The output of this call is poisoned; where the plan works in place its input is put there.
     Poison(u64),
     /// This call runs.
@@ -112,7 +112,7 @@ pub enum Step {
 ///
 /// The last calls, one for each slot, have nothing between them but what the timed path has between its calls.
 #[must_use]
-pub fn steps(calls: u32, slots: u64) -> Vec<Step> {
+pub fn steps(calls: u32, slots: u64) -> Vec<TwinStep> {
     let calls = u64::from(calls).max(slots);
     let last = calls - slots;
     let middle = calls / 2;
@@ -120,14 +120,14 @@ pub fn steps(calls: u32, slots: u64) -> Vec<Step> {
     let mut steps = Vec::new();
     for call in 0..last {
         if pair.contains(&call) {
-            steps.extend([Step::Poison(call), Step::Call(call), Step::Compare(call)]);
+            steps.extend([TwinStep::Poison(call), TwinStep::Call(call), TwinStep::Compare(call)]);
         } else {
-            steps.push(Step::Call(call));
+            steps.push(TwinStep::Call(call));
         }
     }
-    steps.extend((last..calls).map(Step::Poison));
-    steps.extend((last..calls).map(Step::Call));
-    steps.extend((last..calls).map(Step::Compare));
+    steps.extend((last..calls).map(TwinStep::Poison));
+    steps.extend((last..calls).map(TwinStep::Call));
+    steps.extend((last..calls).map(TwinStep::Compare));
     steps
 }
 
@@ -136,11 +136,11 @@ pub fn steps(calls: u32, slots: u64) -> Vec<Step> {
 pub struct Checked {
     /// Which call.
     pub call: u64,
-    /// Wrong elements, counted as [`crate::backend::Comparison::mismatches`].
+    /// Wrong elements, counted as [`crate::backend::ElementComparison::mismatches`].
     pub mismatches: u64,
     /// The index of the first wrong element; at or above the size of the output, a word behind it.
     pub first: Option<u64>,
-    /// See [`crate::backend::Error::max`].
+    /// See [`crate::backend::RoundingError::max`].
     pub max_error: f64,
 }
 
@@ -153,7 +153,7 @@ pub struct Twin {
     pub compared: u64,
     /// Elements that were compared, guards included.
     pub elements: u64,
-    /// The largest error of a right element, as in [`crate::backend::Error`].
+    /// The largest error of a right element, as in [`crate::backend::RoundingError`].
     pub max_error: f64,
     /// How many of the compared calls were wrong.
     pub wrong_calls: u64,
@@ -205,8 +205,8 @@ fn go(
 /// # Errors
 /// As [`run`].
 pub fn run_each(backend: &mut dyn Backend, plan: &Plan, length: Length) -> Result<Twin, Failure> {
-    let call = |call| [Step::Poison(call), Step::Call(call), Step::Compare(call)];
-    let steps: Vec<Step> = (0..u64::from(length.calls)).flat_map(call).collect();
+    let call = |call| [TwinStep::Poison(call), TwinStep::Call(call), TwinStep::Compare(call)];
+    let steps: Vec<TwinStep> = (0..u64::from(length.calls)).flat_map(call).collect();
     follow(backend, plan, Cache::Hot, &steps, length.per_submission, false)
 }
 
@@ -214,19 +214,19 @@ fn follow(
     backend: &mut dyn Backend,
     plan: &Plan,
     cache: Cache,
-    steps: &[Step],
+    steps: &[TwinStep],
     per_submission: u32,
     alternates: bool,
 ) -> Result<Twin, Failure> {
     let course = Course { cache, steps, per_submission, alternates };
     let checked = backend.twin(plan, &course)?;
-    let due = steps.iter().filter(|step| matches!(step, Step::Compare(_))).count() as u64;
+    let due = steps.iter().filter(|step| matches!(step, TwinStep::Compare(_))).count() as u64;
     let compared = checked.len() as u64;
     if compared < due {
         let reason = format!("only {compared} of {due} calls of the timed path were compared");
         return Err(Failure::new(Status::RuntimeError, reason));
     }
-    let calls = steps.iter().filter(|step| matches!(step, Step::Call(_))).count() as u32;
+    let calls = steps.iter().filter(|step| matches!(step, TwinStep::Call(_))).count() as u32;
     let wrong_calls = checked.iter().filter(|one| one.mismatches > 0).count() as u64;
     let wrong = checked.iter().find(|one| one.mismatches > 0).copied();
     Ok(Twin {
@@ -347,22 +347,22 @@ mod tests {
     fn two_calls_in_a_row_and_the_last_are_compared() {
         let compared = |calls, slots| -> Vec<u64> {
             let steps = steps(calls, slots);
-            let ran = steps.iter().filter(|step| matches!(step, Step::Call(_))).count() as u64;
+            let ran = steps.iter().filter(|step| matches!(step, TwinStep::Call(_))).count() as u64;
             assert_eq!(ran, u64::from(calls).max(slots));
             for (at, step) in steps.iter().enumerate() {
                 // Poisoned before it runs, compared after it.
-                if let Step::Compare(call) = step {
+                if let TwinStep::Compare(call) = step {
                     let place = |step| steps.iter().position(|other| *other == step).unwrap();
                     assert!(
-                        place(Step::Poison(*call)) < place(Step::Call(*call))
-                            && place(Step::Call(*call)) < at
+                        place(TwinStep::Poison(*call)) < place(TwinStep::Call(*call))
+                            && place(TwinStep::Call(*call)) < at
                     );
                 }
             }
-            let poisoned = steps.iter().filter(|step| matches!(step, Step::Poison(_))).count();
+            let poisoned = steps.iter().filter(|step| matches!(step, TwinStep::Poison(_))).count();
             let compared: Vec<u64> = steps
                 .iter()
-                .filter_map(|step| if let Step::Compare(call) = step { Some(*call) } else { None })
+                .filter_map(|step| if let TwinStep::Compare(call) = step { Some(*call) } else { None })
                 .collect();
             assert_eq!(poisoned, compared.len());
             compared
@@ -384,7 +384,7 @@ mod tests {
         for (calls, slots) in [(128, 2), (128, 7), (5, 7), (1000, 129), (3, 2)] {
             let mut hit = vec![0; slots as usize];
             for step in steps(calls, slots) {
-                if let Step::Compare(call) = step {
+                if let TwinStep::Compare(call) = step {
                     hit[(call % slots) as usize] += 1;
                 }
             }

@@ -21,17 +21,17 @@ use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Comparison, Failure, Garbage, Mismatch};
+use crate::backend::{Backend, ElementComparison, Failure, Garbage, Mismatch};
 use crate::cases::{Circumstance, Item};
 use crate::measure::duration_ns;
-use crate::session::{End, Outcome, Session, Setup, shaders_of};
+use crate::session::{End, RunSummary, Session, Setup, shaders_of};
 use crate::twin::{self, Length};
 
 /// Runs a plan once on poisoned output and compares every element.
 ///
 /// # Errors
-/// When the plan does not run; a wrong element is no error but [`Comparison::mismatches`].
-pub fn verify(backend: &mut dyn Backend, plan: &Plan) -> Result<Comparison, Failure> {
+/// When the plan does not run; a wrong element is no error but [`ElementComparison::mismatches`].
+pub fn verify(backend: &mut dyn Backend, plan: &Plan) -> Result<ElementComparison, Failure> {
     let comparison = backend.verify(plan)?;
     if comparison.compared < plan.outputs() {
         let reason = format!("only {} of {} elements were compared", comparison.compared, plan.outputs());
@@ -42,7 +42,7 @@ pub fn verify(backend: &mut dyn Backend, plan: &Plan) -> Result<Comparison, Fail
 
 /// What a comparison of `n` elements of output found wrong, in words; `None` where nothing is.
 #[must_use]
-pub fn describe(comparison: &Comparison, n: u64) -> Option<String> {
+pub fn describe(comparison: &ElementComparison, n: u64) -> Option<String> {
     if comparison.mismatches == 0 {
         return None;
     }
@@ -73,7 +73,7 @@ pub fn describe(comparison: &Comparison, n: u64) -> Option<String> {
 /// What differs between an output of `n` elements and that of an earlier call of the same plan, in words; `None`
 /// where nothing does.
 #[must_use]
-pub fn describe_difference(comparison: &Comparison, n: u64) -> Option<String> {
+pub fn describe_difference(comparison: &ElementComparison, n: u64) -> Option<String> {
     if comparison.mismatches == 0 {
         return None;
     }
@@ -90,7 +90,7 @@ pub fn describe_difference(comparison: &Comparison, n: u64) -> Option<String> {
 
 /// What one verification has to do.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Job {
+pub struct VerifyJob {
     /// What is computed.
     pub problem: Problem,
     /// What is to be tried.
@@ -99,13 +99,13 @@ pub struct Job {
     pub variant: Variant,
     /// Seed of the order.
     pub seed: u64,
-    /// See [`crate::sweep::Job::one_by_one`].
+    /// See [`crate::sweep::SweepJob::one_by_one`].
     pub one_by_one: bool,
 }
 
 /// What happens during a verification.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum VerifyEvent<'a> {
     /// Something takes time before anything runs.
     Setup(Setup),
     /// A config is about to run on an input.
@@ -123,13 +123,13 @@ pub enum Event<'a> {
     /// A config has run on an input.
     Finished {
         /// How that went.
-        verdict: &'a Verdict,
+        verdict: &'a ItemVerdict,
     },
 }
 
 /// How a config did on one input.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Verdict {
+pub struct ItemVerdict {
     /// The label of the config.
     pub config: String,
     /// The input.
@@ -179,7 +179,7 @@ impl Tally {
     }
 }
 
-impl Verdict {
+impl ItemVerdict {
     /// The verdict on an item that went wrong before it was finished.
     #[must_use]
     pub fn failed(config: &Config, input: Input, status: Status, failed: FailedCase) -> Self {
@@ -194,10 +194,10 @@ impl Verdict {
 pub fn run<E: From<Failure>>(
     backend: &mut dyn Backend,
     compiler: &Compiler,
-    job: &Job,
+    job: &VerifyJob,
     stop: &AtomicBool,
-    observer: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
-) -> Result<Outcome, E> {
+    observer: &mut dyn FnMut(VerifyEvent<'_>) -> Result<(), E>,
+) -> Result<RunSummary, E> {
     let mut verification = Verification {
         session: Session::new(backend, compiler, job.problem),
         job,
@@ -218,9 +218,9 @@ enum Ended<E> {
 
 struct Verification<'a, E> {
     session: Session<'a>,
-    job: &'a Job,
+    job: &'a VerifyJob,
     stop: &'a AtomicBool,
-    observer: &'a mut dyn FnMut(Event<'_>) -> Result<(), E>,
+    observer: &'a mut dyn FnMut(VerifyEvent<'_>) -> Result<(), E>,
     /// Configs that went wrong.
     given_up: HashSet<Config>,
     /// Whether another input is loaded.
@@ -238,7 +238,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
                     continue;
                 }
                 self.session.check_device("memory was put in order after a config that failed")?;
-                (self.observer)(Event::Started { item })?;
+                (self.observer)(VerifyEvent::Started { item })?;
                 // The observer may have been the one who asked to stop.
                 if self.stop.load(Ordering::Relaxed) {
                     return Ok(End::Interrupted);
@@ -260,7 +260,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         let plans =
             ahead.iter().map(|item| self.session.plan(&item.config, self.job.variant, smallest(item)));
         let shaders = shaders_of(plans.flatten());
-        self.session.prepare(shaders, &mut |setup| (self.observer)(Event::Setup(setup)))
+        self.session.prepare(shaders, &mut |setup| (self.observer)(VerifyEvent::Setup(setup)))
     }
 
     /// The items by their input, because making one anew for each config would cost more than the calls. Inputs are
@@ -282,12 +282,12 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         items.retain(|item| !self.given_up.contains(&item.config));
         while let Some((too_large, failure)) =
             self.session
-                .load(&input, &mut items, largest, &mut |setup| (self.observer)(Event::Setup(setup)))?
+                .load(&input, &mut items, largest, &mut |setup| (self.observer)(VerifyEvent::Setup(setup)))?
         {
             for item in too_large {
                 let reason = failure.reason.clone();
                 let failed = FailedCase { n: largest(&item), circumstance: None, reason, mismatch: None };
-                self.finish(item, &Verdict::failed(&item.config, input, failure.status, failed))?;
+                self.finish(item, &ItemVerdict::failed(&item.config, input, failure.status, failed))?;
             }
         }
         Ok(items)
@@ -311,16 +311,16 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         items
     }
 
-    fn finish(&mut self, item: &Item, verdict: &Verdict) -> Result<(), E> {
+    fn finish(&mut self, item: &Item, verdict: &ItemVerdict) -> Result<(), E> {
         if verdict.status != Status::Ok {
             self.given_up.insert(item.config);
         }
-        (self.observer)(Event::Finished { verdict })
+        (self.observer)(VerifyEvent::Finished { verdict })
     }
 
     /// All cases of an item, until one goes wrong. Sizes are shuffled, so that larger calls come before smaller ones.
-    fn attempt(&mut self, item: &Item) -> Result<Verdict, E> {
-        let mut verdict = Verdict {
+    fn attempt(&mut self, item: &Item) -> Result<ItemVerdict, E> {
+        let mut verdict = ItemVerdict {
             config: item.config.to_string(),
             input: item.input,
             status: Status::Ok,
@@ -335,7 +335,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
                     verdict.failed = Some(failed);
                     // What it left in the scratch memory is nobody else's concern. A device that fails here is found
                     // before the next config.
-                    let _ = self.session.backend.litter(Garbage::InNewMemory(0));
+                    let _ = self.session.backend.scribble_scratch(Garbage::InNewMemory(0));
                     break;
                 }
                 Err(Ended::ByObserver(error)) => return Err(error),
@@ -356,7 +356,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         let repeats = item.config.kernel.is_deterministic() && !item.input.is_exact(&self.job.problem, n);
         let mut call_ns = None;
         for circumstance in Circumstance::ALL {
-            (self.observer)(Event::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
+            (self.observer)(VerifyEvent::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
             if circumstance == Circumstance::InARow {
                 let twin =
                     twin::run_alone(self.session.backend, &plan, Length::alone(call_ns), self.alternates)
@@ -396,16 +396,20 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
     }
 
     /// Keeps the output of the first call; compares those of the others with it.
-    fn repeat(&mut self, plan: &Plan, circumstance: Circumstance) -> Result<Option<Comparison>, Failure> {
+    fn repeat(
+        &mut self,
+        plan: &Plan,
+        circumstance: Circumstance,
+    ) -> Result<Option<ElementComparison>, Failure> {
         match circumstance {
             Circumstance::First => self.session.backend.keep(plan).map(|()| None),
             _ => self.session.backend.compare_with_kept(plan).map(Some),
         }
     }
 
-    fn call(&mut self, plan: &Plan, circumstance: Circumstance) -> Result<Comparison, Failure> {
+    fn call(&mut self, plan: &Plan, circumstance: Circumstance) -> Result<ElementComparison, Failure> {
         if let Some(garbage) = circumstance.garbage(plan) {
-            self.session.backend.litter(garbage)?;
+            self.session.backend.scribble_scratch(garbage)?;
         }
         let plan = circumstance.plan(plan, self.session.backend.profile());
         verify(self.session.backend, &plan)

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
-use scanbox_kernels::plan::{Content, Scratch};
+use scanbox_kernels::plan::{Scratch, ScratchContent};
 use scanbox_runner::ledger::{Ledger, Turn};
 
-const TAGGED: Content = Content::Tagged { epoch_bits: 30 };
-const HALVES: Content = Content::Tagged { epoch_bits: 14 };
+const TAGGED: ScratchContent = ScratchContent::Tagged { epoch_bits: 30 };
+const HALVES: ScratchContent = ScratchContent::Tagged { epoch_bits: 14 };
 
-fn scratch(content: Content, bank_words: u32) -> Scratch {
+fn scratch(content: ScratchContent, bank_words: u32) -> Scratch {
     Scratch { bytes: 1024, content, bank_words }
 }
 
@@ -39,23 +39,23 @@ impl Memory {
             *self = Self::CLEARED;
         }
         match scratch.content {
-            Content::None => prop_assert!(!turn.adopt, "memory of others is left alone"),
-            Content::Anything => {
+            ScratchContent::None => prop_assert!(!turn.adopt, "memory of others is left alone"),
+            ScratchContent::Anything => {
                 prop_assert!(!turn.adopt, "the call clears what it uses itself");
                 // In cleared memory every word has the tag 0.
                 prop_assert!(turn.epoch != 0 && turn.ticket_base == 0 && turn.stale_groups == 0);
                 self.unknown = true;
             }
-            Content::Overwritten => {
+            ScratchContent::Overwritten => {
                 prop_assert!(!turn.adopt, "the call writes before it reads");
                 self.unknown = true;
             }
-            Content::Zeros => {
+            ScratchContent::Zeros => {
                 prop_assert!(!self.unknown && self.ticket == 0 && self.tags.is_empty(), "{self:?}");
                 prop_assert_eq!(self.banks, [0; 2]);
                 prop_assert!(turn.epoch != 0 && turn.ticket_base == 0 && turn.stale_groups == 0);
             }
-            Content::Tagged { epoch_bits } => {
+            ScratchContent::Tagged { epoch_bits } => {
                 prop_assert!(!self.unknown, "nobody has cleared what an earlier call left");
                 prop_assert!(self.tags.is_empty() || self.epoch_bits == epoch_bits, "{self:?}");
                 self.epoch_bits = epoch_bits;
@@ -80,9 +80,9 @@ fn any_scratch() -> impl Strategy<Value = Scratch> {
     let tagged = prop_oneof![Just(0), 1u32..1 << 16].prop_map(|groups| scratch(TAGGED, groups));
     prop_oneof![
         1 => Just(Scratch::NONE),
-        1 => Just(scratch(Content::Anything, 3)),
-        1 => Just(scratch(Content::Overwritten, 0)),
-        1 => Just(scratch(Content::Zeros, 3)),
+        1 => Just(scratch(ScratchContent::Anything, 3)),
+        1 => Just(scratch(ScratchContent::Overwritten, 0)),
+        1 => Just(scratch(ScratchContent::Zeros, 3)),
         1 => Just(scratch(HALVES, 0)),
         7 => tagged,
     ]
@@ -133,17 +133,17 @@ fn memory_is_adopted_no_more_often_than_needed() {
     check(HALVES, 0, false);
     assert_eq!(check(TAGGED, 7, true).stale_groups, 0);
     check(TAGGED, 0, false);
-    check(Content::None, 0, false);
+    check(ScratchContent::None, 0, false);
     assert_eq!(check(TAGGED, 3, false).stale_groups, 7);
     assert_eq!(check(TAGGED, 2, false).ticket_base, 15);
-    check(Content::Zeros, 0, true);
-    check(Content::Zeros, 0, false);
-    check(Content::Anything, 0, false);
-    check(Content::Zeros, 0, true);
-    check(Content::Overwritten, 0, false);
-    check(Content::Overwritten, 0, false);
+    check(ScratchContent::Zeros, 0, true);
+    check(ScratchContent::Zeros, 0, false);
+    check(ScratchContent::Anything, 0, false);
+    check(ScratchContent::Zeros, 0, true);
+    check(ScratchContent::Overwritten, 0, false);
+    check(ScratchContent::Overwritten, 0, false);
     check(TAGGED, 0, true);
-    check(Content::Zeros, 0, true);
+    check(ScratchContent::Zeros, 0, true);
     assert_eq!(check(TAGGED, 3, true).stale_groups, 0);
 }
 

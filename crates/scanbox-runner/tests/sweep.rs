@@ -15,8 +15,8 @@ use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::replay::{Replay, Script};
 use scanbox_runner::row::{Computation, Origin};
-use scanbox_runner::session::{End, Outcome};
-use scanbox_runner::sweep::{self, Event, Job};
+use scanbox_runner::session::{End, RunSummary};
+use scanbox_runner::sweep::{self, SweepEvent, SweepJob};
 use scanbox_testing::folder::copy_folder;
 
 const SPACE: &str = r#"
@@ -32,7 +32,7 @@ block_scan = ["raking"]
 "#;
 
 struct Ran {
-    outcome: Outcome,
+    outcome: RunSummary,
     records: Vec<Record>,
     /// Sizes and GB/s, as they were told.
     copies: Vec<(u64, f64)>,
@@ -52,10 +52,10 @@ fn points(replay: &Replay) -> Vec<Point> {
     Space::from_toml(SPACE, "test").unwrap().enumerate(replay.profile(), u32_sum).points
 }
 
-fn job(points: Vec<Point>) -> Job {
-    Job {
+fn job(points: Vec<Point>) -> SweepJob {
+    SweepJob {
         computation: Computation { problem: Problem::default(), real: false, largest_n: 1 << 16, seed: 7 },
-        copy_sizes: points.iter().map(|point| point.n).collect(),
+        ceiling_sizes: points.iter().map(|point| point.n).collect(),
         points,
         prove: BTreeSet::new(),
         seed: 7,
@@ -71,7 +71,7 @@ fn job(points: Vec<Point>) -> Job {
     }
 }
 
-fn run_with(script: &str, change: impl FnOnce(&mut Job)) -> Ran {
+fn run_with(script: &str, change: impl FnOnce(&mut SweepJob)) -> Ran {
     let mut replay = Replay::new(toml::from_str::<Script>(script).unwrap());
     let mut job = job(points(&replay));
     change(&mut job);
@@ -80,8 +80,8 @@ fn run_with(script: &str, change: impl FnOnce(&mut Job)) -> Ran {
     let compiler = Compiler::new(None, None).unwrap();
     let outcome = sweep::run(&mut replay, &compiler, &job, &AtomicBool::new(false), &mut |event| {
         match event {
-            Event::Finished { record } => records.push(record.clone()),
-            Event::Ceiling { n, gbps } => copies.push((n, gbps)),
+            SweepEvent::Finished { record } => records.push(record.clone()),
+            SweepEvent::Ceiling { n, gbps } => copies.push((n, gbps)),
             _ => {}
         }
         Ok::<(), Failure>(())
@@ -259,7 +259,7 @@ fn a_stop_ends_between_rows() {
         let stop = AtomicBool::new(stop_at == 0);
         let mut rows = 0;
         let outcome = sweep::run(&mut replay, &compiler, &job, &stop, &mut |event| {
-            if let Event::Finished { .. } = event {
+            if let SweepEvent::Finished { .. } = event {
                 rows += 1;
                 stop.store(rows == stop_at, std::sync::atomic::Ordering::Relaxed);
             }
@@ -306,7 +306,7 @@ fn a_compile_error_is_a_row() {
     let compiler = Compiler::new(Some(folder.path()), None).unwrap();
     let mut statuses = BTreeMap::new();
     sweep::run(&mut replay, &compiler, &job, &AtomicBool::new(false), &mut |event| {
-        if let Event::Finished { record } = event {
+        if let SweepEvent::Finished { record } = event {
             *statuses.entry((record.parameters.lookback.unwrap().to_string(), record.status)).or_insert(0) +=
                 1;
         }

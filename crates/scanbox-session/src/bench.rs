@@ -12,12 +12,12 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Cache, Record, Status};
 use scanbox_model::units::size_label;
 use scanbox_runner::baseline::Greeting;
-use scanbox_runner::bench::{EmptyCall, Job, Selected, blank};
+use scanbox_runner::bench::{BenchJob, EmptyCall, Selected, blank};
 use scanbox_runner::row::now_utc;
 use scanbox_runner::subject::Subject;
 
-use crate::progress::Line;
-use crate::protocol::{BenchWork, Key, Product, Work};
+use crate::progress::ProgressLine;
+use crate::protocol::{BenchWork, ConfigResult, SubjectKey, Work};
 use crate::supervise::{Death, Task, WORKERS_PER_CONFIG};
 
 /// What comes of a benchmark.
@@ -29,7 +29,7 @@ pub enum News {
 }
 
 /// What a row is known by: config, version, blocking, size, cache state.
-type RowKey = (String, String, Option<u32>, u64, Option<Cache>);
+type BenchRowKey = (String, String, Option<u32>, u64, Option<Cache>);
 
 /// Gets the rows of every size.
 pub struct BenchTask<'a> {
@@ -38,14 +38,14 @@ pub struct BenchTask<'a> {
     /// Without its sizes.
     work: BenchWork,
     /// Rows that have come.
-    rows: HashSet<RowKey>,
+    rows: HashSet<BenchRowKey>,
     /// Workers that were ended from outside while they ran a subject.
     ended: HashMap<(Subject, u64), u32>,
     /// What the baselines said about themselves.
     pub greetings: Vec<Greeting>,
     /// What calls cost that do nothing.
     pub empty_calls: Vec<EmptyCall>,
-    line: Line,
+    line: ProgressLine,
     sink: &'a mut dyn FnMut(News) -> anyhow::Result<()>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> BenchTask<'a> {
             ended: HashMap::new(),
             greetings: Vec::new(),
             empty_calls: Vec::new(),
-            line: Line::new(count),
+            line: ProgressLine::new(count),
             sink,
         }
     }
@@ -97,7 +97,7 @@ impl<'a> BenchTask<'a> {
     /// The rows of a subject that could not give them itself.
     fn rows_for(
         &mut self,
-        key: &Key,
+        key: &SubjectKey,
         device: &DeviceProfile,
         status: Status,
         reason: &str,
@@ -105,7 +105,7 @@ impl<'a> BenchTask<'a> {
         let at_size = self.left.get(&key.n);
         let selected = at_size.and_then(|all| all.iter().find(|one| one.subject == key.subject));
         let Some(selected) = selected.cloned() else { return Ok(()) };
-        let Job { computation, input, origin, .. } = &self.work.job;
+        let BenchJob { computation, input, origin, .. } = &self.work.job;
         let record = Record {
             status,
             reason: reason.to_owned(),
@@ -171,15 +171,15 @@ impl Task for BenchTask<'_> {
         (self.sink)(News::SizeFinished(n))
     }
 
-    fn intend(&mut self, key: &Key) -> anyhow::Result<()> {
+    fn intend(&mut self, key: &SubjectKey) -> anyhow::Result<()> {
         self.line.aside(|| format!("{} at {}", key.subject, size_label(key.n)));
         Ok(())
     }
 
-    fn finish(&mut self, product: Product) -> anyhow::Result<()> {
+    fn finish(&mut self, product: ConfigResult) -> anyhow::Result<()> {
         match product {
-            Product::Row(row) => self.row(csv_file::read_row(&row)?),
-            Product::Verdict(_) => Ok(()),
+            ConfigResult::Row(row) => self.row(csv_file::read_row(&row)?),
+            ConfigResult::Verdict(_) => Ok(()),
         }
     }
 
@@ -202,7 +202,7 @@ impl Task for BenchTask<'_> {
         Ok(())
     }
 
-    fn dropped(&mut self, _key: &Key) -> anyhow::Result<()> {
+    fn dropped(&mut self, _key: &SubjectKey) -> anyhow::Result<()> {
         Ok(())
     }
 }

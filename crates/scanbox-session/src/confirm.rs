@@ -15,7 +15,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use scanbox_analysis::answers::{Question, answer};
-use scanbox_analysis::grouping::{Builder, Runs, Source};
+use scanbox_analysis::grouping::{Builder, RecordFile, Runs};
 use scanbox_analysis::lines::Lines;
 use scanbox_analysis::trust::Trust;
 use scanbox_model::problem::Problem;
@@ -26,7 +26,7 @@ use scanbox_runner::subject::Subject;
 use crate::bench::{BenchTask, News};
 use crate::process::Worker;
 use crate::protocol::BenchWork;
-use crate::store::{Key, SweepFile, row_key};
+use crate::store::{RowKey, SweepFile, row_key};
 use crate::supervise::{Supervised, Supervision};
 
 /// Blocks per leader, where the user does not say.
@@ -80,13 +80,13 @@ pub fn unconfirmed(
 /// portfolios.
 fn named_by_answers(records: &[Record]) -> anyhow::Result<BTreeSet<(u64, String)>> {
     let mut builder = Builder::new(Clock::Steady);
-    builder.add(&Source {
+    builder.add(&RecordFile {
         name: "the sweep",
         records,
         planned: None,
         problem: Problem::default(),
         kind: None,
-        copy_gbps: None,
+        ceiling_gbps: None,
     })?;
     let (tables, _) = builder.finish(Runs::Latest);
     let question = Question { portfolio: Some(PORTFOLIO), include_software: true, ..Question::default() };
@@ -124,7 +124,7 @@ pub fn confirm(
     work: BenchWork,
     file: &mut SweepFile,
 ) -> anyhow::Result<Supervised> {
-    let mut rows: HashMap<Key, Record> = HashMap::new();
+    let mut rows: HashMap<RowKey, Record> = HashMap::new();
     let sink = &mut |news: News| match news {
         News::Row(row) => {
             rows.insert(row_key(&row), *row);
@@ -158,7 +158,7 @@ enum Anchor {
 
 impl Anchor {
     /// Of the rows of a size: the one that took part although it is confirmed.
-    fn of<'a>(mut of_size: impl Iterator<Item = &'a Record>, rows: &HashMap<Key, Record>) -> Self {
+    fn of<'a>(mut of_size: impl Iterator<Item = &'a Record>, rows: &HashMap<RowKey, Record>) -> Self {
         let both = of_size.find_map(|record| Some((record.confirmed_ns?, rows.get(&row_key(record))?)));
         match both {
             None => Self::Itself,

@@ -16,8 +16,8 @@ use scanbox_runner::row::now_utc;
 
 use crate::device::replay_script;
 use crate::failure::SessionError;
-use crate::notes::complain;
-use crate::process::{Limits, Worker, WorkerCommand};
+use crate::notes::note;
+use crate::process::{RunLimits, Worker, WorkerCommand};
 use crate::system::{self, host};
 
 /// A process that is just being started holds the locks of the one that starts it until it runs its own program, and so
@@ -70,14 +70,14 @@ impl Sharing {
         &self,
         worker: Worker,
         command: &mut WorkerCommand,
-        limits: &Limits<'_>,
+        limits: &RunLimits<'_>,
     ) -> anyhow::Result<(Worker, Occupied)> {
         let Some(paths) = Paths::of(&command.device, &worker.profile) else {
             return Ok((worker, Occupied::alone()));
         };
         let title = worker.profile.title();
         let mut worker = Some(worker);
-        let request = |path: &Path, what: String, advice| Request {
+        let request = |path: &Path, what: String, advice| LockRequest {
             path: path.to_owned(),
             what,
             advice,
@@ -90,9 +90,9 @@ impl Sharing {
             let run = open(&paths.run)?;
             match run.try_lock_shared() {
                 Err(TryLockError::WouldBlock) => {
-                    complain(&format!("{title} is shared with another run ({})", holder(&paths.run)));
+                    note(&format!("{title} is shared with another run ({})", holder(&paths.run)));
                 }
-                Ok(()) => note(&run, "shares the device")?,
+                Ok(()) => write_owner(&run, "shares the device")?,
                 Err(TryLockError::Error(error)) => tolerate(error, &paths.run)?,
             }
             // Two files in one: they are held as long as the process lives.
@@ -107,7 +107,7 @@ impl Sharing {
         // Of a run that is gone, a worker may still be there.
         let left = format!("{title} is still in use by a worker of a run that has ended");
         let advice = "end that worker, or restart the machine if it cannot be killed; or run beside it with --share-device";
-        let dead = Request {
+        let dead = LockRequest {
             wait: self.wait.or(Some(PATIENCE_WITH_THE_DEAD)),
             ..request(&paths.workers, left, advice)
         };
@@ -135,7 +135,7 @@ impl Occupied {
 pub fn results_file(
     csv: &Path,
     sharing: Option<&Sharing>,
-    limits: &Limits<'_>,
+    limits: &RunLimits<'_>,
 ) -> anyhow::Result<Option<File>> {
     let wait = sharing.and_then(|sharing| sharing.wait);
     take(&request_of_file(csv, wait), limits, &mut || {})
@@ -146,7 +146,7 @@ pub fn results_file(
 /// # Errors
 /// [`SessionError::InUse`], when one does.
 pub fn check_free(csv: &Path) -> anyhow::Result<()> {
-    let Request { path, what, advice, .. } = request_of_file(csv, None);
+    let LockRequest { path, what, advice, .. } = request_of_file(csv, None);
     let Ok(file) = File::open(&path) else { return Ok(()) };
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => {
@@ -156,8 +156,8 @@ pub fn check_free(csv: &Path) -> anyhow::Result<()> {
     }
 }
 
-fn request_of_file(csv: &Path, wait: Option<Duration>) -> Request {
-    Request {
+fn request_of_file(csv: &Path, wait: Option<Duration>) -> LockRequest {
+    LockRequest {
         path: csv.with_extension("lock"),
         what: format!("{} is being written by another sweep", csv.display()),
         advice: "wait for it with --wait, or choose another file with --out",
@@ -171,13 +171,13 @@ pub fn hold_for_worker(path: &Path) {
     if let Ok(file) = open(path)
         && file.lock_shared().is_ok()
     {
-        let _ = note(&file, "is the worker");
+        let _ = write_owner(&file, "is the worker");
         std::mem::forget(file);
     }
 }
 
 /// What is to be locked, and how long to wait for it.
-struct Request {
+struct LockRequest {
     path: PathBuf,
     what: String,
     advice: &'static str,
@@ -186,7 +186,11 @@ struct Request {
 
 /// Takes a lock that nobody else has at the same time; `None` where the system has no locks. `on_wait` is called
 /// once, before a wait that may be long.
-fn take(request: &Request, limits: &Limits<'_>, on_wait: &mut dyn FnMut()) -> anyhow::Result<Option<File>> {
+fn take(
+    request: &LockRequest,
+    limits: &RunLimits<'_>,
+    on_wait: &mut dyn FnMut(),
+) -> anyhow::Result<Option<File>> {
     let file = open(&request.path)?;
     let start = Instant::now();
     let mut told = false;
@@ -200,7 +204,7 @@ fn take(request: &Request, limits: &Limits<'_>, on_wait: &mut dyn FnMut()) -> an
         let patience = if is_gone(&holder) { PATIENCE_WITH_THE_DEAD } else { PATIENCE };
         if start.elapsed() > patience && !told && request.wait.is_some() {
             told = true;
-            complain(&format!("{} ({holder}); waiting for it", request.what));
+            note(&format!("{} ({holder}); waiting for it", request.what));
             on_wait();
         }
         if start.elapsed() > patience.max(request.wait.unwrap_or_default()) {
@@ -210,7 +214,7 @@ fn take(request: &Request, limits: &Limits<'_>, on_wait: &mut dyn FnMut()) -> an
         }
         limits.pause(TICK)?;
     }
-    note(&file, "")?;
+    write_owner(&file, "")?;
     Ok(Some(file))
 }
 
@@ -239,7 +243,7 @@ fn open(path: &Path) -> anyhow::Result<File> {
 }
 
 /// Writes into a locked file who has it.
-fn note(mut file: &File, role: &str) -> anyhow::Result<()> {
+fn write_owner(mut file: &File, role: &str) -> anyhow::Result<()> {
     let command: Vec<String> = std::env::args().collect();
     let job = std::env::var("SLURM_JOB_ID").map_or_else(|_| String::new(), |job| format!(", job {job}"));
     let role = if role.is_empty() { String::new() } else { format!(" {role}") };
@@ -268,24 +272,24 @@ fn is_gone(holder: &str) -> bool {
 
 /// What to make of a lock that the system does not give.
 #[derive(Debug, PartialEq, Eq)]
-enum Verdict {
+enum LockTrouble {
     /// The file system has no locks: a run is possible, with a user who takes care.
     NoLocks,
     /// Something is broken.
     Broken,
 }
 
-fn judge(error: &io::Error) -> Verdict {
-    if system::has_no_locks(error) { Verdict::NoLocks } else { Verdict::Broken }
+fn judge(error: &io::Error) -> LockTrouble {
+    if system::has_no_locks(error) { LockTrouble::NoLocks } else { LockTrouble::Broken }
 }
 
 fn tolerate(error: io::Error, path: &Path) -> anyhow::Result<()> {
     match judge(&error) {
-        Verdict::NoLocks => {
-            complain(&format!("{}: {error}; nothing stops another run beside this one", path.display()));
+        LockTrouble::NoLocks => {
+            note(&format!("{}: {error}; nothing stops another run beside this one", path.display()));
             Ok(())
         }
-        Verdict::Broken => Err(error).with_context(|| format!("lock {}", path.display())),
+        LockTrouble::Broken => Err(error).with_context(|| format!("lock {}", path.display())),
     }
 }
 
@@ -327,7 +331,7 @@ impl Paths {
         match usable {
             Ok(()) => Some(paths),
             Err(error) => {
-                complain(&format!("{error:#}; nothing stops another run on {}", device.title()));
+                note(&format!("{error:#}; nothing stops another run on {}", device.title()));
                 None
             }
         }
@@ -344,10 +348,10 @@ mod tests {
         use rustix::io::Errno;
         let judge = |errno: Errno| judge(&io::Error::from_raw_os_error(errno.raw_os_error()));
         for errno in [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP] {
-            assert_eq!(judge(errno), Verdict::NoLocks, "{errno}");
+            assert_eq!(judge(errno), LockTrouble::NoLocks, "{errno}");
         }
         for errno in [Errno::IO, Errno::ACCESS, Errno::BADF, Errno::NOSPC] {
-            assert_eq!(judge(errno), Verdict::Broken, "{errno}");
+            assert_eq!(judge(errno), LockTrouble::Broken, "{errno}");
         }
     }
 

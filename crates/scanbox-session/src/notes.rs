@@ -3,6 +3,6 @@
 use std::io::Write;
 
 /// A line on stderr. A closed stderr is nobody's problem.
-pub fn complain(line: &str) {
+pub fn note(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

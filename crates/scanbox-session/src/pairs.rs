@@ -6,11 +6,12 @@
 //! more of them. Every round has processes of its own, because where a process has its memory may cost a row some
 //! percent for as long as it lives.
 //!
-//! It names no backend: a [`Program`] is whatever verifies and times.
+//! It names no backend: a [`PairProgram`] is whatever verifies and times.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+pub use scanbox_model::pair_file::Side;
 use scanbox_model::record::{Cache, Status};
 use scanbox_runner::backend::Failure;
 use scanbox_runner::baseline::Baseline;
@@ -18,24 +19,15 @@ use scanbox_runner::measure::{Protocol, Timed, median, steady};
 
 /// A config at a size.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Row {
+pub struct LabelledPoint {
     /// Input size in elements.
     pub n: u64,
     /// Its label.
     pub config: String,
 }
 
-/// Which program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// The one that made the base.
-    Base,
-    /// The new one.
-    New,
-}
-
 /// A program that runs configs on the device. It ends when this is dropped.
-pub trait Program {
+pub trait PairProgram {
     /// Makes the input of the largest size of a round.
     ///
     /// # Errors
@@ -46,18 +38,18 @@ pub trait Program {
     ///
     /// # Errors
     /// When it does not run, or is wrong.
-    fn verify(&mut self, row: &Row) -> Result<Option<f64>, Failure>;
+    fn verify(&mut self, row: &LabelledPoint) -> Result<Option<f64>, Failure>;
 
     /// The median of a block of samples, in nanoseconds per call. `call_ns` is what one takes, as far as is known.
     ///
     /// # Errors
     /// When it does not run to its end.
-    fn block(&mut self, row: &Row, call_ns: Option<f64>) -> Result<f64, Failure>;
+    fn block(&mut self, row: &LabelledPoint, call_ns: Option<f64>) -> Result<f64, Failure>;
 }
 
 /// What happens during a run.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum PairsEvent<'a> {
     /// Both programs are about to be started.
     Round {
         /// Which round, from 0.
@@ -68,12 +60,12 @@ pub enum Event<'a> {
     /// Both are about to run a row.
     Started {
         /// Which.
-        row: &'a Row,
+        row: &'a LabelledPoint,
     },
     /// Four blocks are finished.
     Quad {
         /// Of which row.
-        row: &'a Row,
+        row: &'a LabelledPoint,
         /// In which round.
         round: u32,
         /// Of the base, in nanoseconds per call.
@@ -84,7 +76,7 @@ pub enum Event<'a> {
     /// A row has no times in this round, and none from here on.
     Failed {
         /// Which.
-        row: &'a Row,
+        row: &'a LabelledPoint,
         /// In which round.
         round: u32,
         /// Which program could not run it.
@@ -98,19 +90,19 @@ pub enum Event<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Round {
     /// Which.
-    pub rows: Vec<Row>,
+    pub rows: Vec<LabelledPoint>,
     /// How often.
     pub quads: u32,
 }
 
 /// Who takes part, and until when.
-pub struct Job<'a, E> {
+pub struct PairsJob<'a, E> {
     /// Starts a program. It is called once per round and side, and again where a program has ended.
-    pub start: &'a mut dyn FnMut(Side) -> Result<Box<dyn Program>, Failure>,
+    pub start: &'a mut dyn FnMut(Side) -> Result<Box<dyn PairProgram>, Failure>,
     /// The rows of each round, by what was measured so far; `None` where nothing is left.
     pub next: &'a mut dyn FnMut(u32) -> Option<Round>,
     /// Gets each event and may fail: that ends the run.
-    pub observer: &'a mut dyn FnMut(Event<'_>) -> Result<(), E>,
+    pub observer: &'a mut dyn FnMut(PairsEvent<'_>) -> Result<(), E>,
     /// Whether the run is to end before the next row.
     pub is_over: &'a dyn Fn() -> bool,
     /// Seed of the order.
@@ -126,8 +118,8 @@ const ATTEMPTS: u32 = 2;
 ///
 /// # Errors
 /// What the observer returns; or why a program cannot be started.
-pub fn run<E: From<Failure>>(job: &mut Job<'_, E>) -> Result<bool, E> {
-    let mut broken: Vec<Row> = Vec::new();
+pub fn run<E: From<Failure>>(job: &mut PairsJob<'_, E>) -> Result<bool, E> {
+    let mut broken: Vec<LabelledPoint> = Vec::new();
     let mut number = 0;
     while let Some(mut round) = (job.next)(number) {
         round.rows.retain(|row| !broken.contains(row));
@@ -141,20 +133,20 @@ pub fn run<E: From<Failure>>(job: &mut Job<'_, E>) -> Result<bool, E> {
 }
 
 fn round<E: From<Failure>>(
-    job: &mut Job<'_, E>,
+    job: &mut PairsJob<'_, E>,
     number: u32,
     round: &Round,
-    broken: &mut Vec<Row>,
+    broken: &mut Vec<LabelledPoint>,
 ) -> Result<bool, E> {
-    (job.observer)(Event::Round { round: number, rows: round.rows.len() })?;
+    (job.observer)(PairsEvent::Round { round: number, rows: round.rows.len() })?;
     let largest_n = round.rows.iter().map(|row| row.n).max().unwrap_or(1);
-    let mut base = Running::new(Side::Base, largest_n);
-    let mut new = Running::new(Side::New, largest_n);
+    let mut base = RunningProgram::new(Side::Base, largest_n);
+    let mut new = RunningProgram::new(Side::New, largest_n);
     for (place, row) in round.rows.iter().enumerate() {
         if (job.is_over)() {
             return Ok(false);
         }
-        (job.observer)(Event::Started { row })?;
+        (job.observer)(PairsEvent::Started { row })?;
         // Who comes first changes from row to row and from round to round.
         let first = place as u32 + number;
         let mut failure = None;
@@ -169,7 +161,7 @@ fn round<E: From<Failure>>(
             }
         }
         if let Some((side, failure)) = failure {
-            (job.observer)(Event::Failed { row, round: number, side, failure: &failure })?;
+            (job.observer)(PairsEvent::Failed { row, round: number, side, failure: &failure })?;
             broken.push(row.clone());
         }
     }
@@ -178,9 +170,9 @@ fn round<E: From<Failure>>(
 
 /// Both programs on one row: verified, then timed.
 fn row<E: From<Failure>>(
-    job: &mut Job<'_, E>,
-    [base, new]: [&mut Running; 2],
-    row: &Row,
+    job: &mut PairsJob<'_, E>,
+    [base, new]: [&mut RunningProgram; 2],
+    row: &LabelledPoint,
     quads: u32,
     round: u32,
     first: u32,
@@ -199,7 +191,7 @@ fn row<E: From<Failure>>(
         }
     }
     for [base_ns, new_ns] in times {
-        (job.observer)(Event::Quad { row, round, base_ns, new_ns })?;
+        (job.observer)(PairsEvent::Quad { row, round, base_ns, new_ns })?;
     }
     Ok(Ok(()))
 }
@@ -214,9 +206,9 @@ type OfSide<T> = Result<T, (Side, Failure)>;
 
 /// Four blocks. The times of the base, and those of the new program.
 fn quad<E: From<Failure>>(
-    job: &mut Job<'_, E>,
-    sides: [&mut Running; 2],
-    row: &Row,
+    job: &mut PairsJob<'_, E>,
+    sides: [&mut RunningProgram; 2],
+    row: &LabelledPoint,
     is_new_first: bool,
 ) -> Result<OfSide<[[f64; 2]; 2]>, E> {
     let mut times = [[0.0; 2]; 2];
@@ -231,21 +223,24 @@ fn quad<E: From<Failure>>(
 }
 
 /// A program through a round: started when it is needed, and again after it has ended.
-struct Running {
+struct RunningProgram {
     side: Side,
     largest_n: u64,
-    program: Option<Box<dyn Program>>,
+    program: Option<Box<dyn PairProgram>>,
     starts: u32,
     /// What a call of the row that goes on takes.
     call_ns: Option<f64>,
 }
 
-impl Running {
+impl RunningProgram {
     fn new(side: Side, largest_n: u64) -> Self {
         Self { side, largest_n, program: None, starts: 0, call_ns: None }
     }
 
-    fn program<E: From<Failure>>(&mut self, job: &mut Job<'_, E>) -> Result<&mut dyn Program, Failure> {
+    fn program<E: From<Failure>>(
+        &mut self,
+        job: &mut PairsJob<'_, E>,
+    ) -> Result<&mut dyn PairProgram, Failure> {
         if self.program.is_none() {
             self.starts += 1;
             if self.starts > STARTS_MAX {
@@ -261,8 +256,8 @@ impl Running {
 
     fn verify<E: From<Failure>>(
         &mut self,
-        job: &mut Job<'_, E>,
-        row: &Row,
+        job: &mut PairsJob<'_, E>,
+        row: &LabelledPoint,
     ) -> Result<Result<(), Failure>, E> {
         // What cannot even be started is no fault of the row.
         let verified = self.program(job)?.verify(row);
@@ -271,8 +266,8 @@ impl Running {
 
     fn block<E: From<Failure>>(
         &mut self,
-        job: &mut Job<'_, E>,
-        row: &Row,
+        job: &mut PairsJob<'_, E>,
+        row: &LabelledPoint,
     ) -> Result<Result<f64, Failure>, E> {
         let call_ns = self.call_ns;
         let timed = self.program(job)?.block(row, call_ns);
@@ -310,12 +305,12 @@ pub struct Speaking {
     pub seed: u64,
 }
 
-impl Program for Speaking {
+impl PairProgram for Speaking {
     fn load(&mut self, n: u64) -> Result<(), Failure> {
         self.baseline.load(n, self.seed)
     }
 
-    fn verify(&mut self, row: &Row) -> Result<Option<f64>, Failure> {
+    fn verify(&mut self, row: &LabelledPoint) -> Result<Option<f64>, Failure> {
         let found = self.baseline.verify(&row.config, row.n)?;
         if found.mismatches > 0 {
             let first =
@@ -330,7 +325,7 @@ impl Program for Speaking {
         Ok(found.call_ns.filter(|ns| ns.is_finite() && *ns > 0.0))
     }
 
-    fn block(&mut self, row: &Row, call_ns: Option<f64>) -> Result<f64, Failure> {
+    fn block(&mut self, row: &LabelledPoint, call_ns: Option<f64>) -> Result<f64, Failure> {
         let mut timed = TimedRow { baseline: &mut self.baseline, row };
         let (_, mut samples) = steady(&mut timed, call_ns, &protocol())?;
         Ok(median(&mut samples))
@@ -339,7 +334,7 @@ impl Program for Speaking {
 
 struct TimedRow<'a> {
     baseline: &'a mut Baseline,
-    row: &'a Row,
+    row: &'a LabelledPoint,
 }
 
 impl Timed for TimedRow<'_> {

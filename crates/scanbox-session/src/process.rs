@@ -15,7 +15,7 @@ use scanbox_runner::session::End;
 
 use crate::device::known_issues;
 use crate::failure::SessionError;
-use crate::notes::complain;
+use crate::notes::note;
 use crate::protocol::{MARK, Message, Order};
 use crate::signals::stop_on_signals;
 use crate::tools::Tools;
@@ -36,14 +36,14 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// When a run has to stop.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits<'a> {
+pub struct RunLimits<'a> {
     /// Somebody wants it to stop.
     pub stop: &'a AtomicBool,
     /// Its budget ends.
     pub deadline: Option<Instant>,
 }
 
-impl Limits<'static> {
+impl RunLimits<'static> {
     /// Of a run that begins now: it stops on request, and when its budget is spent, which pays for everything.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Limits<'static> {
     }
 }
 
-impl Limits<'_> {
+impl RunLimits<'_> {
     /// Why it has to stop now, if it has to.
     pub fn end(&self) -> Option<End> {
         if self.stop.load(Ordering::Relaxed) {
@@ -142,7 +142,7 @@ impl WorkerCommand {
     ///
     /// # Errors
     /// Why there is none; [`SessionError::Stopped`], when the run has to stop.
-    pub fn start(&self, limits: &Limits<'_>) -> anyhow::Result<Worker> {
+    pub fn start(&self, limits: &RunLimits<'_>) -> anyhow::Result<Worker> {
         self.start_patiently(limits, |error| error.is::<DiedOpening>())
     }
 
@@ -150,20 +150,20 @@ impl WorkerCommand {
     ///
     /// # Errors
     /// As [`Self::start`].
-    pub fn start_again(&self, limits: &Limits<'_>) -> anyhow::Result<Worker> {
+    pub fn start_again(&self, limits: &RunLimits<'_>) -> anyhow::Result<Worker> {
         self.start_patiently(limits, |error| !matches!(error.downcast_ref(), Some(SessionError::Stopped(_))))
     }
 
     fn start_patiently(
         &self,
-        limits: &Limits<'_>,
+        limits: &RunLimits<'_>,
         may_pass: impl Fn(&anyhow::Error) -> bool,
     ) -> anyhow::Result<Worker> {
         for pause in OPEN_PAUSES {
             match self.try_to_start(limits) {
                 Err(error) if may_pass(&error) => {
                     let seconds = pause.as_secs_f64();
-                    complain(&format!("{error:#}; another attempt in {seconds} s"));
+                    note(&format!("{error:#}; another attempt in {seconds} s"));
                     limits.pause(pause)?;
                 }
                 outcome => return outcome,
@@ -172,7 +172,7 @@ impl WorkerCommand {
         self.try_to_start(limits)
     }
 
-    fn try_to_start(&self, limits: &Limits<'_>) -> anyhow::Result<Worker> {
+    fn try_to_start(&self, limits: &RunLimits<'_>) -> anyhow::Result<Worker> {
         limits.pause(Duration::ZERO)?;
         let mut process = self.spawn()?;
         let deadline = Instant::now() + OPEN_LIMIT;
@@ -232,7 +232,7 @@ impl WorkerCommand {
         let errors = child.stderr.take().expect("stderr is piped");
         let talk = std::thread::spawn(move || {
             for line in BufReader::new(errors).split(b'\n').map_while(Result::ok) {
-                complain(&String::from_utf8_lossy(&line));
+                note(&String::from_utf8_lossy(&line));
             }
         });
         let (sender, messages) = channel();
@@ -249,7 +249,7 @@ impl WorkerCommand {
                     // A message that was cut off by the end of the process.
                     Some(Err(_)) => {}
                     // A driver or a layer that prints.
-                    None => complain(&line),
+                    None => note(&line),
                 }
             }
         });
@@ -296,7 +296,7 @@ impl Process {
         let status = wait_at_most(KILL_PATIENCE, || self.child.try_wait());
         if status.is_none() {
             self.given_up = true;
-            complain(&format!(
+            note(&format!(
                 "worker process {} was killed and does not end: it is stuck in its driver, and may keep the device busy; \
                  nothing waits for it",
                 self.child.id()
@@ -374,7 +374,8 @@ mod tests {
     #[test]
     fn a_pause_ends_when_the_run_has_to() {
         let stop = AtomicBool::new(false);
-        let pause = |deadline| Limits { stop: &stop, deadline }.pause(Duration::from_secs(60)).unwrap_err();
+        let pause =
+            |deadline| RunLimits { stop: &stop, deadline }.pause(Duration::from_secs(60)).unwrap_err();
         let soon = Instant::now() + Duration::from_millis(20);
         assert!(matches!(pause(Some(soon)), SessionError::Stopped(End::Budget)));
         stop.store(true, Ordering::Relaxed);

@@ -9,18 +9,18 @@ use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::space::Point;
 use scanbox_model::units::size_label;
 
-use crate::notes::complain;
+use crate::notes::note;
 
 /// Between two plain lines.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(30);
 
 /// A line that says how far something is: a bar on a terminal, else a plain line now and then.
-pub struct Line {
+pub struct ProgressLine {
     bar: Option<ProgressBar>,
     last_plain: Instant,
 }
 
-impl Line {
+impl ProgressLine {
     /// A line for something with this many steps.
     pub fn new(total: u64) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
@@ -35,7 +35,7 @@ impl Line {
     pub fn phase(&self, what: &str) {
         match &self.bar {
             Some(bar) => bar.set_message(what.to_owned()),
-            None => complain(what),
+            None => note(what),
         }
     }
 
@@ -54,7 +54,7 @@ impl Line {
                 bar.set_message(message());
             }
             None if self.last_plain.elapsed() >= PLAIN_INTERVAL => {
-                complain(&format!("{done}/{total} {}", message()));
+                note(&format!("{done}/{total} {}", message()));
                 self.last_plain = Instant::now();
             }
             None => {}
@@ -64,8 +64,8 @@ impl Line {
     /// Says something that stays, above the bar.
     pub fn remark(&self, what: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| complain(what)),
-            None => complain(what),
+            Some(bar) => bar.suspend(|| note(what)),
+            None => note(what),
         }
     }
 
@@ -79,7 +79,7 @@ impl Line {
 
 /// What a sweep shows while it runs.
 pub struct Progress {
-    line: Line,
+    line: ProgressLine,
     eta: Eta,
     total: u64,
     done: u64,
@@ -92,7 +92,7 @@ impl Progress {
     /// Progress over the points that are still to do.
     pub fn new(points: &[Point]) -> Self {
         let total = points.len() as u64;
-        let (line, eta) = (Line::new(total), Eta::new(points));
+        let (line, eta) = (ProgressLine::new(total), Eta::new(points));
         Self { line, eta, total, done: 0, not_ok: 0, best: None, last_row: Instant::now() }
     }
 
@@ -102,7 +102,7 @@ impl Progress {
         self.last_row = Instant::now();
     }
 
-    /// Says what a copy, or of a reduction a read, has reached.
+    /// Says what the ceiling of a size is.
     pub fn ceiling(&mut self, n: u64, gbps: f64) {
         self.line.aside(|| format!("ceiling at {} elements: {gbps:.0} GB/s", size_label(n)));
         self.last_row = Instant::now();

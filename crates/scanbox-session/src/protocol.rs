@@ -7,12 +7,12 @@ use scanbox_kernels::input::Input;
 use scanbox_kernels::operator_file::OperatorSource;
 use scanbox_model::device::DeviceProfile;
 use scanbox_runner::baseline::Greeting;
-use scanbox_runner::bench;
+use scanbox_runner::bench::{BenchJob, EmptyCall};
 use scanbox_runner::cases::Circumstance;
 use scanbox_runner::session::{End, Setup};
 use scanbox_runner::subject::Subject;
-use scanbox_runner::sweep;
-use scanbox_runner::verify::{self, Verdict};
+use scanbox_runner::sweep::SweepJob;
+use scanbox_runner::verify::{ItemVerdict, VerifyJob};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Cause;
@@ -42,9 +42,9 @@ pub enum Order {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Work {
     /// Verify and measure.
-    Sweep(sweep::Job),
+    Sweep(SweepJob),
     /// Verify at many sizes, on many inputs, and do not measure.
-    Verify(verify::Job),
+    Verify(VerifyJob),
     /// Measure few subjects against each other.
     Bench(BenchWork),
 }
@@ -53,7 +53,7 @@ pub enum Work {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct BenchWork {
     /// The benchmark.
-    pub job: bench::Job,
+    pub job: BenchJob,
     /// Programs that take part.
     pub baselines: Vec<PathBuf>,
     /// Their subjects that take part; empty: all.
@@ -64,7 +64,7 @@ pub struct BenchWork {
 
 /// What a subject in flight is known by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Key {
+pub struct SubjectKey {
     /// What it is. Of a subject of a baseline the worker sees to time-outs.
     pub subject: Subject,
     /// Its size; in a verification, the largest one.
@@ -75,11 +75,11 @@ pub struct Key {
 
 /// What came of a config.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Product {
+pub enum ConfigResult {
     /// A row of a sweep, as it stands in the file, with its line break.
     Row(String),
     /// A verdict of a verification.
-    Verdict(Box<Verdict>),
+    Verdict(Box<ItemVerdict>),
 }
 
 /// From the worker, to its supervisor.
@@ -94,17 +94,17 @@ pub enum Message {
     },
     /// Something takes time before any config runs.
     Setup(Setup),
-    /// See [`sweep::Event::Doing`].
+    /// See [`scanbox_runner::sweep::SweepEvent::Doing`].
     Doing {
         /// What.
         what: String,
     },
-    /// See [`sweep::Event::Remark`].
+    /// See [`scanbox_runner::sweep::SweepEvent::Remark`].
     Remark {
         /// What went wrong.
         text: String,
     },
-    /// See [`sweep::Event::Ceiling`].
+    /// See [`scanbox_runner::sweep::SweepEvent::Ceiling`].
     Ceiling {
         /// Elements.
         n: u64,
@@ -114,7 +114,7 @@ pub enum Message {
     /// Waits for [`Order::Go`] to run this config.
     Started {
         /// Which.
-        key: Key,
+        key: SubjectKey,
     },
     /// One call of the config begins.
     Calling {
@@ -124,12 +124,12 @@ pub enum Message {
         circumstance: Circumstance,
     },
     /// A config has come to its end.
-    Finished(Product),
+    Finished(ConfigResult),
     /// A baseline has started.
     Greeted(Greeting),
-    /// See [`bench::Event::EmptyCall`].
-    EmptyCall(Result<bench::EmptyCall, String>),
-    /// See [`bench::Event::SizeFinished`].
+    /// See [`scanbox_runner::bench::BenchEvent::EmptyCall`].
+    EmptyCall(Result<EmptyCall, String>),
+    /// See [`scanbox_runner::bench::BenchEvent::SizeFinished`].
     SizeFinished {
         /// The size.
         n: u64,

@@ -36,7 +36,7 @@ fn listen() -> std::io::Result<()> {
     signal_hook::flag::register(signal_hook::consts::signal::SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
     std::thread::spawn(move || {
-        let mut before = Before::default();
+        let mut before = SignalsSeen::default();
         for signal in signals.forever() {
             if before.is_enough(signal, Instant::now()) {
                 signal_hook::low_level::exit(INTERRUPTED_TWICE);
@@ -59,12 +59,12 @@ fn listen() -> std::io::Result<()> {
 
 /// What has come before.
 #[derive(Default)]
-struct Before {
+struct SignalsSeen {
     first: Option<Instant>,
     interrupts: u32,
 }
 
-impl Before {
+impl SignalsSeen {
     /// Whether this signal ends the process at once.
     fn is_enough(&mut self, signal: i32, now: Instant) -> bool {
         let first = *self.first.get_or_insert(now);
@@ -98,7 +98,7 @@ mod tests {
     fn one_request_may_be_many_signals() {
         /// Signals with their times in milliseconds; which of them ends the process.
         fn check(signals: &[(i32, u64)], last: Option<usize>) {
-            let (start, mut before) = (Instant::now(), Before::default());
+            let (start, mut before) = (Instant::now(), SignalsSeen::default());
             let mut enough = signals
                 .iter()
                 .map(|&(signal, at)| before.is_enough(signal, start + Duration::from_millis(at)));

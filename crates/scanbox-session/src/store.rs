@@ -28,23 +28,23 @@ pub use self::before::Before;
 use self::journal::Journal;
 use crate::device::known_issues;
 use crate::lock::{self, Occupied, Sharing};
-use crate::notes::complain;
+use crate::notes::note;
 use crate::origin::this_tool;
-use crate::process::Limits;
+use crate::process::RunLimits;
 
 /// Between two waits for the disk.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A config at a size: what a row is found by.
-pub type Key = (String, u64);
+pub type RowKey = (String, u64);
 
 /// The key of a row.
-pub fn row_key(record: &Record) -> Key {
+pub fn row_key(record: &Record) -> RowKey {
     (record.config_id.clone(), record.n_elements)
 }
 
 /// The key of a point.
-pub fn point_key(point: &Point) -> Key {
+pub fn point_key(point: &Point) -> RowKey {
     (point.config.to_string(), point.n)
 }
 
@@ -76,7 +76,7 @@ pub struct SweepFile {
     journal: Journal,
     last_sync: Instant,
     /// Points that have a row and are to be measured again all the same, because they were wrong.
-    again: HashSet<Key>,
+    again: HashSet<RowKey>,
     /// Whether their new row has to show that they are right.
     prove: bool,
     /// The device of the run, if it has begun.
@@ -90,7 +90,11 @@ impl SweepFile {
     ///
     /// # Errors
     /// When another run has it.
-    pub fn lock(path: &Path, sharing: Option<&Sharing>, limits: &Limits<'_>) -> anyhow::Result<Option<File>> {
+    pub fn lock(
+        path: &Path,
+        sharing: Option<&Sharing>,
+        limits: &RunLimits<'_>,
+    ) -> anyhow::Result<Option<File>> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         fs::create_dir_all(folder)
             .with_context(|| format!("output folder {}; choose another with --out", folder.display()))?;
@@ -123,13 +127,13 @@ impl SweepFile {
         // A line that was cut off is told below, with what comes of it.
         let torn = usize::from(found.torn_line.is_some());
         for warning in found.warnings(&path.display().to_string()).into_iter().skip(torn) {
-            complain(&format!("warning: {warning}"));
+            note(&format!("warning: {warning}"));
         }
         if let Some(line) = found.torn_line {
-            complain(&format!("{}: line {line} was cut off and is measured again", path.display()));
+            note(&format!("{}: line {line} was cut off and is measured again", path.display()));
         }
         let again = wrong_before(&found.records, resume);
-        let mut keys: HashSet<Key> = found.records.iter().map(row_key).collect();
+        let mut keys: HashSet<RowKey> = found.records.iter().map(row_key).collect();
         let journal = Journal::open(&journal_path, &keys)?;
         keys.extend(enumeration.points.iter().map(point_key));
         let space = with_sizes_before(space, before.as_ref());
@@ -137,7 +141,8 @@ impl SweepFile {
             Some(before) => (before.tool_version.clone(), before.tool_commit.clone()),
             None => this_tool(),
         };
-        let (runs, copy_gbps) = before.map(|before| (before.runs, before.copy_gbps)).unwrap_or_default();
+        let (runs, ceiling_gbps) =
+            before.map(|before| (before.runs, before.ceiling_gbps)).unwrap_or_default();
         let metadata = Metadata {
             schema: SCHEMA,
             tool_version,
@@ -149,7 +154,7 @@ impl SweepFile {
             points: keys.len() as u64,
             rejections: enumeration.rejections.clone(),
             counts: BTreeMap::new(),
-            copy_gbps,
+            ceiling_gbps,
             runs,
         };
         Ok(Self {
@@ -175,13 +180,13 @@ impl SweepFile {
 
     /// The points that have no row yet, or are to be measured again.
     pub fn points_to_do(&self, enumeration: &Enumeration) -> Vec<Point> {
-        let done: HashSet<Key> =
+        let done: HashSet<RowKey> =
             self.records.iter().map(row_key).filter(|key| !self.again.contains(key)).collect();
         enumeration.points.iter().filter(|point| !done.contains(&point_key(point))).copied().collect()
     }
 
     /// Whether a row of this point says `ok` only with proof.
-    pub fn is_to_be_proved(&self, key: &Key) -> bool {
+    pub fn is_to_be_proved(&self, key: &RowKey) -> bool {
         self.prove && self.again.contains(key)
     }
 
@@ -190,13 +195,17 @@ impl SweepFile {
         distrusted(&self.records).len() as u64
     }
 
-    /// The sizes among these points whose copy has not been measured.
-    pub fn sizes_without_copy<'a>(&self, points: impl IntoIterator<Item = &'a Point>) -> BTreeSet<u64> {
-        points.into_iter().map(|point| point.n).filter(|n| !self.metadata.copy_gbps.contains_key(n)).collect()
+    /// The sizes among these points whose ceiling has not been measured.
+    pub fn sizes_without_ceiling<'a>(&self, points: impl IntoIterator<Item = &'a Point>) -> BTreeSet<u64> {
+        points
+            .into_iter()
+            .map(|point| point.n)
+            .filter(|n| !self.metadata.ceiling_gbps.contains_key(n))
+            .collect()
     }
 
     /// How many workers a config has ended, in this run and before.
-    pub fn workers_ended(&self, key: &Key) -> u32 {
+    pub fn workers_ended(&self, key: &RowKey) -> u32 {
         self.journal.workers_ended(key)
     }
 
@@ -219,12 +228,12 @@ impl SweepFile {
     }
 
     /// Writes down which config is about to run.
-    pub fn intend(&mut self, key: &Key) -> anyhow::Result<()> {
+    pub fn intend(&mut self, key: &RowKey) -> anyhow::Result<()> {
         self.journal.start(key)
     }
 
     /// Writes down that a worker ended on a config.
-    pub fn worker_ended(&mut self, key: &Key, cause: &str) -> anyhow::Result<()> {
+    pub fn worker_ended(&mut self, key: &RowKey, cause: &str) -> anyhow::Result<()> {
         self.journal.ended(key, cause)
     }
 
@@ -234,7 +243,7 @@ impl SweepFile {
     }
 
     /// Writes down that a config was stopped on request.
-    pub fn dropped(&mut self, key: &Key) -> anyhow::Result<()> {
+    pub fn dropped(&mut self, key: &RowKey) -> anyhow::Result<()> {
         self.journal.dropped(key)
     }
 
@@ -336,7 +345,8 @@ fn rows_by_run(records: &[Record]) -> HashMap<&str, u64> {
 
 /// The space of the file: a run at fewer sizes does not take away what the runs before it were asked for.
 fn with_sizes_before(space: &Space, before: Option<&Metadata>) -> Space {
-    let same = |before: &&Metadata| before.space.name == space.name && before.space.blocks == space.blocks;
+    let same =
+        |before: &&Metadata| before.space.name == space.name && before.space.products == space.products;
     let sizes = before.filter(same).map(|before| format!("{},{}", before.space.sizes, space.sizes).parse());
     match sizes {
         Some(Ok(sizes)) => space.clone().with_sizes(sizes),
@@ -361,11 +371,11 @@ pub fn stays(row: &Record) -> bool {
 
 /// The points that were wrong and are to be measured again although they have a row: to be shown right, all that no
 /// run has shown right since; else those whose last row is wrong.
-pub fn wrong_before(rows: &[Record], resume: Resume) -> HashSet<Key> {
+pub fn wrong_before(rows: &[Record], resume: Resume) -> HashSet<RowKey> {
     match resume {
         Resume { retry_failed: true, prove: true, .. } => distrusted(rows),
         Resume { retry_failed: true, .. } => {
-            let last: HashMap<Key, Status> = rows.iter().map(|row| (row_key(row), row.status)).collect();
+            let last: HashMap<RowKey, Status> = rows.iter().map(|row| (row_key(row), row.status)).collect();
             last.into_iter()
                 .filter(|(_, status)| *status == Status::WrongResult)
                 .map(|(key, _)| key)
@@ -375,7 +385,7 @@ pub fn wrong_before(rows: &[Record], resume: Resume) -> HashSet<Key> {
     }
 }
 
-fn distrusted(rows: &[Record]) -> HashSet<Key> {
+fn distrusted(rows: &[Record]) -> HashSet<RowKey> {
     let trust = Trust::of(rows);
     rows.iter().filter(|row| !trust.trusts(row)).map(row_key).collect()
 }

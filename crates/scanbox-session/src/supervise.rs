@@ -20,8 +20,8 @@ use scanbox_runner::cases::Circumstance;
 use scanbox_runner::session::{End, Setup};
 
 use crate::failure::SessionError;
-use crate::process::{Limits, SETUP_LIMIT, Silence, Worker, WorkerCommand, describe, signal_from_outside};
-use crate::protocol::{Key, Message, Order, Product, Work};
+use crate::process::{RunLimits, SETUP_LIMIT, Silence, Worker, WorkerCommand, describe, signal_from_outside};
+use crate::protocol::{ConfigResult, Message, Order, SubjectKey, Work};
 use crate::system::SIGKILL;
 
 /// Workers that a config may end before it is not tried any more.
@@ -67,7 +67,7 @@ pub trait Task {
         Ok(())
     }
 
-    /// The copy of a size was measured, in GB/s.
+    /// The ceiling of a size was measured, in GB/s.
     fn ceiling(&mut self, _n: u64, _gbps: f64) {}
 
     /// A baseline has started.
@@ -82,7 +82,7 @@ pub trait Task {
     }
 
     /// A config is about to run. Whatever comes of it, this is written down.
-    fn intend(&mut self, key: &Key) -> anyhow::Result<()>;
+    fn intend(&mut self, key: &SubjectKey) -> anyhow::Result<()>;
 
     /// A config has just begun to run: what takes time now costs nothing.
     fn meanwhile(&mut self) -> anyhow::Result<()> {
@@ -90,19 +90,19 @@ pub trait Task {
     }
 
     /// A config has come to its end.
-    fn finish(&mut self, product: Product) -> anyhow::Result<()>;
+    fn finish(&mut self, product: ConfigResult) -> anyhow::Result<()>;
 
     /// A worker ended on a config.
     fn worker_ended(&mut self, death: &Death, device: &DeviceProfile) -> anyhow::Result<()>;
 
     /// A config was stopped on request.
-    fn dropped(&mut self, key: &Key) -> anyhow::Result<()>;
+    fn dropped(&mut self, key: &SubjectKey) -> anyhow::Result<()>;
 }
 
 /// What ran when a worker ended, and how it ended.
 pub struct Death {
     /// Which config.
-    pub key: Key,
+    pub key: SubjectKey,
     /// The call of it, if it makes several.
     pub call: Option<(u64, Circumstance)>,
     /// How the worker ended, in a few words.
@@ -118,7 +118,7 @@ pub struct Supervision<'a> {
     /// A config that takes longer, or a call of it where it says when it begins one, is given up with its worker.
     pub timeout: Duration,
     /// When the run stops.
-    pub limits: Limits<'a>,
+    pub limits: RunLimits<'a>,
 }
 
 /// How a run went.
@@ -220,7 +220,7 @@ struct Shift<'a> {
 
 /// What a worker is at.
 struct InFlight {
-    key: Key,
+    key: SubjectKey,
     call: Option<(u64, Circumstance)>,
 }
 

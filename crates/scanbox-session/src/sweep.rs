@@ -9,20 +9,20 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Record, Status};
 use scanbox_model::space::{Enumeration, Point};
 use scanbox_model::units::plural;
-use scanbox_runner::bench::{self, Selected, computation_of};
+use scanbox_runner::bench::{BenchJob, Selected, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::row::{Computation, Origin, blank_record, now_utc};
 use scanbox_runner::session::End;
-use scanbox_runner::sweep::Job;
+use scanbox_runner::sweep::SweepJob;
 
 use crate::confirm::{CACHES, PASSES, confirm, unconfirmed};
 use crate::failure::Cause;
-use crate::notes::complain;
+use crate::notes::note;
 use crate::origin::origin;
-use crate::process::{Limits, Worker, WorkerCommand};
+use crate::process::{RunLimits, Worker, WorkerCommand};
 use crate::progress::Progress;
-use crate::protocol::{self, BenchWork, Product, Work};
-use crate::store::{Key, SweepFile, point_key, row_key};
+use crate::protocol::{self, BenchWork, ConfigResult, Work};
+use crate::store::{RowKey, SweepFile, point_key, row_key};
 use crate::supervise::{Death, Supervised, Supervision, Task, WORKERS_PER_CONFIG};
 
 /// How many times as long as any config one that has to be shown right may take: a proof is thousands of calls.
@@ -66,7 +66,7 @@ pub fn run(
     asked: &Asked,
     command: WorkerCommand,
     worker: Worker,
-    limits: Limits<'_>,
+    limits: RunLimits<'_>,
     enumeration: &Enumeration,
     file: &mut SweepFile,
     failed: &dyn Fn(&SweepFile),
@@ -155,11 +155,11 @@ impl Asked {
         file: &mut SweepFile,
         failed: &dyn Fn(&SweepFile),
     ) -> anyhow::Result<Supervised> {
-        complain(&format!("confirming the leaders of {}", plural(leaders.len(), "size")));
+        note(&format!("confirming the leaders of {}", plural(leaders.len(), "size")));
         let problem = file.metadata.problem;
         let (computation, input) = computation_of(&leaders, problem, self.real, self.seed, &worker.profile);
         let origin = origin(&file.metadata.kernel_hash, self.shared_device);
-        let job = bench::Job {
+        let job = BenchJob {
             computation,
             input,
             sizes: leaders,
@@ -206,7 +206,7 @@ fn end_run(
 pub struct SweepTask<'a> {
     file: &'a mut SweepFile,
     progress: Progress,
-    left: BTreeMap<Key, Point>,
+    left: BTreeMap<RowKey, Point>,
     rows: u64,
     settings: Settings,
 }
@@ -246,7 +246,7 @@ impl<'a> SweepTask<'a> {
     /// The row of a config that could not give one itself.
     fn append_for(
         &mut self,
-        key: &Key,
+        key: &RowKey,
         device: &DeviceProfile,
         status: Status,
         reason: String,
@@ -264,18 +264,18 @@ impl<'a> SweepTask<'a> {
 }
 
 /// The key of a row, of what a worker says about its config.
-fn key_of(key: &protocol::Key) -> Key {
+fn key_of(key: &protocol::SubjectKey) -> RowKey {
     (key.subject.label(), key.n)
 }
 
 impl Task for SweepTask<'_> {
     fn work(&self, one_by_one: bool) -> Work {
-        let is_to_prove = |(key, _): &(&Key, &Point)| self.file.is_to_be_proved(key);
-        Work::Sweep(Job {
+        let is_to_prove = |(key, _): &(&RowKey, &Point)| self.file.is_to_be_proved(key);
+        Work::Sweep(SweepJob {
             points: self.left.values().copied().collect(),
             prove: self.left.iter().filter(is_to_prove).map(|(_, point)| *point).collect(),
             computation: self.settings.computation,
-            copy_sizes: self.file.sizes_without_copy(self.left.values()),
+            ceiling_sizes: self.file.sizes_without_ceiling(self.left.values()),
             seed: self.settings.seed,
             protocol: self.settings.protocol,
             order_start: self.rows,
@@ -290,7 +290,7 @@ impl Task for SweepTask<'_> {
 
     /// Configs that have ended too many workers, in this run or before, get their row without being tried.
     fn begin(&mut self, device: &DeviceProfile) -> anyhow::Result<()> {
-        let keys: Vec<Key> = self.left.keys().cloned().collect();
+        let keys: Vec<RowKey> = self.left.keys().cloned().collect();
         for key in keys {
             let ended = self.file.workers_ended(&key);
             if ended >= WORKERS_PER_CONFIG {
@@ -315,10 +315,10 @@ impl Task for SweepTask<'_> {
 
     fn ceiling(&mut self, n: u64, gbps: f64) {
         self.progress.ceiling(n, gbps);
-        self.file.metadata.copy_gbps.insert(n, (gbps * 10.0).round() / 10.0);
+        self.file.metadata.ceiling_gbps.insert(n, (gbps * 10.0).round() / 10.0);
     }
 
-    fn intend(&mut self, key: &protocol::Key) -> anyhow::Result<()> {
+    fn intend(&mut self, key: &protocol::SubjectKey) -> anyhow::Result<()> {
         self.file.intend(&key_of(key))
     }
 
@@ -327,10 +327,10 @@ impl Task for SweepTask<'_> {
         self.file.sync_when_due()
     }
 
-    fn finish(&mut self, product: Product) -> anyhow::Result<()> {
+    fn finish(&mut self, product: ConfigResult) -> anyhow::Result<()> {
         match product {
-            Product::Row(row) => self.append(csv_file::read_row(&row)?),
-            Product::Verdict(_) => Ok(()),
+            ConfigResult::Row(row) => self.append(csv_file::read_row(&row)?),
+            ConfigResult::Verdict(_) => Ok(()),
         }
     }
 
@@ -343,7 +343,7 @@ impl Task for SweepTask<'_> {
         }
     }
 
-    fn dropped(&mut self, key: &protocol::Key) -> anyhow::Result<()> {
+    fn dropped(&mut self, key: &protocol::SubjectKey) -> anyhow::Result<()> {
         self.file.dropped(&key_of(key))
     }
 }

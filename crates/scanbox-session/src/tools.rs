@@ -9,7 +9,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::safe_devices::Guarantee;
 
-use crate::notes::complain;
+use crate::notes::note;
 
 /// What every run is handed.
 #[derive(Debug, Clone, Default)]
@@ -40,7 +40,7 @@ impl Tools {
     /// Says, once and before anything is compiled, that nothing can be kept in the cache.
     pub fn warn_of_cache(&self) {
         let Some(folder) = &self.cache else {
-            complain(
+            note(
                 "warning: the system names no cache folder: kernels are compiled anew in each run; choose one with --cache",
             );
             return;
@@ -51,7 +51,7 @@ impl Tools {
             tempfile::Builder::new().prefix(".scanbox-").tempfile_in(folder).map(drop)
         });
         if let Err(error) = tried {
-            complain(&format!(
+            note(&format!(
                 "warning: the cache folder {} cannot be used ({error}): kernels are compiled anew in each run; choose another \
                  with --cache",
                 folder.display()

@@ -10,10 +10,10 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_runner::cases::Item;
 use scanbox_runner::subject::Subject;
-use scanbox_runner::verify::{FailedCase, Job, Tally, Verdict};
+use scanbox_runner::verify::{FailedCase, ItemVerdict, Tally, VerifyJob};
 
-use crate::progress::Line;
-use crate::protocol::{Key, Product, Work};
+use crate::progress::ProgressLine;
+use crate::protocol::{ConfigResult, SubjectKey, Work};
 use crate::supervise::{Death, Task, WORKERS_PER_CONFIG};
 
 /// Gets a verdict on every item, or on the first that fails of a config.
@@ -26,26 +26,26 @@ pub struct VerifyTask<'a> {
     places: HashMap<(String, Input), usize>,
     seed: u64,
     fail_fast: bool,
-    line: Line,
+    line: ProgressLine,
     /// Says what a failure looks like.
-    remark: &'a dyn Fn(&Verdict) -> String,
+    remark: &'a dyn Fn(&ItemVerdict) -> String,
     /// Workers that were ended from outside while they ran a config.
     ended: HashMap<Subject, u32>,
-    results: Results,
+    results: VerifyResults,
 }
 
 /// How the configs did.
 #[derive(Debug, Default)]
-pub struct Results {
+pub struct VerifyResults {
     /// The first failure of each config that has one, in the order in which they were found.
-    pub failures: Vec<Verdict>,
+    pub failures: Vec<ItemVerdict>,
     /// What was verified.
     pub tally: Tally,
     /// Configs that were not tried to their end.
     pub unfinished: BTreeSet<Config>,
 }
 
-impl Results {
+impl VerifyResults {
     /// Configs by status, of `configs` in all.
     pub fn counts(&self, configs: usize) -> BTreeMap<Status, u64> {
         let mut counts = BTreeMap::new();
@@ -68,7 +68,7 @@ impl<'a> VerifyTask<'a> {
         items: &'a [Item],
         seed: u64,
         fail_fast: bool,
-        remark: &'a dyn Fn(&Verdict) -> String,
+        remark: &'a dyn Fn(&ItemVerdict) -> String,
     ) -> Self {
         let key = |item: &Item| (item.config.to_string(), item.input);
         Self {
@@ -79,21 +79,21 @@ impl<'a> VerifyTask<'a> {
             places: items.iter().enumerate().map(|(place, item)| (key(item), place)).collect(),
             seed,
             fail_fast,
-            line: Line::new(items.len() as u64),
+            line: ProgressLine::new(items.len() as u64),
             remark,
             ended: HashMap::new(),
-            results: Results::default(),
+            results: VerifyResults::default(),
         }
     }
 
     /// Takes the progress away, and gives the results.
-    pub fn end(mut self) -> Results {
+    pub fn end(mut self) -> VerifyResults {
         self.line.end();
         self.results.unfinished = self.left.iter().map(|&place| self.items[place].config).collect();
         self.results
     }
 
-    fn conclude(&mut self, verdict: Verdict) {
+    fn conclude(&mut self, verdict: ItemVerdict) {
         self.results.tally.add(&verdict.tally);
         if verdict.status == Status::Ok {
             if let Some(place) = self.places.get(&(verdict.config, verdict.input)) {
@@ -126,13 +126,13 @@ impl<'a> VerifyTask<'a> {
             }
             None => FailedCase { n: death.key.n, circumstance: None, reason, mismatch: None },
         };
-        self.conclude(Verdict::failed(&item.config, item.input, status, failed));
+        self.conclude(ItemVerdict::failed(&item.config, item.input, status, failed));
     }
 }
 
 impl Task for VerifyTask<'_> {
     fn work(&self, one_by_one: bool) -> Work {
-        Work::Verify(Job {
+        Work::Verify(VerifyJob {
             problem: self.problem,
             items: self.left.iter().map(|&place| self.items[place].clone()).collect(),
             variant: self.variant,
@@ -161,12 +161,12 @@ impl Task for VerifyTask<'_> {
         self.line.aside(|| what.to_owned());
     }
 
-    fn intend(&mut self, _key: &Key) -> anyhow::Result<()> {
+    fn intend(&mut self, _key: &SubjectKey) -> anyhow::Result<()> {
         Ok(())
     }
 
-    fn finish(&mut self, product: Product) -> anyhow::Result<()> {
-        if let Product::Verdict(verdict) = product {
+    fn finish(&mut self, product: ConfigResult) -> anyhow::Result<()> {
+        if let ConfigResult::Verdict(verdict) = product {
             self.conclude(*verdict);
         }
         Ok(())
@@ -187,7 +187,7 @@ impl Task for VerifyTask<'_> {
         Ok(())
     }
 
-    fn dropped(&mut self, _key: &Key) -> anyhow::Result<()> {
+    fn dropped(&mut self, _key: &SubjectKey) -> anyhow::Result<()> {
         Ok(())
     }
 }

@@ -14,14 +14,14 @@ use scanbox_model::csv_file;
 use scanbox_model::record::Record;
 use scanbox_runner::backend::Backend;
 use scanbox_runner::baseline::Baseline;
-use scanbox_runner::bench;
-use scanbox_runner::session::Outcome;
+use scanbox_runner::bench::{self, BenchEvent};
+use scanbox_runner::session::RunSummary;
 use scanbox_runner::subject::Subject;
-use scanbox_runner::sweep;
-use scanbox_runner::verify;
+use scanbox_runner::sweep::{self, SweepEvent, SweepJob};
+use scanbox_runner::verify::{self, VerifyEvent, VerifyJob};
 
 use crate::failure::{Cause, WorkerError};
-use crate::protocol::{BenchWork, Key, MARK, Message, Order, Product, Work};
+use crate::protocol::{BenchWork, ConfigResult, MARK, Message, Order, SubjectKey, Work};
 use crate::tools::Tools;
 use crate::{device, lock, signals};
 
@@ -82,39 +82,37 @@ fn work(selector: &str, tools: &Tools) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn sweep(job: &sweep::Job, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<Outcome> {
+fn sweep(job: &SweepJob, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<RunSummary> {
     let stop = AtomicBool::new(false);
-    let observer = &mut |event: sweep::Event<'_>| -> Result<(), WorkerError> {
-        use sweep::Event;
+    let observer = &mut |event: SweepEvent<'_>| -> Result<(), WorkerError> {
         match event {
-            Event::Setup(setup) => send(&Message::Setup(setup))?,
-            Event::Doing { what } => send(&Message::Doing { what: what.to_owned() })?,
-            Event::Remark { text } => send(&Message::Remark { text: text.to_owned() })?,
-            Event::Ceiling { n, gbps } => send(&Message::Ceiling { n, gbps })?,
-            Event::Started { point } => {
-                ask(Key { subject: Subject::config(point.config), n: point.n, input: None }, &stop)?;
+            SweepEvent::Setup(setup) => send(&Message::Setup(setup))?,
+            SweepEvent::Doing { what } => send(&Message::Doing { what: what.to_owned() })?,
+            SweepEvent::Remark { text } => send(&Message::Remark { text: text.to_owned() })?,
+            SweepEvent::Ceiling { n, gbps } => send(&Message::Ceiling { n, gbps })?,
+            SweepEvent::Started { point } => {
+                ask(SubjectKey { subject: Subject::config(point.config), n: point.n, input: None }, &stop)?;
             }
-            Event::Finished { record } => send(&Message::Finished(Product::Row(row(record)?)))?,
+            SweepEvent::Finished { record } => send(&Message::Finished(ConfigResult::Row(row(record)?)))?,
         }
         Ok(())
     };
     Ok(sweep::run(backend, compiler, job, &stop, observer)?)
 }
 
-fn verify(job: &verify::Job, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<Outcome> {
+fn verify(job: &VerifyJob, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<RunSummary> {
     let stop = AtomicBool::new(false);
-    let observer = &mut |event: verify::Event<'_>| -> Result<(), WorkerError> {
-        use verify::Event;
+    let observer = &mut |event: VerifyEvent<'_>| -> Result<(), WorkerError> {
         match event {
-            Event::Setup(setup) => send(&Message::Setup(setup))?,
-            Event::Started { item } => {
+            VerifyEvent::Setup(setup) => send(&Message::Setup(setup))?,
+            VerifyEvent::Started { item } => {
                 let n = item.sizes.last().copied().unwrap_or(0);
                 let subject = Subject::Config { config: item.config, variant: job.variant };
-                ask(Key { subject, n, input: Some(item.input) }, &stop)?;
+                ask(SubjectKey { subject, n, input: Some(item.input) }, &stop)?;
             }
-            Event::Calling { n, circumstance } => send(&Message::Calling { n, circumstance })?,
-            Event::Finished { verdict } => {
-                send(&Message::Finished(Product::Verdict(Box::new(verdict.clone()))))?;
+            VerifyEvent::Calling { n, circumstance } => send(&Message::Calling { n, circumstance })?,
+            VerifyEvent::Finished { verdict } => {
+                send(&Message::Finished(ConfigResult::Verdict(Box::new(verdict.clone()))))?;
             }
         }
         Ok(())
@@ -122,7 +120,7 @@ fn verify(job: &verify::Job, backend: &mut dyn Backend, compiler: &Compiler) -> 
     Ok(verify::run(backend, compiler, job, &stop, observer)?)
 }
 
-fn bench(work: &BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<Outcome> {
+fn bench(work: &BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<RunSummary> {
     let mut baselines = Vec::new();
     for path in &work.baselines {
         let mut baseline = Baseline::start(path, work.timeout)
@@ -135,14 +133,15 @@ fn bench(work: &BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> an
         baselines.push(baseline);
     }
     let stop = AtomicBool::new(false);
-    let observer = &mut |event: bench::Event<'_>| -> Result<(), WorkerError> {
-        use bench::Event;
+    let observer = &mut |event: BenchEvent<'_>| -> Result<(), WorkerError> {
         match event {
-            Event::Setup(setup) => send(&Message::Setup(setup))?,
-            Event::Started { subject, n } => ask(Key { subject: subject.clone(), n, input: None }, &stop)?,
-            Event::Finished { record } => send(&Message::Finished(Product::Row(row(record)?)))?,
-            Event::EmptyCall { call } => send(&Message::EmptyCall(call))?,
-            Event::SizeFinished { n } => send(&Message::SizeFinished { n })?,
+            BenchEvent::Setup(setup) => send(&Message::Setup(setup))?,
+            BenchEvent::Started { subject, n } => {
+                ask(SubjectKey { subject: subject.clone(), n, input: None }, &stop)?
+            }
+            BenchEvent::Finished { record } => send(&Message::Finished(ConfigResult::Row(row(record)?)))?,
+            BenchEvent::EmptyCall { call } => send(&Message::EmptyCall(call))?,
+            BenchEvent::SizeFinished { n } => send(&Message::SizeFinished { n })?,
         }
         Ok(())
     };
@@ -150,7 +149,7 @@ fn bench(work: &BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> an
 }
 
 /// Waits for the word to run a config.
-fn ask(key: Key, stop: &AtomicBool) -> io::Result<()> {
+fn ask(key: SubjectKey, stop: &AtomicBool) -> io::Result<()> {
     send(&Message::Started { key })?;
     if !matches!(receive()?, Some(Order::Go)) {
         stop.store(true, Ordering::Relaxed);

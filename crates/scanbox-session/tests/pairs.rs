@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use scanbox_model::record::Status;
 use scanbox_runner::backend::Failure;
-use scanbox_session::pairs::{Event, Job, Program, Round, Row, Side, run};
+use scanbox_session::pairs::{LabelledPoint, PairProgram, PairsEvent, PairsJob, Round, Side, run};
 
 /// What happened: `b` and `n` are blocks, `s` a start, `q` a row with times, `f` one that failed.
 #[derive(Default)]
@@ -26,13 +26,13 @@ struct Fake {
     left: Rc<Cell<u32>>,
 }
 
-impl Program for Fake {
+impl PairProgram for Fake {
     fn load(&mut self, n: u64) -> Result<(), Failure> {
         assert_eq!(n, 4096, "the largest of the round");
         Ok(())
     }
 
-    fn verify(&mut self, row: &Row) -> Result<Option<f64>, Failure> {
+    fn verify(&mut self, row: &LabelledPoint) -> Result<Option<f64>, Failure> {
         if row.config == "bad" && self.side == self.failing && self.left.get() > 0 {
             self.left.set(self.left.get() - 1);
             return Err(Failure::new(self.status, "made up"));
@@ -40,7 +40,7 @@ impl Program for Fake {
         Ok(Some(100.0))
     }
 
-    fn block(&mut self, row: &Row, call_ns: Option<f64>) -> Result<f64, Failure> {
+    fn block(&mut self, row: &LabelledPoint, call_ns: Option<f64>) -> Result<f64, Failure> {
         assert_eq!(call_ns, Some(100.0));
         if row.config == "good" {
             self.log.say(if self.side == Side::Base { "b" } else { "n" });
@@ -52,9 +52,12 @@ impl Program for Fake {
 /// Two rounds of two rows, in which one side fails at one of them; what happened, and whether it came to its end.
 fn happened(failing: Side, status: Status, times: u32, over_after: u32) -> (Vec<String>, bool) {
     let (log, left, asked) = (Rc::new(Log::default()), Rc::new(Cell::new(times)), Cell::new(0));
-    let rows =
-        || [("good", 4096), ("bad", 1024)].map(|(config, n)| Row { n, config: config.to_owned() }).to_vec();
-    let done = run::<Failure>(&mut Job {
+    let rows = || {
+        [("good", 4096), ("bad", 1024)]
+            .map(|(config, n)| LabelledPoint { n, config: config.to_owned() })
+            .to_vec()
+    };
+    let done = run::<Failure>(&mut PairsJob {
         start: &mut |side| {
             log.say("s");
             let (log, left) = (Rc::clone(&log), Rc::clone(&left));
@@ -63,11 +66,11 @@ fn happened(failing: Side, status: Status, times: u32, over_after: u32) -> (Vec<
         next: &mut |round| (round < 2).then(|| Round { rows: rows(), quads: 1 }),
         observer: &mut |event| {
             match event {
-                Event::Quad { row, base_ns, new_ns, .. } => {
+                PairsEvent::Quad { row, base_ns, new_ns, .. } => {
                     assert_eq!((base_ns, new_ns), ([100.0; 2], [110.0; 2]));
                     log.say(format!("q {}", row.config));
                 }
-                Event::Failed { side, failure, row, .. } => {
+                PairsEvent::Failed { side, failure, row, .. } => {
                     log.say(format!("f {} {side:?} {}", row.config, failure.status.word()));
                 }
                 _ => {}

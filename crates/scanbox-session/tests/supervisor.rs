@@ -13,10 +13,10 @@ use scanbox_runner::backend::Backend;
 use scanbox_runner::replay::{Replay, Script};
 use scanbox_runner::session::End;
 use scanbox_runner::subject::Subject;
-use scanbox_runner::verify::Job;
+use scanbox_runner::verify::VerifyJob;
 use scanbox_session::failure::{Cause, SessionError};
-use scanbox_session::process::{Limits, WorkerCommand};
-use scanbox_session::protocol::{Key, MARK, Message, Product, Work};
+use scanbox_session::process::{RunLimits, WorkerCommand};
+use scanbox_session::protocol::{ConfigResult, MARK, Message, SubjectKey, Work};
 use scanbox_session::supervise::{Death, Supervised, Supervision, Task};
 use scanbox_session::tools::Tools;
 
@@ -39,12 +39,12 @@ fn ready() -> Step {
 /// A config that is announced, and waits for the word.
 fn started(config: &str) -> [Step; 2] {
     let subject = Subject::Ceiling { shape: (1, 256), label: config.to_owned() };
-    let key = Key { subject, n: 1, input: None };
+    let key = SubjectKey { subject, n: 1, input: None };
     [Say(Message::Started { key }), Hear]
 }
 
 fn finished(config: &str) -> Step {
-    Say(Message::Finished(Product::Row(config.to_owned())))
+    Say(Message::Finished(ConfigResult::Row(config.to_owned())))
 }
 
 fn ended() -> Step {
@@ -98,7 +98,7 @@ impl Log {
 
 impl Task for Log {
     fn work(&self, one_by_one: bool) -> Work {
-        Work::Verify(Job {
+        Work::Verify(VerifyJob {
             problem: Problem::default(),
             items: Vec::new(),
             variant: Variant::default(),
@@ -125,12 +125,12 @@ impl Task for Log {
         self.events.push(format!("remark {text}"));
     }
 
-    fn intend(&mut self, key: &Key) -> anyhow::Result<()> {
+    fn intend(&mut self, key: &SubjectKey) -> anyhow::Result<()> {
         self.note(format!("intend {}", key.subject))
     }
 
-    fn finish(&mut self, product: Product) -> anyhow::Result<()> {
-        let Product::Row(config) = product else { panic!("only rows are made here") };
+    fn finish(&mut self, product: ConfigResult) -> anyhow::Result<()> {
+        let ConfigResult::Row(config) = product else { panic!("only rows are made here") };
         self.left.remove(&config);
         self.note(format!("row {config}"))
     }
@@ -148,7 +148,7 @@ impl Task for Log {
         ))
     }
 
-    fn dropped(&mut self, key: &Key) -> anyhow::Result<()> {
+    fn dropped(&mut self, key: &SubjectKey) -> anyhow::Result<()> {
         self.note(format!("dropped {}", key.subject))
     }
 }
@@ -161,7 +161,7 @@ fn run(workers: &[Vec<Step>], log: &mut Log, stop: &AtomicBool) -> anyhow::Resul
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = WorkerCommand::new("0", None, &Tools::default());
     command.program = Some(program);
-    let limits = Limits { stop, deadline: None };
+    let limits = RunLimits { stop, deadline: None };
     log.left = ["a", "b"].map(str::to_owned).into();
     let worker = command.start(&limits)?;
     Supervision { command, timeout: Duration::from_millis(800), limits }.run(worker, log)

@@ -9,7 +9,7 @@ use scanbox_model::config::{
     SubgroupScan, TileOrder, TileState, VectorWidth,
 };
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::parameters::{KERNEL_PARAMETERS, Value, Values as ValuesOf};
+use scanbox_model::parameters::{KERNEL_PARAMETERS, Value, Values};
 use scanbox_model::problem::Problem;
 
 /// Parameters of a config.
@@ -17,14 +17,14 @@ pub const PARAMETERS: usize = 17;
 
 /// A value of each parameter, as its place in the list of values: first those that say which stages there are, then
 /// those that may have any value in any kernel that passes totals on.
-pub type Values = [usize; PARAMETERS];
+pub type Combination = [usize; PARAMETERS];
 
 /// How many of the parameters say which stages there are.
 const STAGES: usize = 9;
 
 /// The values that are tried of parameters which are numbers. All others have all their values.
 #[derive(Debug, Clone)]
-pub struct Numbers {
+pub struct NumbersTried {
     /// Rows per invocation.
     pub batch_sizes: Vec<u32>,
     /// Invocations. The first one is right for any stages.
@@ -37,9 +37,9 @@ pub struct Numbers {
     pub workgroups_per_unit: Vec<u32>,
 }
 
-impl Numbers {
+impl NumbersTried {
     /// How many values each parameter has.
-    pub fn counts(&self) -> Values {
+    pub fn counts(&self) -> Combination {
         [
             Family::VALUES.len(),
             Lookback::VALUES.len(),
@@ -63,7 +63,7 @@ impl Numbers {
     }
 
     /// The config with these values.
-    pub fn config(&self, values: Values) -> Config {
+    pub fn config(&self, values: Combination) -> Config {
         let [family, lookback, block, subgroup, layout, order, publish, rendezvous, width, numbers @ ..] =
             values;
         let [batch, vector, size, state, reset, back_off, stride, per_unit] = numbers;
@@ -99,7 +99,7 @@ impl Numbers {
             KERNEL_PARAMETERS.iter().filter(|parameter| parameter.needs.is_some_and(|needs| needs.else_open));
         few.filter(|parameter| parameter.applies(&config)).fold(config, |config, parameter| {
             match (parameter.default, parameter.values) {
-                (Some(default), ValuesOf::Numbers(least, _)) => {
+                (Some(default), Values::Numbers(least, _)) => {
                     let values = [default, Value::Number(least), Value::Number(9)];
                     parameter.with(config, values[(batch + size) % values.len()])
                 }
@@ -115,7 +115,7 @@ impl Numbers {
         device: &DeviceProfile,
         each: usize,
         keep: impl Fn(&Config) -> bool,
-    ) -> Vec<Values> {
+    ) -> Vec<Combination> {
         let counts = self.counts();
         let [all_stages, all_numbers] =
             [&counts[..STAGES], &counts[STAGES..]].map(|counts| counts.iter().product::<usize>());
@@ -152,7 +152,7 @@ impl Numbers {
 
     /// The same values, but for parameters that a config does not have: theirs is one of its own there, so that a pair
     /// with it counts for nothing else.
-    fn marked(&self, mut values: Values, counts: &Values) -> Values {
+    fn marked(&self, mut values: Combination, counts: &Combination) -> Combination {
         let config = self.config(values);
         if config.kernel.lookback == Lookback::None {
             values[STAGES + 3..STAGES + 7].copy_from_slice(&counts[STAGES + 3..STAGES + 7]);
@@ -165,7 +165,7 @@ impl Numbers {
 }
 
 /// The digits of a number, where each place has its own base.
-fn place_values(mut number: usize, counts: &Values) -> Values {
+fn place_values(mut number: usize, counts: &Combination) -> Combination {
     counts.map(|count| {
         let digit = number % count;
         number /= count;

@@ -73,7 +73,7 @@ pub fn exit_of(error: &anyhow::Error) -> Exit {
 
 /// How a run has left what it was asked for.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Standing {
+pub struct Completion {
     /// Something is left to do.
     pub left: bool,
     /// No worker could go on, and none came to anything before.
@@ -84,7 +84,7 @@ pub struct Standing {
     pub ok: u64,
 }
 
-impl Standing {
+impl Completion {
     /// What it calls for. What is left comes first: a script that goes on until nothing is hears of wrong results then.
     pub fn exit(&self) -> Exit {
         match self {
@@ -145,8 +145,8 @@ mod tests {
     #[test]
     fn what_is_left_comes_first_and_nothing_ok_is_no_success() {
         fn check(left: bool, stuck: bool, wrong: u64, ok: u64, expected: Exit) {
-            let standing = Standing { left, stuck, wrong, ok };
-            assert_eq!(standing.exit(), expected, "{standing:?}");
+            let completion = Completion { left, stuck, wrong, ok };
+            assert_eq!(completion.exit(), expected, "{completion:?}");
         }
         check(false, false, 0, 1, Exit::Done);
         check(false, false, 0, 0, Exit::Operational);

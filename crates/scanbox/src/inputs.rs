@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use scanbox_analysis::grouping::{Builder, FileFacts, FileRows, Source};
+use scanbox_analysis::grouping::{Builder, FileFacts, FileRows, RecordFile};
 use scanbox_analysis::pairs::{self, Failed, Quad, Side};
 use scanbox_model::csv_file::{self, CsvError};
 use scanbox_model::metadata::Metadata;
@@ -12,7 +12,7 @@ use scanbox_model::pair_file::PairRow;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::space::Point;
-use scanbox_session::notes::complain;
+use scanbox_session::notes::note;
 
 use crate::exit::UsageError;
 use crate::output::Kind;
@@ -128,7 +128,7 @@ impl SweepInput {
             planned: self.planned.as_deref(),
             problem: self.metadata.as_ref().map_or_else(Problem::default, |metadata| metadata.problem),
             kind: self.metadata.as_ref().map(|metadata| metadata.device.kind),
-            copy_gbps: self.metadata.as_ref().map(|metadata| &metadata.copy_gbps),
+            ceiling_gbps: self.metadata.as_ref().map(|metadata| &metadata.ceiling_gbps),
             label,
         };
         builder.add_rows(self.rows, &facts);
@@ -209,7 +209,7 @@ impl JudgedSweep {
             ));
         }
         for warning in warnings {
-            complain(&format!("warning: {warning}"));
+            note(&format!("warning: {warning}"));
         }
         Ok(Self { name, records: found.records, metadata })
     }
@@ -221,14 +221,14 @@ impl JudgedSweep {
     }
 
     /// The same for an analysis.
-    pub fn source(&self) -> Source<'_> {
-        Source {
+    pub fn source(&self) -> RecordFile<'_> {
+        RecordFile {
             name: &self.name,
             records: &self.records,
             planned: None,
             problem: self.metadata.as_ref().map_or_else(Problem::default, |metadata| metadata.problem),
             kind: self.metadata.as_ref().map(|metadata| metadata.device.kind),
-            copy_gbps: self.metadata.as_ref().map(|metadata| &metadata.copy_gbps),
+            ceiling_gbps: self.metadata.as_ref().map(|metadata| &metadata.ceiling_gbps),
         }
     }
 }

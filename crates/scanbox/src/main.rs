@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         Ok(exit) => exit,
         Err(error) if answer::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            scanbox_session::notes::complain(&format!("error: {error:#}"));
+            scanbox_session::notes::note(&format!("error: {error:#}"));
             exit::exit_of(&error).into()
         }
     }

@@ -21,7 +21,7 @@ use scanbox_report::figure::{self, Figure};
 
 /// What is to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum OutputContent {
     /// Rows of a sweep; companions beside it.
     Sweep,
     /// Rows of a benchmark; companions beside it.
@@ -51,18 +51,18 @@ const COMPANIONS: [(&str, &str); 4] =
 /// A file that no output may touch.
 #[derive(Debug)]
 struct Held {
-    place: Place,
+    place: FileIdentity,
     what: String,
 }
 
 /// What tells files apart: the name in its folder, and, where the file is there, what the system knows it by.
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct FileIdentity {
     name: PathBuf,
     identity: Option<(u64, u64)>,
 }
 
-impl Place {
+impl FileIdentity {
     fn of(path: &Path) -> Self {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
@@ -86,7 +86,7 @@ pub struct Outputs {
 pub struct Output {
     path: PathBuf,
     option: &'static str,
-    content: Content,
+    content: OutputContent,
     /// Inputs, and what was given to other outputs before.
     held: Vec<Rc<Held>>,
 }
@@ -104,13 +104,13 @@ impl Outputs {
     }
 
     fn hold(&mut self, path: &Path, has_companions: bool, what: &str) {
-        self.held.push(Rc::new(Held { place: Place::of(path), what: what.to_owned() }));
+        self.held.push(Rc::new(Held { place: FileIdentity::of(path), what: what.to_owned() }));
         // A link has them beside it, and so has what it leads to.
         let paths = [Some(path.to_owned()), path.canonicalize().ok()];
         for path in paths.into_iter().flatten().filter(|_| has_companions) {
             for (ending, name) in COMPANIONS {
                 let what = format!("the {name} of {what}");
-                self.held.push(Rc::new(Held { place: Place::of(&path.with_extension(ending)), what }));
+                self.held.push(Rc::new(Held { place: FileIdentity::of(&path.with_extension(ending)), what }));
             }
         }
     }
@@ -119,11 +119,16 @@ impl Outputs {
     ///
     /// # Errors
     /// When something is there that must stay: the message says what, and what to do.
-    pub fn claim(&mut self, option: &'static str, path: &Path, content: Content) -> anyhow::Result<Output> {
+    pub fn claim(
+        &mut self,
+        option: &'static str,
+        path: &Path,
+        content: OutputContent,
+    ) -> anyhow::Result<Output> {
         let output = Output { path: path.to_owned(), option, content, held: self.held.clone() };
         output.check()?;
         if Kind::of(path).is_ok_and(|kind| kind != Kind::Stream) {
-            let rows = matches!(output.content, Content::Sweep | Content::Benchmark);
+            let rows = matches!(output.content, OutputContent::Sweep | OutputContent::Benchmark);
             self.hold(path, rows, &format!("what this command writes with {option} ({})", path.display()));
         }
         Ok(output)
@@ -145,8 +150,8 @@ impl Outputs {
     /// # Errors
     /// As [`Self::claim`].
     pub fn claim_plot(&mut self, folder: &Path, name: &str, header: &str) -> anyhow::Result<[Output; 2]> {
-        let picture = self.claim("--plots", &folder.join(format!("{name}.svg")), Content::Picture)?;
-        let header = Content::Table(header.to_owned());
+        let picture = self.claim("--plots", &folder.join(format!("{name}.svg")), OutputContent::Picture)?;
+        let header = OutputContent::Table(header.to_owned());
         Ok([picture, self.claim("--plots", &folder.join(format!("{name}.csv")), header)?])
     }
 
@@ -161,7 +166,8 @@ impl Outputs {
         text: String,
     ) -> anyhow::Result<(Output, String)> {
         let header = text.lines().next().unwrap_or_default().to_owned();
-        let place = self.claim("--plots", &folder.join(format!("{name}.csv")), Content::Table(header))?;
+        let place =
+            self.claim("--plots", &folder.join(format!("{name}.csv")), OutputContent::Table(header))?;
         Ok((place, text))
     }
 
@@ -187,12 +193,12 @@ impl Output {
         let Self { path, option, content, held } = self;
         check_one(path, option, content, held)?;
         let companions: &[(&str, &[Kind])] = match content {
-            Content::Sweep => &[
+            OutputContent::Sweep => &[
                 ("meta.json", &[Kind::SweepMetadata, Kind::TornMetadata]),
                 ("journal", &[Kind::Journal]),
                 ("lock", &[Kind::Lock]),
             ],
-            Content::Benchmark => &[
+            OutputContent::Benchmark => &[
                 ("meta.json", &[Kind::BenchmarkMetadata, Kind::TornMetadata]),
                 ("csv.partial", &[Kind::Benchmark, Kind::NoRows]),
             ],
@@ -231,7 +237,7 @@ impl Output {
 
 /// What is at a path, if it is none of the files that must not be touched.
 fn look(path: &Path, option: &str, held: &[Rc<Held>]) -> anyhow::Result<Kind> {
-    let place = Place::of(path);
+    let place = FileIdentity::of(path);
     if let Some(held) = held.iter().find(|held| held.place.is(&place)) {
         return refuse(path, &held.what, option);
     }
@@ -239,27 +245,28 @@ fn look(path: &Path, option: &str, held: &[Rc<Held>]) -> anyhow::Result<Kind> {
 }
 
 /// The one decision: what may become of what is there.
-fn check_one(path: &Path, option: &str, content: &Content, held: &[Rc<Held>]) -> anyhow::Result<()> {
+fn check_one(path: &Path, option: &str, content: &OutputContent, held: &[Rc<Held>]) -> anyhow::Result<()> {
     let kind = look(path, option, held)?;
     let may = match (content, kind) {
         // There is nothing to lose.
         (_, Kind::Nothing | Kind::Empty) => true,
         // What goes through a pipe is there for its reader. Rows that grow need a file.
-        (Content::Sweep | Content::Benchmark | Content::Table(_), Kind::Stream) => false,
+        (OutputContent::Sweep | OutputContent::Benchmark | OutputContent::Table(_), Kind::Stream) => false,
         (_, Kind::Stream) => true,
         // Appended to; what is there is checked row by row.
-        (Content::Sweep, Kind::Sweep | Kind::NoRows) => true,
+        (OutputContent::Sweep, Kind::Sweep | Kind::NoRows) => true,
         // Replaced by its own kind.
-        (Content::Benchmark, Kind::Benchmark)
-        | (Content::Page, Kind::Page)
-        | (Content::Picture, Kind::Picture)
-        | (Content::T4, Kind::T4)
-        | (Content::JsonRows, Kind::JsonRows) => true,
-        (Content::Table(header), Kind::Foreign) => is_same_table(path, header),
+        (OutputContent::Benchmark, Kind::Benchmark)
+        | (OutputContent::Page, Kind::Page)
+        | (OutputContent::Picture, Kind::Picture)
+        | (OutputContent::T4, Kind::T4)
+        | (OutputContent::JsonRows, Kind::JsonRows) => true,
+        (OutputContent::Table(header), Kind::Foreign) => is_same_table(path, header),
         _ => false,
     };
     if !may {
-        let torn = (content == &Content::Sweep && kind == Kind::BrokenRows).then(|| broken(path)).flatten();
+        let torn =
+            (content == &OutputContent::Sweep && kind == Kind::BrokenRows).then(|| broken(path)).flatten();
         let what = torn.unwrap_or_else(|| kind.describe().to_owned());
         return refuse(path, &what, option);
     }

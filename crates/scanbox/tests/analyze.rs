@@ -151,7 +151,7 @@ impl Example {
             points: self.points.len() as u64,
             rejections: Vec::new(),
             counts: BTreeMap::new(),
-            copy_gbps: self
+            ceiling_gbps: self
                 .space
                 .sizes
                 .iter()

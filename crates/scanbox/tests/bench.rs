@@ -101,7 +101,7 @@ fn every_subject_has_a_row_per_size_and_cache_state() {
     assert_eq!(of("fake-scan").subject_version, "Fake 3.5");
     assert_eq!(of("fake-scan").steady.unwrap().median_ns, 4000);
     assert_eq!(of("fake-scan").selection, [Selection::Baseline]);
-    assert_eq!(of("fake-copy").selection, [Selection::Copy, Selection::Baseline]);
+    assert_eq!(of("fake-copy").selection, [Selection::Ceiling, Selection::Baseline]);
     assert_eq!(
         (of(CONFIG).subject.as_str(), &of(CONFIG).selection[..]),
         ("scanbox", &[Selection::Named][..])
@@ -118,7 +118,7 @@ fn every_subject_has_a_row_per_size_and_cache_state() {
     let metadata = Metadata::read(&place.folder().join("bench.meta.json")).unwrap();
     assert_eq!((metadata.counts[&Status::Ok], metadata.runs.len()), (rows.len() as u64, 1));
     assert_eq!(metadata.runs[0].settings["baselines"][0]["tool"], "Fake");
-    assert_eq!(metadata.copy_gbps.len(), 2);
+    assert_eq!(metadata.ceiling_gbps.len(), 2);
     assert!(!place.folder().join("bench.csv.partial").exists());
 }
 

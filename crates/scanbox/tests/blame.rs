@@ -117,7 +117,7 @@ fn a_copy_that_fails_is_told() {
         assert_eq!(ended.code, Some(0), "{kind}: {ended:?}");
         assert_eq!(ended.stderr.matches(told).count(), 1, "{kind}: {}", ended.stderr);
         assert_eq!(place.rows(), all_ok(), "{kind}");
-        let copies = place.metadata().copy_gbps;
+        let copies = place.metadata().ceiling_gbps;
         assert!(copies.contains_key(&4096) && !copies.contains_key(&8192), "{kind}: {copies:?}");
     }
 }

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use scanbox_analysis::compare::{Comparison, LineChange, Outcome, Question, Verdict, compare};
-use scanbox_analysis::grouping::Source;
+use scanbox_analysis::compare::{CompareQuestion, Comparison, LineChange, Outcome, Verdict, compare};
+use scanbox_analysis::grouping::RecordFile;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::legal;
 use scanbox_model::device::DeviceKind;
@@ -15,12 +15,12 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Clock, Record, Selection};
 use scanbox_model::space::Space;
 use scanbox_runner::backend::{Backend, Failure};
-use scanbox_runner::bench::{self, Selected, computation_of};
+use scanbox_runner::bench::{self, BenchEvent, BenchJob, Selected, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::replay::{Replay, Script};
 use scanbox_runner::row::{Computation, Origin};
 use scanbox_runner::subject::Subject;
-use scanbox_runner::sweep::{self, Event, Job};
+use scanbox_runner::sweep::{self, SweepEvent, SweepJob};
 
 /// 24 configs at 21 sizes.
 const SPACE: &str = r#"
@@ -43,7 +43,7 @@ const BLOCKS: &str = "block_noise_ratio = 0.008\n";
 /// One night.
 struct Night {
     records: Vec<Record>,
-    copy_gbps: BTreeMap<u64, f64>,
+    ceiling_gbps: BTreeMap<u64, f64>,
 }
 
 /// A sweep, and the confirmation of this many leaders.
@@ -55,9 +55,9 @@ fn night(script: &str, run: u64, confirm: usize) -> Night {
     let points = Space::from_toml(SPACE, "gate").unwrap().enumerate(replay.profile(), legal).points;
     let origin =
         Origin { run_id: "run".into(), version: "1".into(), kernel_hash: "hash".into(), ..Origin::default() };
-    let job = Job {
+    let job = SweepJob {
         computation,
-        copy_sizes: points.iter().map(|point| point.n).collect(),
+        ceiling_sizes: points.iter().map(|point| point.n).collect(),
         points,
         prove: BTreeSet::new(),
         seed: 1,
@@ -67,13 +67,13 @@ fn night(script: &str, run: u64, confirm: usize) -> Night {
         one_by_one: false,
         origin: origin.clone(),
     };
-    let mut night = Night { records: Vec::new(), copy_gbps: BTreeMap::new() };
+    let mut night = Night { records: Vec::new(), ceiling_gbps: BTreeMap::new() };
     let stop = AtomicBool::new(false);
     sweep::run(&mut replay, &compiler(), &job, &stop, &mut |event| {
         match event {
-            Event::Finished { record } => night.records.push(record.clone()),
-            Event::Ceiling { n, gbps } => {
-                night.copy_gbps.insert(n, gbps);
+            SweepEvent::Finished { record } => night.records.push(record.clone()),
+            SweepEvent::Ceiling { n, gbps } => {
+                night.ceiling_gbps.insert(n, gbps);
             }
             _ => {}
         }
@@ -102,7 +102,7 @@ fn confirm_leaders(replay: &mut Replay, records: &mut [Record], count: usize, or
     });
     let sizes: Vec<(u64, Vec<Selected>)> = leaders.collect();
     let (computation, input) = computation_of(&sizes, Problem::default(), false, 1, replay.profile());
-    let job = bench::Job {
+    let job = BenchJob {
         computation,
         input,
         sizes,
@@ -115,7 +115,7 @@ fn confirm_leaders(replay: &mut Replay, records: &mut [Record], count: usize, or
     };
     let stop = AtomicBool::new(false);
     bench::run(replay, &mut [], &compiler(), &job, &stop, &mut |event| {
-        if let bench::Event::Finished { record: row } = event {
+        if let BenchEvent::Finished { record: row } = event {
             let same = |record: &&mut Record| {
                 record.config_id == row.config_id && record.n_elements == row.n_elements
             };
@@ -135,17 +135,17 @@ fn compiler() -> Compiler {
 }
 
 fn set_against(base: &Night, new: &Night) -> Comparison {
-    fn source(night: &Night) -> Source<'_> {
-        Source {
+    fn source(night: &Night) -> RecordFile<'_> {
+        RecordFile {
             name: "night",
             records: &night.records,
             planned: None,
             problem: Problem::default(),
             kind: Some(DeviceKind::Hardware),
-            copy_gbps: Some(&night.copy_gbps),
+            ceiling_gbps: Some(&night.ceiling_gbps),
         }
     }
-    let question = Question {
+    let question = CompareQuestion {
         metric: "squared".parse().unwrap(),
         clock: Clock::Steady,
         threshold: 0.03,

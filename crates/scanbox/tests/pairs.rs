@@ -13,7 +13,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use scanbox_analysis::compare::Verdict;
 use scanbox_analysis::pairs::{
-    Group, Judgement, Pairs, QUADS_OF_SUSPECTS, Quad, ROUNDS_OF_ALL, ROUNDS_OF_SUSPECTS, Roles, judge,
+    Judgement, Pairs, QUADS_OF_SUSPECTS, Quad, ROUNDS_OF_ALL, ROUNDS_OF_SUSPECTS, Roles, RowsOf, judge,
     suspects,
 };
 use scanbox_kernels::legal;
@@ -22,8 +22,8 @@ use scanbox_model::problem::Problem;
 use scanbox_model::space::Space;
 use scanbox_model::units::size_label;
 use scanbox_runner::backend::Failure;
-use scanbox_runner::replay::noise::{Noise, RowNoise, Weather};
-use scanbox_session::pairs::{Event, Job, Program, Round, Row, Side, run};
+use scanbox_runner::replay::noise::{NoiseModel, RowNoise, Weather};
+use scanbox_session::pairs::{LabelledPoint, PairProgram, PairsEvent, PairsJob, Round, Side, run};
 
 const THRESHOLD: f64 = 0.03;
 /// Blocks of time that starting a program takes.
@@ -32,7 +32,7 @@ const START_BLOCKS: u32 = 50;
 const BLOCKS: u64 = 7600;
 
 /// 5 % at 2^10 falling to 0.3 % at 2^20: every model has it.
-const ROWS: Noise = Noise {
+const ROWS: NoiseModel = NoiseModel {
     small_ratio: 0.05,
     large_ratio: 0.003,
     degrees: 0.0,
@@ -48,23 +48,23 @@ const ROWS: Noise = Noise {
     unit_ratio: 0.0,
 };
 
-fn models() -> Vec<(&'static str, Noise)> {
-    let bimodal = Noise { bimodal_share: 0.2, bimodal_ratio: 0.06, bimodal_chance: 0.3, ..ROWS };
+fn models() -> Vec<(&'static str, NoiseModel)> {
+    let bimodal = NoiseModel { bimodal_share: 0.2, bimodal_ratio: 0.06, bimodal_chance: 0.3, ..ROWS };
     vec![
         ("rows alone", ROWS),
-        ("drift within a run", Noise { drift_ratio: 0.02, ..ROWS }),
-        ("heavy tails", Noise { degrees: 2.5, outlier_share: 0.01, ..ROWS }),
-        ("throttling", Noise { throttle_ratio: 0.05, throttle_after: BLOCKS / 2, ..ROWS }),
+        ("drift within a run", NoiseModel { drift_ratio: 0.02, ..ROWS }),
+        ("heavy tails", NoiseModel { degrees: 2.5, outlier_share: 0.01, ..ROWS }),
+        ("throttling", NoiseModel { throttle_ratio: 0.05, throttle_after: BLOCKS / 2, ..ROWS }),
         ("bimodal blocks", bimodal),
-        ("bimodal processes", Noise { bimodal_process: true, ..bimodal }),
-        ("bursts", Noise { burst_share: 0.1, ..ROWS }),
-        ("another unit", Noise { unit_ratio: 0.02, ..ROWS }),
+        ("bimodal processes", NoiseModel { bimodal_process: true, ..bimodal }),
+        ("bursts", NoiseModel { burst_share: 0.1, ..ROWS }),
+        ("another unit", NoiseModel { unit_ratio: 0.02, ..ROWS }),
     ]
 }
 
 /// The rows of the nightly space on an H200, and who decides alone among them.
 struct Nightly {
-    rows: Vec<Row>,
+    rows: Vec<LabelledPoint>,
     sizes: Vec<u64>,
     roles: Roles,
 }
@@ -76,8 +76,8 @@ fn nightly() -> Nightly {
     let space = Space::from_toml(&text, "nightly").unwrap().for_elements(4).unwrap();
     let legal = |config: &_, n, device: &_| legal(config, &Problem::default(), n, device);
     let points = space.enumerate(&device, legal).points;
-    let rows: Vec<Row> =
-        points.iter().map(|point| Row { n: point.n, config: point.config.to_string() }).collect();
+    let rows: Vec<LabelledPoint> =
+        points.iter().map(|point| LabelledPoint { n: point.n, config: point.config.to_string() }).collect();
     let mut sizes: Vec<u64> = rows.iter().map(|row| row.n).collect();
     sizes.dedup();
     sizes.sort_unstable();
@@ -85,7 +85,7 @@ fn nightly() -> Nightly {
     // Any row will do: its time is nothing to a ratio.
     let mut roles = Roles::default();
     for (place, &n) in sizes.iter().enumerate() {
-        let at: Vec<&Row> = rows.iter().filter(|row| row.n == n).collect();
+        let at: Vec<&LabelledPoint> = rows.iter().filter(|row| row.n == n).collect();
         roles.shipped.insert(n, at[place % at.len()].config.clone());
         roles.kernel.insert(n, at[(place + 7) % at.len()].config.clone());
     }
@@ -110,16 +110,16 @@ struct Model {
     shipped: Rc<BTreeMap<u64, String>>,
 }
 
-impl Program for Model {
+impl PairProgram for Model {
     fn load(&mut self, _: u64) -> Result<(), Failure> {
         Ok(())
     }
 
-    fn verify(&mut self, _: &Row) -> Result<Option<f64>, Failure> {
+    fn verify(&mut self, _: &LabelledPoint) -> Result<Option<f64>, Failure> {
         Ok(None)
     }
 
-    fn block(&mut self, row: &Row, _: Option<f64>) -> Result<f64, Failure> {
+    fn block(&mut self, row: &LabelledPoint, _: Option<f64>) -> Result<f64, Failure> {
         let noise = self.weather.borrow_mut().next_block() + self.own.next_block(&row.config, row.n);
         let factor = match self.loss {
             Loss::Size(n, factor) if n == row.n => factor,
@@ -130,12 +130,12 @@ impl Program for Model {
     }
 }
 
-fn night(space: &Nightly, noise: Noise, loss: Loss, seed: u64) -> Judgement {
+fn night(space: &Nightly, noise: NoiseModel, loss: Loss, seed: u64) -> Judgement {
     let weather = Rc::new(RefCell::new(Weather::new(noise, seed)));
     let shipped = Rc::new(space.roles.shipped.clone());
     let measured = RefCell::new(Pairs::default());
     let mut process = 0;
-    run::<Failure>(&mut Job {
+    run::<Failure>(&mut PairsJob {
         start: &mut |side| {
             process += 1;
             for _ in 0..START_BLOCKS {
@@ -150,12 +150,13 @@ fn night(space: &Nightly, noise: Noise, loss: Loss, seed: u64) -> Judgement {
                 return Some(Round { rows: space.rows.clone(), quads: 1 });
             }
             let again = suspects(&measured.borrow(), &space.roles, THRESHOLD);
-            let rows: Vec<Row> = again.into_iter().map(|(n, config)| Row { n, config }).collect();
+            let rows: Vec<LabelledPoint> =
+                again.into_iter().map(|(n, config)| LabelledPoint { n, config }).collect();
             let goes_on = round < ROUNDS_OF_ALL + ROUNDS_OF_SUSPECTS && !rows.is_empty();
             goes_on.then_some(Round { rows, quads: QUADS_OF_SUSPECTS })
         },
         observer: &mut |event| {
-            if let Event::Quad { row, round, base_ns, new_ns } = event {
+            if let PairsEvent::Quad { row, round, base_ns, new_ns } = event {
                 let config = row.config.clone();
                 measured.borrow_mut().quads.push(Quad { n: row.n, config, round, base_ns, new_ns });
             }
@@ -192,7 +193,7 @@ fn is_told(judgement: &Judgement, loss: Loss) -> bool {
 }
 
 /// How many of these nights, each with its seed, are told, and how many end with 7.
-fn count(space: &Nightly, noise: Noise, nights: impl Iterator<Item = (u64, Loss)>) -> (u32, u32, u32) {
+fn count(space: &Nightly, noise: NoiseModel, nights: impl Iterator<Item = (u64, Loss)>) -> (u32, u32, u32) {
     let (mut told, mut open, mut all) = (0, 0, 0);
     for (seed, loss) in nights {
         let judgement = night(space, noise, loss, seed);
@@ -289,7 +290,7 @@ fn limits() {
         let mut rows: BTreeMap<u64, [Vec<f64>; 2]> = BTreeMap::new();
         for seed in 0..41 {
             let judgement = night(&space, noise, Loss::Nowhere, seed);
-            for group in judgement.groups.iter().filter(|group| group.group == Group::All) {
+            for group in judgement.groups.iter().filter(|group| group.group == RowsOf::All) {
                 rows.entry(group.n).or_default()[0].push(group.limit.unwrap());
             }
             for single in &judgement.singles {

@@ -21,7 +21,10 @@ fn points(space: &str, element: Element) -> Vec<Point> {
     let device = Metadata::read(&root().join(PROFILE)).unwrap().device;
     let problem = Problem::new(Mode::Inclusive, element, Operator::Add, None, Placement::OutOfPlace).unwrap();
     let space = Space::from_toml(&text, space).unwrap().for_elements(element.bytes()).unwrap();
-    assert!(space.blocks.iter().all(|block| block.element_bytes.is_none()), "what is written has no choice");
+    assert!(
+        space.products.iter().all(|product| product.element_bytes.is_none()),
+        "what is written has no choice"
+    );
     space.enumerate(&device, |config, n, device| legal(config, &problem, n, device)).points
 }
 

@@ -36,7 +36,7 @@ fn a_sweep_writes_one_row_per_config_and_size() {
     assert_eq!((metadata.points, metadata.counts[&Status::Ok]), (ALL as u64, ALL as u64));
     assert_eq!((metadata.runs.len(), metadata.runs[0].rows), (1, ALL as u64));
     assert!(metadata.runs[0].ended_utc.is_some());
-    assert_eq!(metadata.copy_gbps.len(), 7);
+    assert_eq!(metadata.ceiling_gbps.len(), 7);
     assert!(!place.file("journal").exists());
 }
 

@@ -14,7 +14,7 @@ const LONG: &[(&str, usize)] = &[
     ("crates/scanbox-analysis/src/compare.rs", 591),
     ("crates/scanbox-kernels/tests/problems.rs", 560),
     ("crates/scanbox-model/src/problem.rs", 515),
-    ("crates/scanbox-model/src/record.rs", 680),
+    ("crates/scanbox-model/src/record.rs", 679),
     ("crates/scanbox/src/commands/bench.rs", 578),
     ("crates/scanbox/tests/analyze.rs", 520),
     ("crates/scanbox/tests/bench.rs", 589),
@@ -151,4 +151,42 @@ fn words_are_defined_once() {
     words.sort_unstable();
     words.dedup();
     assert_eq!(words.len(), all, "a word is defined twice");
+}
+
+/// The name of the type that a line declares. A `type` that is indented belongs to a trait or a function.
+fn declared_type(line: &str) -> Option<&str> {
+    let code = line.trim_start();
+    let code = match code.strip_prefix("pub") {
+        Some(rest) if rest.starts_with('(') => rest.split_once(") ")?.1,
+        Some(rest) => rest.trim_start(),
+        None => code,
+    };
+    let (keyword, rest) = code.split_once(' ')?;
+    let is_type = match keyword {
+        "struct" | "enum" | "trait" | "union" => true,
+        "type" => !line.starts_with(' '),
+        _ => false,
+    };
+    let name = rest.split(|letter: char| !letter.is_ascii_alphanumeric()).next()?;
+    (is_type && !name.is_empty()).then_some(name)
+}
+
+/// A type has a name of its own in the whole workspace: types are imported by name, and whoever reads or searches for
+/// one finds one idea.
+#[test]
+fn type_names_are_declared_once() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (file, text) in files(&["crates"], &["rs"]) {
+        let is_product = file.contains("/src/") && !file.ends_with("/tests.rs");
+        let product =
+            text.split("#[cfg(test)]\nmod tests {").next().filter(|_| is_product).unwrap_or_default();
+        for (index, line) in product.lines().enumerate() {
+            if let Some(name) = declared_type(line) {
+                places.entry(name.to_owned()).or_default().push(format!("{file}:{}", index + 1));
+            }
+        }
+    }
+    assert!(places.len() > 500, "only {} types were found", places.len());
+    places.retain(|_, places| places.len() > 1);
+    assert!(places.is_empty(), "one name for several types: {places:#?}");
 }

@@ -3,13 +3,13 @@
 //! The program of the base has not changed. So where it runs tonight, what its kernels lost against earlier nights
 //! the device lost. What is earlier is the base's own sweep and the first nights after it, up to `NIGHTS_MAX`
 //! together: one night alone may have been a fast one, and a reference that moves on would follow a slow decline.
-//! Without it, what copies and scans of two sweeps have both lost stands for it.
+//! Without it, what ceilings and scans of two sweeps have both lost stands for it.
 
 use std::collections::BTreeMap;
 
 use super::Night;
 use super::drift::Drift;
-use super::side::Side;
+use super::run_rows::RunRows;
 use crate::pairs::Pairs;
 use crate::spread::median;
 
@@ -25,8 +25,8 @@ const NIGHTS_MAX: usize = 9;
 pub struct DeviceChange {
     /// The base's own kernels, run by its own program; `None` where it was not run.
     pub kernels: Option<f64>,
-    /// Copies; `None` where one of the sweeps has none.
-    pub copies: Option<f64>,
+    /// Ceilings; `None` where one of the sweeps has none.
+    pub ceilings: Option<f64>,
     /// Nights that it is held against, that of the base among them.
     pub nights: usize,
     /// What it comes to.
@@ -34,16 +34,16 @@ pub struct DeviceChange {
 }
 
 impl DeviceChange {
-    pub(super) fn between(base: &Side<'_>, night: Option<&Night<'_>>, drift: &Drift) -> Self {
-        let copies = drift.copies;
+    pub(super) fn between(base: &RunRows<'_>, night: Option<&Night<'_>>, drift: &Drift) -> Self {
+        let ceilings = drift.ceilings;
         let Some(night) = night else {
             // Scans alone may have lost it themselves.
-            let lost = copies.map_or(0.0, |_| drift.removed);
-            return Self { kernels: None, copies, nights: 1, lost };
+            let lost = ceilings.map_or(0.0, |_| drift.removed);
+            return Self { kernels: None, ceilings, nights: 1, lost };
         };
         let swept = |n: u64, config: &str| base.time(n, config).map(|time| time.unconfirmed().ns as f64);
         // A night that was slow or fast itself is no reference.
-        let mut earlier: Vec<Times<'_>> = Vec::new();
+        let mut earlier: Vec<TimesByRow<'_>> = Vec::new();
         for times in night.earlier.iter().map(Pairs::base_times) {
             let change = lost(&times, |n, config| swept(n, config)).unwrap_or(f64::INFINITY);
             if change.abs() <= DEVICE_DOUBT.ln_1p() && earlier.len() < NIGHTS_MAX - 1 {
@@ -54,7 +54,7 @@ impl DeviceChange {
             let before = earlier.iter().filter_map(|times| times.get(&(n, config)).copied());
             median(&mut swept(n, config).into_iter().chain(before).collect::<Vec<_>>())
         });
-        Self { kernels, copies, nights: 1 + earlier.len(), lost: kernels.unwrap_or_default() }
+        Self { kernels, ceilings, nights: 1 + earlier.len(), lost: kernels.unwrap_or_default() }
     }
 
     /// Whether it lost more than this share.
@@ -77,10 +77,10 @@ impl DeviceChange {
 }
 
 /// Nanoseconds by size and label.
-type Times<'a> = BTreeMap<(u64, &'a str), f64>;
+type TimesByRow<'a> = BTreeMap<(u64, &'a str), f64>;
 
 /// `ln(time / reference)`, by the median over sizes of the median over rows.
-fn lost(times: &Times<'_>, reference: impl Fn(u64, &str) -> Option<f64>) -> Option<f64> {
+fn lost(times: &TimesByRow<'_>, reference: impl Fn(u64, &str) -> Option<f64>) -> Option<f64> {
     let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for (&(n, config), time) in times {
         if let Some(reference) = reference(n, config) {

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use super::drift::Drift;
-use super::side::{Side, Time};
+use super::run_rows::{RunRows, Time};
 use crate::spread::{MAD_DEVIATION, deviation, median, pooled};
 
 /// Below this many leftovers at a size those of the neighbouring sizes are taken as well.
@@ -38,7 +38,7 @@ pub struct Noise {
 }
 
 impl Noise {
-    pub(super) fn between(base: &Side<'_>, new: &Side<'_>, drift: &Drift) -> Self {
+    pub(super) fn between(base: &RunRows<'_>, new: &RunRows<'_>, drift: &Drift) -> Self {
         let leftovers = leftovers(base, new, drift);
         let rounds = round_deviations(base, new);
         let mut noise = Self {
@@ -74,7 +74,7 @@ impl Noise {
     }
 
     /// Configs that both runs have confirmed, against the noise between rounds.
-    fn factor(&self, base: &Side<'_>, new: &Side<'_>, drift: &Drift) -> f64 {
+    fn factor(&self, base: &RunRows<'_>, new: &RunRows<'_>, drift: &Drift) -> f64 {
         let mut ratios = Vec::new();
         for n in base.sizes() {
             for time in base.times(n) {
@@ -92,7 +92,7 @@ impl Noise {
 
 /// What is left of the changes at each size when the median of their kernel is taken out; where a kernel has few
 /// configs, that of the size, and where that has few, the drift.
-fn leftovers(base: &Side<'_>, new: &Side<'_>, drift: &Drift) -> BTreeMap<u64, Vec<f64>> {
+fn leftovers(base: &RunRows<'_>, new: &RunRows<'_>, drift: &Drift) -> BTreeMap<u64, Vec<f64>> {
     let mut sizes = BTreeMap::new();
     for n in base.sizes() {
         let mut kernels: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
@@ -125,7 +125,7 @@ fn centred(values: Vec<f64>) -> Vec<f64> {
 }
 
 /// The standard deviation of a round that each confirmed row shows, by size.
-fn round_deviations(base: &Side<'_>, new: &Side<'_>) -> BTreeMap<u64, Vec<f64>> {
+fn round_deviations(base: &RunRows<'_>, new: &RunRows<'_>) -> BTreeMap<u64, Vec<f64>> {
     let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for side in [base, new] {
         for n in side.sizes() {

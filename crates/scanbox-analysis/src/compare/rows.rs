@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 use super::drift::Drift;
 use super::noise::Noise;
-use super::side::Side;
+use super::run_rows::RunRows;
 use super::{LineChange, Verdict};
-use crate::pairs::{GROUP_ERRORS, GROUP_LIMIT, Group, GroupChange, Judgement, POWER, is_powerless};
+use crate::pairs::{GROUP_ERRORS, GROUP_LIMIT, GroupChange, Judgement, POWER, RowsOf, is_powerless};
 use crate::spread::median;
 
 /// A loss of a line that has to be seen, as a share: it is one row, or few, of one night each.
@@ -26,8 +26,8 @@ const HALF_LENGTH: f64 = 1.349;
 
 /// What the rows of each size say together.
 pub(super) fn judge(
-    base: &Side<'_>,
-    new: &Side<'_>,
+    base: &RunRows<'_>,
+    new: &RunRows<'_>,
     drift: &Drift,
     noise: &Noise,
     threshold: f64,
@@ -46,7 +46,7 @@ pub(super) fn judge(
     let medians: Vec<f64> = sizes.values().filter_map(|(changes, _)| median(&mut changes.clone())).collect();
     let between = shortest_half(medians);
     // A canary that ranges far says that the device did: four standard deviations, up and down.
-    let canary = [base, new].into_iter().filter_map(Side::canary_range).fold(0.0, f64::max) / 4.0;
+    let canary = [base, new].into_iter().filter_map(RunRows::canary_range).fold(0.0, f64::max) / 4.0;
     let threshold = threshold.ln_1p();
     let groups = sizes.into_iter().filter_map(|(n, (mut changes, mut sampling))| {
         let rows = changes.len();
@@ -65,7 +65,7 @@ pub(super) fn judge(
             _ => Verdict::Unclear,
         };
         let (change, limit) = (change.exp_m1(), limit.map(f64::exp_m1));
-        Some(GroupChange { n, group: Group::All, rows, change, limit, verdict })
+        Some(GroupChange { n, group: RowsOf::All, rows, change, limit, verdict })
     });
     Judgement { groups: groups.collect(), singles: Vec::new() }
 }

@@ -10,14 +10,14 @@ use super::group::Group;
 use crate::AnalysisError;
 use crate::bench::baseline_gbps;
 use crate::problem::Problem;
-use crate::table::{Baseline, DeviceIdentity};
+use crate::table::{DeviceIdentity, FastestBaseline};
 use crate::trust::{Distrusted, Trust};
 
 /// What its rows of a benchmark are called, which are no part of a sweep.
 const OWN_BENCHMARK: &str = "scanbox (benchmark)";
 
 /// Scans of other implementations by device and problem, then size.
-pub(super) type Baselines = BTreeMap<(DeviceIdentity, Problem), BTreeMap<u64, Baseline>>;
+pub(super) type Baselines = BTreeMap<(DeviceIdentity, Problem), BTreeMap<u64, FastestBaseline>>;
 
 /// The rows of one file, taken one by one. Several files can be read at the same time;
 /// [`super::Builder::add_rows`] puts them together.
@@ -139,7 +139,7 @@ impl FileRows {
         if let Some(gbps) = baseline_gbps(record, self.clock) {
             let device = DeviceIdentity::of(record);
             let problem = self.problem_of(record)?;
-            let baseline = Baseline { subject: record.subject.clone(), gbps };
+            let baseline = FastestBaseline { subject: record.subject.clone(), gbps };
             let of_device = self.baselines.entry((device, problem)).or_default();
             keep_fastest(of_device, record.n_elements, &baseline);
         }
@@ -157,8 +157,8 @@ impl FileRows {
 }
 
 /// Takes a baseline in where it is the fastest of its size, of equally fast ones the first by name.
-pub(super) fn keep_fastest(best: &mut BTreeMap<u64, Baseline>, n: u64, baseline: &Baseline) {
-    let is_worse = |old: &Baseline| {
+pub(super) fn keep_fastest(best: &mut BTreeMap<u64, FastestBaseline>, n: u64, baseline: &FastestBaseline) {
+    let is_worse = |old: &FastestBaseline| {
         baseline.gbps > old.gbps || (baseline.gbps == old.gbps && baseline.subject < old.subject)
     };
     if best.get(&n).is_none_or(is_worse) {

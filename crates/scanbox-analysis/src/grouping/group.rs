@@ -6,11 +6,11 @@ use scanbox_model::device::DeviceKind;
 use scanbox_model::record::{Clock, Record, Status};
 
 use super::FileFacts;
-use crate::confirmed::Scale;
+use crate::confirmed::TimeScale;
 use crate::problem::Problem;
 use crate::table::{
-    Catalog, Cell, ConfigIndex, DeviceIdentity, DeviceTable, Failure, KernelIndex, Provenance, SpaceOrigin,
-    Summary,
+    Catalog, Cell, ConfigIndex, DeviceIdentity, DeviceTable, FailedPoint, KernelIndex, Provenance, RowCounts,
+    SpaceOrigin,
 };
 use crate::trust::{Distrusted, timestamp_key};
 
@@ -25,21 +25,21 @@ pub(super) struct Group {
     pub(super) kind: Option<DeviceKind>,
     pub(super) newest: u64,
     pub(super) newest_utc: String,
-    pub(super) summary: Summary,
-    pub(super) rows: Vec<Row>,
+    pub(super) summary: RowCounts,
+    pub(super) rows: Vec<TableRow>,
     pub(super) failures: Vec<(u64, u32, Status)>,
     /// Set when at least one file with metadata has rows of the group.
     pub(super) has_plan: bool,
     pub(super) planned: Vec<(u64, u32)>,
     /// Points of the rows from files without metadata.
     pub(super) shown: Vec<(u64, u32)>,
-    pub(super) copy_gbps: BTreeMap<u64, f64>,
+    pub(super) ceiling_gbps: BTreeMap<u64, f64>,
 }
 
 /// An `ok` row with a time. The order of the fields is the order of rows: of two rows of one point the greater is the
 /// later one, and rows that are equal in everything are interchangeable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Row {
+pub(super) struct TableRow {
     pub(super) n: u64,
     pub(super) config: u32,
     pub(super) timestamp: u64,
@@ -66,13 +66,13 @@ impl Group {
             kind: None,
             newest: 0,
             newest_utc: String::new(),
-            summary: Summary::default(),
+            summary: RowCounts::default(),
             rows: Vec::new(),
             failures: Vec::new(),
             has_plan: false,
             planned: Vec::new(),
             shown: Vec::new(),
-            copy_gbps: BTreeMap::new(),
+            ceiling_gbps: BTreeMap::new(),
         }
     }
 
@@ -98,7 +98,7 @@ impl Group {
         *self.summary.by_status.entry(record.status).or_insert(0) += 1;
         let usable = record.throughput_gbps(clock).is_some_and(|gbps| gbps > 0.0);
         match record.time(clock).filter(|_| usable) {
-            Some(time) => self.rows.push(Row {
+            Some(time) => self.rows.push(TableRow {
                 n: record.n_elements,
                 config,
                 timestamp,
@@ -147,7 +147,7 @@ impl Group {
             }
             _ => self.shown = self.attempted(),
         }
-        self.copy_gbps = facts.copy_gbps.cloned().unwrap_or_default();
+        self.ceiling_gbps = facts.ceiling_gbps.cloned().unwrap_or_default();
     }
 
     /// Takes over what another file has of the same run.
@@ -168,9 +168,9 @@ impl Group {
         self.has_plan |= other.has_plan;
         self.planned.extend(other.planned);
         self.shown.extend(other.shown);
-        for (n, gbps) in other.copy_gbps {
+        for (n, gbps) in other.ceiling_gbps {
             // Several files of one run may each have measured it: a ceiling is the highest.
-            let entry = self.copy_gbps.entry(n).or_insert(gbps);
+            let entry = self.ceiling_gbps.entry(n).or_insert(gbps);
             *entry = entry.max(gbps);
         }
     }
@@ -220,7 +220,7 @@ impl Group {
         starts.push(rows.len());
         let mut cells = Vec::with_capacity(rows.len());
         for of_size in rows.chunk_by(|a, b| a.n == b.n) {
-            let scale = Scale::of(of_size.iter().map(|row| (row.median_ns, row.confirmed_ns)));
+            let scale = TimeScale::of(of_size.iter().map(|row| (row.median_ns, row.confirmed_ns)));
             cells.extend(of_size.iter().map(|row| {
                 let time_ns = scale.time_ns(row.median_ns, row.confirmed_ns);
                 Cell {
@@ -236,9 +236,12 @@ impl Group {
             }));
         }
 
-        let failures =
-            self.failures.iter().map(|&(n, config, status)| Failure { n, config: number(config), status });
-        let mut failures: Vec<Failure> = failures.collect();
+        let failures = self.failures.iter().map(|&(n, config, status)| FailedPoint {
+            n,
+            config: number(config),
+            status,
+        });
+        let mut failures: Vec<FailedPoint> = failures.collect();
         failures.sort_unstable();
 
         let space = self.planned.iter().chain(&self.shown);
@@ -258,7 +261,7 @@ impl Group {
             newest_run,
             summary,
             sizes,
-            copy_gbps: std::mem::take(&mut self.copy_gbps),
+            ceiling_gbps: std::mem::take(&mut self.ceiling_gbps),
             peak_gbps: None,
             baselines: BTreeMap::new(),
             space_origin: if self.has_plan { SpaceOrigin::Planned } else { SpaceOrigin::Rows },

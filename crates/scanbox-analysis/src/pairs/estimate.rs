@@ -13,7 +13,7 @@ const ROWS_KNOWN: usize = 8;
 
 /// A middle and its standard error, both in logarithms.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Estimate {
+pub(super) struct ChangeEstimate {
     pub change: f64,
     pub error: f64,
 }
@@ -32,14 +32,14 @@ pub(super) fn row_deviations(rows: &BTreeMap<u64, Vec<f64>>) -> BTreeMap<u64, f6
 }
 
 /// The median of many rows, each with this standard deviation.
-pub(super) fn of_rows(changes: &mut [f64], deviation: f64) -> Option<Estimate> {
+pub(super) fn of_rows(changes: &mut [f64], deviation: f64) -> Option<ChangeEstimate> {
     let error = MEDIAN_ERROR * deviation / (changes.len() as f64).sqrt();
-    Some(Estimate { change: median(changes)?, error })
+    Some(ChangeEstimate { change: median(changes)?, error })
 }
 
 /// The mean of some values without the lowest and the highest, and its standard error by the winsorised variance
 /// (Yuen 1974); `None` of fewer than four.
-pub(super) fn trimmed(values: &mut [f64]) -> Option<Estimate> {
+pub(super) fn trimmed(values: &mut [f64]) -> Option<ChangeEstimate> {
     values.sort_by(f64::total_cmp);
     let count = values.len();
     let [_, inner @ .., _] = &*values else { return None };
@@ -51,5 +51,5 @@ pub(super) fn trimmed(values: &mut [f64]) -> Option<Estimate> {
     let winsorised = || inner.iter().copied().chain([first, last]);
     let mean = winsorised().sum::<f64>() / count as f64;
     let squares: f64 = winsorised().map(|value| (value - mean).powi(2)).sum();
-    Some(Estimate { change, error: (squares / (kept * (kept - 1.0))).sqrt() })
+    Some(ChangeEstimate { change, error: (squares / (kept * (kept - 1.0))).sqrt() })
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use scanbox_model::config::{Config, Family};
 
-use super::estimate::{Estimate, median, of_rows, row_deviations, trimmed};
+use super::estimate::{ChangeEstimate, median, of_rows, row_deviations, trimmed};
 use super::{Pairs, ROUNDS_OF_ALL, Roles, first_changes};
 use crate::verdict::Verdict;
 
@@ -34,7 +34,7 @@ pub(crate) const POWER: f64 = 1.645;
 
 /// Rows that speak together at a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Group {
+pub enum RowsOf {
     /// All of them.
     All,
     /// Those of a family.
@@ -47,7 +47,7 @@ pub struct GroupChange {
     /// Input size in elements.
     pub n: u64,
     /// Which rows.
-    pub group: Group,
+    pub group: RowsOf,
     /// How many.
     pub rows: usize,
     /// How much slower, as a share of the base; negative is faster.
@@ -104,7 +104,7 @@ impl Judgement {
     /// All rows of a size.
     #[must_use]
     pub fn at(&self, n: u64) -> Option<&GroupChange> {
-        self.groups.iter().find(|group| group.n == n && group.group == Group::All)
+        self.groups.iter().find(|group| group.n == n && group.group == RowsOf::All)
     }
 }
 
@@ -120,12 +120,12 @@ pub fn judge(pairs: &Pairs, roles: &Roles, threshold: f64) -> Judgement {
             families.entry((n, config.kernel.family)).or_default().push(change);
         }
     }
-    let judge = Judge { threshold: threshold.ln_1p(), deviations: row_deviations(&sizes) };
-    let all = sizes.iter().map(|(&n, changes)| judge.group(n, Group::All, changes));
+    let judge = PairJudge { threshold: threshold.ln_1p(), deviations: row_deviations(&sizes) };
+    let all = sizes.iter().map(|(&n, changes)| judge.group(n, RowsOf::All, changes));
     let families = families
         .iter()
         .filter(|((n, _), changes)| changes.len() >= FAMILY_MIN && changes.len() < sizes[n].len())
-        .map(|(&(n, family), changes)| judge.group(n, Group::Family(family), changes));
+        .map(|(&(n, family), changes)| judge.group(n, RowsOf::Family(family), changes));
     let mut groups: Vec<GroupChange> = all.chain(families).collect();
     groups.sort_by_key(|group| (group.n, group.group));
 
@@ -151,21 +151,21 @@ pub(crate) fn is_powerless(limit: f64, allowed: f64, threshold: f64) -> bool {
     limit > allowed.ln_1p().max(THRESHOLDS * threshold)
 }
 
-struct Judge {
+struct PairJudge {
     /// As a logarithm.
     threshold: f64,
     /// Standard deviation of a row, by size.
     deviations: BTreeMap<u64, f64>,
 }
 
-impl Judge {
-    fn group(&self, n: u64, group: Group, changes: &[f64]) -> GroupChange {
+impl PairJudge {
+    fn group(&self, n: u64, group: RowsOf, changes: &[f64]) -> GroupChange {
         let rows = changes.len();
         let deviation = self.deviations.get(&n).copied();
         let estimate = of_rows(&mut changes.to_vec(), deviation.unwrap_or_default())
-            .unwrap_or(Estimate { change: 0.0, error: 0.0 });
+            .unwrap_or(ChangeEstimate { change: 0.0, error: 0.0 });
         let limit = deviation.map(|_| self.limit(estimate.error, GROUP_ERRORS));
-        let Estimate { change, error } = estimate;
+        let ChangeEstimate { change, error } = estimate;
         let verdict = match limit {
             None => Verdict::Unclear,
             Some(_) if change.abs() > self.threshold && change.abs() > GROUP_ERRORS * error => {
@@ -173,14 +173,14 @@ impl Judge {
             }
             Some(_) if change > self.threshold => Verdict::Unclear,
             // A family is there to find what all rows together do not show; that it cannot is no loss.
-            Some(limit) if is_powerless(limit, GROUP_LIMIT, self.threshold) && group == Group::All => {
+            Some(limit) if is_powerless(limit, GROUP_LIMIT, self.threshold) && group == RowsOf::All => {
                 Verdict::Unclear
             }
             Some(_) => Verdict::Same,
         };
         // A family that shows nothing for sure says nothing.
         let verdict = match (group, verdict) {
-            (Group::Family(_), Verdict::Unclear) => Verdict::Same,
+            (RowsOf::Family(_), Verdict::Unclear) => Verdict::Same,
             (_, verdict) => verdict,
         };
         GroupChange { n, group, rows, change: change.exp_m1(), limit: limit.map(f64::exp_m1), verdict }
@@ -215,7 +215,7 @@ impl Judge {
             return of(Some(first), limit, 0, verdict);
         }
         // A suspect that was not measured again.
-        let Some(Estimate { change, error }) = trimmed(rounds) else {
+        let Some(ChangeEstimate { change, error }) = trimmed(rounds) else {
             return of(Some(first), None, rounds.len(), Verdict::Unclear);
         };
         let limit = self.limit(error, SINGLE_ERRORS);

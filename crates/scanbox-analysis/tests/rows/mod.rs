@@ -1,7 +1,7 @@
 //! Rows made by hand for tests.
 
 use scanbox_analysis::answers::{Answers, Question, answer};
-use scanbox_analysis::grouping::{Builder, Runs, Source};
+use scanbox_analysis::grouping::{Builder, RecordFile, Runs};
 use scanbox_analysis::metric::Metric;
 use scanbox_analysis::table::Tables;
 use scanbox_analysis::warning::Warning;
@@ -69,18 +69,18 @@ pub fn on(mut record: Record, device: &str) -> Record {
 }
 
 /// A file without metadata.
-pub fn source(records: &[Record]) -> Source<'_> {
-    Source {
+pub fn source(records: &[Record]) -> RecordFile<'_> {
+    RecordFile {
         name: "x.csv",
         records,
         planned: None,
         problem: Problem::default(),
         kind: Some(DeviceKind::Hardware),
-        copy_gbps: None,
+        ceiling_gbps: None,
     }
 }
 
-pub fn tables_of(sources: &[Source<'_>], runs: Runs) -> (Tables, Vec<Warning>) {
+pub fn tables_of(sources: &[RecordFile<'_>], runs: Runs) -> (Tables, Vec<Warning>) {
     let mut builder = Builder::new(Clock::Steady);
     for source in sources {
         builder.add(source).unwrap();

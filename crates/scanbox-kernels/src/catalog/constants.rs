@@ -2,11 +2,11 @@
 
 use scanbox_model::config::Parameter;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::Value;
+use scanbox_model::problem::ElementValue;
 use scanbox_model::user_operator::UserOperator;
 
 use crate::operator_file::hash_word;
-use crate::plan::Word;
+use crate::plan::PushWord;
 
 /// What stands behind the last element of the output before a call, and must still stand there afterwards.
 pub const GUARD_WORD: u32 = 0x5CA7_B0C5;
@@ -27,11 +27,11 @@ pub(super) fn operator_defines(user: &UserOperator) -> [(&'static str, u32); 2] 
 }
 
 /// A push constant with a number of elements, which the rules have checked to have 32 bits.
-pub(super) fn word(n: u64) -> Word {
-    Word::Value(u32::try_from(n).expect("sizes are checked against 32-bit indices"))
+pub(super) fn word(n: u64) -> PushWord {
+    PushWord::Value(u32::try_from(n).expect("sizes are checked against 32-bit indices"))
 }
 
 /// The push constants of the initial value of an exclusive scan; none of other scans.
-pub(super) fn initial_words(init: Option<Value>) -> impl Iterator<Item = Word> {
-    init.into_iter().flat_map(|init| [init.bits as u32, (init.bits >> 32) as u32].map(Word::Value))
+pub(super) fn initial_words(init: Option<ElementValue>) -> impl Iterator<Item = PushWord> {
+    init.into_iter().flat_map(|init| [init.bits as u32, (init.bits >> 32) as u32].map(PushWord::Value))
 }

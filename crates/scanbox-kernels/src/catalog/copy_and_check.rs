@@ -2,10 +2,10 @@
 
 use scanbox_model::config::VectorWidth;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::{Element, Mode, Operator, Problem, Value};
+use scanbox_model::problem::{Element, ElementValue, Mode, Operator, Problem};
 
 use super::constants::{GUARD_WORD, define, one_row, operator_defines, word};
-use crate::plan::{Binding, Expected, GUARD_WORDS, Pass, Plan, PlanKind, Scratch, Shader, Tickets, Word};
+use crate::plan::{Binding, Expected, GUARD_WORDS, Pass, Plan, PlanKind, PushWord, Scratch, Shader, Tickets};
 
 /// Vectors per invocation of the helper kernels, times four words: enough in flight, few enough workgroups.
 const HELPER_BATCH_SIZE: u32 = 4;
@@ -69,7 +69,8 @@ pub fn sum_input(problem: &Problem, n: u64, device: &DeviceProfile) -> Plan {
 pub fn compare_input_sums(sums: &Plan, device: &DeviceProfile) -> Plan {
     let runs = sums.output_words();
     // No guard, and no error.
-    let words = vec![word(runs), word(runs), Word::Value(GUARD_WORD), Word::Value(0), Word::Value(0)];
+    let words =
+        vec![word(runs), word(runs), PushWord::Value(GUARD_WORD), PushWord::Value(0), PushWord::Value(0)];
     let bindings = vec![Binding::Expected, Binding::Output, Binding::Report];
     let mut helper = helper("compare.comp", runs, sums, bindings, words, device);
     helper.passes[0].shader = compare_shader(Element::U32, device);
@@ -132,7 +133,7 @@ pub fn empty(problem: &Problem, device: &DeviceProfile) -> Plan {
 #[must_use]
 pub fn poison(plan: &Plan, device: &DeviceProfile) -> Plan {
     let output = plan.output_words();
-    let words = vec![word(output), word(output + GUARD_WORDS), Word::Value(GUARD_WORD)];
+    let words = vec![word(output), word(output + GUARD_WORDS), PushWord::Value(GUARD_WORD)];
     let bindings = vec![Binding::Expected, Binding::Output];
     helper("poison.comp", output + GUARD_WORDS, plan, bindings, words, device)
 }
@@ -153,10 +154,10 @@ pub fn compare(plan: &Plan, error_bound: f64, device: &DeviceProfile) -> Plan {
     let words = vec![
         word(output),
         word(output + GUARD_WORDS),
-        Word::Value(GUARD_WORD),
-        Word::Value((error_bound as f32).to_bits()),
-        Word::Value(beside[0]),
-        Word::Value(beside[1]),
+        PushWord::Value(GUARD_WORD),
+        PushWord::Value((error_bound as f32).to_bits()),
+        PushWord::Value(beside[0]),
+        PushWord::Value(beside[1]),
     ];
     let bindings = vec![Binding::Expected, Binding::Output, Binding::Report];
     let mut helper = helper("compare.comp", output + GUARD_WORDS, plan, bindings, words, device);
@@ -173,7 +174,8 @@ pub fn compare(plan: &Plan, error_bound: f64, device: &DeviceProfile) -> Plan {
 /// A quarter of what the sum of the magnitudes of a sum's terms exceeds the sum by, where an initial value is all that
 /// is below zero: the bits of a 32-bit float and a zero, or those of a 64-bit float, the lower word first.
 fn quarter_beside(problem: &Problem) -> [u32; 2] {
-    let initial = problem.init().filter(|_| problem.operator() == Operator::Add).and_then(Value::float);
+    let initial =
+        problem.init().filter(|_| problem.operator() == Operator::Add).and_then(ElementValue::float);
     let quarter = initial.map_or(0.0, |initial| (-0.5 * initial).max(0.0));
     match problem.element() {
         Element::F64 => [quarter.to_bits() as u32, (quarter.to_bits() >> 32) as u32],
@@ -185,9 +187,9 @@ fn compare_sums(plan: &Plan, run_words: u32, device: &DeviceProfile) -> Plan {
     let guarded = plan.output_words() + GUARD_WORDS;
     let words = vec![
         word(plan.n * plan.problem.element_bytes() / 4),
-        Word::Value(run_words),
+        PushWord::Value(run_words),
         word(guarded),
-        Word::Value(GUARD_WORD),
+        PushWord::Value(GUARD_WORD),
     ];
     let bindings = vec![Binding::Input, Binding::Output, Binding::Report];
     let mut helper = helper("compare_sums.comp", guarded, plan, bindings, words, device);
@@ -231,7 +233,7 @@ fn compare_shader(element: Element, device: &DeviceProfile) -> Shader {
 #[must_use]
 pub fn fill(plan: &Plan, device: &DeviceProfile) -> Plan {
     let words = plan.scratch.bytes.div_ceil(4);
-    helper("fill.comp", words, plan, vec![Binding::Scratch(0)], vec![word(words), Word::Value(0)], device)
+    helper("fill.comp", words, plan, vec![Binding::Scratch(0)], vec![word(words), PushWord::Value(0)], device)
 }
 
 /// A plan of a helper that works on this many words around a call of `of`.
@@ -240,7 +242,7 @@ fn helper(
     words: u64,
     of: &Plan,
     bindings: Vec<Binding>,
-    constants: Vec<Word>,
+    constants: Vec<PushWord>,
     device: &DeviceProfile,
 ) -> Plan {
     let shader = helper_shader(root, HELPER_BATCH_SIZE, HELPER_WORKGROUP_SIZE, device);

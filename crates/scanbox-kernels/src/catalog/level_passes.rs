@@ -11,7 +11,7 @@ use super::constants::{initial_words, word};
 use super::levels::{lengths, offsets};
 use super::resolve::Resolved;
 use super::shader::shader;
-use crate::plan::{Binding, Content, Pass, Scratch, Shader, Tickets};
+use crate::plan::{Binding, Pass, Scratch, ScratchContent, Shader, Tickets};
 
 /// The passes of a call, and the scratch memory that they need. The config is legal.
 pub(super) fn passes(of: &Resolved<'_>) -> (Vec<Pass>, Scratch) {
@@ -30,7 +30,7 @@ pub(super) fn passes(of: &Resolved<'_>) -> (Vec<Pass>, Scratch) {
         passes.extend((0..last).rev().map(|level| down(&levels, level)));
     }
     let bytes = offsets.last().copied().unwrap_or(0);
-    let content = if bytes == 0 { Content::None } else { Content::Overwritten };
+    let content = if bytes == 0 { ScratchContent::None } else { ScratchContent::Overwritten };
     (passes, Scratch { bytes, content, bank_words: 0 })
 }
 

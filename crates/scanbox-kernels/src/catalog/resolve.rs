@@ -8,7 +8,7 @@ use scanbox_model::problem::{Element, Operator, Problem};
 
 use super::levels;
 use crate::input::{InputKind, PACKED_MAX_TOTAL};
-use crate::plan::{Content, GROUP_TILES, GUARD_WORDS, ROW, STATES_OFFSET, TICKET_BYTES};
+use crate::plan::{GROUP_TILES, GUARD_WORDS, ROW, STATES_OFFSET, ScratchContent, TICKET_BYTES};
 
 /// Compute units to launch workgroups for where the driver does not tell how many there are.
 const ASSUMED_UNITS: u32 = 16;
@@ -160,15 +160,15 @@ impl<'a> Resolved<'a> {
     }
 
     /// What the scratch memory of workgroups that pass totals on holds between calls.
-    pub(super) fn content(&self) -> Content {
+    pub(super) fn content(&self) -> ScratchContent {
         let Kernel { reset, tile_state, .. } = self.runs.kernel;
         match (reset, tile_state) {
-            (Reset::Fill, _) => Content::Anything,
-            (Reset::Clean, _) => Content::Zeros,
+            (Reset::Fill, _) => ScratchContent::Anything,
+            (Reset::Clean, _) => ScratchContent::Zeros,
             (Reset::Auto | Reset::Epoch, TileState::Split) => {
-                Content::Tagged { epoch_bits: SPLIT_EPOCH_BITS }
+                ScratchContent::Tagged { epoch_bits: SPLIT_EPOCH_BITS }
             }
-            (Reset::Auto | Reset::Epoch, _) => Content::Tagged { epoch_bits: WORD64_EPOCH_BITS },
+            (Reset::Auto | Reset::Epoch, _) => ScratchContent::Tagged { epoch_bits: WORD64_EPOCH_BITS },
         }
     }
 
@@ -176,7 +176,7 @@ impl<'a> Resolved<'a> {
     /// right behind the words of its own groups, so that it has little to clear.
     pub(super) fn states_offset(&self) -> u64 {
         match self.content() {
-            Content::Anything => TICKET_BYTES + 8 * self.bank_words(),
+            ScratchContent::Anything => TICKET_BYTES + 8 * self.bank_words(),
             _ => STATES_OFFSET,
         }
     }

@@ -20,9 +20,9 @@ const MOST_WORDS: u64 = u32::MAX as u64 - GUARD_WORDS;
 /// One workgroup, or every workgroup going over everything before it, is out of the question for more than this.
 const MOST_RECOMPUTED: u64 = 1 << 20;
 
-type Verdict = Result<(), Rejection>;
+type Legality = Result<(), Rejection>;
 
-fn reject(rule: &'static str, detail: impl Into<String>) -> Verdict {
+fn reject(rule: &'static str, detail: impl Into<String>) -> Legality {
     Err(Rejection { rule: rule.into(), detail: detail.into() })
 }
 
@@ -30,12 +30,12 @@ fn reject(rule: &'static str, detail: impl Into<String>) -> Verdict {
 ///
 /// # Errors
 /// The first rule that says no, with its numbers.
-pub fn legal(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Verdict {
+pub fn legal(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Legality {
     check(&Resolved::new(config, problem, n, device))
 }
 
 /// [`legal`] of what is resolved already.
-pub(super) fn check(resolved: &Resolved<'_>) -> Verdict {
+pub(super) fn check(resolved: &Resolved<'_>) -> Legality {
     combination(&resolved.config)?;
     computes(resolved)?;
     if passes_totals_on(resolved.config.kernel.family) {
@@ -47,7 +47,7 @@ pub(super) fn check(resolved: &Resolved<'_>) -> Verdict {
 }
 
 /// Which values go together, on any device.
-fn combination(config: &Config) -> Verdict {
+fn combination(config: &Config) -> Legality {
     config.check_combination().map_err(|(rule, detail)| Rejection { rule: rule.into(), detail })
 }
 
@@ -72,7 +72,7 @@ fn combines_in_order(kernel: &Kernel) -> bool {
 }
 
 /// What kernels and devices can compute.
-fn computes(resolved: &Resolved<'_>) -> Verdict {
+fn computes(resolved: &Resolved<'_>) -> Legality {
     let Resolved { config, problem, device, .. } = resolved;
     let (kernel, element) = (&config.kernel, problem.element());
     let missing = match element {
@@ -124,7 +124,7 @@ fn computes(resolved: &Resolved<'_>) -> Verdict {
 }
 
 /// What tile states can carry.
-fn tile_states(resolved: &Resolved<'_>) -> Verdict {
+fn tile_states(resolved: &Resolved<'_>) -> Legality {
     let &Resolved { runs: Config { kernel, .. }, problem, n, device, .. } = resolved;
     let Kernel { tile_state, reset, .. } = kernel;
     if kernel.rendezvous == Rendezvous::Flags && reset == Reset::Clean {
@@ -159,7 +159,7 @@ fn tile_states(resolved: &Resolved<'_>) -> Verdict {
 }
 
 /// What the device has to keep beyond what Vulkan promises.
-fn guarantees(config: &Config, device: &DeviceProfile) -> Verdict {
+fn guarantees(config: &Config, device: &DeviceProfile) -> Legality {
     let kernel = &config.kernel;
     let one_subgroup = config.workgroup_size <= device.subgroup_size;
     let needs = [
@@ -187,7 +187,7 @@ fn guarantees(config: &Config, device: &DeviceProfile) -> Verdict {
 }
 
 /// Whether the device can start such workgroups.
-fn shape(resolved: &Resolved<'_>) -> Verdict {
+fn shape(resolved: &Resolved<'_>) -> Legality {
     let Resolved { config, device, .. } = resolved;
     let workgroup_size = config.workgroup_size;
     if workgroup_size > device.max_workgroup_size {
@@ -224,7 +224,7 @@ fn shape(resolved: &Resolved<'_>) -> Verdict {
 }
 
 /// Whether the device can take so many elements.
-fn size(resolved: &Resolved<'_>) -> Verdict {
+fn size(resolved: &Resolved<'_>) -> Legality {
     let &Resolved { config, problem, n, device, .. } = resolved;
     if n == 0 {
         return reject("no-elements", "a scan has at least one element");
@@ -275,7 +275,7 @@ fn size(resolved: &Resolved<'_>) -> Verdict {
 ///
 /// # Errors
 /// The rule about variants that says no (see [`super::plan_variant`]).
-pub fn variant_legal(config: &Config, variant: Variant) -> Verdict {
+pub fn variant_legal(config: &Config, variant: Variant) -> Legality {
     let Config { kernel, .. } = config;
     if let Some(k) = variant.blocking {
         if kernel.family != Family::ChainedScan {
@@ -304,7 +304,7 @@ pub fn variant_legal(config: &Config, variant: Variant) -> Verdict {
 ///
 /// # Errors
 /// When fewer workgroups fit the device than are launched, or it is not known how many fit.
-pub fn resident(plan: &Plan, device: &DeviceProfile, registers: Option<u32>) -> Verdict {
+pub fn resident(plan: &Plan, device: &DeviceProfile, registers: Option<u32>) -> Legality {
     let waits = plan.passes.iter().find(|pass| pass.co_resident);
     let (Some(build), Some(pass)) = (plan.build(), waits) else { return Ok(()) };
     let launched = pass.workgroups;

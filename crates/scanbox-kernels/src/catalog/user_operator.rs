@@ -7,7 +7,7 @@ use scanbox_model::user_operator::UserOperator;
 
 use super::constants::{define, operator_defines, word};
 use crate::input::{Input, InputKind};
-use crate::plan::{Binding, Expected, Pass, Plan, PlanKind, Scratch, Shader, Tickets, Word};
+use crate::plan::{Binding, Expected, Pass, Plan, PlanKind, PushWord, Scratch, Shader, Tickets};
 
 const WORKGROUP_SIZE: u32 = 256;
 
@@ -113,7 +113,7 @@ pub fn operator_load(
         shader.defines.extend_from_slice(more);
         shader
     };
-    let pass = |shader: Shader, bindings: &[Binding], words: Vec<Word>, invocations: u64| Pass {
+    let pass = |shader: Shader, bindings: &[Binding], words: Vec<PushWord>, invocations: u64| Pass {
         workgroups: invocations.div_ceil(shader.workgroup_size.into()),
         tickets: Tickets::None,
         co_resident: false,
@@ -125,7 +125,7 @@ pub fn operator_load(
         InputKind::Spike { at } => u32::try_from(at).unwrap_or(NOWHERE),
         _ => NOWHERE,
     };
-    let drawn = [input.seed as u32, (input.seed >> 32) as u32, spike_at].map(Word::Value);
+    let drawn = [input.seed as u32, (input.seed >> 32) as u32, spike_at].map(PushWord::Value);
     let chunk_elements = n.div_ceil(MOST_CHUNKS).max(FEWEST_CHUNK_ELEMENTS);
     let chunks = n.div_ceil(chunk_elements);
     let step = |step: u32, invocations: u64| {
@@ -160,7 +160,7 @@ pub fn operator_check(
     device: &DeviceProfile,
 ) -> Plan {
     let shader = operator_shader("operator_check.comp", problem, user, device);
-    let tolerance = Word::Value(user.tolerance.share().to_bits());
+    let tolerance = PushWord::Value(user.tolerance.share().to_bits());
     let kind = PlanKind::Operator(*user);
     Plan {
         label: kind.to_string(),
@@ -177,7 +177,7 @@ pub fn operator_check(
             co_resident: false,
             shader,
             bindings: vec![Binding::Input, Binding::Reference, Binding::Report],
-            words: vec![word(n), tolerance, Word::Value(laws)],
+            words: vec![word(n), tolerance, PushWord::Value(laws)],
         }],
     }
 }

@@ -97,14 +97,14 @@ impl Family {
 }
 
 /// A rule that says no, and what it says.
-type Refusal = (&'static str, String);
+type BrokenRule = (&'static str, String);
 
 impl Config {
     /// Whether its values go together, on any device.
     ///
     /// # Errors
     /// The name of the first rule that says no, and what it says.
-    pub fn check_combination(&self) -> Result<(), Refusal> {
+    pub fn check_combination(&self) -> Result<(), BrokenRule> {
         let Config { kernel, .. } = self;
         let family = kernel.family;
         let entry = family.entry();
@@ -138,7 +138,7 @@ impl Config {
         Ok(())
     }
 
-    fn check_persistence(&self, persistent: bool) -> Result<(), Refusal> {
+    fn check_persistence(&self, persistent: bool) -> Result<(), BrokenRule> {
         let Config { kernel, .. } = self;
         let family = kernel.family;
         if persistent && (kernel.block_scan != BlockScan::Subgroup || kernel.publish != Publish::BeforeScan) {

@@ -2,7 +2,7 @@
 //!
 //! An entry has the name and the type of a parameter, its meaning as its comment, and what else differs from
 //! what its type says ([`Declaration`]). The table is a macro, because three structs have a field for each
-//! parameter: [`Kernel`], [`Cells`] and the block of a space file.
+//! parameter: [`Kernel`], [`Cells`] and the product of a space file.
 
 use serde::{Deserialize, Serialize};
 

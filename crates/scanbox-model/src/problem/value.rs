@@ -8,14 +8,14 @@ use super::Element;
 
 /// One element: a type and the bits of a value of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Value {
+pub struct ElementValue {
     /// Its type.
     pub element: Element,
     /// Its bits; the upper half of a 32-bit one is zero.
     pub bits: u64,
 }
 
-impl Value {
+impl ElementValue {
     /// An unsigned 32-bit integer.
     #[must_use]
     pub fn from_u32(value: u32) -> Self {
@@ -83,7 +83,7 @@ impl Value {
     }
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for ElementValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.element {
             Element::U32 => write!(f, "{}", self.bits as u32),

@@ -13,7 +13,7 @@ use scanbox_analysis::best_kernel::LinePoint;
 use scanbox_analysis::portable::Choice;
 use scanbox_analysis::table::{Cell, KernelIndex};
 
-use super::Report;
+use super::AnalysisReport;
 use crate::words::clock_word;
 
 const HEADER: &str = "device,device_uuid,driver,scanbox_version,kernel_hash,clock,metric,normalization,n_elements,\
@@ -27,7 +27,7 @@ ideal_time_ns,bytes_moved,unit,host,pci_address,files";
 ///
 /// # Errors
 /// When the writer fails.
-pub fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
+pub fn write(report: &AnalysisReport<'_>, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{HEADER}")?;
     let catalog = &report.tables.catalog;
     let config = |cell: &Cell| catalog.config(cell.config).to_string();
@@ -70,8 +70,8 @@ pub fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
                 point.runner_up.as_ref().map(config).unwrap_or_default(),
                 optional(point.runner_up.map(|cell| cell.gbps)),
                 optional(point.margin_pct),
-                optional(point.copy_gbps),
-                optional(point.copy_pct()),
+                optional(point.ceiling_gbps),
+                optional(point.ceiling_pct()),
                 device.eligibility.sizes.binary_search(&point.n).is_ok().to_string(),
             ];
             for chosen in [best, portable] {

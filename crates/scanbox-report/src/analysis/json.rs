@@ -12,12 +12,12 @@ use std::io::{self, Write};
 
 use scanbox_analysis::problem::Problem;
 use scanbox_analysis::table::{Catalog, ConfigIndex, KernelIndex};
-use scanbox_analysis::weights;
+use scanbox_analysis::weights::Weights;
 use serde::{Serialize, Serializer};
 
-use self::across::Across;
-use self::device::Device;
-use super::Report;
+use self::across::AcrossJson;
+use self::device::DeviceJson;
+use super::AnalysisReport;
 use crate::words::clock_word;
 
 /// The version of this format.
@@ -25,7 +25,7 @@ pub const FORMAT: u32 = 2;
 
 /// The whole document.
 #[derive(Debug, Serialize)]
-struct Everything<'a> {
+struct AnalysisJson<'a> {
     format: u32,
     tool_version: &'static str,
     clock: &'static str,
@@ -37,27 +37,27 @@ struct Everything<'a> {
     normalization_shared: &'static str,
     /// As it was asked for; each comparison says what decided.
     coverage: String,
-    weights: Weights,
+    weights: WeightsJson,
     warnings: &'a [String],
     /// Rows of implementations other than scanbox; they enter no answer but `baseline`.
     other_subjects: &'a BTreeMap<String, u64>,
     /// By problem, device and run.
-    devices: Vec<Device>,
+    devices: Vec<DeviceJson>,
     /// By problem; none of one with fewer than two devices.
-    across: Vec<Across>,
+    across: Vec<AcrossJson>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Weights {
+enum WeightsJson {
     Uniform,
     Large,
-    Listed(BTreeMap<u64, Number>),
+    Listed(BTreeMap<u64, NineDigits>),
 }
 
 /// What was scanned.
 #[derive(Debug, Serialize)]
-struct Scanned {
+struct ProblemJson {
     mode: String,
     element: String,
     op: String,
@@ -71,9 +71,9 @@ struct Scanned {
 
 /// A number that is written with nine significant digits.
 #[derive(Debug, Clone, Copy)]
-struct Number(f64);
+struct NineDigits(f64);
 
-impl Serialize for Number {
+impl Serialize for NineDigits {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(format!("{:.8e}", self.0).parse().unwrap_or(self.0))
     }
@@ -83,9 +83,9 @@ impl Serialize for Number {
 ///
 /// # Errors
 /// When the writer fails.
-pub fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
-    let labels = Labels(&report.tables.catalog);
-    let document = Everything {
+pub fn write(report: &AnalysisReport<'_>, out: &mut impl Write) -> io::Result<()> {
+    let labels = Labeller(&report.tables.catalog);
+    let document = AnalysisJson {
         format: FORMAT,
         tool_version: env!("CARGO_PKG_VERSION"),
         clock: clock_word(report.clock),
@@ -97,10 +97,10 @@ pub fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
         normalization_shared: report.question.normalization_shared(report.question.shared_metric).word(),
         coverage: report.question.coverage.to_string(),
         weights: match &report.question.weights {
-            weights::Weights::Uniform => Weights::Uniform,
-            weights::Weights::Large => Weights::Large,
-            weights::Weights::Listed(listed) => {
-                Weights::Listed(listed.iter().map(|(&n, &weight)| (n, Number(weight))).collect())
+            Weights::Uniform => WeightsJson::Uniform,
+            Weights::Large => WeightsJson::Large,
+            Weights::Listed(listed) => {
+                WeightsJson::Listed(listed.iter().map(|(&n, &weight)| (n, NineDigits(weight))).collect())
             }
         },
         warnings: report.warnings,
@@ -118,9 +118,9 @@ pub fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Turns answers about numbers into rows about labels.
-struct Labels<'a>(&'a Catalog);
+struct Labeller<'a>(&'a Catalog);
 
-impl Labels<'_> {
+impl Labeller<'_> {
     fn kernel(&self, kernel: KernelIndex) -> String {
         self.0.kernel(kernel).to_string()
     }
@@ -134,8 +134,8 @@ impl Labels<'_> {
     }
 }
 
-fn scanned(problem: Problem) -> Scanned {
-    Scanned {
+fn scanned(problem: Problem) -> ProblemJson {
+    ProblemJson {
         mode: problem.mode().to_string(),
         element: problem.element().to_string(),
         op: problem.operator_name().to_string(),

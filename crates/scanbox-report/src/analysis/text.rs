@@ -7,20 +7,21 @@ mod metrics;
 use std::io::{self, Write};
 
 use scanbox_analysis::answers::DeviceAnswer;
-use scanbox_analysis::bandwidth::{Comparison, Origin, Regime, Region, Utilization};
+use scanbox_analysis::bandwidth::{AgainstBaseline, BandwidthOrigin, Regime, Region, Utilization};
 use scanbox_analysis::best_kernel::{KernelLine, Ranking};
 use scanbox_analysis::coverage::Coverage;
 use scanbox_analysis::eligible::Eligibility;
 use scanbox_analysis::normalize::Normalization;
 use scanbox_analysis::portable::Choice;
+use scanbox_analysis::problem::Problem;
 use scanbox_analysis::table::{ConfigIndex, KernelIndex, SpaceOrigin};
 use scanbox_analysis::trust::PROOF;
 use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 
-use super::Report;
+use super::AnalysisReport;
 use crate::curve;
-use crate::grid::{Column, Grid, Style};
+use crate::grid::{Grid, GridColumn, Style};
 use crate::terminal::fold;
 use crate::words::{ceiling_share, clock_word, title};
 
@@ -31,8 +32,8 @@ const DROPPED_SHOWN: usize = 4;
 ///
 /// # Errors
 /// When the writer fails.
-pub fn write(report: &Report<'_>, style: Style, out: &mut impl Write) -> io::Result<()> {
-    let page = Page { report, style };
+pub fn write(report: &AnalysisReport<'_>, style: Style, out: &mut impl Write) -> io::Result<()> {
+    let page = TextPage { report, style };
     for (index, device) in report.answers.devices.iter().enumerate() {
         if index > 0 {
             page.gap(out)?;
@@ -46,12 +47,12 @@ pub fn write(report: &Report<'_>, style: Style, out: &mut impl Write) -> io::Res
     Ok(())
 }
 
-struct Page<'a> {
-    report: &'a Report<'a>,
+struct TextPage<'a> {
+    report: &'a AnalysisReport<'a>,
     style: Style,
 }
 
-impl Page<'_> {
+impl TextPage<'_> {
     fn heading(&self, level: usize, text: &str, out: &mut impl Write) -> io::Result<()> {
         match self.style {
             Style::Markdown => writeln!(out, "{} {text}\n", "#".repeat(level)),
@@ -138,7 +139,7 @@ impl Page<'_> {
             self.say("x base: times as fast as the fastest scan of another implementation", out)?;
         }
         if let Some(utilization) = &device.utilization {
-            self.say(&bandwidth(utilization), out)?;
+            self.say(&bandwidth(utilization, device.table.problem), out)?;
         }
         for text in device.baseline.iter().flat_map(baseline) {
             self.say(&text, out)?;
@@ -162,15 +163,15 @@ impl Page<'_> {
     /// The ideal configuration set beside the best kernel; the columns that had no room.
     fn ideal_table(&self, device: &DeviceAnswer<'_>, out: &mut impl Write) -> io::Result<Vec<String>> {
         let mut grid = Grid::new([
-            Column::numbers("size"),
-            Column::numbers("GB/s"),
-            Column::numbers(ceiling_share(&device.table.problem)).expendable(1),
-            Column::numbers("x base").expendable(1),
-            Column::words("best config"),
-            Column::numbers("lead %"),
-            Column::numbers("ties").expendable(2),
-            Column::numbers("kernel").expendable(1),
-            Column::numbers("loss %").expendable(1),
+            GridColumn::numbers("size"),
+            GridColumn::numbers("GB/s"),
+            GridColumn::numbers(ceiling_share(&device.table.problem)).expendable(1),
+            GridColumn::numbers("x base").expendable(1),
+            GridColumn::words("best config"),
+            GridColumn::numbers("lead %"),
+            GridColumn::numbers("ties").expendable(2),
+            GridColumn::numbers("kernel").expendable(1),
+            GridColumn::numbers("loss %").expendable(1),
         ]);
         let line = device.choice.as_ref().and_then(|choice| choice.lines.first());
         for point in &device.ideal.points {
@@ -180,7 +181,7 @@ impl Page<'_> {
             grid.push([
                 format!("{}{mark}", size_label(point.n)),
                 gbps(point.best.gbps),
-                point.copy_pct().map_or_else(String::new, |pct| format!("{pct:.0}")),
+                point.ceiling_pct().map_or_else(String::new, |pct| format!("{pct:.0}")),
                 point.baseline_ratio().map_or_else(String::new, |ratio| format!("{ratio:.2}")),
                 self.config(point.best.config),
                 point.margin_pct.map_or_else(String::new, percent),
@@ -271,9 +272,9 @@ impl Page<'_> {
             out,
         )?;
         let mut grid = Grid::new([
-            Column::words("kernel"),
-            Column::words("device").expendable(1),
-            Column::words("reason"),
+            GridColumn::words("kernel"),
+            GridColumn::words("device").expendable(1),
+            GridColumn::words("reason"),
         ]);
         let one_device = failed.iter().all(|dropped| dropped.device == failed[0].device);
         for dropped in failed.iter().take(DROPPED_SHOWN) {
@@ -323,10 +324,10 @@ fn compared(eligibility: &Eligibility) -> String {
 }
 
 /// What the ideal line reaches of the bandwidth at the largest size, and where it exceeds it (A20).
-fn bandwidth(utilization: &Utilization) -> String {
+fn bandwidth(utilization: &Utilization, problem: Problem) -> String {
     let origin = match utilization.bandwidth.origin {
-        Origin::Given => "as given".to_owned(),
-        Origin::Copy { n } => format!("the measured copy of {}", size_label(n)),
+        BandwidthOrigin::Given => "as given".to_owned(),
+        BandwidthOrigin::Ceiling { n } => format!("the measured {} of {}", problem.ceiling(), size_label(n)),
     };
     let largest = utilization.points.last().map_or_else(String::new, |point| {
         format!("{} % of it at {}", percent(point.pct), size_label(point.n))
@@ -350,7 +351,7 @@ fn bandwidth(utilization: &Utilization) -> String {
 }
 
 /// The ideal line against another implementation, one sentence per regime (A22).
-fn baseline(comparison: &Comparison) -> impl Iterator<Item = String> {
+fn baseline(comparison: &AgainstBaseline) -> impl Iterator<Item = String> {
     let mut subjects: Vec<&str> = comparison.points.iter().map(|point| point.subject.as_str()).collect();
     subjects.sort_unstable();
     subjects.dedup();

@@ -1,9 +1,9 @@
 //! The verdict in one line: what is slower, broken or gone, or why nothing can be said.
 
 use scanbox_analysis::compare::{
-    Comparison, ConfigChange, DRIFT_LIMIT, LineChange, Outcome, Question, Verdict,
+    CompareQuestion, Comparison, ConfigChange, DRIFT_LIMIT, LineChange, Outcome, Verdict,
 };
-use scanbox_analysis::pairs::{Failed, Group, SingleRole};
+use scanbox_analysis::pairs::{Failed, RowsOf, SingleRole};
 use scanbox_model::config::Parameter;
 use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
@@ -20,7 +20,7 @@ struct Guilt {
 }
 
 /// The verdict in one line; with a regression the size and the config that it is about.
-pub fn headline(comparison: &Comparison, question: &Question) -> String {
+pub fn headline(comparison: &Comparison, question: &CompareQuestion) -> String {
     match comparison.outcome {
         Outcome::Regression => regression(comparison),
         Outcome::NoRegression => no_regression(comparison, question),
@@ -88,8 +88,8 @@ fn guilty(comparison: &Comparison) -> Vec<Guilt> {
     };
     for group in judgement.groups.iter().filter(|group| group.verdict == Verdict::Slower) {
         let who = match group.group {
-            Group::All => format!("the median of {} rows; the best is {}", group.rows, best_now(group.n)),
-            Group::Family(family) => format!("the median of {} {} rows", group.rows, family.word()),
+            RowsOf::All => format!("the median of {} rows; the best is {}", group.rows, best_now(group.n)),
+            RowsOf::Family(family) => format!("the median of {} {} rows", group.rows, family.word()),
         };
         guilty.push(Guilt { n: group.n, change: Some(group.change), who });
     }
@@ -150,7 +150,7 @@ fn device_headline(comparison: &Comparison) -> String {
     format!("DEVICE SLOWER: {lost} % as a whole, {by}; no size is slower beside the base")
 }
 
-fn no_regression(comparison: &Comparison, question: &Question) -> String {
+fn no_regression(comparison: &Comparison, question: &CompareQuestion) -> String {
     let mut faster: Vec<u64> = comparison
         .judgement
         .groups
@@ -229,7 +229,7 @@ fn inconclusive(comparison: &Comparison) -> String {
         let lost = signed(comparison.device.lost.exp_m1());
         return format!("UNCLEAR: the device as a whole is slower by {lost} %, or drifts; measure again");
     }
-    if let Some(alone) = comparison.drift.scans_against_copies() {
+    if let Some(alone) = comparison.drift.scans_against_ceilings() {
         return format!(
             "UNCLEAR: scans as a whole are slower than copies would have it, by {} %",
             signed(alone)

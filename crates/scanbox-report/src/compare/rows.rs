@@ -8,14 +8,14 @@ use scanbox_model::config::Parameter;
 use scanbox_model::csv_file::writer_error;
 use serde::Serialize;
 
-use super::{Report, headline};
+use super::{CompareReport, headline};
 use crate::words::clock_word;
 
 /// The version of the JSON format: within it fields are only added.
 const FORMAT: u32 = 1;
 
 #[derive(Serialize)]
-struct Everything<'a> {
+struct CompareJson<'a> {
     format: u32,
     tool_version: &'static str,
     /// `no_regression`, `regression` or `inconclusive`.
@@ -26,41 +26,41 @@ struct Everything<'a> {
     clock: &'static str,
     metric: String,
     threshold_pct: f64,
-    differences: Vec<Difference<'a>>,
-    drift: Drift,
-    device: Device,
+    differences: Vec<DifferenceRow<'a>>,
+    drift: DriftJson,
+    device: DeviceChangeJson,
     /// Whether base and new were measured in turns, so that the pairs decide.
     paired: bool,
     /// Whether the new run may be the next base: faster somewhere, slower nowhere, on a device that is not slower.
     may_become_base: bool,
-    groups: Vec<Group<'a>>,
-    singles: Vec<Single<'a>>,
-    failed: Vec<Failure<'a>>,
-    canary_range_pct: Canary,
+    groups: Vec<GroupRow<'a>>,
+    singles: Vec<SingleRow<'a>>,
+    failed: Vec<FailedRow<'a>>,
+    canary_range_pct: CanaryJson,
     kernel: Option<&'a str>,
-    ideal: Vec<Line<'a>>,
-    kernel_line: Vec<Line<'a>>,
-    configs: Vec<Config<'a>>,
-    winners: Vec<Winner<'a>>,
+    ideal: Vec<LineChangeRow<'a>>,
+    kernel_line: Vec<LineChangeRow<'a>>,
+    configs: Vec<ConfigChangeRow<'a>>,
+    winners: Vec<WinnerRow<'a>>,
     new_sizes: &'a [u64],
 }
 
 #[derive(Serialize)]
-struct Difference<'a> {
+struct DifferenceRow<'a> {
     what: &'static str,
     base: &'a str,
     new: &'a str,
 }
 
 #[derive(Serialize)]
-struct Drift {
+struct DriftJson {
     copies_pct: Option<f64>,
     scans_pct: Option<f64>,
     removed_pct: f64,
 }
 
 #[derive(Serialize)]
-struct Device {
+struct DeviceChangeJson {
     lost_pct: f64,
     kernels_pct: Option<f64>,
     copies_pct: Option<f64>,
@@ -70,7 +70,7 @@ struct Device {
 
 /// Rows of a size together.
 #[derive(Serialize)]
-struct Group<'a> {
+struct GroupRow<'a> {
     n: u64,
     /// `all`, or a family.
     rows_of: &'a str,
@@ -83,7 +83,7 @@ struct Group<'a> {
 
 /// A config that decides alone.
 #[derive(Serialize)]
-struct Single<'a> {
+struct SingleRow<'a> {
     n: u64,
     /// `shipped` or `kernel`.
     role: &'static str,
@@ -96,7 +96,7 @@ struct Single<'a> {
 
 /// A config that failed when base and new ran in turns.
 #[derive(Serialize)]
-struct Failure<'a> {
+struct FailedRow<'a> {
     n: u64,
     config: &'a str,
     side: &'static str,
@@ -105,26 +105,26 @@ struct Failure<'a> {
 }
 
 #[derive(Serialize)]
-struct Canary {
+struct CanaryJson {
     base: Option<f64>,
     new: Option<f64>,
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct LineChangeRow<'a> {
     n: u64,
     verdict: &'static str,
     change_pct: Option<f64>,
     floor_pct: Option<f64>,
     lost_configs: usize,
     /// The config that led the base, where the new run has no time of it.
-    gone: Option<Gone<'a>>,
-    base: Side<'a>,
-    new: Option<Side<'a>>,
+    gone: Option<GoneJson<'a>>,
+    base: MeasuredJson<'a>,
+    new: Option<MeasuredJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct Gone<'a> {
+struct GoneJson<'a> {
     config: &'a str,
     /// How it ended; `null` where it has no row.
     status: Option<&'static str>,
@@ -132,14 +132,14 @@ struct Gone<'a> {
 }
 
 #[derive(Serialize)]
-struct Side<'a> {
+struct MeasuredJson<'a> {
     config: &'a str,
     ns: u64,
     confirmed: bool,
 }
 
 #[derive(Serialize)]
-struct Config<'a> {
+struct ConfigChangeRow<'a> {
     n: u64,
     config: &'a str,
     verdict: &'static str,
@@ -153,7 +153,7 @@ struct Config<'a> {
 }
 
 #[derive(Serialize)]
-struct Winner<'a> {
+struct WinnerRow<'a> {
     n: u64,
     base: &'a str,
     new: &'a str,
@@ -165,10 +165,10 @@ fn percent(share: f64) -> f64 {
 }
 
 /// Everything, for programs.
-pub fn json(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
-    let Report { comparison, question, .. } = report;
+pub fn json(report: &CompareReport<'_>, out: &mut impl Write) -> io::Result<()> {
+    let CompareReport { comparison, question, .. } = report;
     let log = |log: f64| percent(log.exp_m1());
-    let document = Everything {
+    let document = CompareJson {
         format: FORMAT,
         tool_version: env!("CARGO_PKG_VERSION"),
         outcome: outcome_word(comparison.outcome),
@@ -181,17 +181,17 @@ pub fn json(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
         differences: comparison
             .differences
             .iter()
-            .map(|found| Difference { what: found.what, base: &found.base, new: &found.new })
+            .map(|found| DifferenceRow { what: found.what, base: &found.base, new: &found.new })
             .collect(),
-        drift: Drift {
-            copies_pct: comparison.drift.copies.map(log),
+        drift: DriftJson {
+            copies_pct: comparison.drift.ceilings.map(log),
             scans_pct: comparison.drift.scans.map(log),
             removed_pct: log(comparison.drift.removed),
         },
-        device: Device {
+        device: DeviceChangeJson {
             lost_pct: log(comparison.device.lost),
             kernels_pct: comparison.device.kernels.map(log),
-            copies_pct: comparison.device.copies.map(log),
+            copies_pct: comparison.device.ceilings.map(log),
             nights: comparison.device.nights,
             slower: comparison.device.is_slower(),
         },
@@ -202,7 +202,7 @@ pub fn json(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
         failed: comparison
             .failed
             .iter()
-            .map(|failed| Failure {
+            .map(|failed| FailedRow {
                 n: failed.n,
                 config: &failed.config,
                 side: failed.side.word(),
@@ -210,7 +210,7 @@ pub fn json(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
                 reason: &failed.reason,
             })
             .collect(),
-        canary_range_pct: Canary {
+        canary_range_pct: CanaryJson {
             base: comparison.canary[0].map(percent),
             new: comparison.canary[1].map(percent),
         },
@@ -221,7 +221,7 @@ pub fn json(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
         winners: comparison
             .winners
             .iter()
-            .map(|change| Winner { n: change.n, base: &change.base, new: &change.new })
+            .map(|change| WinnerRow { n: change.n, base: &change.base, new: &change.new })
             .collect(),
         new_sizes: &comparison.new_sizes,
     };
@@ -239,13 +239,13 @@ fn outcome_word(outcome: Outcome) -> &'static str {
 
 fn group_word(group: &GroupChange) -> &'static str {
     match group.group {
-        pairs::Group::All => "all",
-        pairs::Group::Family(family) => family.word(),
+        pairs::RowsOf::All => "all",
+        pairs::RowsOf::Family(family) => family.word(),
     }
 }
 
-fn group(group: &GroupChange) -> Group<'_> {
-    Group {
+fn group(group: &GroupChange) -> GroupRow<'_> {
+    GroupRow {
         n: group.n,
         rows_of: group_word(group),
         rows: group.rows,
@@ -262,8 +262,8 @@ fn role_word(role: SingleRole) -> &'static str {
     }
 }
 
-fn single(single: &SingleChange) -> Single<'_> {
-    Single {
+fn single(single: &SingleChange) -> SingleRow<'_> {
+    SingleRow {
         n: single.n,
         role: role_word(single.role),
         config: &single.config,
@@ -274,18 +274,18 @@ fn single(single: &SingleChange) -> Single<'_> {
     }
 }
 
-fn side(measured: &Measured) -> Side<'_> {
-    Side { config: &measured.config, ns: measured.ns, confirmed: measured.confirmed }
+fn side(measured: &Measured) -> MeasuredJson<'_> {
+    MeasuredJson { config: &measured.config, ns: measured.ns, confirmed: measured.confirmed }
 }
 
-fn line(change: &LineChange) -> Line<'_> {
-    Line {
+fn line(change: &LineChange) -> LineChangeRow<'_> {
+    LineChangeRow {
         n: change.n,
         verdict: change.verdict.word(),
         change_pct: change.change.map(percent),
         floor_pct: change.floor.map(percent),
         lost_configs: change.lost_configs,
-        gone: change.gone.as_ref().map(|gone| Gone {
+        gone: change.gone.as_ref().map(|gone| GoneJson {
             config: &gone.config,
             status: gone.status.map(|status| status.word()),
             reason: &gone.reason,
@@ -295,8 +295,8 @@ fn line(change: &LineChange) -> Line<'_> {
     }
 }
 
-fn config(change: &ConfigChange) -> Config<'_> {
-    Config {
+fn config(change: &ConfigChange) -> ConfigChangeRow<'_> {
+    ConfigChangeRow {
         n: change.n,
         config: &change.config,
         verdict: change.verdict.word(),
@@ -310,7 +310,7 @@ fn config(change: &ConfigChange) -> Config<'_> {
 }
 
 /// One row per line or config and size.
-pub fn csv(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
+pub fn csv(report: &CompareReport<'_>, out: &mut impl Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     write_rows(report.comparison, &mut writer).map_err(writer_error)?;
     writer.flush()

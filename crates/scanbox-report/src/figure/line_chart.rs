@@ -20,7 +20,7 @@ const BELOW: i32 = 48;
 #[derive(Debug, Clone)]
 pub struct LineChart {
     /// What is to the right.
-    pub x: Scale,
+    pub x: XAxis,
     /// What is upwards, for example `GB/s`.
     pub y: &'static str,
     /// The lines, the most important one first.
@@ -31,7 +31,7 @@ pub struct LineChart {
 
 /// What is to the right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scale {
+pub enum XAxis {
     /// Input sizes, by their logarithm.
     Sizes,
     /// Whole numbers of these.
@@ -40,13 +40,13 @@ pub enum Scale {
     Blocked,
 }
 
-impl Scale {
-    /// Where 1 in 2^k tiles blocked, or none, stands on [`Scale::Blocked`].
+impl XAxis {
+    /// Where 1 in 2^k tiles blocked, or none, stands on [`XAxis::Blocked`].
     pub fn blocked(blocking: Option<u32>) -> u64 {
         blocking.map_or(0, |k| u64::from(32 - k.min(31)))
     }
 
-    /// A place on [`Scale::Blocked`] in words.
+    /// A place on [`XAxis::Blocked`] in words.
     fn blocked_label(place: u64) -> String {
         match place {
             0 => "none".to_owned(),
@@ -70,14 +70,14 @@ impl LineChart {
     /// Writes one row per point.
     pub fn rows(&self, writer: &mut csv::Writer<impl Write>) -> csv::Result<()> {
         let x = match self.x {
-            Scale::Sizes => "n_elements",
-            Scale::Counts(name) => name,
-            Scale::Blocked => "blocked",
+            XAxis::Sizes => "n_elements",
+            XAxis::Counts(name) => name,
+            XAxis::Blocked => "blocked",
         };
         writer.write_record([x, "series", self.y])?;
         for series in &self.series {
             for &(n, value) in &series.points {
-                let place = if self.x == Scale::Blocked { Scale::blocked_label(n) } else { n.to_string() };
+                let place = if self.x == XAxis::Blocked { XAxis::blocked_label(n) } else { n.to_string() };
                 writer.write_record([place.as_str(), series.name.as_str(), &number(value)])?;
             }
         }
@@ -112,11 +112,11 @@ impl LineChart {
 
     fn position(&self, n: u64) -> f64 {
         match self.x {
-            Scale::Sizes => (n.max(1) as f64).log2(),
-            Scale::Counts(_) => n as f64,
+            XAxis::Sizes => (n.max(1) as f64).log2(),
+            XAxis::Counts(_) => n as f64,
             // None stands one step before the rarest blocking there is.
-            Scale::Blocked if n == 0 => self.rarest_blocking() - 1.0,
-            Scale::Blocked => n as f64,
+            XAxis::Blocked if n == 0 => self.rarest_blocking() - 1.0,
+            XAxis::Blocked => n as f64,
         }
     }
 
@@ -153,9 +153,9 @@ impl LineChart {
             drawing::text(area, &label, (x, bottom + 15), Align::Middle, SMALL, INK)?;
         }
         let x_title = match self.x {
-            Scale::Sizes => "input size in elements",
-            Scale::Counts(name) => name,
-            Scale::Blocked => "blocked tiles",
+            XAxis::Sizes => "input size in elements",
+            XAxis::Counts(name) => name,
+            XAxis::Blocked => "blocked tiles",
         };
         drawing::text(area, x_title, (LEFT + width / 2, bottom + 36), Align::Middle, SMALL, INK)?;
         let upright = TextStyle::from(drawing::font(SMALL).transform(FontTransform::Rotate270)).color(&INK);
@@ -180,14 +180,14 @@ impl LineChart {
     /// Sizes or counts with their labels, so few that the labels have room.
     fn ticks(&self, low: f64, high: f64, width: i32) -> Vec<(u64, String)> {
         let (low, high) = (low.ceil() as u32, high.floor() as u32);
-        let room = (f64::from(width) / if self.x == Scale::Blocked { 40.0 } else { 34.0 }) as u32;
+        let room = (f64::from(width) / if self.x == XAxis::Blocked { 40.0 } else { 34.0 }) as u32;
         let step = ((high.saturating_sub(low) + 1).div_ceil(room.max(1))).max(1);
         let ticks = (low..=high).step_by(step as usize).map(|tick| match self.x {
-            Scale::Sizes => (1u64 << tick.min(63), power(tick)),
-            Scale::Counts(_) => (u64::from(tick), tick.to_string()),
-            Scale::Blocked => {
+            XAxis::Sizes => (1u64 << tick.min(63), power(tick)),
+            XAxis::Counts(_) => (u64::from(tick), tick.to_string()),
+            XAxis::Blocked => {
                 let place = if f64::from(tick) < self.rarest_blocking() { 0 } else { u64::from(tick) };
-                (place, Scale::blocked_label(place))
+                (place, XAxis::blocked_label(place))
             }
         });
         let ticks: Vec<_> = ticks.collect();

@@ -59,8 +59,8 @@ impl Look {
     pub const IDEAL: Self = Self { color: BLACK, dash: Stroke::Solid, marker: Marker::Disc };
     /// The kernel that was chosen.
     pub const CHOSEN: Self = Self { color: BLUE, dash: Stroke::Dashed, marker: Marker::Triangle };
-    /// The measured copy.
-    pub const COPY: Self = Self { color: GREY, dash: Stroke::Dotted, marker: Marker::None };
+    /// The ceiling.
+    pub const CEILING: Self = Self { color: GREY, dash: Stroke::Dotted, marker: Marker::None };
     /// The bandwidth that was given.
     pub const PEAK: Self = Self { color: GREY, dash: Stroke::Dashed, marker: Marker::None };
 

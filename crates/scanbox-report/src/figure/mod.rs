@@ -2,14 +2,14 @@
 //! decide ([`super::html`]).
 
 mod drawing;
-mod grid;
+mod heatmap;
 mod histogram;
 mod line_chart;
 mod look;
 
-pub use grid::{Grid, GridRow, Square};
+pub use heatmap::{Heatmap, HeatmapRow, Square};
 pub use histogram::Panel;
-pub use line_chart::{LineChart, Scale, Series, power, sheet};
+pub use line_chart::{LineChart, Series, XAxis, power, sheet};
 pub use look::Look;
 
 /// A plot with what belongs to it.
@@ -31,7 +31,7 @@ pub enum Plot {
     /// Lines over sizes or counts.
     Lines(LineChart),
     /// Shaded squares in rows and columns.
-    Grid(Grid),
+    Heatmap(Heatmap),
     /// One histogram per size.
     Histograms(Vec<Panel>),
 }
@@ -44,7 +44,7 @@ impl Figure {
     pub fn svg(&self) -> anyhow::Result<String> {
         match &self.plot {
             Plot::Lines(chart) => chart.svg(&self.title),
-            Plot::Grid(grid) => grid.svg(&self.title),
+            Plot::Heatmap(heatmap) => heatmap.svg(&self.title),
             Plot::Histograms(panels) => histogram::svg(&self.title, panels),
         }
     }
@@ -57,7 +57,7 @@ impl Figure {
         let mut writer = csv::Writer::from_writer(Vec::new());
         match &self.plot {
             Plot::Lines(chart) => chart.rows(&mut writer)?,
-            Plot::Grid(grid) => grid.rows(&mut writer)?,
+            Plot::Heatmap(heatmap) => heatmap.rows(&mut writer)?,
             Plot::Histograms(panels) => histogram::rows(panels, &mut writer)?,
         }
         Ok(String::from_utf8(writer.into_inner()?)?)

@@ -8,11 +8,11 @@ use scanbox_analysis::shared::SharedSet;
 use scanbox_analysis::transfer::Transfer;
 use scanbox_model::units::{size_label, slug};
 
-use super::{Block, Cell, Column, Section, Sources, Table};
+use super::{HtmlCell, HtmlColumn, Piece, Section, Sources, Table};
 use super::{portfolio, summary};
 use crate::analysis::text::across::speed_words;
 use crate::analysis::text::{count, gbps, percent};
-use crate::figure::{Figure, Grid, GridRow, LineChart, Look, Plot, Scale, Series, Square};
+use crate::figure::{Figure, Heatmap, HeatmapRow, LineChart, Look, Plot, Series, Square, XAxis};
 
 /// Kernels in the cascade.
 const KERNELS_SHOWN: usize = 5;
@@ -24,25 +24,25 @@ const DEVICES_WITH_CURVES: usize = 5;
 /// The section about one problem, and what the summary says of it.
 pub fn section(sources: &Sources<'_>, across: &AcrossAnswer) -> (Section, Vec<String>) {
     let lines: Vec<&Lines<'_>> = across.devices.iter().map(|&index| &sources.lines[index]).collect();
-    let view = View { sources, across, lines };
+    let view = AcrossView { sources, across, lines };
     let catalog = &sources.report.tables.catalog;
     let (transfers, portability) = (&across.transfers, &across.portability);
 
     let mut says = Vec::new();
-    let mut blocks = Vec::new();
+    let mut pieces = Vec::new();
     for speed in &across.speeds {
         says.push(speed_words(speed, &|at| view.title(at).to_owned()));
     }
     if !across.speeds.is_empty() {
-        blocks.push(Block::Heading("Which device is faster".into()));
-        blocks.push(Block::Table(view.speed_table()));
+        pieces.push(Piece::Heading("Which device is faster".into()));
+        pieces.push(Piece::Table(view.speed_table()));
     }
     match &across.portable.choice {
         Some(choice) => {
             says.push(view.portable_words(choice));
-            blocks.push(Block::Heading("One kernel for all".into()));
-            blocks.push(Block::Figure(view.portable(choice)));
-            blocks.push(Block::Table(view.launches(choice)));
+            pieces.push(Piece::Heading("One kernel for all".into()));
+            pieces.push(Piece::Figure(view.portable(choice)));
+            pieces.push(Piece::Table(view.launches(choice)));
         }
         None => {
             says.push("No kernel can be compared across the devices: they have no size in common.".into())
@@ -50,21 +50,21 @@ pub fn section(sources: &Sources<'_>, across: &AcrossAnswer) -> (Section, Vec<St
     }
     if !across.shared.points.is_empty() {
         says.extend(view.shared_words());
-        blocks.push(Block::Heading("One config per size for all".into()));
-        blocks.extend((0..view.lines.len()).map(|device| Block::Figure(view.shared(device))));
-        blocks.push(Block::Table(view.shared_table()));
+        pieces.push(Piece::Heading("One config per size for all".into()));
+        pieces.extend((0..view.lines.len()).map(|device| Piece::Figure(view.shared(device))));
+        pieces.push(Piece::Table(view.shared_table()));
     }
     if let Some(portfolio) = &across.portfolio {
         says.extend(portfolio::words(portfolio, catalog));
-        blocks.push(Block::Heading("How many kernels to ship for all".into()));
-        blocks.extend(portfolio::blocks(portfolio, catalog, &view.name(""), "all devices"));
+        pieces.push(Piece::Heading("How many kernels to ship for all".into()));
+        pieces.extend(portfolio::pieces(portfolio, catalog, &view.name(""), "all devices"));
     }
     says.extend(view.transfer_words(transfers));
-    blocks.push(Block::Heading("What the set of one device is worth on another".into()));
+    pieces.push(Piece::Heading("What the set of one device is worth on another".into()));
     if view.lines.len() <= DEVICES_WITH_CURVES {
-        blocks.extend((0..view.lines.len()).map(|to| Block::Figure(view.curves(transfers, to))));
+        pieces.extend((0..view.lines.len()).map(|to| Piece::Figure(view.curves(transfers, to))));
     }
-    blocks.push(Block::Figure(view.matrix(transfers)));
+    pieces.push(Piece::Figure(view.matrix(transfers)));
     for &dead in &across.dead {
         says.push(format!(
             "No row is ok on {}: it supports no kernel, and PP is 0 for all.",
@@ -79,22 +79,22 @@ pub fn section(sources: &Sources<'_>, across: &AcrossAnswer) -> (Section, Vec<St
             count(view.lines.len() + across.dead.len(), "device"),
             count(portability.sizes.len(), "size"),
         ));
-        blocks.push(Block::Heading("How portable kernels are".into()));
-        blocks.push(Block::Figure(view.cascade(&portability.kernels)));
-        blocks.push(Block::Table(view.portability(&portability.kernels)));
+        pieces.push(Piece::Heading("How portable kernels are".into()));
+        pieces.push(Piece::Figure(view.cascade(&portability.kernels)));
+        pieces.push(Piece::Table(view.portability(&portability.kernels)));
     }
     let all = view.lines.len() + across.dead.len();
     let heading = format!("Across {}: {}", count(all, "device"), across.problem.title());
-    (Section { id: view.name(""), heading, blocks }, says)
+    (Section { id: view.name(""), heading, pieces }, says)
 }
 
-struct View<'a> {
+struct AcrossView<'a> {
     sources: &'a Sources<'a>,
     across: &'a AcrossAnswer,
     lines: Vec<&'a Lines<'a>>,
 }
 
-impl View<'_> {
+impl AcrossView<'_> {
     /// What the device at this position of the comparison is called.
     fn title(&self, device: usize) -> &str {
         &self.sources.titles[self.across.devices[device]]
@@ -119,22 +119,25 @@ impl View<'_> {
 
     /// Every ideal line against the first one.
     fn speed_table(&self) -> Table {
-        let mut columns = vec![Column::numbers("size"), Column::numbers(format!("{}, GB/s", self.title(0)))];
+        let mut columns =
+            vec![HtmlColumn::numbers("size"), HtmlColumn::numbers(format!("{}, GB/s", self.title(0)))];
         let speeds = &self.across.speeds;
         for speed in speeds {
-            columns.push(Column::numbers(format!("{}, GB/s", self.title(speed.other))));
-            columns.push(Column::numbers("times as fast"));
+            columns.push(HtmlColumn::numbers(format!("{}, GB/s", self.title(speed.other))));
+            columns.push(HtmlColumn::numbers("times as fast"));
         }
         let first = self.lines[0];
         let rows = first.table.sizes.iter().map(|&n| {
             let mut row = vec![
-                Cell::text(size_label(n)),
-                Cell::text(first.ideal_gbps(n).map_or_else(String::new, gbps)),
+                HtmlCell::text(size_label(n)),
+                HtmlCell::text(first.ideal_gbps(n).map_or_else(String::new, gbps)),
             ];
             for speed in speeds {
                 let point = speed.points.iter().find(|point| point.n == n);
-                row.push(Cell::text(point.map_or_else(String::new, |point| gbps(point.other_gbps))));
-                row.push(Cell::text(point.map_or_else(String::new, |point| format!("{:.3}", point.ratio))));
+                row.push(HtmlCell::text(point.map_or_else(String::new, |point| gbps(point.other_gbps))));
+                row.push(HtmlCell::text(
+                    point.map_or_else(String::new, |point| format!("{:.3}", point.ratio)),
+                ));
             }
             row
         });
@@ -180,32 +183,32 @@ impl View<'_> {
             name: self.sources.names[self.across.devices[device]].clone() + ".shared",
             title: format!("What shared configs lose on {}", self.title(device)),
             caption: "Loss against the device's own best config of each size.".into(),
-            plot: Plot::Lines(LineChart { x: Scale::Sizes, y: "loss in %", series, at_least: 10.0 }),
+            plot: Plot::Lines(LineChart { x: XAxis::Sizes, y: "loss in %", series, at_least: 10.0 }),
         }
     }
 
     fn shared_table(&self) -> Table {
         let mut columns = vec![
-            Column::words("metric"),
-            Column::words("normalised by"),
-            Column::numbers("mean loss %"),
-            Column::numbers("worst loss %"),
-            Column::words("at"),
+            HtmlColumn::words("metric"),
+            HtmlColumn::words("normalised by"),
+            HtmlColumn::numbers("mean loss %"),
+            HtmlColumn::numbers("worst loss %"),
+            HtmlColumn::words("at"),
         ];
-        columns.extend((0..self.lines.len()).map(|device| Column::numbers(self.title(device))));
+        columns.extend((0..self.lines.len()).map(|device| HtmlColumn::numbers(self.title(device))));
         let sets = std::iter::once(&self.across.shared).chain(&self.across.shared_by_metric);
         let rows = sets.map(|set| {
             let worst = set.worst();
             let mut row = vec![
-                Cell::text(set.metric.to_string()),
-                Cell::text(set.normalization.word()),
-                Cell::text(set.mean_loss_pct().map_or_else(String::new, percent)),
-                Cell::text(worst.map_or_else(String::new, |worst| percent(worst.worst_loss_pct()))),
-                Cell::text(worst.map_or_else(String::new, |worst| size_label(worst.n))),
+                HtmlCell::text(set.metric.to_string()),
+                HtmlCell::text(set.normalization.word()),
+                HtmlCell::text(set.mean_loss_pct().map_or_else(String::new, percent)),
+                HtmlCell::text(worst.map_or_else(String::new, |worst| percent(worst.worst_loss_pct()))),
+                HtmlCell::text(worst.map_or_else(String::new, |worst| size_label(worst.n))),
             ];
             row.extend((0..self.lines.len()).map(|device| {
                 let total: f64 = set.points.iter().map(|point| point.loss_pct[device]).sum();
-                Cell::text(percent(total / set.points.len().max(1) as f64))
+                HtmlCell::text(percent(total / set.points.len().max(1) as f64))
             }));
             row
         });
@@ -265,7 +268,7 @@ impl View<'_> {
                 summary::compared_sizes(&self.across.portable.eligibility)
             ),
             plot: Plot::Lines(LineChart {
-                x: Scale::Sizes,
+                x: XAxis::Sizes,
                 y: "loss in %",
                 series: series.collect(),
                 at_least: 10.0,
@@ -275,18 +278,18 @@ impl View<'_> {
 
     /// How to launch the portable kernel.
     fn launches(&self, choice: &Choice) -> Table {
-        let mut columns = vec![Column::numbers("size")];
+        let mut columns = vec![HtmlColumn::numbers("size")];
         for device in 0..self.lines.len() {
-            columns.push(Column::words(self.title(device)));
-            columns.push(Column::numbers("GB/s"));
-            columns.push(Column::numbers("loss %"));
+            columns.push(HtmlColumn::words(self.title(device)));
+            columns.push(HtmlColumn::numbers("GB/s"));
+            columns.push(HtmlColumn::numbers("loss %"));
         }
         let mut sizes: Vec<u64> =
             choice.lines.iter().flat_map(|line| line.points.iter().map(|point| point.n)).collect();
         sizes.sort_unstable();
         sizes.dedup();
         let rows = sizes.into_iter().map(|n| {
-            let mut row = vec![Cell::text(size_label(n))];
+            let mut row = vec![HtmlCell::text(size_label(n))];
             for line in &choice.lines {
                 let point = line.at(n);
                 let launch = point.map(|point| {
@@ -295,9 +298,9 @@ impl View<'_> {
                     let kernel = config.kernel.to_string();
                     label.strip_prefix(&format!("{kernel}.")).unwrap_or(&label).to_owned()
                 });
-                row.push(Cell::code(launch.unwrap_or_default()));
-                row.push(Cell::text(point.map_or_else(String::new, |point| gbps(point.best.gbps))));
-                row.push(Cell::text(point.map_or_else(String::new, |point| percent(point.loss_pct))));
+                row.push(HtmlCell::code(launch.unwrap_or_default()));
+                row.push(HtmlCell::text(point.map_or_else(String::new, |point| gbps(point.best.gbps))));
+                row.push(HtmlCell::text(point.map_or_else(String::new, |point| percent(point.loss_pct))));
             }
             row
         });
@@ -346,7 +349,7 @@ impl View<'_> {
             name: format!("{}.transfer", self.sources.names[self.across.devices[to]]),
             title: format!("Its own set and those of others on {}", self.title(to)),
             caption: "A size is missing where the config is not ok here.".into(),
-            plot: Plot::Lines(LineChart { x: Scale::Sizes, y: "GB/s", series, at_least: 0.0 }),
+            plot: Plot::Lines(LineChart { x: XAxis::Sizes, y: "GB/s", series, at_least: 0.0 }),
         }
     }
 
@@ -359,7 +362,7 @@ impl View<'_> {
         ];
         let devices = self.lines.len();
         let rows = numbers.into_iter().flat_map(|(group, number)| {
-            (0..devices).map(move |from| GridRow {
+            (0..devices).map(move |from| HeatmapRow {
                 group: group.to_owned(),
                 name: format!("set of {}", self.title(from)),
                 squares: (0..devices)
@@ -370,7 +373,7 @@ impl View<'_> {
                     .collect(),
             })
         });
-        let grid = Grid {
+        let heatmap = Heatmap {
             row_name: "from",
             column_name: "to",
             value_name: "efficiency_pct",
@@ -392,7 +395,7 @@ impl View<'_> {
                 "Efficiency in % of the best config of each size on the device of the column; darker is worse; framed: a \
                  device's own set.{note}"
             ),
-            plot: Plot::Grid(grid),
+            plot: Plot::Heatmap(heatmap),
         }
     }
 
@@ -409,7 +412,7 @@ impl View<'_> {
                 devices are added, each kernel's best device first."
                 .into(),
             plot: Plot::Lines(LineChart {
-                x: Scale::Counts("devices"),
+                x: XAxis::Counts("devices"),
                 y: "PP",
                 series: series.collect(),
                 at_least: 1.0,
@@ -418,18 +421,21 @@ impl View<'_> {
     }
 
     fn portability(&self, kernels: &[Portability]) -> Table {
-        let mut columns =
-            vec![Column::words("kernel"), Column::numbers("PP"), Column::numbers("arithmetic mean")];
-        columns.extend((0..self.lines.len()).map(|device| Column::numbers(self.title(device))));
+        let mut columns = vec![
+            HtmlColumn::words("kernel"),
+            HtmlColumn::numbers("PP"),
+            HtmlColumn::numbers("arithmetic mean"),
+        ];
+        columns.extend((0..self.lines.len()).map(|device| HtmlColumn::numbers(self.title(device))));
         let dead = self.across.dead.iter().map(|&device| &self.sources.titles[device]);
-        columns.extend(dead.map(Column::numbers));
+        columns.extend(dead.map(HtmlColumn::numbers));
         let rows = kernels.iter().map(|kernel| {
             let mut row = vec![
-                Cell::code(self.kernel(kernel)),
-                Cell::text(format!("{:.3}", kernel.pp)),
-                Cell::text(format!("{:.3}", kernel.mean)),
+                HtmlCell::code(self.kernel(kernel)),
+                HtmlCell::text(format!("{:.3}", kernel.pp)),
+                HtmlCell::text(format!("{:.3}", kernel.mean)),
             ];
-            row.extend(kernel.efficiencies.iter().map(|value| Cell::text(format!("{value:.3}"))));
+            row.extend(kernel.efficiencies.iter().map(|value| HtmlCell::text(format!("{value:.3}"))));
             row
         });
         Table {

@@ -7,10 +7,12 @@ use scanbox_analysis::table::KernelIndex;
 use scanbox_analysis::trends::Trend;
 use scanbox_model::units::size_label;
 
-use super::{Block, Cell, Column, Section, Sources, Table, printable, value_name};
+use super::{HtmlCell, HtmlColumn, Piece, Section, Sources, Table, printable, value_name};
 use super::{portfolio, summary};
 use crate::analysis::text::{count, distrusted, gbps, percent, row_counts, score};
-use crate::figure::{Figure, Grid, GridRow, LineChart, Look, Panel, Plot, Scale, Series, Square, power};
+use crate::figure::{
+    Figure, Heatmap, HeatmapRow, LineChart, Look, Panel, Plot, Series, Square, XAxis, power,
+};
 use crate::words::{ceiling_share, clock_word};
 
 /// Losses of a percent or two are not to fill a plot.
@@ -22,7 +24,7 @@ pub fn section(sources: &Sources<'_>, index: usize) -> (Section, Vec<String>) {
     let mut section = Section {
         id: format!("device-{}", index + 1),
         heading: sources.titles[index].clone(),
-        blocks: vec![Block::Says(format!(
+        pieces: vec![Piece::Says(format!(
             "{}. {}, {}. Times: {}.",
             device.table.problem.title(),
             printable(&device.table.provenance.to_string()),
@@ -30,45 +32,45 @@ pub fn section(sources: &Sources<'_>, index: usize) -> (Section, Vec<String>) {
             clock_word(sources.report.clock)
         ))],
     };
-    section.blocks.extend(distrusted(device).map(|text| Block::Says(printable(&text))));
+    section.pieces.extend(distrusted(device).map(|text| Piece::Says(printable(&text))));
     if device.ideal.points.is_empty() {
-        section.blocks.push(Block::Says("No row is ok and has a time: there is nothing to show.".into()));
+        section.pieces.push(Piece::Says("No row is ok and has a time: there is nothing to show.".into()));
         return (section, vec![format!("{}: no row is ok and has a time.", sources.titles[index])]);
     }
-    let view = View { sources, index, device };
+    let view = DeviceView { sources, index, device };
     let catalog = &sources.report.tables.catalog;
 
-    section.blocks.push(Block::Figure(view.throughput()));
-    section.blocks.extend(view.losses().map(Block::Figure));
-    section.blocks.extend(view.relative().map(Block::Figure));
-    section.blocks.push(Block::Table(view.ideal_table()));
+    section.pieces.push(Piece::Figure(view.throughput()));
+    section.pieces.extend(view.losses().map(Piece::Figure));
+    section.pieces.extend(view.relative().map(Piece::Figure));
+    section.pieces.push(Piece::Table(view.ideal_table()));
     if !device.trends.is_empty() {
-        section.blocks.push(Block::Heading("Which parameters matter where".into()));
-        section.blocks.push(Block::Table(view.verdicts(&device.trends)));
-        section.blocks.push(Block::Figure(view.parameters(&device.trends)));
+        section.pieces.push(Piece::Heading("Which parameters matter where".into()));
+        section.pieces.push(Piece::Table(view.verdicts(&device.trends)));
+        section.pieces.push(Piece::Figure(view.parameters(&device.trends)));
     }
-    section.blocks.push(Block::Heading("How good the average config is".into()));
-    section.blocks.push(Block::Figure(view.densities(&device.densities)));
+    section.pieces.push(Piece::Heading("How good the average config is".into()));
+    section.pieces.push(Piece::Figure(view.densities(&device.densities)));
     if !device.by_metric.is_empty() {
-        section.blocks.push(Block::Heading("Best kernel by metric".into()));
-        section.blocks.push(Block::Table(view.metrics()));
+        section.pieces.push(Piece::Heading("Best kernel by metric".into()));
+        section.pieces.push(Piece::Table(view.metrics()));
     }
     if let Some(portfolio) = &device.portfolio {
-        section.blocks.push(Block::Heading("How many kernels to ship".into()));
+        section.pieces.push(Piece::Heading("How many kernels to ship".into()));
         let (name, title) = (&sources.names[index], &sources.titles[index]);
-        section.blocks.extend(portfolio::blocks(portfolio, catalog, name, title));
+        section.pieces.extend(portfolio::pieces(portfolio, catalog, name, title));
     }
     let says = summary::device(sources, index);
     (section, says)
 }
 
-struct View<'a> {
+struct DeviceView<'a> {
     sources: &'a Sources<'a>,
     index: usize,
     device: &'a DeviceAnswer<'a>,
 }
 
-impl View<'_> {
+impl DeviceView<'_> {
     fn title(&self) -> &str {
         &self.sources.titles[self.index]
     }
@@ -110,20 +112,20 @@ impl View<'_> {
             });
         }
         let (first, last) = (table.sizes.first().copied(), table.sizes.last().copied());
-        let copy = table.copy_gbps.iter().filter(|(n, _)| Some(**n) >= first && Some(**n) <= last);
-        let copy: Vec<(u64, f64)> = copy.map(|(&n, &gbps)| (n, gbps)).collect();
-        if !copy.is_empty() {
+        let ceiling = table.ceiling_gbps.iter().filter(|(n, _)| Some(**n) >= first && Some(**n) <= last);
+        let ceiling: Vec<(u64, f64)> = ceiling.map(|(&n, &gbps)| (n, gbps)).collect();
+        if !ceiling.is_empty() {
             series.push(Series {
                 name: format!("measured {}", table.problem.ceiling()),
-                look: Look::COPY,
-                points: copy,
+                look: Look::CEILING,
+                points: ceiling,
             });
         }
         if let (Some(peak), Some(first), Some(last)) = (table.peak_gbps, first, last) {
             let points = if first == last { vec![(first, peak)] } else { vec![(first, peak), (last, peak)] };
             series.push(Series { name: "given bandwidth".into(), look: Look::PEAK, points });
         }
-        let chart = LineChart { x: Scale::Sizes, y: "GB/s", series, at_least: 0.0 };
+        let chart = LineChart { x: XAxis::Sizes, y: "GB/s", series, at_least: 0.0 };
         self.figure(
             "throughput",
             format!("Throughput of {}", self.title()),
@@ -156,7 +158,7 @@ impl View<'_> {
             }
         });
         let chart = LineChart {
-            x: Scale::Sizes,
+            x: XAxis::Sizes,
             y: "loss in %",
             series: series.collect(),
             at_least: LEAST_LOSS_SHOWN,
@@ -175,29 +177,29 @@ impl View<'_> {
         let catalog = &self.sources.report.tables.catalog;
         let best = self.best();
         let columns = vec![
-            Column::numbers("size"),
-            Column::numbers("GB/s"),
-            Column::numbers(ceiling_share(&device.table.problem)),
-            Column::numbers("x baseline"),
-            Column::words("best config"),
-            Column::numbers("lead %"),
-            Column::numbers("ties"),
-            Column::numbers("spread %"),
-            Column::numbers("best kernel GB/s"),
-            Column::numbers("loss %"),
+            HtmlColumn::numbers("size"),
+            HtmlColumn::numbers("GB/s"),
+            HtmlColumn::numbers(ceiling_share(&device.table.problem)),
+            HtmlColumn::numbers("x baseline"),
+            HtmlColumn::words("best config"),
+            HtmlColumn::numbers("lead %"),
+            HtmlColumn::numbers("ties"),
+            HtmlColumn::numbers("spread %"),
+            HtmlColumn::numbers("best kernel GB/s"),
+            HtmlColumn::numbers("loss %"),
         ];
         let rows = device.ideal.points.iter().map(|point| {
             let kernel = best.and_then(|line| line.at(point.n));
-            let optional = |text: Option<String>| Cell::text(text.unwrap_or_default());
+            let optional = |text: Option<String>| HtmlCell::text(text.unwrap_or_default());
             vec![
-                Cell::text(size_label(point.n)),
-                Cell::text(gbps(point.best.gbps)),
-                optional(point.copy_pct().map(|pct| format!("{pct:.0}"))),
+                HtmlCell::text(size_label(point.n)),
+                HtmlCell::text(gbps(point.best.gbps)),
+                optional(point.ceiling_pct().map(|pct| format!("{pct:.0}"))),
                 optional(point.baseline_ratio().map(|ratio| format!("{ratio:.2}"))),
-                Cell::code(catalog.config(point.best.config).to_string()),
+                HtmlCell::code(catalog.config(point.best.config).to_string()),
                 optional(point.margin_pct.map(percent)),
-                Cell::text(point.ties.to_string()),
-                Cell::text(percent(100.0 * point.best.relative_spread())),
+                HtmlCell::text(point.ties.to_string()),
+                HtmlCell::text(percent(100.0 * point.best.relative_spread())),
                 optional(kernel.map(|kernel| gbps(kernel.best.gbps))),
                 optional(kernel.map(|kernel| percent(kernel.loss_pct))),
             ]
@@ -224,12 +226,12 @@ impl View<'_> {
             };
             let stakes = lost_at(verdict.stakes.0, verdict.stakes.1);
             vec![
-                Cell::code(verdict.parameter),
-                Cell::text(constant),
-                Cell::text(mean),
-                Cell::text(worst),
-                Cell::text(stakes),
-                Cell::text(if follows { "yes" } else { "" }),
+                HtmlCell::code(verdict.parameter),
+                HtmlCell::text(constant),
+                HtmlCell::text(mean),
+                HtmlCell::text(worst),
+                HtmlCell::text(stakes),
+                HtmlCell::text(if follows { "yes" } else { "" }),
             ]
         });
         Table {
@@ -237,12 +239,12 @@ impl View<'_> {
                 the worst one costs. Empty: no value has a config at every size."
                 .into(),
             columns: vec![
-                Column::words("parameter"),
-                Column::words("best constant"),
-                Column::numbers("mean loss %"),
-                Column::numbers("worst loss %"),
-                Column::numbers("worst value loses %"),
-                Column::words("has to follow the size"),
+                HtmlColumn::words("parameter"),
+                HtmlColumn::words("best constant"),
+                HtmlColumn::numbers("mean loss %"),
+                HtmlColumn::numbers("worst loss %"),
+                HtmlColumn::numbers("worst value loses %"),
+                HtmlColumn::words("has to follow the size"),
             ],
             rows: rows.collect(),
             name: format!("{}.pinned", self.sources.names[self.index]),
@@ -274,7 +276,7 @@ impl View<'_> {
             points: sizes.iter().map(|&n| (n, 100.0)).collect(),
         };
         series.insert(0, ideal);
-        let chart = LineChart { x: Scale::Sizes, y: "% of the best config", series, at_least: 100.0 };
+        let chart = LineChart { x: XAxis::Sizes, y: "% of the best config", series, at_least: 100.0 };
         Some(self.figure(
             "relative",
             format!("Other implementations on {}", self.title()),
@@ -288,7 +290,7 @@ impl View<'_> {
         let sizes = &self.device.table.sizes;
         let label = |n: u64| if n.is_power_of_two() { power(n.ilog2()) } else { n.to_string() };
         let rows = trends.iter().flat_map(|trend| {
-            trend.pinned.iter().map(|line| GridRow {
+            trend.pinned.iter().map(|line| HeatmapRow {
                 group: trend.parameter.to_owned(),
                 name: value_name(&line.value.to_string()),
                 squares: sizes
@@ -306,7 +308,7 @@ impl View<'_> {
                     .collect(),
             })
         });
-        let grid = Grid {
+        let heatmap = Heatmap {
             row_name: "value",
             column_name: "n_elements",
             value_name: "loss_pct",
@@ -319,7 +321,7 @@ impl View<'_> {
             "Loss in % where a parameter is pinned to the value and everything else is free; darker is worse. Framed: the value \
              in the ideal configuration set. Empty: no config with it is ok at the size."
                 .into(),
-            Plot::Grid(grid),
+            Plot::Heatmap(heatmap),
         )
     }
 
@@ -343,28 +345,28 @@ impl View<'_> {
 
     fn metrics(&self) -> Table {
         let columns = vec![
-            Column::words("metric"),
-            Column::words("best kernel"),
-            Column::numbers("mean loss %"),
-            Column::numbers("worst loss %"),
-            Column::words("at"),
-            Column::numbers("score"),
-            Column::words("runner-up"),
-            Column::numbers("its score"),
+            HtmlColumn::words("metric"),
+            HtmlColumn::words("best kernel"),
+            HtmlColumn::numbers("mean loss %"),
+            HtmlColumn::numbers("worst loss %"),
+            HtmlColumn::words("at"),
+            HtmlColumn::numbers("score"),
+            HtmlColumn::words("runner-up"),
+            HtmlColumn::numbers("its score"),
         ];
         let rows = self.device.by_metric.iter().map(|answer| {
             let ranking = &answer.ranking;
             let worst = answer.worst();
             let runner_up = ranking.others.first();
             vec![
-                Cell::text(ranking.metric.to_string()),
-                Cell::code(self.kernel(ranking.winner.kernel)),
-                Cell::text(answer.mean_loss_pct().map_or_else(String::new, percent)),
-                Cell::text(worst.map_or_else(String::new, |worst| percent(worst.loss_pct))),
-                Cell::text(worst.map_or_else(String::new, |worst| size_label(worst.n))),
-                Cell::text(score(ranking.winner.score)),
-                Cell::code(runner_up.map_or_else(String::new, |other| self.kernel(other.kernel))),
-                Cell::text(runner_up.map_or_else(String::new, |other| score(other.score))),
+                HtmlCell::text(ranking.metric.to_string()),
+                HtmlCell::code(self.kernel(ranking.winner.kernel)),
+                HtmlCell::text(answer.mean_loss_pct().map_or_else(String::new, percent)),
+                HtmlCell::text(worst.map_or_else(String::new, |worst| percent(worst.loss_pct))),
+                HtmlCell::text(worst.map_or_else(String::new, |worst| size_label(worst.n))),
+                HtmlCell::text(score(ranking.winner.score)),
+                HtmlCell::code(runner_up.map_or_else(String::new, |other| self.kernel(other.kernel))),
+                HtmlCell::text(runner_up.map_or_else(String::new, |other| score(other.score))),
             ]
         });
         let sizes = self.device.eligibility.sizes.len();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 
-use super::{Block, Cell, Column, Section, Sources, Table, printable};
+use super::{HtmlCell, HtmlColumn, Piece, Section, Sources, Table, printable};
 use crate::analysis::text::count;
 
 /// Rows in the page; the CSV has all.
@@ -39,18 +39,18 @@ pub fn section(sources: &Sources<'_>) -> Option<Section> {
             command += &flag;
         }
         vec![
-            Cell::text(sources.titles[device].clone()),
-            Cell::text(status.word()),
-            Cell::code(config),
-            Cell::text(listed(", ")),
-            Cell::text(printable(reason)),
-            Cell::code(printable(&command)),
+            HtmlCell::text(sources.titles[device].clone()),
+            HtmlCell::text(status.word()),
+            HtmlCell::code(config),
+            HtmlCell::text(listed(", ")),
+            HtmlCell::text(printable(reason)),
+            HtmlCell::code(printable(&command)),
         ]
     });
     let columns = ["device", "status", "config", "sizes", "reason", "to try it again"];
     let table = Table {
         caption: "Rows that are not ok, by config and reason.".into(),
-        columns: columns.map(Column::words).into(),
+        columns: columns.map(HtmlColumn::words).into(),
         rows: rows.collect(),
         name: "failures".into(),
         shown: Some(SHOWN),
@@ -59,8 +59,8 @@ pub fn section(sources: &Sources<'_>) -> Option<Section> {
         "{} of a config at a size did not end ok. None of them takes part in any answer.",
         count(attempts, "attempt")
     );
-    let blocks = vec![Block::Says(says), Block::Table(table)];
-    Some(Section { id: "failures".into(), heading: "Failures".into(), blocks })
+    let pieces = vec![Piece::Says(says), Piece::Table(table)];
+    Some(Section { id: "failures".into(), heading: "Failures".into(), pieces })
 }
 
 /// A name as one word for a POSIX shell.

@@ -16,9 +16,9 @@ use std::io::{self, Write};
 use askama::Template;
 use scanbox_analysis::lines::Lines;
 
-use super::analysis::Report;
+use super::analysis::AnalysisReport;
 use super::document::{Document, Format};
-use super::figure::{Figure, Grid, Plot};
+use super::figure::{Figure, Heatmap, Plot};
 use crate::evidence::Evidence;
 
 /// A cell with more characters than that may take several lines.
@@ -32,12 +32,12 @@ pub struct Section {
     /// Its heading.
     pub heading: String,
     /// What is in it.
-    pub blocks: Vec<Block>,
+    pub pieces: Vec<Piece>,
 }
 
 /// A piece of a section.
 #[derive(Debug)]
-pub enum Block {
+pub enum Piece {
     /// A heading of its own.
     Heading(String),
     /// A paragraph.
@@ -56,9 +56,9 @@ pub struct Table {
     /// What it is, and how to read it.
     pub caption: String,
     /// The columns.
-    pub columns: Vec<Column>,
+    pub columns: Vec<HtmlColumn>,
     /// The rows: one cell per column.
-    pub rows: Vec<Vec<Cell>>,
+    pub rows: Vec<Vec<HtmlCell>>,
     /// The beginning of the name of the CSV file that has all rows; empty: there is none.
     pub name: String,
     /// Rows beyond these are in that file only.
@@ -67,7 +67,7 @@ pub struct Table {
 
 /// A column of a table.
 #[derive(Debug, Clone)]
-pub struct Column {
+pub struct HtmlColumn {
     /// Its heading.
     pub name: String,
     /// Whether it has numbers.
@@ -76,7 +76,7 @@ pub struct Column {
 
 /// A cell of a table.
 #[derive(Debug, Clone, Default)]
-pub struct Cell {
+pub struct HtmlCell {
     /// What it says.
     pub text: String,
     /// Whether it is a label or a command.
@@ -85,7 +85,7 @@ pub struct Cell {
     pub flagged: bool,
 }
 
-impl Column {
+impl HtmlColumn {
     fn words(name: impl Into<String>) -> Self {
         Self { name: name.into(), number: false }
     }
@@ -95,7 +95,7 @@ impl Column {
     }
 }
 
-impl Cell {
+impl HtmlCell {
     fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
@@ -105,7 +105,7 @@ impl Cell {
     }
 
     /// What the style sheet knows it by.
-    fn class(&self, column: &Column) -> Option<String> {
+    fn class(&self, column: &HtmlColumn) -> Option<String> {
         let classes = [
             column.number.then_some("n"),
             self.flagged.then_some("f"),
@@ -123,7 +123,7 @@ impl Cell {
 /// What the sections are made from.
 pub struct Sources<'a> {
     /// The answers.
-    pub report: &'a Report<'a>,
+    pub report: &'a AnalysisReport<'a>,
     /// The lines behind them, in the order of the devices.
     pub lines: &'a [Lines<'a>],
     /// What else the files say.
@@ -161,16 +161,16 @@ pub fn sections(sources: &Sources<'_>) -> Vec<Section> {
 
 /// The figures of all sections.
 pub fn figures(sections: &[Section]) -> impl Iterator<Item = &Figure> {
-    sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
-        Block::Figure(figure) => Some(figure),
+    sections.iter().flat_map(|section| &section.pieces).filter_map(|piece| match piece {
+        Piece::Figure(figure) => Some(figure),
         _ => None,
     })
 }
 
 /// The tables that have files of their own.
 pub fn tables(sections: &[Section]) -> impl Iterator<Item = &Table> {
-    sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
-        Block::Table(table) if !table.name.is_empty() => Some(table),
+    sections.iter().flat_map(|section| &section.pieces).filter_map(|piece| match piece {
+        Piece::Table(table) if !table.name.is_empty() => Some(table),
         _ => None,
     })
 }
@@ -199,7 +199,7 @@ impl Table {
         }
     }
 
-    fn shown_rows(&self) -> &[Vec<Cell>] {
+    fn shown_rows(&self) -> &[Vec<HtmlCell>] {
         &self.rows[..self.shown.unwrap_or(self.rows.len()).min(self.rows.len())]
     }
 
@@ -224,7 +224,7 @@ struct Filled<'a> {
 /// How a plot stands in the page.
 struct Picture<'a> {
     figure: &'a Figure,
-    /// One SVG, or one per panel of histograms; none for a grid, which is a table there.
+    /// One SVG, or one per panel of histograms; none for a heatmap, which is a table there.
     svgs: Vec<String>,
 }
 
@@ -233,14 +233,14 @@ impl<'a> Picture<'a> {
         let svgs = match &figure.plot {
             Plot::Lines(_) => vec![figure.svg()?],
             Plot::Histograms(panels) => panels.iter().map(|panel| panel.svg()).collect::<Result<_, _>>()?,
-            Plot::Grid(_) => Vec::new(),
+            Plot::Heatmap(_) => Vec::new(),
         };
         Ok(Self { figure, svgs })
     }
 
-    fn grid(&self) -> Option<&Grid> {
+    fn heatmap(&self) -> Option<&Heatmap> {
         match &self.figure.plot {
-            Plot::Grid(grid) => Some(grid),
+            Plot::Heatmap(heatmap) => Some(heatmap),
             _ => None,
         }
     }

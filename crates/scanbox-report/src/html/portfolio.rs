@@ -5,15 +5,15 @@ use scanbox_analysis::portfolio::Portfolio;
 use scanbox_analysis::table::Catalog;
 use scanbox_model::units::size_label;
 
-use super::{Block, Cell, Column, Table};
+use super::{HtmlCell, HtmlColumn, Piece, Table};
 use crate::analysis::text::{count, percent};
-use crate::figure::{Figure, LineChart, Look, Plot, Scale, Series};
+use crate::figure::{Figure, LineChart, Look, Plot, Series, XAxis};
 
 /// A further kernel is worth shipping where it takes at least this off the mean loss, in percent of the throughput.
 const WORTH: f64 = 0.5;
 
 /// The curve and the table. `name` begins the names of their files, `title` says whose they are.
-pub fn blocks(portfolio: &Portfolio, catalog: &Catalog, name: &str, title: &str) -> Vec<Block> {
+pub fn pieces(portfolio: &Portfolio, catalog: &Catalog, name: &str, title: &str) -> Vec<Piece> {
     let points = |loss: fn(&scanbox_analysis::portfolio::KernelSet) -> f64| {
         (1..).zip(&portfolio.sets).map(|(kernels, set)| (kernels, loss(set))).collect()
     };
@@ -27,19 +27,19 @@ pub fn blocks(portfolio: &Portfolio, catalog: &Catalog, name: &str, title: &str)
         caption:
             "Loss against the best config of each size, where the fastest of the kernels runs at each size."
                 .into(),
-        plot: Plot::Lines(LineChart { x: Scale::Counts("kernels"), y: "loss in %", series, at_least: 5.0 }),
+        plot: Plot::Lines(LineChart { x: XAxis::Counts("kernels"), y: "loss in %", series, at_least: 5.0 }),
     };
     let rows = portfolio.sets.iter().map(|set| {
         let kernels: Vec<String> =
             set.kernels.iter().map(|&kernel| catalog.kernel(kernel).to_string()).collect();
         vec![
-            Cell::text(set.kernels.len().to_string()),
-            Cell::text(percent(set.mean_loss_pct)),
-            Cell::text(percent(set.worst.0)),
-            Cell::text(size_label(set.worst.1)),
-            Cell::text(if set.uncovered == 0 { String::new() } else { count(set.uncovered, "size") }),
-            Cell::text(if set.exact { "every set" } else { "one more" }),
-            Cell::code(kernels.join(" ")),
+            HtmlCell::text(set.kernels.len().to_string()),
+            HtmlCell::text(percent(set.mean_loss_pct)),
+            HtmlCell::text(percent(set.worst.0)),
+            HtmlCell::text(size_label(set.worst.1)),
+            HtmlCell::text(if set.uncovered == 0 { String::new() } else { count(set.uncovered, "size") }),
+            HtmlCell::text(if set.exact { "every set" } else { "one more" }),
+            HtmlCell::code(kernels.join(" ")),
         ]
     });
     let mut table = Table {
@@ -53,20 +53,20 @@ pub fn blocks(portfolio: &Portfolio, catalog: &Catalog, name: &str, title: &str)
             }
         ),
         columns: vec![
-            Column::numbers("kernels"),
-            Column::numbers("mean loss %"),
-            Column::numbers("worst loss %"),
-            Column::words("at"),
-            Column::words("not covered"),
-            Column::words("tried"),
-            Column::words("which"),
+            HtmlColumn::numbers("kernels"),
+            HtmlColumn::numbers("mean loss %"),
+            HtmlColumn::numbers("worst loss %"),
+            HtmlColumn::words("at"),
+            HtmlColumn::words("not covered"),
+            HtmlColumn::words("tried"),
+            HtmlColumn::words("which"),
         ],
         rows: rows.collect(),
         name: format!("{name}.portfolio-sets"),
         shown: None,
     };
     table.drop_empty_columns();
-    vec![Block::Figure(figure), Block::Table(table)]
+    vec![Piece::Figure(figure), Piece::Table(table)]
 }
 
 /// How many kernels are worth shipping, in words.

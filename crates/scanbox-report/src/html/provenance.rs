@@ -3,11 +3,11 @@
 use scanbox_model::device::DeviceKind;
 use scanbox_model::metadata::Metadata;
 
-use super::{Block, Cell, Column, Section, Sources, Table, printable};
+use super::{HtmlCell, HtmlColumn, Piece, Section, Sources, Table, printable};
 use crate::analysis::text::row_counts;
 
 /// What of a device's run is compared.
-struct Property {
+struct ProvenanceRow {
     name: &'static str,
     values: Vec<String>,
     /// Whether a difference is worth a mark: names and dates always differ.
@@ -19,31 +19,31 @@ struct Property {
 /// The section.
 pub fn section(sources: &Sources<'_>) -> Section {
     let properties = properties(sources);
-    let differs = |property: &Property| property.values.iter().any(|value| *value != property.values[0]);
-    let mut blocks = Vec::new();
+    let differs = |property: &ProvenanceRow| property.values.iter().any(|value| *value != property.values[0]);
+    let mut pieces = Vec::new();
     let apart: Vec<&str> = properties
         .iter()
         .filter(|property| property.must_agree && differs(property))
         .map(|property| property.name)
         .collect();
     if sources.titles.len() > 1 {
-        blocks.push(Block::Says(if apart.is_empty() {
+        pieces.push(Piece::Says(if apart.is_empty() {
             "All runs were made by the same version with the same kernels, space and settings.".into()
         } else {
             format!("The runs were not made alike. They differ in: {}.", apart.join(", "))
         }));
     }
-    let mut columns = vec![Column::words("")];
-    columns.extend(sources.titles.iter().map(Column::words));
+    let mut columns = vec![HtmlColumn::words("")];
+    columns.extend(sources.titles.iter().map(HtmlColumn::words));
     let rows = properties.iter().map(|property| {
-        let mut row = vec![Cell::text(property.name)];
+        let mut row = vec![HtmlCell::text(property.name)];
         row.extend(property.values.iter().map(|value| {
             let different = property.compared && *value != property.values[0];
-            Cell::text(value.clone()).flagged_if(different)
+            HtmlCell::text(value.clone()).flagged_if(different)
         }));
         row
     });
-    blocks.push(Block::Table(Table {
+    pieces.push(Piece::Table(Table {
         caption: match sources.titles.len() {
             1 => "What the rows and the metadata say.".into(),
             _ => "What the rows and the metadata say. Marked with ≠: other than in the first column.".into(),
@@ -53,10 +53,10 @@ pub fn section(sources: &Sources<'_>) -> Section {
         name: "provenance".into(),
         shown: None,
     }));
-    Section { id: "provenance".into(), heading: "Provenance".into(), blocks }
+    Section { id: "provenance".into(), heading: "Provenance".into(), pieces }
 }
 
-fn properties(sources: &Sources<'_>) -> Vec<Property> {
+fn properties(sources: &Sources<'_>) -> Vec<ProvenanceRow> {
     let devices = &sources.report.answers.devices;
     let metadata: Vec<Vec<&Metadata>> =
         devices.iter().map(|device| sources.evidence.metadata_of(device.table)).collect();
@@ -71,9 +71,9 @@ fn properties(sources: &Sources<'_>) -> Vec<Property> {
     let rows = |value: &dyn Fn(usize) -> String| -> Vec<String> {
         (0..devices.len()).map(|index| printable(&value(index))).collect()
     };
-    let alike = |name, values| Property { name, values, compared: true, must_agree: true };
-    let fact = |name, values| Property { name, values, compared: true, must_agree: false };
-    let own = |name, values| Property { name, values, compared: false, must_agree: false };
+    let alike = |name, values| ProvenanceRow { name, values, compared: true, must_agree: true };
+    let fact = |name, values| ProvenanceRow { name, values, compared: true, must_agree: false };
+    let own = |name, values| ProvenanceRow { name, values, compared: false, must_agree: false };
     let last = |metadata: &Metadata| metadata.runs.last().cloned();
     let settings = |metadata: &Metadata| last(metadata).map_or_else(String::new, |run| flat(&run.settings));
     let mut properties = vec![

@@ -1,13 +1,13 @@
 //! The summary in words: every statement is computed from the answers.
 
-use scanbox_analysis::bandwidth::Origin;
+use scanbox_analysis::bandwidth::BandwidthOrigin;
 use scanbox_analysis::density::Density;
 use scanbox_analysis::eligible::Eligibility;
 use scanbox_analysis::trends::Trend;
 use scanbox_model::units::size_label;
 
 use super::portfolio;
-use super::{Block, Section, Sources, value_name};
+use super::{Piece, Section, Sources, value_name};
 use crate::analysis::text::{count, gbps, percent};
 
 /// Losses above this are named by size, in percent.
@@ -19,19 +19,19 @@ const HARDLY: f64 = 3.0;
 
 /// The section: what is said across devices, then of each.
 pub fn section(sources: &Sources<'_>, devices: Vec<Vec<String>>, across: Vec<String>) -> Section {
-    let mut blocks = Vec::new();
+    let mut pieces = Vec::new();
     let several = devices.len() > 1;
     if !across.is_empty() {
-        blocks.push(Block::Heading("Across devices".into()));
-        blocks.push(Block::List(across));
+        pieces.push(Piece::Heading("Across devices".into()));
+        pieces.push(Piece::List(across));
     }
     for (title, says) in sources.titles.iter().zip(devices) {
         if several {
-            blocks.push(Block::Heading(title.clone()));
+            pieces.push(Piece::Heading(title.clone()));
         }
-        blocks.push(Block::List(says));
+        pieces.push(Piece::List(says));
     }
-    Section { id: "summary".into(), heading: "Summary".into(), blocks }
+    Section { id: "summary".into(), heading: "Summary".into(), pieces }
 }
 
 /// What there is to say of one device that has rows.
@@ -44,14 +44,14 @@ pub fn device(sources: &Sources<'_>, index: usize) -> Vec<String> {
     if let Some(peak) = points.iter().max_by(|a, b| a.best.gbps.total_cmp(&b.best.gbps)) {
         let last =
             device.utilization.as_ref().and_then(|found| Some((found.bandwidth, found.points.last()?)));
-        let copy = match last {
+        let share = match last {
             Some((bandwidth, point)) => format!(
                 "; at {} it is {:.0} % of {}",
                 size_label(point.n),
                 point.pct,
                 match bandwidth.origin {
-                    Origin::Given => "the given bandwidth".to_owned(),
-                    Origin::Copy { .. } => {
+                    BandwidthOrigin::Given => "the given bandwidth".to_owned(),
+                    BandwidthOrigin::Ceiling { .. } => {
                         let ceiling = device.table.problem.ceiling();
                         format!("a measured {ceiling} ({} GB/s)", gbps(bandwidth.gbps))
                     }
@@ -60,7 +60,7 @@ pub fn device(sources: &Sources<'_>, index: usize) -> Vec<String> {
             None => String::new(),
         };
         says.push(format!(
-            "The best configs of {} come from {}. The highest throughput is {} GB/s at {}{copy}.",
+            "The best configs of {} come from {}. The highest throughput is {} GB/s at {}{share}.",
             count(points.len(), "size"),
             count(device.ideal.uses.len(), "kernel"),
             gbps(peak.best.gbps),
@@ -118,7 +118,7 @@ pub fn device(sources: &Sources<'_>, index: usize) -> Vec<String> {
 }
 
 /// What pinning a parameter costs.
-pub struct Verdict {
+pub struct PinningCost {
     /// The parameter.
     pub parameter: &'static str,
     /// What the wrong value costs at worst, in percent, and where.
@@ -128,7 +128,7 @@ pub struct Verdict {
     pub constant: Option<(String, f64, f64, u64)>,
 }
 
-impl Verdict {
+impl PinningCost {
     /// Whether the parameter has to follow the size.
     pub fn follows_size(&self) -> bool {
         self.constant.as_ref().is_some_and(|constant| constant.1 >= CONSTANT_ENOUGH)
@@ -136,21 +136,22 @@ impl Verdict {
 }
 
 /// What pinning each parameter costs, the one first whose best constant costs most.
-pub fn verdicts(trends: &[Trend]) -> Vec<Verdict> {
+pub fn verdicts(trends: &[Trend]) -> Vec<PinningCost> {
     let verdict = |trend: &Trend| {
         let stakes = trend.ideal.iter().filter_map(|&(n, _)| Some((trend.stakes_pct(n)?, n)));
         let constant = trend.constant().and_then(|line| {
             let worst = line.worst()?;
             Some((value_name(&line.value.to_string()), line.mean_loss_pct()?, worst.loss_pct, worst.n))
         });
-        Some(Verdict {
+        Some(PinningCost {
             parameter: trend.parameter,
             stakes: stakes.reduce(|most, next| if next.0 > most.0 { next } else { most })?,
             constant,
         })
     };
-    let mut verdicts: Vec<Verdict> = trends.iter().filter_map(verdict).collect();
-    let cost = |verdict: &Verdict| verdict.constant.as_ref().map_or(f64::NEG_INFINITY, |constant| constant.1);
+    let mut verdicts: Vec<PinningCost> = trends.iter().filter_map(verdict).collect();
+    let cost =
+        |verdict: &PinningCost| verdict.constant.as_ref().map_or(f64::NEG_INFINITY, |constant| constant.1);
     verdicts.sort_by(|a, b| cost(b).total_cmp(&cost(a)).then(b.stakes.0.total_cmp(&a.stakes.0)));
     verdicts
 }
@@ -174,7 +175,7 @@ fn parameters(trends: &[Trend]) -> Vec<String> {
     if !follow.is_empty() {
         says.push(format!("What has to follow the size: {}.", listed(&follow)));
     }
-    let (matter, hardly): (Vec<&Verdict>, Vec<&Verdict>) = verdicts
+    let (matter, hardly): (Vec<&PinningCost>, Vec<&PinningCost>) = verdicts
         .iter()
         .filter(|verdict| !verdict.follows_size() && verdict.constant.is_some())
         .partition(|verdict| verdict.stakes.0 >= HARDLY);

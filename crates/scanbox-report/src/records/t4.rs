@@ -44,27 +44,27 @@ fn configuration_columns() -> impl Iterator<Item = &'static str> {
 }
 
 #[derive(Serialize)]
-struct Results {
+struct T4Results {
     schema_version: &'static str,
-    results: Vec<Entry>,
+    results: Vec<T4Entry>,
     metadata: Value,
 }
 
 #[derive(Serialize)]
-struct Entry {
+struct T4Entry {
     timestamp: String,
     configuration: Map<String, Value>,
-    times: Times,
+    times: T4Times,
     invalidity: &'static str,
     /// The share of the elements that were right.
     correctness: f64,
-    measurements: Vec<Measurement>,
+    measurements: Vec<T4Measurement>,
     objectives: [&'static str; 1],
 }
 
 /// In milliseconds.
 #[derive(Serialize)]
-struct Times {
+struct T4Times {
     #[serde(skip_serializing_if = "Option::is_none")]
     compilation_time: Option<f64>,
     /// A row keeps statistics of its samples, not the samples: the median stands for them.
@@ -72,7 +72,7 @@ struct Times {
 }
 
 #[derive(Serialize)]
-struct Measurement {
+struct T4Measurement {
     name: String,
     value: Value,
     unit: &'static str,
@@ -80,7 +80,7 @@ struct Measurement {
 
 /// Every row of every file, `ok` or not.
 pub(super) fn write(files: &[Exported], out: &mut dyn Write) -> io::Result<()> {
-    let document = Results {
+    let document = T4Results {
         schema_version: SCHEMA_VERSION,
         results: files.iter().flat_map(|file| &file.records).map(entry).collect(),
         metadata: metadata(files),
@@ -115,7 +115,7 @@ fn correctness(record: &Record) -> f64 {
     }
 }
 
-fn entry(record: &Record) -> Entry {
+fn entry(record: &Record) -> T4Entry {
     let mut cells = object(record);
     let configuration = configuration_columns();
     let every = configuration.map(|name| (name.to_owned(), cells.remove(name).unwrap_or(Value::Null)));
@@ -127,7 +127,7 @@ fn entry(record: &Record) -> Entry {
     );
     let mut measurements = Vec::new();
     let mut measure = |name: &str, value: Value, unit| {
-        measurements.push(Measurement { name: name.to_owned(), value, unit });
+        measurements.push(T4Measurement { name: name.to_owned(), value, unit });
     };
     measure("status", json!(record.status.word()), "");
     if !record.reason.is_empty() {
@@ -150,10 +150,10 @@ fn entry(record: &Record) -> Entry {
             measure(column.name, value, unit(column.name));
         }
     }
-    Entry {
+    T4Entry {
         timestamp: record.timestamp_utc.clone(),
         configuration,
-        times: Times {
+        times: T4Times {
             compilation_time: record.compile_ms.map(|ms| ms as f64),
             runtimes: record.steady.iter().map(|stats| milliseconds(stats.median_ns)).collect(),
         },
@@ -198,7 +198,7 @@ fn metadata(files: &[Exported]) -> Value {
                 "scanbox_version": metadata.tool_version,
                 "scanbox_commit": metadata.tool_commit,
                 "space": metadata.space.name,
-                "copy_gbps": metadata.copy_gbps,
+                "copy_gbps": metadata.ceiling_gbps,
                 "runs": metadata.runs,
             }),
         })

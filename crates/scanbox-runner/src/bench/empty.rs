@@ -9,7 +9,7 @@ use scanbox_model::record::Cache;
 use serde::{Deserialize, Serialize};
 
 use super::measurable::{Measurable, MeasurableExternal};
-use super::{Bench, Cut, Event};
+use super::{Bench, BenchEvent, Cut};
 use crate::backend::Failure;
 use crate::measure::{Measurement, TimedPlan, block};
 use crate::session::End;
@@ -80,7 +80,7 @@ impl<E: From<Failure>> Bench<'_, E> {
     }
 
     fn found(&mut self, call: Result<EmptyCall, String>) -> Result<(), Cut<E>> {
-        (self.observer)(Event::EmptyCall { call })?;
+        (self.observer)(BenchEvent::EmptyCall { call })?;
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use scanbox_kernels::plan::Plan;
 use scanbox_model::record::{Cache, Status};
 
-use crate::backend::{Backend, Comparison, Counts, Error, Failure};
+use crate::backend::{Backend, ElementComparison, Failure, LookbackCounts, RoundingError};
 use crate::baseline::{Baseline, BaselineComparison};
 use crate::measure::{Protocol, Samples, Timed, TimedPlan, duration_ns};
 use crate::twin::{self, Checked, Length, Twin};
@@ -24,13 +24,13 @@ pub(super) trait Measurable {
 
 /// The outcome of a verification.
 pub(super) struct Verified {
-    pub error: Option<Error>,
+    pub error: Option<RoundingError>,
     pub mismatches: u64,
     pub first: Option<u64>,
     /// What is wrong, in words.
     pub reason: Option<String>,
     pub call_ns: Option<f64>,
-    pub counts: Option<Counts>,
+    pub counts: Option<LookbackCounts>,
 }
 
 /// A plan on this device.
@@ -140,16 +140,16 @@ impl Measurable for MeasurableExternal<'_> {
 
 impl MeasurableExternal<'_> {
     /// A comparison of at least every element.
-    fn whole(&self, found: &BaselineComparison) -> Result<Comparison, Failure> {
+    fn whole(&self, found: &BaselineComparison) -> Result<ElementComparison, Failure> {
         if found.compared < self.n {
             let reason = format!("only {} of {} elements were compared", found.compared, self.n);
             return Err(Failure::new(Status::RuntimeError, reason));
         }
-        Ok(Comparison {
+        Ok(ElementComparison {
             compared: found.compared,
             mismatches: found.mismatches,
             first: found.first,
-            ..Comparison::default()
+            ..ElementComparison::default()
         })
     }
 }

@@ -32,7 +32,7 @@ pub fn ceilings(problem: &Problem, device: &DeviceProfile) -> Vec<Selected> {
         let subject = Subject::ceiling(problem, shape, device);
         // On a device with small workgroups two shapes may be one.
         if !ceilings.iter().any(|other| other.subject.label() == subject.label()) {
-            ceilings.push(Selected { subject, selection: vec![Selection::Copy] });
+            ceilings.push(Selected { subject, selection: vec![Selection::Ceiling] });
         }
     }
     ceilings

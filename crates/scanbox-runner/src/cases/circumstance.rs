@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use scanbox_kernels::plan::{Content, Plan};
+use scanbox_kernels::plan::{Plan, ScratchContent};
 use scanbox_model::config::TileState;
 use scanbox_model::device::DeviceProfile;
 use serde::{Deserialize, Serialize};
@@ -41,14 +41,16 @@ impl Circumstance {
         // The first one on new memory.
         const COMING: u32 = 2;
         match self {
-            Self::NewMemory if plan.scratch.content != Content::None => {
+            Self::NewMemory if plan.scratch.content != ScratchContent::None => {
                 Some(Garbage::InNewMemory(good_state(plan, COMING)))
             }
             Self::Garbage => match plan.scratch.content {
-                Content::Anything | Content::Overwritten => Some(Garbage::Unnoticed(good_state(plan, OLD))),
-                Content::Tagged { .. } => Some(Garbage::InTileStates(good_state(plan, OLD))),
+                ScratchContent::Anything | ScratchContent::Overwritten => {
+                    Some(Garbage::Unnoticed(good_state(plan, OLD)))
+                }
+                ScratchContent::Tagged { .. } => Some(Garbage::InTileStates(good_state(plan, OLD))),
                 // Zeros have to be zeros.
-                Content::Zeros | Content::None => None,
+                ScratchContent::Zeros | ScratchContent::None => None,
             },
             _ => None,
         }

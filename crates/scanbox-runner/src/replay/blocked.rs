@@ -5,7 +5,7 @@ use std::time::Duration;
 use scanbox_kernels::plan::Plan;
 use scanbox_model::config::Lookback;
 
-use crate::backend::Counts;
+use crate::backend::LookbackCounts;
 
 /// One in 2^k tiles of the plan is blocked.
 fn blocking(plan: &Plan) -> Option<u32> {
@@ -26,12 +26,12 @@ pub(super) fn waits_for_ever(plan: &Plan) -> bool {
 
 /// What lookbacks count on a device where every tile but the blocked ones is in time, and each blocked one is added
 /// up once.
-pub(super) fn counts(plan: &Plan, tiles: u64) -> Counts {
+pub(super) fn counts(plan: &Plan, tiles: u64) -> LookbackCounts {
     let blocked = blocking(plan).map_or(0, |k| tiles.div_ceil(1 << k));
     // Nobody comes behind the last tile.
     let last_is_blocked = blocking(plan).is_some_and(|k| (tiles - 1).is_multiple_of(1 << k));
     let fallbacks = blocked - u64::from(last_is_blocked);
-    Counts {
+    LookbackCounts {
         workgroups: tiles,
         spins: fallbacks * (1 + u64::from(max_spins(plan).unwrap_or(0))),
         lookback_length: tiles - 1 + fallbacks,

@@ -11,7 +11,7 @@ use serde::Deserialize;
 /// What a device does to times. Everything is off where it is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Noise {
+pub struct NoiseModel {
     /// Standard deviation of a block at 2^10 elements and below, as a share.
     pub small_ratio: f64,
     /// The same at 2^20 and above; between them it falls geometrically.
@@ -50,7 +50,7 @@ const BURST_CHANCE: f64 = 0.7;
 /// What everything has in common, block after block.
 #[derive(Debug)]
 pub struct Weather {
-    noise: Noise,
+    noise: NoiseModel,
     draws: ChaCha8Rng,
     drift: f64,
     blocks: u64,
@@ -60,7 +60,7 @@ pub struct Weather {
 impl Weather {
     /// The weather of a night.
     #[must_use]
-    pub fn new(noise: Noise, seed: u64) -> Self {
+    pub fn new(noise: NoiseModel, seed: u64) -> Self {
         let mut draws = ChaCha8Rng::seed_from_u64(seed);
         let drift = noise.drift_ratio * normal(&mut draws);
         Self { noise, draws, drift, blocks: 0, burst: 0 }
@@ -91,7 +91,7 @@ impl Weather {
 /// What a block has for itself.
 #[derive(Debug)]
 pub struct RowNoise {
-    noise: Noise,
+    noise: NoiseModel,
     draws: ChaCha8Rng,
     /// Draws of the process.
     process: u64,
@@ -100,7 +100,7 @@ pub struct RowNoise {
 impl RowNoise {
     /// The noise of a process.
     #[must_use]
-    pub fn new(noise: Noise, seed: u64, process: u64) -> Self {
+    pub fn new(noise: NoiseModel, seed: u64, process: u64) -> Self {
         let mut draws = ChaCha8Rng::seed_from_u64(seed);
         draws.set_stream(process);
         Self { noise, draws, process }

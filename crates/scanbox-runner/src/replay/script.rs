@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
 use serde::Deserialize;
 
-use super::noise::Noise;
+use super::noise::NoiseModel;
 
 /// What a replay device does.
 #[derive(Debug, Clone, Deserialize)]
@@ -33,7 +33,7 @@ pub struct Script {
     pub waking_ns: f64,
     /// By which share calls take longer until then.
     pub waking_ratio: f64,
-    /// What a copy reaches.
+    /// What a copy or a read reaches.
     pub bandwidth_gbps: f64,
     /// Standard deviation of a sample, as a share of it.
     pub noise_ratio: f64,
@@ -58,7 +58,7 @@ pub struct Script {
     /// Left out, each run is a night of its own.
     pub night: Option<u64>,
     /// Noise of blocks.
-    pub noise: Noise,
+    pub noise: NoiseModel,
     /// What is slower.
     pub slow: Vec<Slow>,
     /// What goes wrong.
@@ -91,7 +91,7 @@ impl Default for Script {
             seed: 0,
             wall_ms_per_config: 0,
             night: None,
-            noise: Noise::default(),
+            noise: NoiseModel::default(),
             slow: Vec::new(),
             faults: Vec::new(),
         }
@@ -104,7 +104,7 @@ impl Default for Script {
 pub struct Slow {
     /// How many times as long.
     pub factor: f64,
-    /// The beginning of the labels that it hits; every config, but no copy, where left out.
+    /// The beginning of the labels that it hits; every config, but no ceiling, where left out.
     #[serde(default)]
     pub config: String,
     /// The size that it hits; all where left out.

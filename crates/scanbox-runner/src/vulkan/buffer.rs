@@ -123,12 +123,12 @@ impl Drop for Buffer {
 
 /// A place in a buffer, in bytes.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct BufferOffset<'a> {
     pub buffer: &'a Buffer,
     pub offset: u64,
 }
 
-impl Place<'_> {
+impl BufferOffset<'_> {
     pub fn address(&self) -> vk::DeviceAddress {
         self.buffer.address() + self.offset
     }

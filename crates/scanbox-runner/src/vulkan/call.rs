@@ -1,7 +1,7 @@
 //! One call of a plan: its dispatches with everything resolved that stays the same from call to call.
 
 use ash::vk;
-use scanbox_kernels::plan::{Binding, Pass, Plan, Scratch, Tickets, Word};
+use scanbox_kernels::plan::{Binding, Pass, Plan, PushWord, Scratch, Tickets};
 use scanbox_model::record::Status;
 
 use super::commands::{Access, Recorder};
@@ -18,7 +18,7 @@ pub(super) struct Push {
     bytes: [u8; PUSH_BYTES],
     length: usize,
     /// The words that change, and where they are in bytes.
-    changing: Vec<(usize, Word)>,
+    changing: Vec<(usize, PushWord)>,
     /// Where the addresses of what may change from call to call are, in bytes.
     data: Vec<(Binding, usize)>,
 }
@@ -38,8 +38,8 @@ impl Push {
         }
         for &word in &pass.words {
             let value = match word {
-                Word::Value(value) => value,
-                Word::Epoch | Word::TicketBase | Word::Bank | Word::StaleGroups => {
+                PushWord::Value(value) => value,
+                PushWord::Epoch | PushWord::TicketBase | PushWord::Bank | PushWord::StaleGroups => {
                     push.changing.push((push.length, word));
                     0
                 }
@@ -62,11 +62,11 @@ impl Push {
     fn take(&mut self, turn: &Turn) {
         for &(place, word) in &self.changing {
             let value = match word {
-                Word::Value(value) => value,
-                Word::Epoch => turn.epoch,
-                Word::TicketBase => turn.ticket_base,
-                Word::Bank => turn.bank,
-                Word::StaleGroups => turn.stale_groups,
+                PushWord::Value(value) => value,
+                PushWord::Epoch => turn.epoch,
+                PushWord::TicketBase => turn.ticket_base,
+                PushWord::Bank => turn.bank,
+                PushWord::StaleGroups => turn.stale_groups,
             };
             self.bytes[place..place + size_of::<u32>()].copy_from_slice(&value.to_ne_bytes());
         }

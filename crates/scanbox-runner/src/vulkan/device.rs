@@ -31,12 +31,12 @@ pub(super) struct Candidate {
     pub listed: Listed,
     /// The queue family to use; meaningful when there are no problems.
     queue_family: u32,
-    pub limits: Limits,
+    pub limits: VulkanLimits,
 }
 
 /// Facts that only this module needs.
 #[derive(Debug, Clone)]
-pub(super) struct Limits {
+pub(super) struct VulkanLimits {
     /// Whether the subgroup size of a compute pipeline can be chosen, and has to be: the device has several.
     pub pins_subgroup_size: bool,
     /// Subgroups per workgroup at most, where the size is pinned.
@@ -194,7 +194,7 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
         problems.push("has no queue family with compute and timestamps".to_owned());
     }
 
-    let limits = Limits {
+    let limits = VulkanLimits {
         pins_subgroup_size,
         max_workgroup_subgroups: properties13.max_compute_workgroup_subgroups,
         max_buffer_bytes: properties13.max_buffer_size,
@@ -348,7 +348,7 @@ pub(super) struct Gpu {
     pub raw: ash::Device,
     pub queue: vk::Queue,
     pub queue_family: u32,
-    pub limits: Limits,
+    pub limits: VulkanLimits,
     /// Reads statistics of pipelines, where the driver tells them.
     pub statistics: Option<khr::pipeline_executable_properties::Device>,
     /// Names objects for the validation layer, where it is on.

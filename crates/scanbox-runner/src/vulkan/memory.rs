@@ -16,7 +16,7 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 
 use self::upload::{Large, Loaded, SLOTS, Slot};
-use super::buffer::{Buffer, Fetched, Place};
+use super::buffer::{Buffer, BufferOffset, Fetched};
 use super::device::Gpu;
 use crate::backend::{Failure, cold_slots};
 
@@ -111,11 +111,11 @@ impl Memory {
     }
 
     /// The input, the place of its sums as it was loaded, and that of its sums as it is.
-    pub fn watched(&self, other: bool) -> Result<[Place<'_>; 3], Failure> {
+    pub fn watched(&self, other: bool) -> Result<[BufferOffset<'_>; 3], Failure> {
         let missing = || Failure::new(Status::RuntimeError, "no input is loaded");
         let large = self.large_or_other(other).ok_or_else(missing)?;
         let sums = large.sums.as_ref().ok_or_else(missing)?;
-        let place = |buffer, offset| Place { buffer, offset };
+        let place = |buffer, offset| BufferOffset { buffer, offset };
         Ok([place(&large.input, 0), place(sums, 0), place(sums, sums.bytes() / 2)])
     }
 
@@ -343,26 +343,26 @@ impl Memory {
     }
 
     /// Input and output of a slot, modulo the number of slots. Slot 0 is the ordinary pair, which needs no others.
-    pub fn slot(&self, slot: u64) -> Result<[Place<'_>; 2], Failure> {
+    pub fn slot(&self, slot: u64) -> Result<[BufferOffset<'_>; 2], Failure> {
         let missing = || Failure::new(Status::RuntimeError, "no input is loaded");
         let (input, output) = self.input_and_output().ok_or_else(missing)?;
-        let ordinary = [input, output].map(|buffer| Place { buffer, offset: 0 });
+        let ordinary = [input, output].map(|buffer| BufferOffset { buffer, offset: 0 });
         let Some(cold) = self.cold.as_ref().filter(|cold| !slot.is_multiple_of(cold.slots)) else {
             return Ok(ordinary);
         };
         let other = slot % cold.slots - 1;
         Ok([(&cold.inputs, cold.stride), (&cold.outputs, cold.output_stride)]
-            .map(|(buffer, stride)| Place { buffer, offset: other * stride }))
+            .map(|(buffer, stride)| BufferOffset { buffer, offset: other * stride }))
     }
 
     /// The input of the first call and of every second one behind it, or that of the others where inputs alternate;
     /// and what the output of such a call must equal.
-    pub fn input_and_expected(&self, plan: &Plan, other: bool) -> Result<[Place<'_>; 2], Failure> {
+    pub fn input_and_expected(&self, plan: &Plan, other: bool) -> Result<[BufferOffset<'_>; 2], Failure> {
         let large =
             self.large_or_other(other).filter(|large| large.loaded.is_some_and(|loaded| plan.n <= loaded.n));
         let [input, expected] =
             [self.resolve_on(large, Binding::Input, plan)?, self.resolve_on(large, Binding::Expected, plan)?];
-        Ok([input, expected].map(|(buffer, offset)| Place { buffer, offset }))
+        Ok([input, expected].map(|(buffer, offset)| BufferOffset { buffer, offset }))
     }
 
     /// Copies the input into the output of every slot, unless the calls of this plan go on there: who works in place

@@ -48,8 +48,8 @@ use self::pipeline::Pipelines;
 #[cfg(feature = "testing")]
 pub use self::testing::Tamper;
 use self::timestamps::Timestamps;
-use self::timing::Session;
-use crate::backend::{Backend, Comparison, Failure, Garbage, Interval, PipelineInfo};
+use self::timing::VulkanSession;
+use crate::backend::{Backend, ElementComparison, Failure, Garbage, PipelineInfo, TickInterval};
 use crate::ledger::Ledger;
 use crate::twin::{Checked, Course};
 
@@ -191,7 +191,7 @@ pub fn open(selector: &str, compiler: &Compiler, options: Options) -> Result<Vul
     if !problems.is_empty() {
         return Err(VulkanError::Unusable { device: profile.name.clone(), problems: problems.clone() });
     }
-    let session = Session::new(Gpu::new(instance, candidate)?, &options);
+    let session = VulkanSession::new(Gpu::new(instance, candidate)?, &options);
     let session = session.map_err(|failure| VulkanError::Setup { device: profile.name.clone(), failure })?;
     let mut vulkan = Vulkan { session: ManuallyDrop::new(session), gone: None };
     let modules: Vec<Module> =
@@ -244,7 +244,7 @@ fn find(devices: &[&Listed], selector: &str) -> Result<usize, VulkanError> {
     }
 }
 
-impl Session {
+impl VulkanSession {
     fn new(gpu: Arc<Gpu>, options: &Options) -> Result<Self, Failure> {
         Ok(Self {
             memory: Memory::new(&gpu)?,
@@ -264,14 +264,14 @@ impl Session {
 ///
 /// After a time-out or the loss of the device, every call returns that failure: only another process can go on.
 pub struct Vulkan {
-    session: ManuallyDrop<Session>,
+    session: ManuallyDrop<VulkanSession>,
     /// The failure that ended the session.
     gone: Option<Failure>,
 }
 
 impl Vulkan {
     /// Does something with the device, unless the session has ended, and keeps account of how that went.
-    fn with<T>(&mut self, act: impl FnOnce(&mut Session) -> Result<T, Failure>) -> Result<T, Failure> {
+    fn with<T>(&mut self, act: impl FnOnce(&mut VulkanSession) -> Result<T, Failure>) -> Result<T, Failure> {
         if let Some(gone) = &self.gone {
             return Err(gone.clone());
         }
@@ -325,7 +325,7 @@ impl Backend for Vulkan {
         self.session.commands.busy_ns()
     }
 
-    fn verify(&mut self, plan: &Plan) -> Result<Comparison, Failure> {
+    fn verify(&mut self, plan: &Plan) -> Result<ElementComparison, Failure> {
         self.with(|session| session.verify(plan))
     }
 
@@ -333,11 +333,11 @@ impl Backend for Vulkan {
         self.with(|session| session.keep(plan))
     }
 
-    fn compare_with_kept(&mut self, plan: &Plan) -> Result<Comparison, Failure> {
+    fn compare_with_kept(&mut self, plan: &Plan) -> Result<ElementComparison, Failure> {
         self.with(|session| session.compare_with_kept(plan))
     }
 
-    fn litter(&mut self, garbage: Garbage) -> Result<(), Failure> {
+    fn scribble_scratch(&mut self, garbage: Garbage) -> Result<(), Failure> {
         self.with(|session| match garbage {
             Garbage::InNewMemory(word) => {
                 session.ledger.forget();
@@ -359,7 +359,7 @@ impl Backend for Vulkan {
         cache: Cache,
         calls: u32,
         samples: u32,
-    ) -> Result<Vec<Interval>, Failure> {
+    ) -> Result<Vec<TickInterval>, Failure> {
         self.with(|session| session.time(plan, cache, calls, samples))
     }
 

@@ -10,7 +10,7 @@ use scanbox_model::user_operator::UserOperator;
 
 use super::buffer::Buffer;
 use super::commands::Access;
-use super::timing::{NO_MISMATCH, Session, fetch_report};
+use super::timing::{NO_MISMATCH, VulkanSession, fetch_report};
 use crate::backend::{Failure, Mismatch};
 use crate::ledger::Turn;
 
@@ -18,7 +18,7 @@ const WORD_BYTES: u64 = 4;
 /// The check that each element of the answer is the one before it combined with an element of the input.
 const DEFINITION: u32 = 1;
 
-impl Session {
+impl VulkanSession {
     /// Fills input and reference memory with the first `n` elements of the input of a user's operator and their
     /// answer, and sees on the device that it is the answer. All of them anew: they take less time than anything that
     /// follows.

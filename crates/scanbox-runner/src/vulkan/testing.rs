@@ -10,8 +10,8 @@ use scanbox_model::record::Status;
 use super::Vulkan;
 use super::buffer::Buffer;
 use super::commands::Access;
-use super::timing::{Session, WORD_BYTES};
-use crate::backend::{Comparison, Failure};
+use super::timing::{VulkanSession, WORD_BYTES};
+use crate::backend::{ElementComparison, Failure};
 use crate::ledger::Ledger;
 
 /// What is amiss with a call that is compared.
@@ -40,7 +40,7 @@ impl Vulkan {
     ///
     /// # Errors
     /// As there.
-    pub fn verify_tampered(&mut self, plan: &Plan, tamper: Tamper) -> Result<Comparison, Failure> {
+    pub fn verify_tampered(&mut self, plan: &Plan, tamper: Tamper) -> Result<ElementComparison, Failure> {
         self.with(|session| session.verify_tampered(plan, tamper))
     }
 
@@ -58,8 +58,8 @@ impl Vulkan {
     }
 }
 
-impl Session {
-    fn verify_tampered(&mut self, plan: &Plan, tamper: Tamper) -> Result<Comparison, Failure> {
+impl VulkanSession {
+    fn verify_tampered(&mut self, plan: &Plan, tamper: Tamper) -> Result<ElementComparison, Failure> {
         let comparison = self.verify_call(plan, |call, turn, recorder, memory| match tamper {
             Tamper::SkipCall => {}
             Tamper::Overwrite { index, word } => {

@@ -6,7 +6,7 @@ use ash::vk;
 
 use super::device::Gpu;
 use super::failed;
-use crate::backend::{Failure, Interval};
+use crate::backend::{Failure, TickInterval};
 
 /// Timestamp queries, as many as one submission needs.
 pub(super) struct Timestamps {
@@ -38,13 +38,13 @@ impl Timestamps {
     }
 
     /// The first `count` results as pairs, exactly as the device wrote them.
-    pub fn intervals(&self, count: u32) -> Result<Vec<Interval>, Failure> {
+    pub fn intervals(&self, count: u32) -> Result<Vec<TickInterval>, Failure> {
         let mut ticks = vec![0_u64; count as usize];
         let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
         // SAFETY: the queries were written by a submission that is done; one 64-bit word is asked for each.
         unsafe { self.gpu.raw.get_query_pool_results(self.pool, 0, &mut ticks, flags) }
             .map_err(|result| failed("vkGetQueryPoolResults", result))?;
-        Ok(ticks.chunks_exact(2).map(|pair| Interval { begin: pair[0], end: pair[1] }).collect())
+        Ok(ticks.chunks_exact(2).map(|pair| TickInterval { begin: pair[0], end: pair[1] }).collect())
     }
 }
 

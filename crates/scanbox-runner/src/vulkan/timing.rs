@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use scanbox_kernels::catalog::{self, GUARD_WORD, REPORT_WORDS};
 use scanbox_kernels::input::Input;
-use scanbox_kernels::plan::{Binding, Content, Expected, GUARD_WORDS, Plan, Shader};
+use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan, ScratchContent, Shader};
 use scanbox_model::problem::{Element, Problem};
 use scanbox_model::record::{Cache, Status};
 
@@ -18,7 +18,7 @@ use super::pipeline::Pipelines;
 use super::timestamps::Timestamps;
 use super::twin::make_ready;
 use super::watch::fetch_reports;
-use crate::backend::{Comparison, Counts, Error, Failure, Interval, Mismatch};
+use crate::backend::{ElementComparison, Failure, LookbackCounts, Mismatch, RoundingError, TickInterval};
 use crate::ledger::{Ledger, Turn};
 
 /// Dispatches per submission at most, where samples can be divided among several: it bounds the memory of the command
@@ -29,7 +29,7 @@ pub(super) const WORD_BYTES: u64 = 4;
 pub(super) const NO_MISMATCH: [u32; REPORT_WORDS as usize] = [0, u32::MAX, 0];
 
 /// What a session works with. Its submissions are synchronous.
-pub(super) struct Session {
+pub(super) struct VulkanSession {
     pub gpu: Arc<Gpu>,
     pub memory: Memory,
     pub pipelines: Pipelines,
@@ -43,7 +43,7 @@ pub(super) struct Session {
     pub limit: Duration,
 }
 
-impl Session {
+impl VulkanSession {
     /// Fills input and reference memory.
     pub fn load(&mut self, problem: &Problem, input: &Input, n: u64) -> Result<(), Failure> {
         if self.memory.holds(problem, input, n) {
@@ -57,7 +57,7 @@ impl Session {
     }
 
     /// Poisons the output, runs `plan` once and compares every element.
-    pub fn verify(&mut self, plan: &Plan) -> Result<Comparison, Failure> {
+    pub fn verify(&mut self, plan: &Plan) -> Result<ElementComparison, Failure> {
         self.verify_call(plan, |call, turn, recorder, _| call.record(recorder, turn))
     }
 
@@ -66,7 +66,7 @@ impl Session {
         &mut self,
         plan: &Plan,
         record: impl FnOnce(&mut Call, &Turn, &mut Recorder<'_>, &Memory),
-    ) -> Result<Comparison, Failure> {
+    ) -> Result<ElementComparison, Failure> {
         let mut call = self.prepare(plan)?;
         let error_bound = self.error_bound(plan);
         self.try_comparison(plan, error_bound)?;
@@ -111,11 +111,11 @@ impl Session {
 
         self.judge_input(&watch, 0)?;
         let Self { memory, timestamps, .. } = self;
-        let counts = counted.map(|tiles| Counts::of_words(memory.read_counts(tiles))).transpose()?;
+        let counts = counted.map(|tiles| LookbackCounts::of_words(memory.read_counts(tiles))).transpose()?;
         let call = timestamps.intervals(2)?[0];
         let (comparison, max_error) = self.read_report(plan, Binding::Expected)?;
-        let error = plan.problem.rounds().then_some(Error { max: max_error, bound: error_bound });
-        Ok(Comparison { error, call, counts, ..comparison })
+        let error = plan.problem.rounds().then_some(RoundingError { max: max_error, bound: error_bound });
+        Ok(ElementComparison { error, call, counts, ..comparison })
     }
 
     /// What counts as right on the input that is loaded. One whose elements have one right answer is compared
@@ -141,7 +141,7 @@ impl Session {
     }
 
     /// Compares the bits of the output of the last call, which was one of `plan`, with those that were kept.
-    pub fn compare_with_kept(&mut self, plan: &Plan) -> Result<Comparison, Failure> {
+    pub fn compare_with_kept(&mut self, plan: &Plan) -> Result<ElementComparison, Failure> {
         let mut compare = self.helper(&catalog::compare_with_kept(plan, &self.gpu.profile))?;
         let Self { commands, memory, limit, .. } = self;
         let mut recorder = commands.begin()?;
@@ -156,7 +156,7 @@ impl Session {
 
     /// What a comparison with `expected` has reported, and the largest error. Every comparison of a session ends
     /// here: after a mismatch nobody knows which tickets were taken and what stands in the scratch memory.
-    fn read_report(&mut self, plan: &Plan, expected: Binding) -> Result<(Comparison, f64), Failure> {
+    fn read_report(&mut self, plan: &Plan, expected: Binding) -> Result<(ElementComparison, f64), Failure> {
         let [mismatches, first, max_error, ..] = self.memory.read_back();
         if mismatches > 0 {
             self.ledger.forget();
@@ -167,11 +167,11 @@ impl Session {
             _ if matches!(plan.result, Expected::Sums { .. }) => None,
             _ => Some(self.look_up(u64::from(first), plan, expected)?),
         };
-        let comparison = Comparison {
+        let comparison = ElementComparison {
             compared: plan.outputs() + GUARD_WORDS,
             mismatches: u64::from(mismatches),
             first,
-            ..Comparison::default()
+            ..ElementComparison::default()
         };
         Ok((comparison, f64::from(f32::from_bits(max_error))))
     }
@@ -183,7 +183,7 @@ impl Session {
         cache: Cache,
         calls: u32,
         samples: u32,
-    ) -> Result<Vec<Interval>, Failure> {
+    ) -> Result<Vec<TickInterval>, Failure> {
         let mut call = self.prepare(plan)?;
         if cache == Cache::Cold {
             self.reserve_cold(plan)?;
@@ -213,7 +213,7 @@ impl Session {
         cache: Cache,
         calls: u32,
         samples: u32,
-    ) -> Result<Vec<Interval>, Failure> {
+    ) -> Result<Vec<TickInterval>, Failure> {
         let Self { commands, memory, timestamps, ledger, limit, .. } = self;
         let queries = samples
             .checked_mul(2)
@@ -261,7 +261,7 @@ impl Session {
         if let Some(tiles) = plan.counted_tiles() {
             self.memory.reserve_counts(tiles)?;
         }
-        let clears = plan.scratch.content == Content::Anything;
+        let clears = plan.scratch.content == ScratchContent::Anything;
         let fill = clears.then(|| catalog::fill(plan, &self.gpu.profile));
         let plans = fill.iter().chain([plan]);
         Call::prepare(

@@ -7,11 +7,11 @@ use scanbox_model::record::Cache;
 use super::call::Call;
 use super::commands::{Access, Recorder};
 use super::memory::Memory;
-use super::timing::{MAX_DISPATCHES, NO_MISMATCH, Session, adopt};
+use super::timing::{MAX_DISPATCHES, NO_MISMATCH, VulkanSession, adopt};
 use super::watch::fetch_reports;
 use crate::backend::Failure;
 use crate::ledger::{Ledger, Turn};
-use crate::twin::{Checked, Course, Step};
+use crate::twin::{Checked, Course, TwinStep};
 
 const WORD_BYTES: u64 = 4;
 const REPORT_BYTES: u64 = REPORT_WORDS * WORD_BYTES;
@@ -32,7 +32,7 @@ struct Parts<'a> {
     compared: u64,
 }
 
-impl Session {
+impl VulkanSession {
     /// Goes through the steps of a twin (see [`crate::backend::Backend::twin`]).
     pub fn twin(&mut self, plan: &Plan, course: &Course<'_>) -> Result<Vec<Checked>, Failure> {
         let &Course { cache, steps, per_submission, alternates } = course;
@@ -59,7 +59,7 @@ impl Session {
         };
         let compared: Vec<u64> = steps
             .iter()
-            .filter_map(|step| if let Step::Compare(call) = step { Some(*call) } else { None })
+            .filter_map(|step| if let TwinStep::Compare(call) = step { Some(*call) } else { None })
             .collect();
         let count = compared.len() as u64;
         let reports = count + watch.reports();
@@ -77,13 +77,14 @@ impl Session {
             while let Some(step) = left.next_if(|_| calls < per_submission && dispatches < MAX_DISPATCHES) {
                 let independent = matches!(
                     (before, step),
-                    (Some(Step::Poison(_)), Step::Poison(_)) | (Some(Step::Compare(_)), Step::Compare(_))
+                    (Some(TwinStep::Poison(_)), TwinStep::Poison(_))
+                        | (Some(TwinStep::Compare(_)), TwinStep::Compare(_))
                 );
                 if before.is_some() && !independent {
                     recorder.barrier(Access::COMPUTE, Access::COMPUTE);
                 }
                 dispatches += parts.record(step, &mut recorder, memory, ledger)?;
-                calls += u32::from(matches!(step, Step::Call(_)));
+                calls += u32::from(matches!(step, TwinStep::Call(_)));
                 before = Some(step);
             }
             if left.peek().is_none() {
@@ -94,7 +95,7 @@ impl Session {
             commands.wait(*limit)?;
         }
         if cache == Cache::Cold {
-            memory.use_slots(steps.iter().filter(|step| matches!(step, Step::Call(_))).count() as u64);
+            memory.use_slots(steps.iter().filter(|step| matches!(step, TwinStep::Call(_))).count() as u64);
         }
         let checked: Vec<Checked> = memory
             .read_reports(count)
@@ -114,12 +115,12 @@ impl Parts<'_> {
     /// Records one step. Returns its dispatches.
     fn record(
         &mut self,
-        step: Step,
+        step: TwinStep,
         recorder: &mut Recorder<'_>,
         memory: &Memory,
         ledger: &mut Ledger,
     ) -> Result<usize, Failure> {
-        let (Step::Poison(index) | Step::Call(index) | Step::Compare(index)) = step;
+        let (TwinStep::Poison(index) | TwinStep::Call(index) | TwinStep::Compare(index)) = step;
         let slot = self.first_slot.map_or(0, |first_slot| first_slot + index);
         let [mut input, output] = memory.slot(slot)?;
         let [own_input, expected] =
@@ -128,15 +129,15 @@ impl Parts<'_> {
             input = own_input;
         }
         let recorded = match step {
-            Step::Poison(_) => &mut self.poison,
-            Step::Call(_) => &mut self.call,
-            Step::Compare(_) => &mut self.compare,
+            TwinStep::Poison(_) => &mut self.poison,
+            TwinStep::Call(_) => &mut self.call,
+            TwinStep::Compare(_) => &mut self.compare,
         };
         recorded.aim(Binding::Input, input.address());
         recorded.aim(Binding::Output, output.address());
         recorded.aim(Binding::Expected, expected.address());
         match step {
-            Step::Call(_) => {
+            TwinStep::Call(_) => {
                 let turn = recorded.turns(1, ledger)[0];
                 if turn.adopt {
                     recorder.barrier(Access::COMPUTE, Access::TRANSFER);
@@ -145,7 +146,7 @@ impl Parts<'_> {
                 }
                 recorded.record(recorder, &turn);
             }
-            Step::Poison(_) => {
+            TwinStep::Poison(_) => {
                 recorded.record(recorder, &Turn::NONE);
                 if self.plan.in_place() {
                     recorder.barrier(Access::COMPUTE, Access::TRANSFER);
@@ -154,7 +155,7 @@ impl Parts<'_> {
                     recorder.barrier(Access::TRANSFER, Access::COMPUTE);
                 }
             }
-            Step::Compare(_) => {
+            TwinStep::Compare(_) => {
                 if let Some((reports, _)) = memory.reports() {
                     recorded.aim(Binding::Report, reports.address() + self.compared * REPORT_BYTES);
                 }

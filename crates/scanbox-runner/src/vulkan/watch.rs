@@ -16,7 +16,7 @@ use scanbox_model::record::Status;
 use super::call::Call;
 use super::commands::{Access, Recorder};
 use super::memory::Memory;
-use super::timing::{NO_MISMATCH, Session, fetch_report};
+use super::timing::{NO_MISMATCH, VulkanSession, fetch_report};
 use crate::backend::Failure;
 use crate::ledger::Turn;
 
@@ -61,7 +61,7 @@ impl Watch {
     }
 }
 
-impl Session {
+impl VulkanSession {
     /// Adds up what is loaded: what it has to be from now on.
     pub(super) fn sum_input(&mut self) -> Result<(), Failure> {
         let Some((problem, _, n)) = self.memory.loaded_input(false) else { return Ok(()) };

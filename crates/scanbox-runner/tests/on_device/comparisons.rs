@@ -6,7 +6,7 @@ use scanbox_kernels::plan::GUARD_WORDS;
 use scanbox_kernels::reference::Reference;
 use scanbox_model::config::{Config, Parameter};
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
-use scanbox_runner::backend::{Backend, Error, Garbage, Mismatch};
+use scanbox_runner::backend::{Backend, Garbage, Mismatch, RoundingError};
 use scanbox_runner::vulkan::Tamper;
 
 use super::harness::{ONES, RANDOM, device};
@@ -58,7 +58,7 @@ fn a_wrong_call_accuses_no_other() {
         let config = label.parse().unwrap();
         let plan = catalog::plan(&config, &Problem::default(), N, bench.device().profile()).unwrap();
         // As after a kernel that took too many tickets: this call finds no tile to work on.
-        bench.device().litter(Garbage::Unnoticed(0x4000_0000)).unwrap();
+        bench.device().scribble_scratch(Garbage::Unnoticed(0x4000_0000)).unwrap();
         assert_ne!(bench.device().verify(&plan).unwrap().mismatches, 0, "{label}");
         for other in labels {
             bench.check(other, N, &ONES);
@@ -176,7 +176,7 @@ fn sums_of_reals_are_right_within_their_bound_and_no_further() {
         assert!(error.max > 0.0 && error.max < error.bound / 2.0, "{error:?}");
         // The same plan on elements whose sums are exact has to be exact.
         bench.check_plan(&plan, &RANDOM);
-        assert_eq!(bench.device().verify(&plan).unwrap().error, Some(Error::default()));
+        assert_eq!(bench.device().verify(&plan).unwrap().error, Some(RoundingError::default()));
         if element == Element::F32 {
             bench.device().load(&problem, &real, N).unwrap();
             let mut words = vec![0; N as usize];

@@ -6,7 +6,7 @@
 use super::harness::{Bench, ONES, RANDOM, compiler, device, device_with, options, turn};
 use super::progress::hangs;
 use scanbox_kernels::catalog;
-use scanbox_kernels::plan::{Content, GUARD_WORDS};
+use scanbox_kernels::plan::{GUARD_WORDS, ScratchContent};
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceKind;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
@@ -111,16 +111,16 @@ fn garbage_in_scratch_memory_does_no_harm() {
     for label in ["b1.vec4.par.rake.wg64", "b1.vec4.par.rake.packed.wg64"] {
         bench.check(label, 50_000, &ONES);
         for word in [u32::MAX, 0x8000_0001, 2, 1] {
-            bench.device().litter(Garbage::InNewMemory(word)).unwrap();
+            bench.device().scribble_scratch(Garbage::InNewMemory(word)).unwrap();
             bench.check(label, 50_000, &ONES);
-            bench.device().litter(Garbage::InNewMemory(word)).unwrap();
+            bench.device().scribble_scratch(Garbage::InNewMemory(word)).unwrap();
             bench.check(label, 7_000, &ONES);
         }
     }
     // A plan with a fill needs nobody to clear anything for it, nor does one that writes before it reads.
     for label in ["b1.vec4.par.rake.packed.wg64", "rts.b1.vec4.none.rake.wg64", "stp.b1.vec4.none.rake.wg64"]
     {
-        bench.device().litter(Garbage::Unnoticed(0xDEAD_BEEF)).unwrap();
+        bench.device().scribble_scratch(Garbage::Unnoticed(0xDEAD_BEEF)).unwrap();
         bench.check(label, 50_000, &ONES);
     }
 }
@@ -151,7 +151,9 @@ fn epochs_and_tickets_wrap() {
             let before = ledger.clone();
             let ticket = ledger.turn(&plan.scratch, 0).ticket_base;
             *ledger = before;
-            let Content::Tagged { epoch_bits } = plan.scratch.content else { panic!("{label}: no epochs") };
+            let ScratchContent::Tagged { epoch_bits } = plan.scratch.content else {
+                panic!("{label}: no epochs")
+            };
             ledger.advance_to((1 << epoch_bits) - 3, ticket);
         };
         close_to_the_end(&mut bench);

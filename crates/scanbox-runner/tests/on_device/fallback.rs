@@ -14,7 +14,7 @@ use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::Shader;
 use scanbox_model::config::{Config, Lookback};
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
-use scanbox_runner::backend::{Backend, Comparison, Counts};
+use scanbox_runner::backend::{Backend, ElementComparison, LookbackCounts};
 use scanbox_testing::folder::copy_folder;
 
 /// A device, and the shaders that it has pipelines of.
@@ -42,7 +42,7 @@ fn call(
     problem: &Problem,
     kind: InputKind,
     n: u64,
-) -> Option<Comparison> {
+) -> Option<ElementComparison> {
     let config: Config = label.parse().unwrap();
     let Session { bench, made } = session;
     let (device, compiler) = bench.parts();
@@ -79,7 +79,7 @@ fn check(
         assert_eq!((found.mismatches, found.first), (0, None), "{what}");
         assert_eq!(found.counts.is_some(), variant.counted, "{what}");
         let Some(counts) = found.counts else { continue };
-        let Counts { workgroups, spins, lookback_length, fallbacks, insertions } = counts;
+        let LookbackCounts { workgroups, spins, lookback_length, fallbacks, insertions } = counts;
         assert_eq!(workgroups, config.tiles(n), "{what}");
         // Every tile but the first one looks back at one tile at least.
         assert!(lookback_length >= workgroups - 1, "{what}");

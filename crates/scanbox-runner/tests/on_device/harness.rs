@@ -12,7 +12,7 @@ use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::safe_devices::{Guarantee, SafeDevices};
-use scanbox_runner::backend::{Backend, Comparison};
+use scanbox_runner::backend::{Backend, ElementComparison};
 use scanbox_runner::vulkan::{self, Options, Vulkan};
 use scanbox_testing::covering::divided;
 
@@ -163,7 +163,7 @@ impl Bench {
         for run in ["first", "second"] {
             let comparison =
                 device.verify(plan).unwrap_or_else(|failure| panic!("{}: {failure}", plan.label));
-            let Comparison { compared, mismatches, first, .. } = comparison;
+            let ElementComparison { compared, mismatches, first, .. } = comparison;
             assert_eq!((mismatches, first), (0, None), "{} n={} {input}, {run} run", plan.label, plan.n);
             assert!(compared >= plan.outputs(), "{compared} of {} elements compared", plan.outputs());
         }

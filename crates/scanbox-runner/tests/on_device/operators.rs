@@ -17,8 +17,8 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Placement, Problem};
 use scanbox_model::record::{Cache, Status};
 use scanbox_runner::backend::{Backend, Failure};
-use scanbox_runner::cases::{Pattern, Request, Selection};
-use scanbox_runner::verify::{self, Event, Job, Verdict};
+use scanbox_runner::cases::{CaseRequest, CaseSelection, Pattern};
+use scanbox_runner::verify::{self, ItemVerdict, VerifyEvent, VerifyJob};
 use scanbox_runner::vulkan::{Tamper, Vulkan};
 use scanbox_testing::operator_files::{example, of, operator};
 
@@ -255,7 +255,7 @@ fn verdicts(
     problem: Problem,
     config: Config,
     sizes: Vec<u64>,
-) -> Vec<Verdict> {
+) -> Vec<ItemVerdict> {
     try_verdicts(bench, file, problem, config, sizes).unwrap()
 }
 
@@ -266,17 +266,17 @@ fn try_verdicts(
     problem: Problem,
     config: Config,
     sizes: Vec<u64>,
-) -> Result<Vec<Verdict>, Failure> {
+) -> Result<Vec<ItemVerdict>, Failure> {
     let compiler = compiler_of(file);
     let device = bench.device();
     let profile = device.profile().clone();
     let patterns = Pattern::of_problem(&problem);
-    let request = Request { problem, patterns, sizes: Some(sizes), thorough: false, seed: 5 };
-    let items = Selection::new(&[config], &profile, &request, |_| Ok(())).items;
-    let job = Job { problem, items, variant: Variant::default(), seed: 3, one_by_one: false };
+    let request = CaseRequest { problem, patterns, sizes: Some(sizes), thorough: false, seed: 5 };
+    let items = CaseSelection::new(&[config], &profile, &request, |_| Ok(())).items;
+    let job = VerifyJob { problem, items, variant: Variant::default(), seed: 3, one_by_one: false };
     let mut verdicts = Vec::new();
     verify::run(device, &compiler, &job, &AtomicBool::new(false), &mut |event| {
-        if let Event::Finished { verdict } = event {
+        if let VerifyEvent::Finished { verdict } = event {
             verdicts.push(verdict.clone());
         }
         Ok::<(), Failure>(())

@@ -15,8 +15,8 @@ use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::record::Status;
 use scanbox_model::space::Space;
 use scanbox_runner::backend::{Backend, Failure};
-use scanbox_runner::cases::{Item, Pattern, Request, Selection};
-use scanbox_runner::verify::{self, Event, Job};
+use scanbox_runner::cases::{CaseRequest, CaseSelection, Item, Pattern};
+use scanbox_runner::verify::{self, VerifyEvent, VerifyJob};
 
 const PROBLEMS: &str = include_str!("../../../../configs/problems.toml");
 
@@ -103,14 +103,14 @@ fn items(turn: usize, config: Config, problem: Problem, device: &DeviceProfile) 
     };
     let patterns = Pattern::of_problem(&problem);
     let second = patterns[1 + turn % (patterns.len() - 1)];
-    let request = Request {
+    let request = CaseRequest {
         problem,
         patterns: vec![Pattern::Random, second],
         sizes: Some(sizes),
         thorough: false,
         seed: 13,
     };
-    Selection::new(&[config], device, &request, |_| Ok(())).items
+    CaseSelection::new(&[config], device, &request, |_| Ok(())).items
 }
 
 #[test]
@@ -139,12 +139,12 @@ fn every_pair_of_problem_and_stage_is_right() {
     for (turn, row) in rows.iter().enumerate() {
         let (config, problem) = all[row];
         let items = items(turn, config, problem, &profile);
-        let job = Job { problem, items, variant: Variant::default(), seed: 3, one_by_one: false };
+        let job = VerifyJob { problem, items, variant: Variant::default(), seed: 3, one_by_one: false };
         assert!(!job.items.is_empty(), "{config} {problem}");
         let of_user = of_user(&problem);
         let compiler = of_user.as_ref().unwrap_or(compiler);
         verify::run(device, compiler, &job, &AtomicBool::new(false), &mut |event| {
-            if let Event::Finished { verdict } = event {
+            if let VerifyEvent::Finished { verdict } = event {
                 assert_eq!(verdict.status, Status::Ok, "{problem}: {verdict:#?}");
                 cases += verdict.tally.cases;
             }

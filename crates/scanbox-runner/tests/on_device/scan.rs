@@ -16,9 +16,9 @@ use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_runner::backend::{Backend, Failure};
-use scanbox_runner::cases::{Item, Pattern, Request, Selection};
-use scanbox_runner::verify::{self, Event, Job, Tally, Verdict};
-use scanbox_testing::covering::{Numbers, PARAMETERS, Values};
+use scanbox_runner::cases::{CaseRequest, CaseSelection, Item, Pattern};
+use scanbox_runner::verify::{self, ItemVerdict, Tally, VerifyEvent, VerifyJob};
+use scanbox_testing::covering::{Combination, NumbersTried, PARAMETERS};
 
 /// Drivers that compile for a CPU take a minute for the largest tiles, and for raking with many subgroups per lane,
 /// which is all unrolled; these tests have to end.
@@ -32,10 +32,10 @@ const SOME_LEVELS_TILE_ELEMENTS: u64 = 128;
 const MOST_REGISTERS: u32 = 256;
 
 /// Every config that the device can run, of moderate size where it is a program.
-fn configs(device: &DeviceProfile) -> Vec<(Values, Config)> {
+fn configs(device: &DeviceProfile) -> Vec<(Combination, Config)> {
     let subgroup = device.subgroup_size;
     let some = (2 * subgroup).max(64);
-    let numbers = Numbers {
+    let numbers = NumbersTried {
         batch_sizes: vec![1, 2, 3, 8, 16],
         // Three subgroups are no power of two.
         workgroup_sizes: [subgroup, 3 * subgroup, some, 4 * some, device.max_workgroup_size]
@@ -85,14 +85,14 @@ fn items(row: usize, config: Config, device: &DeviceProfile) -> Vec<Item> {
     let pattern = Pattern::of_problem(&Problem::default())[(row + row / 5) % 5];
     // The packed tile state carries no maximum.
     let patterns = if pattern == Pattern::Maximum { vec![pattern, Pattern::Ones] } else { vec![pattern] };
-    let request = Request {
+    let request = CaseRequest {
         problem: Problem::default(),
         patterns,
         sizes: Some(sizes.into_iter().filter(|&n| n > 0).collect()),
         thorough: false,
         seed: 11,
     };
-    Selection::new(&[config], device, &request, |_| Ok(())).items
+    CaseSelection::new(&[config], device, &request, |_| Ok(())).items
 }
 
 /// Verifies items in sessions of their own: another one goes on where a time-out has ended one.
@@ -103,12 +103,17 @@ fn check(problem: Problem, mut items: Vec<Item>) {
     while !items.is_empty() {
         let Some(mut bench) = Bench::new(compiler) else { return };
         let swiftshader = bench.device().profile().driver.contains("SwiftShader");
-        let mut verdicts: Vec<Verdict> = Vec::new();
+        let mut verdicts: Vec<ItemVerdict> = Vec::new();
         let (device, compiler) = bench.parts();
-        let job =
-            Job { problem, items: items.clone(), variant: Variant::default(), seed: 3, one_by_one: false };
+        let job = VerifyJob {
+            problem,
+            items: items.clone(),
+            variant: Variant::default(),
+            seed: 3,
+            one_by_one: false,
+        };
         verify::run(device, compiler, &job, &AtomicBool::new(false), &mut |event| {
-            if let Event::Finished { verdict } = event {
+            if let VerifyEvent::Finished { verdict } = event {
                 verdicts.push(verdict.clone());
             }
             Ok::<(), Failure>(())
@@ -143,7 +148,7 @@ fn profile() -> Option<DeviceProfile> {
 fn every_pair_of_parameter_values_is_right() {
     let Some(device) = profile() else { return };
     let configs_of =
-        |device: &DeviceProfile| configs(device).into_iter().collect::<BTreeMap<Values, Config>>();
+        |device: &DeviceProfile| configs(device).into_iter().collect::<BTreeMap<Combination, Config>>();
     let configs = configs_of(&device);
     let rows = own_rows::<PARAMETERS, { PARAMETERS + 1 }>(&device, |device| {
         configs_of(device).into_keys().collect()
@@ -162,14 +167,14 @@ fn every_boundary_of_some_configs_is_right() {
     let select = |labels: &[&str], patterns: &[Pattern]| {
         let mut configs: Vec<Config> = labels.iter().map(|label| label.parse().unwrap()).collect();
         configs.retain(|config| !hangs(config, &device));
-        let request = Request {
+        let request = CaseRequest {
             problem: Problem::default(),
             patterns: patterns.to_vec(),
             sizes: None,
             thorough: false,
             seed: 5,
         };
-        Selection::new(&configs, &device, &request, |_| Ok(())).items
+        CaseSelection::new(&configs, &device, &request, |_| Ok(())).items
     };
     let every_input =
         ["b4.vec4.par.rake.wg64", "b1.scalar.seq.blelloch.packed.wg32", "b2.vec2.par.blelloch.fill.wg128"];

@@ -9,8 +9,8 @@ use super::harness::{Bench, compiler_of_folder};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{
-    Binding, Content, Expected, GROUP_TILES, Pass, Plan, PlanKind, STATES_OFFSET, Scratch, Shader,
-    TICKET_BYTES, Tickets, Word,
+    Binding, Expected, GROUP_TILES, Pass, Plan, PlanKind, PushWord, STATES_OFFSET, Scratch, ScratchContent,
+    Shader, TICKET_BYTES, Tickets,
 };
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::parameters::{KERNEL_PARAMETERS, Value};
@@ -136,22 +136,22 @@ impl Choice {
         &self,
         root: &'static str,
         n: u64,
-        more: &[Word],
+        more: &[PushWord],
         result: Expected,
         device: &DeviceProfile,
     ) -> Plan {
         let groups = if self.lookback == TWO_LEVEL { n.div_ceil(GROUP_TILES) } else { 0 };
         let (bank_words, published) = if self.group_state == ADDED { (groups, 0) } else { (0, groups) };
         let (content, state_bytes, states_offset) = match self.tile_state {
-            PACKED => (Content::Anything, 4, TICKET_BYTES),
-            SPLIT => (Content::Tagged { epoch_bits: 14 }, 8, STATES_OFFSET),
-            _ => (Content::Tagged { epoch_bits: 30 }, 8, STATES_OFFSET),
+            PACKED => (ScratchContent::Anything, 4, TICKET_BYTES),
+            SPLIT => (ScratchContent::Tagged { epoch_bits: 14 }, 8, STATES_OFFSET),
+            _ => (ScratchContent::Tagged { epoch_bits: 30 }, 8, STATES_OFFSET),
         };
         let state_bytes = u64::from(self.state_stride) * state_bytes;
         // Words stand in rows of 32.
         let in_rows = |records: u64| records.next_multiple_of(32);
-        let turn = [Word::Epoch, Word::TicketBase, Word::Bank, Word::StaleGroups];
-        let words = [&[Word::Value(n as u32)], &turn[..], more].concat();
+        let turn = [PushWord::Epoch, PushWord::TicketBase, PushWord::Bank, PushWord::StaleGroups];
+        let words = [&[PushWord::Value(n as u32)], &turn[..], more].concat();
         Plan {
             kind: PlanKind::Helper(root),
             label: format!("{root} {self:?}"),
@@ -231,7 +231,7 @@ fn check_block_scan(
                 passes: vec![Pass {
                     shader: choice.shader("test_block_scan.comp", &profile),
                     bindings: vec![Binding::Input, Binding::Output],
-                    words: vec![Word::Value(n as u32)],
+                    words: vec![PushWord::Value(n as u32)],
                     workgroups: 1,
                     tickets: Tickets::None,
                     co_resident: false,
@@ -325,7 +325,7 @@ fn lookbacks_find_what_comes_before() {
                 };
                 for n in [1, 2, window - 1, window, window + 1, 2 * window + 1, 1000] {
                     for delay in [0, 300] {
-                        let more = [Word::Value(delay)];
+                        let more = [PushWord::Value(delay)];
                         let plan = choice.tiles("test_lookback.comp", n, &more, Expected::Scan, &profile);
                         let kind = match tile_state {
                             PACKED => InputKind::Bounded { n: 1000 },
@@ -355,9 +355,9 @@ fn a_message_arrives_whole_and_in_order() {
                 PACKED => Garbage::Unnoticed(0x8000_0006),
                 _ => Garbage::InTileStates(6),
             };
-            bench.device().litter(garbage).unwrap();
+            bench.device().scribble_scratch(garbage).unwrap();
             check(&mut bench, &plan, &Input { kind: InputKind::Random, seed: 9 }, 1);
-            bench.device().litter(Garbage::InNewMemory(10)).unwrap();
+            bench.device().scribble_scratch(Garbage::InNewMemory(10)).unwrap();
         }
     }
 }
@@ -380,9 +380,9 @@ fn states_are_ordered_as_numbers() {
                 SPLIT => Garbage::InTileStates(0x0006_ffff),
                 _ => Garbage::InTileStates(6),
             };
-            bench.device().litter(garbage).unwrap();
+            bench.device().scribble_scratch(garbage).unwrap();
             check(&mut bench, &plan, &input, 1);
-            bench.device().litter(Garbage::InNewMemory(10)).unwrap();
+            bench.device().scribble_scratch(Garbage::InNewMemory(10)).unwrap();
         }
     }
 }

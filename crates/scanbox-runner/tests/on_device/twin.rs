@@ -102,7 +102,7 @@ fn what_is_lost_from_call_to_call_shows_and_accuses_nobody_else() {
         let plan = plan(&mut bench, label, &problem, 5000);
         assert_eq!(twin::run(bench.device(), &plan, Cache::Hot, SHORT).unwrap().reason, None);
         // As after a kernel that took too many tickets.
-        bench.device().litter(Garbage::Unnoticed(0x4000_0000)).unwrap();
+        bench.device().scribble_scratch(Garbage::Unnoticed(0x4000_0000)).unwrap();
         let twin = ran(&mut bench, &plan, Cache::Hot, SHORT);
         assert_eq!((twin.wrong_calls, twin.wrong.unwrap().call), (3, 3), "{twin:?}");
         let first = "wrong in call 4 of 9 in a row (the timed path): 5000 of 5000 elements are wrong; the first is element 0";

@@ -6,12 +6,12 @@ use anyhow::bail;
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::metadata::{Metadata, MetadataError};
-use scanbox_model::problem::{Difference, Problem};
+use scanbox_model::problem::{Problem, ProblemDifference};
 use scanbox_model::record::Record;
 use scanbox_model::space::Space;
 
 use super::Resume;
-use crate::notes::complain;
+use crate::notes::note;
 
 /// What a run finds at its place, if it may go on with that.
 pub struct Before {
@@ -39,7 +39,7 @@ impl Before {
     ) -> anyhow::Result<Self> {
         let rows = rows_before(path)?;
         let on_disk = known_metadata(&Metadata::path_beside(path))?;
-        for before in rows.iter().map(Provenance::of_row) {
+        for before in rows.iter().map(FileOrigin::of_row) {
             before.check(path, device, kernel_hash, resume)?;
         }
         for row in &rows {
@@ -47,7 +47,7 @@ impl Before {
         }
         let mut metadata = on_disk.clone();
         if let Some(known) = &on_disk {
-            let origin = Provenance::of_device(&known.device, &known.kernel_hash);
+            let origin = FileOrigin::of_device(&known.device, &known.kernel_hash);
             let checked = origin
                 .check(path, device, kernel_hash, resume)
                 .and_then(|()| check_space(path, &known.space, space, resume));
@@ -64,7 +64,7 @@ impl Before {
 /// Whether the rows that are there are of the space of this run: a file of two spaces would be of a union that nobody
 /// swept.
 fn check_space(path: &Path, before: &Space, now: &Space, resume: Resume) -> anyhow::Result<()> {
-    let same = before.name == now.name && before.blocks == now.blocks;
+    let same = before.name == now.name && before.products == now.products;
     if same || resume.accept_space {
         return Ok(());
     }
@@ -79,7 +79,7 @@ fn check_space(path: &Path, before: &Space, now: &Space, resume: Resume) -> anyh
 
 /// What tells the definitions of spaces apart, whatever their names and sizes.
 fn definition(space: &Space) -> String {
-    let text = serde_json::to_vec(&space.blocks).unwrap_or_default();
+    let text = serde_json::to_vec(&space.products).unwrap_or_default();
     blake3::hash(&text).to_hex()[..8].to_owned()
 }
 
@@ -104,7 +104,7 @@ fn known_metadata(path: &Path) -> anyhow::Result<Option<Metadata>> {
     match Metadata::read(path) {
         Ok(metadata) => Ok(Some(metadata)),
         Err(MetadataError::Malformed { reason, .. }) => {
-            complain(&format!("{}: {reason}; it is made anew", path.display()));
+            note(&format!("{}: {reason}; it is made anew", path.display()));
             Ok(None)
         }
         Err(error) => Err(error.into()),
@@ -112,7 +112,7 @@ fn known_metadata(path: &Path) -> anyhow::Result<Option<Metadata>> {
 }
 
 /// Where rows come from: what must not change within a file.
-struct Provenance<'a> {
+struct FileOrigin<'a> {
     device: &'a str,
     device_uuid: &'a str,
     driver: &'a str,
@@ -121,7 +121,7 @@ struct Provenance<'a> {
     pci_address: &'a str,
 }
 
-impl<'a> Provenance<'a> {
+impl<'a> FileOrigin<'a> {
     fn of_device(device: &'a DeviceProfile, kernel_hash: &'a str) -> Self {
         let pci_address = device.pci_address.as_deref().unwrap_or_default();
         Self {
@@ -151,7 +151,7 @@ impl<'a> Provenance<'a> {
         kernel_hash: &str,
         resume: Resume,
     ) -> anyhow::Result<()> {
-        let now = Provenance::of_device(device, kernel_hash);
+        let now = FileOrigin::of_device(device, kernel_hash);
         let fields = [
             ("device", self.device, now.device),
             ("driver", self.driver, now.driver),
@@ -193,7 +193,7 @@ fn check_problem(path: &Path, row: &Record, problem: &Problem, real: bool) -> an
             path.display()
         )
     };
-    if let Some(Difference { column, flag, own, others }) = before.difference(problem) {
+    if let Some(ProblemDifference { column, flag, own, others }) = before.difference(problem) {
         return refuse(column, flag, &own, &others);
     }
     if (row.input == "real") != real {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::Key;
+use super::RowKey;
 use crate::system::host;
 
 /// The journal beside a sweep file.
@@ -34,13 +34,13 @@ struct Past {
     /// Bytes up to the end of the last complete line.
     complete_bytes: u64,
     /// Workers, and machines, that each config has ended.
-    ended: HashMap<Key, u32>,
+    ended: HashMap<RowKey, u32>,
 }
 
 impl Journal {
     /// Reads the journal, if there is one. `done` are the configs that have their row: none of them is to blame for the
     /// end of a run.
-    pub fn open(path: &Path, done: &HashSet<Key>) -> anyhow::Result<Self> {
+    pub fn open(path: &Path, done: &HashSet<RowKey>) -> anyhow::Result<Self> {
         let bytes = match fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
@@ -51,7 +51,7 @@ impl Journal {
     }
 
     /// How many workers, or machines, a config has ended, in this run and before.
-    pub fn workers_ended(&self, key: &Key) -> u32 {
+    pub fn workers_ended(&self, key: &RowKey) -> u32 {
         self.past.ended.get(key).copied().unwrap_or(0)
     }
 
@@ -66,12 +66,12 @@ impl Journal {
     }
 
     /// A config is about to run.
-    pub fn start(&mut self, key: &Key) -> anyhow::Result<()> {
+    pub fn start(&mut self, key: &RowKey) -> anyhow::Result<()> {
         self.about("start", key, "")
     }
 
     /// A worker ended on a config.
-    pub fn ended(&mut self, key: &Key, cause: &str) -> anyhow::Result<()> {
+    pub fn ended(&mut self, key: &RowKey, cause: &str) -> anyhow::Result<()> {
         *self.past.ended.entry(key.clone()).or_insert(0) += 1;
         self.about("ended", key, cause)
     }
@@ -82,7 +82,7 @@ impl Journal {
     }
 
     /// A config was stopped on request.
-    pub fn dropped(&mut self, key: &Key) -> anyhow::Result<()> {
+    pub fn dropped(&mut self, key: &RowKey) -> anyhow::Result<()> {
         self.about("dropped", key, "")
     }
 
@@ -108,7 +108,7 @@ impl Journal {
         }
     }
 
-    fn about(&mut self, verb: &str, (config, n): &Key, cause: &str) -> anyhow::Result<()> {
+    fn about(&mut self, verb: &str, (config, n): &RowKey, cause: &str) -> anyhow::Result<()> {
         let line = format!("{verb} {config} {n} {}", cause.replace(['\n', '\r'], " "));
         self.line(line.trim_end())
     }
@@ -132,10 +132,10 @@ pub fn forget(path: &Path) -> anyhow::Result<()> {
 }
 
 impl Past {
-    fn read(bytes: &[u8], here: &Machine, done: &HashSet<Key>) -> Self {
+    fn read(bytes: &[u8], here: &Machine, done: &HashSet<RowKey>) -> Self {
         let complete = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         let mut past = Self { complete_bytes: complete as u64, ..Self::default() };
-        let mut in_flight: Option<Key> = None;
+        let mut in_flight: Option<RowKey> = None;
         let mut machine: Option<Machine> = None;
         let text = String::from_utf8_lossy(&bytes[..complete]);
         for line in text.lines() {
@@ -168,10 +168,10 @@ impl Past {
     /// a suspect.
     fn killed_with(
         &mut self,
-        in_flight: Option<Key>,
+        in_flight: Option<RowKey>,
         then: Option<&Machine>,
         now: Option<&Machine>,
-        done: &HashSet<Key>,
+        done: &HashSet<RowKey>,
     ) {
         let Some(key) = in_flight.filter(|key| !done.contains(key)) else { return };
         if then.zip(now).is_some_and(|(then, now)| now.was_restarted_since(then)) {

@@ -22,7 +22,7 @@ lookback = ["sequential", "parallel"]
 block_scan = ["raking"]
 "#;
 
-type Rows = BTreeMap<Key, Status>;
+type Rows = BTreeMap<RowKey, Status>;
 
 /// The files of a sweep, and what it takes to go on with it.
 struct Sweep {

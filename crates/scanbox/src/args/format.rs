@@ -2,13 +2,13 @@
 
 use scanbox_report::document::Format;
 
-use super::words::Word;
+use super::words::HelpWord;
 
 /// Of answers that have two forms.
-pub const TABLE_OR_JSON: &[Word<Format>] = &[("table", "", Format::Table), ("json", "", Format::Json)];
+pub const TABLE_OR_JSON: &[HelpWord<Format>] = &[("table", "", Format::Table), ("json", "", Format::Json)];
 
 /// Of analyses, benchmarks and comparisons.
-pub const ANSWERS: &[Word<Format>] = &[
+pub const ANSWERS: &[HelpWord<Format>] = &[
     ("table", "Tables for a terminal", Format::Table),
     ("json", "One JSON document with everything", Format::Json),
     ("csv", "One row per device and size", Format::Csv),
@@ -16,7 +16,7 @@ pub const ANSWERS: &[Word<Format>] = &[
 ];
 
 /// Of rows.
-pub const ROWS: &[Word<Format>] = &[
+pub const ROWS: &[HelpWord<Format>] = &[
     (
         "t4",
         "A results format of autotuners, valid by the schema that Kernel Tuner ships (T4, version 1.0.0)",

@@ -25,7 +25,7 @@ use crate::inputs::{SweepInput, once};
 
 /// What is asked of which files.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Request {
+pub struct AnalysisRequest {
     /// CSV files of `scanbox sweep`; the metadata beside each (x.csv: x.meta.json) says which space was swept
     #[arg(required = true, value_name = "FILES")]
     pub files: Vec<PathBuf>,
@@ -99,7 +99,7 @@ fn runs(word: String) -> Runs {
     if word == "all" { Runs::All } else { Runs::Latest }
 }
 
-impl Request {
+impl AnalysisRequest {
     /// Every file that it reads.
     pub fn inputs(&self) -> impl Iterator<Item = &Path> {
         let weights = Path::new(&self.weights);
@@ -194,7 +194,7 @@ fn listed_weights(path: &Path) -> anyhow::Result<Weights> {
 }
 
 /// Reads all files, several at the same time; what is kept of each is numbers.
-fn read_tables(request: &Request) -> anyhow::Result<(Tables, Vec<String>)> {
+fn read_tables(request: &AnalysisRequest) -> anyhow::Result<(Tables, Vec<String>)> {
     let mut warnings = Vec::new();
     let mut builder = Builder::new(request.time);
     let paths = once(&request.files, &mut warnings);
@@ -210,7 +210,7 @@ fn read_tables(request: &Request) -> anyhow::Result<(Tables, Vec<String>)> {
 }
 
 /// Why there is no answer at all.
-fn nothing_usable(request: &Request, tables: &Tables) -> String {
+fn nothing_usable(request: &AnalysisRequest, tables: &Tables) -> String {
     let files: Vec<String> = request.files.iter().map(|path| path.display().to_string()).collect();
     let mut counts: Vec<String> = Vec::new();
     for status in Status::ALL {

@@ -5,7 +5,7 @@ use scanbox_model::record::Clock;
 use scanbox_report::words::clock_word;
 
 /// A word, what `--help` says of it (empty: nothing), and what it stands for.
-pub type Word<T> = (&'static str, &'static str, T);
+pub type HelpWord<T> = (&'static str, &'static str, T);
 
 /// The clock of this word.
 pub fn clock(word: String) -> Clock {
@@ -24,7 +24,7 @@ pub fn threshold(text: &str) -> Result<f64, String> {
 }
 
 /// Accepts these words.
-pub fn words<T>(table: &'static [Word<T>]) -> impl TypedValueParser<Value = T>
+pub fn words<T>(table: &'static [HelpWord<T>]) -> impl TypedValueParser<Value = T>
 where
     T: Copy + Send + Sync + 'static,
 {

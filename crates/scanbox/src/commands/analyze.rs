@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use scanbox_analysis::answers::{Question, answer};
-use scanbox_report::analysis::Report;
+use scanbox_report::analysis::AnalysisReport;
 use scanbox_report::document::{Document, Format};
 use scanbox_report::terminal;
 
 use crate::args::format::ANSWERS;
-use crate::args::request::Request;
+use crate::args::request::AnalysisRequest;
 use crate::args::words::words;
 
 /// Finds the best config for each size, and the best single kernel.
@@ -18,7 +18,7 @@ use crate::args::words::words;
 pub struct AnalyzeArgs {
     /// What is asked of which files
     #[command(flatten)]
-    pub request: Request,
+    pub request: AnalysisRequest,
 
     /// Show what every metric chooses, what that loses, and where
     #[arg(long)]
@@ -65,7 +65,7 @@ fn analyze(
         // A closed stderr must not cost the answer.
         let _ = writeln!(err, "warning: {warning}");
     }
-    let report = Report {
+    let report = AnalysisReport {
         tables: &tables,
         answers: &answers,
         question: &question,

@@ -17,38 +17,38 @@ use scanbox_model::config::{Config, Kernel};
 use scanbox_model::csv_file;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::metadata::{Metadata, Run};
-use scanbox_model::problem::{Difference, Problem};
+use scanbox_model::problem::{Problem, ProblemDifference};
 use scanbox_model::record::{Cache, Clock, Record, SCHEMA, Status};
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Space;
 use scanbox_model::units::{plural, slug};
 use scanbox_runner::baseline::Greeting;
-use scanbox_runner::bench::{Job, Selected, ceilings, computation_of};
+use scanbox_runner::bench::{BenchJob, Selected, ceilings, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::row::now_utc;
 use scanbox_runner::session::End;
 
 use self::blocking::{BlockingArgs, is_refuted};
 use self::file::BenchFile;
-use self::select::{Scratch, Tuned, selected};
+use self::select::{ScratchUse, Tuned, selected};
 use crate::answer::{answered, print};
 use crate::args::format::ANSWERS;
 use crate::args::problem::{Elements, ProblemArgs};
 use crate::args::sharing::SharingArgs;
 use crate::args::time::{parse_duration, parse_limit};
-use crate::args::words::{Word, words};
-use crate::exit::{Exit, Standing, UsageError, nothing_ok};
+use crate::args::words::{HelpWord, words};
+use crate::exit::{Completion, Exit, UsageError, nothing_ok};
 use crate::inputs::expect;
-use crate::output::{Content, Kind, Output, Outputs};
-use scanbox_report as report;
+use crate::output::{Kind, Output, OutputContent, Outputs};
+use scanbox_report::bench::BenchReport;
 use scanbox_report::document::Format;
-use scanbox_report::versus::{Summary, View};
-use scanbox_report::{figure, paste};
+use scanbox_report::versus::{VersusReport, VersusView};
+use scanbox_report::{figure, paste, plot};
 use scanbox_session::bench::{BenchTask, News};
 use scanbox_session::device::known_issues;
-use scanbox_session::notes::complain;
+use scanbox_session::notes::note;
 use scanbox_session::origin::{origin, this_tool};
-use scanbox_session::process::{Limits, WorkerCommand};
+use scanbox_session::process::{RunLimits, WorkerCommand};
 use scanbox_session::protocol::BenchWork;
 use scanbox_session::store::counts;
 use scanbox_session::supervise::{Supervised, Supervision};
@@ -58,15 +58,15 @@ use scanbox_session::tools::{Tools, try_operator};
 const DEFAULT_SIZES: &str = "2^10..2^29";
 
 /// What `--summary` shows.
-const VIEWS: &[Word<View>] = &[
+const VIEWS: &[HelpWord<VersusView>] = &[
     (
         "ratios",
         "A line per size: time, both ratios, share of the fastest copy; and where it loses",
-        View::Ratios,
+        VersusView::Ratios,
     ),
-    ("views", "Every ratio and every time by its own name, on hot and on cold buffers", View::Views),
-    ("table", "The table of `ratios` alone", View::Table),
-    ("loses", "Only how many times as fast it is, and where it loses", View::Loses),
+    ("views", "Every ratio and every time by its own name, on hot and on cold buffers", VersusView::Views),
+    ("table", "The table of `ratios` alone", VersusView::Table),
+    ("loses", "Only how many times as fast it is, and where it loses", VersusView::Loses),
 ];
 
 /// Arguments of `scanbox bench`.
@@ -117,7 +117,7 @@ pub struct BenchArgs {
 
     /// Whether tile states are kept from call to call, or cleared in every call
     #[arg(long, value_name = "MODES", value_enum, value_delimiter = ',', default_value = "kept")]
-    scratch: Vec<Scratch>,
+    scratch: Vec<ScratchUse>,
 
     /// Blocks of samples per subject, size and state of the buffers
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -170,7 +170,7 @@ pub struct BenchArgs {
     /// One line per size: the fastest config against the fastest scan of another implementation in this run, with
     /// scratch memory kept and with the same contract (scratch memory of unknown content), both on calls as they come
     #[arg(long, value_parser = words(VIEWS), value_name = "VIEW", num_args = 0..=1, default_missing_value = "ratios", conflicts_with = "blocking")]
-    summary: Option<View>,
+    summary: Option<VersusView>,
 
     /// Output format; csv and md with --summary
     #[arg(long, value_parser = words(ANSWERS), default_value = "table")]
@@ -194,7 +194,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     if let Some(path) = &args.show {
         return show(args, path);
     }
-    let mut places = Places::claim(args)?;
+    let mut places = Pictures::claim(args)?;
     let nobody = args.configs.is_empty() && args.from.is_none() && args.baseline.is_empty();
     if nobody && !args.blocking.is_asked_for() {
         let message =
@@ -210,7 +210,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     }
     let compiler = tools.compiler()?;
     let kernel_hash = compiler.kernel_hash();
-    let limits = Limits::of_run(None)?;
+    let limits = RunLimits::of_run(None)?;
     tools.warn_of_cache();
     let mut command = WorkerCommand::new(&args.device, operator.as_ref(), tools);
     let worker = command.start(&limits)?;
@@ -222,7 +222,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let selected = args.selected(&sizes, tuned.as_ref(), &problem, &device);
     let path = args.path(&problem, &device);
     let others = args.others(&sizes, &problem)?;
-    let output = places.outputs.claim("--out", &path, Content::Benchmark)?;
+    let output = places.outputs.claim("--out", &path, OutputContent::Benchmark)?;
     introduce(&device, &sizes, &path)?;
 
     let sharing = args.sharing.sharing();
@@ -230,7 +230,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let mut file = BenchFile::create(&path, output)?;
     let supervision = Supervision { command, timeout: args.timeout, limits };
     let (computation, input) = computation_of(&selected, problem, real, args.seed, &device);
-    let job = Job {
+    let job = BenchJob {
         computation,
         input,
         sizes: selected,
@@ -277,13 +277,13 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     metadata.runs.iter_mut().for_each(|run| run.settings["empty_calls"] = serde_json::json!(empty_calls));
     warn_of_other_devices(&device, &baselines);
     let place = file.finish(&metadata, supervised.end)?;
-    let (standing, nothing_ok) = standing(&measured, &supervised);
-    let exit = match standing.exit() {
+    let (completion, nothing_ok) = completion(&measured, &supervised);
+    let exit = match completion.exit() {
         Exit::Done if is_refuted(&proof) => Exit::Operational,
         exit => exit,
     };
     for error in supervised.trouble().into_iter().chain(nothing_ok) {
-        complain(&format!("error: {error}"));
+        note(&format!("error: {error}"));
     }
     let records: Vec<Record> = measured.into_iter().chain(others).collect();
     conclude(args, &records, &proof, &metadata, &baselines, supervised.end, &place, &places)?;
@@ -292,12 +292,12 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
 
 /// What a run has measured, from the file that it wrote.
 fn show(args: &BenchArgs, path: &Path) -> anyhow::Result<Exit> {
-    let places = Places::claim(args)?;
+    let places = Pictures::claim(args)?;
     expect(path, "--show", &[Kind::Benchmark], "it shows what `scanbox bench` has measured")?;
     let metadata = Metadata::read(&Metadata::path_beside(path))?;
     let found = csv_file::read(path)?;
     for warning in found.warnings(&path.display().to_string()) {
-        complain(&format!("warning: {warning}"));
+        note(&format!("warning: {warning}"));
     }
     let mut records = found.records;
     records.extend(args.others(&metadata.space.sizes, &metadata.problem)?);
@@ -320,19 +320,19 @@ fn show(args: &BenchArgs, path: &Path) -> anyhow::Result<Exit> {
 }
 
 /// Where the pictures go, which is settled before anything runs.
-struct Places {
+struct Pictures {
     outputs: Outputs,
     plot: Option<Output>,
     plots: Vec<[Output; 2]>,
 }
 
-impl Places {
+impl Pictures {
     fn claim(args: &BenchArgs) -> anyhow::Result<Self> {
         let read = [args.from.as_deref(), args.show.as_deref(), args.problem.input()];
         let read =
             read.into_iter().flatten().chain(args.with.iter().chain(&args.baseline).map(PathBuf::as_path));
         let mut outputs = Outputs::beside(read);
-        let plot = args.plot.as_ref().map(|path| outputs.claim("--plot", path, Content::Picture));
+        let plot = args.plot.as_ref().map(|path| outputs.claim("--plot", path, OutputContent::Picture));
         Ok(Self { plot: plot.transpose()?, plots: args.blocking.claim(&mut outputs)?, outputs })
     }
 }
@@ -403,7 +403,7 @@ impl BenchArgs {
                 of_row.ok()?.difference(problem)
             });
             if let Some(difference) = other {
-                let Difference { column, flag, own, others } = difference;
+                let ProblemDifference { column, flag, own, others } = difference;
                 bail!(
                     "--with {}: its rows have {column} `{own}`, this run has `{others}` ({flag})",
                     path.display()
@@ -439,14 +439,14 @@ impl BenchArgs {
 }
 
 fn introduce(device: &DeviceProfile, sizes: &Sizes, path: &Path) -> anyhow::Result<()> {
-    complain(&format!("{}, {}", device.title(), device.driver));
+    note(&format!("{}, {}", device.title(), device.driver));
     if device.kind == DeviceKind::Software {
-        complain("a software device: its times mean nothing for GPUs");
+        note("a software device: its times mean nothing for GPUs");
     }
     for issue in &known_issues::of(device)?.active {
-        complain(&format!("known issue {}: {}", issue.id, issue.why));
+        note(&format!("known issue {}: {}", issue.id, issue.why));
     }
-    complain(&format!("{}; rows go to {}", plural(sizes.iter().count(), "size"), path.display()));
+    note(&format!("{}; rows go to {}", plural(sizes.iter().count(), "size"), path.display()));
     Ok(())
 }
 
@@ -454,7 +454,7 @@ fn introduce(device: &DeviceProfile, sizes: &Sizes, path: &Path) -> anyhow::Resu
 fn warn_of_other_devices(device: &DeviceProfile, baselines: &[Greeting]) {
     for Greeting { tool, device: name, device_uuid, .. } in baselines {
         if !device_uuid.is_empty() && !device_uuid.eq_ignore_ascii_case(&device.uuid) {
-            complain(&format!(
+            note(&format!(
                 "warning: {tool} ran on {name} ({device_uuid}), scanbox on {} ({})",
                 device.name, device.uuid
             ));
@@ -466,19 +466,19 @@ fn warn_of_other_devices(device: &DeviceProfile, baselines: &[Greeting]) {
 fn metadata(
     device: &DeviceProfile,
     sizes: &Sizes,
-    job: &Job,
+    job: &BenchJob,
     baselines: &[Greeting],
     started_utc: String,
     supervised: &Supervised,
     records: &[Record],
 ) -> anyhow::Result<Metadata> {
     let (tool_version, tool_commit) = this_tool();
-    let mut copy_gbps: BTreeMap<u64, f64> = BTreeMap::new();
+    let mut ceiling_gbps: BTreeMap<u64, f64> = BTreeMap::new();
     let ceiling = job.computation.problem.ceiling();
     let ceilings =
         records.iter().filter(|record| record.subject == ceiling && record.cache == Some(Cache::Hot));
     for (n, gbps) in ceilings.filter_map(|row| Some((row.n_elements, row.throughput_gbps(Clock::Steady)?))) {
-        let best = copy_gbps.entry(n).or_insert(0.0);
+        let best = ceiling_gbps.entry(n).or_insert(0.0);
         *best = best.max((gbps * 10.0).round() / 10.0);
     }
     let run = Run {
@@ -508,19 +508,19 @@ fn metadata(
             name: "bench".to_owned(),
             description: "A benchmark: subjects against each other in alternating blocks".to_owned(),
             sizes: sizes.clone(),
-            blocks: Vec::new(),
+            products: Vec::new(),
         },
         points: records.len() as u64,
         rejections: Vec::new(),
         counts: counts(records),
-        copy_gbps,
+        ceiling_gbps,
         runs: vec![run],
     })
 }
 
 /// How a run has left what it was asked for, and what to say where nothing became `ok`: no config where configs took
 /// part, else no subject at all.
-fn standing(records: &[Record], supervised: &Supervised) -> (Standing, Option<String>) {
+fn completion(records: &[Record], supervised: &Supervised) -> (Completion, Option<String>) {
     let own: Vec<&Record> = records.iter().filter(|record| record.subject == OWN_SUBJECT).collect();
     let (what, judged) = if own.is_empty() {
         ("no subject could be measured", records.iter().collect())
@@ -529,7 +529,7 @@ fn standing(records: &[Record], supervised: &Supervised) -> (Standing, Option<St
     };
     let count = |status| judged.iter().filter(|record| record.status == status).count() as u64;
     let wrong = records.iter().filter(|record| record.status == Status::WrongResult).count() as u64;
-    let standing = Standing {
+    let completion = Completion {
         // It does not go on where it ended, so what is wrong comes first.
         left: supervised.end != End::Complete && wrong == 0,
         stuck: supervised.trouble.is_some() && supervised.finished == 0,
@@ -537,7 +537,7 @@ fn standing(records: &[Record], supervised: &Supervised) -> (Standing, Option<St
         ok: count(Status::Ok),
     };
     let outcomes = judged.iter().map(|record| (record.status, record.reason.as_str()));
-    (standing, nothing_ok(what, outcomes))
+    (completion, nothing_ok(what, outcomes))
 }
 
 /// Prints and draws the rows. That nobody reads them is no error.
@@ -550,18 +550,18 @@ fn conclude(
     baselines: &[Greeting],
     end: End,
     place: &Path,
-    places: &Places,
+    places: &Pictures,
 ) -> anyhow::Result<()> {
     let heats = heats(records, Clock::Steady);
-    let report = report::bench::Report { metadata, baselines, heats: &heats, end };
+    let report = BenchReport { metadata, baselines, heats: &heats, end };
     let written = if args.blocking.is_asked_for() {
         print(&args.blocking.report(records, proof, metadata, end, &places.plots)?, args.format)
     } else if let Some(view) = args.summary {
-        print(&Summary { view, heats: &heats, problem: &metadata.problem }, args.format)
+        print(&VersusReport { view, heats: &heats, problem: &metadata.problem }, args.format)
     } else {
         print(&report, args.format)
     };
-    complain(&match end {
+    note(&match end {
         End::Complete => format!("rows in {}", paste::path(place)),
         _ => format!("interrupted; the rows of the sizes that were finished are in {}", paste::path(place)),
     });
@@ -574,5 +574,5 @@ fn conclude(
 /// Writes the picture.
 fn draw(output: &Output, metadata: &Metadata, heats: &[Heat<'_>]) -> anyhow::Result<()> {
     let title = format!("{}, scanbox {}", metadata.device.title(), metadata.tool_version);
-    output.write_text(&figure::file(&report::plot::svg(&title, heats)?))
+    output.write_text(&figure::file(&plot::svg(&title, heats)?))
 }

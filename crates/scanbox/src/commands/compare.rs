@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use scanbox_analysis::AnalysisError;
-use scanbox_analysis::compare::{Night, Outcome, Question, compare};
+use scanbox_analysis::compare::{CompareQuestion, Night, Outcome, compare};
 use scanbox_analysis::metric::Metric;
 use scanbox_analysis::pairs;
 use scanbox_model::pair_file::{self, PairRow};
@@ -15,9 +15,9 @@ use crate::args::format::ANSWERS;
 use crate::args::words::{clock, threshold, words};
 use crate::exit::{Exit, UsageError};
 use crate::inputs::{JudgedSweep, pairs_of};
-use scanbox_report::compare as report;
+use scanbox_report::compare::CompareReport;
 use scanbox_report::document::Format;
-use scanbox_session::notes::complain;
+use scanbox_session::notes::note;
 
 /// Arguments of `scanbox compare`.
 #[derive(Debug, Clone, clap::Args)]
@@ -66,17 +66,17 @@ pub struct CompareArgs {
 pub fn run(args: &CompareArgs) -> anyhow::Result<Exit> {
     if !args.base.exists() {
         let base = args.base.display();
-        complain(&format!("no base: {base} is not there; keep a sweep under that name to compare with it"));
+        note(&format!("no base: {base} is not there; keep a sweep under that name to compare with it"));
         return Ok(Exit::Inconclusive);
     }
     let [base, new] = [JudgedSweep::read(&args.base)?, JudgedSweep::read(&args.new)?];
     let night = args
         .pairs
         .as_ref()
-        .map(|path| Pairs::read(path, &args.earlier, [&base.records, &new.records]))
+        .map(|path| Nights::read(path, &args.earlier, [&base.records, &new.records]))
         .transpose()?;
     let night = night.as_ref().map(|night| Night { pairs: &night.tonight, earlier: &night.earlier });
-    let question = Question {
+    let question = CompareQuestion {
         metric: args.metric,
         clock: args.time,
         threshold: args.threshold,
@@ -95,7 +95,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Exit> {
         Outcome::Regression => Exit::Regression,
         Outcome::Inconclusive => Exit::Inconclusive,
     };
-    let report = report::Report {
+    let report = CompareReport {
         comparison: &comparison,
         question: &question,
         base: &base.name,
@@ -106,12 +106,12 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Exit> {
 }
 
 /// Pairs of tonight, and of earlier nights with the same base.
-struct Pairs {
+struct Nights {
     tonight: pairs::Pairs,
     earlier: Vec<pairs::Pairs>,
 }
 
-impl Pairs {
+impl Nights {
     /// Those of tonight have to be of these sweeps, base and new: of others they would say that nothing is slower.
     fn read(path: &Path, earlier: &[PathBuf], [base, new]: [&[Record]; 2]) -> anyhow::Result<Self> {
         let run = base.first().map_or("", |row| row.run_id.as_str());

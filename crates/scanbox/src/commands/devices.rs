@@ -7,7 +7,7 @@ use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::words::words;
 use crate::exit::Exit;
-use scanbox_report::devices::Devices;
+use scanbox_report::devices::DeviceList;
 use scanbox_report::document::Format;
 
 /// Arguments of `scanbox devices`.
@@ -23,5 +23,5 @@ pub fn run(args: &DevicesArgs) -> anyhow::Result<Exit> {
     let devices = vulkan::devices()?;
     let usable = devices.iter().any(|device| device.problems.is_empty());
     let exit = if usable { Exit::Done } else { Exit::NoDevice };
-    answered(print(&Devices(&devices), args.format), exit)
+    answered(print(&DeviceList(&devices), args.format), exit)
 }

@@ -17,7 +17,7 @@ use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::words::words;
 use crate::exit::Exit;
-use scanbox_report::doctor::{Diagnosis, Finding, Verdict};
+use scanbox_report::doctor::{CheckResult, Diagnosis, Finding};
 use scanbox_report::document::Format;
 use scanbox_session::tools::Tools;
 
@@ -49,7 +49,7 @@ fn exit(devices: &Devices, findings: &[Finding]) -> Exit {
     if devices.usable().next().is_none() {
         return Exit::NoDevice;
     }
-    match findings.iter().any(|finding| finding.verdict == Verdict::Problem) {
+    match findings.iter().any(|finding| finding.verdict == CheckResult::Problem) {
         true => Exit::Operational,
         false => Exit::Done,
     }

@@ -9,10 +9,10 @@ use crate::args::format::ROWS;
 use crate::args::words::words;
 use crate::exit::Exit;
 use crate::inputs::{metadata_of, once, unreadable};
-use crate::output::{Content, Outputs};
+use crate::output::{OutputContent, Outputs};
 use scanbox_report::document::{Document, Format};
-use scanbox_report::records::{Exported, Rows};
-use scanbox_session::notes::complain;
+use scanbox_report::records::{Exported, Exports};
+use scanbox_session::notes::note;
 
 /// Arguments of `scanbox export`.
 #[derive(Debug, Clone, clap::Args)]
@@ -38,17 +38,17 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
     let mut warnings = Vec::new();
     let paths = once(&args.files, &mut warnings);
     for warning in warnings {
-        complain(&format!("warning: {warning}"));
+        note(&format!("warning: {warning}"));
     }
     let content = match args.format {
-        Format::T4 => Content::T4,
-        Format::Json => Content::JsonRows,
-        _ => Content::CsvRows,
+        Format::T4 => OutputContent::T4,
+        Format::Json => OutputContent::JsonRows,
+        _ => OutputContent::CsvRows,
     };
     let mut outputs = Outputs::beside(&args.files);
     let output = args.output.as_ref().map(|path| outputs.claim("--output", path, content)).transpose()?;
     let files = paths.into_iter().map(|path| read(path)).collect::<anyhow::Result<Vec<_>>>()?;
-    let rows = Rows(&files);
+    let rows = Exports(&files);
     match output {
         Some(output) => output.write(|out| rows.write(args.format, None, out))?,
         None => answered(print(&rows, args.format), ())?,
@@ -62,7 +62,7 @@ fn read(path: &Path) -> anyhow::Result<Exported> {
     let mut warnings = found.warnings(&name);
     let metadata = metadata_of(path, &found.records, &mut warnings)?;
     for warning in warnings {
-        complain(&format!("warning: {warning}"));
+        note(&format!("warning: {warning}"));
     }
     Ok(Exported { name, records: found.records, metadata })
 }

@@ -17,9 +17,9 @@ use serde::Deserialize;
 
 use crate::exit::{Exit, UsageError};
 use crate::inputs::expect;
-use crate::output::{Content, Kind, Outputs};
+use crate::output::{Kind, OutputContent, Outputs};
 use scanbox_report::paste;
-use scanbox_session::notes::complain;
+use scanbox_session::notes::note;
 use scanbox_session::origin::run_id;
 
 /// Arguments of `scanbox import`.
@@ -73,7 +73,7 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
     if args.subject == scanbox_analysis::grouping::OWN_SUBJECT {
         return Err(UsageError("--subject scanbox: only `scanbox bench` measures that".to_owned()).into());
     }
-    let output = Outputs::beside(&args.files).claim("--out", &args.out, Content::Import)?;
+    let output = Outputs::beside(&args.files).claim("--out", &args.out, OutputContent::Import)?;
     let mut rows = Vec::new();
     for path in &args.files {
         expect(
@@ -101,7 +101,7 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
         row.timestamp_utc = now_utc();
     }
     output.write(|out| csv_file::write(out, true, &rows))?;
-    complain(&format!("{} of {} in {}", plural(rows.len(), "row"), args.subject, paste::path(&args.out)));
+    note(&format!("{} of {} in {}", plural(rows.len(), "row"), args.subject, paste::path(&args.out)));
     Ok(Exit::Done)
 }
 
@@ -135,7 +135,7 @@ impl ImportArgs {
             status: Status::Ok,
             cache: Some(cache),
             selection: if self.copy {
-                vec![Selection::Copy, Selection::Baseline]
+                vec![Selection::Ceiling, Selection::Baseline]
             } else {
                 vec![Selection::Baseline]
             },
@@ -210,7 +210,7 @@ fn table(args: &ImportArgs, path: &Path) -> anyhow::Result<Vec<Record>> {
 
 /// A request or a reply of the protocol of baselines, as far as it matters here.
 #[derive(Deserialize)]
-struct Line {
+struct TranscriptLine {
     #[serde(rename = "do")]
     request: Option<String>,
     subject: Option<String>,
@@ -231,7 +231,8 @@ fn transcript(args: &ImportArgs, path: &Path) -> anyhow::Result<Vec<Record>> {
             greeting = Some(said);
             continue;
         }
-        let line: Line = serde_json::from_str(text).with_context(|| format!("line {}", index + 1))?;
+        let line: TranscriptLine =
+            serde_json::from_str(text).with_context(|| format!("line {}", index + 1))?;
         // A reply may repeat what was asked for.
         if line.request.as_deref() == Some("time") || (line.samples_ns.is_some() && line.n.is_some()) {
             let ours = line.subject.as_deref().is_none_or(|subject| subject == args.subject);

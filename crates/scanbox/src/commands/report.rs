@@ -10,16 +10,16 @@ use scanbox_analysis::answers::{Answers, DeviceAnswer, Question, answer};
 use scanbox_analysis::lines::Lines;
 use scanbox_model::units::slug;
 
-use crate::args::request::Request;
+use crate::args::request::AnalysisRequest;
 use crate::exit::Exit;
-use crate::output::{Content, Outputs};
-use scanbox_report::analysis::Report;
+use crate::output::{OutputContent, Outputs};
+use scanbox_report::analysis::AnalysisReport;
 use scanbox_report::document::{Document, Format};
 use scanbox_report::evidence::Evidence;
 use scanbox_report::html::{self, Page, Sources, printable};
 use scanbox_report::paste;
 use scanbox_report::words::title;
-use scanbox_session::notes::complain;
+use scanbox_session::notes::note;
 
 /// Kernels of the largest portfolio where the command line says nothing.
 const PORTFOLIO: usize = 6;
@@ -32,7 +32,7 @@ add the lines of other implementations."
 )]
 pub struct ReportArgs {
     #[command(flatten)]
-    request: Request,
+    request: AnalysisRequest,
 
     /// The page to write
     #[arg(short, long, visible_alias = "output", value_name = "FILE.html", default_value = "report.html")]
@@ -51,7 +51,7 @@ pub struct ReportArgs {
 pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     let request = &args.request;
     let mut outputs = Outputs::beside(request.inputs());
-    let output = outputs.claim("--out", &args.out, Content::Page)?;
+    let output = outputs.claim("--out", &args.out, OutputContent::Page)?;
     if let Some(folder) = &args.plots {
         outputs.claim_folder("--plots", folder)?;
     }
@@ -64,7 +64,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     warnings.extend(more.iter().map(ToString::to_string));
     let lines: Vec<Lines<'_>> =
         tables.devices.iter().map(|table| Lines::new(&tables.catalog, table)).collect();
-    let report = Report {
+    let report = AnalysisReport {
         tables: &tables,
         answers: &answers,
         question: &question,
@@ -82,7 +82,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     let sections = html::sections(&sources);
     let shown: Vec<String> = warnings.iter().map(|warning| printable(warning)).collect();
     for warning in &shown {
-        complain(&format!("warning: {warning}"));
+        note(&format!("warning: {warning}"));
     }
     let heading = printable(&args.title);
     let document = Page { heading: &heading, files: &evidence.files, sections: &sections, warnings: &shown };
@@ -109,7 +109,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
         Some(folder) => format!(", {} files in {}", plots.len(), paste::path(folder)),
         None => String::new(),
     };
-    complain(&format!("{} ({} kB){plots}", paste::path(&args.out), page.len().div_ceil(1000)));
+    note(&format!("{} ({} kB){plots}", paste::path(&args.out), page.len().div_ceil(1000)));
     Ok(Exit::Done)
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use scanbox_analysis::compare::{Question, roles};
+use scanbox_analysis::compare::{CompareQuestion, roles};
 use scanbox_analysis::metric::Metric;
 use scanbox_analysis::pairs::{Pairs, QUADS_OF_SUSPECTS, ROUNDS_OF_ALL, ROUNDS_OF_SUSPECTS, Roles, suspects};
 use scanbox_analysis::trust::Trust;
@@ -28,12 +28,12 @@ use crate::args::time::{parse_duration, parse_limit};
 use crate::args::words::threshold;
 use crate::exit::{Exit, UsageError};
 use crate::inputs::{JudgedSweep, pairs_of};
-use crate::output::{Content, Outputs};
+use crate::output::{OutputContent, Outputs};
 use scanbox_session::device::known_issues;
-use scanbox_session::notes::complain;
-use scanbox_session::pairs::{Event, Job, Round, Row, Side, Speaking, run as run_pairs};
-use scanbox_session::process::{Limits, WorkerCommand};
-use scanbox_session::progress::Line;
+use scanbox_session::notes::note;
+use scanbox_session::pairs::{LabelledPoint, PairsEvent, PairsJob, Round, Side, Speaking, run as run_pairs};
+use scanbox_session::process::{RunLimits, WorkerCommand};
+use scanbox_session::progress::ProgressLine;
 use scanbox_session::tools::Tools;
 
 /// Arguments of `scanbox rerun`.
@@ -88,10 +88,13 @@ pub struct RerunArgs {
 /// # Errors
 /// When a file cannot be read or written, or a program cannot be started.
 pub fn run(args: &RerunArgs, tools: &Tools) -> anyhow::Result<Exit> {
-    let out =
-        Outputs::beside([&args.base, &args.new, &args.program]).claim("--out", &args.out, Content::Pairs)?;
+    let out = Outputs::beside([&args.base, &args.new, &args.program]).claim(
+        "--out",
+        &args.out,
+        OutputContent::Pairs,
+    )?;
     let [base, new] = [JudgedSweep::read(&args.base)?, JudgedSweep::read(&args.new)?];
-    let question = Question {
+    let question = CompareQuestion {
         metric: args.metric,
         clock: Clock::Steady,
         threshold: args.threshold,
@@ -109,13 +112,13 @@ pub fn run(args: &RerunArgs, tools: &Tools) -> anyhow::Result<Exit> {
         return Err(UsageError(message.to_owned()).into());
     }
     let programs = Programs::new(args, &problem, tools)?;
-    let limits = Limits::of_run(args.budget)?;
+    let limits = RunLimits::of_run(args.budget)?;
     // The device is taken for as long as both use it. Whoever opened it for that is not needed any more.
     let mut command = WorkerCommand::new(&args.device, None, tools);
     let (worker, _occupied) =
         args.sharing.sharing().occupy(command.start(&limits)?, &mut command, &limits)?;
     drop(worker);
-    let mut night = Night {
+    let mut night = Rerun {
         programs,
         roles,
         rows,
@@ -128,19 +131,19 @@ pub fn run(args: &RerunArgs, tools: &Tools) -> anyhow::Result<Exit> {
     // What there is is kept, whatever ended it.
     out.write(|file| pair_file::write(file, &night.measured))?;
     let is_complete = outcome?;
-    complain(&format!("{} in {}", plural(night.measured.len(), "row"), args.out.display()));
+    note(&format!("{} in {}", plural(night.measured.len(), "row"), args.out.display()));
     Ok(if is_complete { Exit::Done } else { Exit::Incomplete })
 }
 
 /// What is `ok` in both, and was not wrong in either.
-fn rows_of(base: &[Record], new: &[Record]) -> Vec<Row> {
+fn rows_of(base: &[Record], new: &[Record]) -> Vec<LabelledPoint> {
     let trust = Trust::of(base.iter().chain(new));
-    let ok = |records: &[Record]| -> BTreeSet<Row> {
+    let ok = |records: &[Record]| -> BTreeSet<LabelledPoint> {
         let own = records.iter().filter(|record| {
             let is_ok = record.status == Status::Ok && record.steady.is_some();
             is_ok && !record.is_of_benchmark() && trust.trusts(record)
         });
-        own.map(|record| Row { n: record.n_elements, config: record.config_id.clone() }).collect()
+        own.map(|record| LabelledPoint { n: record.n_elements, config: record.config_id.clone() }).collect()
     };
     ok(base).intersection(&ok(new)).cloned().collect()
 }
@@ -192,10 +195,10 @@ impl Programs {
 }
 
 /// What is measured tonight.
-struct Night {
+struct Rerun {
     programs: Programs,
     roles: Roles,
-    rows: Vec<Row>,
+    rows: Vec<LabelledPoint>,
     base_run: String,
     /// A row of the new sweep.
     new: Record,
@@ -209,27 +212,28 @@ enum RerunError {
     Program(#[from] Failure),
 }
 
-impl Night {
+impl Rerun {
     fn run(&mut self, args: &RerunArgs, is_over: &dyn Fn() -> bool) -> anyhow::Result<bool> {
         let greetings = self.greetings()?;
         let Self { programs, roles, rows, base_run, new, measured } = self;
-        let line = std::cell::RefCell::new(Line::new(0));
+        let line = std::cell::RefCell::new(ProgressLine::new(0));
         let found = std::cell::RefCell::new(measured);
         let (mut done, mut total) = (0, 0);
-        let outcome = run_pairs::<RerunError>(&mut Job {
+        let outcome = run_pairs::<RerunError>(&mut PairsJob {
             start: &mut |side| Ok(Box::new(programs.start(side)?)),
             next: &mut |round| match round {
                 round if round < ROUNDS_OF_ALL => Some(Round { rows: rows.clone(), quads: 1 }),
                 round if round < ROUNDS_OF_ALL + ROUNDS_OF_SUSPECTS => {
                     let pairs: Pairs = pairs_of(&found.borrow());
                     let again = suspects(&pairs, roles, args.threshold);
-                    let rows: Vec<Row> = again.into_iter().map(|(n, config)| Row { n, config }).collect();
+                    let rows: Vec<LabelledPoint> =
+                        again.into_iter().map(|(n, config)| LabelledPoint { n, config }).collect();
                     (!rows.is_empty()).then_some(Round { rows, quads: QUADS_OF_SUSPECTS })
                 }
                 _ => None,
             },
             observer: &mut |event| {
-                let row = |row: &Row, round| PairRow {
+                let row = |row: &LabelledPoint, round| PairRow {
                     n_elements: row.n,
                     config_id: row.config.clone(),
                     round,
@@ -250,26 +254,28 @@ impl Night {
                     new_run: new.run_id.clone(),
                 };
                 match event {
-                    Event::Round { round, rows } => {
+                    PairsEvent::Round { round, rows } => {
                         (done, total) = (0, rows as u64);
                         let again = if round < ROUNDS_OF_ALL { "" } else { " that looked slower" };
                         let rows = plural(rows, "row");
                         line.borrow_mut().phase(&format!("round {}: {rows}{again}", round + 1));
                     }
-                    Event::Started { row } => {
+                    PairsEvent::Started { row } => {
                         done += 1;
                         let what = || format!("rows, {} at {}", row.config, size_label(row.n));
                         line.borrow_mut().step(done, total, what);
                     }
-                    Event::Quad { row: of, round, base_ns, new_ns } => found.borrow_mut().push(PairRow {
-                        base_1_ns: Some(base_ns[0]),
-                        new_1_ns: Some(new_ns[0]),
-                        base_2_ns: Some(base_ns[1]),
-                        new_2_ns: Some(new_ns[1]),
-                        ..row(of, round)
-                    }),
-                    Event::Failed { row: of, round, side, failure } => {
-                        let who = if side == Side::Base { "base" } else { "new" };
+                    PairsEvent::Quad { row: of, round, base_ns, new_ns } => {
+                        found.borrow_mut().push(PairRow {
+                            base_1_ns: Some(base_ns[0]),
+                            new_1_ns: Some(new_ns[0]),
+                            base_2_ns: Some(base_ns[1]),
+                            new_2_ns: Some(new_ns[1]),
+                            ..row(of, round)
+                        })
+                    }
+                    PairsEvent::Failed { row: of, round, side, failure } => {
+                        let who = side.word();
                         let Failure { status, reason } = failure;
                         let size = size_label(of.n);
                         line.borrow().remark(&format!("{who}: {status}: {} at {size}: {reason}", of.config));

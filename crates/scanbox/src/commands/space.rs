@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 use scanbox_model::metadata::Metadata;
 use scanbox_report::document::Format;
-use scanbox_report::space::Counts;
+use scanbox_report::space::SpaceCounts;
 use scanbox_session::device;
 use scanbox_session::tools::Tools;
 
@@ -57,6 +57,6 @@ pub fn run(args: &SpaceArgs, tools: &Tools) -> anyhow::Result<Exit> {
         None => device::profile(&args.device, &tools.assume)?,
     };
     let enumeration = args.selection.enumerate(&space, &problem, &device)?;
-    let counts = Counts::new(&space, problem, &device, &enumeration);
+    let counts = SpaceCounts::new(&space, problem, &device, &enumeration);
     answered(print(&counts, args.format), Exit::Done)
 }

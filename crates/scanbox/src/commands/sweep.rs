@@ -21,7 +21,7 @@ use scanbox_model::units::slug;
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::session::End;
 
-use self::estimate::{Estimate, duration, estimate};
+use self::estimate::{TimeEstimate, duration, estimate};
 use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::problem::Elements;
@@ -29,18 +29,18 @@ use crate::args::sharing::SharingArgs;
 use crate::args::space::SpaceSelection;
 use crate::args::time::{parse_duration, parse_limit};
 use crate::args::words::words;
-use crate::exit::{Exit, Standing, UsageError, nothing_ok};
-use crate::output::{Content, Outputs};
+use crate::exit::{Completion, Exit, UsageError, nothing_ok};
+use crate::output::{OutputContent, Outputs};
 use scanbox_report::document::Format;
-use scanbox_report::sweep::{Ending, Run};
+use scanbox_report::sweep::{RunCost, SweepEnding};
 use scanbox_report::{paste, terminal};
 use scanbox_session::confirm::ROUNDS;
 use scanbox_session::device::{known_issues, replay_script};
 use scanbox_session::lock::check_free;
-use scanbox_session::notes::complain;
-use scanbox_session::process::{Limits, WorkerCommand};
+use scanbox_session::notes::note;
+use scanbox_session::process::{RunLimits, WorkerCommand};
 use scanbox_session::store::{
-    Before, Key, Resume, SweepFile, counts, point_key, row_key, stays, wrong_before,
+    Before, Resume, RowKey, SweepFile, counts, point_key, row_key, stays, wrong_before,
 };
 use scanbox_session::supervise::Supervised;
 use scanbox_session::sweep::{self, Asked, Ran};
@@ -168,7 +168,7 @@ impl SweepArgs {
 /// Says how to go on after an error that came when rows were there.
 fn goes_on(file: &SweepFile) {
     let (rows, path) = (file.records.len(), paste::path(file.path()));
-    complain(&format!(
+    note(&format!(
         "{rows} rows were written to {path}; the same command goes on from there: {}",
         paste::this_command()
     ));
@@ -180,7 +180,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let space = args.selection.load(&problem)?;
     tools.warn_of_cache();
     let compiler = tools.compiler()?;
-    let limits = Limits::of_run(args.budget)?;
+    let limits = RunLimits::of_run(args.budget)?;
     let mut command = WorkerCommand::new(selector, operator.as_ref(), tools);
     let worker = command.start(&limits)?;
     let device = worker.profile.clone();
@@ -189,11 +189,11 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
         return Err(args.selection.why_none(&space, &problem, &device)?.into());
     }
     if let Some(text) = args.selection.sizes_without_config(&enumeration) {
-        complain(&format!("warning: {text}"));
+        note(&format!("warning: {text}"));
     }
     let path = output_path(&args.out, &device, worker.unit, &space, &problem, real);
     let inputs = args.selection.inputs().chain(replay_script(selector));
-    Outputs::beside(inputs).claim("--out", &path, Content::Sweep)?;
+    Outputs::beside(inputs).claim("--out", &path, OutputContent::Sweep)?;
     let resume = Resume {
         accept_device: args.accept_device,
         retry_failed: args.retry_failed,
@@ -257,7 +257,7 @@ fn dry_run(
     let resume = Resume { retry_failed: args.retry_failed, prove: args.prove, ..Resume::default() };
     let again = wrong_before(&before.rows, resume);
     let kept = before.rows.iter().filter(|record| !args.retry_failed || stays(record));
-    let done: HashSet<Key> = kept.map(row_key).filter(|key| !again.contains(key)).collect();
+    let done: HashSet<RowKey> = kept.map(row_key).filter(|key| !again.contains(key)).collect();
     let to_do = enumeration.points.iter().filter(|point| !done.contains(&point_key(point))).count();
     let mut out = stdout().lock();
     writeln!(out, "device     {}", device.title())?;
@@ -269,7 +269,7 @@ fn dry_run(
         enumeration.pipelines().len()
     )?;
     writeln!(out, "to do      {to_do}")?;
-    if let Some(Estimate { seconds, basis }) = estimate(to_do, path, before.metadata.as_ref(), device) {
+    if let Some(TimeEstimate { seconds, basis }) = estimate(to_do, path, before.metadata.as_ref(), device) {
         let about = if seconds < 1.0 { "" } else { "about " };
         let mut text = format!("{about}{} ({basis})", duration(seconds));
         if let Some(budget) = args.budget.filter(|budget| budget.as_secs_f64() < seconds) {
@@ -311,17 +311,17 @@ fn introduce(
     to_do: &[Point],
     path: &Path,
 ) {
-    complain(&format!("{}, {}", device.title(), device.driver));
+    note(&format!("{}, {}", device.title(), device.driver));
     if device.kind == DeviceKind::Software {
-        complain("a software device: right for correctness, its times mean nothing for GPUs");
+        note("a software device: right for correctness, its times mean nothing for GPUs");
     }
     for issue in &issues.active {
-        complain(&format!("known issue {}: {}", issue.id, issue.why));
+        note(&format!("known issue {}: {}", issue.id, issue.why));
     }
     let all = enumeration.points.len();
     let done = all - to_do.len();
     let resumed = if done == 0 { String::new() } else { format!(", {done} of them done before") };
-    complain(&format!("space {}: {all} configs{resumed}; rows go to {}", space.name, path.display()));
+    note(&format!("space {}: {all} configs{resumed}; rows go to {}", space.name, path.display()));
 }
 
 /// Says how a sweep ended; its exit code does not depend on whether anybody reads that.
@@ -338,37 +338,37 @@ fn summarise(
         // Whatever ended the run, it came too late to matter.
         _ => End::Complete,
     };
-    let asked: HashSet<Key> = enumeration.points.iter().map(point_key).collect();
+    let asked: HashSet<RowKey> = enumeration.points.iter().map(point_key).collect();
     let judged = || file.records.iter().filter(|record| asked.contains(&row_key(record)));
     let trouble = supervised.filter(|_| end != End::Complete).and_then(Supervised::trouble);
-    let standing = Standing {
+    let completion = Completion {
         left: end != End::Complete,
         stuck: trouble.is_some() && supervised.is_some_and(|supervised| supervised.finished == 0),
         wrong: file.distrusted(),
         ok: judged().filter(|record| record.status == Status::Ok).count() as u64,
     };
-    let exit = standing.exit();
+    let exit = completion.exit();
     let nothing_ok =
         nothing_ok("no config became ok", judged().map(|record| (record.status, record.reason.as_str())));
     let outcome = RunOutcome {
         exit_code: exit as u8,
         rows_by_status: counts(&file.records),
         points_left: left as u64,
-        wrong: standing.wrong,
+        wrong: completion.wrong,
         trouble: trouble.clone(),
     };
     if supervised.is_some() {
         file.conclude(outcome.clone())?;
     }
     let passed = file.issues.passed(&file.records).into_iter();
-    let ending = Ending {
+    let ending = SweepEnding {
         metadata: &file.metadata,
         records: &file.records,
         path: file.path(),
         points: enumeration.points.len(),
         outcome,
         end,
-        run: supervised.map(|supervised| Run {
+        run: supervised.map(|supervised| RunCost {
             set_up: supervised.set_up.clone(),
             replaced: supervised.replaced,
             seconds: supervised.seconds.clone(),
@@ -377,7 +377,7 @@ fn summarise(
     };
     let written = print(&ending, format);
     for error in trouble.into_iter().chain(nothing_ok) {
-        complain(&format!("error: {error}"));
+        note(&format!("error: {error}"));
     }
     answered(written, exit)
 }

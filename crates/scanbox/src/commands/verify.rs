@@ -13,9 +13,9 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_model::sizes::Sizes;
 use scanbox_model::units::plural;
-use scanbox_runner::cases::{Circumstance, LeftOut, Pattern, Request, Selection};
+use scanbox_runner::cases::{CaseRequest, CaseSelection, Circumstance, LeftOut, Pattern};
 use scanbox_runner::session::End;
-use scanbox_runner::verify::{FailedCase, Verdict};
+use scanbox_runner::verify::{FailedCase, ItemVerdict};
 
 use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
@@ -24,16 +24,16 @@ use crate::args::sharing::SharingArgs;
 use crate::args::space::load_space;
 use crate::args::time::{parse_duration, parse_limit};
 use crate::args::words::words;
-use crate::exit::{Exit, Standing, UsageError, nothing_ok};
+use crate::exit::{Completion, Exit, UsageError, nothing_ok};
 use scanbox_report::document::Format;
 use scanbox_report::paste;
-use scanbox_report::verify::{Answer, Failure};
+use scanbox_report::verify::{FailedConfig, VerifyEnding};
 use scanbox_session::device::known_issues;
-use scanbox_session::notes::complain;
-use scanbox_session::process::{Limits, WorkerCommand};
+use scanbox_session::notes::note;
+use scanbox_session::process::{RunLimits, WorkerCommand};
 use scanbox_session::supervise::{Supervised, Supervision};
 use scanbox_session::tools::{Tools, try_operator};
-use scanbox_session::verify::{Results, VerifyTask};
+use scanbox_session::verify::{VerifyResults, VerifyTask};
 
 /// Arguments of `scanbox verify`.
 #[derive(Debug, Args)]
@@ -111,7 +111,7 @@ pub struct VerifyArgs {
 /// Verifies.
 pub fn run(args: &VerifyArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let (problem, operator) = args.problem.problem()?;
-    let limits = Limits::of_run(args.budget)?;
+    let limits = RunLimits::of_run(args.budget)?;
     tools.warn_of_cache();
     let mut command = WorkerCommand::new(&args.device, operator.as_ref(), tools);
     let worker = command.start(&limits)?;
@@ -120,7 +120,7 @@ pub fn run(args: &VerifyArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let issues = known_issues::of(&device)?;
     let configs = args.configs(&problem, &device)?;
     let variant = Variant::blocked(args.blocking);
-    let selection = Selection::new(&configs, &device, &args.request(problem), |config| {
+    let selection = CaseSelection::new(&configs, &device, &args.request(problem), |config| {
         issues.allow(config, &catalog::resolved(config, &device))?;
         catalog::variant_legal(config, variant)
     });
@@ -129,15 +129,15 @@ pub fn run(args: &VerifyArgs, tools: &Tools) -> anyhow::Result<Exit> {
     }
     introduce(&device, &problem, &selection);
     if let Some(k) = args.blocking {
-        complain(&format!("1 in {} tiles never publishes its total", 1u64 << k));
+        note(&format!("1 in {} tiles never publishes its total", 1u64 << k));
     }
     for issue in &issues.active {
-        complain(&format!("known issue {}: {}", issue.id, issue.why));
+        note(&format!("known issue {}: {}", issue.id, issue.why));
     }
 
     let (worker, _occupied) = args.sharing.sharing().occupy(worker, &mut command, &limits)?;
     let supervision = Supervision { command, timeout: args.timeout, limits };
-    let failure = |verdict: &Verdict| {
+    let failure = |verdict: &ItemVerdict| {
         let mut failure = failure_of(verdict, &problem, args, tools);
         let config: Option<Config> = verdict.config.parse().ok();
         let judged = config.map(|config| judge(&issues, &config, &device, verdict.status));
@@ -146,7 +146,7 @@ pub fn run(args: &VerifyArgs, tools: &Tools) -> anyhow::Result<Exit> {
         }
         failure
     };
-    let remark = |verdict: &Verdict| failure(verdict).to_string();
+    let remark = |verdict: &ItemVerdict| failure(verdict).to_string();
     let mut task = VerifyTask::new(problem, variant, &selection.items, args.seed, args.fail_fast, &remark);
     let supervised = supervision.run(worker, &mut task);
     let results = task.end();
@@ -158,12 +158,12 @@ pub fn run(args: &VerifyArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let exit = exit(&answer, finished, args.fail_fast);
     answer.exit_code = exit as u8;
     let written = print(&answer, args.format);
-    errors(&answer).for_each(|error| complain(&format!("error: {error}")));
+    errors(&answer).for_each(|error| note(&format!("error: {error}")));
     answered(written, exit)
 }
 
 impl VerifyArgs {
-    fn request(&self, problem: Problem) -> Request {
+    fn request(&self, problem: Problem) -> CaseRequest {
         let mut patterns = Vec::new();
         for pattern in &self.inputs {
             if !patterns.contains(pattern) {
@@ -173,7 +173,7 @@ impl VerifyArgs {
         if patterns.is_empty() {
             patterns = Pattern::of_problem(&problem);
         }
-        Request {
+        CaseRequest {
             problem,
             patterns,
             sizes: self.sizes.as_ref().map(|sizes| sizes.iter().collect()),
@@ -212,8 +212,8 @@ fn judge<'a>(
 fn tell_unexpected_passes(
     issues: &DeviceIssues,
     device: &DeviceProfile,
-    selection: &Selection,
-    results: &Results,
+    selection: &CaseSelection,
+    results: &VerifyResults,
 ) {
     let failed: BTreeSet<&str> = results.failures.iter().map(|verdict| verdict.config.as_str()).collect();
     let mut passed: Vec<(&Issue, u64)> = Vec::new();
@@ -228,11 +228,11 @@ fn tell_unexpected_passes(
         }
     }
     for (issue, configs) in passed {
-        complain(&format!("configs passed: {}", known_issues::unexpected_pass(issue, configs)));
+        note(&format!("configs passed: {}", known_issues::unexpected_pass(issue, configs)));
     }
 }
 
-fn nothing_to_do(selection: &Selection, device: &DeviceProfile) -> UsageError {
+fn nothing_to_do(selection: &CaseSelection, device: &DeviceProfile) -> UsageError {
     let device = device.title();
     UsageError(match selection.left_out.iter().next() {
         Some((rule, LeftOut { example, .. })) => {
@@ -242,33 +242,30 @@ fn nothing_to_do(selection: &Selection, device: &DeviceProfile) -> UsageError {
     })
 }
 
-fn introduce(device: &DeviceProfile, problem: &Problem, selection: &Selection) {
-    complain(&format!("{}, {}", device.title(), device.driver));
+fn introduce(device: &DeviceProfile, problem: &Problem, selection: &CaseSelection) {
+    note(&format!("{}, {}", device.title(), device.driver));
     if device.kind == DeviceKind::Software {
-        complain("a software device: what is right there may still be wrong on a GPU");
+        note("a software device: what is right there may still be wrong on a GPU");
     }
     if !problem.is_default() {
-        complain(&format!("problem {problem}"));
+        note(&format!("problem {problem}"));
     }
-    complain(&format!(
+    note(&format!(
         "{}, {} cases in {} circumstances each",
         plural(selection.configs().len(), "config"),
         selection.cases(),
         Circumstance::ALL.len()
     ));
     for (rule, left_out) in &selection.left_out {
-        complain(&format!(
-            "{} cases left out by rule {rule}, for example: {}",
-            left_out.cases, left_out.example
-        ));
+        note(&format!("{} cases left out by rule {rule}, for example: {}", left_out.cases, left_out.example));
     }
 }
 
 /// How a config failed, and how to see it again.
-fn failure_of(verdict: &Verdict, problem: &Problem, args: &VerifyArgs, tools: &Tools) -> Failure {
+fn failure_of(verdict: &ItemVerdict, problem: &Problem, args: &VerifyArgs, tools: &Tools) -> FailedConfig {
     let nothing = FailedCase { n: 0, circumstance: None, reason: String::new(), mismatch: None };
     let FailedCase { n, circumstance, reason, mismatch } = verdict.failed.clone().unwrap_or(nothing);
-    Failure {
+    FailedConfig {
         config: verdict.config.clone(),
         status: verdict.status,
         n,
@@ -288,7 +285,7 @@ fn json(text: String) -> serde_json::Value {
 }
 
 /// The command that runs one case again.
-fn repeat(verdict: &Verdict, n: u64, problem: &Problem, args: &VerifyArgs, tools: &Tools) -> String {
+fn repeat(verdict: &ItemVerdict, n: u64, problem: &Problem, args: &VerifyArgs, tools: &Tools) -> String {
     let mut words = vec![paste::program(), "verify".to_owned()];
     if let Some(kernels) = &tools.kernels {
         words.extend(["--kernels".to_owned(), kernels.display().to_string()]);
@@ -311,13 +308,13 @@ fn repeat(verdict: &Verdict, n: u64, problem: &Problem, args: &VerifyArgs, tools
 fn answer(
     device: &DeviceProfile,
     problem: &Problem,
-    selection: &Selection,
-    results: &Results,
+    selection: &CaseSelection,
+    results: &VerifyResults,
     supervised: Supervised,
-    failure: impl Fn(&Verdict) -> Failure,
-) -> Answer {
+    failure: impl Fn(&ItemVerdict) -> FailedConfig,
+) -> VerifyEnding {
     let configs = selection.configs().len();
-    Answer {
+    VerifyEnding {
         device: device.title(),
         driver: device.driver.clone(),
         subgroup_size: device.subgroup_size,
@@ -339,9 +336,9 @@ fn answer(
     }
 }
 
-fn exit(answer: &Answer, finished: u64, fail_fast: bool) -> Exit {
+fn exit(answer: &VerifyEnding, finished: u64, fail_fast: bool) -> Exit {
     let count = |status| answer.configs_by_status.get(&status).copied().unwrap_or(0);
-    let standing = Standing {
+    let completion = Completion {
         // It does not go on where it ended, so what is wrong comes first. Who wants to hear of the first failure
         // alone has been told all.
         left: answer.end != End::Complete
@@ -351,7 +348,7 @@ fn exit(answer: &Answer, finished: u64, fail_fast: bool) -> Exit {
         wrong: count(Status::WrongResult),
         ok: count(Status::Ok),
     };
-    match standing.exit() {
+    match completion.exit() {
         // Nothing was wrong, but not everything was shown to be right.
         Exit::Done if !answer.failures.is_empty() => Exit::Operational,
         exit => exit,
@@ -359,7 +356,7 @@ fn exit(answer: &Answer, finished: u64, fail_fast: bool) -> Exit {
 }
 
 /// What is to be said beside the answer: why no worker could go on, and why nothing became `ok`.
-fn errors(answer: &Answer) -> impl Iterator<Item = String> {
+fn errors(answer: &VerifyEnding) -> impl Iterator<Item = String> {
     let any_ok = answer.configs_by_status.contains_key(&Status::Ok).then_some((Status::Ok, ""));
     let failures = answer.failures.iter().map(|failure| (failure.status, failure.reason.as_str()));
     answer.trouble.clone().into_iter().chain(nothing_ok("no config became ok", failures.chain(any_ok)))

@@ -9,13 +9,13 @@ use scanbox_analysis::speed::{Speed, SpeedPoint};
 use scanbox_analysis::transfer::Transfer;
 use serde::Serialize;
 
-use super::kernels::{Comparison, KernelSet, Line, MetricRow, Ranked};
-use super::{Labels, Number, Scanned, scanned};
+use super::kernels::{ComparedSizesJson, KernelSetJson, LineJson, MetricRow, RankingJson};
+use super::{Labeller, NineDigits, ProblemJson, scanned};
 
 #[derive(Debug, Serialize)]
-pub(super) struct Across {
+pub(super) struct AcrossJson {
     #[serde(flatten)]
-    problem: Scanned,
+    problem: ProblemJson,
     /// Positions in `devices`.
     devices: Vec<usize>,
     /// Positions in the `devices` of the document of those that were swept and have no `ok` row.
@@ -24,18 +24,18 @@ pub(super) struct Across {
     titles: Vec<String>,
     /// Each device against the first one.
     speeds: Vec<SpeedRow>,
-    comparison: Comparison,
-    portable_kernel: Option<Portable>,
+    comparison: ComparedSizesJson,
+    portable_kernel: Option<PortableJson>,
     by_metric: Vec<MetricRow>,
     /// By the chosen metric.
-    shared: Shared,
+    shared: SharedJson,
     /// By the others.
-    shared_by_metric: Vec<Shared>,
+    shared_by_metric: Vec<SharedJson>,
     /// A11; `from` and `to` are positions in `across.devices`.
     transfers: Vec<TransferRow>,
     /// A23, the highest `pp` first.
     portability: Vec<PortabilityRow>,
-    portfolio: Option<Vec<KernelSet>>,
+    portfolio: Option<Vec<KernelSetJson>>,
 }
 
 /// One ideal line against another; positions are in `across.devices`.
@@ -44,7 +44,7 @@ struct SpeedRow {
     base: usize,
     other: usize,
     /// How many times as fast as the base the other one is.
-    geometric_mean: Number,
+    geometric_mean: NineDigits,
     least: Option<SpeedPointRow>,
     most: Option<SpeedPointRow>,
     /// Sizes where the other one is faster.
@@ -55,9 +55,9 @@ struct SpeedRow {
 #[derive(Debug, Serialize)]
 struct SpeedPointRow {
     n: u64,
-    base_gbps: Number,
-    other_gbps: Number,
-    ratio: Number,
+    base_gbps: NineDigits,
+    other_gbps: NineDigits,
+    ratio: NineDigits,
 }
 
 #[derive(Debug, Serialize)]
@@ -68,41 +68,41 @@ struct TransferRow {
     sizes: usize,
     /// Sizes where it is not.
     missing: Vec<u64>,
-    worst_efficiency: Option<Number>,
+    worst_efficiency: Option<NineDigits>,
     worst_n: Option<u64>,
-    geometric_mean: Option<Number>,
-    harmonic_mean: Option<Number>,
+    geometric_mean: Option<NineDigits>,
+    harmonic_mean: Option<NineDigits>,
 }
 
 #[derive(Debug, Serialize)]
 struct PortabilityRow {
     kernel: String,
-    pp: Number,
-    mean: Number,
+    pp: NineDigits,
+    mean: NineDigits,
     /// In the order of `devices`, then `dead`; 0: not supported.
-    efficiencies: Vec<Number>,
+    efficiencies: Vec<NineDigits>,
 }
 
 /// A18.
 #[derive(Debug, Serialize)]
-struct Portable {
+struct PortableJson {
     kernel: String,
     #[serde(flatten)]
-    ranked: Ranked,
+    ranked: RankingJson,
     other_normalizations: BTreeMap<&'static str, String>,
     ties: Vec<String>,
     /// The launch table: one line per device, in the order of `devices`.
-    lines: Vec<Line>,
+    lines: Vec<LineJson>,
 }
 
 /// A12 to A17.
 #[derive(Debug, Serialize)]
-struct Shared {
+struct SharedJson {
     metric: String,
     normalization: &'static str,
     highest_wins: bool,
-    mean_loss_pct: Option<Number>,
-    worst_loss_pct: Option<Number>,
+    mean_loss_pct: Option<NineDigits>,
+    worst_loss_pct: Option<NineDigits>,
     worst_n: Option<u64>,
     /// Sizes with `ok` rows on every device but no config in common.
     without_config: Vec<u64>,
@@ -116,24 +116,24 @@ struct SharedRow {
     n: u64,
     candidates: usize,
     config: String,
-    score: Number,
+    score: NineDigits,
     runner_up: Option<String>,
-    runner_up_score: Option<Number>,
+    runner_up_score: Option<NineDigits>,
     /// In the order of `devices`, as the losses.
-    gbps: Vec<Number>,
-    loss_pct: Vec<Number>,
+    gbps: Vec<NineDigits>,
+    loss_pct: Vec<NineDigits>,
 }
 
-impl Labels<'_> {
-    pub(super) fn across(&self, across: &AcrossAnswer, devices: &[DeviceAnswer<'_>]) -> Across {
-        let portable = across.portable.choice.as_ref().map(|choice| Portable {
+impl Labeller<'_> {
+    pub(super) fn across(&self, across: &AcrossAnswer, devices: &[DeviceAnswer<'_>]) -> AcrossJson {
+        let portable = across.portable.choice.as_ref().map(|choice| PortableJson {
             kernel: self.kernel(choice.ranking.winner.kernel),
             ranked: self.ranked(&choice.ranking),
             other_normalizations: self.other_normalizations(choice),
             ties: self.kernels(&choice.ties),
             lines: choice.lines.iter().map(|line| self.line(line)).collect(),
         });
-        Across {
+        AcrossJson {
             problem: scanned(across.problem),
             devices: across.devices.clone(),
             dead: across.dead.clone(),
@@ -158,30 +158,30 @@ impl Labels<'_> {
     fn portability(&self, row: &Portability) -> PortabilityRow {
         PortabilityRow {
             kernel: self.kernel(row.kernel),
-            pp: Number(row.pp),
-            mean: Number(row.mean),
-            efficiencies: row.efficiencies.iter().copied().map(Number).collect(),
+            pp: NineDigits(row.pp),
+            mean: NineDigits(row.mean),
+            efficiencies: row.efficiencies.iter().copied().map(NineDigits).collect(),
         }
     }
 
-    fn shared(&self, shared: &SharedSet) -> Shared {
+    fn shared(&self, shared: &SharedSet) -> SharedJson {
         let row = |point: &SharedPoint| SharedRow {
             n: point.n,
             candidates: point.candidates,
             config: self.config(point.config),
-            score: Number(point.score),
+            score: NineDigits(point.score),
             runner_up: point.runner_up.map(|(config, _)| self.config(config)),
-            runner_up_score: point.runner_up.map(|(_, score)| Number(score)),
-            gbps: point.cells.iter().map(|cell| Number(cell.gbps)).collect(),
-            loss_pct: point.loss_pct.iter().copied().map(Number).collect(),
+            runner_up_score: point.runner_up.map(|(_, score)| NineDigits(score)),
+            gbps: point.cells.iter().map(|cell| NineDigits(cell.gbps)).collect(),
+            loss_pct: point.loss_pct.iter().copied().map(NineDigits).collect(),
         };
         let others = shared.other_normalizations.iter();
-        Shared {
+        SharedJson {
             metric: shared.metric.to_string(),
             normalization: shared.normalization.word(),
             highest_wins: shared.metric.highest_wins(),
-            mean_loss_pct: shared.mean_loss_pct().map(Number),
-            worst_loss_pct: shared.worst().map(|point| Number(point.worst_loss_pct())),
+            mean_loss_pct: shared.mean_loss_pct().map(NineDigits),
+            worst_loss_pct: shared.worst().map(|point| NineDigits(point.worst_loss_pct())),
             worst_n: shared.worst().map(|point| point.n),
             without_config: shared.without_config.clone(),
             other_normalizations: others.map(|(other, sizes)| (other.word(), sizes.clone())).collect(),
@@ -193,14 +193,14 @@ impl Labels<'_> {
 fn speed(speed: &Speed) -> SpeedRow {
     let row = |point: &SpeedPoint| SpeedPointRow {
         n: point.n,
-        base_gbps: Number(point.base_gbps),
-        other_gbps: Number(point.other_gbps),
-        ratio: Number(point.ratio),
+        base_gbps: NineDigits(point.base_gbps),
+        other_gbps: NineDigits(point.other_gbps),
+        ratio: NineDigits(point.ratio),
     };
     SpeedRow {
         base: speed.base,
         other: speed.other,
-        geometric_mean: Number(speed.mean_ratio()),
+        geometric_mean: NineDigits(speed.mean_ratio()),
         least: speed.least().map(row),
         most: speed.most().map(row),
         faster: speed.faster(),
@@ -215,9 +215,9 @@ fn transfer(transfer: &Transfer) -> TransferRow {
         to: transfer.to,
         sizes: transfer.points.len(),
         missing: transfer.missing.clone(),
-        worst_efficiency: worst.map(|point| Number(point.efficiency)),
+        worst_efficiency: worst.map(|point| NineDigits(point.efficiency)),
         worst_n: worst.map(|point| point.n),
-        geometric_mean: transfer.geometric_mean().map(Number),
-        harmonic_mean: transfer.harmonic_mean().map(Number),
+        geometric_mean: transfer.geometric_mean().map(NineDigits),
+        harmonic_mean: transfer.harmonic_mean().map(NineDigits),
     }
 }

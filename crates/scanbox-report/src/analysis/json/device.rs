@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use scanbox_analysis::answers::DeviceAnswer;
-use scanbox_analysis::bandwidth::{self, Origin, Regime};
+use scanbox_analysis::bandwidth::{self, BandwidthOrigin, Regime};
 use scanbox_analysis::density::Density;
 use scanbox_analysis::ideal::IdealPoint;
 use scanbox_analysis::table::SpaceOrigin;
@@ -12,11 +12,11 @@ use scanbox_analysis::trust::Distrusted;
 use scanbox_model::device::DeviceKind;
 use serde::Serialize;
 
-use super::kernels::{Best, Comparison, KernelSet, MetricRow};
-use super::{Labels, Number, Scanned, scanned};
+use super::kernels::{BestKernelJson, ComparedSizesJson, KernelSetJson, MetricRow};
+use super::{Labeller, NineDigits, ProblemJson, scanned};
 
 #[derive(Debug, Serialize)]
-pub(super) struct Device {
+pub(super) struct DeviceJson {
     /// What the unit is called: no other one here is called the same.
     title: String,
     device: String,
@@ -30,24 +30,24 @@ pub(super) struct Device {
     /// Where its rows are from.
     files: Vec<String>,
     #[serde(flatten)]
-    problem: Scanned,
+    problem: ProblemJson,
     /// `null` without metadata.
     kind: Option<DeviceKind>,
     driver: String,
     scanbox_version: String,
     kernel_hash: String,
     newest_utc: String,
-    rows: Rows,
-    ideal: Ideal,
+    rows: RowsJson,
+    ideal: IdealJson,
     /// A20; `null` where the bandwidth is not known.
-    bandwidth: Option<Bandwidth>,
+    bandwidth: Option<BandwidthJson>,
     /// A22; `null` without rows of another implementation.
-    baseline: Option<Baseline>,
-    comparison: Comparison,
-    best_kernel: Option<Best>,
+    baseline: Option<BaselineJson>,
+    comparison: ComparedSizesJson,
+    best_kernel: Option<BestKernelJson>,
     by_metric: Vec<MetricRow>,
     /// A24, one set per number of kernels; `null` where nobody asked.
-    portfolio: Option<Vec<KernelSet>>,
+    portfolio: Option<Vec<KernelSetJson>>,
     /// A19, by size.
     densities: Vec<DensityRow>,
     /// A21, by parameter.
@@ -58,14 +58,14 @@ pub(super) struct Device {
 struct DensityRow {
     n: u64,
     configs: usize,
-    median_gbps: Number,
-    p90_gbps: Number,
-    best_gbps: Number,
+    median_gbps: NineDigits,
+    p90_gbps: NineDigits,
+    best_gbps: NineDigits,
     /// The share of the configs within 5 % of the best, from 0 to 1.
-    near_best: Number,
+    near_best: NineDigits,
     /// The left edge of the first bin, the width of each, and how many configs are in each.
-    low_gbps: Number,
-    width_gbps: Number,
+    low_gbps: NineDigits,
+    width_gbps: NineDigits,
     counts: Vec<u64>,
 }
 
@@ -75,20 +75,20 @@ struct TrendRow {
     /// Its value in the ideal configuration set, by size.
     ideal: BTreeMap<u64, String>,
     /// The best line with the parameter pinned.
-    pinned: Vec<Pinned>,
+    pinned: Vec<PinnedJson>,
 }
 
 #[derive(Debug, Serialize)]
-struct Pinned {
+struct PinnedJson {
     value: String,
-    mean_loss_pct: Option<Number>,
+    mean_loss_pct: Option<NineDigits>,
     /// Percent of the ideal throughput, by size.
-    loss_pct: BTreeMap<u64, Number>,
+    loss_pct: BTreeMap<u64, NineDigits>,
 }
 
 #[derive(Debug, Serialize)]
-struct Bandwidth {
-    gbps: Number,
+struct BandwidthJson {
+    gbps: NineDigits,
     /// `given` or `copy`.
     origin: &'static str,
     /// The size of the copy.
@@ -99,46 +99,46 @@ struct Bandwidth {
 #[derive(Debug, Serialize)]
 struct BandwidthRow {
     n: u64,
-    pct: Number,
+    pct: NineDigits,
     regime: &'static str,
 }
 
 #[derive(Debug, Serialize)]
-struct Baseline {
+struct BaselineJson {
     points: Vec<BaselineRow>,
-    regions: Vec<BaselineRegion>,
+    regions: Vec<BaselineRegionJson>,
 }
 
 #[derive(Debug, Serialize)]
 struct BaselineRow {
     n: u64,
     subject: String,
-    gbps: Number,
-    ratio: Number,
+    gbps: NineDigits,
+    ratio: NineDigits,
     regime: Option<&'static str>,
 }
 
 #[derive(Debug, Serialize)]
-struct BaselineRegion {
+struct BaselineRegionJson {
     /// `null`: every size, where the bandwidth is not known.
     regime: Option<&'static str>,
     sizes: usize,
     faster: usize,
-    mean_ratio: Number,
-    least_ratio: Number,
+    mean_ratio: NineDigits,
+    least_ratio: NineDigits,
     least_n: u64,
-    most_ratio: Number,
+    most_ratio: NineDigits,
     most_n: u64,
 }
 
 #[derive(Debug, Serialize)]
-struct Rows {
+struct RowsJson {
     total: u64,
     by_status: BTreeMap<&'static str, u64>,
     replaced: u64,
     without_time: u64,
     /// What counts nowhere although it has an `ok` row: wrong once, and not shown right since.
-    distrusted: Vec<Point>,
+    distrusted: Vec<PointJson>,
     /// `planned`: from metadata; `rows`: what the rows show.
     space: &'static str,
     planned_points: Option<u64>,
@@ -147,14 +147,14 @@ struct Rows {
 
 /// A config at a size.
 #[derive(Debug, Serialize)]
-struct Point {
+struct PointJson {
     n: u64,
     config: String,
 }
 
 /// A1 and A20.
 #[derive(Debug, Serialize)]
-struct Ideal {
+struct IdealJson {
     /// Kernels that the set needs, with the number of sizes.
     kernels: BTreeMap<String, usize>,
     points: Vec<IdealRow>,
@@ -165,33 +165,33 @@ struct IdealRow {
     n: u64,
     config: String,
     kernel: String,
-    gbps: Number,
+    gbps: NineDigits,
     /// The time that `gbps` is by: that of the confirmation, where there is one.
-    time_ns: Number,
+    time_ns: NineDigits,
     /// The time in the sweep.
     time_ns_median: u64,
     time_ns_q1: u64,
     time_ns_q3: u64,
     samples: u32,
-    spread_pct: Number,
+    spread_pct: NineDigits,
     /// By the confirmation of the sweep; `null` without one.
     confirmed_ns_median: Option<u64>,
     runner_up: Option<String>,
-    runner_up_gbps: Option<Number>,
-    margin_pct: Option<Number>,
+    runner_up_gbps: Option<NineDigits>,
+    margin_pct: Option<NineDigits>,
     ties: usize,
     configs: usize,
-    copy_gbps: Option<Number>,
-    copy_pct: Option<Number>,
+    copy_gbps: Option<NineDigits>,
+    copy_pct: Option<NineDigits>,
     /// The fastest scan of another implementation; `null` without a file that has one.
-    baseline_gbps: Option<Number>,
-    baseline_ratio: Option<Number>,
+    baseline_gbps: Option<NineDigits>,
+    baseline_ratio: Option<NineDigits>,
 }
 
-impl Labels<'_> {
-    pub(super) fn device(&self, device: &DeviceAnswer<'_>) -> Device {
+impl Labeller<'_> {
+    pub(super) fn device(&self, device: &DeviceAnswer<'_>) -> DeviceJson {
         let table = device.table;
-        Device {
+        DeviceJson {
             title: table.title.clone(),
             name: table.device.label.clone(),
             host: table.device.host.clone(),
@@ -205,7 +205,7 @@ impl Labels<'_> {
             scanbox_version: table.provenance.version.clone(),
             kernel_hash: table.provenance.kernel_hash.clone(),
             newest_utc: table.newest_utc.clone(),
-            rows: Rows {
+            rows: RowsJson {
                 total: table.summary.rows,
                 by_status: table
                     .summary
@@ -223,7 +223,7 @@ impl Labels<'_> {
                 planned_points: table.summary.planned_points,
                 planned_with_row: table.summary.planned_points.map(|_| table.summary.planned_with_row),
             },
-            ideal: Ideal {
+            ideal: IdealJson {
                 kernels: device
                     .ideal
                     .uses
@@ -248,50 +248,50 @@ impl Labels<'_> {
             n: point.n,
             config: self.config(point.best.config),
             kernel: self.kernel(self.0.kernel_of(point.best.config)),
-            gbps: Number(point.best.gbps),
-            time_ns: Number(point.best.time_ns),
+            gbps: NineDigits(point.best.gbps),
+            time_ns: NineDigits(point.best.time_ns),
             time_ns_median: point.best.median_ns,
             time_ns_q1: point.best.q1_ns,
             time_ns_q3: point.best.q3_ns,
             samples: point.best.samples,
-            spread_pct: Number(100.0 * point.best.relative_spread()),
+            spread_pct: NineDigits(100.0 * point.best.relative_spread()),
             confirmed_ns_median: point.best.confirmed_ns,
             runner_up: point.runner_up.map(|cell| self.config(cell.config)),
-            runner_up_gbps: point.runner_up.map(|cell| Number(cell.gbps)),
-            margin_pct: point.margin_pct.map(Number),
+            runner_up_gbps: point.runner_up.map(|cell| NineDigits(cell.gbps)),
+            margin_pct: point.margin_pct.map(NineDigits),
             ties: point.ties,
             configs: point.configs,
-            copy_gbps: point.copy_gbps.map(Number),
-            copy_pct: point.copy_pct().map(Number),
-            baseline_gbps: point.baseline_gbps.map(Number),
-            baseline_ratio: point.baseline_ratio().map(Number),
+            copy_gbps: point.ceiling_gbps.map(NineDigits),
+            copy_pct: point.ceiling_pct().map(NineDigits),
+            baseline_gbps: point.baseline_gbps.map(NineDigits),
+            baseline_ratio: point.baseline_ratio().map(NineDigits),
         }
     }
 }
 
-fn point(point: &Distrusted) -> Point {
-    Point { n: point.n, config: point.config.clone() }
+fn point(point: &Distrusted) -> PointJson {
+    PointJson { n: point.n, config: point.config.clone() }
 }
 
 fn density(density: &Density) -> DensityRow {
     DensityRow {
         n: density.n,
         configs: density.configs,
-        median_gbps: Number(density.median_gbps),
-        p90_gbps: Number(density.p90_gbps),
-        best_gbps: Number(density.best_gbps),
-        near_best: Number(density.near_best),
-        low_gbps: Number(density.histogram.low),
-        width_gbps: Number(density.histogram.width),
+        median_gbps: NineDigits(density.median_gbps),
+        p90_gbps: NineDigits(density.p90_gbps),
+        best_gbps: NineDigits(density.best_gbps),
+        near_best: NineDigits(density.near_best),
+        low_gbps: NineDigits(density.histogram.low),
+        width_gbps: NineDigits(density.histogram.width),
         counts: density.histogram.counts.clone(),
     }
 }
 
 fn trend(trend: &Trend) -> TrendRow {
-    let pinned = trend.pinned.iter().map(|line| Pinned {
+    let pinned = trend.pinned.iter().map(|line| PinnedJson {
         value: line.value.to_string(),
-        mean_loss_pct: line.mean_loss_pct().map(Number),
-        loss_pct: line.points.iter().map(|point| (point.n, Number(point.loss_pct))).collect(),
+        mean_loss_pct: line.mean_loss_pct().map(NineDigits),
+        loss_pct: line.points.iter().map(|point| (point.n, NineDigits(point.loss_pct))).collect(),
     });
     TrendRow {
         parameter: trend.parameter,
@@ -300,36 +300,39 @@ fn trend(trend: &Trend) -> TrendRow {
     }
 }
 
-fn bandwidth(utilization: &bandwidth::Utilization) -> Bandwidth {
+fn bandwidth(utilization: &bandwidth::Utilization) -> BandwidthJson {
     let (origin, copy_n) = match utilization.bandwidth.origin {
-        Origin::Given => ("given", None),
-        Origin::Copy { n } => ("copy", Some(n)),
+        BandwidthOrigin::Given => ("given", None),
+        BandwidthOrigin::Ceiling { n } => ("copy", Some(n)),
     };
     let points = utilization.points.iter();
-    let points =
-        points.map(|point| BandwidthRow { n: point.n, pct: Number(point.pct), regime: point.regime.word() });
-    Bandwidth { gbps: Number(utilization.bandwidth.gbps), origin, copy_n, points: points.collect() }
+    let points = points.map(|point| BandwidthRow {
+        n: point.n,
+        pct: NineDigits(point.pct),
+        regime: point.regime.word(),
+    });
+    BandwidthJson { gbps: NineDigits(utilization.bandwidth.gbps), origin, copy_n, points: points.collect() }
 }
 
-fn baseline(comparison: &bandwidth::Comparison) -> Baseline {
-    let row = |point: &bandwidth::ComparisonPoint| BaselineRow {
+fn baseline(comparison: &bandwidth::AgainstBaseline) -> BaselineJson {
+    let row = |point: &bandwidth::AgainstBaselinePoint| BaselineRow {
         n: point.n,
         subject: point.subject.clone(),
-        gbps: Number(point.gbps),
-        ratio: Number(point.ratio),
+        gbps: NineDigits(point.gbps),
+        ratio: NineDigits(point.ratio),
         regime: point.regime.map(Regime::word),
     };
-    let region = |region: &bandwidth::Region| BaselineRegion {
+    let region = |region: &bandwidth::Region| BaselineRegionJson {
         regime: region.regime.map(Regime::word),
         sizes: region.sizes,
         faster: region.faster,
-        mean_ratio: Number(region.mean_ratio),
-        least_ratio: Number(region.least.0),
+        mean_ratio: NineDigits(region.mean_ratio),
+        least_ratio: NineDigits(region.least.0),
         least_n: region.least.1,
-        most_ratio: Number(region.most.0),
+        most_ratio: NineDigits(region.most.0),
         most_n: region.most.1,
     };
-    Baseline {
+    BaselineJson {
         points: comparison.points.iter().map(row).collect(),
         regions: comparison.regions.iter().map(region).collect(),
     }

@@ -9,22 +9,22 @@ use scanbox_analysis::portable::Choice;
 use scanbox_analysis::portfolio::{self, Portfolio};
 use serde::Serialize;
 
-use super::{Labels, Number};
+use super::{Labeller, NineDigits};
 
 /// A3.
 #[derive(Debug, Serialize)]
-pub(super) struct Comparison {
+pub(super) struct ComparedSizesJson {
     /// What decided over which sizes kernels are compared.
     coverage: String,
     sizes: Vec<u64>,
     /// Sizes with an `ok` row on every device.
     measured_sizes: usize,
     kernels: Vec<String>,
-    dropped: Vec<DroppedKernel>,
+    dropped: Vec<DroppedKernelJson>,
 }
 
 #[derive(Debug, Serialize)]
-struct DroppedKernel {
+struct DroppedKernelJson {
     kernel: String,
     device: String,
     sizes: Vec<u64>,
@@ -33,38 +33,38 @@ struct DroppedKernel {
 
 /// A4 to A9.
 #[derive(Debug, Serialize)]
-pub(super) struct Ranked {
+pub(super) struct RankingJson {
     metric: String,
     normalization: &'static str,
     highest_wins: bool,
     /// Best first.
-    ranking: Vec<RankedKernel>,
+    ranking: Vec<RankedKernelJson>,
 }
 
 #[derive(Debug, Serialize)]
-struct RankedKernel {
+struct RankedKernelJson {
     kernel: String,
-    score: Number,
+    score: NineDigits,
 }
 
 /// The chosen kernel with its line (A10).
 #[derive(Debug, Serialize)]
-pub(super) struct Best {
+pub(super) struct BestKernelJson {
     kernel: String,
     #[serde(flatten)]
-    ranked: Ranked,
+    ranked: RankingJson,
     /// Normalisations that would choose another kernel.
     other_normalizations: BTreeMap<&'static str, String>,
     /// Kernels that cannot be told from it at any size.
     ties: Vec<String>,
     #[serde(flatten)]
-    line: Option<Line>,
+    line: Option<LineJson>,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Line {
-    mean_loss_pct: Option<Number>,
-    worst_loss_pct: Option<Number>,
+pub(super) struct LineJson {
+    mean_loss_pct: Option<NineDigits>,
+    worst_loss_pct: Option<NineDigits>,
     worst_n: Option<u64>,
     line: Vec<LineRow>,
 }
@@ -75,9 +75,9 @@ struct LineRow {
     config: String,
     workgroup_size: u32,
     workgroups: Option<u32>,
-    gbps: Number,
-    ideal_gbps: Number,
-    loss_pct: Number,
+    gbps: NineDigits,
+    ideal_gbps: NineDigits,
+    loss_pct: NineDigits,
     in_choice: bool,
 }
 
@@ -85,32 +85,32 @@ struct LineRow {
 #[derive(Debug, Serialize)]
 pub(super) struct MetricRow {
     #[serde(flatten)]
-    ranked: Ranked,
-    mean_loss_pct: Option<Number>,
-    worst_loss_pct: Option<Number>,
+    ranked: RankingJson,
+    mean_loss_pct: Option<NineDigits>,
+    worst_loss_pct: Option<NineDigits>,
     worst_n: Option<u64>,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct KernelSet {
+pub(super) struct KernelSetJson {
     kernels: Vec<String>,
-    score: Number,
+    score: NineDigits,
     exact: bool,
     uncovered: usize,
-    mean_loss_pct: Number,
-    worst_loss_pct: Number,
+    mean_loss_pct: NineDigits,
+    worst_loss_pct: NineDigits,
     worst_n: u64,
 }
 
-impl Labels<'_> {
-    pub(super) fn comparison(&self, eligibility: &Eligibility) -> Comparison {
-        let dropped = eligibility.dropped.iter().map(|dropped| DroppedKernel {
+impl Labeller<'_> {
+    pub(super) fn comparison(&self, eligibility: &Eligibility) -> ComparedSizesJson {
+        let dropped = eligibility.dropped.iter().map(|dropped| DroppedKernelJson {
             kernel: self.kernel(dropped.kernel),
             device: dropped.device.clone(),
             sizes: dropped.sizes.clone(),
             reason: dropped.to_string(),
         });
-        Comparison {
+        ComparedSizesJson {
             coverage: eligibility.coverage.to_string(),
             sizes: eligibility.sizes.clone(),
             measured_sizes: eligibility.measured,
@@ -119,10 +119,12 @@ impl Labels<'_> {
         }
     }
 
-    pub(super) fn ranked(&self, ranking: &Ranking) -> Ranked {
-        let row =
-            |score: &Score| RankedKernel { kernel: self.kernel(score.kernel), score: Number(score.score) };
-        Ranked {
+    pub(super) fn ranked(&self, ranking: &Ranking) -> RankingJson {
+        let row = |score: &Score| RankedKernelJson {
+            kernel: self.kernel(score.kernel),
+            score: NineDigits(score.score),
+        };
+        RankingJson {
             metric: ranking.metric.to_string(),
             normalization: ranking.normalization.word(),
             highest_wins: ranking.metric.highest_wins(),
@@ -138,8 +140,8 @@ impl Labels<'_> {
             .collect()
     }
 
-    pub(super) fn best(&self, choice: &Choice) -> Best {
-        Best {
+    pub(super) fn best(&self, choice: &Choice) -> BestKernelJson {
+        BestKernelJson {
             kernel: self.kernel(choice.ranking.winner.kernel),
             ranked: self.ranked(&choice.ranking),
             other_normalizations: self.other_normalizations(choice),
@@ -148,7 +150,7 @@ impl Labels<'_> {
         }
     }
 
-    pub(super) fn line(&self, line: &KernelLine) -> Line {
+    pub(super) fn line(&self, line: &KernelLine) -> LineJson {
         let rows = line.points.iter().map(|point| {
             let config = self.0.config(point.best.config);
             LineRow {
@@ -156,15 +158,15 @@ impl Labels<'_> {
                 config: config.to_string(),
                 workgroup_size: config.workgroup_size,
                 workgroups: config.workgroups,
-                gbps: Number(point.best.gbps),
-                ideal_gbps: Number(point.ideal_gbps),
-                loss_pct: Number(point.loss_pct),
+                gbps: NineDigits(point.best.gbps),
+                ideal_gbps: NineDigits(point.ideal_gbps),
+                loss_pct: NineDigits(point.loss_pct),
                 in_choice: point.in_choice,
             }
         });
-        Line {
-            mean_loss_pct: line.mean_loss_pct().map(Number),
-            worst_loss_pct: line.worst().map(|point| Number(point.loss_pct)),
+        LineJson {
+            mean_loss_pct: line.mean_loss_pct().map(NineDigits),
+            worst_loss_pct: line.worst().map(|point| NineDigits(point.loss_pct)),
             worst_n: line.worst().map(|point| point.n),
             line: rows.collect(),
         }
@@ -174,20 +176,20 @@ impl Labels<'_> {
         let worst = answer.worst();
         MetricRow {
             ranked: self.ranked(&answer.ranking),
-            mean_loss_pct: answer.mean_loss_pct().map(Number),
-            worst_loss_pct: worst.map(|point| Number(point.loss_pct)),
+            mean_loss_pct: answer.mean_loss_pct().map(NineDigits),
+            worst_loss_pct: worst.map(|point| NineDigits(point.loss_pct)),
             worst_n: worst.map(|point| point.n),
         }
     }
 
-    pub(super) fn portfolio(&self, portfolio: &Portfolio) -> Vec<KernelSet> {
-        let row = |set: &portfolio::KernelSet| KernelSet {
+    pub(super) fn portfolio(&self, portfolio: &Portfolio) -> Vec<KernelSetJson> {
+        let row = |set: &portfolio::KernelSet| KernelSetJson {
             kernels: self.kernels(&set.kernels),
-            score: Number(set.score),
+            score: NineDigits(set.score),
             exact: set.exact,
             uncovered: set.uncovered,
-            mean_loss_pct: Number(set.mean_loss_pct),
-            worst_loss_pct: Number(set.worst.0),
+            mean_loss_pct: NineDigits(set.mean_loss_pct),
+            worst_loss_pct: NineDigits(set.worst.0),
             worst_n: set.worst.1,
         };
         portfolio.sets.iter().map(row).collect()

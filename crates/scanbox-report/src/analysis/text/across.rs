@@ -11,14 +11,16 @@ use scanbox_analysis::speed::Speed;
 use scanbox_analysis::transfer::Transfer;
 use scanbox_model::units::size_label;
 
-use super::{Column, Grid, Page, compared, count, gbps, losses, named, percent, score, title, unit_words};
+use super::{
+    Grid, GridColumn, TextPage, compared, count, gbps, losses, named, percent, score, title, unit_words,
+};
 
 /// Devices side by side in a launch table, so that it fits 80 characters.
 const DEVICES_PER_TABLE: usize = 3;
 /// Transfers that are listed, the worst first; JSON has all.
 const TRANSFERS_SHOWN: usize = 12;
 
-impl Page<'_> {
+impl TextPage<'_> {
     pub(super) fn across(&self, across: &AcrossAnswer, out: &mut impl Write) -> io::Result<()> {
         let devices: Vec<&DeviceAnswer<'_>> =
             across.devices.iter().map(|&index| &self.report.answers.devices[index]).collect();
@@ -56,10 +58,10 @@ impl Page<'_> {
         }
         let ([speed], 2) = (across.speeds.as_slice(), devices.len()) else { return Ok(()) };
         let mut grid = Grid::new([
-            Column::numbers("size"),
-            Column::numbers("GB/s of 1"),
-            Column::numbers("GB/s of 2"),
-            Column::numbers("2 over 1"),
+            GridColumn::numbers("size"),
+            GridColumn::numbers("GB/s of 1"),
+            GridColumn::numbers("GB/s of 2"),
+            GridColumn::numbers("2 over 1"),
         ]);
         for point in &speed.points {
             grid.push([
@@ -151,20 +153,20 @@ impl Page<'_> {
         // Few devices have a column each; of many the worst is told.
         let each = devices.len() <= DEVICES_PER_TABLE;
         let mut columns = vec![
-            Column::numbers("size"),
-            Column::words("config"),
-            Column::numbers("of").expendable(2),
-            Column::numbers("score").expendable(1),
+            GridColumn::numbers("size"),
+            GridColumn::words("config"),
+            GridColumn::numbers("of").expendable(2),
+            GridColumn::numbers("score").expendable(1),
         ];
         if each {
             columns.extend(
-                ["loss % 1", "loss % 2", "loss % 3"].map(Column::numbers).into_iter().take(devices.len()),
+                ["loss % 1", "loss % 2", "loss % 3"].map(GridColumn::numbers).into_iter().take(devices.len()),
             );
         } else {
             columns.extend([
-                Column::numbers("mean loss %"),
-                Column::numbers("worst loss %"),
-                Column::numbers("on device"),
+                GridColumn::numbers("mean loss %"),
+                GridColumn::numbers("worst loss %"),
+                GridColumn::numbers("on device"),
             ]);
         }
         let mut grid = Grid::new(columns);
@@ -199,12 +201,12 @@ impl Page<'_> {
     /// What every metric of shared configs chooses, and what that loses.
     fn shared_metrics(&self, across: &AcrossAnswer, out: &mut impl Write) -> io::Result<()> {
         let mut grid = Grid::new([
-            Column::words("metric"),
-            Column::words("normalisation"),
-            Column::numbers("mean loss %"),
-            Column::numbers("worst loss %"),
-            Column::numbers("at"),
-            Column::numbers("other configs").expendable(1),
+            GridColumn::words("metric"),
+            GridColumn::words("normalisation"),
+            GridColumn::numbers("mean loss %"),
+            GridColumn::numbers("worst loss %"),
+            GridColumn::numbers("at"),
+            GridColumn::numbers("other configs").expendable(1),
         ]);
         let same = |set: &SharedSet, n: u64, config| {
             set.points.iter().any(|point| point.n == n && point.config == config)
@@ -261,13 +263,13 @@ impl Page<'_> {
         let mean = |transfer: &Transfer| transfer.geometric_mean().unwrap_or(0.0);
         pairs.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
         let mut grid = Grid::new([
-            Column::numbers("set of"),
-            Column::numbers("on"),
-            Column::numbers("mean %"),
-            Column::numbers("worst %"),
-            Column::numbers("at"),
-            Column::numbers("sizes"),
-            Column::numbers("missing"),
+            GridColumn::numbers("set of"),
+            GridColumn::numbers("on"),
+            GridColumn::numbers("mean %"),
+            GridColumn::numbers("worst %"),
+            GridColumn::numbers("at"),
+            GridColumn::numbers("sizes"),
+            GridColumn::numbers("missing"),
         ]);
         let efficiency = |value: Option<f64>| value.map_or_else(String::new, |value| percent(100.0 * value));
         for transfer in pairs.iter().take(TRANSFERS_SHOWN) {
@@ -299,9 +301,13 @@ impl Page<'_> {
         eligibility: &Eligibility,
         out: &mut impl Write,
     ) -> io::Result<()> {
-        let mut columns = vec![Column::numbers("size")];
+        let mut columns = vec![GridColumn::numbers("size")];
         for _ in devices {
-            columns.extend([Column::words("launch"), Column::numbers("GB/s"), Column::numbers("loss %")]);
+            columns.extend([
+                GridColumn::words("launch"),
+                GridColumn::numbers("GB/s"),
+                GridColumn::numbers("loss %"),
+            ]);
         }
         let mut grid = Grid::new(columns);
         for n in launch_sizes(devices.iter().map(|&(_, line)| line)) {

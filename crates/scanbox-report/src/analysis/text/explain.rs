@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use scanbox_analysis::answers::DeviceAnswer;
-use scanbox_analysis::bandwidth::Origin;
+use scanbox_analysis::bandwidth::BandwidthOrigin;
 use scanbox_analysis::eligible::Eligibility;
 use scanbox_analysis::metric::Metric;
 use scanbox_analysis::normalize::Normalization;
@@ -12,9 +12,9 @@ use scanbox_analysis::shared::SharedSet;
 use scanbox_analysis::table::Cell;
 use scanbox_model::units::size_label;
 
-use super::{Column, Grid, Page, clock_word, count, score};
+use super::{Grid, GridColumn, TextPage, clock_word, count, score};
 
-impl Page<'_> {
+impl TextPage<'_> {
     /// The rows of the best configs and of their runners-up.
     pub(super) fn explain_ideal(&self, device: &DeviceAnswer<'_>, out: &mut impl Write) -> io::Result<()> {
         let text = format!(
@@ -25,14 +25,14 @@ impl Page<'_> {
         );
         self.say(&text, out)?;
         let mut grid = Grid::new([
-            Column::numbers("size"),
-            Column::words(""),
-            Column::words("config"),
-            Column::numbers("ns"),
-            Column::numbers("q1"),
-            Column::numbers("q3"),
-            Column::numbers("samples").expendable(1),
-            Column::numbers("confirmed").expendable(2),
+            GridColumn::numbers("size"),
+            GridColumn::words(""),
+            GridColumn::words("config"),
+            GridColumn::numbers("ns"),
+            GridColumn::numbers("q1"),
+            GridColumn::numbers("q3"),
+            GridColumn::numbers("samples").expendable(1),
+            GridColumn::numbers("confirmed").expendable(2),
         ]);
         let mut push = |n: String, place: &str, cell: &Cell| {
             grid.push([
@@ -54,13 +54,14 @@ impl Page<'_> {
         }
         self.grid(grid, out)?;
         if let Some(utilization) = &device.utilization {
+            let ceiling = device.table.problem.ceiling();
             let origin = match utilization.bandwidth.origin {
-                Origin::Given => "of --peak-gbps",
-                Origin::Copy { .. } => "of the copy in the metadata",
+                BandwidthOrigin::Given => "of --peak-gbps".to_owned(),
+                BandwidthOrigin::Ceiling { .. } => format!("of the {ceiling} in the metadata"),
             };
             let text = format!(
-                "How: 100 I / B with B = {:.1} GB/s {origin}; a size is cached where I > B. `copy %` is against the \
-                 copy of its own size.",
+                "How: 100 I / B with B = {:.1} GB/s {origin}; a size is cached where I > B. `{ceiling} %` is against the \
+                 {ceiling} of its own size.",
                 utilization.bandwidth.gbps
             );
             self.say(&text, out)?;
@@ -97,14 +98,14 @@ impl Page<'_> {
         self.say(&names, out)?;
         let several = choice.terms.iter().any(|term| term.device > 0);
         let mut grid = Grid::new([
-            Column::numbers("device").expendable(1),
-            Column::numbers("size"),
-            Column::numbers("w").expendable(3),
-            Column::numbers("I"),
-            Column::numbers("L 1"),
-            Column::numbers("term 1").expendable(2),
-            Column::numbers("L 2").expendable(2),
-            Column::numbers("term 2").expendable(2),
+            GridColumn::numbers("device").expendable(1),
+            GridColumn::numbers("size"),
+            GridColumn::numbers("w").expendable(3),
+            GridColumn::numbers("I"),
+            GridColumn::numbers("L 1"),
+            GridColumn::numbers("term 1").expendable(2),
+            GridColumn::numbers("L 2").expendable(2),
+            GridColumn::numbers("term 2").expendable(2),
         ]);
         let value = |x: f64| match normalization {
             Normalization::None => format!("{x:.1}"),
@@ -137,10 +138,10 @@ impl Page<'_> {
         );
         self.say(&text, out)?;
         let mut grid = Grid::new([
-            Column::numbers("size"),
-            Column::numbers("score"),
-            Column::words("runner-up"),
-            Column::numbers("its score"),
+            GridColumn::numbers("size"),
+            GridColumn::numbers("score"),
+            GridColumn::words("runner-up"),
+            GridColumn::numbers("its score"),
         ]);
         for point in &shared.points {
             grid.push([

@@ -8,9 +8,9 @@ use scanbox_analysis::portfolio::Portfolio;
 use scanbox_analysis::weights::Weights;
 use scanbox_model::units::size_label;
 
-use super::{Column, Grid, Page, count, percent, score};
+use super::{Grid, GridColumn, TextPage, count, percent, score};
 
-impl Page<'_> {
+impl TextPage<'_> {
     /// The winner of each metric; with `--all-metrics` also what it loses, and where.
     pub(super) fn metrics(&self, answers: &[MetricAnswer], out: &mut impl Write) -> io::Result<()> {
         if answers.is_empty() {
@@ -18,15 +18,15 @@ impl Page<'_> {
         }
         let losses = self.report.question.all_metrics;
         let mut columns = vec![
-            Column::words("metric"),
-            Column::words("best kernel"),
-            Column::numbers("score").expendable(2),
+            GridColumn::words("metric"),
+            GridColumn::words("best kernel"),
+            GridColumn::numbers("score").expendable(2),
         ];
         if losses {
-            columns.extend(["mean loss %", "worst loss %", "at"].map(Column::numbers));
+            columns.extend(["mean loss %", "worst loss %", "at"].map(GridColumn::numbers));
         }
         let runner_up =
-            [Column::words("runner-up").expendable(1), Column::numbers("its score").expendable(3)];
+            [GridColumn::words("runner-up").expendable(1), GridColumn::numbers("its score").expendable(3)];
         columns.extend(runner_up);
         let mut grid = Grid::new(columns);
         for answer in answers {
@@ -70,13 +70,13 @@ impl Page<'_> {
         );
         self.heading(3, &heading, out)?;
         let mut grid = Grid::new([
-            Column::numbers("kernels"),
-            Column::numbers("score").expendable(2),
-            Column::numbers("loss %"),
-            Column::numbers("worst %"),
-            Column::numbers("at"),
-            Column::words("search").expendable(1),
-            Column::words("which"),
+            GridColumn::numbers("kernels"),
+            GridColumn::numbers("score").expendable(2),
+            GridColumn::numbers("loss %"),
+            GridColumn::numbers("worst %"),
+            GridColumn::numbers("at"),
+            GridColumn::words("search").expendable(1),
+            GridColumn::words("which"),
         ]);
         for set in &portfolio.sets {
             let search = if set.exact { "exact" } else { "greedy" };

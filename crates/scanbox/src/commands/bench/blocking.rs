@@ -23,9 +23,10 @@ use scanbox_runner::subject::Subject;
 
 use super::select::launched;
 use crate::output::{Output, Outputs};
-use scanbox_report::{blocking, figure};
+use scanbox_report::blocking::{self, BlockingReport};
+use scanbox_report::figure;
 use scanbox_session::bench::{BenchTask, News};
-use scanbox_session::notes::complain;
+use scanbox_session::notes::note;
 use scanbox_session::protocol::BenchWork;
 use scanbox_session::supervise::Supervision;
 
@@ -166,7 +167,7 @@ impl BlockingArgs {
             let device = worker.profile.clone();
             let config = launched(config, &work.job.computation.problem, n, &device);
             let subject = Subject::Config { config, variant: Variant::blocked(Some(PROOF)) };
-            complain(&format!("{subject} at {}: it has to hang, or to be wrong", size_label(n)));
+            note(&format!("{subject} at {}: it has to hang, or to be wrong", size_label(n)));
             let selected = Selected { subject, selection: vec![Selection::Named] };
             let mut work = work.clone();
             work.job.sizes = vec![(n, vec![selected])];
@@ -183,7 +184,7 @@ impl BlockingArgs {
             supervised?;
         }
         for row in rows.iter().filter(|row| row.status == Status::Ok) {
-            complain(&format!(
+            note(&format!(
                 "{}{} at {} came to a right result: simulated blocking does not block it",
                 row.config_id,
                 Variant::blocked(row.blocking),
@@ -204,8 +205,8 @@ impl BlockingArgs {
         metadata: &'a Metadata,
         end: End,
         places: &[[Output; 2]],
-    ) -> anyhow::Result<blocking::Report<'a>> {
-        let report = blocking::Report::new(metadata, records, proof, end);
+    ) -> anyhow::Result<BlockingReport<'a>> {
+        let report = BlockingReport::new(metadata, records, proof, end);
         if let Some(folder) = &self.plots {
             fs::create_dir_all(folder).with_context(|| format!("--plots {}", folder.display()))?;
         }

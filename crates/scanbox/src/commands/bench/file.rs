@@ -10,7 +10,7 @@ use scanbox_model::metadata::Metadata;
 use scanbox_model::record::Record;
 use scanbox_report::paste;
 use scanbox_runner::session::End;
-use scanbox_session::notes::complain;
+use scanbox_session::notes::note;
 
 use crate::output::Output;
 
@@ -51,7 +51,7 @@ impl BenchFile {
         if self.records.is_empty() {
             let _ = fs::remove_file(&self.partial);
         } else {
-            complain(&format!("the rows so far are in {}", paste::path(&self.partial)));
+            note(&format!("the rows so far are in {}", paste::path(&self.partial)));
         }
     }
 

@@ -12,18 +12,18 @@ use scanbox_analysis::table::{Cell, Tables};
 use scanbox_kernels::catalog;
 use scanbox_model::config::{Config, Kernel, Reset};
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::{Difference, Problem};
+use scanbox_model::problem::{Problem, ProblemDifference};
 use scanbox_model::record::{Clock, Selection};
 use scanbox_runner::bench::Selected;
 use scanbox_runner::subject::Subject;
 
 use crate::exit::UsageError;
 use crate::inputs::add_file;
-use scanbox_session::notes::complain;
+use scanbox_session::notes::note;
 
 /// How a kernel comes by clean tile states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Scratch {
+pub enum ScratchUse {
     /// As the config says: by default its scratch memory is kept from call to call and never cleared
     Kept,
     /// Every call clears what it needs first, as a library call without state has to
@@ -61,8 +61,8 @@ impl Tuned {
         let (tables, more) = builder.finish(Runs::Latest);
         warnings.extend(more.iter().map(ToString::to_string));
         let differences = tables.problems().into_iter().map(|swept| swept.difference(problem));
-        let differences: Option<Vec<Difference>> = differences.collect();
-        if let Some(Difference { column, flag, own, others }) = differences.iter().flatten().next() {
+        let differences: Option<Vec<ProblemDifference>> = differences.collect();
+        if let Some(ProblemDifference { column, flag, own, others }) = differences.iter().flatten().next() {
             let message = format!(
                 "--from {}: its rows have {column} `{own}`, this run has `{others}` ({flag})",
                 path.display()
@@ -87,7 +87,7 @@ impl Tuned {
             bail!("--from {}: it has {there}, and this device is {}", path.display(), device.name);
         };
         for warning in &warnings {
-            complain(&format!("warning: {warning}"));
+            note(&format!("warning: {warning}"));
         }
         let question = Question { include_software: true, ..Question::default() };
         let (answers, _) = answer(&tables, &question);
@@ -144,13 +144,13 @@ impl Tuned {
     /// What to run at a size, and why.
     fn choices(
         &self,
-        scratch: &[Scratch],
+        scratch: &[ScratchUse],
         n: u64,
         problem: &Problem,
         device: &DeviceProfile,
     ) -> impl Iterator<Item = (Config, Selection)> {
         let stateless = || {
-            let asked = scratch.contains(&Scratch::Stateless);
+            let asked = scratch.contains(&ScratchUse::Stateless);
             let suits = |config: &Config| is_stateless(*config, problem, n, device);
             asked.then(|| self.choice(&self.ideal_stateless, n, suits)).flatten()
         };
@@ -181,11 +181,11 @@ fn nearest(tuned: &BTreeMap<u64, Config>, n: u64) -> Option<Config> {
     best.map(|(_, config)| *config)
 }
 
-/// Who takes part at a size, the copies aside.
+/// The subjects of a size, the ceilings aside.
 pub fn selected(
     named: &[Config],
     tuned: Option<&Tuned>,
-    scratch: &[Scratch],
+    scratch: &[ScratchUse],
     n: u64,
     problem: &Problem,
     device: &DeviceProfile,
@@ -200,8 +200,8 @@ pub fn selected(
         let config = launched(config, problem, n, device);
         for scratch in scratch {
             let subject = Subject::config(match scratch {
-                Scratch::Kept => config,
-                Scratch::Stateless => stateless(config, problem, n, device),
+                ScratchUse::Kept => config,
+                ScratchUse::Stateless => stateless(config, problem, n, device),
             });
             match selected.iter_mut().find(|one| one.subject == subject) {
                 Some(one) if one.selection.contains(&selection) => {}

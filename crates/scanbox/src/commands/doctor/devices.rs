@@ -11,7 +11,7 @@ use super::bytes_label;
 use super::drivers::why_hidden;
 use super::host::available_memory_bytes;
 use scanbox_report::devices::tile_states;
-use scanbox_report::doctor::{Finding, Verdict};
+use scanbox_report::doctor::{CheckResult, Finding};
 use scanbox_session::device::known_issues;
 
 /// The largest size of the thesis space: what a device is expected to hold.
@@ -95,7 +95,8 @@ impl Devices {
         let who = format!("{}, {}, Vulkan {}", profile.title(), profile.driver, profile.api_version);
         if !problems.is_empty() {
             // Another device can be used instead.
-            let verdict = if self.usable().next().is_some() { Verdict::Warning } else { Verdict::Problem };
+            let verdict =
+                if self.usable().next().is_some() { CheckResult::Warning } else { CheckResult::Problem };
             let fix = "install a newer driver: kernels need Vulkan 1.3 and these features";
             let one = |problem: &String| Finding {
                 verdict,

@@ -236,7 +236,7 @@ pub(super) fn why_hidden() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scanbox_report::doctor::Verdict;
+    use scanbox_report::doctor::CheckResult;
 
     /// A folder with `vulkan/icd.d` in it, and these files in that.
     fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -250,7 +250,7 @@ mod tests {
     }
 
     /// The findings about drivers with this environment.
-    fn check(variables: &[(&str, &Path)]) -> Vec<(Verdict, String)> {
+    fn check(variables: &[(&str, &Path)]) -> Vec<(CheckResult, String)> {
         let known =
             |name: &str| variables.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).into());
         // No system folders: what is there differs from machine to machine.
@@ -271,13 +271,16 @@ mod tests {
             ("readme.txt", "no driver"),
         ]);
         let found = check(&[("XDG_DATA_HOME", folder.path())]);
-        let verdicts: Vec<Verdict> = found.iter().map(|(verdict, _)| *verdict).collect();
+        let verdicts: Vec<CheckResult> = found.iter().map(|(verdict, _)| *verdict).collect();
         // A machine may have more in /etc, which no variable replaces.
-        assert!(verdicts.starts_with(&[Verdict::Ok]) && found[0].1.contains("good"), "{found:?}");
+        assert!(verdicts.starts_with(&[CheckResult::Ok]) && found[0].1.contains("good"), "{found:?}");
         let about =
             |part: &str| found.iter().find(|(_, found)| found.contains(part)).map(|(verdict, _)| *verdict);
-        assert_eq!(about("names /nonexistent/libgone.so, which is not installed"), Some(Verdict::Warning));
-        assert_eq!(about("torn.json: no driver file"), Some(Verdict::Warning));
+        assert_eq!(
+            about("names /nonexistent/libgone.so, which is not installed"),
+            Some(CheckResult::Warning)
+        );
+        assert_eq!(about("torn.json: no driver file"), Some(CheckResult::Warning));
         assert_eq!(about("readme"), None);
     }
 
@@ -286,7 +289,7 @@ mod tests {
         for name in FILES_VARIABLES {
             let found = check(&[(name, Path::new("/nonexistent"))]);
             let reason = format!("{name} names /nonexistent, which does not exist");
-            assert_eq!(found, [(Verdict::Problem, reason)]);
+            assert_eq!(found, [(CheckResult::Problem, reason)]);
         }
     }
 
@@ -294,6 +297,6 @@ mod tests {
     fn a_variable_that_leaves_drivers_out_is_told() {
         let found = check(&[("VK_LOADER_DRIVERS_DISABLE", Path::new("*"))]);
         let expected = "VK_LOADER_DRIVERS_DISABLE=* makes the loader leave drivers out".to_owned();
-        assert_eq!(found[0], (Verdict::Warning, expected));
+        assert_eq!(found[0], (CheckResult::Warning, expected));
     }
 }

@@ -100,12 +100,12 @@ fn size_bytes(folder: &Path) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scanbox_report::doctor::Verdict;
+    use scanbox_report::doctor::CheckResult;
 
     #[test]
     fn folders_are_judged_without_being_made() {
         let root = tempfile::tempdir().expect("a temporary folder");
-        let check = |path: &str, verdict: Verdict, part: &str| {
+        let check = |path: &str, verdict: CheckResult, part: &str| {
             let finding = check_folder("cache folder", &root.path().join(path), "use another");
             assert_eq!(finding.verdict, verdict, "{path}: {}", finding.found);
             assert!(finding.found.contains(part), "no `{part}` in {}", finding.found);
@@ -113,15 +113,15 @@ mod tests {
         fs::create_dir_all(root.path().join("full/spirv")).expect("a folder");
         fs::write(root.path().join("full/spirv/one"), [0; 3000]).expect("a file");
         fs::write(root.path().join("file"), "").expect("a file");
-        check("full", Verdict::Ok, "2.9 KiB");
-        check("new/below", Verdict::Ok, "not there yet, will be made");
-        check("file", Verdict::Problem, "file is no folder");
-        check("file/below", Verdict::Problem, "file is no folder");
+        check("full", CheckResult::Ok, "2.9 KiB");
+        check("new/below", CheckResult::Ok, "not there yet, will be made");
+        check("file", CheckResult::Problem, "file is no folder");
+        check("file/below", CheckResult::Problem, "file is no folder");
         assert!(!root.path().join("new").exists());
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink("/nonexistent", root.path().join("link")).expect("a link");
-            check("link", Verdict::Problem, "link is no folder");
+            check("link", CheckResult::Problem, "link is no folder");
         }
     }
 }

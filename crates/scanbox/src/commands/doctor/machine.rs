@@ -203,21 +203,25 @@ fn host_memory() -> Option<Finding> {
 mod tests {
     use super::super::host::meminfo_bytes;
     use super::*;
-    use scanbox_report::doctor::Verdict;
+    use scanbox_report::doctor::CheckResult;
 
     #[test]
     fn nvidia_clocks_are_read_and_judged() {
-        let check = |line: &str, verdict: Verdict, part: &str| {
+        let check = |line: &str, verdict: CheckResult, part: &str| {
             let finding = nvidia_clocks(line);
             assert_eq!(finding.verdict, verdict, "{line}");
             assert!(finding.found.contains(part), "no `{part}` in {}", finding.found);
         };
         let idle = "0, 345, 2619, 0x0000000000000001, Enabled, 31";
-        check(idle, Verdict::Ok, "SM 345 MHz, memory 2619 MHz, 31 C, persistence enabled");
-        check("1, 345, 2619, 0x0000000000000001, Disabled, 31", Verdict::Warning, "persistence disabled");
-        check("0, 900, 2619, 0x0000000000000024, Enabled, 90", Verdict::Warning, "power cap, heat (driver)");
-        check("0, [N/A], [N/A], [N/A], [N/A], [N/A]", Verdict::Ok, "SM [N/A] MHz");
-        check("No devices were found", Verdict::Ok, "not readable");
+        check(idle, CheckResult::Ok, "SM 345 MHz, memory 2619 MHz, 31 C, persistence enabled");
+        check("1, 345, 2619, 0x0000000000000001, Disabled, 31", CheckResult::Warning, "persistence disabled");
+        check(
+            "0, 900, 2619, 0x0000000000000024, Enabled, 90",
+            CheckResult::Warning,
+            "power cap, heat (driver)",
+        );
+        check("0, [N/A], [N/A], [N/A], [N/A], [N/A]", CheckResult::Ok, "SM [N/A] MHz");
+        check("No devices were found", CheckResult::Ok, "not readable");
     }
 
     #[test]

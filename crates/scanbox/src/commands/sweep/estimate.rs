@@ -15,7 +15,7 @@ const PUBLISHED: [(&str, &str); 2] = [
 
 /// An estimate.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Estimate {
+pub struct TimeEstimate {
     /// Seconds.
     pub seconds: f64,
     /// What it is based on.
@@ -49,7 +49,7 @@ pub fn estimate(
     path: &Path,
     of_file: Option<&Metadata>,
     device: &DeviceProfile,
-) -> Option<Estimate> {
+) -> Option<TimeEstimate> {
     let (rate, whose) = match of_file.and_then(Rate::of) {
         Some(rate) => {
             let whose = format!("the {} of this file took", plural(rate.rows as usize, "row"));
@@ -59,7 +59,7 @@ pub fn estimate(
     };
     let each = rate.per_row_s();
     let basis = format!("{whose} {:.0} ms each", 1e3 * each);
-    Some(Estimate { seconds: each * points as f64, basis })
+    Some(TimeEstimate { seconds: each * points as f64, basis })
 }
 
 /// What the rows of the device took in the largest other sweep of the folder.

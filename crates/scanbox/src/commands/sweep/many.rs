@@ -15,7 +15,7 @@ use scanbox_runner::vulkan::{self, Listed};
 use crate::exit::{Exit, UsageError};
 use scanbox_report::document::{Format, write_json};
 use scanbox_session::device::replay_script;
-use scanbox_session::notes::complain;
+use scanbox_session::notes::note;
 use scanbox_session::signals::stop_on_signals;
 
 /// The selector that means every device.
@@ -56,7 +56,7 @@ pub fn check_distinct(selectors: &[String]) -> anyhow::Result<()> {
 }
 
 /// A sweep that runs.
-struct Sweep {
+struct SweepProcess {
     device: String,
     child: Child,
     answer: JoinHandle<String>,
@@ -99,7 +99,7 @@ pub fn run(devices: &[String], arguments: &[OsString], format: Format) -> anyhow
     Ok(worst)
 }
 
-fn start(device: &str, arguments: &[OsString]) -> anyhow::Result<Sweep> {
+fn start(device: &str, arguments: &[OsString]) -> anyhow::Result<SweepProcess> {
     let program = std::env::current_exe().context("the path of this program")?;
     let mut command = Command::new(program);
     command.args(arguments).args(["--device", device]);
@@ -115,7 +115,7 @@ fn start(device: &str, arguments: &[OsString]) -> anyhow::Result<Sweep> {
     let (answer, talk) =
         (child.stdout.take().expect("stdout is piped"), child.stderr.take().expect("stderr is piped"));
     let name = device.to_owned();
-    Ok(Sweep {
+    Ok(SweepProcess {
         device: device.to_owned(),
         child,
         answer: thread::spawn(move || {
@@ -125,13 +125,13 @@ fn start(device: &str, arguments: &[OsString]) -> anyhow::Result<Sweep> {
         }),
         talk: thread::spawn(move || {
             for line in BufReader::new(talk).lines().map_while(Result::ok) {
-                complain(&format!("{name}: {line}"));
+                note(&format!("{name}: {line}"));
             }
         }),
     })
 }
 
-fn wait(sweeps: &mut [Sweep], stop: &AtomicBool) -> anyhow::Result<Vec<ExitStatus>> {
+fn wait(sweeps: &mut [SweepProcess], stop: &AtomicBool) -> anyhow::Result<Vec<ExitStatus>> {
     let mut told = false;
     loop {
         if stop.load(Ordering::Relaxed) && !told {

@@ -1,4 +1,4 @@
-//! A block of a space: the product of lists of parameter values.
+//! A product of a space: every combination of lists of parameter values. In a file it is a `[[block]]`.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,12 +15,12 @@ use crate::problem::Element;
 use crate::sample::Sample;
 use crate::sizes::Sizes;
 
-/// The product of lists of parameter values.
+/// Every combination of lists of parameter values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "InFile", into = "InFile")]
-pub struct Block {
-    /// Bytes of the elements that the block is for; any where there are none. A vector of so many elements is another
-    /// load for each.
+pub struct Product {
+    /// Bytes of the elements that the product is for; any where there are none. A vector of so many elements is
+    /// another load for each.
     pub element_bytes: Option<Vec<u32>>,
     /// The values of each of [`KERNEL_PARAMETERS`].
     kernels: Vec<Vec<Value>>,
@@ -28,20 +28,20 @@ pub struct Block {
     workgroups: Option<Numbers>,
     workgroups_per_unit: Option<Vec<u32>>,
     sizes: Option<Sizes>,
-    /// Which part of the legal points that no block before has; all where there is none.
+    /// Which part of the legal points that no product before has; all where there is none.
     pub sample: Option<Sample>,
 }
 
 /// The key of a list, and what is wrong with it.
-type Wrong = (&'static str, String);
+type WrongList = (&'static str, String);
 
-/// Makes a block as it stands in a file, and both ways between the two.
+/// Makes a product as it stands in a file, and both ways between the two.
 macro_rules! in_file {
     (
         tile { $($(#[doc = $tile_doc:literal])+ $tile:ident: $tile_type:ident $tile_facts:tt)+ }
         stages { $($(#[doc = $doc:literal])+ $stage:ident: $stage_type:ident $facts:tt)+ }
     ) => {
-        /// A block as it stands in a file.
+        /// A product as it stands in a file.
         #[derive(Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         struct InFile {
@@ -62,7 +62,7 @@ macro_rules! in_file {
             sample: Option<Sample>,
         }
 
-        impl TryFrom<InFile> for Block {
+        impl TryFrom<InFile> for Product {
             type Error = String;
 
             fn try_from(file: InFile) -> Result<Self, String> {
@@ -83,18 +83,18 @@ macro_rules! in_file {
             }
         }
 
-        impl From<Block> for InFile {
-            fn from(block: Block) -> Self {
-                let mut lists = KERNEL_PARAMETERS.iter().zip(block.kernels);
+        impl From<Product> for InFile {
+            fn from(product: Product) -> Self {
+                let mut lists = KERNEL_PARAMETERS.iter().zip(product.kernels);
                 Self {
-                    element_bytes: block.element_bytes,
+                    element_bytes: product.element_bytes,
                     $($tile: list(lists.next()),)+
-                    workgroup_size: block.workgroup_size,
-                    workgroups: block.workgroups,
-                    workgroups_per_unit: block.workgroups_per_unit,
-                    sizes: block.sizes,
+                    workgroup_size: product.workgroup_size,
+                    workgroups: product.workgroups,
+                    workgroups_per_unit: product.workgroups_per_unit,
+                    sizes: product.sizes,
                     $($stage: list(lists.next()),)+
-                    sample: block.sample,
+                    sample: product.sample,
                 }
             }
         }
@@ -104,7 +104,7 @@ with_parameters!(in_file);
 
 /// The values that a file lists for a parameter: its default, where it has none.
 fn values<T: Typed>(parameter: Option<&Declaration>, list: Option<Vec<T>>) -> Result<Vec<Value>, String> {
-    let parameter = parameter.expect("a block has the lists of the table");
+    let parameter = parameter.expect("a product has the lists of the table");
     match (list, parameter.default) {
         (Some(list), _) => Ok(list.into_iter().map(T::value).collect()),
         (None, Some(default)) => Ok(vec![default]),
@@ -120,7 +120,7 @@ fn list<T: Typed>(list: Option<(&Declaration, Vec<Value>)>) -> Option<Vec<T>> {
 }
 
 /// Checks a list of a file.
-fn upto(key: &'static str, values: &[u32], least: u32, most: u32) -> Result<(), Wrong> {
+fn upto(key: &'static str, values: &[u32], least: u32, most: u32) -> Result<(), WrongList> {
     if values.is_empty() {
         return Err((key, "the list is empty".to_owned()));
     }
@@ -130,7 +130,7 @@ fn upto(key: &'static str, values: &[u32], least: u32, most: u32) -> Result<(), 
         .map_or(Ok(()), |value| Err((key, format!("{value} is no number from {least} to {most}{no_device}"))))
 }
 
-fn numbers(key: &'static str, values: &Numbers, most: u32) -> Result<(), Wrong> {
+fn numbers(key: &'static str, values: &Numbers, most: u32) -> Result<(), WrongList> {
     match values {
         Numbers::List(list) => upto(key, list, 1, most),
         // Any subgroup size and limit do: this is about the grammar.
@@ -140,9 +140,9 @@ fn numbers(key: &'static str, values: &Numbers, most: u32) -> Result<(), Wrong> 
     }
 }
 
-impl Block {
+impl Product {
     /// Checks what holds on every device: no empty list, no number that none can do.
-    pub(super) fn check(&self) -> Result<(), Wrong> {
+    pub(super) fn check(&self) -> Result<(), WrongList> {
         if let Some(bytes) = &self.element_bytes {
             if bytes.is_empty() {
                 return Err(("element_bytes", "the list is empty".to_owned()));
@@ -181,7 +181,7 @@ impl Block {
         }
     }
 
-    /// The sizes of the block in a space with these.
+    /// The sizes of the product in a space with these.
     fn sizes<'a>(&'a self, of_space: &'a Sizes) -> impl Iterator<Item = u64> + use<'a> {
         of_space.iter().filter(|&n| self.sizes.as_ref().is_none_or(|sizes| sizes.contains(n)))
     }
@@ -202,7 +202,7 @@ impl Block {
         lists.fold(1, |product, length| product.saturating_mul(length as u64))
     }
 
-    /// Every point of the block before any rule: the raw product.
+    /// Every point of the product, before any rule.
     pub(super) fn points(&self, sizes: &Sizes, device: &DeviceProfile) -> Vec<Point> {
         // `check` has read both ranges before.
         let workgroup_sizes =

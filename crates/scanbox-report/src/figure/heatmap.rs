@@ -15,7 +15,7 @@ const ROW: i32 = 22;
 
 /// Rows of squares below the names of their columns.
 #[derive(Debug, Clone)]
-pub struct Grid {
+pub struct Heatmap {
     /// What the rows are, for CSV.
     pub row_name: &'static str,
     /// What the columns are, for CSV.
@@ -25,12 +25,12 @@ pub struct Grid {
     /// The columns: what stands above them, and what they are called in CSV.
     pub columns: Vec<(String, String)>,
     /// The rows.
-    pub rows: Vec<GridRow>,
+    pub rows: Vec<HeatmapRow>,
 }
 
 /// A row.
 #[derive(Debug, Clone)]
-pub struct GridRow {
+pub struct HeatmapRow {
     /// What several rows have in common; empty where there are no groups.
     pub group: String,
     /// What it is called.
@@ -68,7 +68,7 @@ impl Square {
 pub const SHADES: [(u8, u8, u8); 6] =
     [(255, 255, 255), (222, 235, 247), (185, 214, 236), (127, 182, 217), (58, 137, 189), (8, 81, 140)];
 
-impl Grid {
+impl Heatmap {
     /// Whether the rows are grouped.
     #[must_use]
     pub fn has_groups(&self) -> bool {
@@ -76,7 +76,7 @@ impl Grid {
     }
 
     /// The rows by group.
-    pub fn groups(&self) -> impl Iterator<Item = &[GridRow]> {
+    pub fn groups(&self) -> impl Iterator<Item = &[HeatmapRow]> {
         self.rows.chunk_by(|a, b| a.group == b.group)
     }
 

@@ -6,19 +6,19 @@ use scanbox_model::record::{Clock, Record, Status};
 
 use super::Measured;
 use crate::AnalysisError;
-use crate::grouping::{OWN_SUBJECT, Source};
+use crate::grouping::{OWN_SUBJECT, RecordFile};
 use crate::ideal::winner;
 use crate::stats;
 use crate::trust::Trust;
 
 /// The rows of a run.
-pub struct Side<'a> {
+pub struct RunRows<'a> {
     clock: Clock,
     rows: BTreeMap<u64, BTreeMap<&'a str, &'a Record>>,
     /// Configs that were wrong, by size, whatever another row says.
     distrusted: BTreeSet<(u64, &'a str)>,
-    /// Measured copy in GB/s by size.
-    pub copy_gbps: Option<&'a BTreeMap<u64, f64>>,
+    /// The ceiling in GB/s by size.
+    pub ceiling_gbps: Option<&'a BTreeMap<u64, f64>>,
 }
 
 /// The time of an `ok` row.
@@ -34,10 +34,10 @@ pub struct Time<'a> {
     pub sampling: f64,
 }
 
-impl<'a> Side<'a> {
+impl<'a> RunRows<'a> {
     /// The rows of a file. Those of benchmarks and other implementations are left out; of two of one config and size
     /// the later one stays. What `trust` says was wrong counts as wrong.
-    pub fn new(source: &Source<'a>, clock: Clock, trust: &Trust) -> Result<Self, AnalysisError> {
+    pub fn new(source: &RecordFile<'a>, clock: Clock, trust: &Trust) -> Result<Self, AnalysisError> {
         let mut rows: BTreeMap<u64, BTreeMap<&str, &Record>> = BTreeMap::new();
         let mut device: Option<&Record> = None;
         let own = |record: &&Record| record.subject == OWN_SUBJECT && !record.is_of_benchmark();
@@ -60,7 +60,7 @@ impl<'a> Side<'a> {
             rows.iter().flat_map(|(&n, at)| at.iter().map(move |(&config, &record)| (n, config, record)));
         let distrusted =
             all.filter(|(.., record)| !trust.trusts(record)).map(|(n, config, _)| (n, config)).collect();
-        Ok(Self { clock, rows, distrusted, copy_gbps: source.copy_gbps })
+        Ok(Self { clock, rows, distrusted, ceiling_gbps: source.ceiling_gbps })
     }
 
     /// Sizes that were tried, ascending.
