@@ -190,3 +190,14 @@ fn type_names_are_declared_once() {
     places.retain(|_, places| places.len() > 1);
     assert!(places.is_empty(), "one name for several types: {places:#?}");
 }
+
+/// What a benchmark measures is a subject: no other word for it.
+#[test]
+fn a_subject_has_one_word() {
+    let texts = files(&["crates"], &["rs"]).into_iter().filter(|(name, _)| !name.ends_with("/tidy.rs"));
+    for (name, text) in texts.chain(documents()) {
+        for word in ["entrant", "contestant", "participant"] {
+            assert!(!text.to_lowercase().contains(word), "{name} says {word}: the word is subject");
+        }
+    }
+}

@@ -67,8 +67,8 @@ pub struct AnalysisRequest {
     #[arg(long, value_parser = PossibleValuesParser::new(Normalization::ALL.map(Normalization::word)).try_map(|word| word.parse::<Normalization>()))]
     pub normalize: Option<Normalization>,
 
-    /// Bandwidth of the device in GB/s, or NAME=GBPS for one of several [default: the measured copy of the largest
-    /// size]
+    /// Bandwidth of the device in GB/s, or NAME=GBPS for one of several [default: the ceiling of the largest size,
+    /// which is the fastest copy, or of a reduction the fastest read, measured there]
     #[arg(long, value_name = "GBPS")]
     pub peak_gbps: Vec<Peak>,
 

@@ -74,8 +74,8 @@ const VIEWS: &[HelpWord<VersusView>] = &[
 #[command(
     after_help = "At each size every subject is verified once, every element, and then measured in rounds: one block \
 of samples per subject and round, each after a warm-up of its own, in an order that is reversed from round to round. \
-The copy in all its launch shapes always takes part: the fastest is the ceiling. A baseline is a program that scans on \
-the same device and speaks JSON in lines: see docs/baselines.md."
+The copy (of a reduction: the read) in all its launch shapes always takes part: the fastest is the ceiling. \
+A baseline is a program that scans on the same device and speaks JSON in lines: see docs/baselines.md."
 )]
 pub struct BenchArgs {
     /// These configs, for example b4.vec4.par.rake.wg256; a workgroup count that does not fit a size is left free there
