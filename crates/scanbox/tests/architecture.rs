@@ -191,6 +191,43 @@ fn arrows_between_crates_point_downward() {
     }
 }
 
+#[test]
+fn arrows_of_the_map_point_downward() {
+    let map = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let picture = map.split("```").nth(1).unwrap();
+    let row_of = |room: &str| {
+        picture.lines().position(|line| line.split_whitespace().any(|word| word == room)).expect(room)
+    };
+    for (room, ..) in CRATES {
+        for below in dependencies(room).iter().filter(|name| name.starts_with("scanbox")) {
+            assert!(row_of(room) < row_of(below), "{room} does not stand above {below}");
+        }
+    }
+}
+
+/// Tests aside. A room that has grown beyond it is two.
+#[test]
+fn no_room_has_more_than_a_fifth_of_the_lines() {
+    let lines_of = |room: &str| -> usize {
+        let of_tests = |path: &PathBuf| path.ends_with("tests.rs") || path.ends_with("testing.rs");
+        let product = |path: PathBuf| {
+            let text = fs::read_to_string(path).unwrap();
+            text.split("#[cfg(test)]\nmod tests").next().unwrap().lines().count()
+        };
+        files(&format!("crates/{room}/src"), "rs")
+            .into_iter()
+            .filter(|path| !of_tests(path))
+            .map(product)
+            .sum()
+    };
+    let rooms = CRATES.iter().map(|(room, ..)| *room).chain(["scanbox-testing"]);
+    let rooms: Vec<(&str, usize)> = rooms.map(|room| (room, lines_of(room))).collect();
+    let all: usize = rooms.iter().map(|(_, lines)| lines).sum();
+    for (room, lines) in rooms {
+        assert!(5 * lines <= all, "{room} has {lines} of {all} lines");
+    }
+}
+
 /// The modules of the rooms around the program, from below: each may use those before it.
 const MODULES: &[(&str, &[&str])] = &[
     (
