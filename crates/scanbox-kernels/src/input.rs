@@ -3,10 +3,14 @@
 //! Inputs are functions of (problem, kind, seed, index), so that any part can be made anywhere in parallel, and a
 //! shorter input is the beginning of a longer one.
 //!
-//! Random elements are such that what is lost, doubled or misplaced shows, for every operator: prefixes go on
-//! changing, and no order of combining rounds, overflows or underflows. So sums of floats are of integers from -8 to
-//! 8 (their partial sums stay far below 2^24), factors are odd, or powers of two of either sign, and what min and max
-//! look at rises or falls. Elements whose sums do round are an input of their own, [`InputKind::Real`].
+//! Random elements are such that what is lost, doubled or misplaced shows, for every operator and initial value, as far
+//! as an operator can show it ([`draw`]), and no order of combining rounds, overflows or underflows: sums of floats are
+//! of integers from -8 to 8 (their partial sums stay far below 2^24), factors are odd, or powers of two of either sign.
+//! Elements whose sums do round are an input of their own, [`InputKind::Real`]. Where an initial value decides about the
+//! whole answer there is no input ([`decided_by_init`]).
+
+mod draw;
+mod order;
 
 use std::fmt;
 
@@ -14,6 +18,7 @@ use rayon::prelude::*;
 use scanbox_model::problem::{Element, ElementValue, Operator, Problem};
 use serde::{Deserialize, Serialize};
 
+use self::draw::{draw, next_record, spike};
 use crate::reference::store;
 
 /// What the elements of an input are.
@@ -30,7 +35,8 @@ pub enum InputKind {
     Real,
     /// All ones: element i of the sum is i + 1.
     Ones,
-    /// Element i is i; of products 2i + 1; of sums of floats i modulo 17, less 8.
+    /// Element i is i; of products 2i + 1; of sums of floats i modulo 17, less 8; of and the complement of i; of minima
+    /// and maxima it beats the one before it.
     Ramp,
     /// The largest value that there is; of sums of floats 8.
     Maximum,
@@ -39,6 +45,9 @@ pub enum InputKind {
         /// Its index.
         at: u64,
     },
+    /// The identity of an operator that forgets (min, max, and, or), and one element per octave of the index that
+    /// decides about all behind it.
+    Spikes,
     /// Zeros, and one word below 2^30: a spike that the packed tile state can carry.
     BoundedSpike {
         /// Its index.
@@ -69,6 +78,7 @@ impl fmt::Display for Input {
             InputKind::Ramp => "ramp",
             InputKind::Maximum => "maximum",
             InputKind::Spike { .. } => "spike",
+            InputKind::Spikes => "spikes",
             InputKind::BoundedSpike { .. } => "bounded-spike",
         })
     }
@@ -91,22 +101,27 @@ impl Input {
         let word = random >> 32;
         let float_sum = element.is_float() && operator == Operator::Add;
         match self.kind {
-            InputKind::Random => draw(element, operator, random, index),
+            InputKind::Random => draw(problem, self.seed, random, index),
             InputKind::Bounded { n } => {
                 ElementValue::from_u32((word % (PACKED_MAX_TOTAL / n.max(1) + 1)) as u32)
             }
             InputKind::Real => match element {
                 Element::F32 => ElementValue::from_f32((random >> 40) as f32 / (1u32 << 24) as f32),
                 Element::F64 => ElementValue::from_f64((random >> 11) as f64 / (1u64 << 53) as f64),
-                _ => draw(element, operator, random, index),
+                _ => draw(problem, self.seed, random, index),
             },
             InputKind::Ones => integer(element, 1),
             InputKind::Ramp if float_sum => integer(element, (index % 17) as i64 - 8),
             InputKind::Ramp if operator == Operator::Mul && element.is_float() => {
-                draw(element, operator, random, index)
+                draw(problem, self.seed, random, index)
             }
             InputKind::Ramp if operator == Operator::Mul => integer(element, 2 * index as i64 + 1),
+            InputKind::Ramp if matches!(operator, Operator::Min | Operator::Max) => {
+                next_record(problem, index)
+            }
+            InputKind::Ramp if operator == Operator::And => integer(element, !index as i64),
             InputKind::Ramp => integer(element, index as i64),
+            InputKind::Spikes => spike(problem, self.seed, index),
             InputKind::Maximum if float_sum => integer(element, 8),
             InputKind::Maximum => largest(element, operator),
             InputKind::Spike { at } if index == at => match (element.is_float(), operator) {
@@ -115,7 +130,8 @@ impl Input {
                 (false, Operator::Add | Operator::Or | Operator::Xor) => bits(element, random | 1 << 32 | 1),
                 (false, Operator::Mul) => bits(element, random | 3 << 32 | 3),
                 (false, Operator::And) => bits(element, random & !(1 << 32 | 1)),
-                (_, _) => draw(element, operator, random, index),
+                (_, Operator::Min | Operator::Max) => next_record(problem, 0),
+                (true, _) | (_, Operator::User) => no_number(element),
             },
             InputKind::Spike { .. } => operator.identity(element),
             InputKind::BoundedSpike { at } if index == at => {
@@ -137,7 +153,7 @@ impl Input {
                 InputKind::BoundedSpike { at: 0 }
             }
             InputKind::Ones | InputKind::Ramp | InputKind::Maximum => InputKind::Spike { at: 0 },
-            InputKind::Spike { .. } => InputKind::Random,
+            InputKind::Spike { .. } | InputKind::Spikes => InputKind::Random,
             InputKind::BoundedSpike { .. } => {
                 InputKind::Bounded { n: n.next_power_of_two().min(PACKED_MAX_TOTAL) }
             }
@@ -149,7 +165,8 @@ impl Input {
     #[must_use]
     pub fn fits_packed(&self, n: u64) -> bool {
         match self.kind {
-            InputKind::Random | InputKind::Real | InputKind::Maximum | InputKind::Spike { .. } => n == 0,
+            InputKind::Random | InputKind::Real | InputKind::Maximum => n == 0,
+            InputKind::Spike { .. } | InputKind::Spikes => n == 0,
             InputKind::Bounded { n: most } => n <= most,
             InputKind::Ones => n <= PACKED_MAX_TOTAL,
             InputKind::Ramp => {
@@ -199,6 +216,13 @@ impl Input {
     }
 }
 
+/// Why no input shows what becomes of `n` elements of a problem: its initial value decides about nearly all of the
+/// answer, whatever a kernel does. Nothing where one does.
+#[must_use]
+pub fn decided_by_init(problem: &Problem, n: u64) -> Option<String> {
+    draw::decided_by_init(problem, n)
+}
+
 /// An integer of any type; modulo what the type holds.
 fn integer(element: Element, value: i64) -> ElementValue {
     match element {
@@ -232,64 +256,6 @@ fn largest(element: Element, operator: Operator) -> ElementValue {
         _ if operator == Operator::Mul => integer(element, 1),
         Element::F32 => ElementValue::from_f32(f32::MAX),
         Element::F64 => ElementValue::from_f64(f64::MAX),
-        Element::Struct4 | Element::Struct8 | Element::Struct16 => no_number(element),
-    }
-}
-
-/// A random element for an operator.
-fn draw(element: Element, operator: Operator, random: u64, index: u64) -> ElementValue {
-    let word = random >> 32;
-    match (element.is_float(), operator) {
-        (true, Operator::Add) => integer(element, (word % 17) as i64 - 8),
-        // Signs everywhere; another power of two than 1 at few places, so that any product stays within 2^-64 to 2^64.
-        (true, Operator::Mul) => {
-            let few = index != 0 && matches!(index >> index.trailing_zeros(), 1 | 3);
-            let exponent = if few { (word % 3) as i32 - 1 } else { 0 };
-            let factor = if random & 1 == 0 { 1.0 } else { -1.0 } * f64::from(exponent).exp2();
-            if element == Element::F32 {
-                ElementValue::from_f32(factor as f32)
-            } else {
-                ElementValue::from_f64(factor)
-            }
-        }
-        (_, Operator::Min | Operator::Max) => {
-            // A larger one than all before comes every few elements.
-            let rank = (index.min(1 << 29) * 4 + (random & 255)) as u32;
-            ranked(element, if operator == Operator::Max { rank } else { !rank }, random as u32)
-        }
-        (_, Operator::User) => no_number(element),
-        (_, Operator::Add | Operator::Xor) => bits(element, random),
-        (_, Operator::Mul) => bits(element, random | 1 << 32 | 1),
-        // One bit more or less, the more rarely the later: there are few of them.
-        (_, Operator::And | Operator::Or) => {
-            let change = (u128::from(word) * u128::from(index + 8)) >> 32 < 8;
-            let place = random % (8 * u64::from(element.bytes()));
-            let set = if change { 1 << place } else { 0 };
-            let all = if element.bytes() == 4 { u64::from(u32::MAX) } else { u64::MAX };
-            ElementValue { element, bits: if operator == Operator::Or { set } else { !set & all } }
-        }
-    }
-}
-
-/// The elements of a type in ascending order, as far as 32 bits count them; `low` are bits that matter less.
-fn ranked(element: Element, rank: u32, low: u32) -> ElementValue {
-    let wide = u64::from(rank) << 32 | u64::from(low);
-    // Floats as sign and magnitude: normal ones up to about 4.
-    let from_middle = i64::from(rank) - (1 << 31);
-    let (negative, magnitude) = (from_middle < 0, from_middle.unsigned_abs() >> 1);
-    match element {
-        Element::U32 => ElementValue::from_u32(rank),
-        Element::I32 => ElementValue { element, bits: u64::from(rank ^ 1 << 31) },
-        Element::U64 => ElementValue::from_u64(wide),
-        Element::I64 => ElementValue { element, bits: wide ^ 1 << 63 },
-        Element::F32 => {
-            let value = f32::from_bits(magnitude as u32 + 0x0080_0000);
-            ElementValue::from_f32(if negative { -value } else { value })
-        }
-        Element::F64 => {
-            let value = f64::from_bits((magnitude << 32 | u64::from(low)) + 0x0010_0000_0000_0000);
-            ElementValue::from_f64(if negative { -value } else { value })
-        }
         Element::Struct4 | Element::Struct8 | Element::Struct16 => no_number(element),
     }
 }

@@ -5,7 +5,8 @@
 //! roundoff (Higham, Accuracy and Stability of Numerical Algorithms, 4.2). d follows from the stages.
 
 use scanbox_model::config::{Family, Lookback};
-use scanbox_model::problem::{Element, Operator};
+use scanbox_model::problem::{Element, ElementValue, Operator, Problem};
+use scanbox_model::space::Rejection;
 
 use crate::catalog::levels::levels_of;
 use crate::catalog::resolve::Resolved;
@@ -31,6 +32,26 @@ pub fn error_bound(resolved: &Resolved<'_>) -> f64 {
     let gamma = if depth < 0.5 { depth / (1.0 - depth) } else { 1.0 };
     // The reference is rounded as well, and at its end to the type.
     gamma + *n as f64 * reference_unit + unit
+}
+
+/// Whether a bound leaves something of the sums of `n` reals to be wrong: at half of the elements, an answer without
+/// them.
+///
+/// # Errors
+/// The rule that says no: the bound is that large, or the initial value is.
+pub fn tells(problem: &Problem, n: u64, error_bound: f64) -> Result<(), Rejection> {
+    let initial = problem.init().and_then(ElementValue::float).unwrap_or(0.0).abs();
+    // Reals from 0 to 1, at half of the way.
+    let sum = n as f64 / 4.0;
+    if error_bound * (initial + sum) < sum {
+        return Ok(());
+    }
+    let beside = if initial > 0.0 { format!(" with the initial value {initial}") } else { String::new() };
+    let detail = format!(
+        "{problem}: sums of {n} reals{beside} may be off by a share of {error_bound:.1e}, so that they count as right \
+         without most of their elements"
+    );
+    Err(Rejection { rule: "bound-hides-what-is-wrong".into(), detail })
 }
 
 /// Roundings that an element may pass through on its way into the output, at most. Combining with an identity rounds

@@ -436,11 +436,11 @@ fn scans_by_levels_go_up_and_down() {
     );
     assert_eq!(passes(&plan(rts, &total, 100)), ["one_workgroup.comp 100 by 1: Input Output"]);
     // The initial value comes in once: in the last pass over the input. Until then tiles begin with the identity.
-    let begun = problem(Mode::Exclusive, Element::U32, Operator::Min, Some("7"));
+    let begun = problem(Mode::Exclusive, Element::U32, Operator::Min, Some("700000"));
     let words = |label: &str, n: u64| -> Vec<Vec<PushWord>> {
         plan(label, &begun, n).passes.into_iter().map(|pass| pass.words[1..].to_vec()).collect()
     };
-    let [seven, identity] = [7, u32::MAX].map(|init| vec![PushWord::Value(init), PushWord::Value(0)]);
+    let [seven, identity] = [700_000, u32::MAX].map(|init| vec![PushWord::Value(init), PushWord::Value(0)]);
     assert_eq!(words(rts, 1000), [vec![], vec![], seven.clone()]);
     assert_eq!(words(stp, 1000), [identity, vec![], seven.clone()]);
     assert_eq!(words(stp, 100), [seven]);

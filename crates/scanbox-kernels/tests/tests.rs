@@ -6,4 +6,5 @@ mod compile;
 mod memory;
 mod operators;
 mod problems;
+mod shown;
 mod workarounds;

@@ -449,6 +449,14 @@ fn read_init(element: Element, operator: Operator, text: &str) -> Result<Element
         return Ok(identity);
     }
     let value = ElementValue::parse(element, text)?;
+    let is_subnormal = match element {
+        Element::F32 => f32::from_bits(value.bits as u32).is_subnormal(),
+        Element::F64 => f64::from_bits(value.bits).is_subnormal(),
+        _ => false,
+    };
+    if is_subnormal {
+        return Err(format!("{text} is subnormal: devices may take it for 0"));
+    }
     let range = 1.0 / MOST_INITIAL_FACTOR..=MOST_INITIAL_FACTOR;
     match value.float().filter(|_| operator == Operator::Mul) {
         Some(factor) if !range.contains(&factor.abs()) => {

@@ -33,7 +33,7 @@ use crate::backend::{Backend, Failure};
 use crate::baseline::{Baseline, BaselineResult, BaselineSubject};
 use crate::measure::{Protocol, Samples, block, median};
 use crate::row::{Computation, Origin, now_utc};
-use crate::session::{End, RunSummary, Session, Setup, shaders_of};
+use crate::session::{End, RunSummary, Session, Setup, shaders_of, tells};
 use crate::subject::Subject;
 
 /// What one run has to do.
@@ -316,6 +316,7 @@ impl<E: From<Failure>> Bench<'_, E> {
     ) -> Result<Plans, Failure> {
         let plans = plans_of(subject, &self.job.computation.problem, n, device)?;
         for plan in plans.counted.iter().chain([&plans.timed]) {
+            tells(plan, &self.job.input)?;
             let (info, _) = self.session.pipelines_of(plan)?;
             self.session.check_resident(plan, info)?;
         }

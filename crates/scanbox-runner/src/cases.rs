@@ -11,6 +11,7 @@ use std::str::FromStr;
 use scanbox_kernels::catalog;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::GROUP_TILES;
+use scanbox_kernels::rounding;
 use scanbox_model::config::{Config, Family, Lookback, TileState};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Operator, Problem};
@@ -32,7 +33,8 @@ pub enum Pattern {
     Ramp,
     /// All bits set: every addition wraps but the first.
     Maximum,
-    /// One word and zeros: what is added twice, or not passed on, shows in all elements behind.
+    /// One word and zeros: what is added twice, or not passed on, shows in all elements behind. Of operators that forget
+    /// (min, max, and, or) one element per octave: the last one is in any tile.
     Spike,
 }
 
@@ -47,7 +49,20 @@ impl Pattern {
             return vec![Self::Random, Self::Spike];
         }
         let rounds = problem.rounds() && problem.operator() == Operator::Add;
-        Self::ALL.into_iter().filter(|pattern| *pattern != Self::Real || rounds).collect()
+        let goes = |pattern: &Self| (*pattern != Self::Real || rounds) && pattern.shows_something(problem);
+        Self::ALL.into_iter().filter(goes).collect()
+    }
+
+    /// Whether the answer is more than one and the same element, whatever a kernel loses.
+    fn shows_something(self, problem: &Problem) -> bool {
+        let (operator, is_float) = (problem.operator(), problem.element().is_float());
+        let forgets = matches!(operator, Operator::Min | Operator::Max | Operator::And | Operator::Or);
+        match self {
+            Self::Ones => !forgets && operator != Operator::Mul,
+            // Of products of floats it is all ones.
+            Self::Maximum => !forgets && !(operator == Operator::Mul && is_float),
+            Self::Random | Self::Real | Self::Ramp | Self::Spike => true,
+        }
     }
 
     /// The word on the command line.
@@ -64,7 +79,9 @@ impl Pattern {
     }
 
     /// The input for `n` elements. For the packed tile state, the form whose total fits 30 bits, where there is one.
-    fn input(self, packed: bool, n: u64, seed: u64) -> Input {
+    fn input(self, problem: &Problem, packed: bool, n: u64, seed: u64) -> Input {
+        let forgets =
+            matches!(problem.operator(), Operator::Min | Operator::Max | Operator::And | Operator::Or);
         let kind = match self {
             Self::Random if packed => InputKind::Bounded { n: n.next_power_of_two().max(BOUNDED_ELEMENTS) },
             Self::Random => InputKind::Random,
@@ -73,6 +90,7 @@ impl Pattern {
             Self::Ramp => InputKind::Ramp,
             Self::Maximum => InputKind::Maximum,
             Self::Spike if packed => InputKind::BoundedSpike { at: SPIKE_AT },
+            Self::Spike if forgets => InputKind::Spikes,
             Self::Spike => InputKind::Spike { at: SPIKE_AT },
         };
         Input { kind, seed }
@@ -87,7 +105,7 @@ impl Pattern {
             InputKind::Ones => Self::Ones,
             InputKind::Ramp => Self::Ramp,
             InputKind::Maximum => Self::Maximum,
-            InputKind::Spike { .. } | InputKind::BoundedSpike { .. } => Self::Spike,
+            InputKind::Spike { .. } | InputKind::Spikes | InputKind::BoundedSpike { .. } => Self::Spike,
         }
     }
 }
@@ -221,7 +239,7 @@ fn input_of(
     let problem = &request.problem;
     catalog::legal(config, problem, n, device)?;
     let packed = catalog::resolved(config, device).kernel.tile_state == TileState::Packed;
-    let input = pattern.input(packed, n, request.seed);
+    let input = pattern.input(problem, packed, n, request.seed);
     if packed && !input.fits_packed(n) {
         let detail = format!(
             "{config}: the packed tile state carries totals below 2^30, not that of {n} elements of input {input}"
@@ -231,6 +249,12 @@ fn input_of(
     if pattern == Pattern::Real && !Pattern::of_problem(problem).contains(&pattern) {
         let detail = format!("input real of {problem}: it is for sums of floats, which alone are rounded");
         return Err(Rejection { rule: "real-needs-float-sum".into(), detail });
+    }
+    if !pattern.shows_something(problem) {
+        let detail = format!(
+            "input {input} of {problem}: its answer is one and the same element, whatever a kernel loses on the way to it"
+        );
+        return Err(Rejection { rule: "input-shows-nothing".into(), detail });
     }
     if problem.user().is_some() && !Pattern::of_problem(problem).contains(&pattern) {
         let detail = format!(
@@ -243,6 +267,9 @@ fn input_of(
         let detail =
             format!("{problem}: sums of {n} elements of input {input} are rounded; real is for that");
         return Err(Rejection { rule: "input-not-exact".into(), detail });
+    }
+    if pattern == Pattern::Real {
+        rounding::tells(problem, n, catalog::plan(config, problem, n, device)?.error_bound)?;
     }
     Ok(input)
 }
@@ -297,6 +324,7 @@ pub fn boundary_sizes(config: &Config, device: &DeviceProfile, thorough: bool) -
 
 #[cfg(test)]
 mod tests {
+    use scanbox_model::problem::{Element, Mode, Placement};
     use scanbox_model::safe_devices::Guarantee;
 
     use super::*;
@@ -479,11 +507,59 @@ mod tests {
     }
 
     #[test]
+    fn inputs_that_show_nothing_are_left_out() {
+        let problem = |element, operator| {
+            Problem::new(Mode::Exclusive, element, operator, None, Placement::OutOfPlace).unwrap()
+        };
+        for (problem, words) in [
+            (problem(Element::F32, Operator::Max), "random ramp spikes"),
+            (problem(Element::U32, Operator::And), "random ramp spikes"),
+            (problem(Element::I32, Operator::Mul), "random ramp maximum spike"),
+            (problem(Element::F32, Operator::Mul), "random ramp spike"),
+            (problem(Element::U32, Operator::Xor), "random ones ramp maximum spike"),
+        ] {
+            let request = CaseRequest { problem, ..request(&Pattern::ALL, Some(&[1000])) };
+            let selection = select(&[config("b1.vec4.par.rake.wg64")], &device(32, true), &request);
+            let inputs: Vec<String> = selection.items.iter().map(|item| item.input.to_string()).collect();
+            assert_eq!(inputs.join(" "), words, "{problem}");
+            let count = Pattern::ALL.len() - 1 - selection.items.len();
+            let left_out = selection.left_out.get("input-shows-nothing").map_or(0, |left_out| left_out.cases);
+            assert_eq!(left_out, count as u64, "{problem}");
+            assert_eq!(Pattern::of_problem(&problem).len(), selection.items.len(), "{problem}");
+        }
+    }
+
+    /// Where an initial value, or the bound itself, decides what is right, there is no case.
+    #[test]
+    fn what_would_always_be_right_is_no_case() {
+        let rule = |element, operator, init, pattern, n| {
+            let problem =
+                Problem::new(Mode::Exclusive, element, operator, Some(init), Placement::OutOfPlace).unwrap();
+            let request = CaseRequest { problem, ..request(&[pattern], Some(&[n])) };
+            let selection = select(&[config("b1.vec4.par.rake.wg64")], &device(32, true), &request);
+            assert_eq!(selection.cases(), 0, "{problem}");
+            selection.left_out.into_keys().next().unwrap()
+        };
+        let random = Pattern::Random;
+        assert_eq!(rule(Element::U32, Operator::And, "0", random, 1000), "initial-value-decides");
+        assert_eq!(rule(Element::F32, Operator::Add, "0.1", random, 1000), "input-not-exact");
+        assert_eq!(
+            rule(Element::F32, Operator::Add, "1e9", Pattern::Real, 1000),
+            "bound-hides-what-is-wrong"
+        );
+        assert_eq!(
+            rule(Element::F32, Operator::Add, "0", Pattern::Real, 1 << 31),
+            "bound-hides-what-is-wrong"
+        );
+    }
+
+    #[test]
     fn words_of_inputs_parse() {
         for pattern in Pattern::ALL {
             assert_eq!(pattern.word().parse(), Ok(pattern));
             for packed in [false, true] {
-                assert_eq!(Pattern::of(&pattern.input(packed, 1000, 1)), pattern);
+                let input = pattern.input(&Problem::default(), packed, 1000, 1);
+                assert_eq!(Pattern::of(&input), pattern);
             }
         }
         assert!("zeros".parse::<Pattern>().unwrap_err().contains("random, real, ones"));

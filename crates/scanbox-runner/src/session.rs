@@ -8,8 +8,9 @@ use std::time::Instant;
 
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
-use scanbox_kernels::input::Input;
+use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{Plan, Shader};
+use scanbox_kernels::rounding;
 use scanbox_model::config::Config;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
@@ -210,4 +211,15 @@ pub(crate) fn shaders_of(plans: impl Iterator<Item = Plan>) -> BTreeSet<Shader> 
 /// What a rule forbids.
 pub(crate) fn unsupported(rejection: Rejection) -> Failure {
     Failure::new(Status::Unsupported, rejection.to_string())
+}
+
+/// Whether the answer to a plan on an input can be found to be wrong.
+///
+/// # Errors
+/// `unsupported`, with the rule that says no.
+pub(crate) fn tells(plan: &Plan, input: &Input) -> Result<(), Failure> {
+    match input.kind {
+        InputKind::Real => rounding::tells(&plan.problem, plan.n, plan.error_bound).map_err(unsupported),
+        _ => Ok(()),
+    }
 }

@@ -24,7 +24,7 @@ use crate::backend::{Backend, Failure};
 use crate::cases::Circumstance;
 use crate::measure::{Measurement, Protocol, measure};
 use crate::row::{Computation, Origin, blank_record, now_utc};
-use crate::session::{End, RunSummary, Session, Setup, shaders_of};
+use crate::session::{End, RunSummary, Session, Setup, shaders_of, tells};
 use crate::twin::{self, Length, Twin};
 use crate::verify::{describe, verify};
 
@@ -343,6 +343,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
         record: &mut Record,
     ) -> Result<Measurement, Failure> {
         let plan = self.session.plan(&point.config, Variant::default(), point.n)?;
+        tells(&plan, &input)?;
         let (info, compile_ms) = self.session.pipelines_of(&plan)?;
         record.registers = info.registers;
         record.compile_ms = Some(compile_ms);

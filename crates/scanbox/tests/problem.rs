@@ -102,12 +102,12 @@ fn verify_bench_and_space_take_the_same_flags() {
     let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["problem"]["element"], "i64");
     assert_eq!(answer["cases"], 5, "one per input; reals are for sums of floats");
-    let wrong = ["verify", "b1.vec4.seq.rake.wg64", "--sizes", "100", "--inputs", "ones"];
+    let wrong = ["verify", "b1.vec4.seq.rake.wg64", "--sizes", "100", "--inputs", "ramp"];
     let told = place.run(&[&wrong[..], &DEVICE, &flags].concat(), 5).stdout;
     assert!(told.contains("problem    i64-min-exclusive-init=-7"), "{told}");
     // What repeats it repeats the problem.
     assert!(
-        told.contains("--op min --type i64 --mode exclusive '--init=-7' --sizes 100 --inputs ones"),
+        told.contains("--op min --type i64 --mode exclusive '--init=-7' --sizes 100 --inputs ramp"),
         "{told}"
     );
 
@@ -154,11 +154,20 @@ fn what_does_not_go_together_is_refused() {
     check(&["--mode", "exclusive", "--type", "f32", "--init", "nan"], &["`nan` is no value of type f32"]);
     let factor = ["--mode", "exclusive", "--type", "f32", "--op", "mul", "--init", "1e30"];
     check(&factor, &["from 2^-20 to 2^20"]);
+    let subnormal = ["--mode", "exclusive", "--type", "f32", "--init", "1e-40"];
+    check(&subnormal, &["--init: 1e-40 is subnormal"]);
+    // Whatever a kernel does, the answer is the initial value.
+    let decided = ["--mode", "exclusive", "--op", "and", "--init", "0"];
+    check(&decided, &["rule initial-value-decides", "it leaves 0 bits to the elements"]);
+    check(&["--op", "max", "--inputs", "ones"], &["rule input-shows-nothing"]);
     check(&["--mode", "reduce", "--in-place"], &["--in-place with --mode reduce"]);
     check(&["--inputs", "real"], &["rule real-needs-float-sum"]);
     let ended = place.sweep(&["--input", "real"]);
     assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("--input real with u32-add-inclusive"), "{}", ended.stderr);
+    let ended = place.sweep(&["--type", "f32", "--mode", "exclusive", "--init", "0.1"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("--input real is for sums that are"), "{}", ended.stderr);
     let baseline = ["bench", CONFIG, "--op", "max", "--baseline", "/bin/true", "--sizes", "4096"];
     let ended = place.run(&[&baseline[..], &DEVICE].concat(), 2);
     assert!(ended.stderr.contains("--baseline with u32-max-inclusive"), "{}", ended.stderr);

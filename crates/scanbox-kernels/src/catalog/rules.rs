@@ -10,7 +10,7 @@ use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::space::Rejection;
 
 use super::resolve::{Resolved, co_resident, launched_per_call, passes_totals_on};
-use crate::input::PACKED_MAX_TOTAL;
+use crate::input::{PACKED_MAX_TOTAL, decided_by_init};
 use crate::plan::{BANK_WORDS, GUARD_WORDS, Plan};
 use crate::variant::{MAX_BLOCKING, Variant};
 
@@ -99,6 +99,9 @@ fn computes(resolved: &Resolved<'_>) -> Legality {
              kernel where a tile has one row"
         );
         return reject("shuffle-is-operation", detail);
+    }
+    if let Some(detail) = decided_by_init(problem, resolved.n) {
+        return reject("initial-value-decides", detail);
     }
     if problem.mode() == Mode::Reduce {
         if let Some(why_not) = kernel.family.entry().no_reduction {

@@ -38,7 +38,12 @@ fn all_problems() -> Vec<Problem> {
             for &operator in Operator::VALUES {
                 for &placement in Placement::VALUES {
                     // Another initial value than the identity, in every other problem that has one.
-                    let init = (mode == Mode::Exclusive && placement == Placement::InPlace).then_some("3");
+                    let init = match operator {
+                        // It has to leave something to the elements.
+                        Operator::And | Operator::Min => "1431655765",
+                        _ => "3",
+                    };
+                    let init = (mode == Mode::Exclusive && placement == Placement::InPlace).then_some(init);
                     all.extend(Problem::new(mode, element, operator, init, placement).ok());
                 }
             }

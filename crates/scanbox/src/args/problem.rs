@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_model::config::Parameter;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
@@ -102,6 +103,16 @@ impl Elements {
         if self == Self::Real && !sum {
             let message =
                 format!("--input real with {problem}: it is for sums of floats, which alone are rounded");
+            return Err(UsageError(message));
+        }
+        let random = Input { kind: InputKind::Random, seed: 0 };
+        if self == Self::Random && sum && !random.is_exact(problem, 1) {
+            let init = problem.init().map_or_else(String::new, |init| init.to_string());
+            let message = format!(
+                "--init {init} with --input random: sums of integers and {init} are rounded by type {}; --input real is for \
+                 sums that are",
+                problem.element()
+            );
             return Err(UsageError(message));
         }
         Ok(self == Self::Real)

@@ -74,8 +74,8 @@ pub struct VerifyArgs {
     #[command(flatten)]
     problem: ProblemArgs,
 
-    /// These inputs, of random, real, ones, ramp, maximum, spike [default: all, real for sums of floats alone;
-    /// of --operator random, spike]
+    /// These inputs, of random, real, ones, ramp, maximum, spike [default: those that show something
+    /// of the problem; of --operator random, spike]
     #[arg(long, value_name = "INPUTS", value_delimiter = ',')]
     inputs: Vec<Pattern>,
 

@@ -1,0 +1,95 @@
+//! Elements of a type in ascending order, by number: what inputs of minima and maxima are made of.
+
+use scanbox_model::problem::{Element, ElementValue, Operator, Problem};
+
+/// The first exponent that a normal number has, as the bits of the smallest of them; what lies below may be flushed.
+const LEAST_NORMAL: (u64, u64) = (0x0080_0000, 0x0010_0000_0000_0000);
+
+/// Numbers, of 64-bit types those of the upper words, in the order of a type: from the least to the greatest.
+fn range(element: Element) -> (i64, i64) {
+    match element {
+        Element::I32 | Element::I64 => (i32::MIN.into(), i32::MAX.into()),
+        // Normal ones of both signs, and zero between them.
+        Element::F32 => (-0x7F00_0000, 0x7F00_0000),
+        Element::F64 => (-0x7FE0_0000, 0x7FE0_0000),
+        _ => (0, u32::MAX.into()),
+    }
+}
+
+/// The number of a value; beyond the range of an infinity.
+fn number(value: ElementValue) -> i64 {
+    let of_float = |is_negative: bool, magnitude: Option<u64>, shift: u32| match magnitude {
+        None => 0,
+        Some(magnitude) if is_negative => -((magnitude >> shift) as i64) - 1,
+        Some(magnitude) => (magnitude >> shift) as i64 + 1,
+    };
+    let bits = value.bits;
+    match value.element {
+        Element::I32 => (bits as u32 as i32).into(),
+        Element::U64 => (bits >> 32) as i64,
+        Element::I64 => bits as i64 >> 32,
+        Element::F32 => of_float(bits >> 31 & 1 == 1, (bits & 0x7FFF_FFFF).checked_sub(LEAST_NORMAL.0), 0),
+        Element::F64 => of_float(bits >> 63 == 1, (bits & (u64::MAX >> 1)).checked_sub(LEAST_NORMAL.1), 32),
+        _ => bits as i64,
+    }
+}
+
+/// A value with this number; `low` is what 64-bit ones have below it.
+fn value(element: Element, number: i64, low: u32) -> ElementValue {
+    let wide = (number as u64) << 32 | u64::from(low);
+    let magnitude = number.unsigned_abs().wrapping_sub(1);
+    let sign = u64::from(number < 0);
+    match element {
+        Element::I32 => ElementValue::from_i32(number as i32),
+        Element::U64 | Element::I64 => ElementValue { element, bits: wide },
+        Element::F32 | Element::F64 if number == 0 => ElementValue { element, bits: 0 },
+        Element::F32 => ElementValue { element, bits: sign << 31 | (magnitude + LEAST_NORMAL.0) },
+        Element::F64 => {
+            ElementValue { element, bits: sign << 63 | ((magnitude << 32 | u64::from(low)) + LEAST_NORMAL.1) }
+        }
+        _ => ElementValue::from_u32(number as u32),
+    }
+}
+
+/// Steps beside the place where heights begin that are there on either side of it.
+const MARGIN: i64 = 128;
+
+/// Values that beat each other and the initial value: of a maximum the greater ones, of a minimum the smaller ones.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Order {
+    element: Element,
+    /// The number of height 0: the initial value, or where there is none a value near the identity.
+    origin: i64,
+    /// What is added to a number for each step up.
+    step: i64,
+}
+
+impl Order {
+    /// That of a problem of minima or maxima.
+    pub fn of(problem: &Problem) -> Self {
+        let (element, operator) = (problem.element(), problem.operator());
+        let step = if operator == Operator::Min { -1 } else { 1 };
+        let (least, greatest) = range(element);
+        // Floats without an initial value begin at 4 or -4: with those that have all magnitudes down to 2^-126.
+        let first = if element.is_float() { -step * (1 << 30) } else { Self::nearest(step, least, greatest) };
+        let init = problem.init().filter(|init| *init != operator.identity(element));
+        Self { element, origin: init.map_or(first, number), step }
+    }
+
+    fn nearest(step: i64, least: i64, greatest: i64) -> i64 {
+        if step > 0 { least + MARGIN } else { greatest - MARGIN }
+    }
+
+    /// The value at a height. Those above 0 beat the initial value, each of them those below it; they end where the
+    /// type does ([`Order::room`]).
+    pub fn value(&self, height: i64, low: u32) -> ElementValue {
+        let (least, greatest) = range(self.element);
+        value(self.element, (self.origin + self.step * height).clamp(least, greatest), low)
+    }
+
+    /// How high values go.
+    pub fn room(&self) -> i64 {
+        let (least, greatest) = range(self.element);
+        if self.step > 0 { greatest - self.origin } else { self.origin - least }
+    }
+}
