@@ -10,7 +10,7 @@
 //! whole answer there is no input ([`decided_by_init`]).
 
 mod draw;
-mod order;
+mod heights;
 
 use std::fmt;
 

@@ -8,7 +8,7 @@
 
 use scanbox_model::problem::{Element, ElementValue, Operator, Problem};
 
-use super::order::Order;
+use super::heights::Heights;
 use super::{bits, integer, no_number, random_bits};
 
 /// Octaves of an index below 2^32: elements 0 to 3, and one for each further bit.
@@ -34,7 +34,7 @@ pub(super) fn draw(problem: &Problem, seed: u64, random: u64, index: u64) -> Ele
         (_, Operator::Min | Operator::Max) => {
             let beats = is_record(seed, index);
             let height = if beats { LEAST_RECORD + (index >> 3) as i64 } else { (random & 255) as i64 - 127 };
-            Order::of(problem).value(height, random as u32)
+            Heights::of(problem).value(height, random as u32)
         }
         (_, Operator::User) => no_number(element),
         (_, Operator::Add | Operator::Xor) => bits(element, random),
@@ -49,7 +49,7 @@ pub(super) fn spike(problem: &Problem, seed: u64, index: u64) -> ElementValue {
     match operator {
         Operator::And | Operator::Or => one_bit(problem, !seed, index),
         _ if places(seed, index, 1, 1).is_some() => {
-            Order::of(problem).value(LEAST_RECORD + (index >> 3) as i64 + octave(index) as i64, seed as u32)
+            Heights::of(problem).value(LEAST_RECORD + (index >> 3) as i64 + octave(index) as i64, seed as u32)
         }
         _ => operator.identity(element),
     }
@@ -57,7 +57,7 @@ pub(super) fn spike(problem: &Problem, seed: u64, index: u64) -> ElementValue {
 
 /// Element `index` of a ramp of minima or maxima: each beats the one before it.
 pub(super) fn next_record(problem: &Problem, index: u64) -> ElementValue {
-    Order::of(problem).value(index as i64 + 1, 0)
+    Heights::of(problem).value(index as i64 + 1, 0)
 }
 
 /// Why no input shows what a problem does with `n` elements: because its initial value decides. Nothing where one does.
@@ -67,7 +67,7 @@ pub(super) fn decided_by_init(problem: &Problem, n: u64) -> Option<String> {
     let width = 8 * element.bytes();
     let reason = match operator {
         Operator::Min | Operator::Max => {
-            let room = Order::of(problem).room();
+            let room = Heights::of(problem).room();
             let needed = LEAST_RECORD + (n >> 3) as i64 + OCTAVES as i64;
             (room < needed).then(|| format!("too few values of type {element} beat it for {n} elements"))
         }

@@ -56,7 +56,7 @@ const MARGIN: i64 = 128;
 
 /// Values that beat each other and the initial value: of a maximum the greater ones, of a minimum the smaller ones.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Order {
+pub(super) struct Heights {
     element: Element,
     /// The number of height 0: the initial value, or where there is none a value near the identity.
     origin: i64,
@@ -64,8 +64,8 @@ pub(super) struct Order {
     step: i64,
 }
 
-impl Order {
-    /// That of a problem of minima or maxima.
+impl Heights {
+    /// Those of a problem of minima or maxima.
     pub fn of(problem: &Problem) -> Self {
         let (element, operator) = (problem.element(), problem.operator());
         let step = if operator == Operator::Min { -1 } else { 1 };
@@ -81,7 +81,7 @@ impl Order {
     }
 
     /// The value at a height. Those above 0 beat the initial value, each of them those below it; they end where the
-    /// type does ([`Order::room`]).
+    /// type does ([`Heights::room`]).
     pub fn value(&self, height: i64, low: u32) -> ElementValue {
         let (least, greatest) = range(self.element);
         value(self.element, (self.origin + self.step * height).clamp(least, greatest), low)
