@@ -556,7 +556,7 @@ impl SweepJudge<'_> {
     }
 
     /// Change, floor and verdict of two times.
-    fn verdict(&self, n: u64, base: &Time, new: &Time, sigmas: f64) -> (f64, Option<f64>, Verdict) {
+    fn verdict(&self, n: u64, base: &Time<'_>, new: &Time<'_>, sigmas: f64) -> (f64, Option<f64>, Verdict) {
         let change = (new.ns as f64 / base.ns as f64).ln() - self.drift.removed;
         let sigma = self.noise.of_change(n, base, new);
         // A canary that ranges further than noise makes it says that the device changed its speed within a run.
@@ -577,7 +577,7 @@ impl SweepJudge<'_> {
 }
 
 /// A line of which the new run has no time at all.
-fn missing(n: u64, base: &Time, lost_configs: usize, gone: Option<Gone>) -> LineChange {
+fn missing(n: u64, base: &Time<'_>, lost_configs: usize, gone: Option<Gone>) -> LineChange {
     LineChange {
         n,
         base: base.measured(),

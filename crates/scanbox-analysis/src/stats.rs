@@ -1,7 +1,7 @@
 //! Statistics of single rows: what five numbers per config can and cannot say.
 //!
 //! A row keeps the median, the quartiles and the number of samples, not the samples. Two configs tie when the
-//! intervals of their medians overlap. The interval is the notch of McGill, Tukey and Larsen ("Variations of box
+//! intervals of their medians overlap. The interval is the notch of `McGill`, Tukey and Larsen ("Variations of box
 //! plots", The American Statistician 32, 1978): `median ± 1.57 * (q3 - q1) / sqrt(samples)`. The factor is made so
 //! that two notches of similar spread just touch where a test of their medians at the 5 % level just rejects.
 //! Quartiles, not the standard deviation, because a few interrupted samples must not widen it.
@@ -9,7 +9,7 @@
 //! It covers the noise between the samples of one run only. Drift during the run is not in it, and the best of many
 //! noisy medians stays optimistic.
 
-/// The factor of the notch: 1.7 * 1.25 / 1.35 (McGill, Tukey and Larsen 1978).
+/// The factor of the notch: 1.7 * 1.25 / 1.35 (`McGill`, Tukey and Larsen 1978).
 const NOTCH: f64 = 1.57;
 
 /// A closed interval.

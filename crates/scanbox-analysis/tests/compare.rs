@@ -81,7 +81,7 @@ fn verdicts() {
         let there = found.ideal.iter().find(|change| change.n == N).unwrap();
         assert_eq!((there.verdict, found.outcome), expected, "{what}: {there:?}");
         for change in found.ideal.iter().filter(|change| change.n != N) {
-            assert_eq!(change.verdict, Verdict::Same, "{what}: {change:?}");
+            assert_eq!(change.verdict, Same, "{what}: {change:?}");
         }
     }
     fn at_size(n: u64, factor: f64) -> f64 {

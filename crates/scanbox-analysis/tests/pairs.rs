@@ -98,7 +98,7 @@ fn verdicts_of_rows_together_and_of_one_alone() {
         assert_eq!((group, single.verdict), (Some(rows), alone), "{what}: {found:?}");
         // Other sizes say nothing about it.
         for n in SIZES.into_iter().filter(|&n| n != N) {
-            let same = [Verdict::Same, Verdict::Unclear].contains(&found.at(n).unwrap().verdict);
+            let same = [Same, Unclear].contains(&found.at(n).unwrap().verdict);
             assert!(same, "{what}: {found:?}");
         }
     }
@@ -231,7 +231,7 @@ fn the_device_is_held_against_its_first_nights() {
         let earlier: Vec<Pairs> = earlier.iter().map(|&level| at(level)).collect();
         let found = judged(&at(tonight), &earlier);
         assert_eq!((found.outcome, found.device.nights), (expected, nights), "{tonight}: {:?}", found.device);
-        let may = expected == Outcome::NoRegression && found.is_faster();
+        let may = expected == NoRegression && found.is_faster();
         assert_eq!(found.may_become_base(0.03), may);
     }
     use Outcome::{Inconclusive, NoRegression, Regression};

@@ -131,7 +131,7 @@ pub fn plan_variant(
     n: u64,
     device: &DeviceProfile,
 ) -> Result<Plan, Rejection> {
-    rules::variant_legal(config, variant)?;
+    variant_legal(config, variant)?;
     let mut plan = plan(config, problem, n, device)?;
     if let PlanKind::Config(build) = &mut plan.kind {
         build.variant = variant;

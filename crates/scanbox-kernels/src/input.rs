@@ -84,7 +84,7 @@ impl fmt::Display for Input {
     }
 }
 
-/// 64 bits from a seed and an index: the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
+/// 64 bits from a seed and an index: the finaliser of `SplitMix64` (Steele, Lea and Flood 2014).
 fn random_bits(seed: u64, index: u64) -> u64 {
     let mut z = seed ^ index.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -284,7 +284,7 @@ fn what_a_rule_says_no_to() {
     let without =
         |label: &str, rule: &str, change: &dyn Fn(&mut DeviceProfile)| check(label, 1000, rule, change);
     without("b4.vec4.par.rake.word64.wg64", "word64-needs-int64-atomics", &|device| {
-        device.int64_atomics = false
+        device.int64_atomics = false;
     });
     without("b4.vec4.two.rake.wg64", "", &|device| device.int64_atomics = false);
     without("b4.vec4.gather.rake.wg64", "", &|device| device.int64_atomics = false);
@@ -305,7 +305,7 @@ fn what_a_rule_says_no_to() {
     without("rts.b4.vec4.none.sub.wg64", "", &vulkan);
     without("b4.vec4.chain.sub.wg64", "", &vulkan);
     without("b1.scalar.par.rake.wg32", "workgroup-count-limit", &|device| {
-        device.max_workgroup_count = [31, 1, 1]
+        device.max_workgroup_count = [31, 1, 1];
     });
     without("b1.scalar.par.rake.wg32", "device-memory", &|device| device.memory_bytes = 1 << 14);
 }
@@ -424,7 +424,7 @@ fn workgroups_that_wait_for_each_other_have_to_fit() {
     check(&transposed(5), 1 << 20, Some(32), "", |_| {});
     check(&transposed(6), 1 << 20, Some(32), "residency", |_| {});
     check(&transposed(8), 1 << 20, Some(32), "", |device| {
-        device.residency.as_mut().unwrap().shared_bytes = 200 << 10
+        device.residency.as_mut().unwrap().shared_bytes = 200 << 10;
     });
 }
 

@@ -494,10 +494,10 @@ fn what_a_rule_says_no_to() {
     any("b4.vec4.par.rake.split.wg64", of(E::F64, O::Min), "");
     any("b4.vec4.par.rake.split.epoch.wg64", of(E::U32, O::Add), "");
     check("b4.vec4.par.rake.wg64", of(E::I64, O::Add), "element-needs-64-bit", |device| {
-        device.int64_elements = false
+        device.int64_elements = false;
     });
     check("b4.vec4.par.rake.wg64", of(E::F64, O::Add), "element-needs-64-bit", |device| {
-        device.float64_elements = false
+        device.float64_elements = false;
     });
     check("b4.vec4.par.rake.wg64", of(E::F32, O::Add), "", |device| {
         (device.int64_atomics, device.int64_elements, device.float64_elements) = (false, false, false);

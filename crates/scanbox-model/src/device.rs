@@ -68,7 +68,7 @@ pub struct DeviceProfile {
     #[serde(default)]
     pub float64_elements: bool,
     /// Whether subgroups are promised to come together again behind branches that they enter together
-    /// (VK_KHR_shader_subgroup_uniform_control_flow); kernels ask for it where it is.
+    /// (`VK_KHR_shader_subgroup_uniform_control_flow`); kernels ask for it where it is.
     #[serde(default)]
     pub uniform_control_flow: bool,
     /// Nanoseconds per timestamp tick.

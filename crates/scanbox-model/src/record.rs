@@ -390,7 +390,7 @@ impl CsvCell for f64 {
         format!("{self:.2}")
     }
     fn read(text: &str) -> Result<Self, String> {
-        text.parse::<f64>()
+        text.parse::<Self>()
             .ok()
             .filter(|value| value.is_finite())
             .ok_or_else(|| format!("`{}` is no number", excerpt(text)))

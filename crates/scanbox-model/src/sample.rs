@@ -30,7 +30,7 @@ impl Sample {
         sizes.flat_map(|size| size.iter().take(self.per_size)).map(|&(_, _, point)| point).collect()
     }
 
-    /// The number that a point draws: FNV-1a over size and label, then the last steps of MurmurHash3, which spread
+    /// The number that a point draws: FNV-1a over size and label, then the last steps of `MurmurHash3`, which spread
     /// every bit over all.
     fn draw(&self, point: &Point) -> u64 {
         let start = 0xCBF2_9CE4_8422_2325 ^ self.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);

@@ -141,7 +141,7 @@ fn random(text: &str) -> Result<BTreeSet<u64>, String> {
     Err(format!("there are not {count} sizes from {from} to {to} to choose from"))
 }
 
-/// The next number of SplitMix64 (Steele, Lea and Flood 2014).
+/// The next number of `SplitMix64` (Steele, Lea and Flood 2014).
 fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut z = *state;

@@ -194,7 +194,7 @@ fn a_wrong_file_gets_an_answer() {
     check("[[issue]]\nid = \"example\"", &["line 1", "missing field"]);
 
     let value = |action: &str, key: &str, reason: &str| {
-        check(&example(action), &["issue 1 (`example`)", key, reason])
+        check(&example(action), &["issue 1 (`example`)", key, reason]);
     };
     value("", "id", "nothing is done about it");
     value("force = {}", "id", "nothing is done about it");

@@ -48,6 +48,7 @@ impl GridColumn {
     }
 
     /// Lets the column go where the line is too narrow, the highest number first.
+    #[must_use]
     pub const fn expendable(mut self, expendable: u8) -> Self {
         self.expendable = expendable;
         self

@@ -182,6 +182,9 @@ fn write_fitted(grid: Grid, style: Style, out: &mut impl Write) -> io::Result<()
 }
 
 /// Where both contracts lose, for people: nothing without another implementation.
+///
+/// # Errors
+/// When it cannot be written.
 pub fn write_loses(heats: &[Heat<'_>], width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
     write(VersusView::Loses, heats, &Problem::default(), Style::Text { width }, out)
 }

@@ -22,5 +22,5 @@ pub mod baseline;
 pub mod bench;
 pub mod serve;
 pub mod replay;
-#[allow(unsafe_code, reason = "Vulkan is a C API: the only module that may call it")]
+#[expect(unsafe_code, reason = "Vulkan is a C API: the only module that may call it")]
 pub mod vulkan;

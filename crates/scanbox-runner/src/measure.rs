@@ -268,7 +268,7 @@ fn sample(timed: &mut dyn Timed, calls: u32, samples: u32) -> Result<Vec<f64>, F
     Err(Failure::new(Status::RuntimeError, reason))
 }
 
-/// The length of an interval in nanoseconds. Timestamps count modulo 2^valid_bits; `None` where the second is not after
+/// The length of an interval in nanoseconds. Timestamps count modulo `2^valid_bits`; `None` where the second is not after
 /// the first (a difference of more than half the range is a negative one).
 #[must_use]
 pub fn duration_ns(interval: TickInterval, profile: &DeviceProfile) -> Option<f64> {

@@ -40,6 +40,9 @@ const PORTFOLIO: usize = 6;
 
 /// Of each size that has somebody to confirm: who takes part. These are the `count` fastest rows, and where `named`
 /// what the answers name; of those that are confirmed only the fastest, which the others are set against.
+///
+/// # Errors
+/// When what the answers name cannot be worked out.
 pub fn unconfirmed(
     records: &[Record],
     count: usize,
@@ -118,6 +121,9 @@ fn named_by_answers(records: &[Record]) -> anyhow::Result<BTreeSet<(u64, String)
 }
 
 /// Confirms the leaders that are the subjects of this work.
+///
+/// # Errors
+/// What ends the run, as of [`Supervision`].
 pub fn confirm(
     supervision: &Supervision<'_>,
     worker: Worker,

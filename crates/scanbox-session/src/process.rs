@@ -259,6 +259,9 @@ impl WorkerCommand {
 
 impl Process {
     /// The next message, or nothing after `TICK`.
+    ///
+    /// # Errors
+    /// Why there is none.
     pub fn next_message(&mut self) -> Result<Message, Silence> {
         self.messages.recv_timeout(TICK).map_err(|error| match error {
             RecvTimeoutError::Timeout => Silence::Waiting,

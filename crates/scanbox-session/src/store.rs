@@ -103,7 +103,10 @@ impl SweepFile {
 
     /// Opens or creates the files, whose lock the caller has. What they hold must be of the same device, driver,
     /// kernels, problem and schema.
-    #[allow(clippy::too_many_arguments, reason = "all that a file holds one of")]
+    ///
+    /// # Errors
+    /// When they are of something else, cannot be read or cannot be written; the message says which.
+    #[expect(clippy::too_many_arguments, reason = "all that a file holds one of")]
     pub fn open(
         path: &Path,
         device: &DeviceProfile,
@@ -210,6 +213,9 @@ impl SweepFile {
     }
 
     /// Writes down that a run begins.
+    ///
+    /// # Errors
+    /// When metadata or journal cannot be written.
     pub fn begin_run(&mut self, run_id: &str, seed: u64, settings: serde_json::Value) -> anyhow::Result<()> {
         (self.metadata.tool_version, self.metadata.tool_commit) = this_tool();
         self.metadata.runs.push(Run {
@@ -228,27 +234,42 @@ impl SweepFile {
     }
 
     /// Writes down which config is about to run.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
     pub fn intend(&mut self, key: &RowKey) -> anyhow::Result<()> {
         self.journal.start(key)
     }
 
     /// Writes down that a worker ended on a config.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
     pub fn worker_ended(&mut self, key: &RowKey, cause: &str) -> anyhow::Result<()> {
         self.journal.ended(key, cause)
     }
 
     /// Writes down that a worker ended while no config ran.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
     pub fn broke(&mut self, how: &str) -> anyhow::Result<()> {
         self.journal.broke(how)
     }
 
     /// Writes down that a config was stopped on request.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
     pub fn dropped(&mut self, key: &RowKey) -> anyhow::Result<()> {
         self.journal.dropped(key)
     }
 
     /// Appends a row; it is with the operating system when this returns, and on the disk soon (see
     /// [`Self::sync_when_due`]).
+    ///
+    /// # Errors
+    /// When the file cannot be written.
     pub fn append(&mut self, mut record: Record) -> anyhow::Result<()> {
         self.issues.explain(&mut record);
         record.shared_device.0 |= self.occupied.as_ref().is_some_and(Occupied::is_shared);
@@ -259,6 +280,9 @@ impl SweepFile {
     }
 
     /// Changes rows that are there, and replaces the file by one with them.
+    ///
+    /// # Errors
+    /// When the file cannot be written or read again; it is the old one then.
     pub fn change(&mut self, change: impl FnOnce(&mut [Record])) -> anyhow::Result<()> {
         self.sync()?;
         let mut records = self.records.clone();
@@ -271,6 +295,9 @@ impl SweepFile {
     }
 
     /// Waits for the disk if it has not been waited for in a second: what a machine that stops can lose.
+    ///
+    /// # Errors
+    /// When the disk says so.
     pub fn sync_when_due(&mut self) -> anyhow::Result<()> {
         if self.last_sync.elapsed() >= SYNC_INTERVAL { self.sync() } else { Ok(()) }
     }
@@ -282,6 +309,9 @@ impl SweepFile {
     }
 
     /// Writes down how a run ended. A journal that nobody needs any more goes away.
+    ///
+    /// # Errors
+    /// When rows, metadata or journal cannot be written.
     pub fn end_run(&mut self, complete: bool, seconds: &BTreeMap<String, f64>) -> anyhow::Result<()> {
         if let Some(run) = self.metadata.runs.last_mut() {
             run.ended_utc = Some(now_utc());
@@ -294,6 +324,9 @@ impl SweepFile {
     }
 
     /// Writes down how the last run has left the file.
+    ///
+    /// # Errors
+    /// When the metadata cannot be written.
     pub fn conclude(&mut self, outcome: RunOutcome) -> anyhow::Result<()> {
         if let Some(run) = self.metadata.runs.last_mut() {
             run.outcome = Some(outcome);
@@ -303,6 +336,9 @@ impl SweepFile {
 
     /// Puts the metadata in order, also where the run before this one had no time to; a journal that nobody needs any
     /// more goes away.
+    ///
+    /// # Errors
+    /// When the metadata cannot be written.
     pub fn settle(&mut self, complete: bool) -> anyhow::Result<()> {
         self.write_metadata()?;
         if complete {
@@ -312,6 +348,9 @@ impl SweepFile {
     }
 
     /// Replaces the metadata file, unless it says the same already.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
     pub fn write_metadata(&mut self) -> anyhow::Result<()> {
         self.metadata.counts = counts(&self.records);
         let rows = rows_by_run(&self.records);

@@ -54,6 +54,9 @@ pub trait Task {
     }
 
     /// A worker is about to begin.
+    ///
+    /// # Errors
+    /// What ends the run.
     fn begin(&mut self, device: &DeviceProfile) -> anyhow::Result<()>;
 
     /// Something other than a config takes time.
@@ -63,6 +66,9 @@ pub trait Task {
     fn remark(&mut self, text: &str);
 
     /// A worker ended while no config ran.
+    ///
+    /// # Errors
+    /// What ends the run.
     fn broke(&mut self, _how: &str) -> anyhow::Result<()> {
         Ok(())
     }
@@ -77,25 +83,43 @@ pub trait Task {
     fn empty_call(&mut self, _call: Result<EmptyCall, String>) {}
 
     /// All rows of a size are there.
+    ///
+    /// # Errors
+    /// What ends the run.
     fn size_finished(&mut self, _n: u64) -> anyhow::Result<()> {
         Ok(())
     }
 
     /// A config is about to run. Whatever comes of it, this is written down.
+    ///
+    /// # Errors
+    /// What ends the run.
     fn intend(&mut self, key: &SubjectKey) -> anyhow::Result<()>;
 
     /// A config has just begun to run: what takes time now costs nothing.
+    ///
+    /// # Errors
+    /// What ends the run.
     fn meanwhile(&mut self) -> anyhow::Result<()> {
         Ok(())
     }
 
     /// A config has come to its end.
+    ///
+    /// # Errors
+    /// What ends the run.
     fn finish(&mut self, product: ConfigResult) -> anyhow::Result<()>;
 
     /// A worker ended on a config.
+    ///
+    /// # Errors
+    /// What ends the run.
     fn worker_ended(&mut self, death: &Death, device: &DeviceProfile) -> anyhow::Result<()>;
 
     /// A config was stopped on request.
+    ///
+    /// # Errors
+    /// What ends the run.
     fn dropped(&mut self, key: &SubjectKey) -> anyhow::Result<()>;
 }
 
@@ -139,6 +163,7 @@ pub struct Supervised {
 
 impl Supervised {
     /// This run and the one after it.
+    #[must_use]
     pub fn then(mut self, next: Self) -> Self {
         for (phase, time) in next.seconds {
             *self.seconds.entry(phase).or_default() += time;

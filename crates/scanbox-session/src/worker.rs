@@ -137,7 +137,7 @@ fn bench(work: &BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> an
         match event {
             BenchEvent::Setup(setup) => send(&Message::Setup(setup))?,
             BenchEvent::Started { subject, n } => {
-                ask(SubjectKey { subject: subject.clone(), n, input: None }, &stop)?
+                ask(SubjectKey { subject: subject.clone(), n, input: None }, &stop)?;
             }
             BenchEvent::Finished { record } => send(&Message::Finished(ConfigResult::Row(row(record)?)))?,
             BenchEvent::EmptyCall { call } => send(&Message::EmptyCall(call))?,

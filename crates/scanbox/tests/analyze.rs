@@ -116,14 +116,14 @@ impl Example {
                 0 => record.status = Status::WrongResult,
                 1 => record.status = Status::Timeout,
                 2 | 3 if records[other].n_elements == record.n_elements => {
-                    record.steady = records[other].steady
+                    record.steady = records[other].steady;
                 }
                 4 => {
                     record.steady = record.steady.map(|time| TimeStats {
                         q1_ns: time.median_ns,
                         q3_ns: time.median_ns,
                         ..time
-                    })
+                    });
                 }
                 5 => {
                     let mut again = record.clone();
@@ -486,7 +486,7 @@ fn check_golden(folder: &Path, files: &[String]) {
     match &found["across"][0]["portable_kernel"] {
         Value::Null => assert!(expected.is_null() || expected["portable"]["squared"]["size-best"].is_null()),
         portable => {
-            assert_ranking(&portable["ranking"], &expected["portable"]["squared"]["size-best"], "portable")
+            assert_ranking(&portable["ranking"], &expected["portable"]["squared"]["size-best"], "portable");
         }
     }
     if expected.is_null() {

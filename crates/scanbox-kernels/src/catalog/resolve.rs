@@ -75,7 +75,7 @@ pub fn launched_per_call(config: &Config, device: &DeviceProfile) -> Option<u32>
     config.workgroups_per_unit.map(|per_unit| per_unit * device.compute_units.unwrap_or(ASSUMED_UNITS))
 }
 
-/// How the groups of a two-level lookback come by their totals (stages/state/group_state.glsl).
+/// How the groups of a two-level lookback come by their totals (`stages/state/group_state.glsl`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GroupState {
     /// Every tile adds its own, atomically, to words of 64 bits: sums of integers.

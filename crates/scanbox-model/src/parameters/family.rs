@@ -105,7 +105,7 @@ impl Config {
     /// # Errors
     /// The name of the first rule that says no, and what it says.
     pub fn check_combination(&self) -> Result<(), BrokenRule> {
-        let Config { kernel, .. } = self;
+        let Self { kernel, .. } = self;
         let family = kernel.family;
         let entry = family.entry();
         if !entry.lookbacks.contains(&kernel.lookback) {
@@ -139,7 +139,7 @@ impl Config {
     }
 
     fn check_persistence(&self, persistent: bool) -> Result<(), BrokenRule> {
-        let Config { kernel, .. } = self;
+        let Self { kernel, .. } = self;
         let family = kernel.family;
         if persistent && (kernel.block_scan != BlockScan::Subgroup || kernel.publish != Publish::BeforeScan) {
             let detail = format!(

@@ -106,7 +106,7 @@ impl<P: Parameter> Typed for P {
 }
 
 impl Typed for u32 {
-    const VALUES: Values = Values::Numbers(0, u32::MAX);
+    const VALUES: Values = Values::Numbers(0, Self::MAX);
     const ANY: Self = 1;
 
     fn value(self) -> Value {

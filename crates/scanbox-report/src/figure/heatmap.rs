@@ -81,6 +81,9 @@ impl Heatmap {
     }
 
     /// Writes one row per square.
+    ///
+    /// # Errors
+    /// When it cannot be written.
     pub fn rows(&self, writer: &mut csv::Writer<impl Write>) -> csv::Result<()> {
         writer.write_record(["group", self.row_name, self.column_name, self.value_name, "marked"])?;
         for row in &self.rows {
@@ -94,6 +97,9 @@ impl Heatmap {
     }
 
     /// Draws it.
+    ///
+    /// # Errors
+    /// When it cannot be drawn.
     pub fn svg(&self, title: &str) -> anyhow::Result<String> {
         let groups = self.groups().count() as u32;
         let headings = if self.has_groups() { groups } else { 0 };

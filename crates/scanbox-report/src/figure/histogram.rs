@@ -34,6 +34,9 @@ pub struct Panel {
 }
 
 /// Writes one row per bin.
+///
+/// # Errors
+/// When it cannot be written.
 pub fn rows(panels: &[Panel], writer: &mut csv::Writer<impl Write>) -> csv::Result<()> {
     writer.write_record(["n_elements", "from_gbps", "to_gbps", "configs"])?;
     for panel in panels {
@@ -51,6 +54,9 @@ pub fn rows(panels: &[Panel], writer: &mut csv::Writer<impl Write>) -> csv::Resu
 }
 
 /// All panels in one document.
+///
+/// # Errors
+/// When it cannot be drawn.
 pub fn svg(title: &str, panels: &[Panel]) -> anyhow::Result<String> {
     let rows = panels.len().div_ceil(SIDE_BY_SIDE) as u32;
     drawing::document((WIDTH, TITLE_HEIGHT + rows * PANEL.1), |area| {
@@ -66,6 +72,9 @@ pub fn svg(title: &str, panels: &[Panel]) -> anyhow::Result<String> {
 
 impl Panel {
     /// The panel alone.
+    ///
+    /// # Errors
+    /// When it cannot be drawn.
     pub fn svg(&self) -> anyhow::Result<String> {
         drawing::document(PANEL, |area| self.draw(area, (0, 0)))
     }

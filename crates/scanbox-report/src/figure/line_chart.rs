@@ -68,6 +68,9 @@ pub struct Series {
 
 impl LineChart {
     /// Writes one row per point.
+    ///
+    /// # Errors
+    /// When it cannot be written.
     pub fn rows(&self, writer: &mut csv::Writer<impl Write>) -> csv::Result<()> {
         let x = match self.x {
             XAxis::Sizes => "n_elements",
@@ -85,6 +88,9 @@ impl LineChart {
     }
 
     /// Draws it.
+    ///
+    /// # Errors
+    /// When it cannot be drawn.
     pub fn svg(&self, title: &str) -> anyhow::Result<String> {
         drawing::document((WIDTH, self.height()), |area| self.draw(area, title))
     }

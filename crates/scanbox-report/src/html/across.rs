@@ -45,7 +45,7 @@ pub fn section(sources: &Sources<'_>, across: &AcrossAnswer) -> (Section, Vec<St
             pieces.push(Piece::Table(view.launches(choice)));
         }
         None => {
-            says.push("No kernel can be compared across the devices: they have no size in common.".into())
+            says.push("No kernel can be compared across the devices: they have no size in common.".into());
         }
     }
     if !across.shared.points.is_empty() {

@@ -50,7 +50,7 @@ pub struct AnalysisRequest {
     #[arg(long, value_name = "COVERAGE")]
     pub coverage: Option<Coverage>,
 
-    /// How much each size counts: uniform, large (every element alike), or a CSV file with n_elements,weight
+    /// How much each size counts: uniform, large (every element alike), or a CSV file with `n_elements,weight`
     #[arg(long, default_value = "uniform", value_name = "WEIGHTS")]
     pub weights: String,
 

@@ -31,7 +31,7 @@ pub struct SpaceSelection {
     #[arg(long, value_name = "SIZES")]
     pub sizes: Option<Sizes>,
 
-    /// Only these configs, for example lookback=parallel,workgroup_size=256|512; deterministic=yes keeps those whose
+    /// Only these configs, for example `lookback=parallel,workgroup_size=256|512`; deterministic=yes keeps those whose
     /// results have the same bits on every run
     #[arg(long, value_name = "FILTER")]
     pub filter: Option<Filter>,

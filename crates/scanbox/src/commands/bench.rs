@@ -541,7 +541,7 @@ fn completion(records: &[Record], supervised: &Supervised) -> (Completion, Optio
 }
 
 /// Prints and draws the rows. That nobody reads them is no error.
-#[allow(clippy::too_many_arguments, reason = "what a run was, and what came of it")]
+#[expect(clippy::too_many_arguments, reason = "what a run was, and what came of it")]
 fn conclude(
     args: &BenchArgs,
     records: &[Record],

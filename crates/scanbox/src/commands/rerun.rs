@@ -272,7 +272,7 @@ impl Rerun {
                             base_2_ns: Some(base_ns[1]),
                             new_2_ns: Some(new_ns[1]),
                             ..row(of, round)
-                        })
+                        });
                     }
                     PairsEvent::Failed { row: of, round, side, failure } => {
                         let who = side.word();

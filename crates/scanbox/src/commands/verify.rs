@@ -58,7 +58,7 @@ pub struct VerifyArgs {
     #[arg(long, default_value = "thesis", value_name = "NAME|FILE")]
     space: String,
 
-    /// Only these configs, for example lookback=parallel,workgroup_size=256|512; deterministic=yes keeps those whose
+    /// Only these configs, for example `lookback=parallel,workgroup_size=256|512`; deterministic=yes keeps those whose
     /// results have the same bits on every run
     #[arg(long, value_name = "FILTER")]
     filter: Option<Filter>,

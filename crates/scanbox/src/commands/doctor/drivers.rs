@@ -105,7 +105,7 @@ fn check_driver_files(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<Findin
         true if all_missing => {}
         false => findings.push(Finding::ok("driver files", format!("{} in {origin}", good.join(", ")))),
         true => {
-            findings.push(Finding::problem("driver files", format!("no driver in {origin}"), INSTALL_DRIVER))
+            findings.push(Finding::problem("driver files", format!("no driver in {origin}"), INSTALL_DRIVER));
         }
     }
     findings.extend(checked.into_iter().filter_map(Result::err));
