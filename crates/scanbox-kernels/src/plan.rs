@@ -162,7 +162,7 @@ pub struct Build {
 }
 
 /// What the output of a plan is compared with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Expected {
     /// The scan of the input: the reference.
     Scan,

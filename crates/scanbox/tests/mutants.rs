@@ -104,13 +104,17 @@ impl Bench {
     }
 
     fn sweep(&self, batch_sizes: &str, out: &str, code: i32) -> Vec<Record> {
+        self.sweep_of(&[], batch_sizes, out, code)
+    }
+
+    fn sweep_of(&self, problem: &[&str], batch_sizes: &str, out: &str, code: i32) -> Vec<Record> {
         let space = format!(
             "name = \"mutants\"\nsizes = \"2^11,2^13\"\n[[block]]\nfamily = [\"chained-scan\"]\n\
              batch_size = [{batch_sizes}]\nvector_width = [\"vec4\"]\nworkgroup_size = [64]\nlookback = [\"parallel\"]\n\
              block_scan = [\"raking\"]\n"
         );
         fs::write(self.folder.path().join("space.toml"), space).unwrap();
-        self.run(&["sweep", "--space", "space.toml", "--out", out], code);
+        self.run(&[&["sweep", "--space", "space.toml", "--out", out], problem].concat(), code);
         self.rows(out)
     }
 }
@@ -201,6 +205,63 @@ fn a_comparison_that_finds_nothing_makes_nothing_ok() {
         for row in bench.sweep("1, 4", "blind.csv", 1) {
             assert_eq!(row.status, Status::RuntimeError, "{change:?}: {row:?}");
             assert!(row.reason.contains("comparisons cannot be trusted here"), "{}", row.reason);
+        }
+    }
+}
+
+/// What an operator forgets, and what an initial value hides, is found out all the same.
+#[test]
+fn a_total_that_is_lost_shows_in_every_problem() {
+    let total = "store_total(combine(prefix, block_total()));";
+    let inclusive = "publish(tile, INCLUSIVE, combine(prefix, block_total()));";
+    let initial = "return combine(element_of_words(uvec2(params.initial_low, params.initial_high)), prefix);";
+    let Some(bench) = Bench::with(&[
+        // A reduction of the last tile alone.
+        (
+            "chained_scan.comp",
+            total,
+            "store_total(BATCH_SIZE == 2 ? block_total() : combine(prefix, block_total()));",
+        ),
+        // A lookback of one tile.
+        (
+            "stages/lookback/walk.glsl",
+            inclusive,
+            "publish(tile, INCLUSIVE, BATCH_SIZE == 3 ? block_total() : combine(prefix, block_total()));",
+        ),
+        // Nothing before a tile but the initial value.
+        (
+            "stages/tile/mode.glsl",
+            initial,
+            "const Element initial = element_of_words(uvec2(params.initial_low, params.initial_high));\n    \
+             return BATCH_SIZE == 5 ? initial : combine(initial, prefix);",
+        ),
+    ]) else {
+        return;
+    };
+    let problems: [(&[&str], u32); 7] = [
+        (&["--op", "max", "--mode", "reduce"], 2),
+        (&["--op", "or", "--mode", "reduce"], 2),
+        (&["--op", "mul", "--type", "f32", "--mode", "reduce"], 2),
+        (&["--op", "max", "--type", "f32"], 3),
+        (&["--op", "and"], 3),
+        (&["--op", "max", "--type", "f32", "--mode", "exclusive", "--init=-1"], 5),
+        (&["--op", "min", "--type", "i32", "--mode", "exclusive", "--init=0"], 5),
+    ];
+    for (at, (problem, broken)) in problems.into_iter().enumerate() {
+        for row in bench.sweep_of(problem, &format!("1, {broken}"), &format!("{at}.csv"), 5) {
+            // Of four tiles none has both its prefix from further back than one tile, and nothing that hides it.
+            let shows = row.n_elements == 8192 || broken != 3;
+            if row.subject == "scanbox" && shows {
+                let wrong = row.parameters.batch_size == Some(broken);
+                assert_eq!(
+                    row.status == Status::WrongResult,
+                    wrong,
+                    "{problem:?}: {} {}",
+                    row.config_id,
+                    row.reason
+                );
+                assert!(wrong || row.status == Status::Ok, "{problem:?}: {row:?}");
+            }
         }
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct VulkanSession {
     pub ledger: Ledger,
     /// The comparisons that were seen to find what is wrong: all that decides what one finds, with the bits of the
     /// error bound.
-    pub tried_comparisons: BTreeSet<(Shader, Problem, u64)>,
+    pub tried_comparisons: BTreeSet<(Shader, Problem, Expected, u64)>,
     /// How long one submission may take.
     pub limit: Duration,
 }

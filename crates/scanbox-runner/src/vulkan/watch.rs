@@ -146,7 +146,8 @@ impl VulkanSession {
     /// `runtime_error`, where it finds less than that.
     pub(super) fn try_comparison(&mut self, plan: &Plan, error_bound: f64) -> Result<(), Failure> {
         let compare = catalog::compare(plan, error_bound, &self.gpu.profile);
-        let tried = (compare.passes[0].shader.clone(), plan.problem, error_bound.to_bits());
+        let shader = compare.passes[0].shader.clone();
+        let tried = (shader, plan.problem, plan.result, error_bound.to_bits());
         // The sums of a read have no right answer that poison could be the opposite of.
         if matches!(plan.result, Expected::Sums { .. }) || self.tried_comparisons.contains(&tried) {
             return Ok(());
