@@ -6,8 +6,8 @@
 //! Random elements are such that what is lost, doubled or misplaced shows, for every operator and initial value, as far
 //! as an operator can show it ([`draw`]), and no order of combining rounds, overflows or underflows: sums of floats are
 //! of integers from -8 to 8 (their partial sums stay far below 2^24), factors are odd, or powers of two of either sign.
-//! Elements whose sums do round are an input of their own, [`InputKind::Real`]. Where an initial value decides about the
-//! whole answer there is no input ([`decided_by_init`]).
+//! Elements whose sums do round are an input of their own, [`InputKind::Real`]. Where an initial value decides about
+//! the whole answer there is no input ([`decided_by_init`]).
 
 mod draw;
 mod heights;
@@ -198,9 +198,14 @@ impl Input {
         let sums = match self.kind {
             InputKind::Ones => n,
             InputKind::Maximum => n.saturating_mul(8),
-            _ => most / 2,
+            // Eight times the standard deviation of the sum of 2^31 random ones is below it.
+            _ => most / 8,
         };
-        initial.fract() == 0.0 && initial.abs() + sums as f64 <= most as f64
+        // What is added may have halves or quarters, and so many bits less before them.
+        let exact = |scale: f64| {
+            (initial * scale).fract() == 0.0 && (initial.abs() + sums as f64) * scale <= most as f64
+        };
+        [1.0, 2.0, 4.0].into_iter().any(exact)
     }
 
     /// Fills `words` with the elements of a problem from index `start`, on all cores.

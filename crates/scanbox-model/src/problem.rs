@@ -443,22 +443,14 @@ pub struct ProblemDifference {
 
 /// Reads an initial value that inputs can be combined with.
 fn read_init(element: Element, operator: Operator, text: &str) -> Result<ElementValue, String> {
-    let identity = operator.identity(element);
     // An infinity is the identity of min and max, and written into rows.
-    if text == identity.to_string() {
-        return Ok(identity);
+    if text == operator.identity(element).to_string() {
+        return Ok(operator.identity(element));
     }
     let value = ElementValue::parse(element, text)?;
-    let is_subnormal = match element {
-        Element::F32 => f32::from_bits(value.bits as u32).is_subnormal(),
-        Element::F64 => f64::from_bits(value.bits).is_subnormal(),
-        _ => false,
-    };
-    if is_subnormal {
-        return Err(format!("{text} is subnormal: devices may take it for 0"));
-    }
     let range = 1.0 / MOST_INITIAL_FACTOR..=MOST_INITIAL_FACTOR;
     match value.float().filter(|_| operator == Operator::Mul) {
+        _ if value.is_subnormal() => Err(format!("{text} is subnormal: devices may take it for 0")),
         Some(factor) if !range.contains(&factor.abs()) => {
             Err(format!("{value} as a factor: from 2^-20 to 2^20, so that products stay finite"))
         }

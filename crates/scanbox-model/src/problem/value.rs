@@ -72,6 +72,16 @@ impl ElementValue {
         })
     }
 
+    /// Whether it is a float so small that it has fewer digits: devices may take it for zero.
+    #[must_use]
+    pub fn is_subnormal(self) -> bool {
+        match self.element {
+            Element::F32 => f32::from_bits(self.bits as u32).is_subnormal(),
+            Element::F64 => f64::from_bits(self.bits).is_subnormal(),
+            _ => false,
+        }
+    }
+
     /// The value of a float; `None` for an integer.
     #[must_use]
     pub fn float(self) -> Option<f64> {
