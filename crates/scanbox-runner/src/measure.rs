@@ -268,8 +268,8 @@ fn sample(timed: &mut dyn Timed, calls: u32, samples: u32) -> Result<Vec<f64>, F
     Err(Failure::new(Status::RuntimeError, reason))
 }
 
-/// The length of an interval in nanoseconds. Timestamps count modulo `2^valid_bits`; `None` where the second is not after
-/// the first (a difference of more than half the range is a negative one).
+/// The length of an interval in nanoseconds. Timestamps count modulo `2^valid_bits`; `None` where the second is not
+/// after the first (a difference of more than half the range is a negative one).
 #[must_use]
 pub fn duration_ns(interval: TickInterval, profile: &DeviceProfile) -> Option<f64> {
     let bits = profile.timestamp_valid_bits;

@@ -35,7 +35,8 @@ impl Resolved<'_> {
             .find(|&rounds| self.exchange_bytes(rounds) <= free)
     }
 
-    /// Bytes of shared memory that the transposition of a tile takes in this many rounds (`stages/tile/load_store.glsl`).
+    /// Bytes of shared memory that the transposition of a tile takes in this many rounds
+    /// (`stages/tile/load_store.glsl`).
     fn exchange_bytes(&self, rounds: u32) -> u64 {
         let Self { config, problem, device, .. } = self;
         let kernel = &config.kernel;

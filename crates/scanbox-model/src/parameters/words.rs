@@ -121,8 +121,8 @@ parameter! {
         TwoLevel = "two-level" / "two",
         /// There is nothing to look back at.
         None = "none" / "none",
-        /// One invocation waits for the inclusive prefix of the tile before it alone, as `StreamScan` does (Yan, Long and
-        /// Zhang 2013): a chained scan without any lookback. Prefixes are combined in the order of the tiles.
+        /// One invocation waits for the inclusive prefix of the tile before it alone, as `StreamScan` does (Yan, Long
+        /// and Zhang 2013): a chained scan without any lookback. Prefixes are combined in the order of the tiles.
         Chain = "chain" / "chain",
         /// As parallel; a workgroup that has waited too long for a tile adds it up itself (Smith, Levien and
         /// Owens 2025).
