@@ -377,12 +377,16 @@ pub fn writer_error(error: csv::Error) -> io::Error {
     }
 }
 
-/// Writes a file of records beside its place and renames it, so that a reader sees the old or the new one.
+/// Writes a file of records beside its place and renames it, so that a reader sees the old or the new one. What this
+/// module would not read is not written.
 ///
 /// # Errors
-/// When the folder cannot be written.
+/// When the folder cannot be written; as [`read`], where a row cannot be: then what was there is there still.
 pub fn replace<'a>(path: &Path, records: impl IntoIterator<Item = &'a Record>) -> Result<(), CsvError> {
-    whole_file::replace(path, |out| write(out, true, records)).map_err(io_error(path))
+    let mut bytes = Vec::new();
+    write(&mut bytes, true, records).map_err(io_error(path))?;
+    for_each_of_bytes(&bytes, path, |_| Ok::<(), CsvError>(()))?;
+    whole_file::replace(path, |out| out.write_all(&bytes)).map_err(io_error(path))
 }
 
 /// A file of records that grows row by row; each row is in the file when [`Appender::append`] returns.

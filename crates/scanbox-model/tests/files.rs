@@ -339,3 +339,17 @@ fn what_is_no_file_is_written_to_and_not_replaced() {
     replace_text(&path, "text").unwrap();
     assert!(path.is_symlink() && std::fs::read_to_string(&path).unwrap().is_empty());
 }
+
+/// No command leaves a file that it would refuse itself.
+#[test]
+fn rows_that_could_not_be_read_do_not_replace_any() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.csv");
+    let rows = [record("", 1), record("", 2)];
+    csv_file::replace(&path, &rows).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let wrong = Record { confirmed_ns: Some(7), status: Status::WrongResult, ..rows[0].clone() };
+    let error = csv_file::replace(&path, [&wrong, &rows[1]]).unwrap_err().to_string();
+    assert!(error.contains("x.csv") && error.contains("`confirmed_ns`"), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}

@@ -99,6 +99,29 @@ pub trait Backend {
     /// # Errors
     /// When the plan does not run to its end. A wrong result is no error here.
     fn twin(&mut self, plan: &Plan, course: &Course<'_>) -> Result<Vec<Checked>, Failure>;
+
+    /// Sees that the input is what was loaded, as far as calls of this plan are likely to reach. [`Backend::verify`] and
+    /// [`Backend::twin`] do so themselves; [`Backend::time`] does not, because nothing may stand between samples.
+    ///
+    /// # Errors
+    /// `wrong_result`, where it was written to. It is loaded again.
+    fn check_input(&mut self, plan: &Plan) -> Result<(), Failure>;
+}
+
+/// The outcome of calls of a plan that were timed, unless they have written to the input: everybody reads that, and
+/// whoever came next would be blamed.
+///
+/// # Errors
+/// That of the calls; `wrong_result`, where they have written to the input.
+pub fn leaves_input<T>(
+    backend: &mut dyn Backend,
+    plan: &Plan,
+    timed: Result<T, Failure>,
+) -> Result<T, Failure> {
+    if !timed.as_ref().is_err_and(Failure::is_fatal) {
+        backend.check_input(plan)?;
+    }
+    timed
 }
 
 /// What the input and output buffers of cold calls have together, at least: several times the largest cache there is

@@ -31,7 +31,7 @@ use self::selected::{Plans, plain_record, plans_of};
 pub use self::selected::{Selected, blank, ceilings, computation_of};
 use crate::backend::{Backend, Failure};
 use crate::baseline::{Baseline, BaselineResult, BaselineSubject};
-use crate::measure::{Protocol, Samples, block, median};
+use crate::measure::{Protocol, Samples, median};
 use crate::row::{Computation, Origin, now_utc};
 use crate::session::{End, RunSummary, Session, Setup, shaders_of, tells};
 use crate::subject::Subject;
@@ -357,7 +357,7 @@ impl<E: From<Failure>> Bench<'_, E> {
     fn block(&mut self, subject: &mut SubjectAtSize, n: u64, cache: usize, last: bool) -> Result<(), Cut<E>> {
         let (protocol, state) = (self.job.protocol, self.job.caches[cache]);
         let done = self.with(subject, n, |measurable, call_ns| {
-            let samples = block(measurable.timed(state).as_mut(), call_ns, &protocol)?;
+            let samples = measurable.block(state, call_ns, &protocol)?;
             let twin = if last { measurable.twin(state, &samples, &protocol)? } else { None };
             Ok((samples, twin))
         })?;

@@ -73,12 +73,15 @@ impl CaseSelection {
         allow: impl Fn(&Config) -> Result<(), Rejection>,
     ) -> Self {
         let mut selection = Self::default();
+        // Labels with other workgroup counts, as rows of a sweep have them, are one config at more sizes.
+        let mut sizes_of: BTreeMap<Config, BTreeSet<u64>> = BTreeMap::new();
         for &given in configs {
-            let config = Config { workgroups: None, ..given };
-            let sizes = match &request.sizes {
+            sizes_of.entry(Config { workgroups: None, ..given }).or_default().extend(match &request.sizes {
                 Some(sizes) => sizes.iter().copied().collect(),
                 None => boundary_sizes(&given, device, request.thorough),
-            };
+            });
+        }
+        for (config, sizes) in sizes_of {
             for &pattern in &request.patterns {
                 let mut items: Vec<Item> = Vec::new();
                 for &n in &sizes {

@@ -10,7 +10,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Cache, Status, TimeStats};
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Failure, TickInterval};
+use crate::backend::{Backend, Failure, TickInterval, leaves_input};
 
 /// Settings of the measurement. All times are device time, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -155,7 +155,8 @@ impl Timed for TimedPlan<'_> {
 /// Measures a plan that has just been verified; `first_call` is the time of that run, if the device knows it.
 ///
 /// # Errors
-/// When the plan stops working, or the timestamps stay impossible.
+/// When the plan stops working, or the timestamps stay impossible. A twin has to follow where it does not fail: that
+/// sees whether the plan writes to its input.
 pub fn measure(
     backend: &mut dyn Backend,
     plan: &Plan,
@@ -163,8 +164,10 @@ pub fn measure(
     protocol: &Protocol,
 ) -> Result<Measurement, Failure> {
     let estimate_ns = duration_ns(first_call, backend.profile());
-    let mut timed = TimedPlan { backend, plan, cache: Cache::Hot };
-    Ok(block(&mut timed, estimate_ns, protocol)?.measurement())
+    let samples = block(&mut TimedPlan { backend, plan, cache: Cache::Hot }, estimate_ns, protocol);
+    // Behind what fails there is no twin.
+    let samples = if samples.is_err() { leaves_input(backend, plan, samples) } else { samples };
+    Ok(samples?.measurement())
 }
 
 /// One block of samples: warm-up, then samples of both kinds. `estimate_ns` is what one call takes, as far as is known.

@@ -479,7 +479,16 @@ impl Backend for Replay {
         if checked.iter().any(|one| one.mismatches > 0) {
             self.ledger.forget();
         }
+        self.check_input(plan)?;
         Ok(checked)
+    }
+
+    fn check_input(&mut self, plan: &Plan) -> Result<(), Failure> {
+        self.alive()?;
+        match self.fault(plan, &[FaultKind::WritesInput]) {
+            Some(_) => Err(Failure::new(Status::WrongResult, "it writes to its input, scripted")),
+            None => Ok(()),
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Status};
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Failure};
+use crate::backend::{Backend, Failure, leaves_input};
 use crate::baseline::{Greeting, PROTOCOL};
 use crate::measure::{Timed, TimedPlan, duration_ns};
 use crate::session::Session;
@@ -96,6 +96,18 @@ fn say(replies: &mut impl Write, reply: &impl Serialize) -> io::Result<()> {
     replies.flush()
 }
 
+/// So many samples, which is what is asked for; the device's clock may leave some out.
+fn take_samples(timed: &mut TimedPlan<'_>, calls: u32, samples: u32) -> Result<Vec<f64>, Failure> {
+    let mut samples_ns = Vec::new();
+    for _ in 0..4 {
+        let missing = samples.saturating_sub(samples_ns.len() as u32);
+        if missing > 0 {
+            samples_ns.extend(timed.time(calls, missing)?);
+        }
+    }
+    Ok(samples_ns)
+}
+
 struct Server<'a> {
     session: Session<'a>,
     /// The largest size, and the input.
@@ -111,6 +123,8 @@ impl Server<'_> {
             }
             ServeRequest::Verify { subject, n } => {
                 let plan = self.plan(subject, *n)?;
+                // Whatever the rows before have left, this one answers for itself alone.
+                self.session.backend.forget_scratch();
                 let comparison = verify(self.session.backend, &plan)?;
                 Ok(ServeReply::Compared {
                     compared: comparison.compared,
@@ -125,15 +139,10 @@ impl Server<'_> {
             }
             ServeRequest::Time { subject, n, cache, calls, samples } => {
                 let plan = self.plan(subject, *n)?;
-                let mut timed = TimedPlan { backend: self.session.backend, plan: &plan, cache: *cache };
-                let mut samples_ns = Vec::new();
-                // Whoever asks wants so many; the device's clock may leave some out.
-                for _ in 0..4 {
-                    let missing = samples.saturating_sub(samples_ns.len() as u32);
-                    if missing > 0 {
-                        samples_ns.extend(timed.time(*calls, missing)?);
-                    }
-                }
+                let backend = &mut *self.session.backend;
+                let mut timed = TimedPlan { backend, plan: &plan, cache: *cache };
+                let taken = take_samples(&mut timed, *calls, *samples);
+                let samples_ns = leaves_input(backend, &plan, taken)?;
                 Ok(ServeReply::Times { samples_ns })
             }
         }

@@ -12,7 +12,7 @@
 //! The file is replaced after each size: whatever ends a confirmation, the sizes before are kept, and the next one
 //! begins with the first size that has one of these without a confirmed time.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use scanbox_analysis::answers::{Question, answer};
 use scanbox_analysis::grouping::{Builder, RecordFile, Runs};
@@ -51,7 +51,10 @@ pub fn unconfirmed(
     let trust = Trust::of(records);
     let counts = |record: &&Record| record.throughput_gbps(Clock::Steady).is_some() && trust.trusts(record);
     let mut sizes: BTreeMap<u64, Vec<&Record>> = BTreeMap::new();
-    for record in records.iter().filter(counts) {
+    // A config that was retried until it was proved has several rows: it takes part once, with the latest.
+    let latest: HashMap<RowKey, &Record> =
+        records.iter().filter(counts).map(|row| (row_key(row), row)).collect();
+    for record in latest.into_values() {
         sizes.entry(record.n_elements).or_default().push(record);
     }
     let named = if named { named_by_answers(records)? } else { BTreeSet::new() };
@@ -137,11 +140,14 @@ pub fn confirm(
             Ok(())
         }
         News::SizeFinished(n) => file.change(|records| {
-            let of_size = |record: &&mut Record| record.n_elements == n;
             let anchor = Anchor::of(records.iter().filter(|record| record.n_elements == n), &rows);
-            for record in records.iter_mut().filter(of_size) {
-                if let Some(row) = rows.get(&row_key(record)) {
-                    take_over(record, row, &anchor);
+            let mut seen = HashSet::new();
+            // Rows that are not `ok` stay what they are, and of several that are the latest gets the time.
+            let of_size = |record: &&mut Record| record.n_elements == n && record.status == Status::Ok;
+            for record in records.iter_mut().rev().filter(of_size) {
+                let key = row_key(record);
+                if let Some(row) = rows.get(&key) {
+                    take_over(record, row, &anchor, seen.insert(key));
                 }
             }
         }),
@@ -179,9 +185,10 @@ fn confirmed_ns(row: &Record) -> Option<u64> {
     row.steady.filter(|_| row.status == Status::Ok).map(|time| time.median_ns)
 }
 
-/// What the confirmation of a size says about one of its rows.
-fn take_over(record: &mut Record, row: &Record, anchor: &Anchor) {
+/// What the confirmation of a size says about an `ok` row of it, which may be the latest of its config.
+fn take_over(record: &mut Record, row: &Record, anchor: &Anchor, is_latest: bool) {
     match confirmed_ns(row) {
+        Some(_) if !is_latest => {}
         Some(now_ns) => {
             record.twin_calls = record.twin_calls.max(row.twin_calls);
             let ratio = match anchor {
@@ -194,8 +201,11 @@ fn take_over(record: &mut Record, row: &Record, anchor: &Anchor) {
                 (record.rounds, record.round_spread_pct) = (row.rounds, row.round_spread_pct);
             }
         }
-        // What fails when it runs again has no time that could be relied on.
+        // What fails when it runs again has no time that could be relied on, in none of its rows. It failed now: a
+        // proof that is older than that takes nothing back.
         None => {
+            record.run_id.clone_from(&row.run_id);
+            record.timestamp_utc.clone_from(&row.timestamp_utc);
             (record.confirmed_ns, record.rounds, record.round_spread_pct) = (None, None, None);
             record.status = row.status;
             record.reason = format!("in the confirmation: {}", row.reason);

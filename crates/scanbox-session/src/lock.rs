@@ -156,9 +156,15 @@ pub fn check_free(csv: &Path) -> anyhow::Result<()> {
     }
 }
 
+/// The file that is locked for a results file: beside what a link leads to, so that all names of a file have one.
+#[must_use]
+pub fn beside(csv: &Path) -> PathBuf {
+    csv.canonicalize().unwrap_or_else(|_| csv.to_owned()).with_extension("lock")
+}
+
 fn request_of_file(csv: &Path, wait: Option<Duration>) -> LockRequest {
     LockRequest {
-        path: csv.with_extension("lock"),
+        path: beside(csv),
         what: format!("{} is being written by another sweep", csv.display()),
         advice: "wait for it with --wait, or choose another file with --out",
         wait,

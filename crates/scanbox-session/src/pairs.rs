@@ -12,6 +12,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 pub use scanbox_model::pair_file::Side;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Status};
 use scanbox_runner::backend::Failure;
 use scanbox_runner::baseline::Baseline;
@@ -301,6 +302,8 @@ pub fn protocol() -> Protocol {
 pub struct Speaking {
     /// It.
     pub baseline: Baseline,
+    /// What it computes.
+    pub problem: Problem,
     /// Seed of the input.
     pub seed: u64,
 }
@@ -315,11 +318,13 @@ impl PairProgram for Speaking {
         if found.mismatches > 0 {
             let first =
                 found.first.map_or_else(String::new, |first| format!("; the first is {}", first.index));
-            let reason = format!("{} words of {} elements are wrong{first}", found.mismatches, row.n);
+            let outputs = self.problem.outputs(row.n);
+            let reason = format!("{} words of {outputs} elements are wrong{first}", found.mismatches);
             return Err(Failure::new(Status::WrongResult, reason));
         }
-        if found.compared < row.n {
-            let reason = format!("only {} of {} elements were compared", found.compared, row.n);
+        let outputs = self.problem.outputs(row.n);
+        if found.compared < outputs {
+            let reason = format!("only {} of {outputs} elements were compared", found.compared);
             return Err(Failure::new(Status::RuntimeError, reason));
         }
         Ok(found.call_ns.filter(|ns| ns.is_finite() && *ns > 0.0))

@@ -4,6 +4,7 @@
 //! certain that scanbox has written it; rows of a sweep are appended to; rows that cannot be had again, whatever a
 //! command reads, and everything else is left as it is, and the command says so before it does any work.
 
+mod companions;
 mod kind;
 #[allow(dead_code, reason = "tests read the table")]
 mod options;
@@ -15,6 +16,7 @@ use std::rc::Rc;
 
 use anyhow::{Context, bail};
 use scanbox_model::whole_file;
+use scanbox_session::lock;
 
 pub use self::kind::Kind;
 use scanbox_report::figure::{self, Figure};
@@ -206,10 +208,10 @@ impl Output {
         };
         let is_sweep = !companions.is_empty() && matches!(Kind::of(path), Ok(Kind::Sweep));
         for (ending, kinds) in companions {
-            let beside = path.with_extension(ending);
+            let beside = if *ending == "lock" { lock::beside(path) } else { path.with_extension(ending) };
             let kind = look(&beside, option, held)?;
-            // Beside rows that are there, what is no text is what a crash has left of a companion.
-            let is_damaged = is_sweep && kind == Kind::Bytes;
+            // Beside rows that are there, what is no text, or just begins, is what a crash has left of a companion.
+            let is_damaged = is_sweep && matches!(kind, Kind::Bytes | Kind::Piece);
             if !matches!(kind, Kind::Nothing | Kind::Empty) && !kinds.contains(&kind) && !is_damaged {
                 return refuse(&beside, kind.describe(), option);
             }
@@ -255,6 +257,10 @@ fn check_one(path: &Path, option: &str, content: &OutputContent, held: &[Rc<Held
         (_, Kind::Stream) => true,
         // Appended to; what is there is checked row by row.
         (OutputContent::Sweep, Kind::Sweep | Kind::NoRows) => true,
+        // What a crash has left of them, where something else says so.
+        (OutputContent::Sweep, Kind::Piece) => {
+            matches!(Kind::of(&path.with_extension("meta.json")), Ok(Kind::SweepMetadata))
+        }
         // Replaced by its own kind.
         (OutputContent::Benchmark, Kind::Benchmark)
         | (OutputContent::Page, Kind::Page)
@@ -298,7 +304,8 @@ fn companion_of(path: &Path) -> Option<(PathBuf, &'static str)> {
     })
 }
 
-/// Whether a file is a table of these columns: an earlier one may have more of them, or fewer.
+/// Whether a file is a table of these columns: one of an earlier version may have fewer of them. One with more has
+/// some that nobody would write again.
 fn is_same_table(path: &Path, header: &str) -> bool {
     let Ok(text) = fs::read_to_string(path) else { return false };
     let columns = |line: &str| {
@@ -309,8 +316,7 @@ fn is_same_table(path: &Path, header: &str) -> bool {
     else {
         return false;
     };
-    let part = |some: &[String], all: &[String]| some.iter().all(|column| all.contains(column));
-    before.first() == now.first() && before.len() > 1 && (part(&before, &now) || part(&now, &before))
+    before.first() == now.first() && before.len() > 1 && before.iter().all(|column| now.contains(column))
 }
 
 #[cfg(unix)]

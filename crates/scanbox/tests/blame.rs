@@ -307,3 +307,16 @@ fn a_run_that_is_stopped_at_any_moment_ends_in_good_order() {
         }
     });
 }
+
+/// A config that has no times all the same answers for what its calls did to the input, before the next one reads it.
+#[test]
+fn a_config_without_times_is_seen_to_leave_the_input() {
+    let script = format!("{}{}", fault("zero_timestamps"), fault("writes_input"));
+    let place = Place::in_memory(&script);
+    assert_eq!(place.sweep(&[]).code, Some(5));
+    let rows = place.records();
+    let row = rows.iter().find(|row| (row.config_id.clone(), row.n_elements) == faulty()).unwrap();
+    assert_eq!(row.status, Status::WrongResult, "{}", row.reason);
+    assert!(row.reason.contains("it writes to its input"), "{}", row.reason);
+    assert_eq!(rows.iter().filter(|row| row.status != Status::Ok).count(), 1);
+}

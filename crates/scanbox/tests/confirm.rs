@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::time::Duration;
 
 use crate::sweeps::{ALL, Place, slow};
 use scanbox_model::record::{Record, Status};
@@ -168,6 +169,74 @@ fn a_leader_that_fails_when_it_runs_again_is_none() {
         assert_eq!(failed.len(), 1, "{kind}");
         assert_eq!((failed[0].config_id.as_str(), failed[0].status), (leader.as_str(), status));
         assert!(failed[0].reason.starts_with("in the confirmation: "), "{}", failed[0].reason);
+        assert!(failed[0].run_id.ends_with("-confirm"), "the run that it failed in: {}", failed[0].run_id);
         assert!(confirmed(&place)[&4096].len() >= 2);
     }
+}
+
+/// The fastest config at 4096 elements of a sweep without faults, and the fault of this kind that hits it.
+fn leader_and_fault(kind: &str) -> (String, String) {
+    let place = Place::in_memory("");
+    sweep(&place, &[], 0);
+    let at = place.records().into_iter().filter(|row| row.n_elements == 4096);
+    let leader = at.min_by_key(|row| row.steady.unwrap().median_ns).unwrap().config_id;
+    let fault = format!("[[fault]]\nkind = \"{kind}\"\nconfig = \"{leader}\"\nn = 4096\n");
+    (leader, fault)
+}
+
+/// A leader that was wrong, was `ok` without proof and then with it has three rows: it takes part once, the latest
+/// gets the time, and the file can be read.
+#[test]
+fn a_leader_that_was_retried_and_proved_is_confirmed_once() {
+    let (leader, fault) = leader_and_fault("wrong_last");
+    for at_once in [false, true] {
+        let place = Place::in_memory(&fault);
+        sweep(&place, &[], 5);
+        place.script("");
+        sweep(&place, &["--retry-failed"], 5);
+        if at_once {
+            sweep(&place, &["--retry-failed", "--prove", "--confirm", "3"], 0);
+        } else {
+            sweep(&place, &["--retry-failed", "--prove"], 0);
+            sweep(&place, &["--confirm", "3"], 0);
+        }
+        let is_of_leader = |row: &Record| row.config_id == leader && row.n_elements == 4096;
+        let rows: Vec<Record> = place.records().into_iter().filter(is_of_leader).collect();
+        let statuses: Vec<Status> = rows.iter().map(|row| row.status).collect();
+        assert_eq!(statuses, [Status::WrongResult, Status::Ok, Status::Ok], "the old rows stay");
+        assert!(!rows[0].reason.contains("in the confirmation"), "{}", rows[0].reason);
+        let confirmed: Vec<bool> = rows.iter().map(|row| row.confirmed_ns.is_some()).collect();
+        assert_eq!(confirmed, [false, false, true]);
+        let at = &self::confirmed(&place)[&4096];
+        assert!(at.len() >= 3, "none of the places is taken twice: {at:?}");
+        // Every command reads it.
+        sweep(&place, &["--confirm", "3"], 0);
+        assert_eq!(answers(&place, &[])["devices"][0]["ideal"]["points"].as_array().unwrap().len(), 7);
+    }
+}
+
+/// What fails in a confirmation fails when that runs, whenever it was measured before: an older proof takes nothing
+/// back.
+#[test]
+fn a_proof_does_not_outweigh_a_later_failure() {
+    let (leader, fault) = leader_and_fault("wrong_last");
+    let second = Duration::from_millis(1100);
+    let place = Place::in_memory("");
+    sweep(&place, &[], 0);
+    std::thread::sleep(second);
+    let other = Place::in_memory(&fault);
+    sweep(&other, &[], 5);
+    other.script("");
+    sweep(&other, &["--retry-failed", "--prove"], 0);
+    std::thread::sleep(second);
+    place.script(&fault);
+    sweep(&place, &["--confirm", "2"], 5);
+    for ending in ["csv", "meta.json"] {
+        let name = format!("other.{ending}");
+        fs::copy(other.file(ending), place.folder().join(name)).unwrap();
+    }
+    let json = answers(&place, &["other.csv"]);
+    let points = json["devices"][0]["ideal"]["points"].as_array().unwrap();
+    let point = points.iter().find(|point| point["n"] == 4096).unwrap();
+    assert_ne!(point["config"], leader.as_str(), "{point}");
 }

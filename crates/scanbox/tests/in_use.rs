@@ -169,3 +169,20 @@ fn a_worker_that_is_left_keeps_the_device() {
     drop(file);
     assert_eq!(place.sweep(&[]).code, Some(0));
 }
+
+/// Two names of one file are one file.
+#[test]
+fn a_link_to_rows_that_are_written_is_in_use() {
+    let place = Place::in_memory(&slow(150));
+    let link = place.folder().join("link.csv");
+    let child = place.start_with_rows(&[], 1);
+    std::os::unix::fs::symlink("out/test.csv", &link).unwrap();
+    std::fs::copy(place.file("meta.json"), place.folder().join("link.meta.json")).unwrap();
+    for dry in [&[][..], &["--dry-run"]] {
+        let second = ["sweep", "--space", "space.toml", "--out", "link.csv", "--share-device"];
+        let ended = place.run(&[&second, &DEVICE[..], dry].concat(), 4);
+        assert!(ended.stderr.contains("is being written by another sweep"), "{dry:?}: {ended:?}");
+    }
+    assert_eq!(wait(child).code, Some(0));
+    assert_eq!(place.rows().len(), ALL);
+}

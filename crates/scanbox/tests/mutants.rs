@@ -9,7 +9,7 @@ use crate::machines::{Answer, Machine, run};
 use scanbox_model::csv_file;
 use scanbox_model::record::{Record, Status};
 use scanbox_testing::folder::copy_folder;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const TAKES: &str = "shared_tile = take_ticket();";
@@ -54,6 +54,17 @@ const STORES_TWICE: &str = r#"
         scribble.at[0] ^= 7u;
     }
 "#;
+
+/// The same in the timed path alone: batch size 7 is verified in calls that leave the input as it is.
+const STORES_TWICE_LATE: &str = r#"
+    publish_and_store(tile, items);
+    if (BATCH_SIZE == 7 && params.epoch > 4u && tile == tile_count() - 1u && invocation_rank() == 0u) {
+        Scribble scribble = Scribble(params.source_address);
+        scribble.at[0] += 7u;
+    }
+"#;
+const LATE: [(&str, &str, &str); 2] =
+    [("chained_scan.comp", MAIN, SCRIBBLES), ("chained_scan.comp", STORES, STORES_TWICE_LATE)];
 
 const MUTANTS: [(&str, &str, &str); 4] = [
     ("stages/tile/tile_order.glsl", TAKES, NO_TICKET),
@@ -264,4 +275,81 @@ fn a_total_that_is_lost_shows_in_every_problem() {
             }
         }
     }
+}
+
+/// Nobody else is blamed, whoever comes behind it: of two subjects that are next to it in the rounds, one does.
+#[test]
+fn a_benchmark_blames_who_writes_to_its_input_in_the_timed_path() {
+    let Some(bench) = Bench::with(&LATE) else { return };
+    let labels = [1, 4, 7].map(label);
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+    for (seed, buffers) in [("1", "hot"), ("2", "hot"), ("3", "hot"), ("1", "cold"), ("2", "cold")] {
+        let out = format!("{buffers}.{seed}.csv");
+        let rest = ["--sizes", "8192", "--rounds", "3", "--seed", seed, "--buffers", buffers, "--out", &out];
+        bench.run(&[&["bench"][..], &labels, &rest].concat(), 5);
+        check(&bench.rows(&out), &out);
+    }
+}
+
+impl Bench {
+    /// What `scanbox serve` answers to these requests.
+    fn serve(&self, problem: &[&str], requests: &[Value]) -> Vec<Value> {
+        let mut command = assert_cmd::cargo::cargo_bin_cmd!("scanbox");
+        let Machine::With(driver) = &self.lavapipe else { unreachable!("it is the software device") };
+        command.current_dir(self.folder.path()).env("VK_DRIVER_FILES", driver);
+        command.env("SCANBOX_CACHE", self.folder.path().join("cache"));
+        command.args(["--kernels", "kernels", "serve", "--device", "0"]).args(problem);
+        let lines: String = requests.iter().map(|request| format!("{request}\n")).collect();
+        let output = command.write_stdin(lines).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let answers: Vec<Value> =
+            text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(answers.len(), requests.len(), "{}", String::from_utf8_lossy(&output.stderr));
+        answers
+    }
+}
+
+/// What another program asks for: whoever writes to its input is told so at once, and what it leaves behind costs
+/// nobody else.
+#[test]
+fn a_row_that_is_served_answers_for_itself_alone() {
+    let requests = |batch_size| {
+        let subject = label(batch_size);
+        let time =
+            json!({ "do": "time", "subject": subject, "n": 8192, "cache": "hot", "calls": 9, "samples": 2 });
+        [json!({ "do": "verify", "subject": subject, "n": 8192 }), time]
+    };
+    let all = |sizes: &[u32]| -> Vec<Value> {
+        let load = json!({ "do": "load", "n": 8192, "seed": 1 });
+        std::iter::once(load).chain(sizes.iter().flat_map(|size| requests(*size))).collect()
+    };
+    let Some(bench) = Bench::with(&LATE) else { return };
+    let answers = bench.serve(&[], &all(&[7, 1, 7, 4]));
+    for (place, answer) in answers.iter().enumerate().skip(1) {
+        // The second request of each is for times.
+        if matches!(place, 2 | 6) {
+            assert_eq!(answer["status"], "wrong_result", "{place}: {answer}");
+            assert!(answer["error"].as_str().unwrap().starts_with("it writes to its input"), "{answer}");
+        } else if place % 2 == 1 {
+            assert_eq!(answer["mismatches"], 0, "{place}: {answer}");
+        } else {
+            assert_eq!(answer["samples_ns"].as_array().unwrap().len(), 2, "{place}: {answer}");
+        }
+    }
+    // Batch size 3 takes no tickets in its timed calls.
+    let Some(bench) = Bench::new() else { return };
+    let answers = bench.serve(&[], &all(&[3, 1]));
+    assert_eq!(answers[3]["mismatches"], 0, "{answers:?}");
+}
+
+/// A reduction has one element, whatever its input has.
+#[test]
+fn reductions_are_measured_again() {
+    let Some(bench) = Bench::with(&[]) else { return };
+    let requests = [
+        json!({ "do": "load", "n": 8192, "seed": 1 }),
+        json!({ "do": "verify", "subject": label(4), "n": 8192 }),
+    ];
+    let answers = bench.serve(&["--mode", "reduce"], &requests);
+    assert_eq!((&answers[1]["compared"], &answers[1]["mismatches"]), (&json!(257), &json!(0)), "{answers:?}");
 }

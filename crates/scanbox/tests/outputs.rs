@@ -200,6 +200,8 @@ fn kinds(place: &Place) -> BTreeMap<&'static str, There> {
         ("foreign page", text("<!DOCTYPE html>\n<html><body>mine</body></html>\n")),
         ("foreign picture", text("<svg xmlns=\"http://www.w3.org/2000/svg\"><text>mine</text></svg>\n")),
         ("foreign table", text("n,time\n1,2\n")),
+        ("notes in the journal", text("run 1 was slow, fan loud\n")),
+        ("picture about scanbox", text("<svg xmlns=\"x\"><text>CUB, scanbox and others</text></svg>\n")),
         ("foreign document", text("{\"schema_version\":\"1.0.0\",\"results\":[]}\n")),
         ("foreign array", text("[\n{\"schema\":1,\"a\":2}\n]\n")),
         ("foreign bytes", There::Bytes(vec![0, 159, 146, 150, 255, 10, 0])),
@@ -210,6 +212,19 @@ fn kinds(place: &Place) -> BTreeMap<&'static str, There> {
     for (word, name) in [("fallbacks", "plots/fallbacks.csv"), ("throughput", "plots/replay.throughput.csv")]
     {
         kinds.insert(word, of(name));
+        // With a column of the user's own.
+        let table = String::from_utf8(fs::read(place.folder().join(name)).unwrap()).unwrap();
+        let table: String = table.lines().map(|line| format!("{line},note\n")).collect();
+        let word = if word == "fallbacks" { "fallbacks and notes" } else { "throughput and notes" };
+        kinds.insert(word, There::Bytes(table.into_bytes()));
+        // Of an older version, which had fewer columns.
+        let fewer: String = String::from_utf8(fs::read(place.folder().join(name)).unwrap())
+            .unwrap()
+            .lines()
+            .map(|line| format!("{}\n", line.rsplit_once(',').unwrap().0))
+            .collect();
+        let word = if word == "fallbacks and notes" { "older fallbacks" } else { "older throughput" };
+        kinds.insert(word, There::Bytes(fewer.into_bytes()));
     }
     for (word, name) in [("linked sweep", "sweep.csv"), ("linked page", "page.html")] {
         kinds.insert(word, There::Link(true, name));
@@ -227,8 +242,8 @@ fn may_write(case: &Case, kind: &str) -> bool {
         "page" => &["page"],
         "t4" => &["t4"],
         "json" => &["json"],
-        "table" if case.command == "bench" => &["fallbacks"],
-        "table" => &["throughput"],
+        "table" if case.command == "bench" => &["fallbacks", "older fallbacks"],
+        "table" => &["throughput", "older throughput"],
         "import" | "csv" | "pairs" => &[],
         other => panic!("{other}"),
     };
@@ -449,6 +464,49 @@ fn what_stands_beside_rows_is_not_destroyed_either() {
         put(&foreign, &place.folder().join(&file));
         check(&place, &case, case.out, false, &file, "a companion");
     }
+    // Texts of others that begin as companions do, with a line break at the end and without.
+    for (ending, text) in [
+        ("journal", "run 1 was slow, fan loud"),
+        ("journal", "run 1"),
+        ("journal", "run 1b4e28ba\nfan loud"),
+        ("journal", "run 1b4e28ba\nstart over\nrun"),
+        ("journal", "r"),
+        ("lock", "process 17 was slow, since monday"),
+        ("lock", "process improvements, since 2026-01-01T00:00:00Z"),
+        ("lock", "p"),
+        ("meta.json", "{"),
+        ("meta.json", "{\n  \"schema\": 1,\n  \"tool_version\": \"mine\"\n}"),
+        ("csv", "s"),
+        ("csv", "schema,tool"),
+    ] {
+        for end in ["", "\n"] {
+            for beside_rows in [false, true] {
+                // A piece may be what a crash has left beside rows.
+                let is_piece = text == "{" || (["run 1", "r"].contains(&text) && end.is_empty());
+                if beside_rows && (is_piece || ending == "csv") {
+                    continue;
+                }
+                let case = cases().into_iter().find(|case| case.writes == "sweep").unwrap();
+                let place = Place::in_memory("");
+                copy(sources.folder(), place.folder());
+                if beside_rows {
+                    fs::copy(place.folder().join("sweep.csv"), place.folder().join("x.csv")).unwrap();
+                }
+                let file = format!("x.{ending}");
+                put(&There::Bytes(format!("{text}{end}").into_bytes()), &place.folder().join(&file));
+                check(&place, &case, case.out, false, &file, text);
+            }
+        }
+    }
+    // A link to rows: what is locked stands beside those.
+    let case = cases().into_iter().find(|case| case.writes == "sweep").unwrap();
+    let place = Place::in_memory("");
+    copy(sources.folder(), place.folder());
+    fs::create_dir(place.folder().join("far")).unwrap();
+    fs::copy(place.folder().join("sweep.csv"), place.folder().join("far/rows.csv")).unwrap();
+    symlink("far/rows.csv", place.folder().join("x.csv")).unwrap();
+    put(&foreign, &place.folder().join("far/rows.lock"));
+    check(&place, &case, case.out, false, "far/rows.lock", "the lock of what a link leads to");
     // The place of what is read beside another file, though no command has written it yet.
     let page = cases().into_iter().find(|case| case.writes == "page").unwrap();
     let place = Place::in_memory("");

@@ -31,6 +31,7 @@ mod problem;
 mod readme;
 mod refusals;
 mod report;
+mod rerun;
 mod resume;
 mod spaces;
 mod sweep;

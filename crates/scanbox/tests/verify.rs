@@ -136,6 +136,18 @@ fn one_config_and_filters() {
     assert_eq!(configs(&json), 240);
 }
 
+/// Labels of one config with other workgroup counts, as rows of a sweep have them, are that config at more sizes.
+#[test]
+fn labels_of_one_config_are_one() {
+    let more = [&format!("{LABEL}.g16")[..], &format!("{LABEL}.g1024")];
+    for labels in [&[LABEL, more[0]][..], &more, &[LABEL, more[0], more[1]]] {
+        let answer = Bench::new("").run(&[labels, &["--format", "json"]].concat()).code(0).json();
+        assert_eq!((&answer["configs"], &answer["configs_unfinished"]), (&1.into(), &0.into()), "{labels:?}");
+        assert_eq!(answer["configs_by_status"]["ok"], 1, "{labels:?}");
+        assert_eq!(answer["cases"], answer["cases_planned"], "{labels:?}");
+    }
+}
+
 #[test]
 fn a_wrong_element_is_said_and_can_be_repeated() {
     let bench = Bench::new(&fault("wrong_last", &format!("config = \"{LABEL}\"\nn = 4097")));

@@ -69,7 +69,7 @@ impl<E: From<Failure>> Bench<'_, E> {
             let baseline = &mut self.baselines[place];
             let of = format!("{} {}", baseline.greeting().tool, baseline.greeting().version);
             let mut external = MeasurableExternal { baseline, subject: &name, n };
-            let samples = block(external.timed(Cache::Hot).as_mut(), None, &self.job.protocol);
+            let samples = external.block(Cache::Hot, None, &self.job.protocol);
             let found = match samples {
                 Ok(samples) => Ok(EmptyCall::new(of, &samples.measurement())),
                 Err(failure) => Err(format!("an empty call of {of} cannot be measured: {}", failure.reason)),

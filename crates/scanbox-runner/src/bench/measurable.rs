@@ -3,9 +3,9 @@
 use scanbox_kernels::plan::Plan;
 use scanbox_model::record::{Cache, Status};
 
-use crate::backend::{Backend, ElementComparison, Failure, LookbackCounts, RoundingError};
+use crate::backend::{Backend, ElementComparison, Failure, LookbackCounts, RoundingError, leaves_input};
 use crate::baseline::{Baseline, BaselineComparison};
-use crate::measure::{Protocol, Samples, Timed, TimedPlan, duration_ns};
+use crate::measure::{Protocol, Samples, Timed, TimedPlan, block, duration_ns};
 use crate::twin::{self, Checked, Length, Twin};
 use crate::verify::{describe, verify};
 
@@ -14,8 +14,8 @@ pub(super) trait Measurable {
     /// Runs once and compares every element.
     fn verify(&mut self) -> Result<Verified, Failure>;
 
-    /// The same with its calls on these buffers.
-    fn timed(&mut self, cache: Cache) -> Box<dyn Timed + '_>;
+    /// One block of samples on these buffers; `call_ns` is what a call takes, as far as is known.
+    fn block(&mut self, cache: Cache, call_ns: Option<f64>, protocol: &Protocol) -> Result<Samples, Failure>;
 
     /// The untimed twin of the calls that were timed last, and whether it is right; none of what is not ours to repeat.
     fn twin(&mut self, cache: Cache, samples: &Samples, protocol: &Protocol)
@@ -59,10 +59,13 @@ impl Measurable for MeasurablePlan<'_> {
         })
     }
 
-    fn timed(&mut self, cache: Cache) -> Box<dyn Timed + '_> {
+    fn block(&mut self, cache: Cache, call_ns: Option<f64>, protocol: &Protocol) -> Result<Samples, Failure> {
         // Whatever others have left in their blocks, this one answers for itself alone.
         self.backend.forget_scratch();
-        Box::new(TimedPlan { backend: self.backend, plan: self.plan, cache })
+        let mut timed = TimedPlan { backend: self.backend, plan: self.plan, cache };
+        let samples = block(&mut timed, call_ns, protocol);
+        // Behind every block, not only behind the twin of the last one: others have theirs in between.
+        leaves_input(self.backend, self.plan, samples)
     }
 
     fn twin(
@@ -98,8 +101,9 @@ impl Measurable for MeasurableExternal<'_> {
         })
     }
 
-    fn timed(&mut self, cache: Cache) -> Box<dyn Timed + '_> {
-        Box::new(TimedExternal { baseline: self.baseline, subject: self.subject, n: self.n, cache })
+    fn block(&mut self, cache: Cache, call_ns: Option<f64>, protocol: &Protocol) -> Result<Samples, Failure> {
+        let Self { baseline, subject, n } = self;
+        block(&mut TimedExternal { baseline, subject, n: *n, cache }, call_ns, protocol)
     }
 
     /// What a program says of the calls that it has timed, if it can.

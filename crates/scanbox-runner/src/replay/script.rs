@@ -162,6 +162,8 @@ pub enum FaultKind {
     WrongStale,
     /// Calls on cold memory are wrong on all buffers but the first ones.
     WrongCold,
+    /// Calls in a row write to the input.
+    WritesInput,
     /// A call gives the first element other bits than the call before.
     OtherBits,
     /// The device is lost.

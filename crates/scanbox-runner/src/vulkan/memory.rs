@@ -327,7 +327,13 @@ impl Memory {
             return Err(Failure::new(Status::RuntimeError, "a cold call needs an input, and none is loaded"));
         };
         let cold = self.cold.insert(Cold::new(&self.gpu, bytes)?);
-        cold.fill(&large.input, slot, limit)
+        cold.fill(&large.input, true, slot, limit)
+    }
+
+    /// Makes the inputs of cold calls anew, where there are any.
+    pub fn renew_inputs(&mut self, limit: Duration) -> Result<(), Failure> {
+        let Self { cold: Some(cold), large: Some(large), staging, .. } = self else { return Ok(()) };
+        staging.first_mut().map_or(Ok(()), |slot| cold.fill(&large.input, false, slot, limit))
     }
 
     /// The slot of the next cold call.
@@ -448,15 +454,23 @@ impl Cold {
         Ok(Self { bytes, slots, next: 0, stride, output_stride, inputs, outputs, used_by: None })
     }
 
-    /// Copies the input into every slot.
-    fn fill(&mut self, input: &Buffer, slot: &mut Slot, limit: Duration) -> Result<(), Failure> {
+    /// Copies the input into every slot; the memory of the outputs may be new.
+    fn fill(
+        &mut self,
+        input: &Buffer,
+        is_new: bool,
+        slot: &mut Slot,
+        limit: Duration,
+    ) -> Result<(), Failure> {
         slot.wait(limit)?;
         let mut recorder = slot.commands.begin()?;
         for other in 0..self.slots - 1 {
             recorder.copy((input, 0), (&self.inputs, other * self.stride), self.bytes);
         }
         // The first write to memory may cost more than any other.
-        recorder.fill(&self.outputs, 0, 0);
+        if is_new {
+            recorder.fill(&self.outputs, 0, 0);
+        }
         recorder.submit()?;
         slot.pending = true;
         slot.wait(limit)

@@ -366,6 +366,10 @@ impl Backend for Vulkan {
     fn twin(&mut self, plan: &Plan, course: &Course<'_>) -> Result<Vec<Checked>, Failure> {
         self.with(|session| session.twin(plan, course))
     }
+
+    fn check_input(&mut self, plan: &Plan) -> Result<(), Failure> {
+        self.with(|session| session.check_input(plan))
+    }
 }
 
 impl Drop for Vulkan {

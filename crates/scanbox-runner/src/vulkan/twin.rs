@@ -44,6 +44,8 @@ impl VulkanSession {
             Cache::Hot => None,
             Cache::Cold => {
                 self.reserve_cold(plan)?;
+                // What others have written to them must not be found here.
+                self.memory.renew_inputs(self.limit)?;
                 Some(self.memory.next_slot())
             }
         };

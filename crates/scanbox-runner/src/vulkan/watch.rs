@@ -2,9 +2,10 @@
 //!
 //! The input is everybody's: a kernel that writes to it is right until the next one reads it, and that one and all
 //! others would be accused. So sums of it, made when it was loaded, are made again behind each verification and each
-//! twin, in the same submission, and compared. Where they differ the plan at hand is wrong, whatever its output
-//! holds, and the input is loaded again. Inputs of cold calls beside the ordinary one are copies, which are made anew
-//! then; they are not watched themselves.
+//! twin, in the same submission, and behind the samples of a block in one of their own, and compared. Whatever a plan
+//! does is watched before another one runs: where sums differ the plan at hand is wrong, whatever its output holds,
+//! and the input is loaded again. Inputs of cold calls beside the ordinary one are copies; they are not watched
+//! themselves, but made anew then and before each twin on them.
 //!
 //! A comparison that finds nothing would make everything `ok`. So before the first use of each it is given an output
 //! that is wrong everywhere.
@@ -17,6 +18,7 @@ use super::call::Call;
 use super::commands::{Access, Recorder};
 use super::memory::Memory;
 use super::timing::{NO_MISMATCH, VulkanSession, fetch_report};
+use super::twin::make_ready;
 use crate::backend::Failure;
 use crate::ledger::Turn;
 
@@ -99,6 +101,20 @@ impl VulkanSession {
         let others = if alternates { &[false, true][..] } else { &[false] };
         let inputs: Result<Vec<_>, Failure> = others.iter().map(|&other| watched(other)).collect();
         Ok(Watch { inputs: inputs?.into_iter().flatten().collect() })
+    }
+
+    /// See [`crate::backend::Backend::check_input`].
+    pub(super) fn check_input(&mut self, plan: &Plan) -> Result<(), Failure> {
+        let mut watch = self.watch(plan, false)?;
+        self.memory.reserve_reports(watch.reports())?;
+        let Self { commands, memory, limit, .. } = self;
+        let mut recorder = commands.begin()?;
+        make_ready(&mut recorder, memory, watch.reports());
+        watch.record(&mut recorder, memory, 0);
+        fetch_reports(&mut recorder, memory, watch.reports());
+        recorder.submit()?;
+        commands.wait(*limit)?;
+        self.judge_input(&watch, 0)
     }
 
     /// What a watch has reported, whose reports begin with `first` and were copied to the host.

@@ -152,6 +152,7 @@ fn rows_of(base: &[Record], new: &[Record]) -> Vec<LabelledPoint> {
 struct Programs {
     base: Program,
     new: Program,
+    problem: Problem,
     timeout: Duration,
     seed: u64,
 }
@@ -180,6 +181,7 @@ impl Programs {
             // Its kernels are in it.
             base: program(&args.program, None),
             new: program(&own, tools.kernels.as_ref()),
+            problem: *problem,
             timeout: args.timeout,
             seed: args.seed,
         })
@@ -190,7 +192,8 @@ impl Programs {
             Side::Base => &self.base,
             Side::New => &self.new,
         };
-        Ok(Speaking { baseline: Baseline::start_program(program, self.timeout)?, seed: self.seed })
+        let baseline = Baseline::start_program(program, self.timeout)?;
+        Ok(Speaking { baseline, problem: self.problem, seed: self.seed })
     }
 }
 

@@ -9,7 +9,9 @@ use scanbox_model::metadata::{Metadata, MetadataError};
 use scanbox_model::record::{COLUMNS, Record, SCHEMA};
 use scanbox_model::whole_file;
 
+use super::companions;
 use scanbox_report::figure::SVG_MARK;
+use serde::de::IgnoredAny;
 
 /// What there is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +58,8 @@ pub enum Kind {
     T4,
     /// An export as JSON.
     JsonRows,
+    /// So little that it may be the beginning of what scanbox writes, or of anything.
+    Piece,
     /// Bytes that are no text: of somebody else, or what a crash has left.
     Bytes,
     /// Somebody else's.
@@ -87,7 +91,7 @@ impl Kind {
             Self::Picture => "a picture of scanbox",
             Self::T4 => "an export in the format T4",
             Self::JsonRows => "an export as JSON",
-            Self::Bytes | Self::Foreign => "a file that scanbox has not written",
+            Self::Piece | Self::Bytes | Self::Foreign => "a file that scanbox has not written",
         }
     }
 
@@ -119,12 +123,11 @@ impl Kind {
         let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD)]);
         let head = head.trim_start_matches('\u{feff}');
         let is = |begin: &str| head.starts_with(begin);
-        let is_beginning_of = |whole: &str| is(whole) || whole.starts_with(head);
         if is("<!DOCTYPE html>") && head.contains(PAGE_MARK) {
             return Self::Page;
         }
         // Before there was a mark, the title of a figure said who drew it.
-        if is("<svg ") && (head.contains(SVG_MARK) || head.contains(", scanbox ")) {
+        if is("<svg ") && (head.contains(SVG_MARK) || head.lines().any(is_old_title)) {
             return Self::Picture;
         }
         if is("{\"schema_version\":") && contains(bytes, b"\"tool\":\"scanbox\"") {
@@ -140,19 +143,25 @@ impl Kind {
             Ok(_) | Err(MetadataError::Schema { .. }) => return Self::SweepMetadata,
             Err(_) => {}
         }
-        if is_beginning_of(&format!("{{\n  \"schema\": {SCHEMA},\n  \"tool_version\": ")) {
+        let metadata = format!("{{\n  \"schema\": {SCHEMA},\n  \"tool_version\": ");
+        // What is whole, and no metadata, is somebody else's.
+        if is(&metadata) && serde_json::from_slice::<IgnoredAny>(bytes).is_err() {
             return Self::TornMetadata;
         }
-        if is_beginning_of("run ") && !bytes.contains(&0) {
+        let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
+        if text.is_some_and(companions::is_journal) {
             return Self::Journal;
         }
-        if is_beginning_of("process ") && head.contains(", since ") && bytes.len() < HEAD {
+        if text.is_some_and(companions::is_lock) {
             return Self::Lock;
         }
         if is(PAIRS_HEADER) {
             return Self::Pairs;
         }
-        Self::of_rows(bytes, head, path)
+        match Self::of_rows(bytes, head, path) {
+            Self::Foreign if metadata.starts_with(head) || companions::may_begin_journal(head) => Self::Piece,
+            kind => kind,
+        }
     }
 
     fn of_rows(bytes: &[u8], head: &str, path: &Path) -> Self {
@@ -160,9 +169,13 @@ impl Kind {
         let known = |name: &&str| COLUMNS.iter().any(|column| column.name == name.trim().trim_matches('"'));
         let names = header.split(',').filter(known).count();
         let ours: String = COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>().join(",");
-        if names < MANY_COLUMNS && !ours.starts_with(head) {
+        if names < MANY_COLUMNS {
             let is_text = !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok();
-            return if is_text { Self::Foreign } else { Self::Bytes };
+            return match is_text {
+                true if ours.starts_with(head) => Self::Piece,
+                true => Self::Foreign,
+                false => Self::Bytes,
+            };
         }
         let (mut sweep, mut imported, mut rows) = (false, true, 0);
         let read = csv_file::for_each_of_bytes(bytes, path, |record: &Record| {
@@ -190,6 +203,15 @@ const PAGE_MARK: &str = "<meta name=\"generator\" content=\"scanbox ";
 const PAIRS_HEADER: &str = "n_elements,config_id,round,base_1_ns,new_1_ns,";
 /// So many names of columns in one line are no chance.
 const MANY_COLUMNS: usize = 8;
+
+/// Whether a line of a picture is a title of the versions before [`SVG_MARK`]: it ends with who drew it.
+fn is_old_title(line: &str) -> bool {
+    let version = line.rsplit_once(", scanbox ").map(|(_, version)| version);
+    version.is_some_and(|version| {
+        let parts: Vec<&str> = version.split('.').collect();
+        parts.len() == 3 && parts.iter().all(|part| part.parse::<u32>().is_ok())
+    })
+}
 
 fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
