@@ -8,6 +8,9 @@ use assert_cmd::Command;
 use scanbox_model::csv_file;
 use scanbox_model::record::{Record, Status};
 
+/// The run whose benchmark the documents show.
+pub(crate) const RUN: &str = "results/runs/2026-11-23-nvidia-h200";
+
 fn root() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
@@ -73,14 +76,14 @@ fn tables_are_what_their_commands_print() {
             );
         }
     }
-    let views = fs::read_to_string(root().join("results/bench/nvidia-h200.md")).unwrap();
-    assert_eq!(views, printed("bench --show results/bench/nvidia-h200.csv --summary views --format md"));
+    let views = fs::read_to_string(root().join(RUN).join("bench.md")).unwrap();
+    assert_eq!(views, printed(&format!("bench --show {RUN}/bench.csv --summary views --format md")));
 }
 
 /// The table against CUB, from the rows by another way than the program's.
 #[test]
 fn ratios_are_against_the_fastest_cub_of_the_run() {
-    let rows = csv_file::read(&root().join("results/bench/nvidia-h200.csv")).unwrap().records;
+    let rows = csv_file::read(&root().join(RUN).join("bench.csv")).unwrap().records;
     let mut hot: BTreeMap<u64, Vec<&Record>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.cache.unwrap().word() == "hot" && row.status == Status::Ok) {
         hot.entry(row.n_elements).or_default().push(row);

@@ -11,6 +11,8 @@ use scanbox_model::csv_file;
 use scanbox_model::record::{Record, Status, TimeStats};
 use tempfile::TempDir;
 
+use crate::readme::RUN;
+
 const HOSTILE: &str = "</title><script>alert('x')</script>&\"<img src=x onerror=y>\u{202e}\u{1}";
 
 fn root() -> PathBuf {
@@ -103,8 +105,9 @@ fn rows() -> Vec<Record> {
 #[test]
 fn the_published_files() {
     let folder = TempDir::new().unwrap();
-    let [thesis, full, bench] = ["nvidia-h200.thesis.csv", "nvidia-h200.full.csv", "bench/nvidia-h200.csv"]
-        .map(|name| published(name).display().to_string());
+    let [thesis, full] =
+        ["nvidia-h200.thesis.csv", "nvidia-h200.full.csv"].map(|name| published(name).display().to_string());
+    let bench = root().join(RUN).join("bench.csv").display().to_string();
     let all = page(folder.path(), &[&full, &bench, "--peak-gbps", "4800", "--plots", "plots"]);
     check_page(&all);
     for said in [
