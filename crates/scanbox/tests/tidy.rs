@@ -254,3 +254,16 @@ fn a_subject_has_one_word() {
         }
     }
 }
+
+/// Runs stand in folders DATE-DEVICE with a README.md of their own, and results/README.md lists them.
+#[test]
+fn runs_are_dated_and_described() {
+    let door = fs::read_to_string(root().join("results/README.md")).unwrap();
+    for run in fs::read_dir(root().join("results/runs")).unwrap() {
+        let name = run.unwrap().file_name().into_string().unwrap();
+        let shape = name.replace(|letter: char| letter.is_ascii_digit(), "0");
+        assert!(shape.starts_with("0000-00-00-"), "{name}");
+        let page = format!("runs/{name}/README.md");
+        assert!(root().join("results").join(&page).exists() && door.contains(&page), "{page}");
+    }
+}
