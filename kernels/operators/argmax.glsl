@@ -20,7 +20,11 @@ Element combine(const Element earlier, const Element later) {
     return Element(earlier_wins ? earlier.value : later.value, earlier_wins ? earlier.index : later.index);
 }
 
-// Values that rise by and by, with many equal ones: a new maximum comes every few elements, and ties are decided by the index.
+// New maxima at all scales: in the first half of each octave of the index every eighth element or so, never the first
+// of a tile; in the second half none, so that a total comes from far back. Many of the others are equal, and the index
+// decides.
 Element draw(const uvec2 random, const uint index) {
-    return Element(float(min(index >> 3, 1u << 22) + (random.x & 31u)), index);
+    const uint half_octave = (1u << findMSB(max(index, 8u))) >> 1u;
+    const bool is_maximum = (index & half_octave) == 0u && (index & 7u) != 0u && random.y % 7u == 0u;
+    return Element(uintBitsToFloat(0x3f800000u + (is_maximum ? 32u + (index >> 3u) : random.x & 31u)), index);
 }

@@ -26,9 +26,9 @@ const WIDE: &[(&str, usize)] = &[
     ("crates/scanbox-runner/src/baseline.rs", 1),
     ("crates/scanbox-runner/src/replay.rs", 1),
     ("crates/scanbox-session/src/store/journal.rs", 1),
-    ("kernels/operators/affine-f32.glsl", 3),
+    ("kernels/operators/affine-f32.glsl", 2),
     ("kernels/operators/affine.glsl", 3),
-    ("kernels/operators/argmax.glsl", 2),
+    ("kernels/operators/argmax.glsl", 1),
     ("kernels/operators/matrix2x2.glsl", 1),
     ("kernels/operators/segmented-sum.glsl", 2),
 ];

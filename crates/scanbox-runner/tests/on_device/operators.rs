@@ -83,8 +83,8 @@ const EXAMPLES: [Example; 5] = [
         identity: [0x3f80_0000, 0, 0, 0],
         combine: affine_f32,
         draw: |random, _| {
-            let scale = 0.5 + (random[0] >> 8) as f32 / (1 << 25) as f32;
-            let offset = (random[1] >> 8) as f32 / (1 << 24) as f32 - 0.5;
+            let scale = if random[0] & 1 == 0 { 1.0f32 } else { -1.0 };
+            let offset = (random[1] % 65) as f32 / 64.0 - 0.5;
             [scale.to_bits(), offset.to_bits(), 0, 0]
         },
         floats: true,
@@ -114,8 +114,9 @@ const EXAMPLES: [Example; 5] = [
         identity: [f32::NEG_INFINITY.to_bits(), u32::MAX, 0, 0],
         combine: argmax,
         draw: |random, index| {
-            let value = ((index >> 3).min(1 << 22) + (random[0] & 31)) as f32;
-            [value.to_bits(), index, 0, 0]
+            let half_octave = (1 << index.max(8).ilog2()) >> 1;
+            let is_maximum = index & half_octave == 0 && index & 7 != 0 && random[1] % 7 == 0;
+            [0x3f80_0000 + if is_maximum { 32 + (index >> 3) } else { random[0] & 31 }, index, 0, 0]
         },
         floats: false,
     },
