@@ -107,9 +107,8 @@ impl Tiled {
         // An exclusive scan has the first element without one of its own, and the last of its own nowhere.
         let exclusive = self.problem.mode() == Mode::Exclusive;
         let own = if exclusive { &scan[..scan.len() - 1] } else { &scan[..] };
-        (exclusive && right != found)
-            || (right != found
-                && own.iter().any(|own| self.combine(right, *own) != self.combine(found, *own)))
+        right != found
+            && (exclusive || own.iter().any(|own| self.combine(right, *own) != self.combine(found, *own)))
     }
 
     /// How many of some tiles show a prefix.

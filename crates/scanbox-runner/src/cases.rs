@@ -426,7 +426,7 @@ mod tests {
             let problem =
                 Problem::new(Mode::Exclusive, element, operator, Some(init), Placement::OutOfPlace).unwrap();
             let request = CaseRequest { problem, ..request(&[pattern], Some(&[n])) };
-            let selection = select(&[config("b1.vec4.par.rake.wg64")], &device(32, true), &request);
+            let selection = select(&[config("b1.scalar.par.rake.wg32")], &device(32, true), &request);
             assert_eq!(selection.cases(), 0, "{problem}");
             selection.left_out.into_keys().next().unwrap()
         };
@@ -438,7 +438,7 @@ mod tests {
             "bound-hides-what-is-wrong"
         );
         assert_eq!(
-            rule(Element::F32, Operator::Add, "0", Pattern::Real, 1 << 31),
+            rule(Element::F32, Operator::Add, "0", Pattern::Real, 1 << 27),
             "bound-hides-what-is-wrong"
         );
     }
