@@ -46,7 +46,7 @@ impl Pattern {
         match self {
             Self::Ones => !forgets && operator != Operator::Mul,
             // Of products of floats it is all ones.
-            Self::Maximum => !forgets && !(operator == Operator::Mul && is_float),
+            Self::Maximum => !(forgets || operator == Operator::Mul && is_float),
             Self::Random | Self::Real | Self::Ramp | Self::Spike => true,
         }
     }
