@@ -100,8 +100,9 @@ pub trait Backend {
     /// When the plan does not run to its end. A wrong result is no error here.
     fn twin(&mut self, plan: &Plan, course: &Course<'_>) -> Result<Vec<Checked>, Failure>;
 
-    /// Sees that the input is what was loaded, as far as calls of this plan are likely to reach. [`Backend::verify`] and
-    /// [`Backend::twin`] do so themselves; [`Backend::time`] does not, because nothing may stand between samples.
+    /// Sees that the input is what was loaded, as far as calls of this plan are likely to reach.
+    /// [`Backend::verify`] and [`Backend::twin`] do so themselves; [`Backend::time`] does not, because nothing may
+    /// stand between samples.
     ///
     /// # Errors
     /// `wrong_result`, where it was written to. It is loaded again.

@@ -376,14 +376,7 @@ impl Backend for Replay {
         Ok(ElementComparison {
             compared: plan.outputs() + GUARD_WORDS,
             mismatches: u64::from(other),
-            first: other.then_some(Mismatch {
-                index: 0,
-                element,
-                expected: 1,
-                got: 2,
-                expected_rest: 0,
-                got_rest: 0,
-            }),
+            first: other.then_some(Mismatch { element, expected: 1, got: 2, ..Mismatch::default() }),
             ..ElementComparison::default()
         })
     }
@@ -485,10 +478,8 @@ impl Backend for Replay {
 
     fn check_input(&mut self, plan: &Plan) -> Result<(), Failure> {
         self.alive()?;
-        match self.fault(plan, &[FaultKind::WritesInput]) {
-            Some(_) => Err(Failure::new(Status::WrongResult, "it writes to its input, scripted")),
-            None => Ok(()),
-        }
+        let fault = self.fault(plan, &[FaultKind::WritesInput]);
+        fault.map_or(Ok(()), |_| Err(Failure::new(Status::WrongResult, "it writes to its input: scripted")))
     }
 }
 
