@@ -4,7 +4,7 @@
 //! shorter input is the beginning of a longer one.
 //!
 //! Random elements are such that what is lost, doubled or misplaced shows, for every operator and initial value, as far
-//! as an operator can show it ([`draw`]), and no order of combining rounds, overflows or underflows: sums of floats are
+//! as an operator can show it (`draw`), and no order of combining rounds, overflows or underflows: sums of floats are
 //! of integers from -8 to 8 (their partial sums stay far below 2^24), factors are odd, or powers of two of either sign.
 //! Elements whose sums do round are an input of their own, [`InputKind::Real`]. Where an initial value decides about
 //! the whole answer there is no input ([`decided_by_init`]).
