@@ -244,3 +244,18 @@ fn an_unconfirmed_kernel_is_on_the_scale_of_the_winner() {
     assert!(close(second.time_ns, 1020.0 * 1030.0 / 1010.0), "{}", second.time_ns);
     assert!(close(point.margin_pct.unwrap(), 100.0 * (1020.0 / 1010.0 - 1.0)));
 }
+
+/// Of configs that nothing tells apart, the one whose kernel is the best elsewhere without dispute.
+#[test]
+fn equal_configs_are_told_apart_by_where_their_kernels_win() {
+    for (winner, loser) in [(A, B), (B, A)] {
+        let rows = [
+            row(winner, 64, 100, 100),
+            row(loser, 64, 100, 50),
+            row(winner, 64, 200, 100),
+            row(loser, 64, 200, 100),
+        ];
+        let best: Vec<String> = ideal_labels(&tables(&rows), 0).into_iter().map(|(_, label)| label).collect();
+        assert_eq!(best, [format!("{winner}.wg64"), format!("{winner}.wg64")]);
+    }
+}

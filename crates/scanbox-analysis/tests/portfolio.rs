@@ -126,3 +126,18 @@ fn what_others_are_as_good_as_is_not_tried() {
     assert!(portfolio.candidates > 200 && portfolio.undominated <= 32, "{portfolio:?}");
     assert!(portfolio.sets.iter().all(|set| set.exact));
 }
+
+/// A kernel that has every size comes before faster ones that have not.
+#[test]
+fn what_covers_more_sizes_is_better() {
+    let rows = [row(A, 64, 100, 10), row(A, 64, 200, 10), row(B, 64, 100, 100), row(C, 64, 200, 90)];
+    let tables = tables(&rows);
+    let question = Question { portfolio: Some(2), ..Question::default() };
+    let (answers, _) = answer(&tables, &question);
+    let sets = &answers.devices[0].portfolio.as_ref().unwrap().sets;
+    let names: Vec<Vec<String>> = sets
+        .iter()
+        .map(|set| set.kernels.iter().map(|&kernel| tables.catalog.kernel(kernel).to_string()).collect())
+        .collect();
+    assert_eq!(names, [vec![A.to_owned()], vec![B.to_owned(), C.to_owned()]]);
+}

@@ -16,5 +16,6 @@ mod pairs;
 mod portfolio;
 mod properties;
 mod rows;
+mod stats;
 mod trust;
 mod units;

@@ -147,6 +147,8 @@ fn sizes() {
     check("1", Ok(&[1]));
     // 1024 times the square root of two is 1448.15; what rounds to the same size is there once.
     check("2^10..2^11/2,2000", Ok(&[1024, 1448, 2000, 2048]));
+    // 2^20.75 is 1763487.98.
+    check("1500000..2000000/4", Ok(&[1_763_488]));
     check("2^39..2^40/1", Ok(&[1 << 39, 1 << 40]));
     check("1..4/64", Ok(&[1, 2, 3, 4]));
     check("1025..1026/2", Err("no step from 1025 to 1026"));

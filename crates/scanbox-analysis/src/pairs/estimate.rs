@@ -53,3 +53,17 @@ pub(super) fn trimmed(values: &mut [f64]) -> Option<ChangeEstimate> {
     let squares: f64 = winsorised().map(|value| (value - mean).powi(2)).sum();
     Some(ChangeEstimate { change, error: (squares / (kept * (kept - 1.0))).sqrt() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: winsorised, the values are 1, 1, 2, 3, 4 and 4, whose squares around 2.5 add up to 9.5.
+    #[test]
+    fn a_trimmed_mean_has_the_error_of_yuen() {
+        let found = trimmed(&mut [100.0, 2.0, 0.0, 4.0, 3.0, 1.0]).unwrap();
+        assert_eq!(found.change, 2.5);
+        assert!((found.error - (9.5f64 / 12.0).sqrt()).abs() < 1e-12, "{found:?}");
+        assert!(trimmed(&mut [1.0, 2.0, 3.0]).is_none());
+    }
+}
