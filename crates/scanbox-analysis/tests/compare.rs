@@ -49,7 +49,7 @@ fn unchanged(_: u64, _: usize) -> f64 {
     1.0
 }
 
-fn asked() -> CompareQuestion {
+pub fn asked() -> CompareQuestion {
     CompareQuestion {
         metric: "squared".parse().unwrap(),
         clock: Clock::Steady,

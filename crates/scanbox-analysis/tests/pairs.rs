@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use scanbox_analysis::compare::{CompareQuestion, Comparison, Night, Outcome, Verdict, compare};
+use scanbox_analysis::compare::{Comparison, Night, Outcome, Verdict, compare};
 use scanbox_analysis::grouping::RecordFile;
 use scanbox_analysis::pairs::{
     Failed, Judgement, Pairs, Quad, ROUNDS_OF_ALL, ROUNDS_OF_SUSPECTS, Roles, RowsOf, Side, judge, suspects,
 };
-use scanbox_model::record::{Clock, Record, Status};
+use scanbox_model::record::{Record, Status};
 
+use crate::compare::asked;
 use crate::rows::{row, source, timed};
 
 const KERNELS: [&str; 4] = [crate::rows::A, crate::rows::B, crate::rows::C, crate::rows::D];
@@ -174,14 +175,7 @@ fn judged(pairs: &Pairs, earlier: &[Pairs]) -> Comparison {
     let sweep = sweep();
     let copies: BTreeMap<u64, f64> = SIZES.iter().map(|&n| (n, 1000.0)).collect();
     let source = RecordFile { ceiling_gbps: Some(&copies), ..source(&sweep) };
-    let question = CompareQuestion {
-        metric: "squared".parse().unwrap(),
-        clock: Clock::Steady,
-        threshold: 0.03,
-        accept_device: false,
-        new_is_cut: false,
-    };
-    compare(&source, &source, &question, Some(&Night { pairs, earlier })).unwrap()
+    compare(&source, &source, &asked(), Some(&Night { pairs, earlier })).unwrap()
 }
 
 #[test]
@@ -196,15 +190,8 @@ fn a_base_that_was_confirmed_is_judged_by_the_leader_that_it_ships() {
             _ => None,
         };
     }
-    let question = CompareQuestion {
-        metric: "squared".parse().unwrap(),
-        clock: Clock::Steady,
-        threshold: 0.03,
-        accept_device: false,
-        new_is_cut: false,
-    };
     let night = Night { pairs: &all(0.004, 1.0, equal), earlier: &[] };
-    let comparison = compare(&source(&confirmed), &source(&sweep), &question, Some(&night)).unwrap();
+    let comparison = compare(&source(&confirmed), &source(&sweep), &asked(), Some(&night)).unwrap();
     assert!(!comparison.ideal.is_empty());
     for change in &comparison.ideal {
         assert_eq!((change.base.config.as_str(), change.verdict), (labels()[1].as_str(), Verdict::Same));

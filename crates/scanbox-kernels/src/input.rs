@@ -165,8 +165,11 @@ impl Input {
     #[must_use]
     pub fn fits_packed(&self, n: u64) -> bool {
         match self.kind {
-            InputKind::Random | InputKind::Real | InputKind::Maximum => n == 0,
-            InputKind::Spike { .. } | InputKind::Spikes => n == 0,
+            InputKind::Random
+            | InputKind::Real
+            | InputKind::Maximum
+            | InputKind::Spike { .. }
+            | InputKind::Spikes => n == 0,
             InputKind::Bounded { n: most } => n <= most,
             InputKind::Ones => n <= PACKED_MAX_TOTAL,
             InputKind::Ramp => {

@@ -113,6 +113,14 @@ pub struct BaselineComparison {
     pub call_ns: Option<f64>,
 }
 
+impl BaselineComparison {
+    /// How long the call took, in nanoseconds, where what it says is a time.
+    #[must_use]
+    pub fn time_ns(&self) -> Option<f64> {
+        self.call_ns.filter(|ns| ns.is_finite() && *ns > 0.0)
+    }
+}
+
 #[derive(Serialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 enum BaselineRequest<'a> {

@@ -254,21 +254,33 @@ fn sample_until_narrow(
 
 /// Samples in nanoseconds per call. Impossible ones are taken again.
 fn sample(timed: &mut dyn Timed, calls: u32, samples: u32) -> Result<Vec<f64>, Failure> {
+    let times = take(timed, calls, samples)?;
+    if times.len() < samples as usize {
+        let reason = format!(
+            "the device's timestamps were zero or negative {} times; its clock cannot be used",
+            RETRIES + 1
+        );
+        return Err(Failure::new(Status::RuntimeError, reason));
+    }
+    Ok(times.into_iter().map(|ns| ns / f64::from(calls)).collect())
+}
+
+/// So many samples, in nanoseconds per sample. Impossible ones are taken again; where they stay so there are fewer.
+///
+/// # Errors
+/// When it does not run to its end.
+pub(crate) fn take(timed: &mut dyn Timed, calls: u32, samples: u32) -> Result<Vec<f64>, Failure> {
     let mut times = Vec::with_capacity(samples as usize);
     for _ in 0..=RETRIES {
-        let missing = samples - times.len() as u32;
-        times.extend(timed.time(calls, missing)?.into_iter().map(|ns| ns / f64::from(calls)));
-        if times.len() >= samples as usize {
-            // A program that answers with more than it was asked for has its say no more often than others.
-            times.truncate(samples as usize);
-            return Ok(times);
+        let missing = samples.saturating_sub(times.len() as u32);
+        if missing == 0 {
+            break;
         }
+        times.extend(timed.time(calls, missing)?);
     }
-    let reason = format!(
-        "the device's timestamps were zero or negative {} times; its clock cannot be used",
-        RETRIES + 1
-    );
-    Err(Failure::new(Status::RuntimeError, reason))
+    // A program that answers with more than it was asked for has its say no more often than others.
+    times.truncate(samples as usize);
+    Ok(times)
 }
 
 /// The length of an interval in nanoseconds. Timestamps count modulo `2^valid_bits`; `None` where the second is not

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Failure, leaves_input};
 use crate::baseline::{Greeting, PROTOCOL};
-use crate::measure::{Timed, TimedPlan, duration_ns};
+use crate::measure::{TimedPlan, duration_ns, take};
 use crate::session::Session;
 use crate::verify::verify;
 
@@ -96,18 +96,6 @@ fn say(replies: &mut impl Write, reply: &impl Serialize) -> io::Result<()> {
     replies.flush()
 }
 
-/// So many samples, which is what is asked for; the device's clock may leave some out.
-fn take_samples(timed: &mut TimedPlan<'_>, calls: u32, samples: u32) -> Result<Vec<f64>, Failure> {
-    let mut samples_ns = Vec::new();
-    for _ in 0..4 {
-        let missing = samples.saturating_sub(samples_ns.len() as u32);
-        if missing > 0 {
-            samples_ns.extend(timed.time(calls, missing)?);
-        }
-    }
-    Ok(samples_ns)
-}
-
 struct Server<'a> {
     session: Session<'a>,
     /// The largest size, and the input.
@@ -141,7 +129,7 @@ impl Server<'_> {
                 let plan = self.plan(subject, *n)?;
                 let backend = &mut *self.session.backend;
                 let mut timed = TimedPlan { backend, plan: &plan, cache: *cache };
-                let taken = take_samples(&mut timed, *calls, *samples);
+                let taken = take(&mut timed, *calls, *samples);
                 let samples_ns = leaves_input(backend, &plan, taken)?;
                 Ok(ServeReply::Times { samples_ns })
             }

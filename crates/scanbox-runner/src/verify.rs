@@ -33,11 +33,20 @@ use crate::twin::{self, Length};
 /// When the plan does not run; a wrong element is no error but [`ElementComparison::mismatches`].
 pub fn verify(backend: &mut dyn Backend, plan: &Plan) -> Result<ElementComparison, Failure> {
     let comparison = backend.verify(plan)?;
-    if comparison.compared < plan.outputs() {
-        let reason = format!("only {} of {} elements were compared", comparison.compared, plan.outputs());
+    check_whole(comparison.compared, plan.outputs())?;
+    Ok(comparison)
+}
+
+/// Sees that a comparison was one of all `outputs` elements.
+///
+/// # Errors
+/// `runtime_error`, where it was not: it says nothing then.
+pub fn check_whole(compared: u64, outputs: u64) -> Result<(), Failure> {
+    if compared < outputs {
+        let reason = format!("only {compared} of {outputs} elements were compared");
         return Err(Failure::new(Status::RuntimeError, reason));
     }
-    Ok(comparison)
+    Ok(())
 }
 
 /// What a comparison of `n` elements of output found wrong, in words; `None` where nothing is.

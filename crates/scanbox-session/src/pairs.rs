@@ -17,6 +17,7 @@ use scanbox_model::record::{Cache, Status};
 use scanbox_runner::backend::Failure;
 use scanbox_runner::baseline::Baseline;
 use scanbox_runner::measure::{Protocol, Timed, median, steady};
+use scanbox_runner::verify::check_whole;
 
 /// A config at a size.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -315,19 +316,15 @@ impl PairProgram for Speaking {
 
     fn verify(&mut self, row: &LabelledPoint) -> Result<Option<f64>, Failure> {
         let found = self.baseline.verify(&row.config, row.n)?;
+        let outputs = self.problem.outputs(row.n);
         if found.mismatches > 0 {
             let first =
                 found.first.map_or_else(String::new, |first| format!("; the first is {}", first.index));
-            let outputs = self.problem.outputs(row.n);
             let reason = format!("{} words of {outputs} elements are wrong{first}", found.mismatches);
             return Err(Failure::new(Status::WrongResult, reason));
         }
-        let outputs = self.problem.outputs(row.n);
-        if found.compared < outputs {
-            let reason = format!("only {} of {outputs} elements were compared", found.compared);
-            return Err(Failure::new(Status::RuntimeError, reason));
-        }
-        Ok(found.call_ns.filter(|ns| ns.is_finite() && *ns > 0.0))
+        check_whole(found.compared, outputs)?;
+        Ok(found.time_ns())
     }
 
     fn block(&mut self, row: &LabelledPoint, call_ns: Option<f64>) -> Result<f64, Failure> {

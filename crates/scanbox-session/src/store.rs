@@ -4,6 +4,7 @@
 //! replaced by renaming, and the journal names the config in flight.
 
 mod before;
+pub mod companions;
 mod journal;
 #[cfg(test)]
 mod tests;

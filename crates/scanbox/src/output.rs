@@ -4,7 +4,6 @@
 //! certain that scanbox has written it; rows of a sweep are appended to; rows that cannot be had again, whatever a
 //! command reads, and everything else is left as it is, and the command says so before it does any work.
 
-mod companions;
 mod kind;
 #[allow(dead_code, reason = "tests read the table")]
 mod options;

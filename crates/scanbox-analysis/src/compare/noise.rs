@@ -69,7 +69,7 @@ impl Noise {
     fn of_confirmed(&self, n: u64, base: &Time<'_>, new: &Time<'_>) -> Option<f64> {
         let (base, _) = base.rounds()?;
         let (new, _) = new.rounds()?;
-        self.rounds.get(&n).map(|&sigma| median_deviation(sigma, base, new))
+        self.rounds.get(&n).map(|&sigma| change_deviation(sigma, base, new))
     }
 
     /// Configs that both runs have confirmed, against the noise between rounds.
@@ -136,7 +136,7 @@ fn round_deviations(base: &RunRows<'_>, new: &RunRows<'_>) -> BTreeMap<u64, Vec<
 }
 
 /// The standard deviation of the change of two medians of so many rounds, from that of one round.
-fn median_deviation(sigma: f64, base_rounds: u32, new_rounds: u32) -> f64 {
+fn change_deviation(sigma: f64, base_rounds: u32, new_rounds: u32) -> f64 {
     let shares = 1.0 / f64::from(base_rounds) + 1.0 / f64::from(new_rounds);
     MEDIAN_ERROR * sigma * shares.sqrt()
 }
@@ -148,8 +148,8 @@ mod tests {
     #[test]
     fn more_rounds_make_a_median_surer_by_their_root() {
         let close = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-4, "{found}");
-        close(median_deviation(0.02, 8, 8), 0.02 * (std::f64::consts::PI / 2.0).sqrt() / 2.0);
-        close(median_deviation(0.02, 32, 32), median_deviation(0.02, 8, 8) / 2.0);
-        close(median_deviation(0.02, 9, 3), MEDIAN_ERROR * 0.02 * (4.0f64 / 9.0).sqrt());
+        close(change_deviation(0.02, 8, 8), 0.02 * (std::f64::consts::PI / 2.0).sqrt() / 2.0);
+        close(change_deviation(0.02, 32, 32), change_deviation(0.02, 8, 8) / 2.0);
+        close(change_deviation(0.02, 9, 3), MEDIAN_ERROR * 0.02 * (4.0f64 / 9.0).sqrt());
     }
 }

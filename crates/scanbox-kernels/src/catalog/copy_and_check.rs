@@ -69,8 +69,7 @@ pub fn sum_input(problem: &Problem, n: u64, device: &DeviceProfile) -> Plan {
 pub fn compare_input_sums(sums: &Plan, device: &DeviceProfile) -> Plan {
     let runs = sums.output_words();
     // No guard, and no error.
-    let words =
-        vec![word(runs), word(runs), PushWord::Value(GUARD_WORD), PushWord::Value(0), PushWord::Value(0)];
+    let words = compare_words(runs, 0, 0.0, [0; 2]);
     let bindings = vec![Binding::Expected, Binding::Output, Binding::Report];
     let mut helper = helper("compare.comp", runs, sums, bindings, words, device);
     helper.passes[0].shader = compare_shader(Element::U32, device);
@@ -150,15 +149,7 @@ pub fn compare(plan: &Plan, error_bound: f64, device: &DeviceProfile) -> Plan {
         return compare_sums(plan, run_words, device);
     }
     let output = plan.output_words();
-    let beside = quarter_beside(&plan.problem);
-    let words = vec![
-        word(output),
-        word(output + GUARD_WORDS),
-        PushWord::Value(GUARD_WORD),
-        PushWord::Value((error_bound as f32).to_bits()),
-        PushWord::Value(beside[0]),
-        PushWord::Value(beside[1]),
-    ];
+    let words = compare_words(output, GUARD_WORDS, error_bound, quarter_beside(&plan.problem));
     let bindings = vec![Binding::Expected, Binding::Output, Binding::Report];
     let mut helper = helper("compare.comp", output + GUARD_WORDS, plan, bindings, words, device);
     // A copy is compared word by word, as integers are.
@@ -169,6 +160,13 @@ pub fn compare(plan: &Plan, error_bound: f64, device: &DeviceProfile) -> Plan {
         _ => compare_shader(element, device),
     };
     helper
+}
+
+/// The push constants of `compare.comp` behind the addresses: an output of so many words, and a guard behind it.
+fn compare_words(output: u64, guard: u64, error_bound: f64, beside: [u32; 2]) -> Vec<PushWord> {
+    let [low, high] = beside.map(PushWord::Value);
+    let bound = PushWord::Value((error_bound as f32).to_bits());
+    vec![word(output), word(output + guard), PushWord::Value(GUARD_WORD), bound, low, high]
 }
 
 /// A quarter of what the sum of the magnitudes of a sum's terms exceeds the sum by, where an initial value is all that

@@ -1,13 +1,13 @@
 //! What a benchmark verifies and times at a size: a plan on this device, or a subject of a baseline.
 
 use scanbox_kernels::plan::Plan;
-use scanbox_model::record::{Cache, Status};
+use scanbox_model::record::Cache;
 
 use crate::backend::{Backend, ElementComparison, Failure, LookbackCounts, RoundingError, leaves_input};
 use crate::baseline::{Baseline, BaselineComparison};
 use crate::measure::{Protocol, Samples, Timed, TimedPlan, block, duration_ns};
 use crate::twin::{self, Checked, Length, Twin};
-use crate::verify::{describe, verify};
+use crate::verify::{check_whole, describe, verify};
 
 /// What can be verified and timed: a plan on this device, or a subject of a baseline.
 pub(super) trait Measurable {
@@ -97,7 +97,7 @@ impl Measurable for MeasurableExternal<'_> {
             mismatches: found.mismatches,
             first: found.first.map(|first| first.index),
             reason: describe(&comparison, self.n),
-            call_ns: found.call_ns.filter(|ns| ns.is_finite() && *ns > 0.0),
+            call_ns: found.time_ns(),
         })
     }
 
@@ -145,10 +145,7 @@ impl Measurable for MeasurableExternal<'_> {
 impl MeasurableExternal<'_> {
     /// A comparison of at least every element.
     fn whole(&self, found: &BaselineComparison) -> Result<ElementComparison, Failure> {
-        if found.compared < self.n {
-            let reason = format!("only {} of {} elements were compared", found.compared, self.n);
-            return Err(Failure::new(Status::RuntimeError, reason));
-        }
+        check_whole(found.compared, self.n)?;
         Ok(ElementComparison {
             compared: found.compared,
             mismatches: found.mismatches,

@@ -42,7 +42,7 @@ impl Pattern {
     /// Whether the answer is more than one and the same element, whatever a kernel loses.
     pub(super) fn shows_something(self, problem: &Problem) -> bool {
         let (operator, is_float) = (problem.operator(), problem.element().is_float());
-        let forgets = matches!(operator, Operator::Min | Operator::Max | Operator::And | Operator::Or);
+        let forgets = forgets(operator);
         match self {
             Self::Ones => !forgets && operator != Operator::Mul,
             // Of products of floats it is all ones.
@@ -66,8 +66,6 @@ impl Pattern {
 
     /// The input for `n` elements. For the packed tile state, the form whose total fits 30 bits, where there is one.
     pub(super) fn input(self, problem: &Problem, packed: bool, n: u64, seed: u64) -> Input {
-        let forgets =
-            matches!(problem.operator(), Operator::Min | Operator::Max | Operator::And | Operator::Or);
         let kind = match self {
             Self::Random if packed => InputKind::Bounded { n: n.next_power_of_two().max(BOUNDED_ELEMENTS) },
             Self::Random => InputKind::Random,
@@ -76,7 +74,7 @@ impl Pattern {
             Self::Ramp => InputKind::Ramp,
             Self::Maximum => InputKind::Maximum,
             Self::Spike if packed => InputKind::BoundedSpike { at: SPIKE_AT },
-            Self::Spike if forgets => InputKind::Spikes,
+            Self::Spike if forgets(problem.operator()) => InputKind::Spikes,
             Self::Spike => InputKind::Spike { at: SPIKE_AT },
         };
         Input { kind, seed }
@@ -117,4 +115,9 @@ impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
     }
+}
+
+/// Whether few of all elements decide about the answer.
+fn forgets(operator: Operator) -> bool {
+    matches!(operator, Operator::Min | Operator::Max | Operator::And | Operator::Or)
 }

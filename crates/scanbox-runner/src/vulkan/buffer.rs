@@ -11,7 +11,7 @@ use super::device::Gpu;
 use super::failed;
 use crate::backend::Failure;
 
-const WORD_BYTES: u64 = 4;
+pub(super) const WORD_BYTES: u64 = 4;
 /// The widest access of a kernel is one vector of four elements of 16 bytes; buffers end on such a boundary.
 const VECTOR_BYTES: u64 = 64;
 

@@ -16,11 +16,10 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 
 use self::upload::{Large, Loaded, SLOTS, Slot};
-use super::buffer::{Buffer, BufferOffset, Fetched};
+use super::buffer::{Buffer, BufferOffset, Fetched, WORD_BYTES};
 use super::device::Gpu;
 use crate::backend::{Failure, cold_slots};
 
-const WORD_BYTES: u64 = 4;
 /// Slots of cold buffers begin where a new allocation would: on a boundary of any cache line.
 const SLOT_ALIGNMENT: u64 = 256;
 /// Everything that shaders work on.
@@ -52,11 +51,13 @@ const COUNTS_WORDS: u64 = 4;
 pub(super) const ELEMENT_WORDS: u64 = 4;
 
 /// Words of the readback: the report, then an expected element and the one that was there.
+/// Bytes of the report of one comparison.
+pub(super) const REPORT_BYTES: u64 = REPORT_WORDS * WORD_BYTES;
 const READBACK_WORDS: u64 = REPORT_WORDS + 2 * ELEMENT_WORDS;
 
 impl Memory {
     pub fn new(gpu: &Arc<Gpu>) -> Result<Self, Failure> {
-        let report = Buffer::new(gpu, "report", REPORT_WORDS * WORD_BYTES, MemoryLocation::GpuOnly)?;
+        let report = Buffer::new(gpu, "report", REPORT_BYTES, MemoryLocation::GpuOnly)?;
         let readback = Buffer::new(gpu, "readback", READBACK_WORDS * WORD_BYTES, MemoryLocation::GpuToCpu)?;
         Ok(Self {
             gpu: Arc::clone(gpu),
@@ -402,7 +403,7 @@ impl Memory {
 
     /// Sees to the reports of so many comparisons.
     pub fn reserve_reports(&mut self, count: u64) -> Result<(), Failure> {
-        let bytes = count * REPORT_WORDS * WORD_BYTES;
+        let bytes = count * REPORT_BYTES;
         if self.reports.as_ref().is_none_or(|reports| reports.device.bytes() < bytes) {
             self.reports = None;
             self.reports = Some(Fetched::new(&self.gpu, "reports", bytes)?);

@@ -8,13 +8,12 @@ use scanbox_model::problem::{Mode, Problem};
 use scanbox_model::record::Status;
 use scanbox_model::user_operator::UserOperator;
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, WORD_BYTES};
 use super::commands::Access;
 use super::timing::{NO_MISMATCH, VulkanSession, fetch_report};
 use crate::backend::{Failure, Mismatch};
 use crate::ledger::Turn;
 
-const WORD_BYTES: u64 = 4;
 /// The check that each element of the answer is the one before it combined with an element of the input.
 const DEFINITION: u32 = 1;
 

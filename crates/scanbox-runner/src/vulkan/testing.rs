@@ -9,8 +9,9 @@ use scanbox_model::record::Status;
 
 use super::Vulkan;
 use super::buffer::Buffer;
+use super::buffer::WORD_BYTES;
 use super::commands::Access;
-use super::timing::{VulkanSession, WORD_BYTES};
+use super::timing::VulkanSession;
 use crate::backend::{ElementComparison, Failure};
 use crate::ledger::Ledger;
 

@@ -10,10 +10,11 @@ use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan, ScratchContent
 use scanbox_model::problem::{Element, Problem};
 use scanbox_model::record::{Cache, Status};
 
+use super::buffer::WORD_BYTES;
 use super::call::Call;
 use super::commands::{Access, Commands, Recorder};
 use super::device::Gpu;
-use super::memory::{ELEMENT_WORDS, Memory};
+use super::memory::{ELEMENT_WORDS, Memory, REPORT_BYTES};
 use super::pipeline::Pipelines;
 use super::timestamps::Timestamps;
 use super::twin::make_ready;
@@ -24,7 +25,6 @@ use crate::ledger::{Ledger, Turn};
 /// Dispatches per submission at most, where samples can be divided among several: it bounds the memory of the command
 /// buffer and the time until the fence has to answer.
 pub(super) const MAX_DISPATCHES: usize = 20_000;
-pub(super) const WORD_BYTES: u64 = 4;
 /// The words of the report before a comparison (see [`REPORT_WORDS`]).
 pub(super) const NO_MISMATCH: [u32; REPORT_WORDS as usize] = [0, u32::MAX, 0];
 
@@ -338,7 +338,7 @@ impl VulkanSession {
 /// Copies the report of a comparison to where the host reads it.
 pub(super) fn fetch_report(recorder: &mut Recorder<'_>, memory: &Memory) {
     recorder.barrier(Access::COMPUTE, Access::TRANSFER);
-    recorder.copy((memory.report(), 0), (memory.readback(), 0), REPORT_WORDS * WORD_BYTES);
+    recorder.copy((memory.report(), 0), (memory.readback(), 0), REPORT_BYTES);
     recorder.barrier(Access::TRANSFER, Access::HOST);
 }
 

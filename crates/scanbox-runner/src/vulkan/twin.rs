@@ -6,15 +6,13 @@ use scanbox_model::record::Cache;
 
 use super::call::Call;
 use super::commands::{Access, Recorder};
-use super::memory::Memory;
+use super::memory::{Memory, REPORT_BYTES};
 use super::timing::{MAX_DISPATCHES, NO_MISMATCH, VulkanSession, adopt};
 use super::watch::fetch_reports;
 use crate::backend::Failure;
 use crate::ledger::{Ledger, Turn};
 use crate::twin::{Checked, Course, TwinStep};
 
-const WORD_BYTES: u64 = 4;
-const REPORT_BYTES: u64 = REPORT_WORDS * WORD_BYTES;
 /// Reports that one update of a buffer makes ready: far below its limit of 65,536 bytes.
 const REPORTS_PER_UPDATE: u64 = 4096;
 

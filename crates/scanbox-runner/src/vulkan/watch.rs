@@ -14,16 +14,15 @@ use scanbox_kernels::catalog::{self, REPORT_WORDS};
 use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan};
 use scanbox_model::record::Status;
 
+use super::buffer::WORD_BYTES;
 use super::call::Call;
 use super::commands::{Access, Recorder};
-use super::memory::Memory;
+use super::memory::{Memory, REPORT_BYTES};
 use super::timing::{NO_MISMATCH, VulkanSession, fetch_report};
 use super::twin::make_ready;
 use crate::backend::Failure;
 use crate::ledger::Turn;
 
-const WORD_BYTES: u64 = 4;
-const REPORT_BYTES: u64 = REPORT_WORDS * WORD_BYTES;
 /// Elements that are watched beside twice as many as a call has: an index that is off is off by little, and to read
 /// all of a large input behind each small call would take longer than the call.
 const MARGIN: u64 = 1 << 16;
@@ -124,15 +123,15 @@ impl VulkanSession {
     pub(super) fn judge_input(&mut self, watch: &Watch, first: u64) -> Result<(), Failure> {
         let reports = self.memory.read_reports(first + watch.reports());
         let reports = reports.chunks_exact(REPORT_WORDS as usize).skip(first as usize);
-        let changed: Vec<(&Watched, u32, u32)> = watch
+        let changed: Vec<(&Watched, u32)> = watch
             .inputs
             .iter()
             .zip(reports)
-            .map(|(watched, report)| (watched, report[0], report[1]))
+            .filter(|(_, report)| report[0] > 0)
+            .map(|(watched, report)| (watched, report[1]))
             .collect();
-        let changed = changed.into_iter().filter(|(_, runs, _)| *runs > 0);
         let mut reason = None;
-        for (watched, _, run) in changed {
+        for (watched, run) in changed {
             let begin = u64::from(run) * watched.run;
             let (from, to) = (begin, begin + watched.run - 1);
             reason.get_or_insert_with(|| format!("it writes to its input, first in elements {from} to {to}"));

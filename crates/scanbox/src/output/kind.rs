@@ -9,8 +9,8 @@ use scanbox_model::metadata::{Metadata, MetadataError};
 use scanbox_model::record::{COLUMNS, Record, SCHEMA};
 use scanbox_model::whole_file;
 
-use super::companions;
 use scanbox_report::figure::SVG_MARK;
+use scanbox_session::store::companions;
 use serde::de::IgnoredAny;
 
 /// What there is at a path.

@@ -8,9 +8,9 @@ use scanbox_kernels::input::Input;
 use scanbox_kernels::reference::Reference;
 use scanbox_model::problem::Problem;
 
-use super::WORD_BYTES;
 use crate::backend::Failure;
 use crate::vulkan::buffer::Buffer;
+use crate::vulkan::buffer::WORD_BYTES;
 use crate::vulkan::commands::Commands;
 use crate::vulkan::device::Gpu;
 

@@ -1,8 +1,9 @@
 //! What stands beside rows as text, and is cut or removed: by what every one of its lines looks like, because a text of
-//! somebody else may begin with any word.
+//! somebody else may begin with any word. `journal` and [`crate::lock`] write them.
 
 /// Whether this is the journal of a sweep: the first line begins a run, every complete line is one of a journal, and
 /// the last one may be cut off.
+#[must_use]
 pub fn is_journal(text: &str) -> bool {
     let Some((complete, torn)) = text.rsplit_once('\n') else { return false };
     let mut lines = complete.lines();
@@ -10,6 +11,7 @@ pub fn is_journal(text: &str) -> bool {
 }
 
 /// Whether this may be a journal whose first line was cut off.
+#[must_use]
 pub fn may_begin_journal(text: &str) -> bool {
     let words: Vec<&str> = text.split(' ').collect();
     match words[..] {
@@ -68,6 +70,7 @@ fn is_number(word: &str) -> bool {
 }
 
 /// Whether this is the lock of a sweep: `process ID on HOST, since TIME: COMMAND`.
+#[must_use]
 pub fn is_lock(text: &str) -> bool {
     let Some(rest) = text.strip_prefix("process ") else { return false };
     let Some((process, rest)) = rest.split_once([' ', ',']) else { return false };
