@@ -325,7 +325,7 @@ fn lookbacks_find_what_comes_before() {
                 };
                 for n in [1, 2, window - 1, window, window + 1, 2 * window + 1, 1000] {
                     for delay in [0, 300] {
-                        let more = [PushWord::Value(delay)];
+                        let more = [PushWord::Value(delay), PushWord::Value(1)];
                         let plan = choice.tiles("test_lookback.comp", n, &more, Expected::Scan, &profile);
                         let kind = match tile_state {
                             PACKED => InputKind::Bounded { n: 1000 },
@@ -335,6 +335,29 @@ fn lookbacks_find_what_comes_before() {
                     }
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn lookbacks_go_back_to_the_last_prefix() {
+    let Some(mut bench) = Bench::new(compiler) else { return };
+    let profile = bench.device().profile().clone();
+    // Those that look for an inclusive prefix further back than the tile before, with their widths.
+    for (lookback, lookback_width) in
+        [(SEQUENTIAL, 1), (PARALLEL, 1), (PARALLEL, 2), (PARALLEL, 3), (PARALLEL, 4)]
+    {
+        let workgroup_size = profile.subgroup_size;
+        let choice =
+            Choice { workgroup_size, tile_state: SPLIT, lookback, lookback_width, ..Choice::default() };
+        let window = profile.subgroup_size * lookback_width;
+        // Several prefixes in a window, one, none; and none in two windows one after the other, and in three. Tiles
+        // behind a prefix are as far from it as the next one is, and nearer: all places in a window have their turn.
+        for apart in [2, window / 2 + 1, window, window + 1, 2 * window + 1, 3 * window + 1] {
+            let more = [PushWord::Value(0), PushWord::Value(apart)];
+            let n = u64::from(2 * apart + 2);
+            let plan = choice.tiles("test_lookback.comp", n, &more, Expected::Scan, &profile);
+            check(&mut bench, &plan, &Input { kind: InputKind::Random, seed: 5 }, 2);
         }
     }
 }
