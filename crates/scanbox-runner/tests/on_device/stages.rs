@@ -12,9 +12,10 @@ use scanbox_kernels::plan::{
     Binding, Expected, GROUP_TILES, Pass, Plan, PlanKind, PushWord, STATES_OFFSET, Scratch, ScratchContent,
     Shader, TICKET_BYTES, Tickets,
 };
+use scanbox_model::config::Parameter;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::parameters::{KERNEL_PARAMETERS, Value};
-use scanbox_model::problem::Problem;
+use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_runner::backend::{Backend, Garbage};
 use scanbox_testing::folder::copy_folder;
 
@@ -43,6 +44,7 @@ struct Choice {
     back_off: u32,
     state_stride: u32,
     group_state: u32,
+    element: Element,
 }
 
 const RAKING: u32 = 0;
@@ -82,6 +84,7 @@ impl Default for Choice {
             back_off: 0,
             state_stride: 1,
             group_state: ADDED,
+            element: Element::U32,
         }
     }
 }
@@ -94,7 +97,7 @@ impl Choice {
             ("BATCH_SIZE", 1),
             ("LANES", 1),
             ("MODE", 0),
-            ("ELEMENT", 0),
+            ("ELEMENT", self.element.place() as u32),
             ("OPERATOR", 0),
             ("IN_PLACE", 0),
             ("LOAD_LAYOUT", 0),
@@ -131,6 +134,10 @@ impl Choice {
         }
     }
 
+    fn problem(&self) -> Problem {
+        Problem::new(Mode::Inclusive, self.element, Operator::Add, None, Placement::OutOfPlace).unwrap()
+    }
+
     /// The plan of a shader with tiles: one per element.
     fn tiles(
         &self,
@@ -142,10 +149,11 @@ impl Choice {
     ) -> Plan {
         let groups = if self.lookback == TWO_LEVEL { n.div_ceil(GROUP_TILES) } else { 0 };
         let (bank_words, published) = if self.group_state == ADDED { (groups, 0) } else { (0, groups) };
+        let element_bytes = u64::from(self.element.bytes());
         let (content, state_bytes, states_offset) = match self.tile_state {
-            PACKED => (ScratchContent::Anything, 4, TICKET_BYTES),
-            SPLIT => (ScratchContent::Tagged { epoch_bits: 14 }, 8, STATES_OFFSET),
-            _ => (ScratchContent::Tagged { epoch_bits: 30 }, 8, STATES_OFFSET),
+            PACKED => (ScratchContent::Anything, element_bytes, TICKET_BYTES),
+            SPLIT => (ScratchContent::Tagged { epoch_bits: 14 }, 2 * element_bytes, STATES_OFFSET),
+            _ => (ScratchContent::Tagged { epoch_bits: 30 }, 2 * element_bytes, STATES_OFFSET),
         };
         let state_bytes = u64::from(self.state_stride) * state_bytes;
         // Words stand in rows of 32.
@@ -155,9 +163,9 @@ impl Choice {
         Plan {
             kind: PlanKind::Helper(root),
             label: format!("{root} {self:?}"),
-            problem: Problem::default(),
+            problem: self.problem(),
             n,
-            bytes_moved: 8 * n,
+            bytes_moved: 2 * element_bytes * n,
             error_bound: 0.0,
             result,
             scratch: Scratch {
@@ -407,6 +415,26 @@ fn states_are_ordered_as_numbers() {
             check(&mut bench, &plan, &input, 1);
             bench.device().scribble_scratch(Garbage::InNewMemory(10)).unwrap();
         }
+    }
+}
+
+#[test]
+fn words_of_a_state_count_only_together() {
+    let Some(mut bench) = Bench::new(compiler) else { return };
+    let profile = bench.device().profile().clone();
+    for (tile_state, element, words) in
+        [(SPLIT, Element::U32, 2), (SPLIT, Element::U64, 4), (WORD64, Element::U64, 2)]
+    {
+        let able = element == Element::U32 || profile.int64_elements;
+        if !able || !tile_states(&profile).contains(&tile_state) {
+            continue;
+        }
+        let workgroup_size = profile.subgroup_size;
+        let choice = Choice { workgroup_size, tile_state, element, ..Choice::default() };
+        // Every mixture of words.
+        let n = 4_u64.pow(words);
+        let plan = choice.tiles("test_torn_states.comp", n, &[], Expected::Copy, &profile);
+        check(&mut bench, &plan, &Input { kind: InputKind::Random, seed: 9 }, 2);
     }
 }
 
