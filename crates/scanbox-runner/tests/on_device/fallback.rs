@@ -4,10 +4,8 @@
 //! Needs `SCANBOX_TEST_DEVICE=1`.
 
 use std::collections::HashSet;
-use std::fs;
-use std::path::Path;
 
-use super::harness::{Bench, compiler, compiler_of_folder};
+use super::harness::{Bench, Change, compiler, compiler_of_changed};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
@@ -15,7 +13,6 @@ use scanbox_kernels::plan::Shader;
 use scanbox_model::config::{Config, Lookback};
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_runner::backend::{Backend, ElementComparison, LookbackCounts};
-use scanbox_testing::folder::copy_folder;
 
 /// A device, and the shaders that it has pipelines of.
 struct Session {
@@ -106,37 +103,24 @@ fn sizes(session: &mut Session, label: &str) -> Vec<u64> {
 /// Kernels in which one tile of seven alone publishes its inclusive prefix: lookbacks go over several tiles, and
 /// blocked ones among them need a fallback, also where a device runs one workgroup after the other.
 fn silent() -> Compiler {
-    changed(&[FEW_PREFIXES])
+    compiler_of_changed(&[FEW_PREFIXES])
 }
 
 /// The same, and what a fallback inserts is lost: every lookback has to add up every blocked tile on its way itself,
 /// with tiles between them that are there.
 fn silent_and_forgetful() -> Compiler {
-    changed(&[
-        FEW_PREFIXES,
-        ("insert_state(blocking, inclusive ? INCLUSIVE : AGGREGATE, total)", "load_state(blocking)"),
-    ])
+    let inserts = "insert_state(blocking, inclusive ? INCLUSIVE : AGGREGATE, total)";
+    compiler_of_changed(&[FEW_PREFIXES, (LOOKBACK, inserts, "load_state(blocking)")])
 }
 
+const LOOKBACK: &str = "stages/lookback/fallback.glsl";
+
 /// Where the owner of a tile publishes its inclusive prefix.
-const FEW_PREFIXES: (&str, &str) = (
+const FEW_PREFIXES: Change = (
+    LOOKBACK,
     "if (tile != 0u) {\n                publish(tile, INCLUSIVE",
     "if (tile % 7u == 3u) {\n                publish(tile, INCLUSIVE",
 );
-
-/// Kernels with some texts of the lookback replaced by others.
-fn changed(changes: &[(&str, &str)]) -> Compiler {
-    let folder = tempfile::tempdir().unwrap();
-    copy_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/glsl"), folder.path());
-    let path = folder.path().join("stages/lookback/fallback.glsl");
-    let text = fs::read_to_string(&path).unwrap();
-    let replaced = changes.iter().fold(text, |text, (from, to)| {
-        assert_eq!(text.matches(from).count(), 1, "{from}");
-        text.replace(from, to)
-    });
-    fs::write(&path, replaced).unwrap();
-    compiler_of_folder(folder.path())
-}
 
 /// Every tile state, block scan and layout, at spin counts from 0 up.
 fn check_states_and_spins(session: &mut Session, rates: &[u32]) {

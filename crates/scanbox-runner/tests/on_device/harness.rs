@@ -1,5 +1,6 @@
 //! What tests on a device share: whether they run, and the device, one test at a time.
 
+use std::fs;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
-use scanbox_kernels::plan::Plan;
+use scanbox_kernels::plan::{Plan, Shader};
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
@@ -15,6 +16,7 @@ use scanbox_model::safe_devices::{Guarantee, SafeDevices};
 use scanbox_runner::backend::{Backend, ElementComparison};
 use scanbox_runner::vulkan::{self, Options, Vulkan};
 use scanbox_testing::covering::divided;
+use scanbox_testing::folder::copy_folder;
 
 use super::progress::hangs;
 
@@ -57,6 +59,22 @@ pub fn compiler() -> Compiler {
 /// A compiler of the kernels in a folder.
 pub fn compiler_of_folder(sources: &Path) -> Compiler {
     cached(Some(sources))
+}
+
+/// A change of the kernels: a file, a text that stands once in it, and what takes its place.
+pub type Change = (&'static str, &'static str, &'static str);
+
+/// A compiler of the kernels with changes.
+pub fn compiler_of_changed(changes: &[Change]) -> Compiler {
+    let folder = tempfile::tempdir().unwrap();
+    copy_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/glsl"), folder.path());
+    for (file, from, to) in changes {
+        let path = folder.path().join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text.matches(from).count(), 1, "{file}: {from}");
+        fs::write(&path, text.replace(from, to)).unwrap();
+    }
+    compiler_of_folder(folder.path())
 }
 
 fn cached(sources: Option<&Path>) -> Compiler {
@@ -140,9 +158,16 @@ impl Bench {
     /// Sees to the pipelines of a plan.
     pub fn prepare(&mut self, plan: &Plan) {
         for pass in &plan.passes {
-            let module = self.compiler.compile(&pass.shader).unwrap_or_else(|error| panic!("{error}"));
+            self.create(std::slice::from_ref(&pass.shader));
+        }
+    }
+
+    /// Sees to the pipelines of shaders.
+    pub fn create(&mut self, shaders: &[Shader]) {
+        for shader in shaders {
+            let module = self.compiler.compile(shader).unwrap_or_else(|error| panic!("{error}"));
             for created in self.device().create_pipelines(&[module]) {
-                created.unwrap_or_else(|failure| panic!("{}: {failure}", plan.label));
+                created.unwrap_or_else(|failure| panic!("{shader}: {failure}"));
             }
         }
     }

@@ -9,6 +9,7 @@ mod device;
 mod fallback;
 mod harness;
 mod operators;
+mod order;
 mod problems;
 mod progress;
 mod scan;
