@@ -31,6 +31,7 @@
 
 // Publishes the total of the own tile, unless the workgroup plays one that has lost its processor.
 void publish_own_total(const uint tile, const Element total) {
+    know_turn();
     if (!is_blocked(tile)) {
         if (invocation_rank() == 0u) {
             publish_total(tile, total);
@@ -87,6 +88,8 @@ void publish_and_store(const uint tile, inout Vector items[BATCH_SIZE]) {
 #endif
 
 MAIN {
+    read_arguments();
+    read_turn();
     clear_stale_groups();
     const uint tile = take_tile();
     Vector items[BATCH_SIZE];
@@ -97,9 +100,11 @@ MAIN {
         load_partial_tile(tile, items);
     } else {
         // The dispatch may have more workgroups than there are tiles.
-        leave();
+        leave(NO_LAST_TILE);
         return;
     }
+    expect_to_leave(tile);
+    share_turn();
     publish_and_store(tile, items);
-    leave();
+    leave(tile);
 }

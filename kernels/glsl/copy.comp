@@ -8,13 +8,12 @@
 #include "kernel.glsl"
 #include "stages/tile/element.glsl"
 
-PUSH_CONSTANTS(
-    uvec2 source_address;
-    uvec2 target_address;
-    uint n;  // elements
-)
+#define MORE_ADDRESSES
+#define MORE_WORDS
+#include "arguments.glsl"
 
 MAIN {
+    read_arguments();
     // The tile's part: indices into it stay small, however large the memory is.
     const uint TILE_VECTORS = WORKGROUP_SIZE * BATCH_SIZE;
     const uint TILE_BYTES = TILE_VECTORS * LANES * ELEMENT_BYTES;
@@ -27,6 +26,7 @@ MAIN {
         [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
             items[k] = source.at[invocation_index + k * WORKGROUP_SIZE];
         }
+        arguments_were_read();
         [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
             target.at[invocation_index + k * WORKGROUP_SIZE] = items[k];
         }
@@ -41,5 +41,9 @@ MAIN {
                 }
             }
         }
+        arguments_were_read();
+    } else {
+        arguments_were_read();
     }
+    pass_on_arguments();
 }

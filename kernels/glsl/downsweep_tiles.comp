@@ -18,8 +18,11 @@
 #include "stages/block/block_scan.glsl"
 
 MAIN {
+    read_arguments();
     const uint tile = take_tile_from_end();
     if (tile >= tile_count()) {
+        arguments_were_read();
+        pass_on_arguments();
         return;
     }
     // Before the tile, so that the loads are under way together.
@@ -28,5 +31,7 @@ MAIN {
     load_tile(tile, items);
     block_scan(items);
     block_scan_end();
+    arguments_were_read();
     store_tile(tile, items, combine(prefix, block_prefix()));
+    pass_on_arguments();
 }

@@ -45,10 +45,12 @@ void store_end(const Element carry) {
 #endif
 
 MAIN {
+    read_arguments();
     // The dispatch may have more workgroups than the one that works.
     if (workgroup_rank() != 0u) {
         return;
     }
+    expect_next_record();
     Element carry = identity();
     const uint tiles = tile_count();
     for (uint tile = 0u; tile < tiles; ++tile) {
@@ -62,4 +64,5 @@ MAIN {
         carry = combine(carry, block_total());
     }
     store_end(carry);
+    pass_on_alone();
 }

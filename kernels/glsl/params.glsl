@@ -22,6 +22,7 @@
 // and where tiles pass their totals on (REQUIRE_TILE_STATE)
 // GROUP_STATE        GROUP_STATE_*              problem and tile state: how a two-level lookback comes by its groups
 // BLOCKING           1 to 31                    variant: 1 in 2^BLOCKING tiles keeps its total; 0 where left out
+// ARGUMENTS          ARGUMENTS_*             of copies and reads: as the parameter; push where left out
 // COUNTED            0, 1                       variant: whether lookbacks count what they do; 0 where left out
 
 #include "config.glsl"

@@ -17,8 +17,11 @@
 #include "stages/tile/load_store.glsl"
 
 MAIN {
+    read_arguments();
     const uint tile = take_tile_from_end();
     if (tile >= tile_count()) {
+        arguments_were_read();
+        pass_on_arguments();
         return;
     }
     const Element before = what_comes_first(tile_prefix(tile));
@@ -27,9 +30,11 @@ MAIN {
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
         vector_add(items[k], before);
     }
+    arguments_were_read();
     if (is_full(tile)) {
         store_full_tile(tile, items);
     } else {
         store_partial_tile(tile, items);
     }
+    pass_on_arguments();
 }

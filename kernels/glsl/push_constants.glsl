@@ -15,17 +15,21 @@
         members                                                    \
     } params;
 
-// Push constants behind all others: what an exclusive scan begins with.
+// A member of push constants that is an address, and one that is a word.
+#define ADDRESS(name) uvec2 name;
+#define WORD(name) uint name;
+
+// Words behind all others: what an exclusive scan begins with.
 // A user's operator begins with its identity.
 #if defined(MODE) && MODE == MODE_EXCLUSIVE && OPERATOR != OPERATOR_USER
-#define INITIAL_WORDS uint initial_low; uint initial_high;
+#define INITIAL_WORDS WORD(initial_low) WORD(initial_high)
 #else
 #define INITIAL_WORDS
 #endif
 
-// Push constants behind the addresses of all other memory: where counts go.
+// Behind the addresses of all other memory: where counts go.
 #if defined(COUNTED) && COUNTED
-#define COUNTS_ADDRESS uvec2 counts_address;
+#define COUNTS_ADDRESS ADDRESS(counts_address)
 #else
 #define COUNTS_ADDRESS
 #endif

@@ -12,19 +12,15 @@ layout(buffer_reference, std430, buffer_reference_align = 4) writeonly buffer Su
     uint at[];
 };
 
-PUSH_CONSTANTS(
-    uvec2 source_address;
-    Sums sums;  // one word per run
-    uint n;     // words
-)
+// The target has one word per run; n: words.
+#define MORE_ADDRESSES
+#define MORE_WORDS
+#include "arguments.glsl"
 
-MAIN {
-    const uint RUN_VECTORS = SUBGROUP_SIZE * BATCH_SIZE;
-    const uint run = workgroup_rank() * SUBGROUPS + own_subgroup;
-    // What starts beyond the end has nothing to do; the index of its first word may have 33 bits.
-    if (run > (params.n - 1u) / (RUN_VECTORS * LANES)) {
-        return;
-    }
+const uint RUN_VECTORS = SUBGROUP_SIZE * BATCH_SIZE;
+
+// Called by whole subgroups.
+void sum_run(const uint run) {
     const uint left = params.n - run * RUN_VECTORS * LANES;
     // The run's part: indices into it stay small, however large the memory is.
     const uint RUN_BYTES = RUN_VECTORS * LANES * ELEMENT_BYTES;
@@ -50,6 +46,18 @@ MAIN {
     }
     sum = subgroupAdd(sum);
     if (own_lane == 0) {
-        params.sums.at[run] = sum;
+        Sums sums = Sums(params.target_address);
+        sums.at[run] = sum;
     }
+}
+
+MAIN {
+    read_arguments();
+    const uint run = workgroup_rank() * SUBGROUPS + own_subgroup;
+    // What starts beyond the end has nothing to do; the index of its first word may have 33 bits.
+    if (run <= (params.n - 1u) / (RUN_VECTORS * LANES)) {
+        sum_run(run);
+    }
+    arguments_were_read();
+    pass_on_arguments();
 }

@@ -30,6 +30,7 @@ void scan_tile(const uint tile, const bool full) {
     } else {
         load_partial_tile(tile, items);
     }
+    arguments_were_read();
     // Before the scan, so that its loads are under way together with those of the tile.
     const Element share = share_before(tile);
     scan_behind(share, items);
@@ -42,10 +43,14 @@ void scan_tile(const uint tile, const bool full) {
 }
 
 MAIN {
+    read_arguments();
     const uint tile = take_tile();
     if (is_full(tile)) {
         scan_tile(tile, true);
     } else if (tile < tile_count()) {
         scan_tile(tile, false);
+    } else {
+        arguments_were_read();
     }
+    pass_on_arguments();
 }

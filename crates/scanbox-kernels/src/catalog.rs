@@ -13,7 +13,7 @@ mod shader;
 mod shared_memory;
 mod user_operator;
 
-use scanbox_model::config::{Config, Family, TileOrder};
+use scanbox_model::config::{Arguments, Config, Family, TileOrder};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Mode, Placement, Problem};
 use scanbox_model::space::Rejection;
@@ -69,7 +69,9 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
             }),
             Binding::Scratch(states),
         ]);
-        words.extend([PushWord::Epoch, PushWord::TicketBase, PushWord::Bank, PushWord::StaleGroups]);
+        if kernel.arguments == Arguments::Push {
+            words.extend([PushWord::Epoch, PushWord::TicketBase, PushWord::Bank, PushWord::StaleGroups]);
+        }
         let full_tiles = n / config.tile_elements();
         let full_tiles = u32::try_from(full_tiles).expect("tiles are checked against 32-bit indices");
         tickets = match (kernel.family, kernel.tile_order) {

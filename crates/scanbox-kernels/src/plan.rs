@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use scanbox_model::config::{Config, TileState};
+use scanbox_model::config::{Arguments, Config, Parameter, Reset, TileState};
 use scanbox_model::problem::{Placement, Problem};
 use scanbox_model::user_operator::UserOperator;
 
@@ -31,6 +31,26 @@ pub const ROW: u64 = 32;
 
 /// Where the tile states begin in the scratch memory, in bytes.
 pub const STATES_OFFSET: u64 = TICKET_BYTES + 2 * 8 * BANK_WORDS;
+
+// A line of arguments. Shaders have the same numbers (kernels/glsl/arguments.glsl), which a test compares.
+
+/// Words of a line that have arguments: source and target (two words each), n, workgroups, the address of the record
+/// that follows (0: none), then the other addresses of a pass, the workgroups in a row, and its other words. Where
+/// arguments are baked they are constants of the pipeline, numbered by their places here. The two halves of the line's
+/// address follow as constants, and those of the address of the scratch memory.
+pub const ARGUMENT_WORDS: usize = 24;
+/// Words of a record of a chain, as at the beginning of a line.
+pub const RECORD_WORDS: usize = 8;
+/// The words of a line, and of a record, where the address of the next record stands.
+pub const NEXT_WORD: usize = 6;
+/// The word of a line that has the turn of the scratch memory, as an epoch.
+pub const TURN_WORD: u64 = 28;
+/// The first turn: 0 is what cleared memory has, 1 is the epoch of calls that find zeros.
+pub const FIRST_TURN: u32 = 2;
+/// The word of a line that counts workgroups which have read it.
+pub const READERS_WORD: u64 = 32;
+/// Bytes from one line to the next.
+pub const LINE_BYTES: u64 = 256;
 
 /// What one call of a kernel, or of one of the helpers around it, consists of.
 #[derive(Debug, Clone, PartialEq)]
@@ -208,6 +228,12 @@ pub enum ScratchContent {
         /// Bits of an epoch.
         epoch_bits: u32,
     },
+    /// The same, but the device counts: the epoch of the next call stands beside its arguments, the ticket is zero
+    /// between calls, and a call clears the sums that the one before it has left.
+    SelfTurning {
+        /// Bits of an epoch.
+        epoch_bits: u32,
+    },
     /// Zeros, which the last workgroup of a call leaves behind.
     Zeros,
     /// Anything: the plan reads nothing there that it has not written in the same call, and leaves nothing of use to
@@ -305,6 +331,30 @@ pub struct Shader {
     /// Whether it includes the file of a user's operator.
     pub operator_file: bool,
 }
+
+impl Shader {
+    /// The define that says where it finds its arguments.
+    pub(crate) const ARGUMENTS: &str = "ARGUMENTS";
+
+    /// Where it finds its arguments.
+    #[must_use]
+    pub fn arguments(&self) -> Arguments {
+        let number =
+            self.defines.iter().find(|(name, _)| *name == Self::ARGUMENTS).map(|(_, number)| *number);
+        number.and_then(|number| Arguments::VALUES.get(number as usize).copied()).unwrap_or(Arguments::Push)
+    }
+}
+
+impl Shader {
+    /// Whether the device counts its calls (see [`ScratchContent::SelfTurning`]).
+    #[must_use]
+    pub fn turns_itself(&self) -> bool {
+        self.arguments() != Arguments::Push && self.defines.contains(&("RESET", RESET_EPOCH))
+    }
+}
+
+/// The number of the reset by epochs among shaders: `auto` before it has none.
+const RESET_EPOCH: u32 = Reset::Epoch as u32 - 1;
 
 impl fmt::Display for Shader {
     /// `chained_scan.comp BATCH_SIZE=4 LANES=4 ...`: enough to compile it by hand.

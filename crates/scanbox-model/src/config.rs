@@ -1,8 +1,8 @@
 //! Kernels and configs: what follows from their parameters, which [`crate::parameters`] declares.
 
 pub use crate::parameters::words::{
-    BackOff, BlockScan, Family, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset, SubgroupScan,
-    TileOrder, TileState, VectorWidth,
+    Arguments, BackOff, BlockScan, Family, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset,
+    SubgroupScan, TileOrder, TileState, VectorWidth,
 };
 pub use crate::parameters::{Config, Kernel, LabelError};
 

@@ -19,6 +19,12 @@ pub trait Backend {
     /// What the device is and can do.
     fn profile(&self) -> &Arc<DeviceProfile>;
 
+    /// Sees to scratch memory of this size ahead, so that pipelines that have its address in them are made once.
+    ///
+    /// # Errors
+    /// When the memory does not fit.
+    fn reserve_scratch(&mut self, bytes: u64) -> Result<(), Failure>;
+
     /// Creates the pipelines of all modules, in parallel where the device allows it. One outcome per module, in
     /// order. Plans may then name these shaders.
     fn create_pipelines(&mut self, modules: &[Module]) -> Vec<Result<PipelineInfo, Failure>>;

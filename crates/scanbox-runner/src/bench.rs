@@ -33,7 +33,7 @@ use crate::backend::{Backend, Failure};
 use crate::baseline::{Baseline, BaselineResult, BaselineSubject};
 use crate::measure::{Protocol, Samples, median};
 use crate::row::{Computation, Origin, now_utc};
-use crate::session::{End, RunSummary, Session, Setup, shaders_of, tells};
+use crate::session::{End, RunSummary, Session, Setup, tells};
 use crate::subject::Subject;
 
 /// What one run has to do.
@@ -204,8 +204,8 @@ impl<E: From<Failure>> Bench<'_, E> {
         let plans = each
             .filter_map(|(subject, n)| plans_of(subject, problem, n, device).ok())
             .flat_map(|plans| std::iter::once(plans.timed).chain(plans.counted));
-        let shaders = shaders_of(plans);
-        self.session.prepare(shaders, &mut |setup| (self.observer)(BenchEvent::Setup(setup)))
+        let ahead = plans.collect();
+        self.session.prepare(ahead, &mut |setup| (self.observer)(BenchEvent::Setup(setup)))
     }
 
     /// Everything at one size.

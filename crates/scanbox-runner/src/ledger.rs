@@ -14,6 +14,8 @@ const ZEROS_EPOCH: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
     content: ScratchContent,
+    /// Bytes and words of a bank that the device counts the turns of.
+    turning: (u64, u32),
     last_epoch: u32,
     ticket: u32,
     /// The bank that the next call uses: all zeros.
@@ -47,6 +49,7 @@ impl Default for Ledger {
     fn default() -> Self {
         Self {
             content: ScratchContent::Anything,
+            turning: (0, 0),
             last_epoch: ZEROS_EPOCH,
             ticket: 0,
             bank: 0,
@@ -69,6 +72,13 @@ impl Ledger {
             ScratchContent::Zeros => {
                 let adopt = self.content != ScratchContent::Zeros;
                 *self = Self { content: ScratchContent::Zeros, ..Self::default() };
+                turn(adopt)
+            }
+            ScratchContent::SelfTurning { .. } => {
+                // What another layout has left would meet its epoch again when they begin anew.
+                let turning = (scratch.bytes, scratch.bank_words);
+                let adopt = self.content != scratch.content || self.turning != turning;
+                *self = Self { content: scratch.content, turning, ..Self::default() };
                 turn(adopt)
             }
             ScratchContent::Tagged { epoch_bits } => {

@@ -4,7 +4,6 @@
 //! its worker, with labels as its subjects: so a binary that was kept with a base can still be asked by later ones.
 //! Nothing hangs it but a kernel; whoever asks ends it then.
 
-use std::collections::BTreeSet;
 use std::io::{self, BufRead, Write};
 
 use scanbox_kernels::catalog::{self, Variant};
@@ -19,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::{Backend, Failure, leaves_input};
 use crate::baseline::{Greeting, PROTOCOL};
 use crate::measure::{TimedPlan, duration_ns, take};
-use crate::session::Session;
+use crate::session::{Ahead, Session};
 use crate::verify::verify;
 
 /// What can be asked: see [`crate::baseline`].
@@ -75,7 +74,7 @@ pub fn serve(
     say(replies, &greeting)?;
     let mut server = Server { session: Session::new(backend, compiler, problem), loaded: None };
     // What is lost here is lost at the first request, which has an answer.
-    let _ = server.session.prepare::<Failure>(BTreeSet::new(), &mut |_| Ok(()));
+    let _ = server.session.prepare::<Failure>(Ahead::default(), &mut |_| Ok(()));
     for line in requests.lines() {
         let reply = match serde_json::from_str(&line?) {
             Ok(request) => server.answer(&request).unwrap_or_else(|failure| ServeReply::Refusal {

@@ -85,16 +85,18 @@ impl<'a> Session<'a> {
         Self { backend, problem, spent, compiler, pipelines, started: Instant::now() }
     }
 
-    /// Makes the pipelines of these shaders, and of those that every run needs.
+    /// Makes the pipelines of these plans, and of those that every run needs.
     ///
     /// # Errors
     /// What `progress` returns; the loss of the device, for which no config may be blamed. A shader that does not
     /// become a pipeline is a failure of its plans.
-    pub fn prepare<E: From<Failure>>(
-        &mut self,
-        mut shaders: BTreeSet<Shader>,
-        progress: OnSetup<'_, E>,
-    ) -> Result<(), E> {
+    pub fn prepare<E: From<Failure>>(&mut self, ahead: Ahead, progress: OnSetup<'_, E>) -> Result<(), E> {
+        let Ahead { mut shaders, scratch_bytes } = ahead;
+        // What does not fit is the failure of the plan that needs it.
+        self.backend.reserve_scratch(scratch_bytes).or_else(|failure| match failure.status {
+            Status::OutOfMemory => Ok(()),
+            _ => Err(failure),
+        })?;
         let device = self.backend.profile();
         shaders.extend(catalog::helper_shaders(device));
         shaders.extend(catalog::operator_shaders(&self.problem, device));
@@ -203,9 +205,23 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The shaders of these plans.
-pub(crate) fn shaders_of(plans: impl Iterator<Item = Plan>) -> BTreeSet<Shader> {
-    plans.flat_map(|plan| plan.passes).map(|pass| pass.shader).collect()
+/// What plans need that is made before any of them runs.
+#[derive(Debug, Default)]
+pub(crate) struct Ahead {
+    shaders: BTreeSet<Shader>,
+    /// Of the plan that needs most. Pipelines may have the address of this memory in them.
+    scratch_bytes: u64,
+}
+
+impl FromIterator<Plan> for Ahead {
+    fn from_iter<I: IntoIterator<Item = Plan>>(plans: I) -> Self {
+        let mut ahead = Self::default();
+        for plan in plans {
+            ahead.scratch_bytes = ahead.scratch_bytes.max(plan.scratch.bytes);
+            ahead.shaders.extend(plan.passes.into_iter().map(|pass| pass.shader));
+        }
+        ahead
+    }
 }
 
 /// What a rule forbids.

@@ -24,7 +24,7 @@ use crate::backend::{Backend, Failure};
 use crate::cases::Circumstance;
 use crate::measure::{Measurement, Protocol, measure};
 use crate::row::{Computation, Origin, blank_record, now_utc};
-use crate::session::{End, RunSummary, Session, Setup, shaders_of, tells};
+use crate::session::{End, RunSummary, Session, Setup, tells};
 use crate::twin::{self, Length, Twin};
 use crate::verify::{describe, verify};
 
@@ -180,8 +180,8 @@ impl<E: From<Failure>> Sweep<'_, E> {
     fn prepare(&mut self) -> Result<(), E> {
         let ahead: &[Point] = if self.job.one_by_one { &[] } else { &self.job.points };
         let plans = ahead.iter().map(|point| self.session.plan(&point.config, Variant::default(), point.n));
-        let shaders = shaders_of(plans.flatten());
-        self.session.prepare(shaders, &mut |setup| (self.observer)(SweepEvent::Setup(setup)))
+        let ahead = plans.flatten().collect();
+        self.session.prepare(ahead, &mut |setup| (self.observer)(SweepEvent::Setup(setup)))
     }
 
     fn spend(&mut self, phase: &'static str, since: Instant) {

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::{Backend, ElementComparison, Failure, Garbage, Mismatch};
 use crate::cases::{Circumstance, Item};
 use crate::measure::duration_ns;
-use crate::session::{End, RunSummary, Session, Setup, shaders_of};
+use crate::session::{End, RunSummary, Session, Setup};
 use crate::twin::{self, Length};
 
 /// Runs a plan once on poisoned output and compares every element.
@@ -268,8 +268,8 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         let smallest = |item: &Item| item.sizes.first().copied().unwrap_or(1);
         let plans =
             ahead.iter().map(|item| self.session.plan(&item.config, self.job.variant, smallest(item)));
-        let shaders = shaders_of(plans.flatten());
-        self.session.prepare(shaders, &mut |setup| (self.observer)(VerifyEvent::Setup(setup)))
+        let ahead = plans.flatten().collect();
+        self.session.prepare(ahead, &mut |setup| (self.observer)(VerifyEvent::Setup(setup)))
     }
 
     /// The items by their input, because making one anew for each config would cost more than the calls. Inputs are

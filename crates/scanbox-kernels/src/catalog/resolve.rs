@@ -1,7 +1,7 @@
 //! What a config comes to on a problem, a size and a device: worked out in one place, and asked by the rules, the
 //! shaders and the plan.
 
-use scanbox_model::config::{Config, Family, Kernel, Lookback, Reset, TileOrder, TileState};
+use scanbox_model::config::{Arguments, Config, Family, Kernel, Lookback, Reset, TileOrder, TileState};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::parameters::Totals;
 use scanbox_model::problem::{Element, Operator, Problem};
@@ -161,14 +161,18 @@ impl<'a> Resolved<'a> {
 
     /// What the scratch memory of workgroups that pass totals on holds between calls.
     pub(super) fn content(&self) -> ScratchContent {
-        let Kernel { reset, tile_state, .. } = self.runs.kernel;
-        match (reset, tile_state) {
+        let Kernel { reset, tile_state, arguments, .. } = self.runs.kernel;
+        let epoch_bits = match tile_state {
+            TileState::Split => SPLIT_EPOCH_BITS,
+            TileState::Auto | TileState::Word64 | TileState::Packed => WORD64_EPOCH_BITS,
+        };
+        match (reset, arguments) {
             (Reset::Fill, _) => ScratchContent::Anything,
             (Reset::Clean, _) => ScratchContent::Zeros,
-            (Reset::Auto | Reset::Epoch, TileState::Split) => {
-                ScratchContent::Tagged { epoch_bits: SPLIT_EPOCH_BITS }
+            (Reset::Auto | Reset::Epoch, Arguments::Push) => ScratchContent::Tagged { epoch_bits },
+            (Reset::Auto | Reset::Epoch, Arguments::Block | Arguments::Baked) => {
+                ScratchContent::SelfTurning { epoch_bits }
             }
-            (Reset::Auto | Reset::Epoch, _) => ScratchContent::Tagged { epoch_bits: WORD64_EPOCH_BITS },
         }
     }
 

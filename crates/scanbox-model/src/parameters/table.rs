@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::launch::{WORKGROUP_SIZE, WORKGROUPS, WORKGROUPS_PER_UNIT};
 use super::value::{Typed, Value, Values};
 use super::words::{
-    BackOff, BlockScan, Family, LoadLayout, Lookback, Publish, Rendezvous, Reset, SubgroupScan, TileOrder,
-    TileState, VectorWidth, Word,
+    Arguments, BackOff, BlockScan, Family, LoadLayout, Lookback, Publish, Rendezvous, Reset, SubgroupScan,
+    TileOrder, TileState, VectorWidth, Word,
 };
 
 /// More vectors per invocation than this do not fit any register file (256 registers at most).
@@ -168,6 +168,8 @@ macro_rules! with_parameters {
                     always_listed: true,
                     define: Some(Define::states("RESET")),
                 }
+                /// Where a kernel finds its arguments.
+                arguments: Arguments { define: Some(Define::scan("ARGUMENTS")) }
             }
         }
     };

@@ -235,6 +235,18 @@ parameter! {
         Clean = "clean" / "clean",
     }
 }
+parameter! {
+    /// Where a kernel finds its arguments: addresses, number of elements, what call it is.
+    Arguments, "arguments", {
+        /// Push constants, which the host changes from call to call; it counts the calls too.
+        Push = "push" / "",
+        /// A line of memory, whose address is a constant of the pipeline; the device counts the calls. What was
+        /// recorded stays valid when the line changes.
+        Block = "block" / "block",
+        /// Constants of the pipeline, which is made for these arrays and this size; the device counts the calls.
+        Baked = "baked" / "baked",
+    }
+}
 impl VectorWidth {
     /// Elements per vector.
     #[must_use]

@@ -7,8 +7,8 @@ use crate::device::DeviceProfile;
 use crate::parameters::launch::{MAX_WORKGROUP_SIZE, MAX_WORKGROUPS, MAX_WORKGROUPS_PER_UNIT};
 use crate::parameters::table::ANY_CONFIG;
 use crate::parameters::words::{
-    BackOff, BlockScan, Family, LoadLayout, Lookback, Publish, Rendezvous, Reset, SubgroupScan, TileOrder,
-    TileState, VectorWidth,
+    Arguments, BackOff, BlockScan, Family, LoadLayout, Lookback, Publish, Rendezvous, Reset, SubgroupScan,
+    TileOrder, TileState, VectorWidth,
 };
 use crate::parameters::{Config, Declaration, KERNEL_PARAMETERS, Typed, Value, Values};
 use crate::problem::Element;

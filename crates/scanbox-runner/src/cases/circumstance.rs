@@ -48,7 +48,9 @@ impl Circumstance {
                 ScratchContent::Anything | ScratchContent::Overwritten => {
                     Some(Garbage::Unnoticed(good_state(plan, OLD)))
                 }
-                ScratchContent::Tagged { .. } => Some(Garbage::InTileStates(good_state(plan, OLD))),
+                ScratchContent::Tagged { .. } | ScratchContent::SelfTurning { .. } => {
+                    Some(Garbage::InTileStates(good_state(plan, OLD)))
+                }
                 // Zeros have to be zeros.
                 ScratchContent::Zeros | ScratchContent::None => None,
             },

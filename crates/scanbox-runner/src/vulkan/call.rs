@@ -2,9 +2,11 @@
 
 use ash::vk;
 use scanbox_kernels::plan::{Binding, Pass, Plan, PushWord, Scratch, Tickets};
+use scanbox_model::config::Arguments;
 use scanbox_model::record::Status;
 
 use super::commands::{Access, Recorder};
+use super::line::{Chain, Line, line_address};
 use super::memory::Memory;
 use super::pipeline::Pipelines;
 use crate::backend::Failure;
@@ -95,8 +97,17 @@ pub(super) struct Call {
 
 struct Dispatch {
     pipeline: vk::Pipeline,
-    push: Push,
+    told: Told,
     groups: [u32; 2],
+}
+
+/// How a dispatch comes by its arguments.
+enum Told {
+    Push(Push),
+    /// The words of a line in memory.
+    Block(Line),
+    /// Nothing is said: these words are constants of its pipeline.
+    Baked,
 }
 
 impl Call {
@@ -110,7 +121,7 @@ impl Call {
     ) -> Result<Self, Failure> {
         let mut call = Self { dispatches: Vec::new(), layout: pipelines.layout(), scratch, tickets: 0 };
         for plan in plans {
-            for pass in &plan.passes {
+            for (place, pass) in (0..).zip(&plan.passes) {
                 let groups = spread(pass.workgroups, max_workgroup_count);
                 let too_many = || {
                     let (label, count) = (&plan.label, pass.workgroups);
@@ -128,12 +139,20 @@ impl Call {
                 };
                 let all_taken = taken.and_then(|taken| call.tickets.checked_add(taken));
                 call.tickets = all_taken.ok_or_else(too_many)?;
-                let pipeline = pipelines.get(&pass.shader)?;
-                call.dispatches.push(Dispatch {
-                    pipeline,
-                    push: Push::new(pass, [groups[0], started], plan, memory)?,
-                    groups,
-                });
+                let shape = [groups[0], started];
+                let line = || Line::new(pass, place, shape, plan, memory);
+                let address = line_address(memory.lines().address(), place);
+                let (pipeline, told) = match pass.shader.arguments() {
+                    Arguments::Push => {
+                        (pipelines.get(&pass.shader)?, Told::Push(Push::new(pass, shape, plan, memory)?))
+                    }
+                    Arguments::Block => (pipelines.bound(&pass.shader, address, None)?, Told::Block(line()?)),
+                    Arguments::Baked => {
+                        let line = line()?;
+                        (pipelines.bound(&pass.shader, address, Some(*line.words()))?, Told::Baked)
+                    }
+                };
+                call.dispatches.push(Dispatch { pipeline, told, groups });
             }
         }
         Ok(call)
@@ -160,20 +179,72 @@ impl Call {
     }
 
     /// Makes the calls that are recorded from now on find this binding here: input, output, what is expected, or the
-    /// report.
+    /// report. Of calls with lines, those behind the next [`Call::tell`]; those that are baked stay where they are.
     pub fn aim(&mut self, binding: Binding, address: vk::DeviceAddress) {
-        self.dispatches.iter_mut().for_each(|dispatch| dispatch.push.aim(binding, address));
+        for dispatch in &mut self.dispatches {
+            match &mut dispatch.told {
+                Told::Push(push) => push.aim(binding, address),
+                Told::Block(line) => line.aim(binding, address),
+                Told::Baked => {}
+            }
+        }
     }
 
-    /// Records one call: its dispatches, each after the one before.
+    /// Whether all its arguments are constants.
+    pub fn is_baked(&self) -> bool {
+        self.dispatches.iter().any(|dispatch| matches!(dispatch.told, Told::Baked))
+    }
+
+    pub fn lines(&mut self) -> impl Iterator<Item = &mut Line> {
+        self.dispatches.iter_mut().filter_map(|dispatch| match &mut dispatch.told {
+            Told::Block(line) => Some(line),
+            Told::Push(_) | Told::Baked => None,
+        })
+    }
+
+    /// Records what the lines of the call are told, where that has changed: behind what was recorded, and before what
+    /// will be. Never within a time that is taken.
+    pub fn tell(&mut self, recorder: &mut Recorder<'_>, memory: &Memory) {
+        if self.lines().all(|line| line.is_told()) {
+            return;
+        }
+        recorder.barrier(Access::COMPUTE, Access::TRANSFER);
+        self.lines().for_each(|line| line.tell(recorder, memory));
+        recorder.barrier(Access::TRANSFER, Access::COMPUTE);
+    }
+
+    /// The words of the records of a chain, of all lines of the call.
+    pub fn records(&mut self, chain: &Chain) -> Vec<u32> {
+        let mut records = Vec::new();
+        for (place, line) in (0..).zip(self.lines()) {
+            for slot in 0..chain.slots() {
+                line.enter(chain, place, slot);
+                records.extend(line.record());
+            }
+        }
+        records
+    }
+
+    /// Lets the next call that is recorded have the pair of this slot, and those behind it what follows in the chain.
+    /// Takes effect by [`Call::tell`].
+    pub fn enter(&mut self, chain: &Chain, slot: u64) {
+        (0..).zip(self.lines()).for_each(|(place, line)| line.enter(chain, place, slot));
+    }
+
+    /// Records one call: its dispatches, each after the one before. Its lines have been told.
     pub fn record(&mut self, recorder: &mut Recorder<'_>, turn: &Turn) {
         let mut first = true;
-        for Dispatch { pipeline, push, groups } in &mut self.dispatches {
+        for Dispatch { pipeline, told, groups } in &mut self.dispatches {
             if !std::mem::take(&mut first) {
                 recorder.barrier(Access::COMPUTE, Access::COMPUTE);
             }
-            push.take(turn);
-            recorder.dispatch(*pipeline, self.layout, push, *groups);
+            match told {
+                Told::Push(push) => {
+                    push.take(turn);
+                    recorder.dispatch_with(*pipeline, self.layout, push, *groups);
+                }
+                Told::Block(_) | Told::Baked => recorder.dispatch(*pipeline, *groups),
+            }
         }
     }
 }
@@ -246,7 +317,7 @@ mod tests {
             ("poison.comp", "if (workgroup_rank() > (params.guarded_n - 1u) / WORDS) {"),
             ("compare.comp", "if (workgroup_rank() > (params.guarded_n - 1u) / WORDS) {"),
             ("fill.comp", "if (workgroup_rank() > (params.n - 1u) / WORDS) {"),
-            ("read.comp", "if (run > (params.n - 1u) / (RUN_VECTORS * LANES)) {"),
+            ("read.comp", "if (run <= (params.n - 1u) / (RUN_VECTORS * LANES)) {"),
             ("copy.comp", "} else if (tile == full_tiles) {"),
         ] {
             let path =

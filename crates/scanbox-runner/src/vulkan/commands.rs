@@ -173,8 +173,8 @@ impl Recorder<'_> {
         unsafe { self.gpu().raw.cmd_pipeline_barrier2(self.commands.buffer, &dependency) };
     }
 
-    /// Starts `groups` workgroups of `pipeline`.
-    pub fn dispatch(
+    /// Starts `groups` workgroups of `pipeline`, which has these push constants.
+    pub fn dispatch_with(
         &mut self,
         pipeline: vk::Pipeline,
         layout: vk::PipelineLayout,
@@ -182,15 +182,26 @@ impl Recorder<'_> {
         groups: [u32; 2],
     ) {
         let (gpu, buffer) = (&self.commands.gpu.raw, self.commands.buffer);
-        // SAFETY: the buffer is recording; pipeline and layout live as long as the session, and the layout's only
-        // range covers the push constants. The addresses in them are those of live buffers that are as large as the
-        // plan says, and `groups` is within the limits of the device (both by `Call::prepare`).
+        // SAFETY: the buffer is recording; the layout lives as long as the session, and its only range covers the push
+        // constants. The addresses in them are those of live buffers that are as large as the plan says (by
+        // `Call::prepare`).
+        unsafe {
+            gpu.cmd_push_constants(buffer, layout, vk::ShaderStageFlags::COMPUTE, 0, push.bytes());
+        }
+        self.dispatch(pipeline, groups);
+    }
+
+    /// Starts `groups` workgroups of `pipeline`, which reads no push constants or those that were set last.
+    pub fn dispatch(&mut self, pipeline: vk::Pipeline, groups: [u32; 2]) {
+        let (gpu, buffer) = (&self.commands.gpu.raw, self.commands.buffer);
+        // SAFETY: the buffer is recording; the pipeline outlives the submission. The addresses in its constants and in
+        // its line are those of live buffers that are as large as the plan says, and `groups` is within the limits of
+        // the device (by `Call::prepare`).
         unsafe {
             if self.bound != pipeline {
                 gpu.cmd_bind_pipeline(buffer, vk::PipelineBindPoint::COMPUTE, pipeline);
                 self.bound = pipeline;
             }
-            gpu.cmd_push_constants(buffer, layout, vk::ShaderStageFlags::COMPUTE, 0, push.bytes());
             gpu.cmd_dispatch(buffer, groups[0], groups[1], 1);
         }
     }

@@ -11,15 +11,18 @@ use ash::vk;
 use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::REPORT_WORDS;
 use scanbox_kernels::input::Input;
-use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan, PlanKind};
+use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, LINE_BYTES, Plan, PlanKind};
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 
 use self::upload::{Large, Loaded, SLOTS, Slot};
 use super::buffer::{Buffer, BufferOffset, Fetched, WORD_BYTES};
 use super::device::Gpu;
+use super::line::LINES;
 use crate::backend::{Failure, cold_slots};
 
+/// Room for the banks of groups and as many states.
+const LEAST_SCRATCH_BYTES: u64 = 1 << 21;
 /// Slots of cold buffers begin where a new allocation would: on a boundary of any cache line.
 const SLOT_ALIGNMENT: u64 = 256;
 /// Everything that shaders work on.
@@ -37,6 +40,10 @@ pub(super) struct Memory {
     counts: Option<Fetched>,
     /// What the comparisons of a twin report in.
     reports: Option<Fetched>,
+    /// Lines of arguments, one for each pass of a call.
+    lines: Buffer,
+    /// Records that follow each other in lines.
+    records: Option<Buffer>,
     /// What the comparison reports in.
     report: Buffer,
     /// Where the host reads reports and single words.
@@ -57,6 +64,7 @@ const READBACK_WORDS: u64 = REPORT_WORDS + 2 * ELEMENT_WORDS;
 
 impl Memory {
     pub fn new(gpu: &Arc<Gpu>) -> Result<Self, Failure> {
+        let lines = Buffer::new(gpu, "lines", LINES * LINE_BYTES, MemoryLocation::GpuOnly)?;
         let report = Buffer::new(gpu, "report", REPORT_BYTES, MemoryLocation::GpuOnly)?;
         let readback = Buffer::new(gpu, "readback", READBACK_WORDS * WORD_BYTES, MemoryLocation::GpuToCpu)?;
         Ok(Self {
@@ -69,6 +77,8 @@ impl Memory {
             kept: None,
             counts: None,
             reports: None,
+            lines,
+            records: None,
             report,
             readback,
             staging: Vec::new(),
@@ -173,6 +183,8 @@ impl Memory {
         if bytes == 0 || self.scratch.as_ref().is_some_and(|scratch| scratch.bytes() >= bytes) {
             return Ok(false);
         }
+        // Seldom anew: pipelines have its address in them.
+        let bytes = bytes.next_power_of_two().max(LEAST_SCRATCH_BYTES);
         self.scratch = None;
         self.scratch = Some(Buffer::new(&self.gpu, "scratch", bytes, MemoryLocation::GpuOnly)?);
         Ok(true)
@@ -197,6 +209,24 @@ impl Memory {
     pub fn read_counts(&mut self, tiles: u64) -> &[u32] {
         let words = (tiles * COUNTS_WORDS) as usize;
         self.counts.as_mut().map_or(&[], |counts| &counts.host.words()[..words])
+    }
+
+    /// The lines of arguments.
+    pub fn lines(&self) -> &Buffer {
+        &self.lines
+    }
+
+    /// Sees to room for so many bytes of records.
+    pub fn reserve_records(&mut self, bytes: u64) -> Result<(), Failure> {
+        if self.records.as_ref().is_none_or(|records| records.bytes() < bytes) {
+            self.records = None;
+            self.records = Some(Buffer::new(&self.gpu, "records", bytes, MemoryLocation::GpuOnly)?);
+        }
+        Ok(())
+    }
+
+    pub fn records(&self) -> Option<&Buffer> {
+        self.records.as_ref()
     }
 
     pub fn scratch(&self) -> Option<&Buffer> {
@@ -347,6 +377,11 @@ impl Memory {
         if let Some(cold) = &mut self.cold {
             cold.next = (cold.next + calls) % cold.slots;
         }
+    }
+
+    /// How many slots cold calls rotate over.
+    pub fn slots(&self) -> u64 {
+        self.cold.as_ref().map_or(1, |cold| cold.slots)
     }
 
     /// Input and output of a slot, modulo the number of slots. Slot 0 is the ordinary pair, which needs no others.

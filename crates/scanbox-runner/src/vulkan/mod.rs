@@ -13,6 +13,7 @@ mod commands;
 mod device;
 mod error;
 mod instance;
+mod line;
 mod memory;
 mod operator;
 mod pipeline;
@@ -246,9 +247,11 @@ fn find(devices: &[&Listed], selector: &str) -> Result<usize, VulkanError> {
 
 impl VulkanSession {
     fn new(gpu: Arc<Gpu>, options: &Options) -> Result<Self, Failure> {
+        let memory = Memory::new(&gpu)?;
+        let lines = memory.lines().address();
         Ok(Self {
-            memory: Memory::new(&gpu)?,
-            pipelines: Pipelines::new(&gpu, options.pipeline_cache.as_deref())
+            memory,
+            pipelines: Pipelines::new(&gpu, options.pipeline_cache.as_deref(), lines)
                 .map_err(|result| failed("creating the pipeline layout and cache", result))?,
             commands: Commands::new(&gpu)?,
             timestamps: Timestamps::new(&gpu, TIMESTAMPS)?,
@@ -288,6 +291,10 @@ impl Vulkan {
 impl Backend for Vulkan {
     fn profile(&self) -> &Arc<DeviceProfile> {
         &self.session.gpu.profile
+    }
+
+    fn reserve_scratch(&mut self, bytes: u64) -> Result<(), Failure> {
+        self.with(|session| session.reserve_scratch(bytes))
     }
 
     fn create_pipelines(&mut self, modules: &[Module]) -> Vec<Result<PipelineInfo, Failure>> {

@@ -5,11 +5,12 @@ use std::collections::hash_map::Entry;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
 use rayon::prelude::*;
-use scanbox_kernels::plan::{Module, Shader};
+use scanbox_kernels::plan::{ARGUMENT_WORDS, Module, Shader};
+use scanbox_model::config::Arguments;
 use scanbox_model::record::Status;
 
 use super::call::PUSH_BYTES;
@@ -23,7 +24,40 @@ pub(super) struct Pipelines {
     cache: vk::PipelineCache,
     file: Option<PathBuf>,
     by_shader: HashMap<Shader, Pipeline>,
+    /// The address of the first line of arguments.
+    lines: vk::DeviceAddress,
+    /// That of the scratch memory; 0 where there is none yet.
+    scratch: vk::DeviceAddress,
+    /// What pipelines with addresses in them are made of.
+    modules: HashMap<Shader, Module>,
+    /// Those pipelines. Their addresses change from session to session, so that no cache on disk has them.
+    bound: Mutex<HashMap<Bound, Pipeline>>,
 }
+
+/// What a pipeline with addresses in it is made of.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Bound {
+    shader: Shader,
+    /// The line of its arguments.
+    line: vk::DeviceAddress,
+    /// Where they are baked.
+    arguments: Option<[u32; ARGUMENT_WORDS]>,
+}
+
+/// Arguments that are baked where the registers of a pipeline are asked for before its arguments are known: as good as
+/// any whose addresses differ and whose elements are many.
+const SOME_ARGUMENTS: [u32; ARGUMENT_WORDS] = {
+    let mut words = [1 << 20; ARGUMENT_WORDS];
+    let mut place = 0;
+    while place < ARGUMENT_WORDS {
+        words[place] += 256 * place as u32;
+        place += 1;
+    }
+    words
+};
+
+/// Pipelines with baked arguments that are kept: enough for a benchmark of several, whose subjects take turns.
+const MAX_BAKED: usize = 64;
 
 /// A pipeline, and what the driver tells about it.
 struct Pipeline {
@@ -42,7 +76,8 @@ impl Drop for Pipeline {
 
 impl Pipelines {
     /// No pipelines yet. `folder` is where the cache is kept between sessions.
-    pub fn new(gpu: &Arc<Gpu>, folder: Option<&Path>) -> Result<Self, vk::Result> {
+    /// `lines` is the address of the first line of arguments.
+    pub fn new(gpu: &Arc<Gpu>, folder: Option<&Path>, lines: vk::DeviceAddress) -> Result<Self, vk::Result> {
         let range = [vk::PushConstantRange::default()
             .stage_flags(vk::ShaderStageFlags::COMPUTE)
             .size(PUSH_BYTES as u32)];
@@ -56,6 +91,10 @@ impl Pipelines {
             cache: vk::PipelineCache::null(),
             file: folder.map(|folder| folder.join(cache_file_name(gpu))),
             by_shader: HashMap::new(),
+            lines,
+            scratch: 0,
+            modules: HashMap::new(),
+            bound: Mutex::default(),
         };
         let stored = pipelines.file.as_deref().and_then(read_cache).unwrap_or_default();
         let create = |data: &[u8]| {
@@ -80,13 +119,69 @@ impl Pipelines {
             .ok_or_else(|| Failure::new(Status::RuntimeError, format!("no pipeline was created of {shader}")))
     }
 
-    /// Creates the pipelines that are not there yet, on all cores.
+    /// The pipeline of a shader with the address of its line in it and, where they are given, its arguments.
+    pub fn bound(
+        &self,
+        shader: &Shader,
+        line: vk::DeviceAddress,
+        arguments: Option<[u32; ARGUMENT_WORDS]>,
+    ) -> Result<vk::Pipeline, Failure> {
+        Ok(self.bind(Bound { shader: shader.clone(), line, arguments })?.0)
+    }
+
+    /// The scratch memory stands here from now on: pipelines that have another address in them are gone.
+    pub fn rebind(&mut self, scratch: vk::DeviceAddress) {
+        self.scratch = scratch;
+        self.bound
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|bound, _| !bound.shader.turns_itself());
+    }
+
+    fn bind(&self, bound: Bound) -> Result<(vk::Pipeline, PipelineInfo), Failure> {
+        let known = |all: &HashMap<Bound, Pipeline>| all.get(&bound).map(|one| (one.raw, one.info));
+        let lock = || self.bound.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known(&lock()) {
+            return Ok(known);
+        }
+        let module = self.modules.get(&bound.shader).ok_or_else(|| {
+            let shader = &bound.shader;
+            Failure::new(Status::RuntimeError, format!("no pipeline was created of {shader}"))
+        })?;
+        let mut constants = bound.arguments.unwrap_or_default().to_vec();
+        for address in [bound.line, self.scratch] {
+            constants.extend([address as u32, (address >> 32) as u32]);
+        }
+        let pipeline = self.create_one(module, &constants)?;
+        let made = (pipeline.raw, pipeline.info);
+        lock().insert(bound, pipeline);
+        Ok(made)
+    }
+
+    /// Drops pipelines with baked arguments, where there are too many. Nothing that is recorded uses them.
+    pub fn make_room(&self) {
+        let mut bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
+        if bound.keys().filter(|one| one.arguments.is_some()).count() >= MAX_BAKED {
+            bound.retain(|one, _| one.arguments.is_none());
+        }
+    }
+
+    /// Creates the pipelines that are not there yet, on all cores. Those whose arguments stand in a line are made for
+    /// the first one, those that have them baked with arguments that nothing runs with.
     pub fn create(&mut self, modules: &[Module]) -> Vec<Result<PipelineInfo, Failure>> {
+        for module in modules.iter().filter(|module| module.shader.arguments() != Arguments::Push) {
+            self.modules.entry(module.shader.clone()).or_insert_with(|| module.clone());
+        }
         let created: Vec<_> = modules
             .par_iter()
-            .map(|module| match self.by_shader.get(&module.shader) {
-                Some(_) => None,
-                None => Some(self.create_one(module)),
+            .map(|module| match (module.shader.arguments(), self.by_shader.get(&module.shader)) {
+                (Arguments::Push, None) => Some(self.create_one(module, &[]).map(Created::Push)),
+                (Arguments::Push, Some(_)) => None,
+                (arguments @ (Arguments::Block | Arguments::Baked), _) => {
+                    let arguments = (arguments == Arguments::Baked).then_some(SOME_ARGUMENTS);
+                    let bound = Bound { shader: module.shader.clone(), line: self.lines, arguments };
+                    Some(self.bind(bound).map(|(_, info)| Created::Bound(info)))
+                }
             })
             .collect();
         let mut any = false;
@@ -95,9 +190,9 @@ impl Pipelines {
             .zip(created)
             .map(|(module, created)| {
                 let entry = self.by_shader.entry(module.shader.clone());
-                Ok(match (entry, created) {
-                    (Entry::Vacant(entry), Some(pipeline)) => {
-                        let pipeline = pipeline?;
+                Ok(match (entry, created.transpose()?) {
+                    (_, Some(Created::Bound(info))) => info,
+                    (Entry::Vacant(entry), Some(Created::Push(pipeline))) => {
                         any = true;
                         entry.insert(pipeline).info
                     }
@@ -115,7 +210,8 @@ impl Pipelines {
         infos
     }
 
-    fn create_one(&self, module: &Module) -> Result<Pipeline, Failure> {
+    /// `constants`: the values of the specialisation constants 0, 1 and so on.
+    fn create_one(&self, module: &Module, constants: &[u32]) -> Result<Pipeline, Failure> {
         let gpu = &self.gpu;
         let shader = &module.shader;
         check_shape(shader, gpu)?;
@@ -132,7 +228,16 @@ impl Pipelines {
         let raw_module = unsafe { gpu.raw.create_shader_module(&module_info, None) }.map_err(refused)?;
         let mut pinned = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default()
             .required_subgroup_size(shader.subgroup_size);
+        let entries: Vec<_> = (0..constants.len() as u32)
+            .map(|id| {
+                let entry = vk::SpecializationMapEntry::default().constant_id(id).size(size_of::<u32>());
+                entry.offset(id * size_of::<u32>() as u32)
+            })
+            .collect();
+        let bytes: Vec<u8> = constants.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let specialization = vk::SpecializationInfo::default().map_entries(&entries).data(&bytes);
         let mut stage = vk::PipelineShaderStageCreateInfo::default()
+            .specialization_info(&specialization)
             .flags(vk::PipelineShaderStageCreateFlags::REQUIRE_FULL_SUBGROUPS)
             .stage(vk::ShaderStageFlags::COMPUTE)
             .module(raw_module)
@@ -146,7 +251,8 @@ impl Pipelines {
         }
         let info = [vk::ComputePipelineCreateInfo::default().flags(flags).stage(stage).layout(self.layout)];
         // SAFETY: module and layout are valid; the shape was checked; the cache is synchronised by the driver.
-        let created = unsafe { gpu.raw.create_compute_pipelines(self.cache, &info, None) };
+        let cache = if constants.is_empty() { self.cache } else { vk::PipelineCache::null() };
+        let created = unsafe { gpu.raw.create_compute_pipelines(cache, &info, None) };
         // SAFETY: a pipeline does not need the module it was made of.
         unsafe { gpu.raw.destroy_shader_module(raw_module, None) };
         let raw = created.map_err(|(_, result)| refused(result))?[0];
@@ -172,6 +278,12 @@ impl Pipelines {
             let _ = fs::remove_file(&fresh);
         })
     }
+}
+
+/// A pipeline of a shader alone, or what the driver tells about one that is kept elsewhere.
+enum Created {
+    Push(Pipeline),
+    Bound(PipelineInfo),
 }
 
 impl Drop for Pipelines {

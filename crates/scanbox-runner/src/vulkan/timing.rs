@@ -6,14 +6,17 @@ use std::time::Duration;
 
 use scanbox_kernels::catalog::{self, GUARD_WORD, REPORT_WORDS};
 use scanbox_kernels::input::Input;
-use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan, ScratchContent, Shader};
+use scanbox_kernels::plan::{
+    Binding, Expected, FIRST_TURN, GUARD_WORDS, Plan, READERS_WORD, ScratchContent, Shader, TURN_WORD,
+};
 use scanbox_model::problem::{Element, Problem};
 use scanbox_model::record::{Cache, Status};
 
-use super::buffer::WORD_BYTES;
+use super::buffer::{Buffer, WORD_BYTES};
 use super::call::Call;
 use super::commands::{Access, Commands, Recorder};
 use super::device::Gpu;
+use super::line::Chain;
 use super::memory::{ELEMENT_WORDS, Memory, REPORT_BYTES};
 use super::pipeline::Pipelines;
 use super::timestamps::Timestamps;
@@ -25,6 +28,8 @@ use crate::ledger::{Ledger, Turn};
 /// Dispatches per submission at most, where samples can be divided among several: it bounds the memory of the command
 /// buffer and the time until the fence has to answer.
 pub(super) const MAX_DISPATCHES: usize = 20_000;
+/// Words of one update of a buffer: what it allows (65,536 bytes).
+const WORDS_PER_UPDATE: usize = 1 << 14;
 /// The words of the report before a comparison (see [`REPORT_WORDS`]).
 pub(super) const NO_MISMATCH: [u32; REPORT_WORDS as usize] = [0, u32::MAX, 0];
 
@@ -95,6 +100,7 @@ impl VulkanSession {
             recorder.copy((input, 0), (output, 0), plan.n * plan.problem.element_bytes());
             recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         }
+        call.tell(&mut recorder, memory);
         recorder.timestamp(timestamps, 0);
         record(&mut call, &turn, &mut recorder, memory);
         recorder.timestamp(timestamps, 1);
@@ -188,13 +194,14 @@ impl VulkanSession {
         if cache == Cache::Cold {
             self.reserve_cold(plan)?;
         }
+        let chain = self.chain(plan, &mut call, cache, false)?;
         let per_sample = (call.dispatches() * calls as usize).max(1);
         let per_submission = u32::try_from(MAX_DISPATCHES / per_sample).unwrap_or(u32::MAX).max(1);
         let mut intervals = Vec::with_capacity(samples as usize);
         let mut left = samples;
         while left > 0 {
             let now = left.min(per_submission);
-            intervals.extend(self.time_once(&mut call, cache, calls, now)?);
+            intervals.extend(self.time_once(&mut call, chain.as_ref(), cache, calls, now)?);
             left -= now;
         }
         Ok(intervals)
@@ -206,10 +213,57 @@ impl VulkanSession {
         if plan.in_place() { self.memory.fill_outputs(plan, self.limit) } else { Ok(()) }
     }
 
+    /// Where a call has lines: makes records of what calls work on, which follow each other in them, since nothing but
+    /// the call itself may change a line within a sample. On hot memory there are two: where inputs alternate each has
+    /// one of them, and otherwise they differ in nothing but their places, so that the caches hold no more than those
+    /// of other kernels do, while a line that never changed would flatter.
+    pub(super) fn chain(
+        &mut self,
+        plan: &Plan,
+        call: &mut Call,
+        cache: Cache,
+        alternates: bool,
+    ) -> Result<Option<Chain>, Failure> {
+        if cache == Cache::Cold && call.is_baked() {
+            let reason = format!(
+                "the arguments of {} are baked: there is no other input and output for them",
+                plan.label
+            );
+            return Err(Failure::new(Status::Unsupported, reason));
+        }
+        let lines = call.lines().count() as u64;
+        if lines == 0 {
+            return Ok(None);
+        }
+        let memory = &mut self.memory;
+        let slots = if cache == Cache::Hot { 2 } else { memory.slots() };
+        let pair = |slot| -> Result<_, Failure> {
+            let [mut input, output] = memory.slot(if cache == Cache::Hot { 0 } else { slot })?;
+            if alternates {
+                [input, _] = memory.input_and_expected(plan, slot == 1)?;
+            }
+            Ok([input.address(), output.address()])
+        };
+        let pairs: Result<Vec<_>, Failure> = (0..slots).map(pair).collect();
+        let pairs = pairs?;
+        memory.reserve_records(Chain::bytes(slots, lines))?;
+        let Self { commands, memory, limit, .. } = self;
+        let Some(buffer) = memory.records() else { return Ok(None) };
+        let chain = Chain::new(pairs, buffer.address());
+        let mut recorder = commands.begin()?;
+        for (part, words) in (0..).zip(call.records(&chain).chunks(WORDS_PER_UPDATE)) {
+            recorder.update(buffer, part * WORDS_PER_UPDATE as u64 * WORD_BYTES, words);
+        }
+        recorder.submit()?;
+        commands.wait(*limit)?;
+        Ok(Some(chain))
+    }
+
     /// Takes samples in one submission.
     fn time_once(
         &mut self,
         call: &mut Call,
+        chain: Option<&Chain>,
         cache: Cache,
         calls: u32,
         samples: u32,
@@ -221,6 +275,10 @@ impl VulkanSession {
         timestamps.reserve(queries)?;
         let mut recorder = commands.begin()?;
         recorder.reset_queries(timestamps, queries);
+        if let Some(chain) = chain {
+            call.enter(chain, if cache == Cache::Cold { memory.next_slot() } else { 0 });
+        }
+        call.tell(&mut recorder, memory);
         for sample in 0..samples {
             let turns = call.turns(calls, ledger);
             if let Some(turn) = turns.first().filter(|turn| turn.adopt) {
@@ -234,9 +292,11 @@ impl VulkanSession {
                     recorder.barrier(Access::COMPUTE, Access::COMPUTE);
                 }
                 if cache == Cache::Cold {
-                    let [input, output] = memory.slot(memory.next_slot())?;
-                    call.aim(Binding::Input, input.address());
-                    call.aim(Binding::Output, output.address());
+                    if chain.is_none() {
+                        let [input, output] = memory.slot(memory.next_slot())?;
+                        call.aim(Binding::Input, input.address());
+                        call.aim(Binding::Output, output.address());
+                    }
                     memory.use_slots(1);
                 }
                 call.record(&mut recorder, turn);
@@ -248,6 +308,15 @@ impl VulkanSession {
         timestamps.intervals(queries)
     }
 
+    /// Sees to scratch memory of this size.
+    pub(super) fn reserve_scratch(&mut self, bytes: u64) -> Result<(), Failure> {
+        if self.memory.reserve_scratch(bytes)? {
+            self.ledger.forget();
+            self.pipelines.rebind(self.memory.scratch().map_or(0, Buffer::address));
+        }
+        Ok(())
+    }
+
     /// Sees to the memory of a plan and resolves it, its fill in front where every call has one.
     pub(super) fn prepare(&mut self, plan: &Plan) -> Result<Call, Failure> {
         let loaded = self.memory.loaded();
@@ -255,12 +324,11 @@ impl VulkanSession {
             let reason = format!("{} needs {} elements, and {loaded} are loaded", plan.label, plan.n);
             return Err(Failure::new(Status::RuntimeError, reason));
         }
-        if self.memory.reserve_scratch(plan.scratch.bytes)? {
-            self.ledger.forget();
-        }
+        self.reserve_scratch(plan.scratch.bytes)?;
         if let Some(tiles) = plan.counted_tiles() {
             self.memory.reserve_counts(tiles)?;
         }
+        self.pipelines.make_room();
         let clears = plan.scratch.content == ScratchContent::Anything;
         let fill = clears.then(|| catalog::fill(plan, &self.gpu.profile));
         let plans = fill.iter().chain([plan]);
@@ -346,5 +414,8 @@ pub(super) fn fetch_report(recorder: &mut Recorder<'_>, memory: &Memory) {
 pub(super) fn adopt(recorder: &mut Recorder<'_>, memory: &Memory, turn: &Turn) {
     if let Some(scratch) = memory.scratch().filter(|_| turn.adopt) {
         recorder.fill(scratch, 0, 0);
+        // Those that turn themselves begin anew too.
+        recorder.update(memory.lines(), TURN_WORD * WORD_BYTES, &[FIRST_TURN]);
+        recorder.update(memory.lines(), READERS_WORD * WORD_BYTES, &[0]);
     }
 }

@@ -6,6 +6,7 @@ use scanbox_model::record::Cache;
 
 use super::call::Call;
 use super::commands::{Access, Recorder};
+use super::line::Chain;
 use super::memory::{Memory, REPORT_BYTES};
 use super::timing::{MAX_DISPATCHES, NO_MISMATCH, VulkanSession, adopt};
 use super::watch::fetch_reports;
@@ -20,12 +21,18 @@ const REPORTS_PER_UPDATE: u64 = 4096;
 struct Parts<'a> {
     plan: &'a Plan,
     call: Call,
+    /// The same on the other input, where that is another call: one whose arguments are baked.
+    other_call: Option<Call>,
+    /// What calls find in their lines one after the other.
+    chain: Option<Chain>,
     poison: Call,
     compare: Call,
     /// The slot of the first call; none where all calls are on the same buffers.
     first_slot: Option<u64>,
     /// Whether every second call has the other input.
     alternates: bool,
+    /// Calls that were recorded.
+    called: u64,
     /// Comparisons that were recorded.
     compared: u64,
 }
@@ -34,7 +41,15 @@ impl VulkanSession {
     /// Goes through the steps of a twin (see [`crate::backend::Backend::twin`]).
     pub fn twin(&mut self, plan: &Plan, course: &Course<'_>) -> Result<Vec<Checked>, Failure> {
         let &Course { cache, steps, per_submission, alternates } = course;
-        let call = self.prepare(plan)?;
+        let mut call = self.prepare(plan)?;
+        let other_call = if alternates && call.is_baked() {
+            self.memory.swap_inputs();
+            let other = self.prepare(plan);
+            self.memory.swap_inputs();
+            Some(other?)
+        } else {
+            None
+        };
         let error_bound = self.error_bound(plan);
         // Before the outputs get what calls in place find there.
         self.try_comparison(plan, error_bound)?;
@@ -47,14 +62,18 @@ impl VulkanSession {
                 Some(self.memory.next_slot())
             }
         };
+        let chain = self.chain(plan, &mut call, cache, alternates)?;
         let mut watch = self.watch(plan, alternates)?;
         let mut parts = Parts {
             plan,
             call,
+            other_call,
+            chain,
             poison: self.helper(&catalog::poison(plan, &self.gpu.profile))?,
             compare: self.helper(&catalog::compare(plan, error_bound, &self.gpu.profile))?,
             first_slot,
             alternates,
+            called: 0,
             compared: 0,
         };
         let compared: Vec<u64> = steps
@@ -73,6 +92,7 @@ impl VulkanSession {
             if std::mem::take(&mut is_first) {
                 make_ready(&mut recorder, memory, reports);
             }
+            parts.enter();
             let (mut calls, mut dispatches, mut before) = (0, 0, None);
             while let Some(step) = left.next_if(|_| calls < per_submission && dispatches < MAX_DISPATCHES) {
                 let independent = matches!(
@@ -112,6 +132,13 @@ impl VulkanSession {
 }
 
 impl Parts<'_> {
+    /// At the beginning of a submission: says which record of the chain its first call has.
+    fn enter(&mut self) {
+        if let Some(chain) = &self.chain {
+            self.call.enter(chain, self.first_slot.unwrap_or(0) + self.called);
+        }
+    }
+
     /// Records one step. Returns its dispatches.
     fn record(
         &mut self,
@@ -128,14 +155,17 @@ impl Parts<'_> {
         if self.alternates {
             input = own_input;
         }
-        let recorded = match step {
-            TwinStep::Poison(_) => &mut self.poison,
-            TwinStep::Call(_) => &mut self.call,
-            TwinStep::Compare(_) => &mut self.compare,
+        let recorded = match (step, &mut self.other_call) {
+            (TwinStep::Poison(_), _) => &mut self.poison,
+            (TwinStep::Compare(_), _) => &mut self.compare,
+            (TwinStep::Call(_), Some(other)) if !index.is_multiple_of(2) => other,
+            (TwinStep::Call(_), _) => &mut self.call,
         };
-        recorded.aim(Binding::Input, input.address());
-        recorded.aim(Binding::Output, output.address());
-        recorded.aim(Binding::Expected, expected.address());
+        if self.chain.is_none() || !matches!(step, TwinStep::Call(_)) {
+            recorded.aim(Binding::Input, input.address());
+            recorded.aim(Binding::Output, output.address());
+            recorded.aim(Binding::Expected, expected.address());
+        }
         match step {
             TwinStep::Call(_) => {
                 let turn = recorded.turns(1, ledger)[0];
@@ -144,7 +174,9 @@ impl Parts<'_> {
                     adopt(recorder, memory, &turn);
                     recorder.barrier(Access::TRANSFER, Access::COMPUTE);
                 }
+                recorded.tell(recorder, memory);
                 recorded.record(recorder, &turn);
+                self.called += 1;
             }
             TwinStep::Poison(_) => {
                 recorded.record(recorder, &Turn::NONE);

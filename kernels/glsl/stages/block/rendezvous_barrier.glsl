@@ -49,7 +49,13 @@ void arrive_unpublished(const uint round, const Element total) {
     if (own_lane == 0) {
         shared_totals[round % TOTAL_SLOTS][own_subgroup] = total;
     }
+    if (round == 0u) {
+        share_turn();
+    }
     barrier();
+    if (round == 0u) {
+        know_turn();
+    }
 }
 
 void arrive(const uint round, const uint tile, const Element total) {

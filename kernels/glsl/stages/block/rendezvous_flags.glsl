@@ -91,7 +91,9 @@ uint rendezvous_begin() {
     if (invocation_rank() == 0u) {
         shared_first_tile = first_tile();
     }
+    share_turn();
     barrier();
+    know_turn();
     return shared_first_tile;
 }
 

@@ -13,16 +13,22 @@ const uint GROUP_COUNT_BIT = 48u;
 #define GroupWord u64vec2
 #endif
 
+#if SELF_TURNING
+#define GROUPS_ADDRESS scratch_address(TICKET_BYTES)
+#else
+#define GROUPS_ADDRESS params.groups_address
+#endif
+
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer GroupStates {
     uint64_t at[];
 };
 
 uint group_place(const uint group, const uint part) {
-    return params.bank * BANK_WORDS + (GROUP_WORDS == 1u ? group : in_rows(group, part, GROUP_WORDS));
+    return BANK * BANK_WORDS + (GROUP_WORDS == 1u ? group : in_rows(group, part, GROUP_WORDS));
 }
 
 void add_to_group(const uint tile, const Element total) {
-    GroupStates groups = GroupStates(params.groups_address);
+    GroupStates groups = GroupStates(GROUPS_ADDRESS);
     const uvec2 words = element_words(total);
     [[unroll]] for (uint part = 0u; part < GROUP_WORDS; ++part) {
         const uint64_t word = (uint64_t(1) << GROUP_COUNT_BIT) + uint64_t(words[part]);
@@ -47,7 +53,7 @@ GroupWord no_group() {
 }
 
 uint64_t load_group_word(const uint place) {
-    GroupStates groups = GroupStates(params.groups_address);
+    GroupStates groups = GroupStates(GROUPS_ADDRESS);
     return atomicLoad(groups.at[place], gl_ScopeDevice, gl_StorageSemanticsNone, POLLED);
 }
 

@@ -6,6 +6,15 @@
 
 const uint GROUP_WORDS = 0u;  // of one group in a bank
 
+// Where the states of groups begin.
+uvec2 group_states_address() {
+#if SELF_TURNING
+    return scratch_address(STATES_OFFSET + in_whole_rows(tile_count()) * STATE_STRIDE * STATE_WORDS * 4u);
+#else
+    return params.groups_address;
+#endif
+}
+
 void add_to_group(const uint tile, const Element total) {
 }
 
@@ -40,7 +49,7 @@ void publish_group(const uint tile) {
         group_sum = combine(group_sum, subgroup_reduce(value));
     }
     if (own_lane == 0) {
-        publish_at(params.groups_address, group, AGGREGATE, group_sum);
+        publish_at(group_states_address(), group, AGGREGATE, group_sum);
     }
 }
 
@@ -49,7 +58,7 @@ GroupWord no_group() {
 }
 
 GroupWord load_group(const uint group) {
-    return load_state_at(params.groups_address, group);
+    return load_state_at(group_states_address(), group);
 }
 
 bool group_is_whole(const GroupWord word) {

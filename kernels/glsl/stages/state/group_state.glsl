@@ -1,8 +1,9 @@
 // Stage: group state, the second level of a two-level lookback: the totals of GROUP_TILES successive tiles, combined.
 // Other lookbacks have no groups: for them nothing happens here.
 //
-// clear_stale_groups(): called by all invocations, once per workgroup, at any time.
-// clear_groups(): one whole workgroup clears what the call has left in its bank.
+// clear_stale_groups(): called by all invocations, once per workgroup, at any time. (Where the device turns itself,
+//   end_turn does this: who has no tile may see the next turn.)
+// clear_groups(bank): one whole workgroup clears what a call of this size leaves in a bank.
 // add_to_group(tile, total): one invocation per tile, with its total.
 // ends_group(tile), publish_group(tile): whether a workgroup with this tile has to publish its group; called by one
 //   whole subgroup then, behind the publication of the tile's total. It waits for those of the group's other tiles.
@@ -19,15 +20,6 @@ uint group_count() {
     return (tile_count() + GROUP_TILES - 1u) / GROUP_TILES;
 }
 
-// Sums cannot carry an epoch, so that their words have to be zero before a call. There are two banks of them: a call
-// uses one and clears the other, which the call before has used (the host knows how much of it).
-void clear_bank(const uint bank, const uint words, const uint first, const uint step) {
-    GroupBanks banks = GroupBanks(params.ticket_address);
-    for (uint word = first; word < words; word += step) {
-        banks.at[bank * BANK_WORDS + word] = uvec2(0u);
-    }
-}
-
 #if GROUP_STATE == GROUP_STATE_ADDED
 #include "stages/state/group_added.glsl"
 #else
@@ -35,14 +27,16 @@ void clear_bank(const uint bank, const uint words, const uint first, const uint 
 #endif
 
 void clear_stale_groups() {
+#if ARGUMENTS == ARGUMENTS_PUSH
     if (GROUP_WORDS > 0u) {
         const uint first = workgroup_rank() * WORKGROUP_SIZE + invocation_rank();
-        clear_bank(1u - params.bank, params.stale_groups, first, params.workgroups * WORKGROUP_SIZE);
+        clear_bank(1u - BANK, params.stale_groups, first, params.workgroups * WORKGROUP_SIZE);
     }
+#endif
 }
 
-void clear_groups() {
-    clear_bank(params.bank, in_whole_rows(group_count()) * GROUP_WORDS, invocation_rank(), WORKGROUP_SIZE);
+void clear_groups(const uint bank) {
+    clear_bank(bank, in_whole_rows(group_count()) * GROUP_WORDS, invocation_rank(), WORKGROUP_SIZE);
 }
 
 #else
@@ -50,7 +44,7 @@ void clear_groups() {
 void clear_stale_groups() {
 }
 
-void clear_groups() {
+void clear_groups(const uint bank) {
 }
 
 void add_to_group(const uint tile, const Element total) {

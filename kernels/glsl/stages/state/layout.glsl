@@ -6,6 +6,25 @@ const uint TICKET_BYTES = 256u;
 const uint GROUP_TILES = 32u;    // tiles whose totals one group has
 const uint BANK_WORDS = 65536u;  // of 8 bytes, in each bank
 
+// Where it begins, and where the states of tiles do. Memory that is bound to a line of arguments, and which the plan
+// lays out for any size, is known to the pipeline.
+#define SELF_TURNING (ARGUMENTS != ARGUMENTS_PUSH && RESET == RESET_EPOCH)
+#if SELF_TURNING
+const uint STATES_OFFSET = TICKET_BYTES + 2u * 8u * BANK_WORDS;
+
+uvec2 scratch_address(const uint bytes) {
+    uint carry;
+    const uint low = uaddCarry(SCRATCH_LOW, bytes, carry);
+    return uvec2(low, SCRATCH_HIGH + carry);
+}
+
+#define TICKET_ADDRESS SCRATCH_ADDRESS
+#define STATES_ADDRESS scratch_address(STATES_OFFSET)
+#else
+#define TICKET_ADDRESS params.ticket_address
+#define STATES_ADDRESS params.states_address
+#endif
+
 layout(buffer_reference, std430, buffer_reference_align = 4) buffer TicketLine {
     uint next_ticket;
     uint left;  // workgroups that have left, where the last one clears
@@ -15,6 +34,15 @@ layout(buffer_reference, std430, buffer_reference_align = 8) buffer GroupBanks {
     uvec2 ticket_line[TICKET_BYTES / 8u];
     uvec2 at[];
 };
+
+// Sums cannot carry an epoch, so that their words have to be zero before a call. There are two banks of them: a call
+// uses one, and the other, which the call before has used, is cleared.
+void clear_bank(const uint bank, const uint words, const uint first, const uint step) {
+    GroupBanks banks = GroupBanks(TICKET_ADDRESS);
+    for (uint word = first; word < words; word += step) {
+        banks.at[bank * BANK_WORDS + word] = uvec2(0u);
+    }
+}
 
 // Where word `part` of record `index` stands, if records have so many words: the words of ROW records in a row are a
 // row each. What neighbours ask for at once stands together, and no two words of a record do: with these side by side,

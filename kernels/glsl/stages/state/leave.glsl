@@ -1,9 +1,23 @@
 // Stage: leave. What a workgroup does when it reads no state of another one any more.
 //
-// leave(): called by all invocations of every workgroup that started, after the last barrier behind its lookback.
-// Where RESET is RESET_CLEAN the last workgroup to leave clears what the call has written: the next call finds the
-// memory as this one did, and needs to know nothing about it. Reads and writes: the count of leavers (acquire and
-// release, since the reads of the others have to come before the clearing). Shared bytes: 4. Barriers: 1.
+// expect_to_leave(tile): called by all invocations as soon as the workgroup has this tile, and nothing later than it.
+// leave(last_tile): called by all invocations of every workgroup that started, after the last barrier behind its
+//   lookback, with the last tile that the workgroup had, or NO_TILE.
+//
+// One workgroup leaves last, or comes later than all that matter: it makes the next turn (stages/state/turn.glsl),
+// passes arguments on (arguments.glsl) and, where RESET is RESET_CLEAN, clears what the call has written, so that the
+// next call finds the memory as this one did and needs to know nothing about it. Which one:
+// - The workgroup of the last tile. Its prefix has in it what all other tiles have published, so all workgroups with a
+//   tile know their arguments and their turn. Others need neither.
+// - With RESET_CLEAN and with LOOKBACK_FALLBACK, where totals may be somebody else's work, the last one to leave by
+//   count. For clearing, the count acquires and releases: the reads of the others have to come before.
+// Shared bytes: of RESET_CLEAN, 4. Barriers: of RESET_CLEAN, 1.
+
+const uint NO_LAST_TILE = 0xffffffffu;
+
+bool is_last_tile(const uint tile) {
+    return tile == tile_count() - 1u;
+}
 
 #if RESET == RESET_CLEAN
 
@@ -18,29 +32,80 @@ uint state_count() {
     return in_whole_rows(tile_count()) + in_whole_rows(published_group_count());
 }
 
-void leave() {
-    TicketLine line = TicketLine(params.ticket_address);
+void expect_to_leave(const uint tile) {
+}
+
+void leave(const uint last_tile) {
+    TicketLine line = TicketLine(TICKET_ADDRESS);
     if (invocation_rank() == 0u) {
         shared_leavers =
             atomicAdd(line.left, 1u, gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsAcquireRelease);
     }
     barrier();
     if (shared_leavers == params.workgroups - 1u) {
-        ScratchWords states = ScratchWords(params.states_address);
+        ScratchWords states = ScratchWords(STATES_ADDRESS);
         for (uint i = invocation_rank(); i < state_count() * STATE_STRIDE * STATE_WORDS; i += WORKGROUP_SIZE) {
             states.at[i] = 0u;
         }
-        clear_groups();
+        clear_groups(BANK);
         if (invocation_rank() == 0u) {
             line.next_ticket = 0u;
             line.left = 0u;
+            pass_on_late();
         }
     }
 }
 
+#elif ARGUMENTS == ARGUMENTS_PUSH
+
+void expect_to_leave(const uint tile) {
+}
+
+void leave(const uint last_tile) {
+}
+
+#elif LOOKBACK == LOOKBACK_FALLBACK
+
+void expect_to_leave(const uint tile) {
+}
+
+void leave(const uint last_tile) {
+#if ARGUMENTS == ARGUMENTS_BLOCK || SELF_TURNING
+    if (invocation_rank() == 0u) {
+        LineWords line = LineWords(LINE_ADDRESS);
+        if (atomicAdd(line.at[READERS_WORD], 1u, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed) ==
+            params.workgroups - 1u) {
+            line.at[READERS_WORD] = 0u;
+            end_turn();
+            pass_on_late();
+        }
+    }
+#endif
+}
+
 #else
 
-void leave() {
+void expect_to_leave(const uint tile) {
+#ifndef PERSISTENT
+    if (is_last_tile(tile)) {
+        expect_next_record();
+    }
+#endif
+}
+
+void leave(const uint last_tile) {
+    if (is_last_tile(last_tile)) {
+        // What the call before has left: the next one uses that bank.
+        clear_groups(1u - BANK);
+        if (invocation_rank() == 0u) {
+            end_turn();
+#ifdef PERSISTENT
+            pass_on_late();
+#else
+            pass_on_expected();
+#endif
+        }
+    }
 }
 
 #endif

@@ -44,7 +44,7 @@ StateWord no_word() {
 
 StateWord state_word(const uint state, const Element value) {
     const ElementWords words = element_words(value);
-    const uint tag = (params.epoch << 2) | state;
+    const uint tag = (EPOCH << 2) | state;
     StateWord word;
     [[unroll]] for (uint part = 0u; part < PARTS; ++part) {
 #if TILE_STATE == TILE_STATE_SPLIT
@@ -67,7 +67,7 @@ void publish_at(const uvec2 address, const uint index, const uint state, const E
 }
 
 StateWord insert_state(const uint tile, const uint state, const Element value) {
-    TileStates states = TileStates(params.states_address);
+    TileStates states = TileStates(STATES_ADDRESS);
     const StateWord word = state_word(state, value);
     StateWord before;
     [[unroll]] for (uint part = 0u; part < PARTS; ++part) {
@@ -84,7 +84,7 @@ uint part_tag(const PartWord part) {
 bool was_invalid(const StateWord before) {
     // The first part decides whose insertion it was: exactly one of those that find nothing there.
     const uint tag = part_tag(before.parts[0]);
-    return tag >> 2 != params.epoch || (tag & 3u) == INVALID;
+    return tag >> 2 != EPOCH || (tag & 3u) == INVALID;
 }
 
 StateWord load_state_at(const uvec2 address, const uint index) {
@@ -99,7 +99,7 @@ StateWord load_state_at(const uvec2 address, const uint index) {
 
 uint word_state(const StateWord word) {
     const uint tag = part_tag(word.parts[0]);
-    bool agree = tag >> 2 == params.epoch;
+    bool agree = tag >> 2 == EPOCH;
     [[unroll]] for (uint part = 1u; part < PARTS; ++part) {
         agree = agree && part_tag(word.parts[part]) == tag;
     }

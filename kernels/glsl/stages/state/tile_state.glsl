@@ -44,7 +44,7 @@ void publish_at(const uvec2 address, const uint index, const uint state, const E
 }
 
 StateWord insert_state(const uint tile, const uint state, const Element value) {
-    TileStates states = TileStates(params.states_address);
+    TileStates states = TileStates(STATES_ADDRESS);
     return atomicMax(states.at[tile * STATE_STRIDE], state_word(state, value), gl_ScopeDevice, gl_StorageSemanticsNone,
                      gl_SemanticsRelaxed);
 }
@@ -61,9 +61,9 @@ StateWord load_state_at(const uvec2 address, const uint index) {
 #endif
 
 void publish(const uint tile, const uint state, const Element value) {
-    publish_at(params.states_address, tile, state, value);
+    publish_at(STATES_ADDRESS, tile, state, value);
 }
 
 StateWord load_state(const uint tile) {
-    return load_state_at(params.states_address, tile);
+    return load_state_at(STATES_ADDRESS, tile);
 }

@@ -1,16 +1,22 @@
-// Push constants of every kernel whose tiles pass their totals on.
+// Arguments of every kernel whose tiles pass their totals on.
 
-PUSH_CONSTANTS(
-    Address source_address;
-    Address target_address;
-    uvec2 ticket_address;
-    uvec2 groups_address;
-    uvec2 states_address;
+#if ARGUMENTS == ARGUMENTS_PUSH
+// What the host knows of earlier calls on the same memory.
+#define CALL_WORDS                                                   \
+    WORD(epoch)        /* differs from call to call */               \
+    WORD(ticket_base)  /* value of the ticket before it */           \
+    WORD(bank)         /* which of the two banks it uses */          \
+    WORD(stale_groups) /* words of the other bank that were used */
+#else
+#define CALL_WORDS
+#endif
+
+#define MORE_ADDRESSES      \
+    ADDRESS(ticket_address) \
+    ADDRESS(groups_address) \
+    ADDRESS(states_address) \
     COUNTS_ADDRESS
-    uint n;            // elements
-    uint epoch;        // differs from call to call on the same memory
-    uint ticket_base;  // value of the ticket before this call
-    uint bank;         // which of the two banks of group words this call uses
-    uint stale_groups; // words of the other bank that an earlier call has left
+#define MORE_WORDS \
+    CALL_WORDS     \
     INITIAL_WORDS
-)
+#include "arguments.glsl"

@@ -17,12 +17,12 @@ layout(buffer_reference, std430, buffer_reference_align = 8) buffer TileStates {
 };
 
 StateWord state_word(const uint state, const Element value) {
-    return (uint64_t((params.epoch << 2) | state) << 32) | uint64_t(element_word(value));
+    return (uint64_t((EPOCH << 2) | state) << 32) | uint64_t(element_word(value));
 }
 
 uint word_state(const StateWord word) {
     const uint tag = uint(word >> 32);
-    return (tag >> 2) == params.epoch ? (tag & 3u) : INVALID;
+    return (tag >> 2) == EPOCH ? (tag & 3u) : INVALID;
 }
 
 Element word_value(const StateWord word) {

@@ -1,8 +1,5 @@
-// Push constants of kernels of one pass whose workgroups tell each other nothing.
+// Arguments of kernels of one pass whose workgroups tell each other nothing.
 
-PUSH_CONSTANTS(
-    Address source_address;
-    Address target_address;
-    uint n;  // elements
-    INITIAL_WORDS
-)
+#define MORE_ADDRESSES
+#define MORE_WORDS INITIAL_WORDS
+#include "arguments.glsl"

@@ -8,13 +8,10 @@
 // tile_prefix(tile): the total of all tiles before this one, out of the next level.
 // Shared bytes: 0. Barriers: 0: passes are separated by pipeline barriers, and no workgroup waits for another one.
 
-PUSH_CONSTANTS(
-    Address source_address;
-    Address target_address;  // of a pass that only reads: as the source, and not used
-    Address totals_address;  // of the next level
-    uint n;                  // elements of this level
-    INITIAL_WORDS
-)
+// Of the next level. n: elements of this one; the target of a pass that only reads is its source, and not used.
+#define MORE_ADDRESSES ADDRESS(totals_address)
+#define MORE_WORDS INITIAL_WORDS
+#include "arguments.glsl"
 
 #include "stages/tile/tile_order.glsl"
 
@@ -23,7 +20,7 @@ layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) buffer 
 };
 
 Total total_of(const uint tile) {
-    return Total(element_address(params.totals_address, tile, ELEMENT_BYTES));
+    return Total(element_address(address_of(params.totals_address), tile, ELEMENT_BYTES));
 }
 
 uint take_tile_from_end() {

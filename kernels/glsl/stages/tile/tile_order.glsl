@@ -4,8 +4,8 @@
 // tile_count(): how many there are. The dispatch may have more workgroups.
 //
 // TILE_ORDER_TICKET: workgroups take tiles in the order in which they start, so that a workgroup only ever waits for
-//   tiles of workgroups that have started (thesis 4.6). The ticket counts on from call to call; params.ticket_base is
-//   where this call began. Reads and writes the ticket (relaxed atomic, device scope). Shared bytes: 4. Barriers: 1.
+//   tiles of workgroups that have started (thesis 4.6). Where arguments are pushed the ticket counts on from call to
+//   call, and params.ticket_base is where this call began. Reads and writes the ticket (relaxed atomic, device scope). Shared bytes: 4. Barriers: 1.
 // TILE_ORDER_WORKGROUP_ID: the number of the workgroup. Nothing is read, but devices are only safe with it that start
 //   workgroups in order. Shared bytes: 0. Barriers: 0.
 
@@ -23,12 +23,34 @@ uint tile_count() {
 #ifdef REQUIRE_TILE_STATE
 
 #include "stages/state/layout.glsl"
+#include "stages/state/turn.glsl"
+
+// Tickets that a call takes.
+uint call_tickets() {
+#ifdef PERSISTENT
+    const uint full_tiles = params.n / TILE_ELEMENTS;
+    return TILE_ORDER == TILE_ORDER_TICKET ? params.workgroups + full_tiles : full_tiles;
+#else
+    return params.workgroups;
+#endif
+}
 
 // The next ticket, for the invocation that asks.
 uint take_ticket() {
-    TicketLine line = TicketLine(params.ticket_address);
-    return atomicAdd(line.next_ticket, 1u, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed) -
-           params.ticket_base;
+    TicketLine line = TicketLine(TICKET_ADDRESS);
+    const uint taken =
+        atomicAdd(line.next_ticket, 1u, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+#if ARGUMENTS == ARGUMENTS_PUSH
+    return taken - params.ticket_base;
+#else
+#if SELF_TURNING
+    // Nobody takes one behind the last one, so the next call finds none taken.
+    if (taken == call_tickets() - 1u) {
+        atomicStore(line.next_ticket, 0u, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+    }
+#endif
+    return taken;
+#endif
 }
 
 #endif

@@ -1,0 +1,265 @@
+// The arguments of a kernel: which memory it works on, and how many elements. They are members of `params`, whatever
+// place ARGUMENTS gives them:
+//
+// ARGUMENTS_PUSH: push constants. A dispatch behind a barrier waits for them: some 0.5 us on an NVIDIA H200.
+// ARGUMENTS_BLOCK: a line of memory, whose address is a constant of the pipeline. What was recorded stays as it is when
+//   the arguments change: they are written to the line.
+// ARGUMENTS_BAKED: constants of the pipeline, all of them. It belongs to these arrays and this size.
+//
+// A kernel names what it has beside source, target and n, and includes this file:
+//
+//   #define MORE_ADDRESSES ADDRESS(totals_address)
+//   #define MORE_WORDS WORD(initial_low) WORD(initial_high)
+//   #include "arguments.glsl"
+//
+// read_arguments(): the first statement of MAIN.
+// Then, of kernels whose workgroups do not wait for each other (those that do have stages/state/leave.glsl):
+// arguments_were_read(): called by whole workgroups on their way, when each invocation has used what it was told.
+// pass_on_arguments(): the last statement.
+// And of those that work in one workgroup:
+// expect_next_record(), pass_on_alone(): behind the first statement, and the last one.
+//
+// A line may name the record that follows it, of source, target, n and that of the next one. Then the workgroup that
+// comes last copies the record to the line: the next dispatch finds it there. Records of one chain have one n, so that
+// a workgroup that has no tile sees that whichever of two records it reads.
+
+#if defined(ARGUMENTS) && ARGUMENTS != ARGUMENTS_PUSH
+
+// The line in memory; crates/scanbox-kernels/src/plan.rs has the same numbers, which a test compares.
+const uint ARGUMENT_WORDS = 24u;
+const uint NEXT_WORD = 6u;
+const uint TURN_WORD = 28u;      // stages/state/turn.glsl
+const uint READERS_WORD = 32u;   // on a cache line of its own
+const uint RECORD_QUADS = 2u;    // of four words, at the beginning of a line and in a chain
+
+// Constants of the pipeline, behind those that are arguments: where the line is, and the scratch memory that is bound to
+// it.
+layout(constant_id = 24) const uint LINE_LOW = 0u;
+layout(constant_id = 25) const uint LINE_HIGH = 0u;
+layout(constant_id = 26) const uint SCRATCH_LOW = 0u;
+layout(constant_id = 27) const uint SCRATCH_HIGH = 0u;
+#define LINE_ADDRESS uvec2(LINE_LOW, LINE_HIGH)
+#define SCRATCH_ADDRESS uvec2(SCRATCH_LOW, SCRATCH_HIGH)
+
+layout(buffer_reference, std430, buffer_reference_align = 16) buffer LineWords {
+    uint at[];
+};
+
+#define ADDRESS(name) uvec2 name;
+#define WORD(name) uint name;
+struct Params {
+    Address source_address;
+    Address target_address;
+    uint n;  // elements
+    uint workgroups;
+    uvec2 next_record;
+    MORE_ADDRESSES
+    uint row_workgroups;
+    MORE_WORDS
+};
+#undef ADDRESS
+#undef WORD
+
+Params params;
+
+// From the words of a line: eight, and behind them what the kernel names. Compilers know each place.
+void take_arguments(const uint words[ARGUMENT_WORDS]) {
+    params.source_address = address_of(uvec2(words[0], words[1]));
+    params.target_address = address_of(uvec2(words[2], words[3]));
+    params.n = words[4];
+    params.workgroups = words[5];
+    params.next_record = uvec2(words[6], words[7]);
+    uint at = 8u;
+#define ADDRESS(name)                               \
+    params.name = uvec2(words[at], words[at + 1u]); \
+    at += 2u;
+#define WORD(name)           \
+    params.name = words[at]; \
+    at += 1u;
+    MORE_ADDRESSES
+    WORD(row_workgroups)
+    MORE_WORDS
+#undef ADDRESS
+#undef WORD
+}
+
+#else
+
+PUSH_CONSTANTS(
+    Address source_address;
+    Address target_address;
+    MORE_ADDRESSES
+    uint n;  // elements
+    MORE_WORDS
+)
+
+void read_arguments() {
+}
+
+#endif
+
+#if !defined(ARGUMENTS) || ARGUMENTS != ARGUMENTS_BLOCK
+
+void arguments_were_read() {
+}
+
+void pass_on_arguments() {
+}
+
+void expect_next_record() {
+}
+
+void pass_on_alone() {
+}
+
+void pass_on_expected() {
+}
+
+void pass_on_late() {
+}
+
+#endif
+
+#if defined(ARGUMENTS) && ARGUMENTS == ARGUMENTS_BLOCK
+
+const uint LINE_QUADS = ARGUMENT_WORDS / 4u;
+
+layout(buffer_reference, std430, buffer_reference_align = 128) restrict readonly buffer Line {
+    uvec4 quads[LINE_QUADS];
+};
+
+layout(buffer_reference, std430, buffer_reference_align = 16) buffer Record {
+    uvec4 quads[RECORD_QUADS];
+};
+
+// What follows, where something does: it is under way while the workgroup works. Of the invocation that passes it on.
+uvec4 private_record[RECORD_QUADS];
+uint private_readers;
+
+uvec2 next_record() {
+#ifdef PERSISTENT
+    // Read when it is asked for, at the end: held all the time it would take registers of a loop that has none to spare.
+    LineWords line = LineWords(LINE_ADDRESS);
+    return uvec2(line.at[NEXT_WORD], line.at[NEXT_WORD + 1u]);
+#else
+    return params.next_record;
+#endif
+}
+
+bool has_next() {
+    const uvec2 next = next_record();
+    return (next.x | next.y) != 0u;
+}
+
+void load_next_record() {
+    Record next = Record(next_record());
+    [[unroll]] for (uint quad = 0u; quad < RECORD_QUADS; ++quad) {
+        private_record[quad] = next.quads[quad];
+    }
+}
+
+// Called by one invocation of the dispatch, when all workgroups have read the line.
+void store_next_record() {
+    Record line = Record(LINE_ADDRESS);
+    [[unroll]] for (uint quad = 0u; quad < RECORD_QUADS; ++quad) {
+        line.quads[quad] = private_record[quad];
+    }
+}
+
+void read_arguments() {
+    Line line = Line(LINE_ADDRESS);
+    uint words[ARGUMENT_WORDS];
+    [[unroll]] for (uint quad = 0u; quad < LINE_QUADS; ++quad) {
+        const uvec4 four = line.quads[quad];
+        words[4u * quad] = four.x;
+        words[4u * quad + 1u] = four.y;
+        words[4u * quad + 2u] = four.z;
+        words[4u * quad + 3u] = four.w;
+    }
+    take_arguments(words);
+}
+
+void expect_next_record() {
+    if (has_next()) {
+        load_next_record();
+    }
+}
+
+// By one invocation: what it expects.
+void pass_on_expected() {
+    if (has_next()) {
+        store_next_record();
+    }
+}
+
+// By one invocation that has expected nothing.
+void pass_on_late() {
+    expect_next_record();
+    pass_on_expected();
+}
+
+void pass_on_alone() {
+    if (has_next()) {
+        barrier();
+        if (invocation_rank() == 0u) {
+            store_next_record();
+        }
+    }
+}
+
+void arguments_were_read() {
+    if (has_next()) {
+        barrier();
+        if (invocation_rank() == 0u) {
+            load_next_record();
+            LineWords line = LineWords(LINE_ADDRESS);
+            private_readers = atomicAdd(line.at[READERS_WORD], 1u, gl_ScopeDevice, gl_StorageSemanticsNone,
+                                        gl_SemanticsRelaxed);
+        }
+    }
+}
+
+void pass_on_arguments() {
+    if (has_next() && invocation_rank() == 0u && private_readers == params.workgroups - 1u) {
+        store_next_record();
+        LineWords line = LineWords(LINE_ADDRESS);
+        line.at[READERS_WORD] = 0u;
+    }
+}
+
+#endif
+
+#if defined(ARGUMENTS) && ARGUMENTS == ARGUMENTS_BAKED
+
+layout(constant_id = 0) const uint BAKED_0 = 0u;
+layout(constant_id = 1) const uint BAKED_1 = 0u;
+layout(constant_id = 2) const uint BAKED_2 = 0u;
+layout(constant_id = 3) const uint BAKED_3 = 0u;
+layout(constant_id = 4) const uint BAKED_4 = 0u;
+layout(constant_id = 5) const uint BAKED_5 = 0u;
+layout(constant_id = 8) const uint BAKED_8 = 0u;
+layout(constant_id = 9) const uint BAKED_9 = 0u;
+layout(constant_id = 10) const uint BAKED_10 = 0u;
+layout(constant_id = 11) const uint BAKED_11 = 0u;
+layout(constant_id = 12) const uint BAKED_12 = 0u;
+layout(constant_id = 13) const uint BAKED_13 = 0u;
+layout(constant_id = 14) const uint BAKED_14 = 0u;
+layout(constant_id = 15) const uint BAKED_15 = 0u;
+layout(constant_id = 16) const uint BAKED_16 = 0u;
+layout(constant_id = 17) const uint BAKED_17 = 0u;
+layout(constant_id = 18) const uint BAKED_18 = 0u;
+layout(constant_id = 19) const uint BAKED_19 = 0u;
+layout(constant_id = 20) const uint BAKED_20 = 0u;
+layout(constant_id = 21) const uint BAKED_21 = 0u;
+layout(constant_id = 22) const uint BAKED_22 = 0u;
+layout(constant_id = 23) const uint BAKED_23 = 0u;
+
+void read_arguments() {
+    const uint words[ARGUMENT_WORDS] =
+        uint[](BAKED_0, BAKED_1, BAKED_2, BAKED_3, BAKED_4, BAKED_5, 0u, 0u, BAKED_8, BAKED_9, BAKED_10, BAKED_11,
+               BAKED_12, BAKED_13, BAKED_14, BAKED_15, BAKED_16, BAKED_17, BAKED_18, BAKED_19, BAKED_20, BAKED_21,
+               BAKED_22, BAKED_23);
+    take_arguments(words);
+}
+
+#endif

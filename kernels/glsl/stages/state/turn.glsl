@@ -1,0 +1,84 @@
+// Stage: turn. What tells a call from those before it on the same scratch memory.
+//
+// EPOCH: in the states of this call, and in no other state that is there. BANK: the bank of group words that it uses.
+// read_turn(): called by all invocations at their beginning; share_turn(): behind the loads that are to be under way
+//   with it, and before a barrier; know_turn(): behind that, before anything of this stage is used.
+// end_turn(): called by one invocation, when all workgroups with a tile have read the turn; the next call has the next.
+//
+// Where arguments are pushed the host counts. Elsewhere the device does (SELF_TURNING), so that what was recorded is
+// right however often it is submitted: the turn stands beside the arguments, and the call itself moves it on. A call
+// that finds zeros needs no turn. A relaxed atomic is enough: pipeline barriers stand between calls.
+
+#if ARGUMENTS == ARGUMENTS_PUSH
+
+#define EPOCH params.epoch
+#define BANK params.bank
+
+void read_turn() {
+}
+
+void share_turn() {
+}
+
+void know_turn() {
+}
+
+void end_turn() {
+}
+
+#elif RESET != RESET_EPOCH
+
+#define EPOCH 1u
+#define BANK 0u
+
+void read_turn() {
+}
+
+void share_turn() {
+}
+
+void know_turn() {
+}
+
+void end_turn() {
+}
+
+#else
+
+#define EPOCH private_epoch
+#define BANK (private_epoch & 1u)
+
+// As plan.rs has them.
+const uint FIRST_EPOCH = 2u;  // 0 is what cleared memory has, 1 what calls have that find it
+const uint LAST_EPOCH = (1u << (TILE_STATE == TILE_STATE_SPLIT ? 14u : 30u)) - 1u;
+
+// One load for the workgroup: atomic ones go past the nearest cache, and all workgroups ask for the same word.
+shared uint shared_epoch;
+uint private_epoch;
+
+void read_turn() {
+    if (own_subgroup == 0) {
+        LineWords line = LineWords(LINE_ADDRESS);
+        private_epoch = atomicLoad(line.at[TURN_WORD], gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+    }
+}
+
+void share_turn() {
+    if (SUBGROUPS > 1u && invocation_rank() == 0u) {
+        shared_epoch = private_epoch;
+    }
+}
+
+void know_turn() {
+    if (SUBGROUPS > 1u) {
+        private_epoch = shared_epoch;
+    }
+}
+
+void end_turn() {
+    LineWords line = LineWords(LINE_ADDRESS);
+    const uint next = private_epoch == LAST_EPOCH ? FIRST_EPOCH : private_epoch + 1u;
+    atomicStore(line.at[TURN_WORD], next, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+}
+
+#endif
