@@ -6,6 +6,7 @@ use std::sync::Arc;
 use scanbox_model::config::{Arguments, Config, Parameter, Reset, TileState};
 use scanbox_model::problem::{Placement, Problem};
 use scanbox_model::user_operator::UserOperator;
+use serde::{Deserialize, Serialize};
 
 use crate::variant::Variant;
 
@@ -113,10 +114,16 @@ impl Plan {
         if let PlanKind::Config(build) = &self.kind { Some(build) } else { None }
     }
 
+    /// Whether it was made for one input and output alone: cold calls have others each.
+    #[must_use]
+    pub fn is_baked(&self) -> bool {
+        self.passes.iter().any(|pass| pass.shader.arguments() == Arguments::Baked)
+    }
+
     /// Whether it moves what a problem has to move at least, and does nothing else.
     #[must_use]
     pub fn is_ceiling(&self) -> bool {
-        matches!(self.kind, PlanKind::Copy { .. } | PlanKind::Read { .. })
+        matches!(self.kind, PlanKind::Copy(_) | PlanKind::Read(_))
     }
 
     /// Whether the output stands where the input stood.
@@ -133,19 +140,9 @@ pub enum PlanKind {
     /// A config.
     Config(Build),
     /// The kernel that copies the input to the output, in this launch shape.
-    Copy {
-        /// Vectors per invocation.
-        batch_size: u32,
-        /// Invocations per workgroup.
-        workgroup_size: u32,
-    },
+    Copy(CeilingShape),
     /// The kernel that reads the input, in this launch shape.
-    Read {
-        /// Vectors per invocation.
-        batch_size: u32,
-        /// Invocations per workgroup.
-        workgroup_size: u32,
-    },
+    Read(CeilingShape),
     /// The kernel that does nothing.
     Empty,
     /// The kernels that make the input of a user's operator and its answer, and check the laws.
@@ -159,12 +156,42 @@ impl fmt::Display for PlanKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Config(Build { config, variant, .. }) => write!(f, "{config}{variant}"),
-            Self::Copy { batch_size, workgroup_size } => write!(f, "copy.b{batch_size}.wg{workgroup_size}"),
-            Self::Read { batch_size, workgroup_size } => write!(f, "read.b{batch_size}.wg{workgroup_size}"),
+            Self::Copy(shape) => write!(f, "copy.{shape}"),
+            Self::Read(shape) => write!(f, "read.{shape}"),
             Self::Empty => f.write_str("empty"),
             Self::Operator(user) => write!(f, "operator {}", user.name),
             Self::Helper(name) => f.write_str(name),
         }
+    }
+}
+
+/// How a copy or a read is launched, and where it finds its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CeilingShape {
+    /// Vectors of four words per invocation.
+    pub batch_size: u32,
+    /// Invocations per workgroup.
+    pub workgroup_size: u32,
+    /// Where it finds its arguments.
+    pub arguments: Arguments,
+}
+
+impl CeilingShape {
+    /// One whose arguments are pushed.
+    #[must_use]
+    pub const fn new(batch_size: u32, workgroup_size: u32) -> Self {
+        Self { batch_size, workgroup_size, arguments: Arguments::Push }
+    }
+}
+
+impl fmt::Display for CeilingShape {
+    /// As in the labels of configs: `b1.block.wg256`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "b{}.", self.batch_size)?;
+        if self.arguments != Arguments::Push {
+            write!(f, "{}.", self.arguments.tag())?;
+        }
+        write!(f, "wg{}", self.workgroup_size)
     }
 }
 

@@ -143,6 +143,15 @@ impl SubjectAtSize {
         let (blocks, twin_calls) = (vec![Vec::new(); caches], vec![None; caches]);
         Self { subject, run_by, record, call_ns: None, failure, blocks, twin_calls }
     }
+
+    /// Why it has no times in this cache state, where it has some in others.
+    fn unfit_for(&self, cache: Cache) -> Option<Failure> {
+        let RunBy::Device { plans: Some(plans) } = &self.run_by else { return None };
+        (cache == Cache::Cold && plans.timed.is_baked()).then(|| {
+            let reason = "its arguments are baked, and cold calls have another input and output each";
+            Failure::new(Status::Unsupported, reason)
+        })
+    }
 }
 
 /// Why a size has no end.
@@ -356,6 +365,9 @@ impl<E: From<Failure>> Bench<'_, E> {
     /// One block of samples; behind the last one, the twin.
     fn block(&mut self, subject: &mut SubjectAtSize, n: u64, cache: usize, last: bool) -> Result<(), Cut<E>> {
         let (protocol, state) = (self.job.protocol, self.job.caches[cache]);
+        if subject.unfit_for(state).is_some() {
+            return Ok(());
+        }
         let done = self.with(subject, n, |measurable, call_ns| {
             let samples = measurable.block(state, call_ns, &protocol)?;
             let twin = if last { measurable.twin(state, &samples, &protocol)? } else { None };
@@ -413,7 +425,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         for (place, &cache) in self.job.caches.iter().enumerate() {
             let (blocks, twin_calls) = (&subject.blocks[place], subject.twin_calls[place]);
             let mut record = Record { cache: Some(cache), twin_calls, ..subject.record.clone() };
-            match &subject.failure {
+            match subject.failure.clone().or_else(|| subject.unfit_for(cache)) {
                 Some(failure) => {
                     record.status = failure.status;
                     record.reason = failure.reason.replace(['\n', '\r'], " ");

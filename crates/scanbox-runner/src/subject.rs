@@ -3,6 +3,7 @@
 use std::fmt;
 
 use scanbox_kernels::catalog::{self, Variant};
+use scanbox_kernels::plan::CeilingShape;
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
@@ -21,8 +22,8 @@ pub enum Subject {
     },
     /// The ceiling of a problem ([`catalog::ceiling`]) in one launch shape.
     Ceiling {
-        /// One of [`catalog::CEILING_SHAPES`].
-        shape: (u32, u32),
+        /// One of [`catalog::ceiling_shapes`].
+        shape: CeilingShape,
         /// What its plan is called on the device.
         label: String,
     },
@@ -44,7 +45,7 @@ impl Subject {
 
     /// The ceiling of a problem in a launch shape, as a device has it.
     #[must_use]
-    pub fn ceiling(problem: &Problem, shape: (u32, u32), device: &DeviceProfile) -> Self {
+    pub fn ceiling(problem: &Problem, shape: CeilingShape, device: &DeviceProfile) -> Self {
         Self::Ceiling { shape, label: catalog::ceiling(problem, 1, shape, device).label }
     }
 

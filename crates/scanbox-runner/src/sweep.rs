@@ -15,6 +15,7 @@ use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::Plan;
+use scanbox_model::config::Arguments;
 use scanbox_model::record::{Cache, Ratio, Record, Status};
 use scanbox_model::space::Point;
 use scanbox_model::units::{size_label, throughput_gbps};
@@ -233,6 +234,8 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let problem = self.job.computation.problem;
         let loaded = self.session.backend.loaded_elements();
         let mut best: BTreeMap<u64, f64> = BTreeMap::new();
+        let kinds: BTreeSet<Arguments> =
+            self.job.points.iter().map(|point| point.config.kernel.arguments).collect();
         // The largest first: an idle device raises its clocks on it. It may take longer for that than any warm-up, so
         // that one comes again at the end.
         let descending: Vec<u64> =
@@ -243,7 +246,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
             }
             let device = Arc::clone(self.session.backend.profile());
             let mut times = Vec::new();
-            for &shape in catalog::CEILING_SHAPES {
+            for shape in catalog::ceiling_shapes(kinds.iter().copied()) {
                 let what = format!("the {} of {} was measured", problem.ceiling(), size_label(n));
                 times.extend(self.time_plan(&catalog::ceiling(&problem, n, shape, &device), &what)?);
             }
@@ -279,6 +282,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
     }
 
     fn try_plan(&mut self, plan: &Plan) -> Result<u64, Failure> {
+        self.session.pipelines_of(plan)?;
         let comparison = verify(self.session.backend, plan)?;
         if let Some(reason) = describe(&comparison, plan.outputs()) {
             return Err(Failure::new(Status::WrongResult, reason));

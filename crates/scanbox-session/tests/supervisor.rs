@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use scanbox_kernels::catalog::Variant;
+use scanbox_kernels::plan::CeilingShape;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_runner::backend::Backend;
@@ -38,7 +39,7 @@ fn ready() -> Step {
 
 /// A config that is announced, and waits for the word.
 fn started(config: &str) -> [Step; 2] {
-    let subject = Subject::Ceiling { shape: (1, 256), label: config.to_owned() };
+    let subject = Subject::Ceiling { shape: CeilingShape::new(1, 256), label: config.to_owned() };
     let key = SubjectKey { subject, n: 1, input: None };
     [Say(Message::Started { key }), Hear]
 }

@@ -1,38 +1,55 @@
 //! Kernels beside the scans: copies and reads, what poisons and compares an output, what clears scratch memory.
 
-use scanbox_model::config::VectorWidth;
+use std::collections::BTreeSet;
+
+use scanbox_model::config::{Arguments, VectorWidth};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, ElementValue, Mode, Operator, Problem};
 
 use super::constants::{GUARD_WORD, define, one_row, operator_defines, word};
-use crate::plan::{Binding, Expected, GUARD_WORDS, Pass, Plan, PlanKind, PushWord, Scratch, Shader, Tickets};
+use crate::plan::{
+    Binding, CeilingShape, Expected, GUARD_WORDS, Pass, Plan, PlanKind, PushWord, Scratch, Shader, Tickets,
+};
 
 /// Vectors per invocation of the helper kernels, times four words: enough in flight, few enough workgroups.
 const HELPER_BATCH_SIZE: u32 = 4;
 const HELPER_WORKGROUP_SIZE: u32 = 256;
 
-/// The launch shapes of copies and reads: vectors of four per invocation, and workgroup size. The fastest of them at a
-/// size is the measured ceiling of that size.
-pub const CEILING_SHAPES: &[(u32, u32)] = &[(1, 256), (2, 256), (4, 256), (1, 1024), (8, 128)];
+/// The launch shapes of copies and reads. The fastest of them at a size is the measured ceiling of that size.
+pub const CEILING_SHAPES: &[CeilingShape] = &[
+    CeilingShape::new(1, 256),
+    CeilingShape::new(2, 256),
+    CeilingShape::new(4, 256),
+    CeilingShape::new(1, 1024),
+    CeilingShape::new(8, 128),
+];
+
+/// The [`CEILING_SHAPES`] for kernels some of which find their arguments there: with pushed ones, and with those of each
+/// other kind. (Who waits for no push constants is measured against a copy that does not either.)
+#[must_use]
+pub fn ceiling_shapes(kinds: impl IntoIterator<Item = Arguments>) -> Vec<CeilingShape> {
+    let kinds: BTreeSet<Arguments> = kinds.into_iter().chain([Arguments::Push]).collect();
+    let of_kind = |arguments| CEILING_SHAPES.iter().map(move |shape| CeilingShape { arguments, ..*shape });
+    kinds.into_iter().flat_map(of_kind).collect()
+}
 
 /// The plan that moves what a problem has to move at least, and does nothing else, in one of the [`CEILING_SHAPES`]:
 /// of a scan a [`copy`], of a reduction a read. A read adds up the words of the input in runs, so that what it has
 /// read can be verified; those sums are the only traffic that a reduction does not have (one word for 128 or more).
 #[must_use]
-pub fn ceiling(problem: &Problem, n: u64, shape: (u32, u32), device: &DeviceProfile) -> Plan {
+pub fn ceiling(problem: &Problem, n: u64, shape: CeilingShape, device: &DeviceProfile) -> Plan {
     match problem.mode() {
         Mode::Reduce => read(problem, n, shape, device),
         Mode::Inclusive | Mode::Exclusive => copy(problem, n, shape, device),
     }
 }
 
-fn read(problem: &Problem, n: u64, shape: (u32, u32), device: &DeviceProfile) -> Plan {
-    let (batch_size, workgroup_size) = shape;
-    let shader = helper_shader("read.comp", batch_size, workgroup_size, device);
-    let run_words = batch_size * VectorWidth::Vec4.lanes() * device.subgroup_size;
+fn read(problem: &Problem, n: u64, shape: CeilingShape, device: &DeviceProfile) -> Plan {
+    let shader = ceiling_shader("read.comp", shape, device);
+    let run_words = shape.batch_size * VectorWidth::Vec4.lanes() * device.subgroup_size;
     let words = n * problem.element_bytes() / 4;
     let runs_per_workgroup = u64::from(shader.workgroup_size / device.subgroup_size);
-    let kind = PlanKind::Read { batch_size, workgroup_size: shader.workgroup_size };
+    let kind = PlanKind::Read(CeilingShape { workgroup_size: shader.workgroup_size, ..shape });
     Plan {
         label: kind.to_string(),
         kind,
@@ -54,7 +71,7 @@ fn read(problem: &Problem, n: u64, shape: (u32, u32), device: &DeviceProfile) ->
 }
 
 /// The shape of [`sum_input`]: the one of the [`CEILING_SHAPES`] with the longest runs.
-const LONGEST_RUNS: (u32, u32) = (8, 128);
+const LONGEST_RUNS: CeilingShape = CeilingShape::new(8, 128);
 
 /// The plan that adds up the words of the first `n` elements of the input in runs. Sums of the same input that differ
 /// later show that it was written to ([`compare_input_sums`]).
@@ -78,12 +95,11 @@ pub fn compare_input_sums(sums: &Plan, device: &DeviceProfile) -> Plan {
 
 /// The plan that copies the input of a problem to the output in one of the [`CEILING_SHAPES`].
 #[must_use]
-pub fn copy(problem: &Problem, n: u64, shape: (u32, u32), device: &DeviceProfile) -> Plan {
-    let (batch_size, workgroup_size) = shape;
-    let shader = helper_shader("copy.comp", batch_size, workgroup_size, device);
-    let tile = u64::from(batch_size * VectorWidth::Vec4.lanes() * shader.workgroup_size);
+pub fn copy(problem: &Problem, n: u64, shape: CeilingShape, device: &DeviceProfile) -> Plan {
+    let shader = ceiling_shader("copy.comp", shape, device);
+    let tile = u64::from(shape.batch_size * VectorWidth::Vec4.lanes() * shader.workgroup_size);
     let words = n * problem.element_bytes() / 4;
-    let kind = PlanKind::Copy { batch_size, workgroup_size: shader.workgroup_size };
+    let kind = PlanKind::Copy(CeilingShape { workgroup_size: shader.workgroup_size, ..shape });
     Plan {
         label: kind.to_string(),
         kind,
@@ -283,6 +299,14 @@ fn helper_shader(root: &'static str, batch_size: u32, workgroup_size: u32, devic
     }
 }
 
+fn ceiling_shader(root: &'static str, shape: CeilingShape, device: &DeviceProfile) -> Shader {
+    let mut shader = helper_shader(root, shape.batch_size, shape.workgroup_size, device);
+    if shape.arguments != Arguments::Push {
+        shader.defines.push((Shader::ARGUMENTS, define(shape.arguments)));
+    }
+    shader
+}
+
 /// The shaders that every session needs beside those of its configs: nothing, fill, poison, the comparisons, copies
 /// and reads.
 #[must_use]
@@ -300,7 +324,7 @@ pub fn helper_shaders(device: &DeviceProfile) -> Vec<Shader> {
     }
     shaders.push(compare_sums_shader(device));
     for root in ["copy.comp", "read.comp"] {
-        shaders.extend(CEILING_SHAPES.iter().map(|&(batch, size)| helper(root, batch, size)));
+        shaders.extend(CEILING_SHAPES.iter().map(|&shape| ceiling_shader(root, shape, device)));
     }
     shaders.sort();
     shaders.dedup();

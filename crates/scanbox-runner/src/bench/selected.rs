@@ -24,11 +24,16 @@ pub struct Selected {
     pub selection: Selections,
 }
 
-/// The ceiling of a problem ([`catalog::ceiling`]) in all its launch shapes: the fastest of them at a size counts.
+/// The ceiling of a problem ([`catalog::ceiling`]) in all the launch shapes that these subjects ask for: the fastest of
+/// them at a size counts.
 #[must_use]
-pub fn ceilings(problem: &Problem, device: &DeviceProfile) -> Vec<Selected> {
+pub fn ceilings(selected: &[Selected], problem: &Problem, device: &DeviceProfile) -> Vec<Selected> {
+    let kinds = selected.iter().filter_map(|one| match one.subject {
+        Subject::Config { config, .. } => Some(config.kernel.arguments),
+        _ => None,
+    });
     let mut ceilings: Vec<Selected> = Vec::new();
-    for &shape in catalog::CEILING_SHAPES {
+    for shape in catalog::ceiling_shapes(kinds) {
         let subject = Subject::ceiling(problem, shape, device);
         // On a device with small workgroups two shapes may be one.
         if !ceilings.iter().any(|other| other.subject.label() == subject.label()) {

@@ -190,11 +190,7 @@ impl Call {
         }
     }
 
-    /// Whether all its arguments are constants.
-    pub fn is_baked(&self) -> bool {
-        self.dispatches.iter().any(|dispatch| matches!(dispatch.told, Told::Baked))
-    }
-
+    /// Its lines, pass by pass.
     pub fn lines(&mut self) -> impl Iterator<Item = &mut Line> {
         self.dispatches.iter_mut().filter_map(|dispatch| match &mut dispatch.told {
             Told::Block(line) => Some(line),

@@ -224,9 +224,9 @@ impl VulkanSession {
         cache: Cache,
         alternates: bool,
     ) -> Result<Option<Chain>, Failure> {
-        if cache == Cache::Cold && call.is_baked() {
+        if cache == Cache::Cold && plan.is_baked() {
             let reason = format!(
-                "the arguments of {} are baked: there is no other input and output for them",
+                "{} has baked arguments, and cold calls have another input and output each",
                 plan.label
             );
             return Err(Failure::new(Status::Unsupported, reason));

@@ -42,7 +42,7 @@ impl VulkanSession {
     pub fn twin(&mut self, plan: &Plan, course: &Course<'_>) -> Result<Vec<Checked>, Failure> {
         let &Course { cache, steps, per_submission, alternates } = course;
         let mut call = self.prepare(plan)?;
-        let other_call = if alternates && call.is_baked() {
+        let other_call = if alternates && plan.is_baked() {
             self.memory.swap_inputs();
             let other = self.prepare(plan);
             self.memory.swap_inputs();

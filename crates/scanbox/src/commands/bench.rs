@@ -378,8 +378,9 @@ impl BenchArgs {
             if self.blocking.is_asked_for() {
                 return (n, self.blocking.selected(&self.configs, n, problem, device));
             }
-            let mut all = ceilings(problem, device);
-            all.extend(selected(&self.configs, tuned, &self.scratch, n, problem, device));
+            let selected = selected(&self.configs, tuned, &self.scratch, n, problem, device);
+            let mut all = ceilings(&selected, problem, device);
+            all.extend(selected);
             (n, all)
         };
         sizes.iter().map(at).collect()

@@ -120,7 +120,7 @@ impl BlockingArgs {
         problem: &Problem,
         device: &DeviceProfile,
     ) -> Vec<Selected> {
-        let mut selected = ceilings(problem, device);
+        let mut selected = Vec::new();
         for config in with_default(configs) {
             let config = launched(config, problem, n, device);
             let rates = self.rates().unwrap_or_default();
@@ -135,7 +135,9 @@ impl BlockingArgs {
                 selected.push(Selected { subject, selection: vec![Selection::Named] });
             }
         }
-        selected
+        let mut all = ceilings(&selected, problem, device);
+        all.extend(selected);
+        all
     }
 
     /// Runs the configs without fallback with half of the tiles blocked, where that is asked for. Returns: their
