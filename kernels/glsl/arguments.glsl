@@ -23,7 +23,7 @@
 // comes last copies the record to the line: the next dispatch finds it there. Records of one chain have one n, so that
 // a workgroup that has no tile sees that whichever of two records it reads.
 
-#if defined(ARGUMENTS) && ARGUMENTS != ARGUMENTS_PUSH
+#if ARGUMENTS != ARGUMENTS_PUSH
 
 // The line in memory; crates/scanbox-kernels/src/plan.rs has the same numbers, which a test compares.
 const uint ARGUMENT_WORDS = 24u;
@@ -32,8 +32,8 @@ const uint TURN_WORD = 28u;      // stages/state/turn.glsl
 const uint READERS_WORD = 32u;   // on a cache line of its own
 const uint RECORD_QUADS = 2u;    // of four words, at the beginning of a line and in a chain
 
-// Constants of the pipeline, behind those that are arguments: where the line is, and the scratch memory that is bound to
-// it.
+// Constants of the pipeline, behind those that are arguments: where the line is, and the scratch memory that is bound
+// to it.
 layout(constant_id = 24) const uint LINE_LOW = 0u;
 layout(constant_id = 25) const uint LINE_HIGH = 0u;
 layout(constant_id = 26) const uint SCRATCH_LOW = 0u;
@@ -98,7 +98,7 @@ void read_arguments() {
 
 #endif
 
-#if !defined(ARGUMENTS) || ARGUMENTS != ARGUMENTS_BLOCK
+#if ARGUMENTS != ARGUMENTS_BLOCK
 
 void arguments_were_read() {
 }
@@ -120,7 +120,7 @@ void pass_on_late() {
 
 #endif
 
-#if defined(ARGUMENTS) && ARGUMENTS == ARGUMENTS_BLOCK
+#if ARGUMENTS == ARGUMENTS_BLOCK
 
 const uint LINE_QUADS = ARGUMENT_WORDS / 4u;
 
@@ -138,7 +138,8 @@ uint private_readers;
 
 uvec2 next_record() {
 #ifdef PERSISTENT
-    // Read when it is asked for, at the end: held all the time it would take registers of a loop that has none to spare.
+    // Read when it is asked for, at the end: held all the time it would take registers of a loop that has none to
+    // spare.
     LineWords line = LineWords(LINE_ADDRESS);
     return uvec2(line.at[NEXT_WORD], line.at[NEXT_WORD + 1u]);
 #else
@@ -229,7 +230,7 @@ void pass_on_arguments() {
 
 #endif
 
-#if defined(ARGUMENTS) && ARGUMENTS == ARGUMENTS_BAKED
+#if ARGUMENTS == ARGUMENTS_BAKED
 
 layout(constant_id = 0) const uint BAKED_0 = 0u;
 layout(constant_id = 1) const uint BAKED_1 = 0u;

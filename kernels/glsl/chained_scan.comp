@@ -100,11 +100,11 @@ MAIN {
         load_partial_tile(tile, items);
     } else {
         // The dispatch may have more workgroups than there are tiles.
-        leave(NO_LAST_TILE);
+        leave();
         return;
     }
     expect_to_leave(tile);
     share_turn();
     publish_and_store(tile, items);
-    leave(tile);
+    leave();
 }

@@ -25,6 +25,11 @@
 // ARGUMENTS          ARGUMENTS_*             of copies and reads: as the parameter; push where left out
 // COUNTED            0, 1                       variant: whether lookbacks count what they do; 0 where left out
 
+// Push where left out.
+#ifndef ARGUMENTS
+#define ARGUMENTS 0
+#endif
+
 #include "config.glsl"
 
 #define SUBGROUP_TOTAL_SHUFFLE 0

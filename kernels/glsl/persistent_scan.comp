@@ -30,12 +30,11 @@
 #include "stages/block/rendezvous.glsl"
 #include "stages/state/leave.glsl"
 
-// Scans full tiles until there are no more of them for this workgroup. tile, round: the first, then what comes next;
-// last: the last one that it scanned.
+// Scans full tiles until there are no more of them for this workgroup. tile, round: the first, then what comes next.
 // The last tile may be a part of one. It comes after all others, and nobody needs its total, so that the loop knows
 // full tiles only: whatever else stood between a load and its use would keep loads from being under way for long.
 // Loaded ahead as the others are, it would cost large inputs more (0.3 %) than it gains.
-void scan_full_tiles(const uint full_tiles, inout uint tile, inout uint round, out uint last) {
+void scan_full_tiles(const uint full_tiles, inout uint tile, inout uint round) {
     Vector items[BATCH_SIZE];
     load_full_tile(tile, items);
     choose_second_tile();
@@ -55,7 +54,7 @@ void scan_full_tiles(const uint full_tiles, inout uint tile, inout uint round, o
         const Element prefix = wait_for_prefix(round, tile, more);
         add_prefix(items, combine(prefix, total_of_earlier_subgroups(round)));
         store_full_tile(tile, items);
-        last = tile;
+        expect_to_leave(tile);
         tile = next;
         if (!more) {
             break;
@@ -71,6 +70,7 @@ void scan_full_tiles(const uint full_tiles, inout uint tile, inout uint round, o
 void scan_last_tile(const uint tile, const uint round) {
     Vector items[BATCH_SIZE];
     load_partial_tile(tile, items);
+    expect_to_leave(tile);
     arrive_unpublished(round, subgroup_total(items));
     subgroup_scan(items);
     const Element prefix = wait_for_prefix(round, tile, false);
@@ -83,16 +83,14 @@ MAIN {
     read_turn();
     clear_stale_groups();
     uint tile = rendezvous_begin();
-    uint last = NO_LAST_TILE;
     const uint full_tiles = params.n / TILE_ELEMENTS;
     uint round = 0u;
     if (tile < full_tiles) {
-        scan_full_tiles(full_tiles, tile, round, last);
+        scan_full_tiles(full_tiles, tile, round);
     }
     if (tile == full_tiles && tile < tile_count()) {
         scan_last_tile(tile, round);
-        last = tile;
     }
     barrier();
-    leave(last);
+    leave();
 }

@@ -59,6 +59,7 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
             bytes: resolved.scratch_bytes(),
             content: resolved.content(),
             bank_words: u32::try_from(resolved.bank_words()).expect("the words of a bank are checked"),
+            tiles: resolved.tiles(),
         };
         bindings.extend([
             Binding::Scratch(0),

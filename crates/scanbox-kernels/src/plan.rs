@@ -234,11 +234,13 @@ pub struct Scratch {
     pub content: ScratchContent,
     /// Words of a bank that a call writes.
     pub bank_words: u32,
+    /// Tile states that a call writes.
+    pub tiles: u64,
 }
 
 impl Scratch {
     /// No scratch memory.
-    pub const NONE: Self = Self { bytes: 0, content: ScratchContent::None, bank_words: 0 };
+    pub const NONE: Self = Self { bytes: 0, content: ScratchContent::None, bank_words: 0, tiles: 0 };
 }
 
 /// What scratch memory holds between calls.

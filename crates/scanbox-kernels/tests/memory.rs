@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
-use scanbox_kernels::plan::{BANK_WORDS, GROUP_TILES, ROW, TICKET_BYTES};
+use scanbox_kernels::plan::{
+    ARGUMENT_WORDS, BANK_WORDS, FIRST_TURN, GROUP_TILES, LINE_BYTES, NEXT_WORD, READERS_WORD, RECORD_WORDS,
+    ROW, TICKET_BYTES, TURN_WORD,
+};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::parameters::Parameter;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
@@ -13,13 +16,16 @@ use scanbox_testing::device::with_subgroups;
 
 const LAYOUT: &str = include_str!("../../../kernels/glsl/stages/state/layout.glsl");
 
-/// The numbers of the layout, by name: `const uint NAME = 32u;`.
-fn numbers() -> BTreeMap<&'static str, u64> {
+const ARGUMENTS: &str = include_str!("../../../kernels/glsl/arguments.glsl");
+const TURN: &str = include_str!("../../../kernels/glsl/stages/state/turn.glsl");
+
+/// The numbers of a source, by name: `const uint NAME = 32u;`.
+fn numbers(source: &'static str) -> BTreeMap<&'static str, u64> {
     let number = |line: &'static str| {
         let (name, value) = line.strip_prefix("const uint ")?.split_once(" = ")?;
         Some((name, value.split('u').next()?.parse().ok()?))
     };
-    LAYOUT.lines().filter_map(number).collect()
+    source.lines().filter_map(number).collect()
 }
 
 #[test]
@@ -30,7 +36,35 @@ fn scratch_memory_has_the_layout_of_the_plan() {
         ("BANK_WORDS", BANK_WORDS),
         ("ROW", ROW),
     ];
-    assert_eq!(numbers(), plan.into());
+    assert_eq!(numbers(LAYOUT), plan.into());
+}
+
+#[test]
+fn lines_of_arguments_have_the_layout_of_the_plan() {
+    let plan = [
+        ("ARGUMENT_WORDS", ARGUMENT_WORDS as u64),
+        ("NEXT_WORD", NEXT_WORD as u64),
+        ("TURN_WORD", TURN_WORD),
+        ("READERS_WORD", READERS_WORD),
+        ("RECORD_QUADS", RECORD_WORDS as u64 / 4),
+    ];
+    assert_eq!(numbers(ARGUMENTS), plan.into());
+    assert_eq!(numbers(TURN)["FIRST_EPOCH"], u64::from(FIRST_TURN));
+    let constants: Vec<String> = ARGUMENTS
+        .lines()
+        .filter_map(|line| line.strip_prefix("layout(constant_id = "))
+        .map(str::to_owned)
+        .collect();
+    for (place, name) in ["LINE_LOW", "LINE_HIGH", "SCRATCH_LOW", "SCRATCH_HIGH"].iter().enumerate() {
+        let declared = format!("{}) const uint {name} = 0u;", ARGUMENT_WORDS + place);
+        assert!(constants.contains(&declared), "{declared}");
+    }
+    for word in (0..ARGUMENT_WORDS).filter(|word| !(NEXT_WORD..RECORD_WORDS).contains(word)) {
+        let declared = format!("{word}) const uint BAKED_{word} = 0u;");
+        assert!(constants.contains(&declared), "{declared}");
+    }
+    // The words behind the arguments stand on the line, apart from each other.
+    assert!((ARGUMENT_WORDS as u64) < TURN_WORD && TURN_WORD < READERS_WORD && 4 * READERS_WORD < LINE_BYTES);
 }
 
 /// Bytes of all variables of a module that stand in shared memory, without what lies between them.
@@ -91,6 +125,8 @@ fn shared_memory_is_what_the_stages_declare() {
         "pers.b2.vec2.gather.sub.striped.early.wg512.u1",
         "pers.b2.vec2.two.sub.striped.early.wg512.u1",
         "pers.b2.vec2.gather.sub.striped.early.flags.wg512.u1",
+        "b2.vec2.gather.sub.striped.early.block.wg512",
+        "pers.b2.vec2.two.sub.striped.early.baked.wg512.u1",
     ] {
         let config = label.parse().unwrap();
         let plan = catalog::plan(&config, &sum, 100_000, &device).unwrap();

@@ -14,8 +14,8 @@ const ZEROS_EPOCH: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
     content: ScratchContent,
-    /// Bytes and words of a bank that the device counts the turns of.
-    turning: (u64, u32),
+    /// The memory that the device counts the turns of, as the last call had it.
+    turning: Scratch,
     last_epoch: u32,
     ticket: u32,
     /// The bank that the next call uses: all zeros.
@@ -49,7 +49,7 @@ impl Default for Ledger {
     fn default() -> Self {
         Self {
             content: ScratchContent::Anything,
-            turning: (0, 0),
+            turning: Scratch::NONE,
             last_epoch: ZEROS_EPOCH,
             ticket: 0,
             bank: 0,
@@ -75,10 +75,10 @@ impl Ledger {
                 turn(adopt)
             }
             ScratchContent::SelfTurning { .. } => {
-                // What another layout has left would meet its epoch again when they begin anew.
-                let turning = (scratch.bytes, scratch.bank_words);
-                let adopt = self.content != scratch.content || self.turning != turning;
-                *self = Self { content: scratch.content, turning, ..Self::default() };
+                // A state that other calls have left, and these do not write, would meet its epoch again when epochs
+                // begin anew: here nobody counts how often that happens.
+                let adopt = self.turning != *scratch;
+                *self = Self { content: scratch.content, turning: *scratch, ..Self::default() };
                 turn(adopt)
             }
             ScratchContent::Tagged { epoch_bits } => {

@@ -381,11 +381,11 @@ impl Backend for Replay {
         })
     }
 
-    /// There is no memory to put it into, but an account of it.
     fn reserve_scratch(&mut self, _bytes: u64) -> Result<(), Failure> {
         Ok(())
     }
 
+    /// There is no memory to put it into, but an account of it.
     fn scribble_scratch(&mut self, garbage: Garbage) -> Result<(), Failure> {
         if matches!(garbage, Garbage::InNewMemory(_)) {
             self.ledger.forget();

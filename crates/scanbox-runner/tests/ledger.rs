@@ -8,10 +8,11 @@ use scanbox_kernels::plan::{Scratch, ScratchContent};
 use scanbox_runner::ledger::{Ledger, Turn};
 
 const TAGGED: ScratchContent = ScratchContent::Tagged { epoch_bits: 30 };
+const TURNING: ScratchContent = ScratchContent::SelfTurning { epoch_bits: 30 };
 const HALVES: ScratchContent = ScratchContent::Tagged { epoch_bits: 14 };
 
 fn scratch(content: ScratchContent, bank_words: u32) -> Scratch {
-    Scratch { bytes: 1024, content, bank_words }
+    Scratch { bytes: 1024, content, bank_words, tiles: 7 }
 }
 
 /// What the scratch memory holds.
@@ -26,11 +27,19 @@ struct Memory {
     epoch_bits: u32,
     /// How many words at the beginning of each bank are not zero.
     banks: [u32; 2],
+    /// What calls have left that the device has counted.
+    turning: Option<Scratch>,
 }
 
 impl Memory {
-    const CLEARED: Self =
-        Self { unknown: false, ticket: 0, tags: BTreeSet::new(), epoch_bits: 0, banks: [0; 2] };
+    const CLEARED: Self = Self {
+        unknown: false,
+        ticket: 0,
+        tags: BTreeSet::new(),
+        epoch_bits: 0,
+        banks: [0; 2],
+        turning: None,
+    };
 
     /// A call that takes a turn: what it has to find, and what it leaves.
     fn call(&mut self, scratch: &Scratch, tickets: u32, turn: &Turn) -> Result<(), TestCaseError> {
@@ -52,10 +61,22 @@ impl Memory {
             }
             ScratchContent::Zeros => {
                 prop_assert!(!self.unknown && self.ticket == 0 && self.tags.is_empty(), "{self:?}");
+                prop_assert!(self.turning.is_none(), "{self:?}");
                 prop_assert_eq!(self.banks, [0; 2]);
                 prop_assert!(turn.epoch != 0 && turn.ticket_base == 0 && turn.stale_groups == 0);
             }
+            ScratchContent::SelfTurning { .. } => {
+                // What other calls of the same layout have left has earlier turns.
+                let turning = Some(*scratch);
+                prop_assert!(
+                    !self.unknown && (self.turning.is_none() || self.turning == turning),
+                    "{self:?}"
+                );
+                prop_assert!(self.tags.is_empty() && self.ticket == 0 && self.banks == [0; 2], "{self:?}");
+                self.turning = turning;
+            }
             ScratchContent::Tagged { epoch_bits } => {
+                prop_assert!(self.turning.is_none(), "the device has counted here: {self:?}");
                 prop_assert!(!self.unknown, "nobody has cleared what an earlier call left");
                 prop_assert!(self.tags.is_empty() || self.epoch_bits == epoch_bits, "{self:?}");
                 self.epoch_bits = epoch_bits;
@@ -83,6 +104,9 @@ fn any_scratch() -> impl Strategy<Value = Scratch> {
         1 => Just(scratch(ScratchContent::Anything, 3)),
         1 => Just(scratch(ScratchContent::Overwritten, 0)),
         1 => Just(scratch(ScratchContent::Zeros, 3)),
+        2 => (1u64..3, 0u32..2).prop_map(|(tiles, bank_words)| {
+            Scratch { tiles, ..scratch(TURNING, bank_words) }
+        }),
         1 => Just(scratch(HALVES, 0)),
         7 => tagged,
     ]
@@ -145,6 +169,15 @@ fn memory_is_adopted_no_more_often_than_needed() {
     check(TAGGED, 0, true);
     check(ScratchContent::Zeros, 0, true);
     assert_eq!(check(TAGGED, 3, true).stale_groups, 0);
+    check(TURNING, 3, true);
+    check(TURNING, 3, false);
+    check(ScratchContent::None, 0, false);
+    check(TURNING, 3, false);
+    check(TURNING, 4, true);
+    check(TURNING, 4, false);
+    check(ScratchContent::SelfTurning { epoch_bits: 14 }, 4, true);
+    check(TAGGED, 3, true);
+    check(TURNING, 4, true);
 }
 
 #[test]

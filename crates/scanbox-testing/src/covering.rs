@@ -5,15 +5,15 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use scanbox_kernels::catalog;
 use scanbox_model::config::{
-    BackOff, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset,
-    SubgroupScan, TileOrder, TileState, VectorWidth,
+    Arguments, BackOff, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Publish,
+    Rendezvous, Reset, SubgroupScan, TileOrder, TileState, VectorWidth,
 };
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::parameters::{KERNEL_PARAMETERS, Value, Values};
 use scanbox_model::problem::Problem;
 
 /// Parameters of a config.
-pub const PARAMETERS: usize = 17;
+pub const PARAMETERS: usize = 18;
 
 /// A value of each parameter, as its place in the list of values: first those that say which stages there are, then
 /// those that may have any value in any kernel that passes totals on.
@@ -21,6 +21,8 @@ pub type Combination = [usize; PARAMETERS];
 
 /// How many of the parameters say which stages there are.
 const STAGES: usize = 9;
+/// Where those of kernels that pass totals on begin, four of them.
+const STATES: usize = STAGES + 4;
 
 /// The values that are tried of parameters which are numbers. All others have all their values.
 #[derive(Debug, Clone)]
@@ -50,6 +52,7 @@ impl NumbersTried {
             Publish::VALUES.len(),
             Rendezvous::VALUES.len(),
             self.lookback_widths.len(),
+            Arguments::VALUES.len(),
             self.batch_sizes.len(),
             VectorWidth::VALUES.len(),
             self.workgroup_sizes.len(),
@@ -66,7 +69,7 @@ impl NumbersTried {
     pub fn config(&self, values: Combination) -> Config {
         let [family, lookback, block, subgroup, layout, order, publish, rendezvous, width, numbers @ ..] =
             values;
-        let [batch, vector, size, state, reset, back_off, stride, per_unit] = numbers;
+        let [arguments, batch, vector, size, state, reset, back_off, stride, per_unit] = numbers;
         let family = Family::VALUES[family];
         let has_states = Lookback::VALUES[lookback] != Lookback::None;
         let stateful = |place: usize| if has_states { place } else { 0 };
@@ -88,6 +91,7 @@ impl NumbersTried {
                 state_stride: self.state_strides[stateful(stride)],
                 tile_state: TileState::VALUES[stateful(state + 1)],
                 reset: Reset::VALUES[stateful(reset + 1)],
+                arguments: Arguments::VALUES[arguments],
                 ..any
             },
             workgroup_size: self.workgroup_sizes[size],
@@ -129,8 +133,8 @@ impl NumbersTried {
             let mut values = place_values(stages, &counts);
             // Some tile state and reset go with any stages that go together.
             let mut goes = false;
-            for state in 0..counts[STAGES + 3] {
-                values[STAGES + 3] = state;
+            for state in 0..counts[STATES] {
+                values[STATES] = state;
                 goes |= catalog::legal(&self.config(values), &Problem::default(), 1, device).is_ok();
             }
             let mut left = if goes { each } else { 0 };
@@ -155,7 +159,7 @@ impl NumbersTried {
     fn marked(&self, mut values: Combination, counts: &Combination) -> Combination {
         let config = self.config(values);
         if config.kernel.lookback == Lookback::None {
-            values[STAGES + 3..STAGES + 7].copy_from_slice(&counts[STAGES + 3..STAGES + 7]);
+            values[STATES..STATES + 4].copy_from_slice(&counts[STATES..STATES + 4]);
         }
         if config.workgroups_per_unit.is_none() {
             values[PARAMETERS - 1] = counts[PARAMETERS - 1];

@@ -98,6 +98,8 @@ fn atomics_live_where_workgroups_or_subgroups_meet() {
         "/state/group_added.glsl",
         "/tile/tile_order.glsl",
         "/state/leave.glsl",
+        "/state/turn.glsl",
+        "/arguments.glsl",
         "/block/rendezvous_flags.glsl",
         "/lookback/back_off.glsl",
         "/compare.comp",

@@ -31,7 +31,7 @@ pub(super) fn passes(of: &Resolved<'_>) -> (Vec<Pass>, Scratch) {
     }
     let bytes = offsets.last().copied().unwrap_or(0);
     let content = if bytes == 0 { ScratchContent::None } else { ScratchContent::Overwritten };
-    (passes, Scratch { bytes, content, bank_words: 0 })
+    (passes, Scratch { bytes, content, ..Scratch::NONE })
 }
 
 /// The levels of one call.

@@ -62,7 +62,17 @@ impl Commands {
     ///
     /// Everything recorded sees what earlier submissions and the host wrote.
     pub fn begin(&mut self) -> Result<Recorder<'_>, Failure> {
-        let begin = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        self.begin_as(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT)
+    }
+
+    /// The same for a recording that is submitted again ([`Commands::submit_again`]).
+    #[cfg(feature = "testing")]
+    pub fn begin_lasting(&mut self) -> Result<Recorder<'_>, Failure> {
+        self.begin_as(vk::CommandBufferUsageFlags::empty())
+    }
+
+    fn begin_as(&mut self, flags: vk::CommandBufferUsageFlags) -> Result<Recorder<'_>, Failure> {
+        let begin = vk::CommandBufferBeginInfo::default().flags(flags);
         // SAFETY: the buffer is not pending: every submission was waited for, or the session ended.
         unsafe {
             self.gpu
@@ -75,6 +85,24 @@ impl Commands {
         recorder.own_timestamp(0);
         recorder.barrier(Access::ANYTHING, Access::ANYTHING);
         Ok(recorder)
+    }
+
+    /// Hands what was recorded to the device once more. What was submitted before is done.
+    #[cfg(feature = "testing")]
+    pub fn submit_again(&mut self) -> Result<(), Failure> {
+        self.submit()
+    }
+
+    fn submit(&self) -> Result<(), Failure> {
+        let Self { gpu, buffer, fence, .. } = self;
+        let buffers = [vk::CommandBufferSubmitInfo::default().command_buffer(*buffer)];
+        let submits = [vk::SubmitInfo2::default().command_buffer_infos(&buffers)];
+        // SAFETY: the recording has ended; the fence belongs to this buffer alone and is not pending; the queue is used
+        // by one thread only, because everything that submits needs `&mut` of the session.
+        unsafe {
+            gpu.raw.reset_fences(&[*fence]).and_then(|()| gpu.raw.queue_submit2(gpu.queue, &submits, *fence))
+        }
+        .map_err(|result| failed("vkQueueSubmit2", result))
     }
 
     /// Waits until the submitted work is done. After a time-out the work still runs, and nothing that it uses may be
@@ -275,17 +303,10 @@ impl Recorder<'_> {
     /// Ends the recording and hands it to the device, which starts at once.
     pub fn submit(mut self) -> Result<(), Failure> {
         self.own_timestamp(1);
-        let Commands { gpu, buffer, fence, .. } = &*self.commands;
+        let Commands { gpu, buffer, .. } = &*self.commands;
         // SAFETY: the buffer is recording.
         unsafe { gpu.raw.end_command_buffer(*buffer) }
             .map_err(|result| failed("vkEndCommandBuffer", result))?;
-        let buffers = [vk::CommandBufferSubmitInfo::default().command_buffer(*buffer)];
-        let submits = [vk::SubmitInfo2::default().command_buffer_infos(&buffers)];
-        // SAFETY: the fence belongs to this buffer alone and is not pending; the queue is used by one thread only,
-        // because everything that submits needs `&mut` of the session.
-        unsafe {
-            gpu.raw.reset_fences(&[*fence]).and_then(|()| gpu.raw.queue_submit2(gpu.queue, &submits, *fence))
-        }
-        .map_err(|result| failed("vkQueueSubmit2", result))
+        self.commands.submit()
     }
 }

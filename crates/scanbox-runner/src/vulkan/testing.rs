@@ -4,16 +4,17 @@
 use std::sync::{Arc, Mutex};
 
 use gpu_allocator::MemoryLocation;
-use scanbox_kernels::plan::Plan;
+use scanbox_kernels::catalog;
+use scanbox_kernels::plan::{Plan, TURN_WORD};
 use scanbox_model::record::Status;
 
 use super::Vulkan;
 use super::buffer::Buffer;
 use super::buffer::WORD_BYTES;
 use super::commands::Access;
-use super::timing::VulkanSession;
+use super::timing::{NO_MISMATCH, VulkanSession, adopt, fetch_report};
 use crate::backend::{ElementComparison, Failure};
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Turn};
 
 /// What is amiss with a call that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +54,23 @@ impl Vulkan {
         self.with(|session| session.loaded_words(words))
     }
 
+    /// Makes this the turn of the next call that the device counts.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn set_turn(&mut self, turn: u32) -> Result<(), Failure> {
+        self.with(|session| session.set_turn(turn))
+    }
+
+    /// Records `calls` calls of a plan, the last of which is compared, once, and submits that so many times. Returns the
+    /// wrong elements of all comparisons.
+    ///
+    /// # Errors
+    /// When the plan does not run to its end.
+    pub fn submit_often(&mut self, plan: &Plan, calls: u32, submissions: u32) -> Result<u64, Failure> {
+        self.with(|session| session.submit_often(plan, calls, submissions))
+    }
+
     /// The account of epochs and tickets.
     pub fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.session.ledger
@@ -77,6 +95,50 @@ impl VulkanSession {
             self.ledger.forget();
         }
         comparison
+    }
+
+    fn set_turn(&mut self, turn: u32) -> Result<(), Failure> {
+        let Self { commands, memory, .. } = self;
+        let mut recorder = commands.begin()?;
+        recorder.update(memory.lines(), TURN_WORD * WORD_BYTES, &[turn]);
+        recorder.submit()?;
+        commands.wait(self.limit)
+    }
+
+    fn submit_often(&mut self, plan: &Plan, calls: u32, submissions: u32) -> Result<u64, Failure> {
+        let mut call = self.prepare(plan)?;
+        let mut poison = self.helper(&catalog::poison(plan, &self.gpu.profile))?;
+        let mut compare = self.helper(&catalog::compare(plan, 0.0, &self.gpu.profile))?;
+        let turn = call.turns(1, &mut self.ledger)[0];
+        let Self { commands, memory, limit, .. } = self;
+        let mut recorder = commands.begin()?;
+        adopt(&mut recorder, memory, &turn);
+        call.tell(&mut recorder, memory);
+        recorder.submit()?;
+        commands.wait(*limit)?;
+
+        let mut recorder = commands.begin_lasting()?;
+        recorder.update(memory.report(), 0, &NO_MISMATCH);
+        recorder.barrier(Access::TRANSFER, Access::COMPUTE);
+        for index in 0..calls {
+            if index + 1 == calls {
+                poison.record(&mut recorder, &Turn::NONE);
+                recorder.barrier(Access::COMPUTE, Access::COMPUTE);
+            }
+            call.record(&mut recorder, &turn);
+            recorder.barrier(Access::COMPUTE, Access::COMPUTE);
+        }
+        compare.record(&mut recorder, &Turn::NONE);
+        fetch_report(&mut recorder, memory);
+        recorder.submit()?;
+        commands.wait(*limit)?;
+        let mut mismatches = u64::from(memory.read_back()[0]);
+        for _ in 1..submissions {
+            commands.submit_again()?;
+            commands.wait(*limit)?;
+            mismatches += u64::from(memory.read_back()[0]);
+        }
+        Ok(mismatches)
     }
 
     fn loaded_words(&mut self, words: usize) -> Result<[Vec<u32>; 2], Failure> {

@@ -135,6 +135,13 @@ fn epochs_and_tickets_wrap() {
         "b1.vec4.par.rake.split.wg64",
         "b1.vec4.fallback.rake.spins0.wg64",
         "b1.vec4.fallback.rake.spins0.split.wg64",
+        "b1.vec4.par.rake.block.wg64",
+        "b1.vec4.two.sub.block.wg64",
+        "pers.b1.vec4.two.sub.early.baked.wg64.u1",
+        "b1.vec4.par.rake.split.block.wg64",
+        "b1.vec4.two.sub.split.baked.wg64",
+        "b1.vec4.fallback.rake.spins0.block.wg64",
+        "b1.vec4.fallback.rake.spins0.split.block.wg64",
     ] {
         let config: Config = label.parse().unwrap();
         let profile = bench.device().profile();
@@ -147,6 +154,10 @@ fn epochs_and_tickets_wrap() {
         bench.check(label, 50_000, &RANDOM);
         // The last two epochs before they begin again; the ticket in memory is what the account says.
         let close_to_the_end = |bench: &mut Bench| {
+            if let ScratchContent::SelfTurning { epoch_bits } = plan.scratch.content {
+                // An even one, because the bank of the call before is not clear.
+                return bench.device().set_turn((1 << epoch_bits) - 4).unwrap();
+            }
             let ledger = bench.device().ledger_mut();
             let before = ledger.clone();
             let ticket = ledger.turn(&plan.scratch, 0).ticket_base;
@@ -165,6 +176,41 @@ fn epochs_and_tickets_wrap() {
         close_to_the_end(&mut bench);
         bench.check(label, 90_000, &RANDOM);
         bench.check(label, 50_000, &RANDOM);
+    }
+}
+
+/// What finds its arguments without the host is recorded once and submitted often, through the end of the turns.
+#[test]
+fn a_recording_stays_valid() {
+    let Some(mut bench) = device() else { return };
+    for (label, n) in [
+        ("b1.vec4.par.rake.block.wg64", 5000),
+        ("b1.vec4.two.sub.striped.early.block.wg64", 20_000),
+        ("b1.vec4.two.sub.striped.early.split.baked.wg64", 20_000),
+        ("b1.vec4.chain.sub.early.baked.wg64", 3000),
+        ("b1.vec4.fallback.sub.striped.early.split.block.wg64", 3000),
+        ("pers.b1.vec4.gather.sub.striped.early.block.wg64.u1", 5000),
+        ("b1.vec4.par.rake.clean.block.wg64", 3000),
+        ("b1.vec4.par.rake.fill.baked.wg64", 3000),
+        ("redo.b1.vec4.none.sub.striped.block.wg64", 3000),
+        ("rts.b1.vec4.none.rake.block.wg64", 20_000),
+        ("stp.b1.vec4.none.rake.baked.wg64", 20_000),
+        ("one.b1.vec4.none.rake.block.wg64", 3000),
+    ] {
+        let config: Config = label.parse().unwrap();
+        let profile = bench.device().profile();
+        let Ok(plan) = catalog::plan(&config, &Problem::default(), n, profile) else { continue };
+        if hangs(&config, profile) {
+            continue;
+        }
+        bench.prepare(&plan);
+        bench.check_plan(&plan, &RANDOM);
+        if let ScratchContent::SelfTurning { epoch_bits } = plan.scratch.content {
+            bench.device().set_turn((1 << epoch_bits) - 100).unwrap();
+        }
+        for calls in [1, 2, 3] {
+            assert_eq!(bench.device().submit_often(&plan, calls, 60).unwrap(), 0, "{label}, {calls} calls");
+        }
     }
 }
 

@@ -169,6 +169,7 @@ impl Choice {
             error_bound: 0.0,
             result,
             scratch: Scratch {
+                tiles: 0,
                 bytes: states_offset + (in_rows(n) + in_rows(published)) * state_bytes,
                 content,
                 bank_words: bank_words as u32,

@@ -1,8 +1,7 @@
 // Stage: leave. What a workgroup does when it reads no state of another one any more.
 //
-// expect_to_leave(tile): called by all invocations as soon as the workgroup has this tile, and nothing later than it.
-// leave(last_tile): called by all invocations of every workgroup that started, after the last barrier behind its
-//   lookback, with the last tile that the workgroup had, or NO_TILE.
+// expect_to_leave(tile): called by all invocations with each tile of the workgroup, when its loads are under way.
+// leave(): called by all invocations of every workgroup that started, after the last barrier behind its lookback.
 //
 // One workgroup leaves last, or comes later than all that matter: it makes the next turn (stages/state/turn.glsl),
 // passes arguments on (arguments.glsl) and, where RESET is RESET_CLEAN, clears what the call has written, so that the
@@ -12,12 +11,6 @@
 // - With RESET_CLEAN and with LOOKBACK_FALLBACK, where totals may be somebody else's work, the last one to leave by
 //   count. For clearing, the count acquires and releases: the reads of the others have to come before.
 // Shared bytes: of RESET_CLEAN, 4. Barriers: of RESET_CLEAN, 1.
-
-const uint NO_LAST_TILE = 0xffffffffu;
-
-bool is_last_tile(const uint tile) {
-    return tile == tile_count() - 1u;
-}
 
 #if RESET == RESET_CLEAN
 
@@ -35,7 +28,7 @@ uint state_count() {
 void expect_to_leave(const uint tile) {
 }
 
-void leave(const uint last_tile) {
+void leave() {
     TicketLine line = TicketLine(TICKET_ADDRESS);
     if (invocation_rank() == 0u) {
         shared_leavers =
@@ -61,7 +54,7 @@ void leave(const uint last_tile) {
 void expect_to_leave(const uint tile) {
 }
 
-void leave(const uint last_tile) {
+void leave() {
 }
 
 #elif LOOKBACK == LOOKBACK_FALLBACK
@@ -69,7 +62,7 @@ void leave(const uint last_tile) {
 void expect_to_leave(const uint tile) {
 }
 
-void leave(const uint last_tile) {
+void leave() {
 #if ARGUMENTS == ARGUMENTS_BLOCK || SELF_TURNING
     if (invocation_rank() == 0u) {
         LineWords line = LineWords(LINE_ADDRESS);
@@ -85,16 +78,20 @@ void leave(const uint last_tile) {
 
 #else
 
+// Whether the workgroup has had the last tile.
+bool private_has_last = false;
+
 void expect_to_leave(const uint tile) {
+    private_has_last = tile == tile_count() - 1u;
 #ifndef PERSISTENT
-    if (is_last_tile(tile)) {
+    if (private_has_last) {
         expect_next_record();
     }
 #endif
 }
 
-void leave(const uint last_tile) {
-    if (is_last_tile(last_tile)) {
+void leave() {
+    if (private_has_last) {
         // What the call before has left: the next one uses that bank.
         clear_groups(1u - BANK);
         if (invocation_rank() == 0u) {
