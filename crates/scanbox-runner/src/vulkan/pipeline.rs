@@ -250,8 +250,10 @@ impl Pipelines {
             flags |= vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR;
         }
         let info = [vk::ComputePipelineCreateInfo::default().flags(flags).stage(stage).layout(self.layout)];
-        // SAFETY: module and layout are valid; the shape was checked; the cache is synchronised by the driver.
+        // Addresses are those of this session.
         let cache = if constants.is_empty() { self.cache } else { vk::PipelineCache::null() };
+        // SAFETY: module and layout are valid; the shape was checked; the cache is synchronised by the driver; each
+        // constant has a word of the data, whose number the shader may know or not.
         let created = unsafe { gpu.raw.create_compute_pipelines(cache, &info, None) };
         // SAFETY: a pipeline does not need the module it was made of.
         unsafe { gpu.raw.destroy_shader_module(raw_module, None) };
