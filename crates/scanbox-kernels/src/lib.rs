@@ -2,7 +2,8 @@
 //!
 //! [`catalog`] knows every kernel: its rules, its shader and defines, its memory. [`glsl`] compiles shaders from
 //! sources embedded in the binary. [`input`] makes inputs, [`mod@reference`] the CPU's answer, [`operator_file`]
-//! reads users' operators, and [`rounding`] says how far from it sums of floats may be. Needs shaderc, not Vulkan.
+//! reads users' operators, and [`rounding`] says how far from it sums of floats may be. [`cases`]
+//! are the sizes, inputs and circumstances in which scans go wrong. Needs shaderc, not Vulkan.
 //! Neighbours: `scanbox-model` below, `scanbox-runner` above.
 
 pub mod plan;
@@ -13,5 +14,6 @@ pub mod operator_file;
 pub mod reference;
 pub mod rounding;
 pub mod variant;
+pub mod cases;
 
 pub use catalog::legal;

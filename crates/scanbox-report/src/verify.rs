@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use scanbox_kernels::cases::{Circumstance, LeftOut};
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
-use scanbox_runner::cases::{Circumstance, LeftOut};
 use scanbox_runner::session::End;
 use scanbox_runner::verify::Tally;
 use serde::Serialize;

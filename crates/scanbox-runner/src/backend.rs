@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use scanbox_kernels::cases::Garbage;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{Module, Plan};
 use scanbox_model::device::DeviceProfile;
@@ -140,19 +141,6 @@ const COLD_BYTES: u64 = 256 << 20;
 #[must_use]
 pub fn cold_slots(bytes: u64) -> u64 {
     COLD_BYTES.div_ceil((2 * bytes).max(1)).max(2)
-}
-
-/// What the scratch memory may hold before a call without harm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Garbage {
-    /// This word everywhere, in memory that counts as new: no harm to any plan, because who uses it first clears it.
-    InNewMemory(u32),
-    /// This word everywhere, behind the back of the backend: no harm to a plan that fills its memory before each
-    /// call, or reads nothing that it has not written. Other plans have to be given new memory afterwards.
-    Unnoticed(u32),
-    /// This word in every tile state, behind the back of the backend: no harm to a plan whose states carry epochs, as
-    /// long as the epoch in the word is an old one.
-    InTileStates(u32),
 }
 
 /// What the driver tells about a pipeline.

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 pub use self::empty::EmptyCall;
 use self::measurable::{Measurable, MeasurableExternal, MeasurablePlan};
 use self::selected::{Plans, plain_record, plans_of};
-pub use self::selected::{Selected, blank, ceilings, computation_of};
+pub use self::selected::{Selected, behind_ceilings, blank, computation_of};
 use crate::backend::{Backend, Failure};
 use crate::baseline::{Baseline, BaselineResult, BaselineSubject};
 use crate::measure::{Protocol, Samples, median};

@@ -1,7 +1,7 @@
 //! Plan and device in, measured record out.
 //!
 //! [`sweep`] is the whole pipeline of a run. [`verify`] and [`measure`] are its two steps per config; a verification
-//! without times runs the first of them alone, on the [`cases`] where scans go wrong. [`mod@bench`] measures few
+//! without times runs the first of them alone, on the cases where scans go wrong ([`scanbox_kernels::cases`]). [`mod@bench`] measures few
 //! subjects against each other in alternating blocks, among them other implementations ([`baseline`]). [`session`] is
 //! what these three do alike before they run: prepare, load, plan. [`mod@serve`] answers another version of scanbox
 //! as a baseline does.
@@ -13,7 +13,6 @@ pub mod prepare;
 pub mod row;
 pub mod session;
 pub mod subject;
-pub mod cases;
 pub mod twin;
 pub mod verify;
 pub mod measure;

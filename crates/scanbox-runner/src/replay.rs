@@ -44,6 +44,7 @@ use std::time::Duration;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use scanbox_kernels::cases::Garbage;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{GUARD_WORDS, Module, Plan, PlanKind};
 use scanbox_model::device::DeviceProfile;
@@ -54,8 +55,7 @@ use self::blocked::{counts, hang, waits_for_ever};
 use self::noise::{NoiseModel, RowNoise, Weather};
 pub use self::script::{Fault, FaultKind, Script, ScriptError, Slow};
 use crate::backend::{
-    Backend, ElementComparison, Failure, Garbage, Mismatch, PipelineInfo, RoundingError, TickInterval,
-    cold_slots,
+    Backend, ElementComparison, Failure, Mismatch, PipelineInfo, RoundingError, TickInterval, cold_slots,
 };
 use crate::ledger::Ledger;
 use crate::twin::{Checked, Course, TwinStep};

@@ -15,19 +15,18 @@ use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::Plan;
-use scanbox_model::config::Arguments;
 use scanbox_model::record::{Cache, Ratio, Record, Status};
 use scanbox_model::space::Point;
 use scanbox_model::units::{size_label, throughput_gbps};
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Failure};
-use crate::cases::Circumstance;
 use crate::measure::{Measurement, Protocol, measure};
 use crate::row::{Computation, Origin, blank_record, now_utc};
 use crate::session::{End, RunSummary, Session, Setup, tells};
 use crate::twin::{self, Length, Twin};
 use crate::verify::{describe, verify};
+use scanbox_kernels::cases::Circumstance;
 
 /// Rows between two measurements of the canary.
 const CANARY_INTERVAL: u64 = 100;
@@ -234,8 +233,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let problem = self.job.computation.problem;
         let loaded = self.session.backend.loaded_elements();
         let mut best: BTreeMap<u64, f64> = BTreeMap::new();
-        let kinds: BTreeSet<Arguments> =
-            self.job.points.iter().map(|point| point.config.kernel.arguments).collect();
+        let shapes = catalog::ceiling_shapes(self.job.points.iter().map(|point| &point.config));
         // The largest first: an idle device raises its clocks on it. It may take longer for that than any warm-up, so
         // that one comes again at the end.
         let descending: Vec<u64> =
@@ -246,7 +244,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
             }
             let device = Arc::clone(self.session.backend.profile());
             let mut times = Vec::new();
-            for shape in catalog::ceiling_shapes(kinds.iter().copied()) {
+            for &shape in &shapes {
                 let what = format!("the {} of {} was measured", problem.ceiling(), size_label(n));
                 times.extend(self.time_plan(&catalog::ceiling(&problem, n, shape, &device), &what)?);
             }

@@ -1,7 +1,7 @@
 //! Whether plans give the right answer: every element, on the device.
 //!
 //! [`verify`] is one call, as a sweep makes it before it takes a time. [`run`] is a verification without times: each
-//! config on many sizes and inputs ([`crate::cases`]), each of those in several circumstances. Where results round,
+//! config on many sizes and inputs ([`scanbox_kernels::cases`]), each of those in several circumstances. Where results round,
 //! those of deterministic kernels have to have the same bits in all of them. Like the sweep it names no backend and
 //! no kernel family, and prints nothing: verdicts leave through an observer.
 
@@ -21,11 +21,12 @@ use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, ElementComparison, Failure, Garbage, Mismatch};
-use crate::cases::{Circumstance, Item};
+use crate::backend::{Backend, ElementComparison, Failure, Mismatch};
 use crate::measure::duration_ns;
 use crate::session::{End, RunSummary, Session, Setup};
 use crate::twin::{self, Length};
+use scanbox_kernels::cases::Garbage;
+use scanbox_kernels::cases::{Circumstance, Item};
 
 /// Runs a plan once on poisoned output and compares every element.
 ///

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use scanbox_kernels::cases::Circumstance;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::operator_file::OperatorSource;
 use scanbox_model::device::DeviceProfile;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::{BenchJob, EmptyCall};
-use scanbox_runner::cases::Circumstance;
 use scanbox_runner::session::{End, Setup};
 use scanbox_runner::subject::Subject;
 use scanbox_runner::sweep::SweepJob;

@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
+use scanbox_kernels::cases::Circumstance;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::EmptyCall;
-use scanbox_runner::cases::Circumstance;
 use scanbox_runner::session::{End, Setup};
 
 use crate::failure::SessionError;

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use scanbox_kernels::cases::Item;
 use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::input::Input;
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
-use scanbox_runner::cases::Item;
 use scanbox_runner::subject::Subject;
 use scanbox_runner::verify::{FailedCase, ItemVerdict, Tally, VerifyJob};
 

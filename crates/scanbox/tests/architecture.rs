@@ -298,6 +298,7 @@ const CIRCLES: &[(&str, &[&str])] = &[
             "vulkan::commands",
             "vulkan::device",
             "vulkan::instance",
+            "vulkan::line",
             "vulkan::memory",
             "vulkan::pipeline",
             "vulkan::timing",

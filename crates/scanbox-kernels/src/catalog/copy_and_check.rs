@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use scanbox_model::config::{Arguments, VectorWidth};
+use scanbox_model::config::{Arguments, Config, VectorWidth};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, ElementValue, Mode, Operator, Problem};
 
@@ -24,11 +24,12 @@ pub const CEILING_SHAPES: &[CeilingShape] = &[
     CeilingShape::new(8, 128),
 ];
 
-/// The [`CEILING_SHAPES`] for kernels some of which find their arguments there: with pushed ones, and with those of each
-/// other kind. (Who waits for no push constants is measured against a copy that does not either.)
+/// The [`CEILING_SHAPES`] beside these configs: with pushed arguments, and with each other kind that a config has. (Who
+/// does not wait for push constants is measured against a copy that does not either.)
 #[must_use]
-pub fn ceiling_shapes(kinds: impl IntoIterator<Item = Arguments>) -> Vec<CeilingShape> {
-    let kinds: BTreeSet<Arguments> = kinds.into_iter().chain([Arguments::Push]).collect();
+pub fn ceiling_shapes<'a>(configs: impl IntoIterator<Item = &'a Config>) -> Vec<CeilingShape> {
+    let kinds = configs.into_iter().map(|config| config.kernel.arguments);
+    let kinds: BTreeSet<Arguments> = kinds.chain([Arguments::Push]).collect();
     let of_kind = |arguments| CEILING_SHAPES.iter().map(move |shape| CeilingShape { arguments, ..*shape });
     kinds.into_iter().flat_map(of_kind).collect()
 }

@@ -24,22 +24,23 @@ pub struct Selected {
     pub selection: Selections,
 }
 
-/// The ceiling of a problem ([`catalog::ceiling`]) in all the launch shapes that these subjects ask for: the fastest of
-/// them at a size counts.
+/// These subjects behind the ceiling of their problem ([`catalog::ceiling`]), in all the launch shapes that they ask for:
+/// the fastest of them at a size counts.
 #[must_use]
-pub fn ceilings(selected: &[Selected], problem: &Problem, device: &DeviceProfile) -> Vec<Selected> {
-    let kinds = selected.iter().filter_map(|one| match one.subject {
-        Subject::Config { config, .. } => Some(config.kernel.arguments),
+pub fn behind_ceilings(selected: Vec<Selected>, problem: &Problem, device: &DeviceProfile) -> Vec<Selected> {
+    let configs = selected.iter().filter_map(|one| match &one.subject {
+        Subject::Config { config, .. } => Some(config),
         _ => None,
     });
     let mut ceilings: Vec<Selected> = Vec::new();
-    for shape in catalog::ceiling_shapes(kinds) {
+    for shape in catalog::ceiling_shapes(configs) {
         let subject = Subject::ceiling(problem, shape, device);
         // On a device with small workgroups two shapes may be one.
         if !ceilings.iter().any(|other| other.subject.label() == subject.label()) {
             ceilings.push(Selected { subject, selection: vec![Selection::Ceiling] });
         }
     }
+    ceilings.extend(selected);
     ceilings
 }
 

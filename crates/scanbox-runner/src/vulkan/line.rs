@@ -8,11 +8,8 @@ use scanbox_model::record::Status;
 
 use super::buffer::WORD_BYTES;
 use super::commands::Recorder;
-use super::memory::Memory;
+use super::memory::{LINES, Memory};
 use crate::backend::Failure;
-
-/// Passes of a call that have a line each.
-pub(super) const LINES: u64 = 32;
 
 /// What a dispatch is told: the first words of its line.
 #[derive(Clone)]
@@ -111,8 +108,8 @@ impl Line {
     }
 }
 
-/// Records that follow each other in a ring, one for each of some pairs of input and output: of the first line of a call,
-/// then of the second one, and so on.
+/// Records that follow each other in a ring, one for each of some pairs of input and output: of the first line of a
+/// call, then of the second one, and so on.
 pub(super) struct Chain {
     pairs: Vec<[vk::DeviceAddress; 2]>,
     address: vk::DeviceAddress,

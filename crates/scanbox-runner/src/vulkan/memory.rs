@@ -18,7 +18,6 @@ use scanbox_model::record::Status;
 use self::upload::{Large, Loaded, SLOTS, Slot};
 use super::buffer::{Buffer, BufferOffset, Fetched, WORD_BYTES};
 use super::device::Gpu;
-use super::line::LINES;
 use crate::backend::{Failure, cold_slots};
 
 /// Room for the banks of groups and as many states.
@@ -42,8 +41,6 @@ pub(super) struct Memory {
     reports: Option<Fetched>,
     /// Lines of arguments, one for each pass of a call.
     lines: Buffer,
-    /// Records that follow each other in lines.
-    records: Option<Buffer>,
     /// What the comparison reports in.
     report: Buffer,
     /// Where the host reads reports and single words.
@@ -51,15 +48,18 @@ pub(super) struct Memory {
     staging: Vec<Slot>,
 }
 
+/// Passes of a call that have a line of arguments each.
+pub(super) const LINES: u64 = 32;
+
 /// Words that a workgroup counts in.
 const COUNTS_WORDS: u64 = 4;
 
 /// Words of the largest element.
 pub(super) const ELEMENT_WORDS: u64 = 4;
 
-/// Words of the readback: the report, then an expected element and the one that was there.
 /// Bytes of the report of one comparison.
 pub(super) const REPORT_BYTES: u64 = REPORT_WORDS * WORD_BYTES;
+/// Words of the readback: the report, then an expected element and the one that was there.
 const READBACK_WORDS: u64 = REPORT_WORDS + 2 * ELEMENT_WORDS;
 
 impl Memory {
@@ -78,7 +78,6 @@ impl Memory {
             counts: None,
             reports: None,
             lines,
-            records: None,
             report,
             readback,
             staging: Vec::new(),
@@ -214,19 +213,6 @@ impl Memory {
     /// The lines of arguments.
     pub fn lines(&self) -> &Buffer {
         &self.lines
-    }
-
-    /// Sees to room for so many bytes of records.
-    pub fn reserve_records(&mut self, bytes: u64) -> Result<(), Failure> {
-        if self.records.as_ref().is_none_or(|records| records.bytes() < bytes) {
-            self.records = None;
-            self.records = Some(Buffer::new(&self.gpu, "records", bytes, MemoryLocation::GpuOnly)?);
-        }
-        Ok(())
-    }
-
-    pub fn records(&self) -> Option<&Buffer> {
-        self.records.as_ref()
     }
 
     pub fn scratch(&self) -> Option<&Buffer> {

@@ -50,9 +50,10 @@ use self::pipeline::Pipelines;
 pub use self::testing::Tamper;
 use self::timestamps::Timestamps;
 use self::timing::VulkanSession;
-use crate::backend::{Backend, ElementComparison, Failure, Garbage, PipelineInfo, TickInterval};
+use crate::backend::{Backend, ElementComparison, Failure, PipelineInfo, TickInterval};
 use crate::ledger::Ledger;
 use crate::twin::{Checked, Course};
+use scanbox_kernels::cases::Garbage;
 
 /// Timestamps to start with; more are made when a submission needs them.
 const TIMESTAMPS: u32 = 64;
@@ -256,6 +257,7 @@ impl VulkanSession {
             commands: Commands::new(&gpu)?,
             timestamps: Timestamps::new(&gpu, TIMESTAMPS)?,
             ledger: Ledger::default(),
+            records: None,
             tried_comparisons: std::collections::BTreeSet::new(),
             limit: options.timeout,
             gpu,

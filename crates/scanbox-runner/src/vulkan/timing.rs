@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::{self, GUARD_WORD, REPORT_WORDS};
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{
@@ -41,6 +42,8 @@ pub(super) struct VulkanSession {
     pub commands: Commands,
     pub timestamps: Timestamps,
     pub ledger: Ledger,
+    /// Records that follow each other in lines.
+    pub records: Option<Buffer>,
     /// The comparisons that were seen to find what is wrong: all that decides what one finds, with the bits of the
     /// error bound.
     pub tried_comparisons: BTreeSet<(Shader, Problem, Expected, u64)>,
@@ -246,9 +249,13 @@ impl VulkanSession {
         };
         let pairs: Result<Vec<_>, Failure> = (0..slots).map(pair).collect();
         let pairs = pairs?;
-        memory.reserve_records(Chain::bytes(slots, lines))?;
-        let Self { commands, memory, limit, .. } = self;
-        let Some(buffer) = memory.records() else { return Ok(None) };
+        let Self { gpu, commands, records, limit, .. } = self;
+        let bytes = Chain::bytes(slots, lines);
+        let buffer = match records.take().filter(|records| records.bytes() >= bytes) {
+            Some(records) => records,
+            None => Buffer::new(gpu, "records", bytes, MemoryLocation::GpuOnly)?,
+        };
+        let buffer = records.insert(buffer);
         let chain = Chain::new(pairs, buffer.address());
         let mut recorder = commands.begin()?;
         for (part, words) in (0..).zip(call.records(&chain).chunks(WORDS_PER_UPDATE)) {

@@ -1,12 +1,13 @@
 //! What comparisons find, whatever the problem is, and that what is wrong accuses nothing else.
 
+use scanbox_kernels::cases::Garbage;
 use scanbox_kernels::catalog::{self, GUARD_WORD};
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::GUARD_WORDS;
 use scanbox_kernels::reference::Reference;
 use scanbox_model::config::{Config, Parameter};
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
-use scanbox_runner::backend::{Backend, Garbage, Mismatch, RoundingError};
+use scanbox_runner::backend::{Backend, Mismatch, RoundingError};
 use scanbox_runner::vulkan::Tamper;
 
 use super::harness::{ONES, RANDOM, device};

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::harness::{Bench, compiler};
 use super::progress::hangs;
+use scanbox_kernels::cases::{CaseRequest, CaseSelection, Pattern};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
@@ -17,7 +18,6 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Placement, Problem};
 use scanbox_model::record::{Cache, Status};
 use scanbox_runner::backend::{Backend, Failure};
-use scanbox_runner::cases::{CaseRequest, CaseSelection, Pattern};
 use scanbox_runner::verify::{self, ItemVerdict, VerifyEvent, VerifyJob};
 use scanbox_runner::vulkan::{Tamper, Vulkan};
 use scanbox_testing::operator_files::{example, of, operator};

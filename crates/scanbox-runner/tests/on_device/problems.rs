@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::harness::{self, Bench, compiler, own_rows};
 use super::progress::hangs;
+use scanbox_kernels::cases::{CaseRequest, CaseSelection, Item, Pattern};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_model::config::{Config, Parameter};
 use scanbox_model::device::DeviceProfile;
@@ -15,7 +16,6 @@ use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::record::Status;
 use scanbox_model::space::Space;
 use scanbox_runner::backend::{Backend, Failure};
-use scanbox_runner::cases::{CaseRequest, CaseSelection, Item, Pattern};
 use scanbox_runner::verify::{self, VerifyEvent, VerifyJob};
 
 const PROBLEMS: &str = include_str!("../../../../configs/problems.toml");

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use super::harness::{Bench, compiler, own_rows};
 use super::progress::hangs;
+use scanbox_kernels::cases::{CaseRequest, CaseSelection, Item, Pattern};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::plan::GROUP_TILES;
 use scanbox_model::config::{BlockScan, Config, Lookback};
@@ -16,7 +17,6 @@ use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_runner::backend::{Backend, Failure};
-use scanbox_runner::cases::{CaseRequest, CaseSelection, Item, Pattern};
 use scanbox_runner::verify::{self, ItemVerdict, Tally, VerifyEvent, VerifyJob};
 use scanbox_testing::covering::{Combination, NumbersTried, PARAMETERS};
 

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use super::harness::{Bench, compiler_of_folder};
+use scanbox_kernels::cases::Garbage;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{
@@ -16,7 +17,7 @@ use scanbox_model::config::Parameter;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::parameters::{KERNEL_PARAMETERS, Value};
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
-use scanbox_runner::backend::{Backend, Garbage};
+use scanbox_runner::backend::Backend;
 use scanbox_testing::folder::copy_folder;
 
 /// Calls of each litmus test in a row.

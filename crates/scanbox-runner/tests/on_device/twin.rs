@@ -5,13 +5,14 @@ use std::fs;
 use std::path::Path;
 
 use super::harness::{Bench, compiler, compiler_of_folder};
+use scanbox_kernels::cases::Garbage;
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::Plan;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::record::Cache;
-use scanbox_runner::backend::{Backend, Garbage, cold_slots};
+use scanbox_runner::backend::{Backend, cold_slots};
 use scanbox_runner::twin::{self, Length, Twin};
 use scanbox_testing::folder::copy_folder;
 

@@ -23,7 +23,7 @@ use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Space;
 use scanbox_model::units::{plural, slug};
 use scanbox_runner::baseline::Greeting;
-use scanbox_runner::bench::{BenchJob, Selected, ceilings, computation_of};
+use scanbox_runner::bench::{BenchJob, Selected, behind_ceilings, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::row::now_utc;
 use scanbox_runner::session::End;
@@ -379,9 +379,7 @@ impl BenchArgs {
                 return (n, self.blocking.selected(&self.configs, n, problem, device));
             }
             let selected = selected(&self.configs, tuned, &self.scratch, n, problem, device);
-            let mut all = ceilings(&selected, problem, device);
-            all.extend(selected);
-            (n, all)
+            (n, behind_ceilings(selected, problem, device))
         };
         sizes.iter().map(at).collect()
     }

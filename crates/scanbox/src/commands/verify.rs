@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clap::Args;
+use scanbox_kernels::cases::{CaseRequest, CaseSelection, Circumstance, LeftOut, Pattern};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_model::config::Config;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
@@ -13,7 +14,6 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_model::sizes::Sizes;
 use scanbox_model::units::plural;
-use scanbox_runner::cases::{CaseRequest, CaseSelection, Circumstance, LeftOut, Pattern};
 use scanbox_runner::session::End;
 use scanbox_runner::verify::{FailedCase, ItemVerdict};
 

@@ -17,7 +17,7 @@ use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Record, Selection, Status};
 use scanbox_model::units::size_label;
-use scanbox_runner::bench::{Selected, ceilings};
+use scanbox_runner::bench::{Selected, behind_ceilings};
 use scanbox_runner::session::End;
 use scanbox_runner::subject::Subject;
 
@@ -135,9 +135,7 @@ impl BlockingArgs {
                 selected.push(Selected { subject, selection: vec![Selection::Named] });
             }
         }
-        let mut all = ceilings(&selected, problem, device);
-        all.extend(selected);
-        all
+        behind_ceilings(selected, problem, device)
     }
 
     /// Runs the configs without fallback with half of the tiles blocked, where that is asked for. Returns: their

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use scanbox_kernels::input::{Input, InputKind};
 use scanbox_model::problem::{Operator, Problem};
+
+use crate::input::{Input, InputKind};
 
 /// What the elements of a case are, before it is known what the tile state of its config can carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

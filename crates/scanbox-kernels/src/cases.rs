@@ -7,17 +7,18 @@ mod pattern;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use scanbox_kernels::catalog;
-use scanbox_kernels::input::Input;
-use scanbox_kernels::plan::GROUP_TILES;
-use scanbox_kernels::rounding;
 use scanbox_model::config::{Config, Family, Lookback, TileState};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::space::Rejection;
 use serde::{Deserialize, Serialize};
 
-pub use self::circumstance::Circumstance;
+use crate::catalog;
+use crate::input::Input;
+use crate::plan::GROUP_TILES;
+use crate::rounding;
+
+pub use self::circumstance::{Circumstance, Garbage};
 pub use self::pattern::Pattern;
 
 /// What to try of each config.
@@ -217,14 +218,9 @@ mod tests {
     use scanbox_model::problem::{Element, Mode, Operator, Placement};
     use scanbox_model::safe_devices::Guarantee;
 
-    use super::*;
-    use crate::backend::{Backend, Garbage};
-    use crate::replay::{Replay, Script};
+    use scanbox_testing::device::with_subgroups as device;
 
-    fn device(subgroup_size: u32, int64_atomics: bool) -> DeviceProfile {
-        let script = Script { subgroup_size, int64_atomics, ..Script::default() };
-        Replay::new(script).profile().as_ref().clone()
-    }
+    use super::*;
 
     fn config(label: &str) -> Config {
         label.parse().unwrap()
@@ -373,6 +369,7 @@ mod tests {
         assert_eq!(garbage("b1.vec4.par.rake.split.wg64"), Some(Garbage::InTileStates(0x0006_0006)));
         assert_eq!(garbage("b1.vec4.par.rake.split.fill.wg64"), Some(Garbage::Unnoticed(0x0006_0006)));
         assert_eq!(garbage("b1.vec4.two.sub.wg64"), Some(Garbage::InTileStates(6)));
+        assert_eq!(garbage("b1.vec4.two.sub.block.wg64"), Some(Garbage::InTileStates(6)));
         assert_eq!(garbage("b1.vec4.par.rake.clean.wg64"), None);
         assert_eq!(garbage("b1.vec4.par.rake.packed.clean.wg64"), None);
         for levels in ["rts.b1.vec4.none.rake.wg64", "stp.b1.vec4.none.rake.wg64"] {

@@ -2,12 +2,11 @@
 
 use std::fmt;
 
-use scanbox_kernels::plan::{Plan, ScratchContent};
 use scanbox_model::config::TileState;
 use scanbox_model::device::DeviceProfile;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::Garbage;
+use crate::plan::{Plan, ScratchContent};
 
 /// What is special about one of the calls of a case. They follow each other in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -24,7 +23,7 @@ pub enum Circumstance {
     NewMemory,
     /// More workgroups start than there are tiles.
     Surplus,
-    /// Many calls in a row, as they are timed, on two inputs that alternate ([`crate::twin::run_alone`]).
+    /// Many calls in a row, as they are timed, on two inputs that alternate.
     InARow,
 }
 
@@ -96,4 +95,17 @@ impl fmt::Display for Circumstance {
             Self::InARow => "in many calls in a row",
         })
     }
+}
+
+/// What the scratch memory may hold before a call without harm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Garbage {
+    /// This word everywhere, in memory that counts as new: no harm to any plan, because who uses it first clears it.
+    InNewMemory(u32),
+    /// This word everywhere, behind the back of the backend: no harm to a plan that fills its memory before each
+    /// call, or reads nothing that it has not written. Other plans have to be given new memory afterwards.
+    Unnoticed(u32),
+    /// This word in every tile state, behind the back of the backend: no harm to a plan whose states carry epochs, as
+    /// long as the epoch in the word is an old one.
+    InTileStates(u32),
 }
