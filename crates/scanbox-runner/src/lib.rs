@@ -1,10 +1,10 @@
 //! Plan and device in, measured record out.
 //!
 //! [`sweep`] is the whole pipeline of a run. [`verify`] and [`measure`] are its two steps per config; a verification
-//! without times runs the first of them alone, on the cases where scans go wrong ([`scanbox_kernels::cases`]). [`mod@bench`] measures few
-//! subjects against each other in alternating blocks, among them other implementations ([`baseline`]). [`session`] is
-//! what these three do alike before they run: prepare, load, plan. [`mod@serve`] answers another version of scanbox
-//! as a baseline does.
+//! without times runs the first of them alone, on the cases where scans go wrong ([`scanbox_kernels::cases`]).
+//! [`mod@bench`] measures few subjects against each other in alternating blocks, among them other implementations
+//! ([`baseline`]). [`session`] is what these three do alike before they run: prepare, load, plan. [`mod@serve`]
+//! answers another version of scanbox as a baseline does.
 //! [`backend`] is what all need from a device, and [`replay`] and [`vulkan`] are the two devices there are.
 
 pub mod backend;

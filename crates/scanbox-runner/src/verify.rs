@@ -1,9 +1,9 @@
 //! Whether plans give the right answer: every element, on the device.
 //!
 //! [`verify`] is one call, as a sweep makes it before it takes a time. [`run`] is a verification without times: each
-//! config on many sizes and inputs ([`scanbox_kernels::cases`]), each of those in several circumstances. Where results round,
-//! those of deterministic kernels have to have the same bits in all of them. Like the sweep it names no backend and
-//! no kernel family, and prints nothing: verdicts leave through an observer.
+//! config on many sizes and inputs ([`scanbox_kernels::cases`]), each of those in several circumstances. Where results
+//! round, those of deterministic kernels have to have the same bits in all of them. Like the sweep it names no
+//! backend and no kernel family, and prints nothing: verdicts leave through an observer.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -24,8 +24,8 @@ pub struct Selected {
     pub selection: Selections,
 }
 
-/// These subjects behind the ceiling of their problem ([`catalog::ceiling`]), in all the launch shapes that they ask for:
-/// the fastest of them at a size counts.
+/// These subjects behind the ceiling of their problem ([`catalog::ceiling`]), in all the launch shapes that they ask
+/// for: the fastest of them at a size counts.
 #[must_use]
 pub fn behind_ceilings(selected: Vec<Selected>, problem: &Problem, device: &DeviceProfile) -> Vec<Selected> {
     let configs = selected.iter().filter_map(|one| match &one.subject {

@@ -62,8 +62,8 @@ impl Vulkan {
         self.with(|session| session.set_turn(turn))
     }
 
-    /// Records `calls` calls of a plan, the last of which is compared, once, and submits that so many times. Returns the
-    /// wrong elements of all comparisons.
+    /// Records `calls` calls of a plan, the last of which is compared, once, and submits that so many times. Returns
+    /// the wrong elements of all comparisons.
     ///
     /// # Errors
     /// When the plan does not run to its end.
