@@ -65,7 +65,6 @@ class Row:
 class Device:
     def __init__(self, identity, rows, copies, baselines):
         self.name, self.uuid = identity
-        self.bandwidth = copies[max(copies)] if copies else None
         self.baselines = baselines
         self.shown, points = set(), {}
         for cells in rows:
@@ -80,6 +79,9 @@ class Device:
             self.at[row.n].append(row)
         self.row = points
         self.sizes = sorted(self.at)
+        # The copy of a smaller size is no bandwidth.
+        reaches = copies and (not self.sizes or max(copies) >= max(self.sizes))
+        self.bandwidth = copies[max(copies)] if reaches else None
         self.line = {}
         for row in points.values():
             key = (row.kernel, row.n)

@@ -252,6 +252,15 @@ fn device_answer<'a>(
         // Grouping has said that there is nothing usable; that there is no common size follows from it.
         warnings.clear();
     }
+    let without_ceiling = lines.table.sizes_without_ceiling();
+    if !without_ceiling.is_empty() {
+        warnings.push(Warning::SizesWithoutCeiling {
+            device: lines.table.title.clone(),
+            ceiling: lines.table.problem.ceiling(),
+            sizes: without_ceiling,
+            no_bandwidth: lines.table.bandwidth().is_none(),
+        });
+    }
     let normalization = question.normalization_alone();
     warnings.extend(cannot_judge(&[&lines], &eligibility, normalization, &question.weights));
     let by_metric = question.by_metric(&[&lines], &eligibility, normalization);

@@ -25,7 +25,7 @@ pub struct Bandwidth {
 pub enum BandwidthOrigin {
     /// The user gave it.
     Given,
-    /// The ceiling of this size, the largest one that has a ceiling.
+    /// The ceiling of this size, the largest one.
     Ceiling {
         /// Input size in elements.
         n: u64,
@@ -73,16 +73,27 @@ pub struct UtilizationPoint {
 }
 
 impl DeviceTable {
-    /// The bandwidth of the device: what the user gave, else the ceiling of the largest size; `None` without
-    /// both.
+    /// The bandwidth of the device: what the user gave, else the ceiling of the largest size; `None` without both. The
+    /// ceiling of a smaller size is no bandwidth: it may be that of starting a call, or of a cache.
     #[must_use]
     pub fn bandwidth(&self) -> Option<Bandwidth> {
         let given = self.peak_gbps.map(|gbps| Bandwidth { gbps, origin: BandwidthOrigin::Given });
         let ceiling = || {
             let (&n, &gbps) = self.ceiling_gbps.iter().rfind(|&(_, &gbps)| gbps > 0.0)?;
+            self.sizes.last().is_none_or(|&largest| n >= largest).then_some(())?;
             Some(Bandwidth { gbps, origin: BandwidthOrigin::Ceiling { n } })
         };
         given.or_else(ceiling)
+    }
+
+    /// The sizes with an `ok` row and no ceiling, where others have one.
+    #[must_use]
+    pub fn sizes_without_ceiling(&self) -> Vec<u64> {
+        let has_one = |n: &u64| self.ceiling_gbps.get(n).is_some_and(|&gbps| gbps > 0.0);
+        if !self.ceiling_gbps.keys().any(has_one) {
+            return Vec::new();
+        }
+        self.sizes.iter().copied().filter(|n| !has_one(n)).collect()
     }
 }
 

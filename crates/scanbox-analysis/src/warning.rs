@@ -90,6 +90,17 @@ pub enum Warning {
         /// The devices.
         devices: Vec<String>,
     },
+    /// Sizes have rows and no ceiling, although others of the sweep have one.
+    SizesWithoutCeiling {
+        /// The device.
+        device: String,
+        /// What a ceiling is: a copy, or a read.
+        ceiling: &'static str,
+        /// The sizes.
+        sizes: Vec<u64>,
+        /// Whether the bandwidth is not known by that.
+        no_bandwidth: bool,
+    },
     /// No size of the comparison has a weight.
     NoWeight {
         /// The devices.
@@ -214,6 +225,18 @@ impl fmt::Display for Warning {
                 "{}: the bandwidth is not known (no metadata with a copy); --peak-gbps gives it, and ceiling needs it",
                 devices.join(", ")
             ),
+            Self::SizesWithoutCeiling { device, ceiling, sizes, no_bandwidth } => {
+                let sizes = size_list(sizes);
+                let bandwidth = if *no_bandwidth {
+                    "; without that of the largest size the bandwidth is not known (--peak-gbps gives it)"
+                } else {
+                    ""
+                };
+                write!(
+                    f,
+                    "{device}: no {ceiling} of {sizes} was measured, the same sweep command does it{bandwidth}"
+                )
+            }
             Self::NoWeight { devices, sizes } => write!(
                 f,
                 "{}: none of the sizes of the comparison ({}) has a weight; no best kernel can be chosen",

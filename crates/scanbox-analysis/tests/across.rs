@@ -228,7 +228,7 @@ fn weights_decide() {
 
 #[test]
 fn bandwidth_and_baselines() {
-    let copies = [(100, 40.0), (200, 20.0)].into();
+    let copies = [(100, 40.0), (200, 30.0), (400, 20.0)].into();
     let rows = [row(A, 64, 100, 30), row(A, 64, 200, 10), row(A, 64, 400, 15)];
     let other = |subject: &str, n, gbps, selection: &[Selection]| Record {
         subject: subject.into(),
@@ -250,7 +250,7 @@ fn bandwidth_and_baselines() {
     let (answers, _) = answer(&tables, &Question::default());
     let found = answers.devices[0].utilization.as_ref().unwrap();
     // The copy of the largest size is the bandwidth.
-    assert_eq!((found.bandwidth.gbps, found.bandwidth.origin), (20.0, BandwidthOrigin::Ceiling { n: 200 }));
+    assert_eq!((found.bandwidth.gbps, found.bandwidth.origin), (20.0, BandwidthOrigin::Ceiling { n: 400 }));
     let points: Vec<_> =
         found.points.iter().map(|point| (point.n, point.pct.round(), point.regime)).collect();
     assert_eq!(
@@ -278,6 +278,35 @@ fn bandwidth_and_baselines() {
     }
     let error = tables.set_peaks(&["H200=5".parse().unwrap()]).unwrap_err().to_string();
     assert!(error.contains("d1"), "{error}");
+}
+
+/// A sweep whose copies are not all there, as one that was killed has left it: whatever is said is true.
+#[test]
+fn a_copy_of_a_smaller_size_is_no_bandwidth() {
+    let rows = [row(A, 64, 100, 10), row(A, 64, 200, 30), row(A, 64, 400, 60)];
+    let check = |copies: &[(u64, f64)], origin: Option<u64>, told: Option<&str>| {
+        let ceilings = copies.iter().copied().collect();
+        let sweep = scanbox_analysis::grouping::RecordFile { ceiling_gbps: Some(&ceilings), ..source(&rows) };
+        let (tables, _) = tables_of(&[sweep], Runs::Latest);
+        let (answers, warnings) = answer(&tables, &Question::default());
+        let found = answers.devices[0].utilization.as_ref().map(|found| found.bandwidth.origin);
+        assert_eq!(found, origin.map(|n| BandwidthOrigin::Ceiling { n }), "{copies:?}");
+        let texts: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        let of_copies: Vec<&String> = texts.iter().filter(|text| text.contains("copy")).collect();
+        assert_eq!(of_copies.len(), usize::from(told.is_some()), "{texts:?}");
+        assert!(of_copies.iter().all(|text| told.is_some_and(|told| text.contains(told))), "{texts:?}");
+    };
+    check(&[(100, 20.0), (200, 40.0), (400, 61.0)], Some(400), None);
+    check(&[(200, 16.0)], None, Some("no copy of 100, 400 was measured"));
+    check(&[(200, 16.0)], None, Some("without that of the largest size the bandwidth is not known"));
+    check(&[(100, 20.0), (400, 0.0)], None, Some("no copy of 200, 400 was measured"));
+    check(
+        &[(400, 61.0)],
+        Some(400),
+        Some("no copy of 100, 200 was measured, the same sweep command does it"),
+    );
+    check(&[(100, 20.0), (200, 40.0), (400, 61.0), (800, 62.0)], Some(800), None);
+    check(&[], None, None);
 }
 
 #[test]

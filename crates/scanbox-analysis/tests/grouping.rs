@@ -143,7 +143,7 @@ fn check_eligible(
     dropped: &[(&str, &str)],
     said: &[&str],
 ) {
-    let copy = BTreeMap::from([(100, 20.0)]);
+    let copy = records.iter().map(|record| (record.n_elements, 20.0)).collect();
     let source = RecordFile { planned, ceiling_gbps: Some(&copy), ..source(records) };
     let (tables, mut noticed) = tables_of(&[source], Runs::Latest);
     let (answers, more) = answer(&tables, &by(Metric::Squared));
