@@ -78,6 +78,12 @@ pub struct RunOutcome {
     pub points_left: u64,
     /// Rows whose result is wrong.
     pub wrong: u64,
+    /// Sizes whose copy (of a reduction: read) was wrong: they have no ceiling.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wrong_copies: Vec<u64>,
+    /// Sizes whose copy, or read, is still to be measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copies_left: Vec<u64>,
     /// Why the run could not go on, if it could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,

@@ -123,6 +123,17 @@ fn write_table(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Wri
         };
         writeln!(out, "left       {} points{wrong}", outcome.points_left)?;
     }
+    let copy = metadata.problem.ceiling();
+    for (head, sizes, what) in [
+        ("left       ", &outcome.copies_left, "is still to be measured"),
+        ("wrong      ", &outcome.wrong_copies, "was wrong: nothing is measured against it"),
+    ] {
+        if !sizes.is_empty() {
+            let sizes: Vec<String> = sizes.iter().map(|&n| size_label(n)).collect();
+            let text = format!("the {copy} of {} {what}", sizes.join(", "));
+            writeln!(out, "{}", fold(head, &text, 11, width))?;
+        }
+    }
     if let Some(text) = confirmed(records) {
         writeln!(out, "confirmed  {text}")?;
     }

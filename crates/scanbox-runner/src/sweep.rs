@@ -13,7 +13,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
-use scanbox_kernels::input::Input;
+use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::Plan;
 use scanbox_model::record::{Cache, Ratio, Record, Status};
 use scanbox_model::space::Point;
@@ -40,7 +40,7 @@ const CANARY_ELEMENTS: u64 = 1 << 26;
 pub struct SweepJob {
     /// What is computed, and on which elements.
     pub computation: Computation,
-    /// Points to measure.
+    /// Points to measure; none where only ceilings are left.
     pub points: Vec<Point>,
     /// Those of them that were wrong once: their rows say `ok` only with the calls that show them right
     /// ([`Record::proved_calls`]).
@@ -82,6 +82,14 @@ pub enum SweepEvent<'a> {
         /// Throughput in GB/s.
         gbps: f64,
     },
+    /// The ceiling of one size could not be measured, or a copy gave a wrong result: the size has none, whatever was
+    /// said of it before.
+    NoCeiling {
+        /// Elements.
+        n: u64,
+        /// Whether a result was wrong.
+        wrong: bool,
+    },
     /// A config is about to run.
     Started {
         /// Which, and at what size.
@@ -115,6 +123,7 @@ pub fn run<E: From<Failure>>(
         canary: None,
         best_ns: BTreeMap::new(),
         told: BTreeSet::new(),
+        ceilings: job.ceiling_sizes.clone(),
         order_index: job.order_start,
     };
     let end = sweep.run()?;
@@ -135,6 +144,8 @@ struct Sweep<'a, E> {
     best_ns: BTreeMap<u64, u64>,
     /// What has been told to fail.
     told: BTreeSet<String>,
+    /// Sizes whose ceiling is still to be measured.
+    ceilings: BTreeSet<u64>,
     order_index: u64,
 }
 
@@ -200,24 +211,37 @@ impl<E: From<Failure>> Sweep<'_, E> {
             }
         }
         groups.sort_by_key(|(_, points)| std::cmp::Reverse(points.len()));
+        if groups.is_empty() && !self.ceilings.is_empty() {
+            // What is copied does not matter.
+            groups.push((Input { kind: InputKind::Random, seed: self.job.computation.seed }, Vec::new()));
+        }
         groups
     }
 
-    /// Loads the input for the largest size that fits; points above it get their row at once.
-    fn load(&mut self, input: Input, mut points: Vec<Point>) -> Result<Vec<Point>, E> {
+    /// Loads the input for the largest size that fits, of a point or of a ceiling that is still to be measured; points
+    /// above it get their row at once.
+    fn load(&mut self, input: Input, points: Vec<Point>) -> Result<Vec<Point>, E> {
         let start = Instant::now();
+        let of_points = points.into_iter().map(|point| (point.n, Some(point)));
+        let mut items: Vec<(u64, Option<Point>)> =
+            of_points.chain(self.ceilings.iter().map(|&n| (n, None))).collect();
         while let Some((too_large, failure)) =
-            self.session.load(&input, &mut points, |point| point.n, &mut |setup| {
+            self.session.load(&input, &mut items, |(n, _)| *n, &mut |setup| {
                 (self.observer)(SweepEvent::Setup(setup))
             })?
         {
-            for point in too_large {
-                let record = self.failed(self.blank_record(&point, input), &failure);
-                (self.observer)(SweepEvent::Finished { record: &record })?;
+            for (n, point) in too_large {
+                match point {
+                    Some(point) => {
+                        let record = self.failed(self.blank_record(&point, input), &failure);
+                        (self.observer)(SweepEvent::Finished { record: &record })?;
+                    }
+                    None => (self.observer)(SweepEvent::NoCeiling { n, wrong: false })?,
+                }
             }
         }
         self.spend("load", start);
-        Ok(points)
+        Ok(items.into_iter().filter_map(|(_, point)| point).collect())
     }
 
     /// The points in an order that favours no kernel and no size. It depends on the seed and the points alone.
@@ -227,54 +251,62 @@ impl<E: From<Failure>> Sweep<'_, E> {
         points
     }
 
-    /// Measures the ceiling of each size of the job that has none yet.
+    /// Measures the ceiling of each size of the job that has none yet. A size where a copy is wrong has none: how fast
+    /// a device copies that does it wrongly says nothing.
     fn measure_ceilings(&mut self) -> Result<(), E> {
         let start = Instant::now();
         let problem = self.job.computation.problem;
         let loaded = self.session.backend.loaded_elements();
         let mut best: BTreeMap<u64, f64> = BTreeMap::new();
         let shapes = catalog::ceiling_shapes(self.job.points.iter().map(|point| &point.config));
+        let mut wrong: BTreeSet<u64> = BTreeSet::new();
+        let sizes = std::mem::take(&mut self.ceilings);
         // The largest first: an idle device raises its clocks on it. It may take longer for that than any warm-up, so
         // that one comes again at the end.
-        let descending: Vec<u64> =
-            self.job.ceiling_sizes.iter().rev().copied().filter(|&n| n <= loaded).collect();
+        let descending: Vec<u64> = sizes.into_iter().rev().filter(|&n| n <= loaded).collect();
         for n in descending.iter().chain(descending.first()).copied() {
             if self.should_stop() {
                 break;
             }
             let device = Arc::clone(self.session.backend.profile());
-            let mut times = Vec::new();
             for &shape in &shapes {
                 let what = format!("the {} of {} was measured", problem.ceiling(), size_label(n));
-                times.extend(self.time_plan(&catalog::ceiling(&problem, n, shape, &device), &what)?);
+                match self.time_plan(&catalog::ceiling(&problem, n, shape, &device), &what)? {
+                    Ok(ns) => {
+                        let gbps = throughput_gbps(problem.bytes_moved(n), ns).unwrap_or(0.0);
+                        let best = best.entry(n).or_insert(gbps);
+                        *best = best.max(gbps);
+                    }
+                    Err(Status::WrongResult) => drop(wrong.insert(n)),
+                    Err(_) => {}
+                }
             }
-            if let Some(gbps) =
-                times.into_iter().min().and_then(|ns| throughput_gbps(problem.bytes_moved(n), ns))
-            {
-                let best = best.entry(n).or_insert(gbps);
-                *best = best.max(gbps);
-                (self.observer)(SweepEvent::Ceiling { n, gbps: *best })?;
-            }
+            let wrong = wrong.contains(&n);
+            (self.observer)(match best.get(&n).filter(|gbps| **gbps > 0.0 && !wrong) {
+                Some(&gbps) => SweepEvent::Ceiling { n, gbps },
+                None => SweepEvent::NoCeiling { n, wrong },
+            })?;
         }
         self.spend("ceilings", start);
         Ok(())
     }
 
-    /// The time of a copy or a read, if there is one; what keeps it from being taken is told. A failure that ends the
+    /// The time of a copy or a read, or how it failed; what keeps it from being taken is told. A failure that ends the
     /// session ends the run, under the name of what was going on: the configs that come next have nothing to do with
     /// it.
-    fn time_plan(&mut self, plan: &Plan, what: &str) -> Result<Option<u64>, E> {
+    fn time_plan(&mut self, plan: &Plan, what: &str) -> Result<Result<u64, Status>, E> {
         (self.observer)(SweepEvent::Doing { what })?;
         match self.try_plan(plan) {
-            Ok(ns) => Ok(Some(ns)),
+            Ok(ns) => Ok(Ok(ns)),
             Err(failure) if failure.is_fatal() => Err(failure.amid(what).into()),
             Err(failure) => {
+                let status = failure.status;
                 let text = format!("{} ({})", failure.amid(what).reason, plan.label);
                 // All shapes of a ceiling, and the canary, tend to fail alike.
                 if self.told.insert(what.to_owned()) {
                     (self.observer)(SweepEvent::Remark { text: &text })?;
                 }
-                Ok(None)
+                Ok(Err(status))
             }
         }
     }
@@ -303,16 +335,20 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let device = Arc::clone(self.session.backend.profile());
         let n = self.session.backend.loaded_elements().min(CANARY_ELEMENTS);
         let what = format!("the copy of {} that watches for drift was measured", size_label(n));
-        let plan = match self.canary.take() {
-            Some(canary) if canary.plan.n == n => {
-                let last_ns = self.time_plan(&canary.plan, &what)?.unwrap_or(canary.last_ns);
-                self.canary = Some(Canary { last_ns, ..canary });
-                self.spend("canary", start);
-                return Ok(());
-            }
-            _ => catalog::copy(&self.job.computation.problem, n, catalog::CEILING_SHAPES[0], &device),
+        let before = self.canary.take().filter(|canary| canary.plan.n == n);
+        let plan = match &before {
+            Some(canary) => canary.plan.clone(),
+            None => catalog::copy(&self.job.computation.problem, n, catalog::CEILING_SHAPES[0], &device),
         };
-        self.canary = self.time_plan(&plan, &what)?.map(|ns| Canary { plan, first_ns: ns, last_ns: ns });
+        let time = self.time_plan(&plan, &what)?;
+        if time == Err(Status::WrongResult) {
+            (self.observer)(SweepEvent::NoCeiling { n, wrong: true })?;
+        }
+        self.canary = match (before, time) {
+            (Some(canary), Ok(ns)) => Some(Canary { last_ns: ns, ..canary }),
+            (None, Ok(ns)) => Some(Canary { plan, first_ns: ns, last_ns: ns }),
+            (before, Err(_)) => before,
+        };
         self.spend("canary", start);
         Ok(())
     }

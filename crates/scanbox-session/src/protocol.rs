@@ -111,6 +111,13 @@ pub enum Message {
         /// Throughput.
         gbps: f64,
     },
+    /// See [`scanbox_runner::sweep::SweepEvent::NoCeiling`].
+    NoCeiling {
+        /// Elements.
+        n: u64,
+        /// Whether a result was wrong.
+        wrong: bool,
+    },
     /// Waits for [`Order::Go`] to run this config.
     Started {
         /// Which.

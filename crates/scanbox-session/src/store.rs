@@ -74,6 +74,8 @@ pub struct SweepFile {
     metadata_on_disk: Option<Metadata>,
     /// The known issues of the device: rows that fail as they say name them.
     pub issues: DeviceIssues,
+    /// Whether ceilings were measured that do not stand there.
+    ceilings_changed: bool,
     journal: Journal,
     last_sync: Instant,
     /// Points that have a row and are to be measured again all the same, because they were wrong.
@@ -167,6 +169,7 @@ impl SweepFile {
             records: found.records,
             metadata,
             metadata_on_disk: known,
+            ceilings_changed: false,
             issues: known_issues::of(device)?,
             journal,
             last_sync: Instant::now(),
@@ -199,13 +202,28 @@ impl SweepFile {
         distrusted(&self.records).len() as u64
     }
 
-    /// The sizes among these points whose ceiling has not been measured.
-    pub fn sizes_without_ceiling<'a>(&self, points: impl IntoIterator<Item = &'a Point>) -> BTreeSet<u64> {
-        points
-            .into_iter()
-            .map(|point| point.n)
-            .filter(|n| !self.metadata.ceiling_gbps.contains_key(n))
-            .collect()
+    /// The sizes that still need a ceiling.
+    pub fn sizes_without_ceiling(&self, enumeration: &Enumeration) -> BTreeSet<u64> {
+        let left = self.points_to_do(enumeration);
+        sizes_without_ceiling(enumeration, &left, &self.records, Some(&self.metadata))
+    }
+
+    /// Takes the ceiling of a size, or that it has none. It is on the disk with the next
+    /// [`Self::write_ceilings`].
+    pub fn set_ceiling(&mut self, n: u64, gbps: Option<f64>) {
+        match gbps {
+            Some(gbps) => drop(self.metadata.ceiling_gbps.insert(n, gbps)),
+            None => drop(self.metadata.ceiling_gbps.remove(&n)),
+        }
+        self.ceilings_changed = true;
+    }
+
+    /// Writes down the ceilings that were measured since the last time: before any row that is measured against them.
+    ///
+    /// # Errors
+    /// When the metadata cannot be written.
+    pub fn write_ceilings(&mut self) -> anyhow::Result<()> {
+        if self.ceilings_changed { self.write_metadata() } else { Ok(()) }
     }
 
     /// How many workers a config has ended, in this run and before.
@@ -353,6 +371,7 @@ impl SweepFile {
     /// # Errors
     /// When the file cannot be written.
     pub fn write_metadata(&mut self) -> anyhow::Result<()> {
+        self.ceilings_changed = false;
         self.metadata.counts = counts(&self.records);
         let rows = rows_by_run(&self.records);
         for run in &mut self.metadata.runs {
@@ -364,6 +383,20 @@ impl SweepFile {
         }
         Ok(())
     }
+}
+
+/// The sizes of a space that still need a ceiling: where a point is left, or a row has a time to be measured against it.
+pub fn sizes_without_ceiling(
+    enumeration: &Enumeration,
+    left: &[Point],
+    records: &[Record],
+    metadata: Option<&Metadata>,
+) -> BTreeSet<u64> {
+    let asked: BTreeSet<u64> = enumeration.points.iter().map(|point| point.n).collect();
+    let ok = records.iter().filter(|record| record.status == Status::Ok).map(|record| record.n_elements);
+    let needed = left.iter().map(|point| point.n).chain(ok.filter(|n| asked.contains(n)));
+    let has_one = |n: &u64| metadata.is_some_and(|metadata| metadata.ceiling_gbps.contains_key(n));
+    needed.filter(|n| !has_one(n)).collect()
 }
 
 /// Rows by status.

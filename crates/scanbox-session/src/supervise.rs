@@ -76,6 +76,9 @@ pub trait Task {
     /// The ceiling of a size was measured, in GB/s.
     fn ceiling(&mut self, _n: u64, _gbps: f64) {}
 
+    /// The ceiling of a size could not be measured, perhaps because a copy gave a wrong result.
+    fn no_ceiling(&mut self, _n: u64, _wrong: bool) {}
+
     /// A baseline has started.
     fn greeted(&mut self, _greeting: Greeting) {}
 
@@ -316,6 +319,7 @@ impl Shift<'_> {
                 }
                 Ok(Message::Remark { text }) => self.task.remark(&text),
                 Ok(Message::Ceiling { n, gbps }) => self.task.ceiling(n, gbps),
+                Ok(Message::NoCeiling { n, wrong }) => self.task.no_ceiling(n, wrong),
                 Ok(Message::Started { key }) => {
                     if self.stop_reason().is_some() {
                         process.order(&Order::Stop);

@@ -1,7 +1,7 @@
 //! A sweep as its supervisor sees it: the points that are left, and the rows of those that are not; then the
 //! confirmation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use scanbox_model::csv_file;
@@ -55,6 +55,17 @@ pub struct Ran {
     pub supervised: Option<Supervised>,
     /// Whether somebody still has to be confirmed.
     pub unconfirmed: bool,
+    /// What came of the copies, or reads, of the sizes.
+    pub ceilings: Ceilings,
+}
+
+/// The sizes whose copy, or read, is no ceiling yet.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ceilings {
+    /// Nobody has tried it.
+    pub left: BTreeSet<u64>,
+    /// It was wrong.
+    pub wrong: BTreeSet<u64>,
 }
 
 /// Measures the points that are left, then confirms the leaders of each size. `failed` is called when an error ends a
@@ -72,8 +83,9 @@ pub fn run(
     failed: &dyn Fn(&SweepFile),
 ) -> anyhow::Result<Ran> {
     let points = file.points_to_do(enumeration);
+    let mut ceilings = Ceilings { left: file.sizes_without_ceiling(enumeration), ..Ceilings::default() };
     let mut worker = Some(worker);
-    let mut supervised = match worker.take_if(|_| !points.is_empty()) {
+    let mut supervised = match worker.take_if(|_| !points.is_empty() || !ceilings.left.is_empty()) {
         None => {
             file.settle(true)?;
             None
@@ -81,10 +93,10 @@ pub fn run(
         Some(worker) => {
             let timeout = if asked.prove { asked.timeout * PROOF_TIMEOUTS } else { asked.timeout };
             let supervision = Supervision { command: command.clone(), timeout, limits };
-            Some(asked.measure(&supervision, worker, &points, file, failed)?)
+            Some(asked.measure(&supervision, worker, &points, &mut ceilings, file, failed)?)
         }
     };
-    let complete = file.points_to_do(enumeration).is_empty();
+    let complete = file.points_to_do(enumeration).is_empty() && ceilings.left.is_empty();
     let mut leaders = asked.leaders(&file.records, complete, 0)?;
     let mut pass = 0;
     while !leaders.is_empty() {
@@ -104,7 +116,7 @@ pub fn run(
         });
     }
     let unconfirmed = !asked.leaders(&file.records, true, pass)?.is_empty();
-    Ok(Ran { supervised, unconfirmed })
+    Ok(Ran { supervised, unconfirmed, ceilings })
 }
 
 impl Asked {
@@ -125,6 +137,7 @@ impl Asked {
         supervision: &Supervision<'_>,
         worker: Worker,
         points: &[Point],
+        ceilings: &mut Ceilings,
         file: &mut SweepFile,
         failed: &dyn Fn(&SweepFile),
     ) -> anyhow::Result<Supervised> {
@@ -140,7 +153,7 @@ impl Asked {
             origin: origin(&file.metadata.kernel_hash, self.shared_device),
         };
         file.begin_run(&settings.origin.run_id, self.seed, serde_json::to_value(settings.protocol)?)?;
-        let mut task = SweepTask::new(file, points, settings);
+        let mut task = SweepTask::new(file, points, ceilings, settings);
         let result = supervision.run(worker, &mut task);
         task.end();
         end_run(result, file, failed)
@@ -207,6 +220,7 @@ pub struct SweepTask<'a> {
     file: &'a mut SweepFile,
     progress: Progress,
     left: BTreeMap<RowKey, Point>,
+    ceilings: &'a mut Ceilings,
     rows: u64,
     settings: Settings,
 }
@@ -225,10 +239,15 @@ pub struct Settings {
 }
 
 impl<'a> SweepTask<'a> {
-    /// The task of getting rows for these points into the file.
-    pub fn new(file: &'a mut SweepFile, points: &[Point], settings: Settings) -> Self {
+    /// The task of getting rows for these points, and the ceilings that are left, into the file.
+    pub fn new(
+        file: &'a mut SweepFile,
+        points: &[Point],
+        ceilings: &'a mut Ceilings,
+        settings: Settings,
+    ) -> Self {
         let left = points.iter().map(|point| (point_key(point), *point)).collect();
-        Self { file, progress: Progress::new(points), left, rows: 0, settings }
+        Self { file, progress: Progress::new(points), left, ceilings, rows: 0, settings }
     }
 
     /// Takes the progress away.
@@ -275,7 +294,7 @@ impl Task for SweepTask<'_> {
             points: self.left.values().copied().collect(),
             prove: self.left.iter().filter(is_to_prove).map(|(_, point)| *point).collect(),
             computation: self.settings.computation,
-            ceiling_sizes: self.file.sizes_without_ceiling(self.left.values()),
+            ceiling_sizes: self.ceilings.left.clone(),
             seed: self.settings.seed,
             protocol: self.settings.protocol,
             order_start: self.rows,
@@ -285,7 +304,7 @@ impl Task for SweepTask<'_> {
     }
 
     fn is_complete(&self) -> bool {
-        self.left.is_empty()
+        self.left.is_empty() && self.ceilings.left.is_empty()
     }
 
     /// Configs that have ended too many workers, in this run or before, get their row without being tried.
@@ -315,7 +334,16 @@ impl Task for SweepTask<'_> {
 
     fn ceiling(&mut self, n: u64, gbps: f64) {
         self.progress.ceiling(n, gbps);
-        self.file.metadata.ceiling_gbps.insert(n, (gbps * 10.0).round() / 10.0);
+        self.ceilings.left.remove(&n);
+        self.file.set_ceiling(n, Some((gbps * 10.0).round() / 10.0));
+    }
+
+    fn no_ceiling(&mut self, n: u64, wrong: bool) {
+        self.ceilings.left.remove(&n);
+        self.file.set_ceiling(n, None);
+        if wrong {
+            self.ceilings.wrong.insert(n);
+        }
     }
 
     fn intend(&mut self, key: &protocol::SubjectKey) -> anyhow::Result<()> {
@@ -324,6 +352,7 @@ impl Task for SweepTask<'_> {
 
     /// While the device works the disk costs the sweep nothing.
     fn meanwhile(&mut self) -> anyhow::Result<()> {
+        self.file.write_ceilings()?;
         self.file.sync_when_due()
     }
 

@@ -90,6 +90,7 @@ fn sweep(job: &SweepJob, backend: &mut dyn Backend, compiler: &Compiler) -> anyh
             SweepEvent::Doing { what } => send(&Message::Doing { what: what.to_owned() })?,
             SweepEvent::Remark { text } => send(&Message::Remark { text: text.to_owned() })?,
             SweepEvent::Ceiling { n, gbps } => send(&Message::Ceiling { n, gbps })?,
+            SweepEvent::NoCeiling { n, wrong } => send(&Message::NoCeiling { n, wrong })?,
             SweepEvent::Started { point } => {
                 ask(SubjectKey { subject: Subject::config(point.config), n: point.n, input: None }, &stop)?;
             }

@@ -107,14 +107,18 @@ fn a_device_that_fails_half_way_leaves_the_rest_to_the_next_run() {
 #[test]
 fn a_copy_that_fails_is_told() {
     let cases = [
-        ("wrong_element", "wrong_result while the copy of 2^13 was measured: 1 of 8192 elements are wrong"),
-        ("zero_timestamps", "runtime_error while the copy of 2^13 was measured: "),
-        ("out_of_memory", "out_of_memory while the copy of 2^13 was measured: scripted"),
+        (
+            "wrong_element",
+            5,
+            "wrong_result while the copy of 2^13 was measured: 1 of 8192 elements are wrong",
+        ),
+        ("zero_timestamps", 0, "runtime_error while the copy of 2^13 was measured: "),
+        ("out_of_memory", 0, "out_of_memory while the copy of 2^13 was measured: scripted"),
     ];
-    for (kind, told) in cases {
+    for (kind, code, told) in cases {
         let place = Place::in_memory(&format!("[[fault]]\nkind = \"{kind}\"\nconfig = \"copy\"\nn = 8192\n"));
         let ended = place.sweep(&[]);
-        assert_eq!(ended.code, Some(0), "{kind}: {ended:?}");
+        assert_eq!(ended.code, Some(code), "{kind}: {ended:?}");
         assert_eq!(ended.stderr.matches(told).count(), 1, "{kind}: {}", ended.stderr);
         assert_eq!(place.rows(), all_ok(), "{kind}");
         let copies = place.metadata().ceiling_gbps;

@@ -51,6 +51,39 @@ fn a_sweep_without_any_ok_row_is_no_success() {
     check(&fault("crash"), &[], 0, "");
 }
 
+/// A device that copies wrongly is not to be trusted, whatever its kernels say: one rule for every command that copies,
+/// and for the same command once more.
+#[test]
+fn a_wrong_copy_is_a_wrong_result() {
+    let check = |config: &str, n: &str, sizes: &[u64], told: &str| {
+        let script = format!("[[fault]]\nkind = \"wrong_last\"\nconfig = \"{config}\"\n{n}");
+        let place = Place::in_memory(&script);
+        for _ in 0..2 {
+            let ended = place.sweep(&["--format", "json"]);
+            assert_eq!(ended.code, Some(5), "{script}: {ended:?}");
+            let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
+            assert_eq!(answer["rows_by_status"], serde_json::json!({ "ok": ALL }));
+            assert_eq!(answer["wrong_copies"], serde_json::json!(sizes));
+            let metadata = place.metadata();
+            assert!(sizes.iter().all(|n| !metadata.ceiling_gbps.contains_key(n)), "{script}");
+            assert_eq!(metadata.ceiling_gbps.len(), 7 - sizes.len(), "{script}");
+        }
+        let ended = place.sweep(&[]);
+        assert!(ended.stdout.contains(told), "{script}: {ended:?}");
+        let sizes = sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        let bench = ["bench", "--device", "replay:replay.toml", CONFIG, "--sizes", &sizes, "--rounds", "1"];
+        place.run(&[&bench[..], &["--out", "bench.csv"]].concat(), 5);
+        // A device that is mended is right again.
+        place.script("");
+        assert_eq!(place.sweep(&[]).code, Some(0), "{script}");
+        assert_eq!(place.metadata().ceiling_gbps.len(), 7);
+    };
+    let all: Vec<u64> = (10..=16).map(|log| 1 << log).collect();
+    check("copy", "", &all, "wrong      the copy of 2^10, 2^11, 2^12, 2^13, 2^14, 2^15, 2^16 was wrong");
+    check("copy", "n = 4096\n", &[4096], "wrong      the copy of 2^12 was wrong");
+    check("copy", "n = 65536\n", &[65536], "wrong      the copy of 2^16 was wrong");
+}
+
 /// Points left and wrong rows: both are told.
 #[test]
 fn wrong_rows_do_not_hide_that_points_are_left() {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::sweeps::{ALL, Place, Rows, fault};
+use crate::sweeps::{ALL, Place, Rows, fault, slow, wait};
 use scanbox_model::record::Status;
 
 const ENDINGS: [&str; 3] = ["csv", "meta.json", "journal"];
@@ -33,6 +33,41 @@ fn check(place: &Place, files: [Option<&[u8]>; 3], rows: &Rows, what: &str) {
     assert_eq!(&place.rows(), rows, "{what}");
     let metadata = place.metadata();
     assert_eq!(metadata.counts.values().sum::<u64>(), ALL as u64, "{what}");
+}
+
+/// What a sweep is measured against is as safe as its rows: a run that is killed has written the copies before its
+/// first row, and those that a file lacks are measured by the next run, whatever else is left.
+#[test]
+fn copies_that_are_missing_are_measured() {
+    let complete = Place::in_memory("");
+    assert_eq!(complete.sweep(&[]).code, Some(0));
+    let copies = complete.metadata().ceiling_gbps;
+    assert_eq!(copies.len(), 7);
+    let files = ENDINGS.map(|ending| fs::read(complete.file(ending)).unwrap_or_default());
+    let lines: Vec<&[u8]> = files[0].split_inclusive(|&byte| byte == b'\n').collect();
+    // Rows that are there, of 28; and the sizes whose copies are.
+    for (rows, kept) in [(ALL, 0), (ALL, 1), (ALL, 6), (ALL - 1, 1), (1, 2)] {
+        fs::write(complete.file("csv"), lines[..=rows].concat()).unwrap();
+        let mut metadata = complete.metadata();
+        metadata.ceiling_gbps = copies.iter().take(kept).map(|(&n, &gbps)| (n, gbps)).collect();
+        metadata.write(&complete.file("meta.json")).unwrap();
+        let dry = complete.sweep(&["--dry-run"]);
+        let told = format!("to do      0, and the copy of {} size", 7 - kept);
+        assert_eq!(dry.stdout.contains(&told), rows == ALL, "{dry:?}");
+        let ended = complete.sweep(&[]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert_eq!(complete.rows().len(), ALL);
+        let sizes: Vec<u64> = complete.metadata().ceiling_gbps.into_keys().collect();
+        assert_eq!(sizes, copies.keys().copied().collect::<Vec<_>>(), "{rows} rows, {kept} copies");
+        let runs = complete.metadata().runs.len();
+        assert_eq!(complete.sweep(&[]).code, Some(0));
+        assert_eq!(complete.metadata().runs.len(), runs, "nothing is left to do");
+    }
+    let killed = Place::in_memory(&slow(100));
+    let mut child = killed.start_with_rows(&[], 1);
+    child.kill().unwrap();
+    wait(child);
+    assert_eq!(killed.metadata().ceiling_gbps.len(), 7);
 }
 
 /// Where to cut: around each end of a line in the last part of the file, and at steps. `SCANBOX_TRUNCATIONS=all`

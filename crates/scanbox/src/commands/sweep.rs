@@ -17,7 +17,7 @@ use scanbox_model::metadata::RunOutcome;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_model::space::{Enumeration, Point, Space};
-use scanbox_model::units::slug;
+use scanbox_model::units::{plural, slug};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::session::End;
 
@@ -40,7 +40,7 @@ use scanbox_session::lock::check_free;
 use scanbox_session::notes::note;
 use scanbox_session::process::{RunLimits, WorkerCommand};
 use scanbox_session::store::{
-    Before, Resume, RowKey, SweepFile, counts, point_key, row_key, stays, wrong_before,
+    Before, Resume, RowKey, SweepFile, counts, point_key, row_key, sizes_without_ceiling, stays, wrong_before,
 };
 use scanbox_session::supervise::Supervised;
 use scanbox_session::sweep::{self, Asked, Ran};
@@ -204,7 +204,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     try_operator(compiler, operator.as_ref(), &problem, &device).map_err(UsageError)?;
     if args.dry_run {
         let before = Before::check(&path, &device, &space, &kernel_hash, &problem, real, resume)?;
-        return dry_run(args, &path, &device, &space, &enumeration, &before);
+        return dry_run(args, &path, &device, &problem, &space, &enumeration, &before);
     }
     let sharing = args.sharing.sharing();
     let lock = SweepFile::lock(&path, Some(&sharing), &limits)?;
@@ -214,9 +214,8 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     file.occupied = Some(occupied);
     introduce(&device, &file.issues, &space, &enumeration, &file.points_to_do(&enumeration), &path);
     let asked = args.asked(real);
-    let Ran { supervised, unconfirmed } =
-        sweep::run(&asked, command, worker, limits, &enumeration, &mut file, &goes_on)?;
-    summarise(args.format, &mut file, &enumeration, unconfirmed, supervised.as_ref())
+    let ran = sweep::run(&asked, command, worker, limits, &enumeration, &mut file, &goes_on)?;
+    summarise(args.format, &mut file, &enumeration, &ran)
 }
 
 /// `results/<device>.<space>.csv`, or the file that the user names. Another unit of the same model has its number; a
@@ -248,6 +247,7 @@ fn dry_run(
     args: &SweepArgs,
     path: &Path,
     device: &DeviceProfile,
+    problem: &Problem,
     space: &Space,
     enumeration: &Enumeration,
     before: &Before,
@@ -258,7 +258,10 @@ fn dry_run(
     let again = wrong_before(&before.rows, resume);
     let kept = before.rows.iter().filter(|record| !args.retry_failed || stays(record));
     let done: HashSet<RowKey> = kept.map(row_key).filter(|key| !again.contains(key)).collect();
-    let to_do = enumeration.points.iter().filter(|point| !done.contains(&point_key(point))).count();
+    let to_do = enumeration.points.iter().filter(|point| !done.contains(&point_key(point)));
+    let to_do: Vec<Point> = to_do.copied().collect();
+    let ceilings = sizes_without_ceiling(enumeration, &to_do, &before.rows, before.metadata.as_ref());
+    let to_do = to_do.len();
     let mut out = stdout().lock();
     writeln!(out, "device     {}", device.title())?;
     writeln!(
@@ -268,7 +271,13 @@ fn dry_run(
         enumeration.points.len(),
         enumeration.pipelines().len()
     )?;
-    writeln!(out, "to do      {to_do}")?;
+    let copies = match ceilings.len() {
+        sizes if to_do == 0 && sizes > 0 => {
+            format!(", and the {} of {}", problem.ceiling(), plural(sizes, "size"))
+        }
+        _ => String::new(),
+    };
+    writeln!(out, "to do      {to_do}{copies}")?;
     if let Some(TimeEstimate { seconds, basis }) = estimate(to_do, path, before.metadata.as_ref(), device) {
         let about = if seconds < 1.0 { "" } else { "about " };
         let mut text = format!("{about}{} ({basis})", duration(seconds));
@@ -329,12 +338,13 @@ fn summarise(
     format: Format,
     file: &mut SweepFile,
     enumeration: &Enumeration,
-    unconfirmed: bool,
-    supervised: Option<&Supervised>,
+    ran: &Ran,
 ) -> anyhow::Result<Exit> {
+    let Ran { supervised, unconfirmed, ceilings } = ran;
+    let supervised = supervised.as_ref();
     let left = file.points_to_do(enumeration).len();
     let end = match supervised {
-        Some(supervised) if left > 0 || unconfirmed => supervised.end,
+        Some(supervised) if left > 0 || !ceilings.left.is_empty() || *unconfirmed => supervised.end,
         // Whatever ended the run, it came too late to matter.
         _ => End::Complete,
     };
@@ -344,7 +354,7 @@ fn summarise(
     let completion = Completion {
         left: end != End::Complete,
         stuck: trouble.is_some() && supervised.is_some_and(|supervised| supervised.finished == 0),
-        wrong: file.distrusted(),
+        wrong: file.distrusted() + ceilings.wrong.len() as u64,
         ok: judged().filter(|record| record.status == Status::Ok).count() as u64,
     };
     let exit = completion.exit();
@@ -354,7 +364,9 @@ fn summarise(
         exit_code: exit as u8,
         rows_by_status: counts(&file.records),
         points_left: left as u64,
-        wrong: completion.wrong,
+        wrong: file.distrusted(),
+        wrong_copies: ceilings.wrong.iter().copied().collect(),
+        copies_left: ceilings.left.iter().copied().collect(),
         trouble: trouble.clone(),
     };
     if supervised.is_some() {
