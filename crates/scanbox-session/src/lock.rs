@@ -6,7 +6,7 @@
 //! share the device on purpose (so that the run which they disturb knows).
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -92,7 +92,7 @@ impl Sharing {
                 Err(TryLockError::WouldBlock) => {
                     note(&format!("{title} is shared with another run ({})", holder(&paths.run)));
                 }
-                Ok(()) => write_owner(&run, "shares the device")?,
+                Ok(()) => add_owner(&run, "shares the device")?,
                 Err(TryLockError::Error(error)) => tolerate(error, &paths.run)?,
             }
             // Two files in one: they are held as long as the process lives.
@@ -111,7 +111,10 @@ impl Sharing {
             wait: self.wait.or(Some(PATIENCE_WITH_THE_DEAD)),
             ..request(&paths.workers, left, advice)
         };
-        drop(take(&dead, limits, on_wait)?);
+        if let Some(workers) = take(&dead, limits, on_wait)? {
+            // This process is none of them.
+            workers.set_len(0)?;
+        }
         command.device_lock = Some(paths.workers);
         let worker = match worker {
             Some(worker) => worker,
@@ -147,7 +150,10 @@ pub fn results_file(
 /// [`SessionError::InUse`], when one does.
 pub fn check_free(csv: &Path) -> anyhow::Result<()> {
     let LockRequest { path, what, advice, .. } = request_of_file(csv, None);
-    let Ok(file) = File::open(&path) else { return Ok(()) };
+    if !path.exists() {
+        return Ok(());
+    }
+    let file = open(&path)?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => {
             Err(SessionError::InUse { what, holder: holder(&path), advice }.into())
@@ -177,9 +183,39 @@ pub fn hold_for_worker(path: &Path) {
     if let Ok(file) = open(path)
         && file.lock_shared().is_ok()
     {
-        let _ = write_owner(&file, "is the worker");
+        let _ = add_owner(&file, "is a worker");
         std::mem::forget(file);
     }
+}
+
+/// Says that a process uses a device that answers requests on it and has no supervisor: rows of whoever has the device,
+/// or takes it, say then that it is shared. One of its own ancestors (`rerun`) may have it for this process.
+///
+/// # Errors
+/// When the files of the device cannot be locked.
+pub fn share_with_others(selector: &str, device: &DeviceProfile) -> anyhow::Result<()> {
+    let Some(paths) = Paths::of(selector, device) else { return Ok(()) };
+    let run = open(&paths.run)?;
+    let other = match run.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Some(holder(&paths.run)),
+        Ok(()) => None,
+        Err(TryLockError::Error(error)) => return tolerate(error, &paths.run),
+    };
+    drop(run);
+    if let Some(other) = other {
+        if pid_of(&other).is_some_and(system::is_ancestor) {
+            return Ok(());
+        }
+        note(&format!(
+            "warning: {} is in use by another run ({other}): its times and these disturb each other",
+            device.title()
+        ));
+    }
+    let sharers = open(&paths.sharers)?;
+    sharers.lock_shared().or_else(|error| tolerate(error, &paths.sharers))?;
+    // It is held as long as the process lives.
+    std::mem::forget(sharers);
+    Ok(())
 }
 
 /// What is to be locked, and how long to wait for it.
@@ -206,8 +242,8 @@ fn take(
             Err(TryLockError::Error(error)) => return tolerate(error, &request.path).map(|()| None),
             Err(TryLockError::WouldBlock) => {}
         }
-        let holder = holder(&request.path);
-        let patience = if is_gone(&holder) { PATIENCE_WITH_THE_DEAD } else { PATIENCE };
+        let Holders { text: holder, all_gone } = Holders::of(&request.path);
+        let patience = if all_gone { PATIENCE_WITH_THE_DEAD } else { PATIENCE };
         if start.elapsed() > patience && !told && request.wait.is_some() {
             told = true;
             note(&format!("{} ({holder}); waiting for it", request.what));
@@ -220,14 +256,16 @@ fn take(
         }
         limits.pause(TICK)?;
     }
-    write_owner(&file, "")?;
+    file.set_len(0)?;
+    add_owner(&file, "")?;
     Ok(Some(file))
 }
 
 /// Opens a file to lock it. Other users may lock it too.
 fn open(path: &Path) -> anyhow::Result<File> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).truncate(false);
+    // Several processes write into it, each a line.
+    options.read(true).append(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
@@ -248,32 +286,61 @@ fn open(path: &Path) -> anyhow::Result<File> {
     })
 }
 
-/// Writes into a locked file who has it.
-fn write_owner(mut file: &File, role: &str) -> anyhow::Result<()> {
-    let command: Vec<String> = std::env::args().collect();
+/// Writes into a locked file that this process has it, too.
+fn add_owner(mut file: &File, role: &str) -> anyhow::Result<()> {
+    // A line is a process.
+    let command = std::env::args().map(|word| word.replace(char::is_control, " "));
+    let command: Vec<String> = command.collect();
     let job = std::env::var("SLURM_JOB_ID").map_or_else(|_| String::new(), |job| format!(", job {job}"));
     let role = if role.is_empty() { String::new() } else { format!(" {role}") };
     let words = command.join(" ");
-    file.set_len(0)?;
-    file.rewind()?;
     let text =
         format!("process {}{role} on {}{job}, since {}: {words}\n", std::process::id(), host(), now_utc());
     Ok(file.write_all(text.as_bytes())?)
 }
 
 /// Who holds a lock.
-fn holder(path: &Path) -> String {
-    let mut text = String::new();
-    let _ = File::open(path).and_then(|mut file| file.read_to_string(&mut text));
-    if text.trim().is_empty() { "it is just beginning".to_owned() } else { text.trim().to_owned() }
+struct Holders {
+    /// Those that may still be there, in words.
+    text: String,
+    /// None is there any more of those that have said that they hold it.
+    all_gone: bool,
 }
 
-/// Whether who holds a lock was a process of this host, and is not there any more.
+impl Holders {
+    fn of(path: &Path) -> Self {
+        let mut text = String::new();
+        let _ = File::open(path).and_then(|mut file| file.read_to_string(&mut text));
+        Self::in_text(&text)
+    }
+
+    /// Each has written a line. Whoever is gone holds nothing, and who is named is ended by somebody.
+    fn in_text(text: &str) -> Self {
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let alive: Vec<&str> = lines.iter().copied().filter(|line| !is_gone(line)).collect();
+        let text = match (alive.is_empty(), lines.last()) {
+            (false, _) => alive.join("; "),
+            (true, Some(last)) => format!("{last}; that process is gone"),
+            (true, None) => "it is just beginning".to_owned(),
+        };
+        Self { text, all_gone: alive.is_empty() && !lines.is_empty() }
+    }
+}
+
+/// Who holds a lock, in words.
+fn holder(path: &Path) -> String {
+    Holders::of(path).text
+}
+
+/// Whether who has written this line into a lock was a process of this host, and is not there any more.
 fn is_gone(holder: &str) -> bool {
-    let mut words = holder.split([' ', ',']);
-    let pid = words.nth(1).and_then(|word| word.parse().ok());
     let here = holder.contains(&format!(" on {},", host()));
-    here && pid.is_some_and(system::is_gone)
+    here && pid_of(holder).is_some_and(system::is_gone)
+}
+
+/// The number of the process that has written this line into a lock.
+fn pid_of(holder: &str) -> Option<i32> {
+    holder.split([' ', ',']).nth(1)?.parse().ok()
 }
 
 /// What to make of a lock that the system does not give.
@@ -359,6 +426,26 @@ mod tests {
         for errno in [Errno::IO, Errno::ACCESS, Errno::BADF, Errno::NOSPC] {
             assert_eq!(judge(errno), LockTrouble::Broken, "{errno}");
         }
+    }
+
+    /// Of several workers of one run the first may be stuck, and the last one gone.
+    #[test]
+    fn every_holder_that_may_be_there_is_named_and_no_other() {
+        let (here, own) = (host(), std::process::id());
+        let line = |pid: u32, host: &str| format!("process {pid} is a worker on {host}, since now: scanbox");
+        let gone = line(999_999_999, &here);
+        let (stuck, far) = (line(own, &here), line(7, "elsewhere"));
+        let check = |lines: &[&String], named: &[&String], all_gone: bool| {
+            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            let found = Holders::in_text(&text);
+            let expected: Vec<&str> = named.iter().map(|line| line.as_str()).collect();
+            assert_eq!((found.text, found.all_gone), (expected.join("; "), all_gone), "{text}");
+        };
+        check(&[&stuck], &[&stuck], false);
+        check(&[&stuck, &gone], &[&stuck], false);
+        check(&[&gone, &stuck, &gone, &far], &[&stuck, &far], false);
+        check(&[&gone, &gone], &[&format!("{gone}; that process is gone")], true);
+        check(&[], &[&"it is just beginning".to_owned()], false);
     }
 
     #[test]

@@ -75,6 +75,36 @@ pub fn is_gone(_: i32) -> bool {
     false
 }
 
+/// Whether this process was started by the one with this number, itself or through others.
+#[cfg(target_os = "linux")]
+pub fn is_ancestor(pid: i32) -> bool {
+    // pid (name) state parent: the name may hold anything.
+    let parent = |child: &i32| -> Option<i32> {
+        let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).ok()?;
+        stat[stat.rfind(')')? + 1..].split_whitespace().nth(1)?.parse().ok()
+    };
+    let own = i32::try_from(std::process::id()).ok();
+    std::iter::successors(own, parent).take(MOST_ANCESTORS).skip(1).any(|ancestor| ancestor == pid)
+}
+
+/// Processes that are looked at from one to its parent: far more than there are.
+#[cfg(target_os = "linux")]
+const MOST_ANCESTORS: usize = 100;
+
+/// Whether this process was started by the one with this number: elsewhere nobody says it.
+#[cfg(not(target_os = "linux"))]
+pub fn is_ancestor(_: i32) -> bool {
+    false
+}
+
+/// Tries to make a file in a folder, and takes it away.
+///
+/// # Errors
+/// What the system has against it.
+pub fn try_to_write_in(folder: &Path) -> io::Result<()> {
+    tempfile::Builder::new().prefix(".scanbox-").tempfile_in(folder).map(drop)
+}
+
 /// Whether an error of a lock says that the file system has none. A network file system without a lock service says
 /// it in several ways; all of them mean the same.
 pub fn has_no_locks(error: &io::Error) -> bool {

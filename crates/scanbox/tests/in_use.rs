@@ -1,10 +1,14 @@
 //! One run at a time on a device: the second one says who has it and ends with 4, waits, or shares it on purpose.
 #![cfg(target_os = "linux")]
 
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::sweeps::{ALL, CONFIG, Place, children, ended, fault, is_alive, signal, slow, wait, wait_until};
+use crate::sweeps::{
+    ALL, CONFIG, Place, children, ended, fault, faulty, is_alive, signal, slow, wait, wait_until,
+};
 use rustix::process::Signal;
 use scanbox_model::csv_file;
 use scanbox_model::record::Record;
@@ -140,12 +144,8 @@ fn a_run_that_was_killed_leaves_the_device_to_the_next() {
     }
 }
 
-/// A worker that goes on without its supervisor still uses the device.
-#[test]
-fn a_worker_that_is_left_keeps_the_device() {
-    let place = Place::in_memory(&fault("hang"));
-    let child = place.start_with_rows(&["--timeout", "60s"], 1);
-    // Somebody holds what workers hold, as one does that nothing can end.
+/// What the workers of a place hold.
+fn lock_of_workers(place: &Place) -> PathBuf {
     let locks = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("locks");
     let script = std::fs::canonicalize(place.folder().join("replay.toml")).unwrap();
     let part: String = script
@@ -154,12 +154,21 @@ fn a_worker_that_is_left_keeps_the_device() {
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
         .collect();
-    let files = std::fs::read_dir(locks).unwrap().flatten().map(|file| file.path());
-    let of_workers = |path: &std::path::PathBuf| {
+    let mut files = std::fs::read_dir(locks).unwrap().flatten().map(|file| file.path());
+    let of_workers = |path: &PathBuf| {
         let path = path.display().to_string();
         path.contains(&part) && path.ends_with(".workers.lock")
     };
-    let file = std::fs::File::open(files.into_iter().find(of_workers).unwrap()).unwrap();
+    files.find(of_workers).unwrap()
+}
+
+/// A worker that goes on without its supervisor still uses the device.
+#[test]
+fn a_worker_that_is_left_keeps_the_device() {
+    let place = Place::in_memory(&fault("hang"));
+    let child = place.start_with_rows(&["--timeout", "60s"], 1);
+    // Somebody holds what workers hold, as one does that nothing can end.
+    let file = std::fs::File::open(lock_of_workers(&place)).unwrap();
     file.lock_shared().unwrap();
     signal(child.id(), Signal::KILL);
     wait(child);
@@ -167,8 +176,78 @@ fn a_worker_that_is_left_keeps_the_device() {
     let refused = ended(place.command(&[]).output().unwrap());
     assert_eq!(refused.code, Some(4), "{refused:?}");
     assert!(refused.stderr.contains("still in use by a worker of a run that has ended"), "{refused:?}");
+    assert!(
+        refused.stderr.contains("that process is gone"),
+        "nobody is there who could be ended: {refused:?}"
+    );
     drop(file);
     assert_eq!(place.sweep(&[]).code, Some(0));
+}
+
+/// A stuck worker is followed by others: it is the one that is named, not the one that came last.
+#[test]
+fn the_worker_that_is_stuck_is_named() {
+    let place = Place::in_memory(&format!("{}{}", slow(50), fault("hang")));
+    let child = place.start(&["--timeout", "2s"]);
+    let (config, n) = faulty();
+    wait_until("the config that hangs", || {
+        let journal = std::fs::read_to_string(place.file("journal")).unwrap_or_default();
+        journal.ends_with(&format!("start {config} {n}\n"))
+    });
+    // This process stands for the worker that does not end: it has said so, and holds what workers hold.
+    let path = lock_of_workers(&place);
+    let mut file = std::fs::File::options().append(true).open(path).unwrap();
+    file.lock_shared().unwrap();
+    let host = rustix::system::uname();
+    let host = host.nodename().to_string_lossy();
+    let stuck =
+        format!("process {} is a worker on {host}, since 2026-01-01T00:00:00Z: stuck", std::process::id());
+    writeln!(file, "{stuck}").unwrap();
+    wait_until("rows of the next worker", || {
+        let journal = std::fs::read_to_string(place.file("journal")).unwrap_or_default();
+        journal.lines().skip_while(|line| !line.starts_with("ended")).count() > 2
+    });
+    let last = *children(child.id()).first().unwrap();
+    signal(child.id(), Signal::KILL);
+    wait(child);
+    place.script("");
+    let refused = ended(place.command(&[]).output().unwrap());
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+    assert!(refused.stderr.contains(&format!("({stuck}); end that worker")), "{refused:?}");
+    // The last one was on its way out when the run began to wait.
+    let error = refused.stderr.lines().last().unwrap();
+    assert!(error.starts_with("error: ") && !error.contains(&format!("process {last} ")), "{refused:?}");
+    drop(file);
+    assert_eq!(place.sweep(&[]).code, Some(0));
+}
+
+/// Whoever answers requests beside a run says so, and so do the rows of that; under `rerun`, which has the device for
+/// both programs, nobody says anything.
+#[test]
+fn requests_beside_a_run_are_told() {
+    let place = Place::in_memory(&slow(100));
+    let child = place.start_with_rows(&[], 2);
+    let serve = |place: &Place| {
+        let mut command = place.scanbox(&["serve", "--device", "replay:replay.toml"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let server = serve(&place);
+    wait(child);
+    let shared = place.records().iter().filter(|row| row.shared_device.0).count();
+    assert!((1..ALL).contains(&shared), "{shared} of {ALL}");
+    let told = wait(server);
+    assert!(told.stderr.contains("is in use by another run (process "), "{told:?}");
+    let alone = wait(serve(&place));
+    assert_eq!((alone.code, alone.stderr.as_str()), (Some(0), ""), "{alone:?}");
+    place.script("");
+    std::fs::copy(place.file("csv"), place.folder().join("base.csv")).unwrap();
+    std::fs::copy(place.file("meta.json"), place.folder().join("base.meta.json")).unwrap();
+    let program = assert_cmd::cargo::cargo_bin("scanbox");
+    let rerun =
+        ["rerun", "base.csv", "out/test.csv", "--program", program.to_str().unwrap(), "--out", "pairs.csv"];
+    let ended = place.run(&[&rerun, &DEVICE[..]].concat(), 0);
+    assert!(!ended.stderr.contains("is in use"), "{ended:?}");
 }
 
 /// Two names of one file are one file.

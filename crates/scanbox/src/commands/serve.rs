@@ -7,8 +7,8 @@ use std::io::{stdin, stdout};
 
 use clap::Args;
 use scanbox_runner::serve;
-use scanbox_session::device;
 use scanbox_session::tools::Tools;
+use scanbox_session::{device, lock};
 
 use crate::args::problem::ProblemArgs;
 
@@ -31,6 +31,7 @@ pub fn run(args: &ServeArgs, tools: &Tools) -> anyhow::Result<()> {
     let (problem, operator) = args.problem.problem()?;
     let mut compiler = tools.compiler()?;
     let mut backend = device::open(&args.device, &compiler, tools)?;
+    lock::share_with_others(&args.device, backend.profile())?;
     if let Some(file) = operator {
         compiler = compiler.with_operator(file);
     }
