@@ -1,4 +1,6 @@
-//! Numbers with units: throughput, and sizes as people write them.
+//! Numbers with units: throughput, and sizes as people write them; texts as people can read them.
+
+use std::borrow::Cow;
 
 /// Throughput in GB/s (10^9 bytes per second): bytes per nanosecond. The only place where it is computed.
 ///
@@ -26,8 +28,28 @@ pub fn slug(name: &str) -> String {
     if words.is_empty() { "device".to_owned() } else { words.join("-") }
 }
 
+/// A text as a terminal may get it: what moves the cursor, changes colours or rings a bell is shown as a mark. Names in
+/// files are what somebody else has written there.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let is_bad = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if text.contains(is_bad) { text.replace(is_bad, "\u{fffd}").into() } else { text.into() }
+}
+
 /// A count with its thing: `1 size`, `2 sizes`.
 #[must_use]
 pub fn plural(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_is_printed_moves_the_cursor() {
+        let check = |text: &str, expected: &str| assert_eq!(printable(text), expected, "{text:?}");
+        check("NVIDIA H200\n\tcafé ─ 2^10", "NVIDIA H200\n\tcafé ─ 2^10");
+        check("\u{1b}[31mred\u{7}\r\u{9b}2J", "\u{fffd}[31mred\u{fffd}\u{fffd}\u{fffd}2J");
+    }
 }

@@ -2,7 +2,9 @@
 
 use std::io::Write;
 
+use scanbox_model::units::printable;
+
 /// A line on stderr. A closed stderr is nobody's problem.
 pub fn note(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(std::io::stderr(), "{}", printable(line));
 }

@@ -1,7 +1,8 @@
 //! What every run is handed: where kernels come from, where what can be made again is kept, what is assumed of devices.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::{Context, bail};
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::{CompileError, Compiler};
 use scanbox_kernels::operator_file::OperatorFile;
@@ -28,6 +29,9 @@ impl Tools {
     /// # Errors
     /// When the sources cannot be read.
     pub fn compiler(&self) -> anyhow::Result<Compiler> {
+        if let Some(folder) = &self.kernels {
+            check_kernels(folder)?;
+        }
         let spirv = self.cache.as_ref().map(|folder| folder.join("spirv"));
         Ok(Compiler::new(self.kernels.as_deref(), spirv)?)
     }
@@ -58,6 +62,20 @@ impl Tools {
             ));
         }
     }
+}
+
+/// Whether a folder is one of kernel sources: what has no shader at all is named before every config fails of it.
+fn check_kernels(folder: &Path) -> anyhow::Result<()> {
+    let is_shader = |path: &Path| path.extension().is_some_and(|ending| ending == "comp");
+    let place = || format!("kernel sources {}; choose another folder with --kernels", folder.display());
+    let mut entries = std::fs::read_dir(folder).with_context(place)?.flatten();
+    if !entries.any(|entry| is_shader(&entry.path())) {
+        bail!(
+            "kernel sources {}: no shader (.comp) is there; choose another folder with --kernels",
+            folder.display()
+        );
+    }
+    Ok(())
 }
 
 /// Compiles the kernels that make and prove the answer to a user's operator, before anything else is done with it:

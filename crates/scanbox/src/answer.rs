@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, Write, stdout};
 
 use anyhow::Context;
+use scanbox_model::units::printable;
 use scanbox_report::document::{Document, Format};
 use scanbox_report::terminal;
 
@@ -26,12 +27,19 @@ pub fn answered<T>(written: io::Result<()>, exit: T) -> anyhow::Result<T> {
     }
 }
 
-/// Writes an answer to stdout.
+/// Writes an answer to stdout. What people read may hold names from files: nothing in them speaks to the terminal.
 ///
 /// # Errors
 /// When stdout fails.
 pub fn print(answer: &dyn Document, format: Format) -> io::Result<()> {
     let mut out = BufWriter::new(stdout().lock());
-    answer.write(format, terminal::width(), &mut out)?;
+    match format {
+        Format::Table | Format::Markdown => {
+            let mut text = Vec::new();
+            answer.write(format, terminal::width(), &mut text)?;
+            out.write_all(printable(&String::from_utf8_lossy(&text)).as_bytes())?;
+        }
+        _ => answer.write(format, terminal::width(), &mut out)?,
+    }
     out.flush()
 }

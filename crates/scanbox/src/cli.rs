@@ -8,6 +8,7 @@ use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_session::tools::Tools;
 
+use crate::args::sharing::is_wait;
 use crate::commands;
 
 /// Finds the fastest prefix scan for a GPU at every input size, proves it right, and hands it over.
@@ -82,6 +83,31 @@ pub enum Command {
     Worker(commands::worker::WorkerArgs),
 }
 
+/// Options whose value may be left out: which words are one, and what stands for none.
+type Optional = (&'static str, fn(&str) -> bool, &'static str);
+const OPTIONAL: &[Optional] =
+    &[("--wait", is_wait, "forever"), ("--summary", commands::bench::is_view, "ratios")];
+
+/// A command line in which such an option takes the next word only if that can be its value: `verify --wait b4...`
+/// waits, and verifies a config.
+pub fn with_values(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut words = words.into_iter().peekable();
+    let mut made = Vec::new();
+    let mut options = true;
+    while let Some(word) = words.next() {
+        options = options && word != "--";
+        let optional = OPTIONAL.iter().find(|(name, ..)| options && word == *name);
+        let next = words.peek().and_then(|next| next.to_str());
+        match (optional, next) {
+            (Some((name, is_value, default)), Some(next)) if !next.starts_with('-') && !is_value(next) => {
+                made.push(format!("{name}={default}").into());
+            }
+            _ => made.push(word),
+        }
+    }
+    made
+}
+
 /// The command and its arguments as they were given, but for one option.
 pub fn arguments_without(matches: &ArgMatches, option: &str) -> Vec<OsString> {
     let Some((name, given)) = matches.subcommand() else { return Vec::new() };
@@ -109,6 +135,40 @@ pub fn arguments_without(matches: &ArgMatches, option: &str) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_optional_value_does_not_take_what_is_none() {
+        let check = |given: &str, expected: &str| {
+            let words = with_values(given.split(' ').map(OsString::from));
+            assert_eq!(words.join(std::ffi::OsStr::new(" ")), expected);
+            let line = [OsString::from("scanbox")].into_iter().chain(words);
+            assert!(Cli::command().try_get_matches_from(line).is_ok(), "{given}");
+        };
+        let config = "b4.vec4.par.rake.wg64";
+        check(&format!("verify --wait {config}"), &format!("verify --wait=forever {config}"));
+        check(&format!("verify --wait 60s {config}"), &format!("verify --wait 60s {config}"));
+        check(&format!("verify {config} --wait"), &format!("verify {config} --wait"));
+        check("sweep --wait --seed 3", "sweep --wait --seed 3");
+        check(&format!("bench --summary {config}"), &format!("bench --summary=ratios {config}"));
+        check(&format!("bench --summary views {config}"), &format!("bench --summary views {config}"));
+        check(&format!("bench --wait=1s -- {config}"), &format!("bench --wait=1s -- {config}"));
+    }
+
+    /// A new option of this kind asks for `=`, or is in the table.
+    #[test]
+    fn every_option_with_an_optional_value_is_known() {
+        for command in Cli::command().get_subcommands_mut() {
+            command.build();
+            for arg in command.get_arguments().filter(|arg| arg.get_long().is_some()) {
+                let may_lack = arg.get_action().takes_values()
+                    && arg.get_num_args().is_some_and(|count| count.min_values() == 0)
+                    && !arg.is_require_equals_set();
+                let name = format!("--{}", arg.get_long().unwrap_or_default());
+                let known = OPTIONAL.iter().any(|(option, ..)| *option == name);
+                assert_eq!(may_lack, known, "{} {name}", command.get_name());
+            }
+        }
+    }
 
     #[test]
     fn a_command_line_is_made_again_from_what_it_says() {

@@ -22,7 +22,7 @@ macro_rules! exits {
 
 exits! {
     Done = 0, "done", "everything that was asked for is done";
-    Operational = 1, "failed", "something failed: a file, the device; also a run in which nothing became ok";
+    Operational = 1, "failed", "something failed: a file, the device; also a run in which nothing became ok, or no scan of a baseline that was asked for";
     Usage = 2, "usage", "the command line makes no sense";
     NoDevice = 3, "no device", "there is no usable device";
     Incomplete = 4, "incomplete", "not everything is done, or device or file are in use: run the same command again; of a sweep also with wrong results among its rows";
@@ -80,8 +80,8 @@ pub struct Completion {
     pub stuck: bool,
     /// Results that are wrong.
     pub wrong: u64,
-    /// Results that are ok.
-    pub ok: u64,
+    /// Of something that was asked for (the configs, a baseline) nothing became ok.
+    pub nothing_ok: bool,
 }
 
 impl Completion {
@@ -91,7 +91,7 @@ impl Completion {
             Self { left: true, stuck: true, .. } => Exit::Operational,
             Self { left: true, .. } => Exit::Incomplete,
             Self { wrong: 1.., .. } => Exit::WrongResult,
-            Self { ok: 0, .. } => Exit::Operational,
+            Self { nothing_ok: true, .. } => Exit::Operational,
             _ => Exit::Done,
         }
     }
@@ -100,19 +100,28 @@ impl Completion {
 /// A sentence that begins with `head` for a run in which nothing became `ok`, with the most frequent reason; `None`
 /// where something did, and where nothing came to its end.
 pub fn nothing_ok<'a>(head: &str, outcomes: impl Iterator<Item = (Status, &'a str)>) -> Option<String> {
-    let mut reasons: BTreeMap<(Status, &str), u64> = BTreeMap::new();
+    let mut reasons: BTreeMap<(Status, String), (u64, &str)> = BTreeMap::new();
     let mut all = 0;
     for (status, reason) in outcomes {
         if status == Status::Ok {
             return None;
         }
-        *reasons.entry((status, reason)).or_insert(0) += 1;
+        reasons.entry((status, without_defines(reason))).or_insert((0, reason)).0 += 1;
         all += 1;
     }
     // The first of equally frequent ones.
-    let ((status, reason), count) = reasons.into_iter().rev().max_by_key(|(_, count)| *count)?;
+    let ((status, _), (count, reason)) = reasons.into_iter().rev().max_by_key(|(_, (count, _))| *count)?;
     let reason = if reason.is_empty() { "no reason is known" } else { reason };
     Some(format!("{head}; the most frequent outcome, {count} of {all}: {status}: {reason}"))
+}
+
+/// A reason without what differs from shader to shader, as `BATCH_SIZE=4`: the same thing is wrong with all of them.
+fn without_defines(reason: &str) -> String {
+    let is_define = |word: &&str| {
+        let name = word.split_once('=').map_or("", |(name, _)| name);
+        !name.is_empty() && name.bytes().all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_'))
+    };
+    reason.split(' ').filter(|word| !is_define(word)).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -145,7 +154,7 @@ mod tests {
     #[test]
     fn what_is_left_comes_first_and_nothing_ok_is_no_success() {
         fn check(left: bool, stuck: bool, wrong: u64, ok: u64, expected: Exit) {
-            let completion = Completion { left, stuck, wrong, ok };
+            let completion = Completion { left, stuck, wrong, nothing_ok: ok == 0 };
             assert_eq!(completion.exit(), expected, "{completion:?}");
         }
         check(false, false, 0, 1, Exit::Done);
@@ -169,6 +178,16 @@ mod tests {
         check(
             &[(Timeout, "slow"), (DeviceLost, "gone"), (Timeout, "slow")],
             Some("no config became ok; the most frequent outcome, 2 of 3: timeout: slow"),
+        );
+        check(
+            &[
+                (Status::CompileError, "a.comp WIDTH=1: no such file"),
+                (Timeout, "slow"),
+                (Status::CompileError, "a.comp WIDTH=2 LANES=4: no such file"),
+            ],
+            Some(
+                "no config became ok; the most frequent outcome, 2 of 3: compile_error: a.comp WIDTH=1: no such file",
+            ),
         );
         check(
             &[(Timeout, "")],

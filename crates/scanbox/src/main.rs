@@ -24,7 +24,7 @@ use crate::commands::{
 };
 
 fn main() -> ExitCode {
-    let matches = Cli::command().get_matches();
+    let matches = Cli::command().get_matches_from(cli::with_values(std::env::args_os()));
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let given = || cli::arguments_without(&matches, "device");
     match run(&cli, &given) {

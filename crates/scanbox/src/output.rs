@@ -209,6 +209,10 @@ impl Output {
         for (ending, kinds) in companions {
             let beside = if *ending == "lock" { lock::beside(path) } else { path.with_extension(ending) };
             let kind = look(&beside, option, held)?;
+            if let Some(target) = leads_elsewhere(&beside, path, ending) {
+                let what = format!("a link to {}, which is not of these rows", target.display());
+                return refuse(&beside, &what, option);
+            }
             // Beside rows that are there, what is no text, or just begins, is what a crash has left of a companion.
             let is_damaged = is_sweep && matches!(kind, Kind::Bytes | Kind::Piece);
             if !matches!(kind, Kind::Nothing | Kind::Empty) && !kinds.contains(&kind) && !is_damaged {
@@ -243,6 +247,13 @@ fn look(path: &Path, option: &str, held: &[Rc<Held>]) -> anyhow::Result<Kind> {
         return refuse(path, &held.what, option);
     }
     Kind::of(path).with_context(|| format!("{}; choose another place with {option}", path.display()))
+}
+
+/// Where a companion of rows leads, if it is a link to what is no companion of them: whoever wrote through it would
+/// write into the facts about other rows.
+fn leads_elsewhere(companion: &Path, rows: &Path, ending: &str) -> Option<PathBuf> {
+    let target = companion.is_symlink().then(|| companion.canonicalize().ok()).flatten()?;
+    (target != FileIdentity::of(rows).name.with_extension(ending)).then_some(target)
 }
 
 /// The one decision: what may become of what is there.

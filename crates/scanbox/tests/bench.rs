@@ -316,9 +316,9 @@ fn what_a_baseline_finds_in_its_twin_is_its_own() {
     }
     let wrong = "{\"compared\":12288,\"mismatches\":7,\"first\":null}";
     check(wrong, Status::WrongResult, "right when called once, wrong within", 5);
-    check("{\"compared\":12,\"mismatches\":0}", Status::RuntimeError, "only 12 of", 0);
+    check("{\"compared\":12,\"mismatches\":0}", Status::RuntimeError, "only 12 of", 1);
     let missed = "{\"error\":\"a single sample could not be enqueued before its gate opened, 5 times\"}";
-    check(missed, Status::RuntimeError, "before its gate opened", 0);
+    check(missed, Status::RuntimeError, "before its gate opened", 1);
 }
 
 /// The part of the CUB program that needs no GPU, as its own test has it.
@@ -485,6 +485,18 @@ fn workgroups_that_do_not_fit_at_once_are_not_started() {
     assert!(ended.stderr.contains("no config could be measured"), "{}", ended.stderr);
 }
 
+/// A baseline of which something is ok, and something is not.
+fn check_one_size(arms: &str) {
+    let place = Place::new("");
+    baseline(&place, "fake", arms);
+    let args = [CONFIG, "--sizes", "4096,8192", "--baseline", "./fake", "--timeout", "2s", "--rounds", "2"];
+    let ended = bench(&place, &args, 0);
+    assert!(!ended.stderr.contains("error: no scan"), "{}", ended.stderr);
+    let rows = rows(&place);
+    assert_eq!(status_of(&rows, "fake-scan", 4096), [Status::Ok].into());
+    assert_eq!(status_of(&rows, "fake-scan", 8192), [Status::RuntimeError].into());
+}
+
 #[test]
 fn a_bad_baseline_costs_its_own_rows() {
     fn check(arms: &str, status: Status, reason: &str, code: i32) {
@@ -492,7 +504,9 @@ fn a_bad_baseline_costs_its_own_rows() {
         baseline(&place, "fake", arms);
         let args =
             [CONFIG, "--sizes", "4096,8192", "--baseline", "./fake", "--timeout", "2s", "--rounds", "2"];
-        bench(&place, &args, code);
+        let ended = bench(&place, &args, code);
+        let told = ended.stderr.contains("error: no scan of the baseline Fake 3.5 could be measured");
+        assert_eq!(told, code != 0, "{arms}: {}", ended.stderr);
         let rows = rows(&place);
         assert_eq!(rows.len(), (1 + 2 + COPIES) * 2, "{arms}");
         let scan: Vec<&Record> = rows.iter().filter(|row| row.config_id == "fake-scan").collect();
@@ -502,16 +516,18 @@ fn a_bad_baseline_costs_its_own_rows() {
         assert!(own.clone().all(|row| row.status == Status::Ok) && own.count() == 2 * (1 + COPIES));
     }
     let on = |what: &str, then: &str| format!("*'\"do\":\"{what}\",\"subject\":\"fake-scan\"'*) {then} ;;");
-    check(&on("verify", "exit 3"), Status::RuntimeError, "it ended: exit status: 3", 0);
-    check(&on("time", "exit 0"), Status::RuntimeError, "it ended", 0);
-    check(&on("time", "exec sleep 600"), Status::Timeout, "no answer within 2 s", 0);
-    check(&on("verify", "echo '{\"error\":\"no memory left\"}'"), Status::RuntimeError, "no memory left", 0);
-    check(&on("verify", "echo 'Segmentation fault'"), Status::RuntimeError, "`Segmentation fault`", 0);
-    check(&on("time", "echo '{\"samples_ns\":[1.0]}'"), Status::RuntimeError, "1 durations where", 0);
+    check(&on("verify", "exit 3"), Status::RuntimeError, "it ended: exit status: 3", 1);
+    check(&on("time", "exit 0"), Status::RuntimeError, "it ended", 1);
+    check(&on("time", "exec sleep 600"), Status::Timeout, "no answer within 2 s", 1);
+    check(&on("verify", "echo '{\"error\":\"no memory left\"}'"), Status::RuntimeError, "no memory left", 1);
+    check(&on("verify", "echo 'Segmentation fault'"), Status::RuntimeError, "`Segmentation fault`", 1);
+    check(&on("time", "echo '{\"samples_ns\":[1.0]}'"), Status::RuntimeError, "1 durations where", 1);
     let impossible = "echo '{\"samples_ns\":[-1,-1,-1,-1,-1]}'";
-    check(&on("time", impossible), Status::RuntimeError, "impossible", 0);
+    check(&on("time", impossible), Status::RuntimeError, "impossible", 1);
     let short = "echo '{\"compared\":12,\"mismatches\":0}'";
-    check(&on("verify", short), Status::RuntimeError, "only 12 of", 0);
+    check(&on("verify", short), Status::RuntimeError, "only 12 of", 1);
+    // What answers at one size has answered.
+    check_one_size("*'\"do\":\"time\",\"subject\":\"fake-scan\",\"n\":8192'*) exit 0 ;;");
     let wrong =
         "echo '{\"compared\":8192,\"mismatches\":3,\"first\":{\"index\":7,\"expected\":1,\"got\":2}}'";
     check(
@@ -520,7 +536,7 @@ fn a_bad_baseline_costs_its_own_rows() {
         "elements are wrong; the first is element 7: expected 1, got 2",
         5,
     );
-    check("*load*) echo '{\"ok\":false}' ;;", Status::RuntimeError, "`ok` false", 0);
+    check("*load*) echo '{\"ok\":false}' ;;", Status::RuntimeError, "`ok` false", 1);
 }
 
 #[test]

@@ -155,6 +155,27 @@ fn every_command_says_what_failed() {
     });
 }
 
+/// What hangs where no config runs ends with the budget of the run, and says what it was.
+#[test]
+fn a_set_up_that_hangs_ends_with_the_budget() {
+    let commands: [&[&str]; 2] = [
+        &["verify", CONFIG, "--sizes", "4096"],
+        &["bench", CONFIG, "--sizes", "4096", "--rounds", "1", "--out", "bench.csv"],
+    ];
+    for command in commands {
+        for (place, what) in
+            [("load", "while 2^12 elements were loaded"), ("pipeline", "while pipelines were made")]
+        {
+            let at = Place::in_memory(&format!("[[fault]]\nkind = \"hang\"\nconfig = \"{place}\"\n"));
+            let start = Instant::now();
+            let rest = ["--device", "replay:replay.toml", "--budget", "2s", "--timeout", "1s"];
+            let ended = at.run(&[command, &rest].concat(), 4);
+            assert!(start.elapsed() < Duration::from_secs(8), "{command:?}: {:?}", start.elapsed());
+            assert!((ended.stderr.clone() + &ended.stdout).contains(what), "{command:?}: {ended:?}");
+        }
+    }
+}
+
 /// A config that every run stops in: whoever is told to stop, and by which signals, it is tried again and never held
 /// against it.
 #[test]

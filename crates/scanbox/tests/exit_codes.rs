@@ -153,6 +153,26 @@ fn several_devices_are_one_object() {
     assert_eq!((answer["exit_code"].as_u64(), codes), (Some(5), vec![0, 5]));
 }
 
+/// A name in a file is what somebody else has written there: the terminal takes no orders from it.
+#[test]
+fn names_in_files_do_not_speak_to_the_terminal() {
+    let place = Place::in_memory("name = \"GPU\\u001B[2J\\u0007 X\"\n");
+    let swept = place.sweep(&[]);
+    let dry = place.sweep(&["--dry-run"]);
+    let commands: [&[&str]; 4] = [
+        &["analyze", "out/test.csv", "--explain"],
+        &["compare", "out/test.csv", "out/test.csv"],
+        &["sweep", "--device", "replay:replay.toml", "--space", "space.toml", "--out", "other.csv"],
+        &["verify", CONFIG, "--device", "replay:replay.toml", "--sizes", "4096"],
+    ];
+    let ended = commands.map(|args| crate::sweeps::ended(place.scanbox(args).output().unwrap()));
+    for ended in ended.into_iter().chain([swept, dry]) {
+        let all = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(!all.contains(|c: char| c.is_control() && c != '\n' && c != '\t'), "{all:?}");
+        assert!(all.contains("GPU\u{fffd}[2J\u{fffd} X"), "{all:?}");
+    }
+}
+
 #[test]
 fn help_has_the_table() {
     let ended = Place::in_memory("").run(&["--help"], 0);

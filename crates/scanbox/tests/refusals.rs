@@ -87,6 +87,13 @@ fn a_dry_run_refuses_what_the_run_refuses_and_writes_nothing() {
         row(nothing, &["--filter", "lookback=fallback"], 2, &["--filter accepts none of its 28"]),
         row(nothing, &["--filter", "lookback=foo"], 2, &["`foo` is no value of lookback"]),
         row(nothing, &["--input", "real"], 2, &["--input real"]),
+        row(
+            |place| fs::create_dir(place.folder().join("empty")).unwrap(),
+            &["--kernels", "empty"],
+            1,
+            &["kernel sources empty", "no shader", "--kernels"],
+        ),
+        row(nothing, &["--kernels", "nowhere"], 1, &["kernel sources nowhere"]),
         row(nothing, &["--operator", "nowhere.glsl"], 2, &["nowhere.glsl"]),
     ];
     let complete = Place::in_memory("");
@@ -113,6 +120,13 @@ fn a_dry_run_refuses_what_the_run_refuses_and_writes_nothing() {
         }
         assert_eq!(told(&dry), told(&real), "{args:?}");
         assert_eq!(contents(place.folder()), before, "{args:?}: a refused file stays as it is");
+    }
+    // A folder in which nobody can make a file, though it looks so.
+    let place = Place::in_memory("");
+    for dry in [&[][..], &["--dry-run"]] {
+        let sweep = ["sweep", "--space", "space.toml", "--out", "/proc/x.csv"];
+        let ended = place.run(&[&sweep, &DEVICE[..], dry].concat(), 1);
+        assert!(ended.stderr.contains("/proc") && ended.stderr.contains("--out"), "{dry:?}: {ended:?}");
     }
     // A file that another run writes to.
     let place = Place::new(&slow(200));

@@ -26,6 +26,11 @@ impl SharingArgs {
     }
 }
 
+/// Whether a word behind `--wait` is its value. What begins as a time is a mistyped one, and no config.
+pub fn is_wait(text: &str) -> bool {
+    parse_wait(text).is_ok() || text.starts_with(|c: char| c.is_ascii_digit())
+}
+
 fn parse_wait(text: &str) -> Result<Duration, String> {
     if text == "forever" { Ok(Duration::MAX) } else { parse_duration(text) }
 }

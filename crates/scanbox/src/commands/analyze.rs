@@ -1,14 +1,13 @@
 //! `scanbox analyze`: records in, answers out.
 
-use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-use anyhow::Context;
 use scanbox_analysis::answers::{Question, answer};
 use scanbox_report::analysis::AnalysisReport;
-use scanbox_report::document::{Document, Format};
-use scanbox_report::terminal;
+use scanbox_report::document::Format;
+use scanbox_session::notes::note;
 
+use crate::answer::{answered, print};
 use crate::args::format::ANSWERS;
 use crate::args::request::AnalysisRequest;
 use crate::args::words::words;
@@ -38,18 +37,6 @@ pub struct AnalyzeArgs {
 /// # Errors
 /// When a file cannot be read or holds nothing to analyse, or when nobody reads the output.
 pub fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    analyze(args, terminal::width(), &mut out, &mut io::stderr().lock())?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Writes the answers to `out` and the warnings to `err`. Lines of tables have at most `width` characters.
-fn analyze(
-    args: &AnalyzeArgs,
-    width: Option<usize>,
-    out: &mut impl Write,
-    err: &mut impl Write,
-) -> anyhow::Result<()> {
     let request = &args.request;
     // A document for machines has everything.
     let everything = args.format == Format::Json;
@@ -62,8 +49,7 @@ fn analyze(
     let (answers, more) = answer(&tables, &question);
     warnings.extend(more.iter().map(ToString::to_string));
     for warning in &warnings {
-        // A closed stderr must not cost the answer.
-        let _ = writeln!(err, "warning: {warning}");
+        note(&format!("warning: {warning}"));
     }
     let report = AnalysisReport {
         tables: &tables,
@@ -73,5 +59,5 @@ fn analyze(
         explain: args.explain,
         warnings: &warnings,
     };
-    report.write(args.format, width, out).and_then(|()| out.flush()).context("standard output")
+    answered(print(&report, args.format), ExitCode::SUCCESS)
 }

@@ -1,6 +1,7 @@
 //! `scanbox bench`: few subjects against each other, in alternating blocks in one run, at any sizes.
 
 mod blocking;
+mod ending;
 mod file;
 mod select;
 
@@ -12,13 +13,12 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use scanbox_analysis::bench::{Heat, heats};
-use scanbox_analysis::grouping::OWN_SUBJECT;
 use scanbox_model::config::{Config, Kernel};
 use scanbox_model::csv_file;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::metadata::{Metadata, Run};
 use scanbox_model::problem::{Problem, ProblemDifference};
-use scanbox_model::record::{Cache, Clock, Record, SCHEMA, Status};
+use scanbox_model::record::{Cache, Clock, Record, SCHEMA};
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Space;
 use scanbox_model::units::{plural, slug};
@@ -29,6 +29,7 @@ use scanbox_runner::row::now_utc;
 use scanbox_runner::session::End;
 
 use self::blocking::{BlockingArgs, is_refuted};
+use self::ending::completion;
 use self::file::BenchFile;
 use self::select::{ScratchUse, Tuned, selected};
 use crate::answer::{answered, print};
@@ -37,7 +38,7 @@ use crate::args::problem::{Elements, ProblemArgs};
 use crate::args::sharing::SharingArgs;
 use crate::args::time::{parse_duration, parse_limit};
 use crate::args::words::{HelpWord, words};
-use crate::exit::{Completion, Exit, UsageError, nothing_ok};
+use crate::exit::{Exit, UsageError};
 use crate::inputs::expect;
 use crate::output::{Kind, Output, OutputContent, Outputs};
 use scanbox_report::bench::BenchReport;
@@ -68,6 +69,11 @@ const VIEWS: &[HelpWord<VersusView>] = &[
     ("table", "The table of `ratios` alone", VersusView::Table),
     ("loses", "Only how many times as fast it is, and where it loses", VersusView::Loses),
 ];
+
+/// Whether a word behind `--summary` is its value.
+pub fn is_view(text: &str) -> bool {
+    VIEWS.iter().any(|(word, ..)| *word == text)
+}
 
 /// Arguments of `scanbox bench`.
 #[derive(Debug, Args)]
@@ -150,6 +156,10 @@ pub struct BenchArgs {
     #[command(flatten)]
     sharing: SharingArgs,
 
+    /// Stop after this time, also in a set-up that takes too long; the rows of the sizes that were finished are kept
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    budget: Option<Duration>,
+
     /// Give up on a block, or on an answer of a baseline, that takes longer
     #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "30s")]
     timeout: Duration,
@@ -210,7 +220,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     }
     let compiler = tools.compiler()?;
     let kernel_hash = compiler.kernel_hash();
-    let limits = RunLimits::of_run(None)?;
+    let limits = RunLimits::of_run(args.budget)?;
     tools.warn_of_cache();
     let mut command = WorkerCommand::new(&args.device, operator.as_ref(), tools);
     let worker = command.start(&limits)?;
@@ -277,7 +287,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     metadata.runs.iter_mut().for_each(|run| run.settings["empty_calls"] = serde_json::json!(empty_calls));
     warn_of_other_devices(&device, &baselines);
     let place = file.finish(&metadata, supervised.end)?;
-    let (completion, nothing_ok) = completion(&measured, &supervised);
+    let (completion, nothing_ok) = completion(&measured, &baselines, &supervised);
     let exit = match completion.exit() {
         Exit::Done if is_refuted(&proof) => Exit::Operational,
         exit => exit,
@@ -287,6 +297,11 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     }
     let records: Vec<Record> = measured.into_iter().chain(others).collect();
     conclude(args, &records, &proof, &metadata, &baselines, supervised.end, &place, &places)?;
+    if supervised.end != End::Complete
+        && let Some(during) = &supervised.set_up
+    {
+        note(&format!("nothing was measured yet: it ended while {during}"));
+    }
     Ok(exit)
 }
 
@@ -517,28 +532,6 @@ fn metadata(
     })
 }
 
-/// How a run has left what it was asked for, and what to say where nothing became `ok`: no config where configs took
-/// part, else no subject at all.
-fn completion(records: &[Record], supervised: &Supervised) -> (Completion, Option<String>) {
-    let own: Vec<&Record> = records.iter().filter(|record| record.subject == OWN_SUBJECT).collect();
-    let (what, judged) = if own.is_empty() {
-        ("no subject could be measured", records.iter().collect())
-    } else {
-        ("no config could be measured", own)
-    };
-    let count = |status| judged.iter().filter(|record| record.status == status).count() as u64;
-    let wrong = records.iter().filter(|record| record.status == Status::WrongResult).count() as u64;
-    let completion = Completion {
-        // It does not go on where it ended, so what is wrong comes first.
-        left: supervised.end != End::Complete && wrong == 0,
-        stuck: supervised.trouble.is_some() && supervised.finished == 0,
-        wrong,
-        ok: count(Status::Ok),
-    };
-    let outcomes = judged.iter().map(|record| (record.status, record.reason.as_str()));
-    (completion, nothing_ok(what, outcomes))
-}
-
 /// Prints and draws the rows. That nobody reads them is no error.
 #[expect(clippy::too_many_arguments, reason = "what a run was, and what came of it")]
 fn conclude(
@@ -562,12 +555,17 @@ fn conclude(
     };
     note(&match end {
         End::Complete => format!("rows in {}", paste::path(place)),
-        _ => format!("interrupted; the rows of the sizes that were finished are in {}", paste::path(place)),
+        End::Budget => format!("the budget is spent; {}", so_far(place)),
+        _ => format!("interrupted; {}", so_far(place)),
     });
     if let Some(output) = &places.plot {
         draw(output, metadata, &heats).context("--plot")?;
     }
     answered(written, ())
+}
+
+fn so_far(place: &Path) -> String {
+    format!("the rows of the sizes that were finished are in {}", paste::path(place))
 }
 
 /// Writes the picture.

@@ -17,7 +17,7 @@ use scanbox_model::metadata::RunOutcome;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_model::space::{Enumeration, Point, Space};
-use scanbox_model::units::{plural, slug};
+use scanbox_model::units::{plural, printable, slug};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::session::End;
 
@@ -44,7 +44,7 @@ use scanbox_session::store::{
 };
 use scanbox_session::supervise::Supervised;
 use scanbox_session::sweep::{self, Asked, Ran};
-use scanbox_session::system::may_write_in;
+use scanbox_session::system::{may_read_and_write, try_to_write_in};
 use scanbox_session::tools::{Tools, try_operator};
 
 /// Arguments of `scanbox sweep`.
@@ -254,6 +254,9 @@ fn dry_run(
 ) -> anyhow::Result<Exit> {
     check_free(path)?;
     check_folder(path)?;
+    if path.exists() && !may_read_and_write(path) {
+        anyhow::bail!("{} cannot be written; choose another place with --out", path.display());
+    }
     let resume = Resume { retry_failed: args.retry_failed, prove: args.prove, ..Resume::default() };
     let again = wrong_before(&before.rows, resume);
     let kept = before.rows.iter().filter(|record| !args.retry_failed || stays(record));
@@ -263,7 +266,7 @@ fn dry_run(
     let ceilings = sizes_without_ceiling(enumeration, &to_do, &before.rows, before.metadata.as_ref());
     let to_do = to_do.len();
     let mut out = stdout().lock();
-    writeln!(out, "device     {}", device.title())?;
+    writeln!(out, "device     {}", printable(&device.title()))?;
     writeln!(
         out,
         "space      {}, {} configs, {} pipelines",
@@ -302,7 +305,7 @@ fn check_folder(path: &Path) -> anyhow::Result<()> {
     };
     let existing = if existing.as_os_str().is_empty() { Path::new(".") } else { existing };
     if existing.is_dir() {
-        return may_write_in(existing)
+        return try_to_write_in(existing)
             .with_context(|| format!("output folder {}; choose another with --out", existing.display()));
     }
     anyhow::bail!(
@@ -355,7 +358,7 @@ fn summarise(
         left: end != End::Complete,
         stuck: trouble.is_some() && supervised.is_some_and(|supervised| supervised.finished == 0),
         wrong: file.distrusted() + ceilings.wrong.len() as u64,
-        ok: judged().filter(|record| record.status == Status::Ok).count() as u64,
+        nothing_ok: !judged().any(|record| record.status == Status::Ok),
     };
     let exit = completion.exit();
     let nothing_ok =

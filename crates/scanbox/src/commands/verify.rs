@@ -346,7 +346,7 @@ fn exit(answer: &VerifyEnding, finished: u64, fail_fast: bool) -> Exit {
             && (!fail_fast || answer.failures.is_empty()),
         stuck: answer.trouble.is_some() && finished == 0,
         wrong: count(Status::WrongResult),
-        ok: count(Status::Ok),
+        nothing_ok: count(Status::Ok) == 0,
     };
     match completion.exit() {
         // Nothing was wrong, but not everything was shown to be right.

@@ -20,6 +20,36 @@ fn what_stands_beside_rows_is_not_destroyed_either() {
         put(&foreign, &place.folder().join(&file));
         check(&place, &case, case.out, false, &file, "a companion");
     }
+    // What is right in itself, and of other rows: a link to it is no place to write to.
+    for (writes, ending, of) in [
+        ("sweep", "meta.json", "sweep.meta.json"),
+        ("sweep", "journal", "sweep.journal"),
+        ("benchmark", "meta.json", "bench.meta.json"),
+        ("benchmark", "csv.partial", "bench.csv"),
+    ] {
+        for beside_rows in [false, true] {
+            let case = cases().into_iter().find(|case| case.writes == writes).unwrap();
+            let place = Place::in_memory("");
+            copy(sources.folder(), place.folder());
+            let journal = "run 1b4e28ba\nstart b4.vec4.par.rake.wg64 1024\nend\n";
+            fs::write(place.folder().join("sweep.journal"), journal).unwrap();
+            if beside_rows {
+                let rows = if writes == "sweep" { "sweep.csv" } else { "bench.csv" };
+                fs::copy(place.folder().join(rows), place.folder().join("x.csv")).unwrap();
+            }
+            let link = format!("x.{ending}");
+            symlink(of, place.folder().join(&link)).unwrap();
+            check(&place, &case, case.out, false, &link, "a link to a companion of other rows");
+        }
+    }
+    // Rows and companions that are links to the same rows and theirs stay what they are.
+    let case = cases().into_iter().find(|case| case.writes == "sweep").unwrap();
+    let place = Place::in_memory("");
+    copy(sources.folder(), place.folder());
+    for ending in ["csv", "meta.json"] {
+        symlink(format!("sweep.{ending}"), place.folder().join(format!("x.{ending}"))).unwrap();
+    }
+    place.run(&[case.line, &["x.csv"]].concat(), 0);
     // Texts of others that begin as companions do, with a line break at the end and without.
     for (ending, text) in [
         ("journal", "run 1 was slow, fan loud"),
