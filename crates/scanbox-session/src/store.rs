@@ -385,7 +385,8 @@ impl SweepFile {
     }
 }
 
-/// The sizes of a space that still need a ceiling: where a point is left, or a row has a time to be measured against it.
+/// The sizes of a space that still need a ceiling: a point is left there, or a row has a time to be measured against
+/// it.
 pub fn sizes_without_ceiling(
     enumeration: &Enumeration,
     left: &[Point],
