@@ -26,7 +26,7 @@ exits! {
     Usage = 2, "usage", "the command line makes no sense";
     NoDevice = 3, "no device", "there is no usable device";
     Incomplete = 4, "incomplete", "not everything is done, or device or file are in use: run the same command again; of a sweep also with wrong results among its rows";
-    WrongResult = 5, "wrong result", "a result was wrong (a sweep is complete then), or the operator of the user breaks a law";
+    WrongResult = 5, "wrong result", "a result was wrong, also that of a copy (a sweep is complete then), or the operator of the user breaks a law";
     Regression = 6, "regression", "a comparison found a regression";
     Inconclusive = 7, "cannot tell", "a comparison found no regression and could not exclude one";
     InterruptedTwice = 130, "interrupted", "a second Ctrl-C ended the process at once; the same command goes on";

@@ -213,6 +213,10 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
         SweepFile::open(&path, &device, &space, &enumeration, &kernel_hash, &problem, real, resume, lock)?;
     file.occupied = Some(occupied);
     introduce(&device, &file.issues, &space, &enumeration, &file.points_to_do(&enumeration), &path);
+    let ceilings = file.sizes_without_ceiling(&enumeration).len();
+    if file.points_to_do(&enumeration).is_empty() && ceilings > 0 {
+        note(&format!("the {} of {} is still to be measured", problem.ceiling(), plural(ceilings, "size")));
+    }
     let asked = args.asked(real);
     let ran = sweep::run(&asked, command, worker, limits, &enumeration, &mut file, &goes_on)?;
     summarise(args.format, &mut file, &enumeration, &ran)
