@@ -24,6 +24,8 @@ pub mod noise;
 mod rows;
 mod run_rows;
 
+use std::collections::BTreeSet;
+
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Clock, Record, Status};
 
@@ -35,7 +37,7 @@ use crate::AnalysisError;
 use crate::answers::{Question, answer};
 use crate::grouping::{Builder, RecordFile, Runs};
 use crate::metric::Metric;
-use crate::pairs::{Failed, Judgement, Pairs, Roles, judge};
+use crate::pairs::{Failed, Judgement, POWER, Pairs, Roles, SINGLE_LIMIT, is_powerless, judge};
 use crate::spread::median;
 use crate::trust::Trust;
 use crate::verdict::breaks;
@@ -110,6 +112,8 @@ pub struct LineChange {
     pub change: Option<f64>,
     /// The noise floor, as a share; `None` where nothing tells it.
     pub floor: Option<f64>,
+    /// The loss that would have been found in 95 of 100 nights, as a share; `None` where nothing tells the noise.
+    pub limit: Option<f64>,
     /// What that amounts to.
     pub verdict: Verdict,
     /// How many of its configs ended `ok` in the base and were tried, all in vain, in the new run; 0 where one is `ok`.
@@ -195,6 +199,8 @@ pub struct Comparison {
     pub judgement: Judgement,
     /// What one of the programs could not run tonight.
     pub failed: Vec<Failed>,
+    /// How many configs have a time in both sweeps and were not measured again tonight; 0 without pairs.
+    pub unmeasured: usize,
     /// How far the canary ranged within the base and within the new run, as a share.
     pub canary: [Option<f64>; 2],
     /// The ideal line, by size: every size at which the base has an `ok` row.
@@ -313,15 +319,15 @@ pub fn compare(
     let judge = SweepJudge { question, drift: &drift, noise: &noise, canary, base, new, is_paired };
     let lines = |belongs: &dyn Fn(&Record) -> bool| {
         let mut line = judge.line(belongs);
-        match night {
-            Some(_) => judge.as_paired(&mut line, &judgement),
-            None => rows::temper(&mut line, &judgement),
+        if is_paired {
+            judge.as_paired(&mut line, &judgement);
         }
         line
     };
     let ideal = lines(&|_| true);
     let kernel_line =
         kernel.as_ref().map_or_else(Vec::new, |kernel| lines(&|record| record.kernel_id == *kernel));
+    let configs = judge.configs();
     let mut comparison = Comparison {
         outcome: Outcome::Inconclusive,
         differences,
@@ -330,16 +336,26 @@ pub fn compare(
         is_paired,
         judgement,
         failed: night.map_or_else(Vec::new, |night| night.pairs.failed.clone()),
+        unmeasured: night.map_or(0, |night| unmeasured(night.pairs, &configs)),
         ideal,
         kernel,
         kernel_line,
-        configs: judge.configs(),
+        configs,
         winners: judge.winners(),
         new_sizes: new.sizes().filter(|&n| base.winner(n).is_none()).collect(),
         drift,
     };
     comparison.outcome = outcome(&comparison, question);
     Ok(comparison)
+}
+
+/// Configs with a time in both sweeps of which the pairs say nothing.
+fn unmeasured(pairs: &Pairs, configs: &[ConfigChange]) -> usize {
+    let timed = pairs.quads.iter().map(|quad| (quad.n, quad.config.as_str()));
+    let failed = pairs.failed.iter().map(|failed| (failed.n, failed.config.as_str()));
+    let told: BTreeSet<(u64, &str)> = timed.chain(failed).collect();
+    let is_in_both = |config: &&ConfigChange| config.new_ns.is_some();
+    configs.iter().filter(is_in_both).filter(|config| !told.contains(&(config.n, &config.config))).count()
 }
 
 fn outcome(comparison: &Comparison, question: &CompareQuestion) -> Outcome {
@@ -360,7 +376,8 @@ fn outcome(comparison: &Comparison, question: &CompareQuestion) -> Outcome {
             || drift.is_unexplained(question.threshold)
             || drift.scans_against_ceilings().is_some_and(|alone| alone > question.threshold));
     if comparison.ideal.is_empty()
-        || verdicts().any(|verdict| matches!(verdict, Verdict::Unclear | Verdict::Missing))
+        || verdicts()
+            .any(|verdict| matches!(verdict, Verdict::Unclear | Verdict::Missing | Verdict::Unmeasured))
         || is_unsettled
         || device.is_doubtful()
     {
@@ -431,8 +448,9 @@ impl SweepJudge<'_> {
                 .find(|single| single.n == change.n && single.config == change.base.config);
             if change.gone.is_none() {
                 change.change = single.and_then(|single| single.change);
-                change.floor = single.and_then(|single| single.limit);
-                change.verdict = single.map_or(Verdict::Missing, |single| single.verdict);
+                change.limit = single.and_then(|single| single.limit);
+                change.floor = change.limit;
+                change.verdict = single.map_or(Verdict::Unmeasured, |single| single.verdict);
             }
         }
     }
@@ -459,7 +477,7 @@ impl SweepJudge<'_> {
         } else {
             (Time::fastest(&base)?, Time::fastest(&new)?)
         };
-        let (change, floor, mut verdict) = self.verdict(n, &base, &new, LINE_SIGMAS);
+        let Judged { change, floor, limit, mut verdict } = self.verdict(n, &base, &new, LINE_SIGMAS);
         let in_rounds = base.rounds().is_some() && new.rounds().is_some();
         if verdict == Verdict::Slower && !in_rounds && !self.is_seen_by_others(n, change, &base, &times) {
             verdict = Verdict::Unclear;
@@ -473,6 +491,7 @@ impl SweepJudge<'_> {
             new: Some(new.measured()),
             change: Some(change),
             floor,
+            limit,
             verdict,
             lost_configs: 0,
             gone,
@@ -535,9 +554,9 @@ impl SweepJudge<'_> {
                     config: config.clone(),
                     base_ns: base.ns,
                     new_ns: new.map(|new| new.ns),
-                    change: judged.map(|(change, ..)| change),
-                    floor: judged.and_then(|(_, floor, _)| floor),
-                    verdict: judged.map_or(Verdict::Missing, |(.., verdict)| verdict),
+                    change: judged.map(|judged| judged.change),
+                    floor: judged.and_then(|judged| judged.floor),
+                    verdict: judged.map_or(Verdict::Missing, |judged| judged.verdict),
                     status: end.map(|(status, _)| status),
                     reason: end.map(|(_, reason)| reason.to_owned()).unwrap_or_default(),
                 });
@@ -555,8 +574,8 @@ impl SweepJudge<'_> {
         self.base.sizes().filter_map(change).collect()
     }
 
-    /// Change, floor and verdict of two times.
-    fn verdict(&self, n: u64, base: &Time<'_>, new: &Time<'_>, sigmas: f64) -> (f64, Option<f64>, Verdict) {
+    /// What two times say. Nothing is the same that could not have been seen, or that looks slower by more than matters.
+    fn verdict(&self, n: u64, base: &Time<'_>, new: &Time<'_>, sigmas: f64) -> Judged {
         let change = (new.ns as f64 / base.ns as f64).ln() - self.drift.removed;
         let sigma = self.noise.of_change(n, base, new);
         // A canary that ranges further than noise makes it says that the device changed its speed within a run.
@@ -564,16 +583,28 @@ impl SweepJudge<'_> {
         let unsteady = self.noise.of_rows(n).map_or(0.0, |sigma| canary - LINE_SIGMAS * sigma);
         let floor = sigma.map(|sigma| (sigmas * sigma).max(unsteady));
         let threshold = self.question.threshold.ln_1p();
-        let verdict = match floor {
-            _ if change.abs() <= threshold => Verdict::Same,
-            Some(floor) if change > floor => Verdict::Slower,
-            Some(floor) if change < -floor => Verdict::Faster,
+        let limit = floor.zip(sigma).map(|(floor, sigma)| threshold.max(floor) + POWER * sigma);
+        let verdict = match floor.zip(limit) {
+            Some((floor, _)) if change > threshold.max(floor) => Verdict::Slower,
+            Some((floor, _)) if change < -threshold.max(floor) => Verdict::Faster,
             // Getting faster never needs to be made sure of.
-            _ if change < 0.0 => Verdict::Same,
+            Some((_, limit)) if change <= threshold && !is_powerless(limit, SINGLE_LIMIT, threshold) => {
+                Verdict::Same
+            }
             _ => Verdict::Unclear,
         };
-        (change.exp_m1(), floor.map(f64::exp_m1), verdict)
+        let share = |log: Option<f64>| log.map(f64::exp_m1);
+        Judged { change: change.exp_m1(), floor: share(floor), limit: share(limit), verdict }
     }
+}
+
+/// What two times say; all numbers are shares.
+#[derive(Debug, Clone, Copy)]
+struct Judged {
+    change: f64,
+    floor: Option<f64>,
+    limit: Option<f64>,
+    verdict: Verdict,
 }
 
 /// A line of which the new run has no time at all.
@@ -584,6 +615,7 @@ fn missing(n: u64, base: &Time<'_>, lost_configs: usize, gone: Option<Gone>) -> 
         new: None,
         change: None,
         floor: None,
+        limit: None,
         verdict: if lost_configs > 0 { Verdict::Lost } else { Verdict::Missing },
         lost_configs,
         gone,

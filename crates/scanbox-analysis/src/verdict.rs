@@ -15,14 +15,16 @@ pub enum Verdict {
     Unclear,
     /// There is no time in the new run, or none of the config that led the base.
     Missing,
+    /// The new run has a time, but what leads alone was not measured again beside the base.
+    Unmeasured,
     /// The config that led the base does not work any more.
     Lost,
 }
 
 impl Verdict {
     /// Every verdict.
-    pub const ALL: [Self; 6] =
-        [Self::Same, Self::Faster, Self::Slower, Self::Unclear, Self::Missing, Self::Lost];
+    pub const ALL: [Self; 7] =
+        [Self::Same, Self::Faster, Self::Slower, Self::Unclear, Self::Missing, Self::Unmeasured, Self::Lost];
 
     /// The word in reports.
     #[must_use]
@@ -33,6 +35,7 @@ impl Verdict {
             Self::Slower => "SLOWER",
             Self::Unclear => "UNCLEAR",
             Self::Missing => "MISSING",
+            Self::Unmeasured => "UNMEASURED",
             Self::Lost => "LOST",
         }
     }

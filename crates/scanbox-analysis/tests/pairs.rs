@@ -103,7 +103,7 @@ fn verdicts_of_rows_together_and_of_one_alone() {
             assert!(same, "{what}: {found:?}");
         }
     }
-    use Verdict::{Faster, Missing, Same, Slower, Unclear};
+    use Verdict::{Faster, Same, Slower, Unclear, Unmeasured};
     check("nothing", &all(0.01, 1.0, equal), 0.03, Same, Same);
     // One that looks slower and was not measured again is neither.
     check("a size", &all(0.01, 1.0, slow_size), 0.03, Slower, Unclear);
@@ -120,7 +120,7 @@ fn verdicts_of_rows_together_and_of_one_alone() {
     check("noise", &all(0.3, 1.0, equal), 0.03, Unclear, Unclear);
     let mut gone = all(0.01, 1.0, equal);
     gone.quads.retain(|quad| quad.n != N || quad.config != shipped());
-    check("not measured", &gone, 0.03, Same, Missing);
+    check("not measured", &gone, 0.03, Same, Unmeasured);
 }
 
 #[test]

@@ -70,6 +70,30 @@ pub struct PairRow {
     pub new_run: String,
 }
 
+/// The columns, in the order in which they are written.
+const COLUMNS: [&str; 18] = [
+    "n_elements",
+    "config_id",
+    "round",
+    "base_1_ns",
+    "new_1_ns",
+    "base_2_ns",
+    "new_2_ns",
+    "status",
+    "failed",
+    "reason",
+    "base_run",
+    "base_version",
+    "new_version",
+    "device",
+    "device_uuid",
+    "driver",
+    "timestamp_utc",
+    NEW_RUN,
+];
+/// The one that files of older versions lack.
+const NEW_RUN: &str = "new_run";
+
 impl PairRow {
     /// The times of the base and of the new program, if there are all of them.
     #[must_use]
@@ -99,15 +123,38 @@ pub enum PairFileError {
         /// What is wrong.
         reason: String,
     },
+    /// There is no row in it: a run that measured nothing, or a copy that was cut off.
+    #[error("{path}: line {line}: {reason}")]
+    NoRows {
+        /// The file.
+        path: PathBuf,
+        /// Where the first row should be, or the header before it.
+        line: u64,
+        /// What is not there.
+        reason: &'static str,
+    },
 }
 
 /// Reads a file of pairs.
 ///
 /// # Errors
-/// When it cannot be read, a line is none, or says what cannot be: a time of 0, an `ok` row without times.
+/// When it cannot be read, has no row, or a line is none or says what cannot be: a time of 0, an `ok` row without
+/// times. Without a row it would seem to say that nothing could be measured.
 pub fn read(path: &Path) -> Result<Vec<PairRow>, PairFileError> {
     let bytes = std::fs::read(path).map_err(|source| PairFileError::Io { path: path.to_owned(), source })?;
     let mut reader = csv::Reader::from_reader(bytes.as_slice());
+    let no_rows = |line, reason| PairFileError::NoRows { path: path.to_owned(), line, reason };
+    let header = reader.headers().map_err(|error| PairFileError::Line {
+        path: path.to_owned(),
+        line: 1,
+        reason: error.to_string(),
+    })?;
+    if header.is_empty() {
+        return Err(no_rows(1, "the file is empty, and should have the header of a file of pairs"));
+    }
+    if let Some(reason) = of_another_header(header) {
+        return Err(PairFileError::Line { path: path.to_owned(), line: 1, reason });
+    }
     let mut rows = Vec::new();
     for (place, row) in reader.deserialize().enumerate() {
         let failed = |reason: String| PairFileError::Line {
@@ -134,7 +181,20 @@ pub fn read(path: &Path) -> Result<Vec<PairRow>, PairFileError> {
         }
         rows.push(row);
     }
+    if rows.is_empty() {
+        return Err(no_rows(2, "no pair follows the header"));
+    }
     Ok(rows)
+}
+
+/// What a header lacks, or has too much.
+fn of_another_header(header: &csv::StringRecord) -> Option<String> {
+    let is_there = |column: &&str| header.iter().any(|found| found == *column);
+    if let Some(column) = COLUMNS.iter().find(|column| **column != NEW_RUN && !is_there(column)) {
+        return Some(format!("the header of a file of pairs has a column `{column}`, and this one has none"));
+    }
+    let unknown = header.iter().find(|found| !COLUMNS.contains(found))?;
+    Some(format!("a file of pairs has no column `{unknown}`"))
 }
 
 /// Writes pairs, with the header.

@@ -57,8 +57,9 @@ fn files_of_pairs() {
         (",wrong_result,new,", ",wrong_result,both,", "line 3"),
         (",wrong_result,", ",perhaps,", "line 3"),
         ("4096,b4", "0,b4", "n_elements is 0"),
-        ("n_elements", "size", "line"),
-        ("base_run", "", "line"),
+        ("n_elements", "size", "line 1: the header of a file of pairs has a column `n_elements`"),
+        ("base_run", "", "line 1: the header of a file of pairs has a column `base_run`"),
+        ("new_run", "other", "line 1: a file of pairs has no column `other`"),
     ] {
         std::fs::write(&path, text.replacen(from, to, 1)).unwrap();
         let error = read(&path).unwrap_err().to_string();
@@ -67,7 +68,24 @@ fn files_of_pairs() {
     // A file of an older version.
     std::fs::write(&path, text.replace(",new_run", "").replace(",new run", "")).unwrap();
     assert_eq!(read(&path).unwrap().iter().map(|row| row.new_run.as_str()).collect::<Vec<_>>(), ["", ""]);
-    std::fs::write(&path, "").unwrap();
-    assert_eq!(read(&path).unwrap(), []);
+    // Cut off anywhere, it says where; what is left of a whole line is a file.
+    let lines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
+    let (header, first) = (lines[0], lines[1]);
+    for (end, says) in [
+        (0, "line 1: the file is empty"),
+        (header - 20, "line 1: "),
+        (header - 1, "line 2: no pair follows"),
+        (header, "line 2: no pair follows"),
+        (header + 9, "line 2"),
+        (first - 20, "line 2"),
+        (first + 9, "line 3"),
+        (text.len() - 20, "line 3"),
+    ] {
+        std::fs::write(&path, &text[..end]).unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains(says), "{end} of {} bytes: {error}", text.len());
+    }
+    std::fs::write(&path, &text[..first]).unwrap();
+    assert_eq!(read(&path).unwrap(), rows()[..1]);
     assert!(read(&folder.path().join("none.csv")).is_err());
 }

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use scanbox_analysis::compare::{CompareQuestion, Comparison, ConfigChange, LineChange, Verdict};
 use scanbox_analysis::pairs::GroupChange;
 use scanbox_model::record::Record;
-use scanbox_model::units::size_label;
+use scanbox_model::units::{plural, size_label};
 
 pub use self::headline::headline;
 use super::document::{Document, Format};
@@ -102,7 +102,7 @@ fn text(report: &CompareReport<'_>, style: Style, out: &mut impl Write) -> io::R
     if comparison.ideal.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{}\n", grid(comparison, question).draw(style))?;
+    writeln!(out, "\n{}\n", grid(comparison).draw(style))?;
     let line = if comparison.is_paired { "winner: that of the base" } else { "ideal: the ideal line" };
     let legend = format!(
         "%: how much slower; sees: the loss in percent that would have been found in 95 of 100 nights like these; rows: all \
@@ -169,7 +169,7 @@ fn drift(comparison: &Comparison, question: &CompareQuestion) -> String {
 }
 
 /// Rows, winner or ideal line, and kernel, by size.
-fn grid(comparison: &Comparison, question: &CompareQuestion) -> Grid {
+fn grid(comparison: &Comparison) -> Grid {
     let mut grid = Grid::new([
         GridColumn::numbers("size"),
         GridColumn::words("rows"),
@@ -184,9 +184,7 @@ fn grid(comparison: &Comparison, question: &CompareQuestion) -> Grid {
         GridColumn::numbers("slower").expendable(1),
         GridColumn::words("best config now").expendable(2),
     ]);
-    let told = |change: &LineChange| {
-        change.floor.map_or_else(String::new, |floor| limit(floor.max(question.threshold)))
-    };
+    let told = |change: &LineChange| change.limit.map_or_else(String::new, limit);
     let percent = |change: &LineChange| change.change.map_or_else(String::new, signed);
     let mut slower: BTreeMap<u64, (usize, usize)> = BTreeMap::new();
     for config in comparison.configs.iter().filter(|config| config.new_ns.is_some()) {
@@ -267,6 +265,11 @@ fn lists(
     let missing = comparison.configs.iter().filter(|config| config.status.is_none()).count();
     if missing > 0 {
         writeln!(out, "\n{missing} configs of the base have no row in the new run.")?;
+    }
+    if comparison.unmeasured > 0 {
+        let configs = plural(comparison.unmeasured, "config");
+        let text = format!("Not measured again tonight: {configs} with a time in both sweeps.");
+        writeln!(out, "\n{}", fold("", &text, 0, width))?;
     }
     if !comparison.new_sizes.is_empty() {
         let sizes: Vec<String> = comparison.new_sizes.iter().map(|&n| size_label(n)).collect();

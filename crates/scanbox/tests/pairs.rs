@@ -174,7 +174,7 @@ fn exit(judgement: &Judgement) -> u8 {
     let any = |verdicts: &[Verdict]| judgement.verdicts().any(|verdict| verdicts.contains(&verdict));
     if any(&[Verdict::Slower]) {
         6
-    } else if any(&[Verdict::Unclear, Verdict::Missing]) {
+    } else if any(&[Verdict::Unclear, Verdict::Unmeasured]) {
         7
     } else {
         0

@@ -8,15 +8,13 @@
 
 use std::collections::BTreeMap;
 
+use super::Verdict;
 use super::drift::Drift;
 use super::noise::Noise;
 use super::run_rows::RunRows;
-use super::{LineChange, Verdict};
 use crate::pairs::{GROUP_ERRORS, GROUP_LIMIT, GroupChange, Judgement, POWER, RowsOf, is_powerless};
 use crate::spread::median;
 
-/// A loss of a line that has to be seen, as a share: it is one row, or few, of one night each.
-const LINE_LIMIT: f64 = 0.5;
 /// The standard error of a median, in those of a mean, for normal noise: the root of pi/2.
 const MEDIAN_ERROR: f64 = 1.2533;
 /// Sizes from which on they tell how much sizes differ.
@@ -68,21 +66,6 @@ pub(super) fn judge(
         Some(GroupChange { n, group: RowsOf::All, rows, change, limit, verdict })
     });
     Judgement { groups: groups.collect(), singles: Vec::new() }
-}
-
-/// A line that is in doubt is the same where all rows of its size are: it is one row or few, which luck moves. But
-/// nothing is the same that could not have been seen.
-pub(super) fn temper(line: &mut [LineChange], judgement: &Judgement) {
-    for change in line {
-        let all_are_same = judgement.at(change.n).is_some_and(|all| all.verdict == Verdict::Same);
-        let is_seen = change.floor.is_some_and(|floor| floor <= LINE_LIMIT);
-        let is_within_noise = change.change.zip(change.floor).is_some_and(|(change, floor)| change <= floor);
-        change.verdict = match change.verdict {
-            Verdict::Unclear if all_are_same && is_seen && is_within_noise => Verdict::Same,
-            Verdict::Same if !is_seen => Verdict::Unclear,
-            verdict => verdict,
-        };
-    }
 }
 
 /// The standard deviation of most values, by the shortest interval with half of them; 0 of few.

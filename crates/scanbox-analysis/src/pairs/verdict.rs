@@ -203,7 +203,7 @@ impl PairJudge {
             rounds,
             verdict,
         };
-        let Some(first) = first else { return of(None, None, 0, Verdict::Missing) };
+        let Some(first) = first else { return of(None, None, 0, Verdict::Unmeasured) };
         let powerless = |limit: f64| is_powerless(limit, SINGLE_LIMIT, self.threshold);
         if first <= self.threshold {
             // It would have been a suspect.

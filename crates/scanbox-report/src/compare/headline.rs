@@ -136,6 +136,24 @@ fn failed_headline(first: &Failed, others: usize) -> String {
     format!("{word}: {} at {size} is {status} beside the base, which runs it{more}", first.config)
 }
 
+/// What has a time in the new run, and none beside the base; why, where that is known.
+fn unmeasured_headline(comparison: &Comparison, sizes: &str) -> String {
+    let is_unmeasured = |failed: &&Failed| {
+        comparison.deciding().any(|(_, change)| {
+            let is_it = (change.n, &change.base.config) == (failed.n, &failed.config);
+            is_it && change.verdict == Verdict::Unmeasured
+        })
+    };
+    let why = match comparison.failed.iter().find(is_unmeasured) {
+        Some(failed) => {
+            let (config, size, side) = (&failed.config, size_label(failed.n), failed.side.word());
+            format!(" ({config} at {size}, {side}: {})", failed.status)
+        }
+        None => "; let `scanbox rerun` come to its end".to_owned(),
+    };
+    format!("UNMEASURED: what led the base at {sizes} was not measured again{why}")
+}
+
 fn more_fail(count: usize) -> String {
     if count == 0 { String::new() } else { format!("; {count} more fail now") }
 }
@@ -202,6 +220,10 @@ fn inconclusive(comparison: &Comparison) -> String {
             format!(" ({}: {status})", gone.config)
         });
         return format!("MISSING: the new run has no time of what led the base at {}{leader}", list(&gone));
+    }
+    let unmeasured = of_lines(Verdict::Unmeasured);
+    if !unmeasured.is_empty() {
+        return unmeasured_headline(comparison, &list(&unmeasured));
     }
     // What looks slower, and what could not have been seen.
     let (mut slower, mut blind) = (Vec::new(), Vec::new());

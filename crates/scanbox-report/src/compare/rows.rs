@@ -36,6 +36,8 @@ struct CompareJson<'a> {
     groups: Vec<GroupRow<'a>>,
     singles: Vec<SingleRow<'a>>,
     failed: Vec<FailedRow<'a>>,
+    /// Configs with a time in both sweeps that were not measured again tonight.
+    unmeasured_configs: usize,
     canary_range_pct: CanaryJson,
     kernel: Option<&'a str>,
     ideal: Vec<LineChangeRow<'a>>,
@@ -116,6 +118,8 @@ struct LineChangeRow<'a> {
     verdict: &'static str,
     change_pct: Option<f64>,
     floor_pct: Option<f64>,
+    /// The loss that would have been found in 95 of 100 nights.
+    limit_pct: Option<f64>,
     lost_configs: usize,
     /// The config that led the base, where the new run has no time of it.
     gone: Option<GoneJson<'a>>,
@@ -210,6 +214,7 @@ pub fn json(report: &CompareReport<'_>, out: &mut impl Write) -> io::Result<()> 
                 reason: &failed.reason,
             })
             .collect(),
+        unmeasured_configs: comparison.unmeasured,
         canary_range_pct: CanaryJson {
             base: comparison.canary[0].map(percent),
             new: comparison.canary[1].map(percent),
@@ -284,6 +289,7 @@ fn line(change: &LineChange) -> LineChangeRow<'_> {
         verdict: change.verdict.word(),
         change_pct: change.change.map(percent),
         floor_pct: change.floor.map(percent),
+        limit_pct: change.limit.map(percent),
         lost_configs: change.lost_configs,
         gone: change.gone.as_ref().map(|gone| GoneJson {
             config: &gone.config,

@@ -7,7 +7,7 @@ use scanbox_analysis::AnalysisError;
 use scanbox_analysis::compare::{CompareQuestion, Night, Outcome, compare};
 use scanbox_analysis::metric::Metric;
 use scanbox_analysis::pairs;
-use scanbox_model::pair_file::{self, PairRow};
+use scanbox_model::pair_file::{self, PairFileError, PairRow};
 use scanbox_model::record::{Clock, Record};
 
 use crate::answer::{answered, print};
@@ -136,9 +136,11 @@ impl Nights {
         }
         let mut nights = Vec::new();
         for path in earlier {
-            let rows = pair_file::read(path)?;
-            if is_of_base(&rows) && !rows.is_empty() {
-                nights.push(pairs_of(&rows));
+            match pair_file::read(path) {
+                Ok(rows) if is_of_base(&rows) => nights.push(pairs_of(&rows)),
+                // Of another base, or of a night in which nothing could be measured: no reference.
+                Ok(_) | Err(PairFileError::NoRows { .. }) => {}
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(Self { tonight: pairs_of(&tonight), earlier: nights })

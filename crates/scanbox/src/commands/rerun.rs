@@ -128,10 +128,17 @@ pub fn run(args: &RerunArgs, tools: &Tools) -> anyhow::Result<Exit> {
         measured: Vec::new(),
     };
     let outcome = night.run(args, &|| limits.end().is_some());
-    // What there is is kept, whatever ended it.
-    out.write(|file| pair_file::write(file, &night.measured))?;
+    // What there is is kept, whatever ended it. A file without a row would be none.
+    if !night.measured.is_empty() {
+        out.write(|file| pair_file::write(file, &night.measured))?;
+    }
     let is_complete = outcome?;
-    note(&format!("{} in {}", plural(night.measured.len(), "row"), args.out.display()));
+    let (rows, path) = (plural(night.measured.len(), "row"), args.out.display());
+    note(&if night.measured.is_empty() {
+        format!("nothing was measured, so there is no {path}")
+    } else {
+        format!("{rows} in {path}")
+    });
     Ok(if is_complete { Exit::Done } else { Exit::Incomplete })
 }
 
@@ -211,7 +218,7 @@ struct Rerun {
 /// What ends a run before its end.
 #[derive(Debug, thiserror::Error)]
 enum RerunError {
-    #[error("base and new cannot be measured in turns: {0}")]
+    #[error("base and new cannot be measured in turns")]
     Program(#[from] Failure),
 }
 
