@@ -24,33 +24,43 @@ pub struct GridColumn {
     numbers: bool,
     /// Columns with the highest number go first where a line is too narrow; 0 always stays.
     expendable: u8,
+    /// Whether it goes where no row says anything in it.
+    goes_empty: bool,
 }
 
 impl GridColumn {
     /// A column of words.
     pub const fn words(header: &'static str) -> Self {
-        Self { header: Cow::Borrowed(header), numbers: false, expendable: 0 }
+        Self { header: Cow::Borrowed(header), numbers: false, expendable: 0, goes_empty: false }
     }
 
     /// A column of numbers.
     pub const fn numbers(header: &'static str) -> Self {
-        Self { header: Cow::Borrowed(header), numbers: true, expendable: 0 }
+        Self { header: Cow::Borrowed(header), numbers: true, expendable: 0, goes_empty: false }
     }
 
     /// A column of words whose header is not known before.
     pub fn words_of(header: String) -> Self {
-        Self { header: Cow::Owned(header), numbers: false, expendable: 0 }
+        Self { header: Cow::Owned(header), ..Self::words("") }
     }
 
     /// A column of numbers whose header is not known before.
     pub fn numbers_of(header: String) -> Self {
-        Self { header: Cow::Owned(header), numbers: true, expendable: 0 }
+        Self { numbers: true, ..Self::words_of(header) }
     }
 
-    /// Lets the column go where the line is too narrow, the highest number first.
+    /// Lets the column go where the line is too narrow, the highest number first. What a table is ordered by is never
+    /// expendable: without it a table seems to contradict itself.
     #[must_use]
     pub const fn expendable(mut self, expendable: u8) -> Self {
         self.expendable = expendable;
+        self.unless_empty()
+    }
+
+    /// Lets the column go where no row says anything in it.
+    #[must_use]
+    pub const fn unless_empty(mut self) -> Self {
+        self.goes_empty = true;
         self
     }
 }
@@ -89,7 +99,7 @@ impl Grid {
         let mut gone = Vec::new();
         // A column in which no row says anything is noise.
         for index in (0..self.columns.len()).rev() {
-            if self.columns[index].expendable > 0 && self.rows.iter().all(|row| row[index].is_empty()) {
+            if self.columns[index].goes_empty && self.rows.iter().all(|row| row[index].is_empty()) {
                 self.remove(index);
             }
         }

@@ -28,6 +28,7 @@ mod options;
 mod outputs;
 mod pairs;
 mod problem;
+mod published;
 mod readme;
 mod refusals;
 mod report;

@@ -29,10 +29,11 @@ impl TextPage<'_> {
             GridColumn::words(""),
             GridColumn::words("config"),
             GridColumn::numbers("ns"),
-            GridColumn::numbers("q1"),
-            GridColumn::numbers("q3"),
+            GridColumn::numbers("q1").expendable(2),
+            GridColumn::numbers("q3").expendable(2),
             GridColumn::numbers("samples").expendable(1),
-            GridColumn::numbers("confirmed").expendable(2),
+            // Where there is one, it decides.
+            GridColumn::numbers("confirmed").unless_empty(),
         ]);
         let mut push = |n: String, place: &str, cell: &Cell| {
             grid.push([

@@ -1,0 +1,106 @@
+//! What `scanbox analyze` says of the published sweeps, against their rows.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use assert_cmd::cargo::cargo_bin_cmd;
+use scanbox_model::csv_file;
+use scanbox_model::record::{Record, Status};
+use serde_json::Value;
+
+const SWEEPS: [&str; 2] = ["nvidia-h200.thesis.csv", "nvidia-h200.full.csv"];
+
+fn path(sweep: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results").join(sweep)
+}
+
+fn analyze(sweep: &str, columns: Option<usize>, arguments: &[&str]) -> String {
+    let mut command = cargo_bin_cmd!("scanbox");
+    command.env_remove("COLUMNS").arg("analyze").arg(path(sweep)).args(arguments);
+    command.envs(columns.map(|columns| ("COLUMNS", columns.to_string())));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn ok_rows(sweep: &str) -> Vec<Record> {
+    let rows = csv_file::read(&path(sweep)).unwrap().records;
+    rows.into_iter().filter(|row| row.status == Status::Ok && !row.is_of_benchmark()).collect()
+}
+
+/// Over which sizes a set loses what, and which sizes it does not cover at all.
+#[test]
+fn portfolios_tell_every_size_of_the_sweep() {
+    for (sweep, coverage) in SWEEPS.into_iter().flat_map(|sweep| [(sweep, "auto"), (sweep, "all")]) {
+        let mut sizes: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
+        for row in ok_rows(sweep) {
+            sizes.entry(row.n_elements).or_default().insert(row.kernel_id);
+        }
+        let arguments = ["--portfolio", "4", "--coverage", coverage];
+        let json = analyze(sweep, None, &[&arguments[..], &["--format", "json"]].concat());
+        let json: Value = serde_json::from_str(&json).unwrap();
+        let device = &json["devices"][0];
+        let compared: Vec<u64> = serde_json::from_value(device["comparison"]["sizes"].clone()).unwrap();
+        let text = analyze(sweep, None, &arguments);
+        let sets = device["portfolio"].as_array().unwrap();
+        for set in sets {
+            let kernels: Vec<String> = serde_json::from_value(set["kernels"].clone()).unwrap();
+            let missing: Vec<u64> = sizes
+                .iter()
+                .filter(|(_, there)| !kernels.iter().any(|kernel| there.contains(kernel)))
+                .map(|(&n, _)| n)
+                .collect();
+            let found: Vec<u64> = serde_json::from_value(set["uncovered_n"].clone()).unwrap();
+            assert_eq!((found.len() as u64, &found), (set["uncovered"].as_u64().unwrap(), &missing), "{set}");
+            let missed = compared.iter().filter(|n| missing.contains(n)).count();
+            let over = (set["sizes"].as_u64().unwrap(), set["of_sizes"].as_u64().unwrap());
+            assert_eq!(over, ((compared.len() - missed) as u64, sizes.len() as u64), "{set}");
+            // What is told, is at a size that was not compared.
+            let elsewhere = set["worst_elsewhere_n"].as_u64();
+            assert_eq!(elsewhere.is_some(), compared.len() - missed + missing.len() < sizes.len(), "{set}");
+            assert!(elsewhere.is_none_or(|n| !compared.contains(&n) && !missing.contains(&n)), "{set}");
+        }
+        let all = sizes.len();
+        let over = match compared.len() {
+            every if every == all => format!("all {all} sizes"),
+            some => format!("{some} of all {all} sizes"),
+        };
+        assert!(text.contains(&format!("loss: on average over {over}")), "{text}");
+        assert_eq!(text.contains("Loss at the other "), compared.len() < all, "{text}");
+        // A set of one that is not the best kernel needs a word.
+        let best = &device["best_kernel"]["ranking"][0]["kernel"];
+        let is_other = best.is_string() && *best != sets[0]["kernels"][0];
+        assert_eq!(text.contains("The set of one is another kernel"), is_other, "{best}: {text}");
+    }
+}
+
+/// The column that decides stands at any width, so that no runner-up stands above its winner.
+#[test]
+fn explanations_are_in_order_at_any_width() {
+    for (sweep, columns) in SWEEPS.into_iter().flat_map(|sweep| [60, 80, 100, 140].map(|at| (sweep, at))) {
+        let confirmed = ok_rows(sweep).iter().any(|row| row.confirmed_ns.is_some());
+        let text = analyze(sweep, Some(columns), &["--explain"]);
+        let mut lines = text.lines().skip_while(|line| !(line.contains(" config ") && line.contains(" ns")));
+        let header = lines.next().unwrap();
+        assert_eq!(header.contains("confirmed"), confirmed, "{columns}: {header}");
+        let ns_at = header.find(" ns").unwrap() + 3;
+        let mut winner: Option<u64> = None;
+        let mut pairs = 0;
+        for line in lines.skip(1).take_while(|line| !line.starts_with("How:") && !line.starts_with("left")) {
+            // Numbers are set to the right of their columns; the rest of a broken label has none.
+            let cell = |end: usize| line.get(..end).and_then(|part| part.split_whitespace().last());
+            let of = |end: usize| cell(end).and_then(|cell| cell.parse::<u64>().ok());
+            let Some(swept) = of(ns_at) else { continue };
+            let ns = if confirmed && line.len() == header.len() { of(line.len()) } else { None };
+            let is_second = line.trim_start().starts_with("2 ");
+            if let (true, Some(first), Some(second)) =
+                (is_second, winner, ns.or(Some(swept).filter(|_| !confirmed)))
+            {
+                assert!(first <= second, "{columns}: {line}");
+                pairs += 1;
+            }
+            winner = if is_second { None } else { ns.or(Some(swept).filter(|_| !confirmed)) };
+        }
+        assert!(pairs >= 5, "{columns}: {pairs}");
+    }
+}
