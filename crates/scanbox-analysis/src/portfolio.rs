@@ -28,6 +28,10 @@ pub struct Portfolio {
     pub candidates: usize,
     /// Those of them that sets were made of: no other one is at least as good everywhere.
     pub undominated: usize,
+    /// Sizes of the comparison, on all devices.
+    pub compared: usize,
+    /// All sizes at which a row is `ok`, on all devices: more than were compared where a kernel lacks some.
+    pub measured: usize,
     /// Ascending by the number of kernels; ends at the number that was asked for, or where the ideal line is reached.
     pub sets: Vec<KernelSet>,
 }
@@ -47,6 +51,10 @@ pub struct KernelSet {
     pub mean_loss_pct: f64,
     /// The largest loss in percent, and its size.
     pub worst: (f64, u64),
+    /// The largest loss in percent at a size outside the comparison, and that size; `None` where it covers none.
+    pub worst_elsewhere: Option<(f64, u64)>,
+    /// Every size that was measured at which none of its kernels is `ok`, once per device, ascending.
+    pub not_covered: Vec<u64>,
 }
 
 /// How a set does: sets that cover more places first, then by score, then by the sum of throughput.
@@ -116,14 +124,27 @@ pub fn portfolio(
             None => (search.one_more(&previous), false),
         };
         let line = search.line(&chosen);
-        let losses = losses(devices, sizes, &kernels, &chosen);
+        let everywhere = losses(devices, &kernels, &chosen);
+        let (compared, elsewhere): (Vec<_>, Vec<_>) =
+            everywhere.into_iter().partition(|(n, _)| sizes.contains(n));
+        let of = |places: &[(u64, Option<f64>)]| -> Vec<(f64, u64)> {
+            places.iter().filter_map(|&(n, loss)| Some((loss?, n))).collect()
+        };
+        let largest =
+            |losses: Vec<(f64, u64)>| losses.into_iter().reduce(|a, b| if b.0 > a.0 { b } else { a });
+        let losses = of(&compared);
+        let not_covered = compared.iter().chain(&elsewhere).filter(|(_, loss)| loss.is_none());
+        let mut not_covered: Vec<u64> = not_covered.map(|&(n, _)| n).collect();
+        not_covered.sort_unstable();
         sets.push(KernelSet {
             kernels: chosen.iter().map(|&index| kernels[index]).collect(),
             score: search.sign() * search.standing(&line).rank,
             exact,
             uncovered: search.standing(&line).uncovered,
             mean_loss_pct: stats::mean(&losses.iter().map(|loss| loss.0).collect::<Vec<_>>()).unwrap_or(0.0),
-            worst: losses.into_iter().reduce(|a, b| if b.0 > a.0 { b } else { a }).unwrap_or((0.0, 0)),
+            worst: largest(losses).unwrap_or((0.0, 0)),
+            worst_elsewhere: largest(of(&elsewhere)),
+            not_covered,
         });
         if line.iter().zip(&search.places.ideal).all(|(x, ideal)| x >= ideal) {
             break;
@@ -134,6 +155,8 @@ pub fn portfolio(
         normalization: criterion.normalization,
         candidates: kernels.len(),
         undominated: search.undominated.len(),
+        compared: search.places.len(),
+        measured: devices.iter().map(|lines| lines.ideal.points.len()).sum(),
         sets,
     })
 }
@@ -150,19 +173,16 @@ fn undominated(lines: &[Vec<f64>]) -> Vec<usize> {
     (0..lines.len()).filter(is_needed).collect()
 }
 
-/// The loss of a set at each place that it covers, in percent, with the size.
-fn losses(
-    devices: &[&Lines<'_>],
-    sizes: &[u64],
-    kernels: &[KernelIndex],
-    chosen: &[usize],
-) -> Vec<(f64, u64)> {
+/// The loss of a set in percent at every size of every device that has an `ok` row; `None` where the set covers it not.
+fn losses(devices: &[&Lines<'_>], kernels: &[KernelIndex], chosen: &[usize]) -> Vec<(u64, Option<f64>)> {
     let loss = |lines: &Lines<'_>, n: u64| {
         let cells = chosen.iter().filter_map(|&index| lines.best(kernels[index], n));
         let best = cells.map(|cell| cell.gbps).reduce(f64::max)?;
-        Some((100.0 * (1.0 - best / lines.ideal_gbps(n)?), n))
+        Some(100.0 * (1.0 - best / lines.ideal_gbps(n)?))
     };
-    devices.iter().flat_map(|&lines| sizes.iter().filter_map(move |&n| loss(lines, n))).collect()
+    let places =
+        devices.iter().flat_map(|&lines| lines.ideal.points.iter().map(move |point| (lines, point.n)));
+    places.map(|(lines, n)| (n, loss(lines, n))).collect()
 }
 
 impl Search<'_> {

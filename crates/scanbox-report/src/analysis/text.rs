@@ -2,7 +2,7 @@
 
 pub(crate) mod across;
 mod explain;
-mod metrics;
+pub(crate) mod metrics;
 
 use std::io::{self, Write};
 
@@ -155,7 +155,7 @@ impl TextPage<'_> {
         }
         self.dropped(&device.eligibility, out)?;
         match &device.portfolio {
-            Some(portfolio) => self.portfolio(portfolio, out),
+            Some(portfolio) => self.portfolio(portfolio, device.choice.as_ref(), out),
             None => Ok(()),
         }
     }

@@ -55,7 +55,8 @@ pub fn section(sources: &Sources<'_>, across: &AcrossAnswer) -> (Section, Vec<St
         pieces.push(Piece::Table(view.shared_table()));
     }
     if let Some(portfolio) = &across.portfolio {
-        says.extend(portfolio::words(portfolio, catalog));
+        let (choice, metric) = (across.portable.choice.as_ref(), sources.report.question.metric);
+        says.extend(portfolio::words(portfolio, choice, metric, catalog));
         pieces.push(Piece::Heading("How many kernels to ship for all".into()));
         pieces.extend(portfolio::pieces(portfolio, catalog, &view.name(""), "all devices"));
     }

@@ -90,7 +90,11 @@ pub fn device(sources: &Sources<'_>, index: usize) -> Vec<String> {
         None => says
             .push("No single kernel can be chosen: no kernel is ok at every size of the comparison.".into()),
     }
-    says.extend(device.portfolio.as_ref().and_then(|portfolio| portfolio::words(portfolio, catalog)));
+    let metric = sources.report.question.metric;
+    let portfolio = device.portfolio.as_ref();
+    says.extend(
+        portfolio.and_then(|portfolio| portfolio::words(portfolio, device.choice.as_ref(), metric, catalog)),
+    );
     says.extend(parameters(&device.trends));
     says.extend(density_words(&device.densities));
     let ratios: Vec<(u64, f64)> =

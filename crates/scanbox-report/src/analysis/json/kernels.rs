@@ -96,10 +96,18 @@ pub(super) struct KernelSetJson {
     kernels: Vec<String>,
     score: NineDigits,
     exact: bool,
+    /// Sizes that the losses are over, and all sizes with an ok row; on all devices.
+    sizes: usize,
+    of_sizes: usize,
+    /// Of all sizes those at which none of its kernels is ok.
     uncovered: usize,
+    uncovered_n: Vec<u64>,
     mean_loss_pct: NineDigits,
     worst_loss_pct: NineDigits,
     worst_n: u64,
+    /// The same at sizes outside the comparison.
+    worst_elsewhere_loss_pct: Option<NineDigits>,
+    worst_elsewhere_n: Option<u64>,
 }
 
 impl Labeller<'_> {
@@ -187,10 +195,15 @@ impl Labeller<'_> {
             kernels: self.kernels(&set.kernels),
             score: NineDigits(set.score),
             exact: set.exact,
-            uncovered: set.uncovered,
+            sizes: portfolio.compared - set.uncovered,
+            of_sizes: portfolio.measured,
+            uncovered: set.not_covered.len(),
+            uncovered_n: set.not_covered.clone(),
             mean_loss_pct: NineDigits(set.mean_loss_pct),
             worst_loss_pct: NineDigits(set.worst.0),
             worst_n: set.worst.1,
+            worst_elsewhere_loss_pct: set.worst_elsewhere.map(|worst| NineDigits(worst.0)),
+            worst_elsewhere_n: set.worst_elsewhere.map(|worst| worst.1),
         };
         portfolio.sets.iter().map(row).collect()
     }

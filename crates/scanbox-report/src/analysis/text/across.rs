@@ -41,7 +41,7 @@ impl TextPage<'_> {
         self.shared(across, &devices, out)?;
         self.transfers(across, out)?;
         match &across.portfolio {
-            Some(portfolio) => self.portfolio(portfolio, out),
+            Some(portfolio) => self.portfolio(portfolio, across.portable.choice.as_ref(), out),
             None => Ok(()),
         }
     }

@@ -3,8 +3,11 @@
 use std::io::{self, Write};
 
 use scanbox_analysis::answers::MetricAnswer;
+use scanbox_analysis::metric::Metric;
 use scanbox_analysis::normalize::Normalization;
+use scanbox_analysis::portable::Choice;
 use scanbox_analysis::portfolio::Portfolio;
+use scanbox_analysis::table::Catalog;
 use scanbox_analysis::weights::Weights;
 use scanbox_model::units::size_label;
 
@@ -54,8 +57,13 @@ impl TextPage<'_> {
         }
     }
 
-    /// The best sets of kernels (A24).
-    pub(super) fn portfolio(&self, portfolio: &Portfolio, out: &mut impl Write) -> io::Result<()> {
+    /// The best sets of kernels (A24); `choice` is the best single kernel that stands above.
+    pub(super) fn portfolio(
+        &self,
+        portfolio: &Portfolio,
+        choice: Option<&Choice>,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
         let Some(last) = portfolio.sets.last() else { return Ok(()) };
         self.gap(out)?;
         let metric = self.report.question.metric;
@@ -94,7 +102,17 @@ impl TextPage<'_> {
             }
         }
         self.grid(grid, out)?;
-        self.say("loss: on average, with the fastest of the set at each size; worst: at one size", out)?;
+        let text = format!(
+            "loss: on average over {}, with the fastest of the set at each; worst: at one of them",
+            sizes_words(portfolio)
+        );
+        self.say(&text, out)?;
+        if let Some(text) = elsewhere_words(portfolio) {
+            self.say(&format!("{text} (--coverage all compares over all sizes)"), out)?;
+        }
+        if let Some(text) = other_single_words(portfolio, choice, metric, &self.report.tables.catalog) {
+            self.say(&text, out)?;
+        }
         let question = self.report.question;
         let by_default = question.normalization.is_none() && question.weights == Weights::Uniform;
         if by_default && portfolio.normalization == Normalization::SizeBest {
@@ -115,7 +133,7 @@ impl TextPage<'_> {
         }
         for set in portfolio.sets.iter().filter(|set| set.uncovered > 0) {
             let text = format!(
-                "No {} cover every size: the best leave {} out.",
+                "No {} cover every compared size: the best leave {} out.",
                 count(set.kernels.len(), "kernel"),
                 set.uncovered
             );
@@ -131,6 +149,58 @@ impl TextPage<'_> {
         }
         Ok(())
     }
+}
+
+/// Over how many of all sizes the losses of sets are.
+pub(crate) fn sizes_words(portfolio: &Portfolio) -> String {
+    let Portfolio { compared, measured, .. } = portfolio;
+    match measured {
+        1 => "the one size".to_owned(),
+        all if compared == all => format!("all {all} sizes"),
+        all => format!("{compared} of all {all} sizes"),
+    }
+}
+
+/// What the sets lose at sizes that were not compared, and which sizes they do not cover.
+pub(crate) fn elsewhere_words(portfolio: &Portfolio) -> Option<String> {
+    let others = portfolio.measured - portfolio.compared;
+    let words = portfolio.sets.iter().map(|set| {
+        let worst = set
+            .worst_elsewhere
+            .map(|(loss, n)| format!("{} % at worst (at {})", percent(loss), size_label(n)));
+        let mut sizes: Vec<String> = set.not_covered.iter().map(|&n| size_label(n)).collect();
+        sizes.dedup();
+        let missing = (!sizes.is_empty()).then(|| format!("no ok row at {}", sizes.join(", ")));
+        let words: Vec<String> = worst.into_iter().chain(missing).collect();
+        format!("{}: {}", count(set.kernels.len(), "kernel"), words.join(" and "))
+    });
+    let words: Vec<String> = words.collect();
+    (others > 0).then(|| format!("Loss at the other {}: {}", count(others, "size"), words.join("; ")))
+}
+
+/// Why a set of one is not the best single kernel, where it is not.
+pub(crate) fn other_single_words(
+    portfolio: &Portfolio,
+    choice: Option<&Choice>,
+    metric: Metric,
+    catalog: &Catalog,
+) -> Option<String> {
+    let ranking = &choice?.ranking;
+    let (winner, alone) = (ranking.winner.kernel, *portfolio.sets.first()?.kernels.first()?);
+    let by = |normalization: Normalization| match normalization {
+        Normalization::None => "GB/s, in which fast sizes count most".to_owned(),
+        Normalization::SizeBest => "shares of the best of each size".to_owned(),
+        other => format!("throughput over {other}"),
+    };
+    (winner != alone && ranking.normalization != portfolio.normalization).then(|| {
+        format!(
+            "The set of one is another kernel than the best one ({}): here {metric} weighs {}, there {}. Neither is chosen \
+             by its mean loss.",
+            catalog.kernel(winner),
+            by(portfolio.normalization),
+            by(ranking.normalization),
+        )
+    })
 }
 
 /// What the winner loses on average and at worst, over all devices, and at which size that is.
