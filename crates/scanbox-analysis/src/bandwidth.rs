@@ -151,8 +151,8 @@ pub struct Region {
     pub most: (f64, u64),
 }
 
-/// Sets the ideal line against the fastest scan of another implementation on the device (A22); `None` where there is
-/// none. The two were measured in different runs: `scanbox bench` compares them in one.
+/// Sets scanbox against the fastest scan of another implementation on the device (A22), size by size
+/// ([`IdealPoint::baseline_ratio`](crate::ideal::IdealPoint::baseline_ratio)); `None` where there is none.
 #[must_use]
 pub fn against_baseline(table: &DeviceTable, ideal: &IdealSet) -> Option<AgainstBaseline> {
     let bandwidth = table.bandwidth().map(|bandwidth| bandwidth.gbps);
@@ -162,7 +162,7 @@ pub fn against_baseline(table: &DeviceTable, ideal: &IdealSet) -> Option<Against
             n: point.n,
             subject: baseline.subject.clone(),
             gbps: baseline.gbps,
-            ratio: point.best.gbps / baseline.gbps,
+            ratio: point.baseline_ratio()?,
             regime: bandwidth.map(|b| if point.best.gbps > b { Regime::Cache } else { Regime::Memory }),
         })
     });

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use scanbox_model::record::{Cache, Clock, Record, Selection, Status};
 
+use crate::grouping::OWN_SUBJECT;
+
 /// The subjects of one size and cache state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Heat<'a> {
@@ -63,6 +65,13 @@ pub(crate) fn is_ceiling(record: &Record) -> bool {
 #[must_use]
 pub fn baseline_gbps(record: &Record, clock: Clock) -> Option<f64> {
     let is_comparable = clock == Clock::Steady && is_baseline(record) && record.cache == Some(Cache::Hot);
+    record.throughput_gbps(clock).filter(|_| is_comparable)
+}
+
+/// The same of a scan of scanbox's own in a benchmark, which a baseline of its run can stand beside.
+pub(crate) fn own_gbps(record: &Record, clock: Clock) -> Option<f64> {
+    let is_own = record.subject == OWN_SUBJECT && !is_ceiling(record) && record.blocking.is_none();
+    let is_comparable = clock == Clock::Steady && is_own && record.cache == Some(Cache::Hot);
     record.throughput_gbps(clock).filter(|_| is_comparable)
 }
 

@@ -15,7 +15,7 @@ use scanbox_model::record::{Clock, Record};
 use scanbox_model::space::Point;
 
 pub use file_rows::FileRows;
-use file_rows::{Baselines, Labels, keep_fastest};
+use file_rows::{Baselines, BenchmarkRun, Labels, keep_best};
 use group::Group;
 pub use group::release;
 
@@ -135,7 +135,7 @@ impl Builder {
         }
         for (device, baselines) in file.baselines {
             let best = self.baselines.entry(device).or_default();
-            baselines.iter().for_each(|(&n, baseline)| keep_fastest(best, n, baseline));
+            baselines.into_iter().for_each(|(run, found)| best.entry(run).or_default().merge(&found));
         }
         let numbers: Vec<u32> =
             file.labels.configs.iter().map(|&(config, _)| self.labels.intern(config)).collect();
@@ -206,7 +206,6 @@ fn baselines_of(
     device: &DeviceIdentity,
     problem: Problem,
 ) -> BTreeMap<u64, FastestBaseline> {
-    let mut best = BTreeMap::new();
     let same = |other: &DeviceIdentity| {
         let unknown_or = |text: &str, own: &str| text.is_empty() || own.is_empty() || text == own;
         other.name == device.name
@@ -215,9 +214,13 @@ fn baselines_of(
             && unknown_or(&other.pci_address, &device.pci_address)
     };
     let here = baselines.iter().filter(|((other, about), _)| *about == problem && same(other));
-    for (&n, baseline) in here.flat_map(|(_, sizes)| sizes) {
-        keep_fastest(&mut best, n, baseline);
+    // A run's own rows know their unit, and those of its baselines may not.
+    let mut runs: BTreeMap<(u64, &str), BenchmarkRun> = BTreeMap::new();
+    for ((n, run), found) in here.flat_map(|(_, runs)| runs) {
+        runs.entry((*n, run)).or_default().merge(found);
     }
+    let mut best = BTreeMap::new();
+    runs.into_iter().for_each(|((n, _), run)| keep_best(&mut best, n, run));
     best
 }
 

@@ -31,6 +31,8 @@ pub struct IdealPoint {
     pub ceiling_gbps: Option<f64>,
     /// The fastest scan of another implementation at this size, in GB/s.
     pub baseline_gbps: Option<f64>,
+    /// The fastest scan of scanbox's own in the run of that one, in GB/s; `None` where it has none.
+    pub baseline_own_gbps: Option<f64>,
 }
 
 impl IdealPoint {
@@ -40,11 +42,12 @@ impl IdealPoint {
         self.ceiling_gbps.map(|ceiling| 100.0 * self.best.gbps / ceiling)
     }
 
-    /// How many times as fast as the fastest scan of another implementation the best is. The two were measured in
-    /// different runs: `scanbox bench` compares them in one.
+    /// How many times as fast as the fastest scan of another implementation the fastest one of the same run is. Where
+    /// that run has none of scanbox's own, the best of this sweep, which was measured in another run, stands for it.
     #[must_use]
     pub fn baseline_ratio(&self) -> Option<f64> {
-        self.baseline_gbps.map(|baseline| self.best.gbps / baseline)
+        let own = self.baseline_own_gbps.unwrap_or(self.best.gbps);
+        self.baseline_gbps.map(|baseline| own / baseline)
     }
 }
 
@@ -110,6 +113,7 @@ pub fn ideal_set(catalog: &Catalog, table: &DeviceTable) -> IdealSet {
             ties: others().filter(|cell| cell.interval().overlaps(&interval)).count(),
             configs: cells.len(),
             baseline_gbps: table.baselines.get(&n).map(|other| other.gbps).filter(|&gbps| gbps > 0.0),
+            baseline_own_gbps: table.baselines.get(&n).and_then(|other| other.own_gbps),
             ceiling_gbps: table.ceiling_gbps.get(&n).copied().filter(|&gbps| gbps > 0.0),
         });
     }

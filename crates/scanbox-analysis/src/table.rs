@@ -239,6 +239,9 @@ pub struct FastestBaseline {
     pub subject: String,
     /// Its throughput in GB/s.
     pub gbps: f64,
+    /// The fastest scan of scanbox's own in the same run, in GB/s: what it is to be compared with. `None` where the run
+    /// has none.
+    pub own_gbps: Option<f64>,
 }
 
 /// The usable rows of one run of one device about one problem.

@@ -4,9 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use assert_cmd::cargo::cargo_bin_cmd;
+use scanbox_analysis::bench::heats;
+use scanbox_analysis::versus::{lines, shown, verdict};
 use scanbox_model::csv_file;
-use scanbox_model::record::{Record, Status};
+use scanbox_model::record::{Cache, Clock, Record, Status};
 use serde_json::Value;
+
+use crate::readme::RUN;
 
 const SWEEPS: [&str; 2] = ["nvidia-h200.thesis.csv", "nvidia-h200.full.csv"];
 
@@ -102,5 +106,47 @@ fn explanations_are_in_order_at_any_width() {
             winner = if is_second { None } else { ns.or(Some(swept).filter(|_| !confirmed)) };
         }
         assert!(pairs >= 5, "{columns}: {pairs}");
+    }
+}
+
+/// One answer about another implementation, whoever is asked: the table of the benchmark, `analyze` or the page.
+#[test]
+fn the_ratio_to_another_implementation_is_that_of_the_benchmark() {
+    let bench = path("..").join(RUN).join("bench.csv");
+    let rows = csv_file::read(&bench).unwrap().records;
+    let heats = heats(&rows, Clock::Steady);
+    let of_bench: BTreeMap<u64, f64> = lines(&heats)
+        .into_iter()
+        .filter(|line| line.cache == Cache::Hot)
+        .filter_map(|line| Some((line.n, line.kept?.ratio?)))
+        .collect();
+    let bench = bench.to_str().unwrap();
+    let json: Value = serde_json::from_str(&analyze(SWEEPS[1], None, &[bench, "--format", "json"])).unwrap();
+    let points = json["devices"][0]["ideal"]["points"].as_array().unwrap();
+    let mut ratios: Vec<(u64, Option<f64>)> = Vec::new();
+    for point in points.iter().filter(|point| !point["baseline_gbps"].is_null()) {
+        let of = |key: &str| point[key].as_f64().unwrap();
+        let (n, ratio) = (point["n"].as_u64().unwrap(), of("baseline_ratio"));
+        assert!((ratio / of_bench[&n] - 1.0).abs() < 1e-6, "{point}");
+        assert!((of("baseline_own_gbps") / of("baseline_gbps") / ratio - 1.0).abs() < 1e-6, "{point}");
+        ratios.push((n, Some(ratio)));
+    }
+    // The benchmark may have sizes that the sweep has not.
+    let swept: BTreeSet<u64> = points.iter().filter_map(|point| point["n"].as_u64()).collect();
+    assert_eq!(ratios.len(), of_bench.keys().filter(|n| swept.contains(n)).count());
+
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let mut command = cargo_bin_cmd!("scanbox");
+    command.arg("report").arg(path(SWEEPS[1])).arg(bench).arg("-o").arg(&page).assert().success();
+    let (page, verdict) = (std::fs::read_to_string(page).unwrap(), verdict(&ratios));
+    let behind = ratios.iter().filter(|(_, ratio)| ratio.is_some_and(|ratio| shown(ratio) < 1.0)).count();
+    let (least, most) = verdict.range.unwrap();
+    for said in [
+        "measured beside it in one run",
+        &format!("slower at {behind} of {} sizes, {least:.2} times as fast at worst", ratios.len()),
+        &format!("{most:.2} times at best"),
+    ] {
+        assert!(page.contains(said), "{said}");
     }
 }

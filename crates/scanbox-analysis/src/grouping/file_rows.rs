@@ -8,7 +8,7 @@ use scanbox_model::record::{Clock, Record};
 use super::OWN_SUBJECT;
 use super::group::Group;
 use crate::AnalysisError;
-use crate::bench::baseline_gbps;
+use crate::bench::{baseline_gbps, own_gbps};
 use crate::problem::Problem;
 use crate::table::{DeviceIdentity, FastestBaseline};
 use crate::trust::{Distrusted, Trust};
@@ -16,8 +16,29 @@ use crate::trust::{Distrusted, Trust};
 /// What its rows of a benchmark are called, which are no part of a sweep.
 const OWN_BENCHMARK: &str = "scanbox (benchmark)";
 
-/// Scans of other implementations by device and problem, then size.
-pub(super) type Baselines = BTreeMap<(DeviceIdentity, Problem), BTreeMap<u64, FastestBaseline>>;
+/// Scans of benchmarks by device and problem, then size and run.
+pub(super) type Baselines = BTreeMap<(DeviceIdentity, Problem), BTreeMap<(u64, String), BenchmarkRun>>;
+
+/// What a run of a benchmark has at a size, on hot buffers.
+#[derive(Debug, Clone, Default)]
+pub(super) struct BenchmarkRun {
+    /// The fastest scan of another implementation.
+    pub baseline: Option<FastestBaseline>,
+    /// The fastest one of scanbox, in GB/s.
+    pub own_gbps: Option<f64>,
+}
+
+impl BenchmarkRun {
+    /// Takes in what other rows of the run say.
+    pub fn merge(&mut self, other: &Self) {
+        if let Some(baseline) = &other.baseline
+            && self.baseline.as_ref().is_none_or(|old| is_better(baseline, old))
+        {
+            self.baseline = Some(baseline.clone());
+        }
+        self.own_gbps = self.own_gbps.into_iter().chain(other.own_gbps).reduce(f64::max);
+    }
+}
 
 /// The rows of one file, taken one by one. Several files can be read at the same time;
 /// [`super::Builder::add_rows`] puts them together.
@@ -134,14 +155,19 @@ impl FileRows {
         Ok(())
     }
 
-    /// Keeps the throughput of a scan of another implementation.
+    /// Keeps the throughput of a scan of another implementation, and of one of scanbox beside it.
     fn note_baseline(&mut self, record: &Record) -> Result<(), AnalysisError> {
-        if let Some(gbps) = baseline_gbps(record, self.clock) {
+        let baseline = baseline_gbps(record, self.clock).map(|gbps| FastestBaseline {
+            subject: record.subject.clone(),
+            gbps,
+            own_gbps: None,
+        });
+        let found = BenchmarkRun { baseline, own_gbps: own_gbps(record, self.clock) };
+        if found.baseline.is_some() || found.own_gbps.is_some() {
             let device = DeviceIdentity::of(record);
             let problem = self.problem_of(record)?;
-            let baseline = FastestBaseline { subject: record.subject.clone(), gbps };
             let of_device = self.baselines.entry((device, problem)).or_default();
-            keep_fastest(of_device, record.n_elements, &baseline);
+            of_device.entry((record.n_elements, record.run_id.clone())).or_default().merge(&found);
         }
         Ok(())
     }
@@ -156,12 +182,19 @@ impl FileRows {
     }
 }
 
-/// Takes a baseline in where it is the fastest of its size, of equally fast ones the first by name.
-pub(super) fn keep_fastest(best: &mut BTreeMap<u64, FastestBaseline>, n: u64, baseline: &FastestBaseline) {
-    let is_worse = |old: &FastestBaseline| {
-        baseline.gbps > old.gbps || (baseline.gbps == old.gbps && baseline.subject < old.subject)
-    };
-    if best.get(&n).is_none_or(is_worse) {
-        best.insert(n, baseline.clone());
+/// Takes in what a run has at a size, where it says more: of runs with scans of scanbox's own that with the fastest of
+/// them, else that with the fastest baseline.
+pub(super) fn keep_best(best: &mut BTreeMap<u64, FastestBaseline>, n: u64, run: BenchmarkRun) {
+    let Some(baseline) = run.baseline else { return };
+    let baseline = FastestBaseline { own_gbps: run.own_gbps, ..baseline };
+    if best.get(&n).is_none_or(|old| is_better(&baseline, old)) {
+        best.insert(n, baseline);
     }
+}
+
+/// Of equally fast ones the first by name stays.
+fn is_better(new: &FastestBaseline, old: &FastestBaseline) -> bool {
+    let own = |baseline: &FastestBaseline| baseline.own_gbps.unwrap_or(0.0);
+    let order = own(new).total_cmp(&own(old)).then(new.gbps.total_cmp(&old.gbps));
+    order.then_with(|| old.subject.cmp(&new.subject)).is_gt()
 }

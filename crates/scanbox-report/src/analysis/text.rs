@@ -136,7 +136,12 @@ impl TextPage<'_> {
             self.say(&text, out)?;
         }
         if device.ideal.points.iter().any(|point| point.baseline_gbps.is_some()) && !has_gone("x base") {
-            self.say("x base: times as fast as the fastest scan of another implementation", out)?;
+            let is_beside = device.ideal.points.iter().any(|point| point.baseline_own_gbps.is_some());
+            let by = if is_beside { ", by the rows of scanbox in the same run" } else { "" };
+            self.say(
+                &format!("x base: times as fast as the fastest scan of another implementation{by}"),
+                out,
+            )?;
         }
         if let Some(utilization) = &device.utilization {
             self.say(&bandwidth(utilization, device.table.problem), out)?;

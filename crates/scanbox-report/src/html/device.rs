@@ -206,7 +206,8 @@ impl DeviceView<'_> {
         });
         let mut table = Table {
             caption: "Ideal configuration set. lead: over the runner-up; ties: configs that cannot be told from the best; \
-                spread: interquartile range over median; x baseline: times as fast as the fastest scan of another implementation."
+                spread: interquartile range over median; x baseline: times as fast as the fastest scan of another implementation, by \
+                scanbox's own rows of that run where it has some."
                 .into(),
             columns,
             rows: rows.collect(),

@@ -185,6 +185,8 @@ struct IdealRow {
     copy_pct: Option<NineDigits>,
     /// The fastest scan of another implementation; `null` without a file that has one.
     baseline_gbps: Option<NineDigits>,
+    /// The fastest scan of scanbox's own in the run of that, which the ratio is by; without one it is by `gbps`.
+    baseline_own_gbps: Option<NineDigits>,
     baseline_ratio: Option<NineDigits>,
 }
 
@@ -264,6 +266,7 @@ impl Labeller<'_> {
             copy_gbps: point.ceiling_gbps.map(NineDigits),
             copy_pct: point.ceiling_pct().map(NineDigits),
             baseline_gbps: point.baseline_gbps.map(NineDigits),
+            baseline_own_gbps: point.baseline_own_gbps.map(NineDigits),
             baseline_ratio: point.baseline_ratio().map(NineDigits),
         }
     }

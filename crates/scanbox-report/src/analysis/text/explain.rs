@@ -68,8 +68,8 @@ impl TextPage<'_> {
             self.say(&text, out)?;
         }
         if device.baseline.is_some() {
-            let text = "How: I over the throughput of the fastest row with selection baseline and hot buffers, of \
-                        another run; averages are geometric.";
+            let text = "How: the fastest row of scanbox over the fastest one with selection baseline, both on hot buffers \
+                        in one run; I where that run has no row of scanbox; averages are geometric.";
             self.say(text, out)?;
         }
         Ok(())
