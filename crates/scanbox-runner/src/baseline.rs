@@ -124,10 +124,30 @@ impl BaselineComparison {
 #[derive(Serialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 enum BaselineRequest<'a> {
-    Load { n: u64, seed: u64 },
-    Verify { subject: &'a str, n: u64 },
-    Time { subject: &'a str, n: u64, cache: Cache, calls: u32, samples: u32 },
-    Twin { subject: &'a str, n: u64, cache: Cache, calls: u32 },
+    Load {
+        n: u64,
+        seed: u64,
+    },
+    Verify {
+        subject: &'a str,
+        n: u64,
+    },
+    Time {
+        subject: &'a str,
+        n: u64,
+        cache: Cache,
+        calls: u32,
+        samples: u32,
+        /// For scanbox alone, and left out where it is not so: others need not know the word.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        block: bool,
+    },
+    Twin {
+        subject: &'a str,
+        n: u64,
+        cache: Cache,
+        calls: u32,
+    },
 }
 
 #[derive(Deserialize)]
@@ -175,6 +195,8 @@ pub struct Baseline {
     ended: Option<Failure>,
     /// Whether it has reported an error since it was started.
     refused: bool,
+    /// Whether the next request for times begins a block.
+    begins: bool,
 }
 
 /// Its process. It ends when this is dropped.
@@ -208,6 +230,7 @@ impl Baseline {
             starts: 1,
             ended: None,
             refused: false,
+            begins: false,
         })
     }
 
@@ -273,6 +296,12 @@ impl Baseline {
         self.ask(&BaselineRequest::Twin { subject, n, cache, calls })
     }
 
+    /// A block of samples begins with the next request for times: says so to another scanbox
+    /// (see [`crate::backend::Backend::begin_block`]).
+    pub fn begin_block(&mut self) {
+        self.begins = true;
+    }
+
     /// Takes samples in nanoseconds per sample.
     ///
     /// # Errors
@@ -285,8 +314,9 @@ impl Baseline {
         calls: u32,
         samples: u32,
     ) -> Result<Vec<f64>, Failure> {
+        let block = std::mem::take(&mut self.begins);
         let TimesReply { samples_ns } =
-            self.ask(&BaselineRequest::Time { subject, n, cache, calls, samples })?;
+            self.ask(&BaselineRequest::Time { subject, n, cache, calls, samples, block })?;
         let possible = |ns: &f64| ns.is_finite() && *ns > 0.0;
         if samples_ns.len() != samples as usize || !samples_ns.iter().all(possible) {
             let what = format!(

@@ -126,6 +126,9 @@ impl Samples {
 
 /// Something whose calls can be timed.
 pub trait Timed {
+    /// A block of samples begins (see [`Backend::begin_block`]).
+    fn begin(&mut self) {}
+
     /// Takes `samples` samples of `calls` dependent calls back to back, in nanoseconds per sample. Impossible ones are
     /// left out.
     ///
@@ -145,6 +148,10 @@ pub struct TimedPlan<'a> {
 }
 
 impl Timed for TimedPlan<'_> {
+    fn begin(&mut self) {
+        self.backend.begin_block();
+    }
+
     fn time(&mut self, calls: u32, samples: u32) -> Result<Vec<f64>, Failure> {
         let intervals = self.backend.time(self.plan, self.cache, calls, samples)?;
         let profile = self.backend.profile();
@@ -197,6 +204,7 @@ pub fn steady(
     estimate_ns: Option<f64>,
     protocol: &Protocol,
 ) -> Result<(u32, Vec<f64>), Failure> {
+    timed.begin();
     let estimate = match estimate_ns {
         Some(ns) => ns,
         None => median(&mut sample(timed, 1, 1)?),

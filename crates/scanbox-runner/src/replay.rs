@@ -3,7 +3,8 @@
 //!
 //! A script is TOML: the device, its speed, its noise, what is slower than it was, and a list of faults. The seed
 //! decides how fast each config is; the run, together with the seed, decides the noise. So two scripts that differ in
-//! `run` alone are one device on two days.
+//! `run` alone are one device on two days. Two processes of one run have the same noise, draw for draw: where a command
+//! starts several to see how they differ, as `scanbox rerun` does, each needs a script of its own.
 //!
 //! ```toml
 //! launch_ns = 2000.0
@@ -77,6 +78,8 @@ pub struct Replay {
     drift: f64,
     /// What the measurement that goes on has in common, and what it measures.
     block: Option<(PlanKind, u64, f64)>,
+    /// Whether it has samples: the call that is verified belongs to the block behind it.
+    block_has_samples: bool,
     ledger: Ledger,
     /// Whether the scratch memory holds something else than the ledger says.
     spoiled: bool,
@@ -109,6 +112,7 @@ impl Replay {
             throttle: 1.0,
             drift,
             block: None,
+            block_has_samples: false,
             ledger: Ledger::default(),
             spoiled: false,
             calls: 0,
@@ -204,7 +208,7 @@ impl Replay {
         self.model_ns(plan) * block * own * outlier
     }
 
-    /// What the measurement that goes on has in common; another plan begins another one.
+    /// What the measurement that goes on has in common; another plan begins another one, and so does another block.
     fn block_factor(&mut self, plan: &Plan) -> f64 {
         if self.script.block_noise_ratio == 0.0 && self.script.noise == NoiseModel::default() {
             return 1.0;
@@ -215,6 +219,7 @@ impl Replay {
                 let blocks = self.weather.next_block() + self.row_noise.next_block(&plan.label, plan.n);
                 let factor = factor(&mut self.noise, self.script.block_noise_ratio) * blocks.exp();
                 self.block = Some((plan.kind.clone(), plan.n, factor));
+                self.block_has_samples = false;
                 factor
             }
         }
@@ -398,6 +403,12 @@ impl Backend for Replay {
         self.calls = 0;
     }
 
+    fn begin_block(&mut self) {
+        if std::mem::take(&mut self.block_has_samples) {
+            self.block = None;
+        }
+    }
+
     fn time(
         &mut self,
         plan: &Plan,
@@ -429,6 +440,7 @@ impl Backend for Replay {
                 self.interval(ns)
             })
             .collect();
+        self.block_has_samples = true;
         match self.fault(plan, &[F::ZeroTimestamps, F::BackwardTimestamps, F::ZeroTimestampOnce]) {
             Some(F::ZeroTimestamps) => intervals.fill(TickInterval::default()),
             Some(F::BackwardTimestamps) => {
@@ -450,17 +462,21 @@ impl Backend for Replay {
             Cache::Hot => 1,
             Cache::Cold => cold_slots(plan.n * plan.problem.element_bytes()),
         };
-        let kinds = [F::WrongTimed, F::WrongSecond, F::WrongLate, F::WrongStale, F::WrongCold];
-        let fault = self.fault(plan, &kinds).filter(|fault| *fault != F::WrongStale || alternates);
-        let mut right = true;
+        let kinds =
+            [F::WrongTimed, F::WrongSecond, F::WrongLate, F::WrongStale, F::WrongCold, F::KeepsAnswer];
+        let only_other_inputs = [F::WrongStale, F::KeepsAnswer];
+        let fault = self.fault(plan, &kinds).filter(|fault| !only_other_inputs.contains(fault) || alternates);
+        let (mut right, mut poisoned) = (true, None);
         let mut checked = Vec::new();
         for step in steps {
             match *step {
-                TwinStep::Poison(_) => {}
+                TwinStep::Poison(call) => poisoned = Some(call),
                 TwinStep::Call(call) => {
                     self.calls += 1;
                     let finds_scratch = self.finds_scratch(plan);
-                    right = finds_scratch && is_right(fault, call, call % slots, self.calls);
+                    // What it finds is poison, or the answer to the other input.
+                    let keeps = fault == Some(F::KeepsAnswer) && poisoned != Some(call);
+                    right = finds_scratch && !keeps && is_right(fault, call, call % slots, self.calls);
                     let ns = self.model_ns(plan);
                     self.interval(ns);
                 }

@@ -25,9 +25,24 @@ use crate::verify::verify;
 #[derive(Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 enum ServeRequest {
-    Load { n: u64, seed: u64 },
-    Verify { subject: String, n: u64 },
-    Time { subject: String, n: u64, cache: Cache, calls: u32, samples: u32 },
+    Load {
+        n: u64,
+        seed: u64,
+    },
+    Verify {
+        subject: String,
+        n: u64,
+    },
+    Time {
+        subject: String,
+        n: u64,
+        cache: Cache,
+        calls: u32,
+        samples: u32,
+        /// Whether a block begins; programs of older versions do not say so.
+        #[serde(default)]
+        block: bool,
+    },
 }
 
 #[derive(Serialize)]
@@ -124,9 +139,12 @@ impl Server<'_> {
                     call_ns: duration_ns(comparison.call, self.session.backend.profile()),
                 })
             }
-            ServeRequest::Time { subject, n, cache, calls, samples } => {
+            ServeRequest::Time { subject, n, cache, calls, samples, block } => {
                 let plan = self.plan(subject, *n)?;
                 let backend = &mut *self.session.backend;
+                if *block {
+                    backend.begin_block();
+                }
                 let mut timed = TimedPlan { backend, plan: &plan, cache: *cache };
                 let taken = take(&mut timed, *calls, *samples);
                 let samples_ns = leaves_input(backend, &plan, taken)?;

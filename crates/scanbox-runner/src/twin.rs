@@ -110,9 +110,11 @@ pub enum TwinStep {
 
 /// The steps of a twin of so many calls on memory with so many slots (1: hot).
 ///
-/// The last calls, one for each slot, have nothing between them but what the timed path has between its calls.
+/// The last calls, one for each slot, have nothing between them but what the timed path has between its calls. Where
+/// the call before has `other_answers` for its input and leaves them in the output, the call behind the pair is compared
+/// without poison: a kernel that keeps what it finds there is right on poison alone.
 #[must_use]
-pub fn steps(calls: u32, slots: u64) -> Vec<TwinStep> {
+pub fn steps(calls: u32, slots: u64, other_answers: bool) -> Vec<TwinStep> {
     let calls = u64::from(calls).max(slots);
     let last = calls - slots;
     let middle = calls / 2;
@@ -123,6 +125,9 @@ pub fn steps(calls: u32, slots: u64) -> Vec<TwinStep> {
             steps.extend([TwinStep::Poison(call), TwinStep::Call(call), TwinStep::Compare(call)]);
         } else {
             steps.push(TwinStep::Call(call));
+            if other_answers && call == pair.end && call > 0 {
+                steps.push(TwinStep::Compare(call));
+            }
         }
     }
     steps.extend((last..calls).map(TwinStep::Poison));
@@ -196,7 +201,10 @@ fn go(
         Cache::Hot => 1,
         Cache::Cold => cold_slots(plan.n * plan.problem.element_bytes()),
     };
-    follow(backend, plan, cache, &steps(length.calls, slots), length.per_submission, alternates)
+    // A call in place finds its input there, and not what the call before has left.
+    let other_answers = alternates && !plan.in_place();
+    let steps = steps(length.calls, slots, other_answers);
+    follow(backend, plan, cache, &steps, length.per_submission, alternates)
 }
 
 /// Calls in a row on hot memory, each of them on poisoned output and compared: what is wrong once in many calls
@@ -346,7 +354,7 @@ mod tests {
     #[test]
     fn two_calls_in_a_row_and_the_last_are_compared() {
         let compared = |calls, slots| -> Vec<u64> {
-            let steps = steps(calls, slots);
+            let steps = steps(calls, slots, false);
             let ran = steps.iter().filter(|step| matches!(step, TwinStep::Call(_))).count() as u64;
             assert_eq!(ran, u64::from(calls).max(slots));
             for (at, step) in steps.iter().enumerate() {
@@ -379,11 +387,33 @@ mod tests {
         assert_eq!(compared(128, 1000), (0..1000).collect::<Vec<_>>());
     }
 
+    /// Its input is the other one of the pair's last call, whose output it finds.
+    #[test]
+    fn one_call_is_compared_without_poison_where_answers_differ() {
+        for (calls, expected) in
+            [(128, Some(65)), (500, Some(251)), (5, Some(3)), (4, None), (3, None), (1, None)]
+        {
+            let steps = steps(calls, 1, true);
+            let at = |step| steps.iter().position(|other| *other == step);
+            let bare: Vec<u64> = steps
+                .iter()
+                .filter_map(|step| if let TwinStep::Compare(call) = step { Some(*call) } else { None })
+                .filter(|&call| at(TwinStep::Poison(call)).is_none())
+                .collect();
+            assert_eq!(bare, Vec::from_iter(expected), "{calls}");
+            for call in bare {
+                let place = at(TwinStep::Call(call)).unwrap();
+                let around = [steps[place - 1], steps[place + 1]];
+                assert_eq!(around, [TwinStep::Compare(call - 1), TwinStep::Compare(call)], "{calls}");
+            }
+        }
+    }
+
     #[test]
     fn cold_slots_are_each_compared_once() {
         for (calls, slots) in [(128, 2), (128, 7), (5, 7), (1000, 129), (3, 2)] {
             let mut hit = vec![0; slots as usize];
-            for step in steps(calls, slots) {
+            for step in steps(calls, slots, false) {
                 if let TwinStep::Compare(call) = step {
                     hit[(call % slots) as usize] += 1;
                 }

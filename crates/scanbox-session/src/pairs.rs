@@ -340,6 +340,10 @@ struct TimedRow<'a> {
 }
 
 impl Timed for TimedRow<'_> {
+    fn begin(&mut self) {
+        self.baseline.begin_block();
+    }
+
     fn time(&mut self, calls: u32, samples: u32) -> Result<Vec<f64>, Failure> {
         self.baseline.time(&self.row.config, self.row.n, Cache::Hot, calls, samples)
     }

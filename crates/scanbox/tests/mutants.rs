@@ -55,6 +55,23 @@ const STORES_TWICE: &str = r#"
     }
 "#;
 
+/// Batch size 2 keeps the last element that it finds, unless that is poison.
+const KEEPS: &str = r#"
+    const bool is_last = tile == tile_count() - 1u && invocation_rank() == 0u;
+    const uint found = is_last ? Scribble(params.target_address).at[params.n - 1u] : 0u;
+    memoryBarrierBuffer();
+    barrier();
+    publish_and_store(tile, items);
+    memoryBarrierBuffer();
+    barrier();
+    if (BATCH_SIZE == 2 && is_last) {
+        Scribble answer = Scribble(params.target_address);
+        if (found != ~answer.at[params.n - 1u]) {
+            answer.at[params.n - 1u] = found;
+        }
+    }
+"#;
+
 /// The same in the timed path alone: batch size 7 is verified in calls that leave the input as it is.
 const STORES_TWICE_LATE: &str = r#"
     publish_and_store(tile, items);
@@ -201,6 +218,24 @@ fn a_verification_finds_them() {
         .collect();
     found.sort_unstable();
     assert_eq!(found, [labels[1], labels[2], labels[4], labels[5], labels[6]], "{answer:#}");
+}
+
+/// Poison would hide it, so one call finds the answer to the other input.
+#[test]
+fn a_verification_finds_what_keeps_an_answer() {
+    let keeps = [("chained_scan.comp", MAIN, SCRIBBLES), ("chained_scan.comp", STORES, KEEPS)];
+    let Some(bench) = Bench::with(&keeps) else { return };
+    let labels = [1, 2, 4].map(label);
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+    let cases = ["--sizes", "1537,8192", "--inputs", "random", "--format", "json"];
+    let answer = bench.run(&[&["verify"][..], &labels, &cases].concat(), 5);
+    let answer: Value = serde_json::from_str(&answer.out).unwrap();
+    let failures = answer["failures"].as_array().unwrap();
+    assert!(
+        !failures.is_empty() && failures.iter().all(|failure| failure["config"] == labels[1]),
+        "{answer:#}"
+    );
+    assert_eq!(answer["configs_by_status"]["ok"], 2, "{answer:#}");
 }
 
 /// What comparisons find is what every `ok` rests on.

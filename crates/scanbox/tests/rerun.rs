@@ -66,3 +66,106 @@ fn a_file_of_pairs_that_is_bad_or_short() {
     assert_eq!(failed.stderr.matches("cannot be measured in turns").count(), 1, "{}", failed.stderr);
     assert!(!place.folder().join("none.csv").exists());
 }
+
+/// What blocks have in common with each other is not what they have for themselves.
+#[test]
+fn every_block_of_a_row_has_noise_of_its_own() {
+    let place = Place::in_memory("[noise]\nsmall_ratio = 0.05\nlarge_ratio = 0.02\n");
+    let swept = place.sweep(&["--sizes", "4096,65536", "--filter", "lookback=parallel"]);
+    assert_eq!(swept.code, Some(0), "{}", swept.stderr);
+    for row in rerun(&place, 0) {
+        for [first, second] in row.times().unwrap() {
+            assert!((first / second - 1.0).abs() > 1e-6, "{row:?}");
+        }
+    }
+}
+
+/// 48 rows at each of 6 sizes.
+const SPACE_OF_RATES: &str = r#"
+name = "rates"
+sizes = "2^10,2^12,2^14,2^16,2^18,2^20"
+[[block]]
+family = ["chained-scan"]
+batch_size = [1, 2, 4, 8]
+vector_width = ["vec2", "vec4"]
+workgroup_size = [64, 128, 256]
+lookback = ["parallel", "sequential"]
+block_scan = ["raking"]
+"#;
+
+/// A process of either side is another one each time, so its script has another run: the base's program starts first.
+#[cfg(unix)]
+const PROGRAM_OF_RATES: &str = r#"#!/bin/bash
+count=$(cat count 2>/dev/null || echo 100)
+echo $((count + 2)) >count
+sed "s/^run = .*/run = $count/" base-tonight.toml >"base-$count.toml"
+sed -i "s/^run = .*/run = $((count + 1))/" new-tonight.toml
+arguments=()
+for argument in "$@"; do
+    case $argument in replay:*) argument=replay:base-$count.toml ;; esac
+    arguments+=("$argument")
+done
+exec "$SCANBOX" "${arguments[@]}"
+"#;
+
+/// The exit codes of two equal nights, judged by pairs and without.
+#[cfg(unix)]
+fn equal_nights(noise: &str, seed: u64) -> [i32; 2] {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::in_memory("");
+    let write = |name: &str, text: &str| std::fs::write(place.folder().join(name), text).unwrap();
+    write("rates.toml", SPACE_OF_RATES);
+    write("prog", PROGRAM_OF_RATES);
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(place.folder().join("prog"), mode).unwrap();
+    // What each night has in common is drift and weather.
+    for (name, run, night) in [("base", 1, 1), ("new", 2, 2), ("base-tonight", 21, 2), ("new-tonight", 22, 2)]
+    {
+        write(
+            &format!("{name}.toml"),
+            &format!("run = {run}\nnight = {night}\nseed = {seed}\n[noise]\n{noise}"),
+        );
+    }
+    for name in ["base", "new"] {
+        let (device, out) = (format!("replay:{name}.toml"), format!("{name}.csv"));
+        let space = ["--space", "rates.toml", "--confirm", "4", "--rounds", "9"];
+        place.run(&[&["sweep", "--device", &device, "--out", &out], &space[..]].concat(), 0);
+    }
+    let device = ["--program", "./prog", "--device", "replay:new-tonight.toml", "--out", "pairs.csv"];
+    let mut rerun = place.scanbox(&[&["rerun", "base.csv", "new.csv"], &device[..]].concat());
+    let rerun = crate::sweeps::ended(rerun.env("SCANBOX", env!("CARGO_BIN_EXE_scanbox")).output().unwrap());
+    assert_eq!(rerun.code, Some(0), "{}", rerun.stderr);
+    [&["--pairs", "pairs.csv"][..], &[]].map(|pairs| {
+        let mut compare = place.scanbox(&[&["compare", "base.csv", "new.csv"], pairs].concat());
+        crate::sweeps::ended(compare.output().unwrap()).code.unwrap()
+    })
+}
+
+/// How often equal nights are judged how, through the commands; `SCANBOX_PAIRS` says of how many pairs, `SCANBOX_SEED`
+/// from which seed on.
+#[cfg(unix)]
+#[test]
+#[ignore = "some minutes: the rates of docs/decisions/gate.md on the replay device"]
+#[allow(clippy::print_stdout, reason = "the figures are for people")]
+fn rates() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let (pairs, seed) = (number("SCANBOX_PAIRS").unwrap_or(20), number("SCANBOX_SEED").unwrap_or(0));
+    let rows = "small_ratio = 0.05\nlarge_ratio = 0.003\n";
+    for (name, noise) in [
+        ("none", String::new()),
+        ("drift within a run, 2 %", "drift_ratio = 0.02\n".to_owned()),
+        ("Student t with 2.5 degrees, 1 % outliers", "degrees = 2.5\noutlier_share = 0.01\n".to_owned()),
+    ] {
+        let mut counts = [[0; 2]; 2];
+        for seed in seed..seed + pairs {
+            for (count, code) in counts.iter_mut().zip(equal_nights(&format!("{rows}{noise}"), seed)) {
+                count[0] += u64::from(code == 6);
+                count[1] += u64::from(code == 7);
+            }
+        }
+        let [[slower, open], [slower_alone, open_alone]] = counts;
+        println!("| {name} | {pairs} | {slower} | {open} | {slower_alone} | {open_alone} |");
+        // One in a hundred may be wrong.
+        assert!(slower <= 1 + pairs / 100, "{name}: {slower} of {pairs} equal nights are SLOWER");
+    }
+}

@@ -191,7 +191,7 @@ fn nobody_has_to_read_the_answer() {
 
 #[test]
 fn what_is_wrong_in_many_calls_in_a_row_is_found() {
-    for kind in ["wrong_timed", "wrong_second", "wrong_late", "wrong_stale"] {
+    for kind in ["wrong_timed", "wrong_second", "wrong_late", "wrong_stale", "keeps_answer"] {
         let bench = Bench::new(&fault(kind, &format!("config = \"{LABEL}\"")));
         bench
             .space(&["--inputs", "random"])

@@ -40,7 +40,7 @@ pub struct Script {
     /// Share of samples that take twice as long.
     pub outlier_share: f64,
     /// Standard deviation of what all samples of one measurement have in common, as a share: a measurement ends when
-    /// another plan is timed. More samples do not average it out, more rounds do.
+    /// another plan is timed, or another block of it begins. More samples do not average it out, more rounds do.
     pub block_noise_ratio: f64,
     /// Standard deviation of what a whole run has in common, as a share: drift between runs.
     pub drift_ratio: f64,
@@ -160,6 +160,8 @@ pub enum FaultKind {
     WrongLate,
     /// Calls are wrong whose input is another one than that of the call before.
     WrongStale,
+    /// Calls keep what they find in the output, unless that is poison.
+    KeepsAnswer,
     /// Calls on cold memory are wrong on all buffers but the first ones.
     WrongCold,
     /// Calls in a row write to the input.
