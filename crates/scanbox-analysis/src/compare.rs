@@ -24,15 +24,12 @@ pub mod noise;
 mod rows;
 mod run_rows;
 
-use std::collections::BTreeSet;
-
-use scanbox_model::problem::Problem;
 use scanbox_model::record::{Clock, Record, Status};
 
 use self::device::DeviceChange;
 use self::drift::Drift;
 use self::noise::Noise;
-use self::run_rows::{RunRows, Time};
+use self::run_rows::{RunRows, Time, differences, unmeasured};
 use crate::AnalysisError;
 use crate::answers::{Question, answer};
 use crate::grouping::{Builder, RecordFile, Runs};
@@ -349,15 +346,6 @@ pub fn compare(
     Ok(comparison)
 }
 
-/// Configs with a time in both sweeps of which the pairs say nothing.
-fn unmeasured(pairs: &Pairs, configs: &[ConfigChange]) -> usize {
-    let timed = pairs.quads.iter().map(|quad| (quad.n, quad.config.as_str()));
-    let failed = pairs.failed.iter().map(|failed| (failed.n, failed.config.as_str()));
-    let told: BTreeSet<(u64, &str)> = timed.chain(failed).collect();
-    let is_in_both = |config: &&ConfigChange| config.new_ns.is_some();
-    configs.iter().filter(is_in_both).filter(|config| !told.contains(&(config.n, &config.config))).count()
-}
-
 fn outcome(comparison: &Comparison, question: &CompareQuestion) -> Outcome {
     let verdicts =
         || comparison.deciding().map(|(_, change)| change.verdict).chain(comparison.judgement.verdicts());
@@ -384,35 +372,6 @@ fn outcome(comparison: &Comparison, question: &CompareQuestion) -> Outcome {
         return Outcome::Inconclusive;
     }
     Outcome::NoRegression
-}
-
-/// What the two runs do not have in common.
-fn differences(
-    sides: &[RunRows<'_>; 2],
-    question: &CompareQuestion,
-) -> Result<Vec<RunDifference>, AnalysisError> {
-    let [Some(base), Some(new)] = [sides[0].any_row(), sides[1].any_row()] else { return Ok(Vec::new()) };
-    if base.device != new.device && !question.accept_device {
-        return Err(AnalysisError::OtherModel { base: base.device.clone(), new: new.device.clone() });
-    }
-    // A file of a sweep holds one problem.
-    let problems = [base, new].map(|row| Problem::of_row(row).ok().map(|problem| problem.title()));
-    if let [Some(base), Some(new)] = &problems
-        && base != new
-    {
-        return Err(AnalysisError::OtherProblem { base: base.clone(), new: new.clone() });
-    }
-    let pairs = [
-        ("device", &base.device, &new.device),
-        ("unit", &base.device_uuid, &new.device_uuid),
-        ("driver", &base.driver, &new.driver),
-        ("kernels", &base.kernel_hash, &new.kernel_hash),
-        ("version", &base.subject_version, &new.subject_version),
-    ];
-    let differing = pairs.into_iter().filter(|(_, base, new)| base != new);
-    Ok(differing
-        .map(|(what, base, new)| RunDifference { what, base: base.clone(), new: new.clone() })
-        .collect())
 }
 
 /// The best kernel of a run by the metric; where kernels have no size in common, the best of those that have the most
@@ -574,7 +533,7 @@ impl SweepJudge<'_> {
         self.base.sizes().filter_map(change).collect()
     }
 
-    /// What two times say. Nothing is the same that could not have been seen, or that looks slower by more than matters.
+    /// What two times say. Nothing is the same that could not have been seen, or looks slower by more than matters.
     fn verdict(&self, n: u64, base: &Time<'_>, new: &Time<'_>, sigmas: f64) -> Judged {
         let change = (new.ns as f64 / base.ns as f64).ln() - self.drift.removed;
         let sigma = self.noise.of_change(n, base, new);

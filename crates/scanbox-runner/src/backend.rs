@@ -83,8 +83,8 @@ pub trait Backend {
     /// knows what a wrong kernel has left; this is for the beginning of what must not depend on anybody else at all.
     fn forget_scratch(&mut self);
 
-    /// What is timed from here on is a block of its own, with its own warm-up. A device needs no word for it; one that is
-    /// played has to know, because all samples of a block have noise in common.
+    /// What is timed from here on is a block of its own, with its own warm-up. A device needs no word for it; one that
+    /// is played has to know, because all samples of a block have noise in common.
     fn begin_block(&mut self) {}
 
     /// Takes `samples` samples of `calls` dependent calls back to back, each sample between two timestamps. What the

@@ -53,7 +53,7 @@ use scanbox_model::problem::{Element, Problem};
 use scanbox_model::record::{Cache, Status};
 
 use self::blocked::{counts, hang, waits_for_ever};
-use self::noise::{NoiseModel, RowNoise, Weather};
+use self::noise::{NoiseModel, RowNoise, Weather, factor, unit_interval};
 pub use self::script::{Fault, FaultKind, Script, ScriptError, Slow};
 use crate::backend::{
     Backend, ElementComparison, Failure, Mismatch, PipelineInfo, RoundingError, TickInterval, cold_slots,
@@ -243,21 +243,6 @@ impl Replay {
     fn alive(&self) -> Result<(), Failure> {
         self.lost.clone().map_or(Ok(()), Err)
     }
-}
-
-/// One plus normal noise of this standard deviation, by the sum of twelve uniform draws.
-fn factor(noise: &mut ChaCha8Rng, ratio: f64) -> f64 {
-    let normal: f64 = (0..12).map(|_| noise.random::<f64>()).sum::<f64>() - 6.0;
-    (1.0 + ratio * normal).max(0.1)
-}
-
-/// A number from 0 to 1 that depends on the text alone.
-fn unit_interval(text: &str) -> f64 {
-    // FNV-1a, then a generator to spread it.
-    let hash = text.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
-    });
-    ChaCha8Rng::seed_from_u64(hash).random()
 }
 
 impl Backend for Replay {

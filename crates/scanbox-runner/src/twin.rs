@@ -111,8 +111,8 @@ pub enum TwinStep {
 /// The steps of a twin of so many calls on memory with so many slots (1: hot).
 ///
 /// The last calls, one for each slot, have nothing between them but what the timed path has between its calls. Where
-/// the call before has `other_answers` for its input and leaves them in the output, the call behind the pair is compared
-/// without poison: a kernel that keeps what it finds there is right on poison alone.
+/// the call before has `other_answers` for its input and leaves them in the output, the call behind the pair is
+/// compared without poison: a kernel that keeps what it finds there is right on poison alone.
 #[must_use]
 pub fn steps(calls: u32, slots: u64, other_answers: bool) -> Vec<TwinStep> {
     let calls = u64::from(calls).max(slots);

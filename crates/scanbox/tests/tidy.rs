@@ -11,7 +11,7 @@ const COLUMNS: usize = 120;
 
 /// Longer files, with the lines that they have. A number here only ever falls.
 const LONG: &[(&str, usize)] = &[
-    ("crates/scanbox-analysis/src/compare.rs", 591),
+    ("crates/scanbox-analysis/src/compare.rs", 582),
     ("crates/scanbox-kernels/tests/problems.rs", 560),
     ("crates/scanbox-model/src/problem.rs", 515),
     ("crates/scanbox-model/src/record.rs", 679),

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use scanbox_model::problem::Problem;
 use scanbox_model::record::{Clock, Record, Status};
 
-use super::Measured;
+use super::{CompareQuestion, ConfigChange, Measured, RunDifference};
 use crate::AnalysisError;
 use crate::grouping::{OWN_SUBJECT, RecordFile};
 use crate::ideal::winner;
+use crate::pairs::Pairs;
 use crate::stats;
 use crate::trust::Trust;
 
@@ -168,4 +170,42 @@ impl<'a> Time<'a> {
     pub fn measured(&self) -> Measured {
         Measured { config: self.record.config_id.clone(), ns: self.ns, confirmed: self.is_confirmed() }
     }
+}
+
+/// What the two runs do not have in common.
+pub fn differences(
+    sides: &[RunRows<'_>; 2],
+    question: &CompareQuestion,
+) -> Result<Vec<RunDifference>, AnalysisError> {
+    let [Some(base), Some(new)] = [sides[0].any_row(), sides[1].any_row()] else { return Ok(Vec::new()) };
+    if base.device != new.device && !question.accept_device {
+        return Err(AnalysisError::OtherModel { base: base.device.clone(), new: new.device.clone() });
+    }
+    // A file of a sweep holds one problem.
+    let problems = [base, new].map(|row| Problem::of_row(row).ok().map(|problem| problem.title()));
+    if let [Some(base), Some(new)] = &problems
+        && base != new
+    {
+        return Err(AnalysisError::OtherProblem { base: base.clone(), new: new.clone() });
+    }
+    let pairs = [
+        ("device", &base.device, &new.device),
+        ("unit", &base.device_uuid, &new.device_uuid),
+        ("driver", &base.driver, &new.driver),
+        ("kernels", &base.kernel_hash, &new.kernel_hash),
+        ("version", &base.subject_version, &new.subject_version),
+    ];
+    let differing = pairs.into_iter().filter(|(_, base, new)| base != new);
+    Ok(differing
+        .map(|(what, base, new)| RunDifference { what, base: base.clone(), new: new.clone() })
+        .collect())
+}
+
+/// Configs with a time in both sweeps of which the pairs say nothing.
+pub fn unmeasured(pairs: &Pairs, configs: &[ConfigChange]) -> usize {
+    let timed = pairs.quads.iter().map(|quad| (quad.n, quad.config.as_str()));
+    let failed = pairs.failed.iter().map(|failed| (failed.n, failed.config.as_str()));
+    let told: BTreeSet<(u64, &str)> = timed.chain(failed).collect();
+    let is_in_both = |config: &&ConfigChange| config.new_ns.is_some();
+    configs.iter().filter(is_in_both).filter(|config| !told.contains(&(config.n, &config.config))).count()
 }

@@ -115,9 +115,9 @@ impl RowNoise {
         if draws.random::<f64>() < noise.outlier_share {
             own += 0.1 + 0.6 * draws.random::<f64>();
         }
-        let is_bimodal = super::unit_interval(&format!("mode {row} {n}")) < noise.bimodal_share;
+        let is_bimodal = unit_interval(&format!("mode {row} {n}")) < noise.bimodal_share;
         let mode = if noise.bimodal_process {
-            super::unit_interval(&format!("mode {process} {row} {n}"))
+            unit_interval(&format!("mode {process} {row} {n}"))
         } else {
             draws.random()
         };
@@ -152,4 +152,19 @@ fn scatter(draws: &mut ChaCha8Rng, degrees: f64) -> f64 {
             return top / (2.0 * d * v / degrees).sqrt();
         }
     }
+}
+
+/// One plus normal noise of this standard deviation, by the sum of twelve uniform draws.
+pub(super) fn factor(noise: &mut ChaCha8Rng, ratio: f64) -> f64 {
+    let normal: f64 = (0..12).map(|_| noise.random::<f64>()).sum::<f64>() - 6.0;
+    (1.0 + ratio * normal).max(0.1)
+}
+
+/// A number from 0 to 1 that depends on the text alone.
+pub(super) fn unit_interval(text: &str) -> f64 {
+    // FNV-1a, then a generator to spread it.
+    let hash = text.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+    });
+    ChaCha8Rng::seed_from_u64(hash).random()
 }
