@@ -66,7 +66,8 @@ impl Pattern {
     }
 
     /// The input for `n` elements. For the packed tile state, the form whose total fits 30 bits, where there is one.
-    pub(super) fn input(self, problem: &Problem, packed: bool, n: u64, seed: u64) -> Input {
+    #[must_use]
+    pub fn input(self, problem: &Problem, packed: bool, n: u64, seed: u64) -> Input {
         let kind = match self {
             Self::Random if packed => InputKind::Bounded { n: n.next_power_of_two().max(BOUNDED_ELEMENTS) },
             Self::Random => InputKind::Random,
