@@ -1,8 +1,6 @@
 //! The supervisor against workers that are shell scripts: each says and does what a row of a test wants.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -20,6 +18,7 @@ use scanbox_session::process::{RunLimits, WorkerCommand};
 use scanbox_session::protocol::{ConfigResult, MARK, Message, SubjectKey, Work};
 use scanbox_session::supervise::{Death, Supervised, Supervision, Task};
 use scanbox_session::tools::Tools;
+use scanbox_testing::program::write_program;
 
 /// What a script does next.
 enum Step {
@@ -158,8 +157,7 @@ impl Task for Log {
 fn run(workers: &[Vec<Step>], log: &mut Log, stop: &AtomicBool) -> anyhow::Result<Supervised> {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("worker.sh");
-    fs::write(&program, script(workers)).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, &script(workers));
     let mut command = WorkerCommand::new("0", None, &Tools::default());
     command.program = Some(program);
     let limits = RunLimits { stop, deadline: None };

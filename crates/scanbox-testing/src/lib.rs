@@ -6,4 +6,6 @@ pub mod covering;
 pub mod device;
 pub mod folder;
 pub mod operator_files;
+#[cfg(unix)]
+pub mod program;
 pub mod space;

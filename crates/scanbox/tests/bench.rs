@@ -5,7 +5,6 @@ mod baselines;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -15,6 +14,7 @@ use rustix::process::Signal;
 use scanbox_model::csv_file;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Cache, Record, Selection, Status};
+use scanbox_testing::program::write_program;
 
 const OTHER: &str = "b1.vec4.seq.rake.wg64";
 /// Launch shapes of the copy on a device with workgroups of 1024.
@@ -40,9 +40,7 @@ while read -r line; do
 done
 "#
     );
-    let path = place.folder().join(name);
-    fs::write(&path, script).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&place.folder().join(name), &script);
 }
 
 fn command(place: &Place, args: &[&str]) -> Command {
@@ -438,15 +436,9 @@ fn workgroups_that_do_not_fit_at_once_are_not_started() {
 fn what_makes_no_sense_is_refused() {
     fn check(script: &str, args: &[&str], code: i32, parts: &[&str]) {
         let place = Place::new(script);
-        fs::write(place.folder().join("mute"), "#!/bin/sh\necho hello\n").unwrap();
-        fs::write(
-            place.folder().join("refuses"),
-            "#!/bin/sh\necho '{\"error\":\"no CUDA device\"}'; exit 1\n",
-        )
-        .unwrap();
-        for name in ["mute", "refuses"] {
-            fs::set_permissions(place.folder().join(name), fs::Permissions::from_mode(0o755)).unwrap();
-        }
+        write_program(&place.folder().join("mute"), "#!/bin/sh\necho hello\n");
+        let refuses = "#!/bin/sh\necho '{\"error\":\"no CUDA device\"}'; exit 1\n";
+        write_program(&place.folder().join("refuses"), refuses);
         let ended = bench(&place, args, code);
         for part in parts {
             assert!(ended.stderr.contains(part), "no `{part}` in {}", ended.stderr);

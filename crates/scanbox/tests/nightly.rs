@@ -2,7 +2,6 @@
 //! it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,6 +12,7 @@ use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Record;
 use scanbox_model::space::{Point, Space};
+use scanbox_testing::program::write_program;
 use scanbox_testing::space::points_per_size;
 use serde_json::Value;
 
@@ -79,8 +79,7 @@ impl Job {
             real.display(),
             folder.display()
         );
-        fs::write(&program, text).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&program, &text);
         for version in 1..=run {
             let Ok(own) = fs::read_to_string(self.path(&format!("own-{version}.toml"))) else { continue };
             let script = format!("run = {version}\nnight = {run}\n{DEVICE}{all}{own}");

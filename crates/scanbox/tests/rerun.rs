@@ -3,6 +3,8 @@
 use crate::sweeps::Place;
 use scanbox_model::pair_file;
 use scanbox_model::record::Status;
+#[cfg(unix)]
+use scanbox_testing::program::write_program;
 
 fn rerun(place: &Place, code: i32) -> Vec<pair_file::PairRow> {
     let program = env!("CARGO_BIN_EXE_scanbox");
@@ -111,13 +113,10 @@ exec "$SCANBOX" "${arguments[@]}"
 /// The exit codes of two equal nights, judged by pairs and without.
 #[cfg(unix)]
 fn equal_nights(noise: &str, seed: u64) -> [i32; 2] {
-    use std::os::unix::fs::PermissionsExt;
     let place = Place::in_memory("");
     let write = |name: &str, text: &str| std::fs::write(place.folder().join(name), text).unwrap();
     write("rates.toml", SPACE_OF_RATES);
-    write("prog", PROGRAM_OF_RATES);
-    let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(place.folder().join("prog"), mode).unwrap();
+    write_program(&place.folder().join("prog"), PROGRAM_OF_RATES);
     // What each night has in common is drift and weather.
     for (name, run, night) in [("base", 1, 1), ("new", 2, 2), ("base-tonight", 21, 2), ("new-tonight", 22, 2)]
     {
