@@ -13,24 +13,19 @@
 //   #include "arguments.glsl"
 //
 // read_arguments(): the first statement of MAIN.
-// Then, of kernels whose workgroups do not wait for each other (those that do have stages/state/leave.glsl):
-// arguments_were_read(): called by whole workgroups on their way, when each invocation has used what it was told.
-// pass_on_arguments(): the last statement.
-// And of those that work in one workgroup:
-// expect_next_record(), pass_on_alone(): behind the first statement, and the last one.
+// pass_on_arguments(): the last one.
 //
-// A line may name the record that follows it, of source, target, n and that of the next one. Then the workgroup that
-// comes last copies the record to the line: the next dispatch finds it there. Records of one chain have one n, so that
-// a workgroup that has no tile sees that whichever of two records it reads.
+// A line may name a record: source, target and n of the next call, and the record behind that. Lines stand in pairs,
+// and the first workgroup of a call copies the record to the other line of its pair, where the next call finds it.
+// Nobody reads that line meanwhile, so that nobody has to be waited for.
 
 #if ARGUMENTS != ARGUMENTS_PUSH
 
 // The line in memory; crates/scanbox-kernels/src/plan.rs has the same numbers, which a test compares.
 const uint ARGUMENT_WORDS = 24u;
 const uint NEXT_WORD = 6u;
-const uint TURN_WORD = 28u;      // stages/state/turn.glsl
-const uint READERS_WORD = 32u;   // on a cache line of its own
-const uint RECORD_QUADS = 2u;    // of four words, at the beginning of a line and in a chain
+const uint RECORD_QUADS = 2u;  // of four words, at the beginning of a line and in a chain
+const uint LINE_BYTES = 128u;  // from one line of a pair to the other
 
 // Constants of the pipeline, behind those that are arguments: where the line is, and the scratch memory that is bound
 // to it.
@@ -39,11 +34,8 @@ layout(constant_id = 25) const uint LINE_HIGH = 0u;
 layout(constant_id = 26) const uint SCRATCH_LOW = 0u;
 layout(constant_id = 27) const uint SCRATCH_HIGH = 0u;
 #define LINE_ADDRESS uvec2(LINE_LOW, LINE_HIGH)
+#define OTHER_LINE_ADDRESS uvec2(LINE_LOW ^ LINE_BYTES, LINE_HIGH)
 #define SCRATCH_ADDRESS uvec2(SCRATCH_LOW, SCRATCH_HIGH)
-
-layout(buffer_reference, std430, buffer_reference_align = 16) buffer LineWords {
-    uint at[];
-};
 
 #define ADDRESS(name) uvec2 name;
 #define WORD(name) uint name;
@@ -100,27 +92,10 @@ void read_arguments() {
 
 #if ARGUMENTS != ARGUMENTS_BLOCK
 
-void arguments_were_read() {
-}
-
 void pass_on_arguments() {
 }
 
-void expect_next_record() {
-}
-
-void pass_on_alone() {
-}
-
-void pass_on_expected() {
-}
-
-void pass_on_late() {
-}
-
-#endif
-
-#if ARGUMENTS == ARGUMENTS_BLOCK
+#else
 
 const uint LINE_QUADS = ARGUMENT_WORDS / 4u;
 
@@ -132,38 +107,33 @@ layout(buffer_reference, std430, buffer_reference_align = 16) buffer Record {
     uvec4 quads[RECORD_QUADS];
 };
 
-// What follows, where something does: it is under way while the workgroup works. Of the invocation that passes it on.
-uvec4 private_record[RECORD_QUADS];
-uint private_readers;
-
 uvec2 next_record() {
 #ifdef PERSISTENT
     // Read when it is asked for, at the end: held all the time it would take registers of a loop that has none to
     // spare.
-    LineWords line = LineWords(LINE_ADDRESS);
-    return uvec2(line.at[NEXT_WORD], line.at[NEXT_WORD + 1u]);
+    Line line = Line(LINE_ADDRESS);
+    const uvec4 last = line.quads[RECORD_QUADS - 1u];
+    return last.zw;
 #else
     return params.next_record;
 #endif
 }
 
-bool has_next() {
+// Whether the invocation is the one that passes something on.
+bool passes_on() {
     const uvec2 next = next_record();
-    return (next.x | next.y) != 0u;
+    return (next.x | next.y) != 0u && workgroup_rank() == 0u && invocation_rank() == 0u;
 }
+
+// Of that invocation: what it passes on. It is under way while the workgroup works.
+uvec4 private_record[RECORD_QUADS];
 
 void load_next_record() {
-    Record next = Record(next_record());
-    [[unroll]] for (uint quad = 0u; quad < RECORD_QUADS; ++quad) {
-        private_record[quad] = next.quads[quad];
-    }
-}
-
-// Called by one invocation of the dispatch, when all workgroups have read the line.
-void store_next_record() {
-    Record line = Record(LINE_ADDRESS);
-    [[unroll]] for (uint quad = 0u; quad < RECORD_QUADS; ++quad) {
-        line.quads[quad] = private_record[quad];
+    if (passes_on()) {
+        Record next = Record(next_record());
+        [[unroll]] for (uint quad = 0u; quad < RECORD_QUADS; ++quad) {
+            private_record[quad] = next.quads[quad];
+        }
     }
 }
 
@@ -178,53 +148,20 @@ void read_arguments() {
         words[4u * quad + 3u] = four.w;
     }
     take_arguments(words);
-}
-
-void expect_next_record() {
-    if (has_next()) {
-        load_next_record();
-    }
-}
-
-// By one invocation: what it expects.
-void pass_on_expected() {
-    if (has_next()) {
-        store_next_record();
-    }
-}
-
-// By one invocation that has expected nothing.
-void pass_on_late() {
-    expect_next_record();
-    pass_on_expected();
-}
-
-void pass_on_alone() {
-    if (has_next()) {
-        barrier();
-        if (invocation_rank() == 0u) {
-            store_next_record();
-        }
-    }
-}
-
-void arguments_were_read() {
-    if (has_next()) {
-        barrier();
-        if (invocation_rank() == 0u) {
-            load_next_record();
-            LineWords line = LineWords(LINE_ADDRESS);
-            private_readers = atomicAdd(line.at[READERS_WORD], 1u, gl_ScopeDevice, gl_StorageSemanticsNone,
-                                        gl_SemanticsRelaxed);
-        }
-    }
+#ifndef PERSISTENT
+    load_next_record();
+#endif
 }
 
 void pass_on_arguments() {
-    if (has_next() && invocation_rank() == 0u && private_readers == params.workgroups - 1u) {
-        store_next_record();
-        LineWords line = LineWords(LINE_ADDRESS);
-        line.at[READERS_WORD] = 0u;
+#ifdef PERSISTENT
+    load_next_record();
+#endif
+    if (passes_on()) {
+        Record other = Record(OTHER_LINE_ADDRESS);
+        [[unroll]] for (uint quad = 0u; quad < RECORD_QUADS; ++quad) {
+            other.quads[quad] = private_record[quad];
+        }
     }
 }
 

@@ -101,10 +101,12 @@ MAIN {
     } else {
         // The dispatch may have more workgroups than there are tiles.
         leave();
+        pass_on_arguments();
         return;
     }
     expect_to_leave(tile);
     share_turn();
     publish_and_store(tile, items);
     leave();
+    pass_on_arguments();
 }

@@ -26,7 +26,6 @@ MAIN {
         [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
             items[k] = source.at[invocation_index + k * WORKGROUP_SIZE];
         }
-        arguments_were_read();
         [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
             target.at[invocation_index + k * WORKGROUP_SIZE] = items[k];
         }
@@ -41,9 +40,6 @@ MAIN {
                 }
             }
         }
-        arguments_were_read();
-    } else {
-        arguments_were_read();
     }
     pass_on_arguments();
 }

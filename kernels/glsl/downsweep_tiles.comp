@@ -21,7 +21,6 @@ MAIN {
     read_arguments();
     const uint tile = take_tile_from_end();
     if (tile >= tile_count()) {
-        arguments_were_read();
         pass_on_arguments();
         return;
     }
@@ -31,7 +30,6 @@ MAIN {
     load_tile(tile, items);
     block_scan(items);
     block_scan_end();
-    arguments_were_read();
     store_tile(tile, items, combine(prefix, block_prefix()));
     pass_on_arguments();
 }

@@ -50,7 +50,6 @@ MAIN {
     if (workgroup_rank() != 0u) {
         return;
     }
-    expect_next_record();
     Element carry = identity();
     const uint tiles = tile_count();
     for (uint tile = 0u; tile < tiles; ++tile) {
@@ -64,5 +63,5 @@ MAIN {
         carry = combine(carry, block_total());
     }
     store_end(carry);
-    pass_on_alone();
+    pass_on_arguments();
 }

@@ -93,4 +93,5 @@ MAIN {
     }
     barrier();
     leave();
+    pass_on_arguments();
 }

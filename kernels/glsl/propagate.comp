@@ -20,7 +20,6 @@ MAIN {
     read_arguments();
     const uint tile = take_tile_from_end();
     if (tile >= tile_count()) {
-        arguments_were_read();
         pass_on_arguments();
         return;
     }
@@ -30,7 +29,6 @@ MAIN {
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
         vector_add(items[k], before);
     }
-    arguments_were_read();
     if (is_full(tile)) {
         store_full_tile(tile, items);
     } else {

@@ -58,6 +58,5 @@ MAIN {
     if (run <= (params.n - 1u) / (RUN_VECTORS * LANES)) {
         sum_run(run);
     }
-    arguments_were_read();
     pass_on_arguments();
 }

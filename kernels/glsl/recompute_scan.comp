@@ -30,7 +30,6 @@ void scan_tile(const uint tile, const bool full) {
     } else {
         load_partial_tile(tile, items);
     }
-    arguments_were_read();
     // Before the scan, so that its loads are under way together with those of the tile.
     const Element share = share_before(tile);
     scan_behind(share, items);
@@ -49,8 +48,6 @@ MAIN {
         scan_tile(tile, true);
     } else if (tile < tile_count()) {
         scan_tile(tile, false);
-    } else {
-        arguments_were_read();
     }
     pass_on_arguments();
 }

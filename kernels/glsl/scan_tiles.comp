@@ -22,7 +22,6 @@ MAIN {
     read_arguments();
     const uint tile = take_tile();
     if (tile >= tile_count()) {
-        arguments_were_read();
         pass_on_arguments();
         return;
     }
@@ -33,7 +32,6 @@ MAIN {
         store_tile_total(tile, block_total());
     }
     block_scan_end();
-    arguments_were_read();
     store_tile(tile, items, block_prefix());
     pass_on_arguments();
 }

@@ -17,8 +17,14 @@ pub const GUARD_WORDS: u64 = 256;
 // test compares.
 
 /// Bytes at the start of the scratch memory that hold the ticket and the count of leavers, on a cache line of their
-/// own.
+/// own, and where the device counts its calls the turn, on another one.
 pub const TICKET_BYTES: u64 = 256;
+/// The word of the scratch memory that has the turn, as an epoch.
+pub const TURN_WORD: u64 = 32;
+/// The word that counts workgroups which have left a call whose last one makes the next turn.
+pub const LEAVERS_WORD: u64 = 48;
+/// The first turn: 0 is what cleared memory has, 1 is the epoch of calls that find zeros.
+pub const FIRST_TURN: u32 = 2;
 
 /// Words for the sums of groups of tiles in one of the two banks, of 8 bytes each. The banks stand behind the ticket,
 /// always at the same place, so that words of different meaning never stand at the same address.
@@ -44,14 +50,9 @@ pub const ARGUMENT_WORDS: usize = 24;
 pub const RECORD_WORDS: usize = 8;
 /// The words of a line, and of a record, where the address of the next record stands.
 pub const NEXT_WORD: usize = 6;
-/// The word of a line that has the turn of the scratch memory, as an epoch.
-pub const TURN_WORD: u64 = 28;
-/// The first turn: 0 is what cleared memory has, 1 is the epoch of calls that find zeros.
-pub const FIRST_TURN: u32 = 2;
-/// The word of a line that counts workgroups which have read it.
-pub const READERS_WORD: u64 = 32;
-/// Bytes from one line to the next.
-pub const LINE_BYTES: u64 = 256;
+/// Bytes from one line to the next. Lines stand in pairs: a call that finds its arguments in one may write those of
+/// the next call to the other.
+pub const LINE_BYTES: u64 = 128;
 
 /// What one call of a kernel, or of one of the helpers around it, consists of.
 #[derive(Debug, Clone, PartialEq)]
@@ -257,7 +258,7 @@ pub enum ScratchContent {
         /// Bits of an epoch.
         epoch_bits: u32,
     },
-    /// The same, but the device counts: the epoch of the next call stands beside its arguments, the ticket is zero
+    /// The same, but the device counts: the epoch of the next call stands in the memory, the ticket is zero
     /// between calls, and a call clears the sums that the one before it has left.
     SelfTurning {
         /// Bits of an epoch.

@@ -6,7 +6,7 @@ use scanbox_model::config::Arguments;
 use scanbox_model::record::Status;
 
 use super::commands::{Access, Recorder};
-use super::line::{Chain, Line, line_address};
+use super::line::{Chain, Line, line_addresses};
 use super::memory::Memory;
 use super::pipeline::Pipelines;
 use crate::backend::Failure;
@@ -93,10 +93,13 @@ pub(super) struct Call {
     scratch: Scratch,
     /// Tickets that a call takes.
     tickets: u32,
+    /// Which lines the next call that is recorded finds its arguments in: the first of each pair, or the second.
+    lines: usize,
 }
 
 struct Dispatch {
-    pipeline: vk::Pipeline,
+    /// Of the first line of its pair, and of the second. Where it has no lines they are one.
+    pipelines: [vk::Pipeline; 2],
     told: Told,
     groups: [u32; 2],
 }
@@ -104,7 +107,7 @@ struct Dispatch {
 /// How a dispatch comes by its arguments.
 enum Told {
     Push(Push),
-    /// The words of a line in memory.
+    /// Words in memory.
     Block(Line),
     /// Nothing is said: these words are constants of its pipeline.
     Baked,
@@ -119,7 +122,8 @@ impl Call {
         pipelines: &Pipelines,
         max_workgroup_count: [u32; 3],
     ) -> Result<Self, Failure> {
-        let mut call = Self { dispatches: Vec::new(), layout: pipelines.layout(), scratch, tickets: 0 };
+        let mut call =
+            Self { dispatches: Vec::new(), layout: pipelines.layout(), scratch, tickets: 0, lines: 0 };
         for plan in plans {
             for (place, pass) in (0..).zip(&plan.passes) {
                 let groups = spread(pass.workgroups, max_workgroup_count);
@@ -141,18 +145,22 @@ impl Call {
                 call.tickets = all_taken.ok_or_else(too_many)?;
                 let shape = [groups[0], started];
                 let line = || Line::new(pass, place, shape, plan, memory);
-                let address = line_address(memory.lines().address(), place);
-                let (pipeline, told) = match pass.shader.arguments() {
+                let [first, second] = line_addresses(memory.lines().address(), place);
+                let (pipelines, told) = match pass.shader.arguments() {
                     Arguments::Push => {
-                        (pipelines.get(&pass.shader)?, Told::Push(Push::new(pass, shape, plan, memory)?))
+                        let told = Told::Push(Push::new(pass, shape, plan, memory)?);
+                        ([pipelines.get(&pass.shader)?; 2], told)
                     }
-                    Arguments::Block => (pipelines.bound(&pass.shader, address, None)?, Told::Block(line()?)),
+                    Arguments::Block => {
+                        let bound = |address| pipelines.bound(&pass.shader, address, None);
+                        ([bound(first)?, bound(second)?], Told::Block(line()?))
+                    }
                     Arguments::Baked => {
-                        let line = line()?;
-                        (pipelines.bound(&pass.shader, address, Some(*line.words()))?, Told::Baked)
+                        let words = *line()?.words();
+                        ([pipelines.bound(&pass.shader, first, Some(words))?; 2], Told::Baked)
                     }
                 };
-                call.dispatches.push(Dispatch { pipeline, told, groups });
+                call.dispatches.push(Dispatch { pipelines, told, groups });
             }
         }
         Ok(call)
@@ -207,6 +215,7 @@ impl Call {
         recorder.barrier(Access::COMPUTE, Access::TRANSFER);
         self.lines().for_each(|line| line.tell(recorder, memory));
         recorder.barrier(Access::TRANSFER, Access::COMPUTE);
+        self.lines = 0;
     }
 
     /// The words of the records of a chain, of all lines of the call.
@@ -229,19 +238,26 @@ impl Call {
 
     /// Records one call: its dispatches, each after the one before. Its lines have been told.
     pub fn record(&mut self, recorder: &mut Recorder<'_>, turn: &Turn) {
-        let mut first = true;
-        for Dispatch { pipeline, told, groups } in &mut self.dispatches {
+        let (mut first, mut follows) = (true, false);
+        for Dispatch { pipelines, told, groups } in &mut self.dispatches {
+            let pipeline = pipelines[self.lines];
             if !std::mem::take(&mut first) {
                 recorder.barrier(Access::COMPUTE, Access::COMPUTE);
             }
             match told {
                 Told::Push(push) => {
                     push.take(turn);
-                    recorder.dispatch_with(*pipeline, self.layout, push, *groups);
+                    recorder.dispatch_with(pipeline, self.layout, push, *groups);
                 }
-                Told::Block(_) | Told::Baked => recorder.dispatch(*pipeline, *groups),
+                Told::Block(line) => {
+                    follows |= line.follows();
+                    recorder.dispatch(pipeline, *groups);
+                }
+                Told::Baked => recorder.dispatch(pipeline, *groups),
             }
         }
+        // It has written the arguments of the next one to the other lines.
+        self.lines ^= usize::from(follows);
     }
 }
 

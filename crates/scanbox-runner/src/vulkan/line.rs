@@ -2,7 +2,7 @@
 
 use ash::vk;
 use scanbox_kernels::plan::{
-    ARGUMENT_WORDS, Binding, LINE_BYTES, NEXT_WORD, Pass, Plan, PushWord, READERS_WORD, RECORD_WORDS,
+    ARGUMENT_WORDS, Binding, LINE_BYTES, NEXT_WORD, Pass, Plan, PushWord, RECORD_WORDS,
 };
 use scanbox_model::record::Status;
 
@@ -15,11 +15,11 @@ use crate::backend::Failure;
 #[derive(Clone)]
 pub(super) struct Line {
     words: [u32; ARGUMENT_WORDS],
-    /// Which of the lines it is: the place of the pass in its call.
+    /// Which pair of lines it has: the place of the pass in its call.
     place: u64,
     /// What stands at the places of source and target.
     data: [Binding; 2],
-    /// What the line in memory was told last, by this recording.
+    /// What the first line of the pair was told last, by this recording.
     told: Option<[u32; ARGUMENT_WORDS]>,
 }
 
@@ -91,15 +91,23 @@ impl Line {
         self.told = None;
     }
 
-    /// Records the writing of the line, unless it has these words. Copies only: barriers are the caller's.
+    /// Records the writing of the first line of the pair, unless it has these words. Copies only: barriers are the
+    /// caller's.
     pub fn tell(&mut self, recorder: &mut Recorder<'_>, memory: &Memory) {
         if self.is_told() {
             return;
         }
-        let begin = self.place * LINE_BYTES;
-        recorder.update(memory.lines(), begin, &self.words);
-        recorder.update(memory.lines(), begin + READERS_WORD * WORD_BYTES, &[0]);
+        recorder.update(memory.lines(), self.place * PAIR_BYTES, &self.words);
+        if self.follows() {
+            // What a record does not have is the same in both.
+            recorder.update(memory.lines(), self.place * PAIR_BYTES + LINE_BYTES, &self.words);
+        }
         self.told = Some(self.words);
+    }
+
+    /// Whether other arguments follow those of the next call.
+    pub fn follows(&self) -> bool {
+        self.words[NEXT_WORD..RECORD_WORDS] != [0, 0]
     }
 
     /// Whether the line in memory has these words.
@@ -142,9 +150,12 @@ impl Chain {
     }
 }
 
-/// The address of a line.
-pub(super) fn line_address(lines: vk::DeviceAddress, place: u64) -> vk::DeviceAddress {
-    lines + place * LINE_BYTES
+/// Bytes of the two lines of a pass.
+pub(super) const PAIR_BYTES: u64 = 2 * LINE_BYTES;
+
+/// The addresses of the lines of a pass.
+pub(super) fn line_addresses(lines: vk::DeviceAddress, place: u64) -> [vk::DeviceAddress; 2] {
+    [0, LINE_BYTES].map(|offset| lines + place * PAIR_BYTES + offset)
 }
 
 fn halves(address: vk::DeviceAddress) -> [u32; 2] {

@@ -11,13 +11,14 @@ use ash::vk;
 use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::REPORT_WORDS;
 use scanbox_kernels::input::Input;
-use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, LINE_BYTES, Plan, PlanKind};
+use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan, PlanKind};
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 
 use self::upload::{Large, Loaded, SLOTS, Slot};
 use super::buffer::{Buffer, BufferOffset, Fetched, WORD_BYTES};
 use super::device::Gpu;
+use super::line::PAIR_BYTES;
 use crate::backend::{Failure, cold_slots};
 
 /// Room for the banks of groups and as many states.
@@ -48,7 +49,7 @@ pub(super) struct Memory {
     staging: Vec<Slot>,
 }
 
-/// Passes of a call that have a line of arguments each.
+/// Passes of a call that have a pair of lines each.
 pub(super) const LINES: u64 = 32;
 
 /// Words that a workgroup counts in.
@@ -64,7 +65,7 @@ const READBACK_WORDS: u64 = REPORT_WORDS + 2 * ELEMENT_WORDS;
 
 impl Memory {
     pub fn new(gpu: &Arc<Gpu>) -> Result<Self, Failure> {
-        let lines = Buffer::new(gpu, "lines", LINES * LINE_BYTES, MemoryLocation::GpuOnly)?;
+        let lines = Buffer::new(gpu, "lines", LINES * PAIR_BYTES, MemoryLocation::GpuOnly)?;
         let report = Buffer::new(gpu, "report", REPORT_BYTES, MemoryLocation::GpuOnly)?;
         let readback = Buffer::new(gpu, "readback", READBACK_WORDS * WORD_BYTES, MemoryLocation::GpuToCpu)?;
         Ok(Self {

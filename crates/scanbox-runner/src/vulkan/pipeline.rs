@@ -15,6 +15,7 @@ use scanbox_model::record::Status;
 
 use super::call::PUSH_BYTES;
 use super::device::Gpu;
+use super::line::line_addresses;
 use crate::backend::{Failure, PipelineInfo};
 
 /// All pipelines of a session. They share one layout: no descriptors, and all push constants there may be.
@@ -167,7 +168,7 @@ impl Pipelines {
     }
 
     /// Creates the pipelines that are not there yet, on all cores. Those whose arguments stand in a line are made for
-    /// the first one, those that have them baked with arguments that nothing runs with.
+    /// the first two, those that have them baked with arguments that nothing runs with.
     pub fn create(&mut self, modules: &[Module]) -> Vec<Result<PipelineInfo, Failure>> {
         for module in modules.iter().filter(|module| module.shader.arguments() != Arguments::Push) {
             self.modules.entry(module.shader.clone()).or_insert_with(|| module.clone());
@@ -178,9 +179,13 @@ impl Pipelines {
                 (Arguments::Push, None) => Some(self.create_one(module, &[]).map(Created::Push)),
                 (Arguments::Push, Some(_)) => None,
                 (arguments @ (Arguments::Block | Arguments::Baked), _) => {
-                    let arguments = (arguments == Arguments::Baked).then_some(SOME_ARGUMENTS);
-                    let bound = Bound { shader: module.shader.clone(), line: self.lines, arguments };
-                    Some(self.bind(bound).map(|(_, info)| Created::Bound(info)))
+                    let baked = (arguments == Arguments::Baked).then_some(SOME_ARGUMENTS);
+                    let bind =
+                        |line| self.bind(Bound { shader: module.shader.clone(), line, arguments: baked });
+                    let [first, second] = line_addresses(self.lines, 0);
+                    let bound = bind(first);
+                    let bound = if baked.is_none() { bound.and_then(|_| bind(second)) } else { bound };
+                    Some(bound.map(|(_, info)| Created::Bound(info)))
                 }
             })
             .collect();

@@ -100,7 +100,9 @@ impl VulkanSession {
     fn set_turn(&mut self, turn: u32) -> Result<(), Failure> {
         let Self { commands, memory, .. } = self;
         let mut recorder = commands.begin()?;
-        recorder.update(memory.lines(), TURN_WORD * WORD_BYTES, &[turn]);
+        if let Some(scratch) = memory.scratch() {
+            recorder.update(scratch, TURN_WORD * WORD_BYTES, &[turn]);
+        }
         recorder.submit()?;
         commands.wait(self.limit)
     }

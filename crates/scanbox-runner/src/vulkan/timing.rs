@@ -8,7 +8,7 @@ use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::{self, GUARD_WORD, REPORT_WORDS};
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{
-    Binding, Expected, FIRST_TURN, GUARD_WORDS, Plan, READERS_WORD, ScratchContent, Shader, TURN_WORD,
+    Binding, Expected, FIRST_TURN, GUARD_WORDS, Plan, ScratchContent, Shader, TICKET_BYTES, TURN_WORD,
 };
 use scanbox_model::problem::{Element, Problem};
 use scanbox_model::record::{Cache, Status};
@@ -420,9 +420,10 @@ pub(super) fn fetch_report(recorder: &mut Recorder<'_>, memory: &Memory) {
 /// Clears the scratch memory if this turn asks for it. All of it: other plans of the format use more than this one.
 pub(super) fn adopt(recorder: &mut Recorder<'_>, memory: &Memory, turn: &Turn) {
     if let Some(scratch) = memory.scratch().filter(|_| turn.adopt) {
-        recorder.fill(scratch, 0, 0);
         // Those that turn themselves begin anew too.
-        recorder.update(memory.lines(), TURN_WORD * WORD_BYTES, &[FIRST_TURN]);
-        recorder.update(memory.lines(), READERS_WORD * WORD_BYTES, &[0]);
+        let mut begin = [0; (TICKET_BYTES / WORD_BYTES) as usize];
+        begin[TURN_WORD as usize] = FIRST_TURN;
+        recorder.update(scratch, 0, &begin);
+        recorder.fill(scratch, TICKET_BYTES, 0);
     }
 }

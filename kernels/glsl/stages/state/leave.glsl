@@ -3,11 +3,11 @@
 // expect_to_leave(tile): called by all invocations with each tile of the workgroup, when its loads are under way.
 // leave(): called by all invocations of every workgroup that started, after the last barrier behind its lookback.
 //
-// One workgroup leaves last, or comes later than all that matter: it makes the next turn (stages/state/turn.glsl),
-// passes arguments on (arguments.glsl) and, where RESET is RESET_CLEAN, clears what the call has written, so that the
-// next call finds the memory as this one did and needs to know nothing about it. Which one:
+// One workgroup leaves last, or comes later than all that matter: it makes the next turn (stages/state/turn.glsl) and,
+// where RESET is RESET_CLEAN, clears what the call has written, so that the next call finds the memory as this one did
+// and needs to know nothing about it. Which one:
 // - The workgroup of the last tile. Its prefix has in it what all other tiles have published, so all workgroups with a
-//   tile know their arguments and their turn. Others need neither.
+//   tile know their turn. Others do not need it.
 // - With RESET_CLEAN and with LOOKBACK_FALLBACK, where totals may be somebody else's work, the last one to leave by
 //   count. For clearing, the count acquires and releases: the reads of the others have to come before.
 // Shared bytes: of RESET_CLEAN, 4. Barriers: of RESET_CLEAN, 1.
@@ -44,12 +44,11 @@ void leave() {
         if (invocation_rank() == 0u) {
             line.next_ticket = 0u;
             line.left = 0u;
-            pass_on_late();
         }
     }
 }
 
-#elif ARGUMENTS == ARGUMENTS_PUSH
+#elif !SELF_TURNING
 
 void expect_to_leave(const uint tile) {
 }
@@ -63,17 +62,14 @@ void expect_to_leave(const uint tile) {
 }
 
 void leave() {
-#if ARGUMENTS == ARGUMENTS_BLOCK || SELF_TURNING
     if (invocation_rank() == 0u) {
-        LineWords line = LineWords(LINE_ADDRESS);
-        if (atomicAdd(line.at[READERS_WORD], 1u, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed) ==
+        TurnLine line = TurnLine(SCRATCH_ADDRESS);
+        if (atomicAdd(line.at[LEAVERS_WORD], 1u, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed) ==
             params.workgroups - 1u) {
-            line.at[READERS_WORD] = 0u;
+            line.at[LEAVERS_WORD] = 0u;
             end_turn();
-            pass_on_late();
         }
     }
-#endif
 }
 
 #else
@@ -83,11 +79,6 @@ bool private_has_last = false;
 
 void expect_to_leave(const uint tile) {
     private_has_last = tile == tile_count() - 1u;
-#ifndef PERSISTENT
-    if (private_has_last) {
-        expect_next_record();
-    }
-#endif
 }
 
 void leave() {
@@ -96,11 +87,6 @@ void leave() {
         clear_groups(1u - BANK);
         if (invocation_rank() == 0u) {
             end_turn();
-#ifdef PERSISTENT
-            pass_on_late();
-#else
-            pass_on_expected();
-#endif
         }
     }
 }

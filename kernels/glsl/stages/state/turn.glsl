@@ -6,7 +6,7 @@
 // end_turn(): called by one invocation, when all workgroups with a tile have read the turn; the next call has the next.
 //
 // Where arguments are pushed the host counts. Elsewhere the device does (SELF_TURNING), so that what was recorded is
-// right however often it is submitted: the turn stands beside the arguments, and the call itself moves it on. A call
+// right however often it is submitted: the turn stands in the scratch memory, and the call itself moves it on. A call
 // that finds zeros needs no turn. A relaxed atomic is enough: pipeline barriers stand between calls.
 
 #if ARGUMENTS == ARGUMENTS_PUSH
@@ -52,13 +52,21 @@ void end_turn() {
 const uint FIRST_EPOCH = 2u;  // 0 is what cleared memory has, 1 what calls have that find it
 const uint LAST_EPOCH = (1u << (TILE_STATE == TILE_STATE_SPLIT ? 14u : 30u)) - 1u;
 
+// Both stand apart from the ticket and from each other: all workgroups read the one, and may write the other.
+const uint TURN_WORD = 32u;
+const uint LEAVERS_WORD = 48u;
+
+layout(buffer_reference, std430, buffer_reference_align = 4) buffer TurnLine {
+    uint at[TICKET_BYTES / 4u];
+};
+
 // One load for the workgroup: atomic ones go past the nearest cache, and all workgroups ask for the same word.
 shared uint shared_epoch;
 uint private_epoch;
 
 void read_turn() {
     if (own_subgroup == 0) {
-        LineWords line = LineWords(LINE_ADDRESS);
+        TurnLine line = TurnLine(SCRATCH_ADDRESS);
         private_epoch = atomicLoad(line.at[TURN_WORD], gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
     }
 }
@@ -76,7 +84,7 @@ void know_turn() {
 }
 
 void end_turn() {
-    LineWords line = LineWords(LINE_ADDRESS);
+    TurnLine line = TurnLine(SCRATCH_ADDRESS);
     const uint next = private_epoch == LAST_EPOCH ? FIRST_EPOCH : private_epoch + 1u;
     atomicStore(line.at[TURN_WORD], next, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
 }
