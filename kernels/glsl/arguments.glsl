@@ -22,6 +22,9 @@
 // A line may name the record that follows it, of source, target, n and that of the next one. Then the workgroup that
 // comes last copies the record to the line: the next dispatch finds it there. Records of one chain have one n, so that
 // a workgroup that has no tile sees that whichever of two records it reads.
+//
+// Where N_FROM_MEMORY is 1, whoever comes before a dispatch may write n, the device too: from 0 to MAX_N, which the plan
+// was made for; more counts as that.
 
 #if ARGUMENTS != ARGUMENTS_PUSH
 
@@ -38,6 +41,9 @@ layout(constant_id = 24) const uint LINE_LOW = 0u;
 layout(constant_id = 25) const uint LINE_HIGH = 0u;
 layout(constant_id = 26) const uint SCRATCH_LOW = 0u;
 layout(constant_id = 27) const uint SCRATCH_HIGH = 0u;
+#if N_FROM_MEMORY
+layout(constant_id = 28) const uint MAX_N = 0u;
+#endif
 #define LINE_ADDRESS uvec2(LINE_LOW, LINE_HIGH)
 #define SCRATCH_ADDRESS uvec2(SCRATCH_LOW, SCRATCH_HIGH)
 
@@ -66,7 +72,11 @@ Params params;
 void take_arguments(const uint words[ARGUMENT_WORDS]) {
     params.source_address = address_of(uvec2(words[0], words[1]));
     params.target_address = address_of(uvec2(words[2], words[3]));
+#if N_FROM_MEMORY
+    params.n = min(words[4], MAX_N);
+#else
     params.n = words[4];
+#endif
     params.workgroups = words[5];
     params.next_record = uvec2(words[6], words[7]);
     uint at = 8u;

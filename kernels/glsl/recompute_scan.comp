@@ -35,6 +35,7 @@ void scan_tile(const uint tile, const bool full) {
     const Element share = share_before(tile);
     scan_behind(share, items);
     add_prefix(items, part_prefix());
+    store_last(tile);
     if (full) {
         store_full_tile(tile, items);
     } else {
@@ -50,6 +51,7 @@ MAIN {
     } else if (tile < tile_count()) {
         scan_tile(tile, false);
     } else {
+        store_empty(tile);
         arguments_were_read();
     }
     pass_on_arguments();

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::{
-    ARGUMENT_WORDS, BANK_WORDS, FIRST_TURN, GROUP_TILES, LINE_BYTES, NEXT_WORD, READERS_WORD, RECORD_WORDS,
-    ROW, TICKET_BYTES, TURN_WORD,
+    ARGUMENT_WORDS, BANK_WORDS, FIRST_TURN, GROUP_TILES, LINE_BYTES, N_WORD, NEXT_WORD, READERS_WORD,
+    RECORD_WORDS, ROW, TICKET_BYTES, TURN_WORD,
 };
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::parameters::Parameter;
@@ -55,7 +55,9 @@ fn lines_of_arguments_have_the_layout_of_the_plan() {
         .filter_map(|line| line.strip_prefix("layout(constant_id = "))
         .map(str::to_owned)
         .collect();
-    for (place, name) in ["LINE_LOW", "LINE_HIGH", "SCRATCH_LOW", "SCRATCH_HIGH"].iter().enumerate() {
+    assert!(ARGUMENTS.contains(&format!("min(words[{N_WORD}], MAX_N)")));
+    let names = ["LINE_LOW", "LINE_HIGH", "SCRATCH_LOW", "SCRATCH_HIGH", "MAX_N"];
+    for (place, name) in names.iter().enumerate() {
         let declared = format!("{}) const uint {name} = 0u;", ARGUMENT_WORDS + place);
         assert!(constants.contains(&declared), "{declared}");
     }

@@ -146,10 +146,12 @@ impl Call {
                     Arguments::Push => {
                         (pipelines.get(&pass.shader)?, Told::Push(Push::new(pass, shape, plan, memory)?))
                     }
-                    Arguments::Block => (pipelines.bound(&pass.shader, address, None)?, Told::Block(line()?)),
+                    Arguments::Block => {
+                        (pipelines.bound(&pass.shader, address, None, plan.max_n())?, Told::Block(line()?))
+                    }
                     Arguments::Baked => {
                         let line = line()?;
-                        (pipelines.bound(&pass.shader, address, Some(*line.words()))?, Told::Baked)
+                        (pipelines.bound(&pass.shader, address, Some(*line.words()), None)?, Told::Baked)
                     }
                 };
                 call.dispatches.push(Dispatch { pipeline, told, groups });

@@ -22,6 +22,7 @@ mod testing;
 mod timestamps;
 mod timing;
 mod twin;
+mod varied;
 mod watch;
 
 use std::mem::ManuallyDrop;
@@ -336,6 +337,10 @@ impl Backend for Vulkan {
 
     fn verify(&mut self, plan: &Plan) -> Result<ElementComparison, Failure> {
         self.with(|session| session.verify(plan))
+    }
+
+    fn verify_at(&mut self, plan: &Plan, begin: [u64; 2]) -> Result<u64, Failure> {
+        self.with(|session| session.verify_at(plan, begin))
     }
 
     fn keep(&mut self, plan: &Plan) -> Result<(), Failure> {

@@ -335,6 +335,9 @@ impl VulkanSession {
         if let Some(tiles) = plan.counted_tiles() {
             self.memory.reserve_counts(tiles)?;
         }
+        if plan.passes.iter().any(|pass| pass.bindings.contains(&Binding::Total)) {
+            self.memory.reserve_total()?;
+        }
         self.pipelines.make_room();
         let clears = plan.scratch.content == ScratchContent::Anything;
         let fill = clears.then(|| catalog::fill(plan, &self.gpu.profile));
