@@ -11,7 +11,6 @@ use scanbox_model::record::{Cache, Status};
 use serde::{Deserialize, Serialize};
 
 use crate::twin::{Checked, Course};
-use crate::verify::describe;
 
 /// One device, driven by one process.
 ///
@@ -70,9 +69,9 @@ pub trait Backend {
     fn verify_at(&mut self, plan: &Plan, _begin: [u64; 2]) -> Result<u64, Failure> {
         // Who plays a device has no addresses.
         let comparison = self.verify(plan)?;
-        match describe(&comparison, plan.outputs()) {
-            Some(reason) => Err(Failure::new(Status::WrongResult, reason)),
-            None => Ok(comparison.compared),
+        match comparison.mismatches {
+            0 => Ok(comparison.compared),
+            wrong => Err(Failure::new(Status::WrongResult, format!("{wrong} words are wrong"))),
         }
     }
 

@@ -37,7 +37,8 @@ pub enum Circumstance {
 }
 
 impl Circumstance {
-    /// Those of calls of the build that is verified, in order. After `Garbage` comes `NewMemory`, which it needs (see [`Garbage::Unnoticed`]).
+    /// Those of calls of the build that is verified, in order. After `Garbage` comes `NewMemory`, which it needs (see
+    /// [`Garbage::Unnoticed`]).
     pub const ALL: [Self; 6] =
         [Self::First, Self::Again, Self::Garbage, Self::NewMemory, Self::Surplus, Self::InARow];
 

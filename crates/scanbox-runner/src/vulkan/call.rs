@@ -10,7 +10,7 @@ use super::line::{Chain, Line, line_address};
 use super::memory::Memory;
 use super::pipeline::Pipelines;
 use crate::backend::Failure;
-use crate::ledger::{Ledger, Turn};
+use scanbox_kernels::ledger::{Ledger, Turn};
 
 /// Push constants in bytes: what every device has (Vulkan 1.3, table 54, maxPushConstantsSize).
 pub(super) const PUSH_BYTES: usize = 128;

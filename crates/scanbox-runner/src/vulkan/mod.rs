@@ -52,9 +52,9 @@ pub use self::testing::Tamper;
 use self::timestamps::Timestamps;
 use self::timing::VulkanSession;
 use crate::backend::{Backend, ElementComparison, Failure, PipelineInfo, TickInterval};
-use crate::ledger::Ledger;
 use crate::twin::{Checked, Course};
 use scanbox_kernels::cases::Garbage;
+use scanbox_kernels::ledger::Ledger;
 
 /// Timestamps to start with; more are made when a submission needs them.
 const TIMESTAMPS: u32 = 64;

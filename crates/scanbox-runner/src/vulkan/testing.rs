@@ -16,7 +16,7 @@ use super::memory::{ELEMENT_WORDS, GUARD_BYTES};
 use super::timing::{NO_MISMATCH, VulkanSession, adopt, fetch_report};
 use super::varied::tell_of_none;
 use crate::backend::{ElementComparison, Failure};
-use crate::ledger::{Ledger, Turn};
+use scanbox_kernels::ledger::{Ledger, Turn};
 
 /// What a line is told at each call: source, target and n.
 const RECORD_BYTES: u64 = (N_WORD as u64 + 1) * WORD_BYTES;

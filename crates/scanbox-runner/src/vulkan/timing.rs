@@ -24,7 +24,7 @@ use super::timestamps::Timestamps;
 use super::twin::make_ready;
 use super::watch::fetch_reports;
 use crate::backend::{ElementComparison, Failure, LookbackCounts, Mismatch, RoundingError, TickInterval};
-use crate::ledger::{Ledger, Turn};
+use scanbox_kernels::ledger::{Ledger, Turn};
 
 /// Dispatches per submission at most, where samples can be divided among several: it bounds the memory of the command
 /// buffer and the time until the fence has to answer.

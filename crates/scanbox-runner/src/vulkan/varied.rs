@@ -13,8 +13,8 @@ use super::commands::{Access, Recorder};
 use super::memory::{GUARD_BYTES, Memory, OF_NONE_OFFSET};
 use super::timing::{NO_MISMATCH, VulkanSession, adopt, fetch_report};
 use crate::backend::Failure;
-use crate::ledger::Turn;
 use crate::session::unsupported;
+use scanbox_kernels::ledger::Turn;
 
 /// Something that a call leaves, and how it is compared.
 pub(super) struct Check {

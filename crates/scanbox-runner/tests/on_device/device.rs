@@ -7,13 +7,13 @@ use super::harness::{Bench, ONES, RANDOM, compiler, device, device_with, options
 use super::progress::hangs;
 use scanbox_kernels::cases::Garbage;
 use scanbox_kernels::catalog;
+use scanbox_kernels::ledger::Ledger;
 use scanbox_kernels::plan::{GUARD_WORDS, STATES_OFFSET, ScratchContent};
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceKind;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::record::{Cache, Status};
 use scanbox_runner::backend::{Backend, cold_slots};
-use scanbox_runner::ledger::Ledger;
 use scanbox_runner::measure::duration_ns;
 use scanbox_runner::vulkan::{self, Options, Tamper, VulkanError};
 

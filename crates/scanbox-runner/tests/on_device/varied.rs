@@ -7,8 +7,9 @@ use scanbox_kernels::plan::{FIRST_TURN, Plan, STATES_OFFSET, ScratchContent};
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceKind;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
-use scanbox_model::record::Status;
+use scanbox_model::record::{Cache, Status};
 use scanbox_runner::backend::Backend;
+use scanbox_runner::measure::duration_ns;
 
 use super::harness::{Bench, RANDOM, compiler_of_changed, device};
 use super::progress::hangs;
@@ -251,6 +252,63 @@ fn arrays_begin_at_any_element() {
             } else {
                 outcome.unwrap_or_else(|failure| panic!("{label} at {begin:?}: {failure}"));
             }
+        }
+    }
+}
+
+/// What it costs that calls may have up to 1, 4 and 64 times as many elements as they do, that arrays may begin
+/// anywhere, and that the total is stored: nanoseconds per call, hot, medians of rounds in which all take turns.
+///
+/// `cargo test -p scanbox-runner --release -- on_device::varied::times --ignored --nocapture`
+#[test]
+#[ignore = "it takes times, and says nothing wrong"]
+#[allow(clippy::print_stdout, reason = "its answer")]
+fn times_of_larger_maxima() {
+    const CALLS: u32 = 200;
+    const ROUNDS: usize = 9;
+    let Some(mut bench) = device() else { return };
+    let problem = problem(Mode::Inclusive);
+    let profile = bench.device().profile().clone();
+    println!("| kernel | n | block | up to n | 4 n | 64 n | any element | with total |");
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
+    let labels = std::env::var("SCANBOX_TEST_LABELS").unwrap_or_else(|_| KERNELS.join(","));
+    for label in labels.split(',') {
+        let config: Config = label.parse().unwrap();
+        for exponent in [10, 12, 14, 16, 18, 20, 22, 24] {
+            let n = 1 << exponent;
+            let plain = Variant::default();
+            let variants = [
+                plain,
+                Variant::up_to(n),
+                Variant::up_to(4 * n),
+                Variant::up_to(64 * n),
+                plain.at_any_element(),
+                plain.with_total(),
+            ];
+            let plans =
+                variants.map(|variant| catalog::plan_variant(&config, variant, &problem, n, &profile).ok());
+            if plans.iter().all(Option::is_none) || hangs(&config, &profile) {
+                continue;
+            }
+            bench.device().load(&problem, &RANDOM, n).unwrap();
+            let mut times = vec![Vec::new(); plans.len()];
+            for plan in plans.iter().flatten() {
+                bench.prepare(plan);
+            }
+            for _ in 0..ROUNDS {
+                for (plan, times) in plans.iter().zip(&mut times) {
+                    let Some(plan) = plan else { continue };
+                    for interval in bench.device().time(plan, Cache::Hot, CALLS, 5).unwrap().iter().skip(2) {
+                        times.push(duration_ns(*interval, &profile).unwrap() / f64::from(CALLS));
+                    }
+                }
+            }
+            let median = |times: &mut Vec<f64>| {
+                times.sort_by(f64::total_cmp);
+                times.get(times.len() / 2).map_or("-".to_owned(), |time| format!("{time:.0}"))
+            };
+            let cells: Vec<_> = times.iter_mut().map(median).collect();
+            println!("| {label} | 2^{exponent} | {} |", cells.join(" | "));
         }
     }
 }
