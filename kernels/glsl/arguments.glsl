@@ -18,6 +18,9 @@
 // A line may name a record: source, target and n of the next call, and the record behind that. Lines stand in pairs,
 // and the first workgroup of a call copies the record to the other line of its pair, where the next call finds it.
 // Nobody reads that line meanwhile, so that nobody has to be waited for.
+//
+// Where N_FROM_MEMORY is 1, whoever comes before a dispatch may write n, the device too: from 0 to MAX_N, which the plan
+// was made for; more counts as that.
 
 #if ARGUMENTS != ARGUMENTS_PUSH
 
@@ -33,6 +36,9 @@ layout(constant_id = 24) const uint LINE_LOW = 0u;
 layout(constant_id = 25) const uint LINE_HIGH = 0u;
 layout(constant_id = 26) const uint SCRATCH_LOW = 0u;
 layout(constant_id = 27) const uint SCRATCH_HIGH = 0u;
+#if N_FROM_MEMORY
+layout(constant_id = 28) const uint MAX_N = 0u;
+#endif
 #define LINE_ADDRESS uvec2(LINE_LOW, LINE_HIGH)
 #define OTHER_LINE_ADDRESS uvec2(LINE_LOW ^ LINE_BYTES, LINE_HIGH)
 #define SCRATCH_ADDRESS uvec2(SCRATCH_LOW, SCRATCH_HIGH)
@@ -58,7 +64,11 @@ Params params;
 void take_arguments(const uint words[ARGUMENT_WORDS]) {
     params.source_address = address_of(uvec2(words[0], words[1]));
     params.target_address = address_of(uvec2(words[2], words[3]));
+#if N_FROM_MEMORY
+    params.n = min(words[4], MAX_N);
+#else
     params.n = words[4];
+#endif
     params.workgroups = words[5];
     params.next_record = uvec2(words[6], words[7]);
     uint at = 8u;

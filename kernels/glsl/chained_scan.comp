@@ -100,6 +100,7 @@ MAIN {
         load_partial_tile(tile, items);
     } else {
         // The dispatch may have more workgroups than there are tiles.
+        store_empty(tile);
         leave();
         pass_on_arguments();
         return;

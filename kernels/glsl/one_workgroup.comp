@@ -40,6 +40,7 @@ void scan_tile(const uint tile, inout Vector items[BATCH_SIZE], const Element ca
 }
 
 void store_end(const Element carry) {
+    store_empty(0u);
 }
 
 #endif

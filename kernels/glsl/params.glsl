@@ -24,10 +24,22 @@
 // BLOCKING           1 to 31                    variant: 1 in 2^BLOCKING tiles keeps its total; 0 where left out
 // ARGUMENTS          ARGUMENTS_*             of copies and reads: as the parameter; push where left out
 // COUNTED            0, 1                       variant: whether lookbacks count what they do; 0 where left out
+// N_FROM_MEMORY      0, 1                       variant: whether n may differ from call to call; 0 where left out
+// ANY_ELEMENT        0, 1                       variant: whether arrays begin at any element; 0 where left out
+// WITH_TOTAL         0, 1                       variant: whether a scan stores its total too; 0 where left out
 
 // Push where left out.
 #ifndef ARGUMENTS
 #define ARGUMENTS 0
+#endif
+#ifndef N_FROM_MEMORY
+#define N_FROM_MEMORY 0
+#endif
+#ifndef ANY_ELEMENT
+#define ANY_ELEMENT 0
+#endif
+#ifndef WITH_TOTAL
+#define WITH_TOTAL 0
 #endif
 
 #include "config.glsl"
@@ -45,6 +57,10 @@
 #error "WORKGROUP_SIZE and SUBGROUP_SIZE must be defined"
 #elif WORKGROUP_SIZE % SUBGROUP_SIZE != 0 || SUBGROUP_SIZE < 4 || SUBGROUP_SIZE > 128
 #error "WORKGROUP_SIZE must be a multiple of SUBGROUP_SIZE, and that from 4 to 128"
+#endif
+
+#if N_FROM_MEMORY && ARGUMENTS != ARGUMENTS_BLOCK
+#error "N_FROM_MEMORY is for ARGUMENTS_BLOCK"
 #endif
 
 #ifdef REQUIRE_SCAN

@@ -53,6 +53,7 @@ void scan_full_tiles(const uint full_tiles, inout uint tile, inout uint round) {
         }
         const Element prefix = wait_for_prefix(round, tile, more);
         add_prefix(items, combine(prefix, total_of_earlier_subgroups(round)));
+        store_last(tile);
         store_full_tile(tile, items);
         expect_to_leave(tile);
         tile = next;
@@ -75,6 +76,7 @@ void scan_last_tile(const uint tile, const uint round) {
     subgroup_scan(items);
     const Element prefix = wait_for_prefix(round, tile, false);
     add_prefix(items, combine(prefix, total_of_earlier_subgroups(round)));
+    store_last(tile);
     store_partial_tile(tile, items);
 }
 
@@ -91,6 +93,7 @@ MAIN {
     if (tile == full_tiles && tile < tile_count()) {
         scan_last_tile(tile, round);
     }
+    store_empty(tile);
     barrier();
     leave();
     pass_on_arguments();

@@ -33,3 +33,10 @@
 #else
 #define COUNTS_ADDRESS
 #endif
+
+// And behind that, where the total of a scan goes.
+#if WITH_TOTAL
+#define TOTAL_ADDRESS ADDRESS(total_address)
+#else
+#define TOTAL_ADDRESS
+#endif

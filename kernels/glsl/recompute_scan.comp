@@ -34,6 +34,7 @@ void scan_tile(const uint tile, const bool full) {
     const Element share = share_before(tile);
     scan_behind(share, items);
     add_prefix(items, part_prefix());
+    store_last(tile);
     if (full) {
         store_full_tile(tile, items);
     } else {
@@ -48,6 +49,8 @@ MAIN {
         scan_tile(tile, true);
     } else if (tile < tile_count()) {
         scan_tile(tile, false);
+    } else {
+        store_empty(tile);
     }
     pass_on_arguments();
 }

@@ -21,7 +21,9 @@ use scanbox_model::space::Rejection;
 use self::constants::{initial_words, word};
 use self::resolve::{GroupState, co_resident, has_levels, in_rows, passes_totals_on};
 use self::shader::shader;
-use crate::plan::{Binding, Build, Expected, Pass, Plan, PlanKind, PushWord, Scratch, TICKET_BYTES, Tickets};
+use crate::plan::{
+    Binding, Build, Expected, Pass, Plan, PlanKind, PushWord, Scratch, Shader, TICKET_BYTES, Tickets,
+};
 use crate::rounding::error_bound;
 
 pub use constants::GUARD_WORD;
@@ -121,12 +123,15 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
     })
 }
 
-/// The plan of a variant of a config.
+/// The plan of a variant of a config. Where calls say how many elements they have, it is laid out for the most of
+/// them, and `n` is what its calls say unless they are told something else.
 ///
 /// # Errors
 /// The rule of [`legal`] that says no, or a rule about variants: only tiles of a chained scan can be blocked
 /// (`blocking-needs-chained-scan`), 1 in 2 to 1 in 2^31 of them (`blocking-rate`), and only lookbacks that go from
-/// tile to tile count (`counts-need-walk`).
+/// tile to tile count (`counts-need-walk`). Only lines say how many elements a call has
+/// (`n-from-memory-needs-block`), of one pass (`n-from-memory-needs-one-pass`); only scans of one pass have a total beside
+/// them (`total-needs-scan`, `total-needs-one-pass`).
 pub fn plan_variant(
     config: &Config,
     variant: Variant,
@@ -135,7 +140,19 @@ pub fn plan_variant(
     device: &DeviceProfile,
 ) -> Result<Plan, Rejection> {
     variant_legal(config, variant)?;
-    let mut plan = plan(config, problem, n, device)?;
+    if variant.total && problem.mode() == Mode::Reduce {
+        let detail = "the total beside a reduction: it is what a reduction stores";
+        return Err(Rejection { rule: "total-needs-scan".into(), detail: detail.into() });
+    }
+    let mut plan = plan(config, problem, variant.max_n.unwrap_or(n), device)?;
+    if let Some(max_n) = variant.max_n {
+        plan.n = n.min(max_n);
+        plan.bytes_moved = problem.bytes_moved(plan.n);
+        plan.error_bound = error_bound(&Resolved::new(config, problem, plan.n.max(1), device));
+        for pass in &mut plan.passes {
+            pass.words[0] = PushWord::Value(u32::try_from(n).unwrap_or(u32::MAX));
+        }
+    }
     if let PlanKind::Config(build) = &mut plan.kind {
         build.variant = variant;
     }
@@ -147,7 +164,17 @@ pub fn plan_variant(
         if variant.counted {
             pass.shader.defines.push(("COUNTED", 1));
             // Behind the tile states, as in stages/state/tile_state_params.glsl.
-            pass.bindings.push(Binding::Counts(config.tiles(n)));
+            pass.bindings.push(Binding::Counts(config.tiles(variant.max_n.unwrap_or(n))));
+        }
+        if variant.max_n.is_some() {
+            pass.shader.defines.push((Shader::N_FROM_MEMORY, 1));
+        }
+        if variant.any_element {
+            pass.shader.defines.push(("ANY_ELEMENT", 1));
+        }
+        if variant.total {
+            pass.shader.defines.push(("WITH_TOTAL", 1));
+            pass.bindings.push(Binding::Total);
         }
     }
     Ok(plan)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use scanbox_model::config::{Arguments, Config, Parameter, Reset, TileState};
 use scanbox_model::problem::{Placement, Problem};
+use scanbox_model::space::Rejection;
 use scanbox_model::user_operator::UserOperator;
 use serde::{Deserialize, Serialize};
 
@@ -44,12 +45,14 @@ pub const STATES_OFFSET: u64 = TICKET_BYTES + 2 * 8 * BANK_WORDS;
 /// Words of a line that have arguments: source and target (two words each), n, workgroups, the address of the record
 /// that follows (0: none), then the other addresses of a pass, the workgroups in a row, and its other words. Where
 /// arguments are baked they are constants of the pipeline, numbered by their places here. The two halves of the line's
-/// address follow as constants, and those of the address of the scratch memory.
+/// address follow as constants, those of the address of the scratch memory, and the largest n.
 pub const ARGUMENT_WORDS: usize = 24;
 /// Words of a record of a chain, as at the beginning of a line.
 pub const RECORD_WORDS: usize = 8;
 /// The words of a line, and of a record, where the address of the next record stands.
 pub const NEXT_WORD: usize = 6;
+/// The word of a line, and of a record, that says how many elements there are.
+pub const N_WORD: usize = 4;
 /// Bytes from one line to the next. Lines stand in pairs: a call that finds its arguments in one may write those of
 /// the next call to the other.
 pub const LINE_BYTES: u64 = 128;
@@ -119,6 +122,44 @@ impl Plan {
     #[must_use]
     pub fn is_baked(&self) -> bool {
         self.passes.iter().any(|pass| pass.shader.arguments() == Arguments::Baked)
+    }
+
+    /// The most elements that a call of it may have, where each call says how many (see [`Variant::max_n`]): what it
+    /// was laid out for.
+    #[must_use]
+    pub fn max_n(&self) -> Option<u64> {
+        self.build().and_then(|build| build.variant.max_n)
+    }
+
+    /// What the addresses of its source and target are multiples of, in bytes.
+    #[must_use]
+    pub fn alignment(&self) -> u64 {
+        match &self.kind {
+            PlanKind::Config(build) if build.variant.any_element => self.problem.element_bytes(),
+            PlanKind::Config(build) => {
+                self.problem.element_bytes() * u64::from(build.config.kernel.vector_width.lanes())
+            }
+            PlanKind::Copy(_) | PlanKind::Read(_) => 16,
+            PlanKind::Empty | PlanKind::Operator(_) | PlanKind::Helper(_) => 4,
+        }
+    }
+
+    /// Whether source or target may begin at this address.
+    ///
+    /// # Errors
+    /// The rule `vector-alignment`, with what to do about it: a GPU may read something else there, or nothing ever
+    /// again.
+    pub fn check_address(&self, address: u64) -> Result<(), Rejection> {
+        let alignment = self.alignment();
+        if address.is_multiple_of(alignment) {
+            return Ok(());
+        }
+        let detail = format!(
+            "{} reads and writes vectors at multiples of {alignment} bytes, and an array begins at {address:#x}: use its \
+             variant for any element, or vectors of one",
+            self.label
+        );
+        Err(Rejection { rule: "vector-alignment".into(), detail })
     }
 
     /// Whether it moves what a problem has to move at least, and does nothing else.
@@ -330,6 +371,8 @@ pub enum Binding {
     /// Four words for each of so many tiles, in which workgroups say what their lookback did
     /// (stages/lookback/counts.glsl).
     Counts(u64),
+    /// One element: the total of a scan that stores it.
+    Total,
 }
 
 /// A word of push constants.
@@ -365,6 +408,8 @@ pub struct Shader {
 impl Shader {
     /// The define that says where it finds its arguments.
     pub(crate) const ARGUMENTS: &str = "ARGUMENTS";
+    /// The define that has it read how many elements there are at each call.
+    pub(crate) const N_FROM_MEMORY: &str = "N_FROM_MEMORY";
 
     /// Where it finds its arguments.
     #[must_use]
@@ -376,6 +421,12 @@ impl Shader {
 }
 
 impl Shader {
+    /// Whether each call says how many elements it has (see [`Variant::max_n`]).
+    #[must_use]
+    pub fn counts_at_each_call(&self) -> bool {
+        self.defines.contains(&(Self::N_FROM_MEMORY, 1))
+    }
+
     /// Whether the device counts its calls (see [`ScratchContent::SelfTurning`]).
     #[must_use]
     pub fn turns_itself(&self) -> bool {

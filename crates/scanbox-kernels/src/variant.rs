@@ -1,5 +1,5 @@
-//! Variants: builds of a kernel that are no kernels of their own. They show how a lookback behaves, and are no part
-//! of a label: what is measured of them says so beside it.
+//! Variants: builds of a kernel that are no kernels of their own, and no part of a label: what is measured of them
+//! says so beside it. Some show how a lookback behaves, others take calls that ordinary builds do not.
 
 use std::fmt;
 
@@ -14,6 +14,17 @@ pub struct Variant {
     pub blocking: Option<u32>,
     /// Whether workgroups count what their lookback does (stages/lookback/counts.glsl). It takes registers and time.
     pub counted: bool,
+    /// Every call has its own number of elements, which its line of arguments says and the device may have written:
+    /// from none to this many, which more counts as.
+    #[serde(default)]
+    pub max_n: Option<u64>,
+    /// Whether source and target may begin at any element, and not only where a vector may.
+    #[serde(default)]
+    pub any_element: bool,
+    /// Whether a scan stores the total of all elements too: what an inclusive one stores last, what would come next in
+    /// an exclusive one.
+    #[serde(default)]
+    pub total: bool,
 }
 
 /// 1 in 2^31 tiles is none but the first.
@@ -23,7 +34,25 @@ impl Variant {
     /// A build with simulated blocking, or none.
     #[must_use]
     pub fn blocked(blocking: Option<u32>) -> Self {
-        Self { blocking, counted: false }
+        Self { blocking, ..Self::default() }
+    }
+
+    /// A build whose calls have up to so many elements each.
+    #[must_use]
+    pub fn up_to(max_n: u64) -> Self {
+        Self { max_n: Some(max_n), ..Self::default() }
+    }
+
+    /// The same, for arrays that begin at any element.
+    #[must_use]
+    pub fn at_any_element(self) -> Self {
+        Self { any_element: true, ..self }
+    }
+
+    /// The same, with the total.
+    #[must_use]
+    pub fn with_total(self) -> Self {
+        Self { total: true, ..self }
     }
 
     /// The same, with counts.
@@ -39,6 +68,15 @@ impl fmt::Display for Variant {
         if let Some(k) = self.blocking {
             write!(f, " blocked 1 in {}", 1u64 << k.min(63))?;
         }
-        if self.counted { f.write_str(" counted") } else { Ok(()) }
+        if self.counted {
+            f.write_str(" counted")?;
+        }
+        if let Some(max_n) = self.max_n {
+            write!(f, " up to {max_n}")?;
+        }
+        if self.any_element {
+            f.write_str(" at any element")?;
+        }
+        if self.total { f.write_str(" with total") } else { Ok(()) }
     }
 }

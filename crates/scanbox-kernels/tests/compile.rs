@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::Shader;
 use scanbox_kernels::{catalog, legal};
@@ -333,50 +332,6 @@ fn a_fixed_pause_has_a_length() {
         let rejection = legal(&config, &Problem::default(), 1000, &device).unwrap_err();
         assert_eq!(rejection.rule, "rounds-need-fixed-back-off");
     }
-}
-
-#[test]
-fn variants_are_other_builds_of_the_same_config() {
-    let device = willing(3, 0, 0);
-    let problem = Problem::default();
-    let blocked = |k| Variant::blocked(Some(k));
-    let counted = Variant::default().counted();
-    let check = |label: &str, variant, rule: &str| {
-        let config = label.parse().unwrap();
-        let verdict = catalog::plan_variant(&config, variant, &problem, 1000, &device);
-        let found = verdict.as_ref().map_or_else(|rejection| &*rejection.rule, |_| "");
-        assert_eq!(found, rule, "{label}{variant}");
-    };
-    for label in ["b4.vec4.fallback.sub.wg64", "b4.vec4.seq.rake.wg64", "b4.vec4.par.rake.width3.wg64"] {
-        check(label, blocked(1), "");
-        check(label, blocked(9).counted(), "");
-    }
-    check("b4.vec4.gather.sub.wg64", blocked(3), "");
-    check("b4.vec4.two.sub.wg64", blocked(3), "");
-    check("b4.vec4.gather.sub.wg64", counted, "counts-need-walk");
-    check("b4.vec4.par.rake.wg64", blocked(0), "blocking-rate");
-    check("b4.vec4.par.rake.wg64", blocked(32), "blocking-rate");
-    check("pers.b4.vec4.two.sub.early.wg64.u1", blocked(1), "blocking-needs-chained-scan");
-    check("one.b4.vec4.none.sub.wg64", blocked(1), "blocking-needs-chained-scan");
-    check("b4.vec4.par.rake.spins0.wg64", blocked(1), "spins-need-fallback");
-
-    let config: Config = "b4.vec4.fallback.sub.early.wg64".parse().unwrap();
-    let plan = |variant| catalog::plan_variant(&config, variant, &problem, 1000, &device).unwrap();
-    assert_eq!(plan(Variant::default()), catalog::plan(&config, &problem, 1000, &device).unwrap());
-    let all = [Variant::default(), blocked(1), counted, blocked(1).counted()].map(plan);
-    assert_eq!(all.each_ref().map(|plan| plan.counted_tiles()), [None, None, Some(1), Some(1)]);
-    assert_eq!(all[3].label, format!("{config} blocked 1 in 2 counted"));
-    let shaders: BTreeSet<Shader> = all.iter().map(|plan| plan.passes[0].shader.clone()).collect();
-    assert_eq!(shaders.len(), 4);
-    let words = |shader: &Shader| Compiler::new(None, None).unwrap().compile(shader).unwrap().spirv;
-    let distinct: BTreeSet<_> = shaders.iter().map(words).collect();
-    assert_eq!(distinct.len(), 4, "each is another program");
-    // What builds without the defines have is what they have where there is nothing to block and nothing to count.
-    let none = Shader {
-        defines: [&all[0].passes[0].shader.defines[..], &[("BLOCKING", 0), ("COUNTED", 0)]].concat(),
-        ..all[0].passes[0].shader.clone()
-    };
-    assert_eq!(words(&none), words(&all[0].passes[0].shader));
 }
 
 #[test]

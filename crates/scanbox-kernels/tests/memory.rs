@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::{
-    ARGUMENT_WORDS, BANK_WORDS, FIRST_TURN, GROUP_TILES, LEAVERS_WORD, LINE_BYTES, NEXT_WORD, RECORD_WORDS,
-    ROW, TICKET_BYTES, TURN_WORD,
+    ARGUMENT_WORDS, BANK_WORDS, FIRST_TURN, GROUP_TILES, LEAVERS_WORD, LINE_BYTES, N_WORD, NEXT_WORD,
+    RECORD_WORDS, ROW, TICKET_BYTES, TURN_WORD,
 };
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::parameters::Parameter;
@@ -53,7 +53,9 @@ fn lines_of_arguments_have_the_layout_of_the_plan() {
         .filter_map(|line| line.strip_prefix("layout(constant_id = "))
         .map(str::to_owned)
         .collect();
-    for (place, name) in ["LINE_LOW", "LINE_HIGH", "SCRATCH_LOW", "SCRATCH_HIGH"].iter().enumerate() {
+    assert!(ARGUMENTS.contains(&format!("min(words[{N_WORD}], MAX_N)")));
+    let names = ["LINE_LOW", "LINE_HIGH", "SCRATCH_LOW", "SCRATCH_HIGH", "MAX_N"];
+    for (place, name) in names.iter().enumerate() {
         let declared = format!("{}) const uint {name} = 0u;", ARGUMENT_WORDS + place);
         assert!(constants.contains(&declared), "{declared}");
     }
@@ -74,7 +76,8 @@ fn turns_have_the_layout_of_the_plan() {
         assert_eq!(numbers[name], number, "{name}");
     }
     // On a cache line that is not the ticket's, and apart from each other.
-    assert!(4 * TURN_WORD >= 128 && LEAVERS_WORD >= TURN_WORD + 8 && 4 * (LEAVERS_WORD + 8) <= TICKET_BYTES);
+    const { assert!(4 * TURN_WORD >= 128 && LEAVERS_WORD >= TURN_WORD + 8) };
+    const { assert!(4 * (LEAVERS_WORD + 8) <= TICKET_BYTES) };
 }
 
 /// Bytes of all variables of a module that stand in shared memory, without what lies between them.

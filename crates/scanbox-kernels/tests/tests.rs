@@ -8,4 +8,5 @@ mod memory;
 mod operators;
 mod problems;
 mod shown;
+mod variants;
 mod workarounds;

@@ -59,6 +59,22 @@ pub trait Backend {
     /// When the plan does not run to its end. A wrong result is no error here.
     fn verify(&mut self, plan: &Plan) -> Result<ElementComparison, Failure>;
 
+    /// The same for arrays that begin at these elements of their memory, source and target, with a guard in front too.
+    /// Where calls say how many elements they have, the device writes that between the host's last word and the call;
+    /// where there is a total beside the scan, it is compared too. Returns how many elements were compared.
+    ///
+    /// # Errors
+    /// When the plan does not run to its end, or may not run at these addresses; `wrong_result`, when an element is
+    /// wrong.
+    fn verify_at(&mut self, plan: &Plan, _begin: [u64; 2]) -> Result<u64, Failure> {
+        // Who plays a device has no addresses.
+        let comparison = self.verify(plan)?;
+        match comparison.mismatches {
+            0 => Ok(comparison.compared),
+            wrong => Err(Failure::new(Status::WrongResult, format!("{wrong} words are wrong"))),
+        }
+    }
+
     /// Keeps the output of the call that [`Backend::verify`] has made last, of this plan or one with as many outputs.
     ///
     /// # Errors

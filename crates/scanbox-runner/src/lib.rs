@@ -8,7 +8,6 @@
 //! [`backend`] is what all need from a device, and [`replay`] and [`vulkan`] are the two devices there are.
 
 pub mod backend;
-pub mod ledger;
 pub mod prepare;
 pub mod row;
 pub mod session;

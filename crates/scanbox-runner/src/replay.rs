@@ -58,8 +58,8 @@ pub use self::script::{Fault, FaultKind, Script, ScriptError, Slow};
 use crate::backend::{
     Backend, ElementComparison, Failure, Mismatch, PipelineInfo, RoundingError, TickInterval, cold_slots,
 };
-use crate::ledger::Ledger;
 use crate::twin::{Checked, Course, TwinStep};
+use scanbox_kernels::ledger::Ledger;
 
 /// The device that a script describes.
 #[derive(Debug)]

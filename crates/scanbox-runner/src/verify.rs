@@ -267,10 +267,20 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
     fn prepare(&mut self) -> Result<(), E> {
         let ahead: &[Item] = if self.job.one_by_one { &[] } else { &self.job.items };
         let smallest = |item: &Item| item.sizes.first().copied().unwrap_or(1);
-        let plans =
-            ahead.iter().map(|item| self.session.plan(&item.config, self.job.variant, smallest(item)));
-        let ahead = plans.flatten().collect();
+        let plans = ahead.iter().flat_map(|item| {
+            let plain = self.session.plan(&item.config, self.job.variant, smallest(item));
+            let varied = self.varied(item).map(|variant| self.session.plan(&item.config, variant, 0));
+            [Some(plain), varied]
+        });
+        let ahead = plans.flatten().flatten().collect();
         self.session.prepare(ahead, &mut |setup| (self.observer)(VerifyEvent::Setup(setup)))
+    }
+
+    /// The build of a config that takes calls which the one that is verified does not, of all sizes of the item.
+    fn varied(&self, item: &Item) -> Option<Variant> {
+        let max_n = item.sizes.iter().copied().max()?;
+        let is_plain = self.job.variant == Variant::default();
+        is_plain.then(|| Circumstance::varied(&item.config, &self.job.problem, max_n)).flatten()
     }
 
     /// The items by their input, because making one anew for each config would cost more than the calls. Inputs are
@@ -401,6 +411,17 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
                 let failed = FailedCase { n, circumstance: Some(circumstance), reason, mismatch };
                 return Err(Ended::ByFailure(Status::WrongResult, failed));
             }
+        }
+        let Some((variant, max_n)) = self.varied(item).and_then(|one| Some((one, one.max_n?))) else {
+            return Ok(());
+        };
+        for circumstance in Circumstance::VARIED {
+            let Some(told) = circumstance.told(n, max_n) else { continue };
+            (self.observer)(VerifyEvent::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
+            let plan = self.session.ready(&item.config, variant, told);
+            let compared = plan.and_then(|plan| self.session.backend.verify_at(&plan, circumstance.begin(n)));
+            tally.elements += compared.map_err(|failure| failed(failure, Some(circumstance)))?;
+            tally.calls += 1;
         }
         Ok(())
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
+use scanbox_kernels::ledger::{Ledger, Turn};
 use scanbox_kernels::plan::{Scratch, ScratchContent};
-use scanbox_runner::ledger::{Ledger, Turn};
 
 const TAGGED: ScratchContent = ScratchContent::Tagged { epoch_bits: 30 };
 const TURNING: ScratchContent = ScratchContent::SelfTurning { epoch_bits: 30 };

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-use scanbox_model::config::TileState;
+use scanbox_model::config::{Config, TileState};
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::{Mode, Problem};
 use serde::{Deserialize, Serialize};
 
+use crate::catalog::{self, Variant};
 use crate::plan::{Plan, ScratchContent};
 
 /// What is special about one of the calls of a case. They follow each other in this order.
@@ -25,12 +27,52 @@ pub enum Circumstance {
     Surplus,
     /// Many calls in a row, as they are timed, on two inputs that alternate.
     InARow,
+    /// The device has written that there are no elements.
+    NoElements,
+    /// The device has written how many elements there are, fewer than the call was recorded for, and the arrays begin
+    /// where no vector may.
+    AnyElement,
+    /// The device has written more elements than the call was recorded for.
+    BeyondMaximum,
 }
 
 impl Circumstance {
-    /// All of them, in order. After `Garbage` comes `NewMemory`, which it needs (see [`Garbage::Unnoticed`]).
+    /// Those of calls of the build that is verified, in order. After `Garbage` comes `NewMemory`, which it needs (see
+    /// [`Garbage::Unnoticed`]).
     pub const ALL: [Self; 6] =
         [Self::First, Self::Again, Self::Garbage, Self::NewMemory, Self::Surplus, Self::InARow];
+
+    /// Those of calls which ordinary builds do not take, behind all others: the scratch memory is as the one before has
+    /// left it.
+    pub const VARIED: [Self; 3] = [Self::NoElements, Self::AnyElement, Self::BeyondMaximum];
+
+    /// The build that takes them, for as many elements as this, of a config that has it.
+    #[must_use]
+    pub fn varied(config: &Config, problem: &Problem, max_n: u64) -> Option<Variant> {
+        let variant = Variant::up_to(max_n).at_any_element();
+        let variant = if problem.mode() == Mode::Reduce { variant } else { variant.with_total() };
+        catalog::variant_legal(config, variant).is_ok().then_some(variant)
+    }
+
+    /// How many elements the line of one of these calls says, if there is such a call on `n` elements.
+    #[must_use]
+    pub fn told(self, n: u64, max_n: u64) -> Option<u64> {
+        match self {
+            Self::NoElements => Some(0),
+            Self::AnyElement => Some(n),
+            Self::BeyondMaximum => (n == max_n).then_some(u32::MAX.into()),
+            _ => None,
+        }
+    }
+
+    /// At which elements the arrays of one of these calls begin, source and target.
+    #[must_use]
+    pub fn begin(self, n: u64) -> [u64; 2] {
+        match self {
+            Self::AnyElement => [1 + n % 3, 3 - n / 3 % 4],
+            _ => [0; 2],
+        }
+    }
 
     /// What the scratch memory is given before the call.
     #[must_use]
@@ -93,6 +135,9 @@ impl fmt::Display for Circumstance {
             Self::NewMemory => "on new scratch memory with garbage",
             Self::Surplus => "with more workgroups than tiles",
             Self::InARow => "in many calls in a row",
+            Self::NoElements => "with n in memory, of no elements",
+            Self::AnyElement => "with n in memory, on arrays that begin at any element",
+            Self::BeyondMaximum => "with n in memory, beyond the maximum",
         })
     }
 }

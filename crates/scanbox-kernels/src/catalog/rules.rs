@@ -1,15 +1,15 @@
 //! The rules: which config can solve which problem, on which device.
 
 use scanbox_model::config::{
-    BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Publish, Rendezvous, Reset, SubgroupScan,
-    TileOrder, TileState,
+    Arguments, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Publish, Rendezvous, Reset,
+    SubgroupScan, TileOrder, TileState,
 };
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::space::Rejection;
 
-use super::resolve::{Resolved, co_resident, launched_per_call, passes_totals_on};
+use super::resolve::{Resolved, co_resident, has_levels, launched_per_call, passes_totals_on};
 use crate::input::{PACKED_MAX_TOTAL, decided_by_init};
 use crate::plan::{BANK_WORDS, GUARD_WORDS, Plan};
 use crate::variant::{MAX_BLOCKING, Variant};
@@ -298,6 +298,25 @@ pub fn variant_legal(config: &Config, variant: Variant) -> Legality {
         let detail =
             format!("counts of lookback {}: those that go from tile to tile have them", kernel.lookback);
         return reject("counts-need-walk", detail);
+    }
+    let has_levels = has_levels(kernel.family);
+    if variant.max_n.is_some() && kernel.arguments != Arguments::Block {
+        let detail = format!(
+            "n from memory with arguments {}: with block a line says how many elements there are",
+            kernel.arguments
+        );
+        return reject("n-from-memory-needs-block", detail);
+    }
+    if variant.max_n.is_some() && has_levels {
+        let detail = format!(
+            "n from memory with family {}: the host works out how many elements each of its levels has",
+            kernel.family
+        );
+        return reject("n-from-memory-needs-one-pass", detail);
+    }
+    if variant.total && has_levels {
+        let detail = format!("the total with family {}: one pass alone stores it", kernel.family);
+        return reject("total-needs-one-pass", detail);
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use super::line::{Chain, Line, line_addresses};
 use super::memory::Memory;
 use super::pipeline::Pipelines;
 use crate::backend::Failure;
-use crate::ledger::{Ledger, Turn};
+use scanbox_kernels::ledger::{Ledger, Turn};
 
 /// Push constants in bytes: what every device has (Vulkan 1.3, table 54, maxPushConstantsSize).
 pub(super) const PUSH_BYTES: usize = 128;
@@ -152,12 +152,12 @@ impl Call {
                         ([pipelines.get(&pass.shader)?; 2], told)
                     }
                     Arguments::Block => {
-                        let bound = |address| pipelines.bound(&pass.shader, address, None);
+                        let bound = |address| pipelines.bound(&pass.shader, address, None, plan.max_n());
                         ([bound(first)?, bound(second)?], Told::Block(line()?))
                     }
                     Arguments::Baked => {
                         let words = *line()?.words();
-                        ([pipelines.bound(&pass.shader, first, Some(words))?; 2], Told::Baked)
+                        ([pipelines.bound(&pass.shader, first, Some(words), None)?; 2], Told::Baked)
                     }
                 };
                 call.dispatches.push(Dispatch { pipelines, told, groups });

@@ -2,6 +2,7 @@
 //!
 //! Shaders reach all of it by address. The host holds a fixed amount: chunks on their way to the device.
 
+mod cold;
 mod upload;
 
 use std::sync::Arc;
@@ -11,20 +12,19 @@ use ash::vk;
 use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::REPORT_WORDS;
 use scanbox_kernels::input::Input;
-use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan, PlanKind};
+use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan};
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 
+use self::cold::Cold;
 use self::upload::{Large, Loaded, SLOTS, Slot};
 use super::buffer::{Buffer, BufferOffset, Fetched, WORD_BYTES};
 use super::device::Gpu;
 use super::line::PAIR_BYTES;
-use crate::backend::{Failure, cold_slots};
+use crate::backend::Failure;
 
 /// Room for the banks of groups and as many states.
 const LEAST_SCRATCH_BYTES: u64 = 1 << 21;
-/// Slots of cold buffers begin where a new allocation would: on a boundary of any cache line.
-const SLOT_ALIGNMENT: u64 = 256;
 /// Everything that shaders work on.
 pub(super) struct Memory {
     gpu: Arc<Gpu>,
@@ -38,6 +38,10 @@ pub(super) struct Memory {
     kept: Option<Buffer>,
     /// What workgroups count in.
     counts: Option<Fetched>,
+    /// What a scan stores its total in.
+    total: Option<Buffer>,
+    /// Input and output of calls whose arrays begin anywhere.
+    elsewhere: Option<[Buffer; 2]>,
     /// What the comparisons of a twin report in.
     reports: Option<Fetched>,
     /// Lines of arguments, one for each pass of a call.
@@ -54,6 +58,11 @@ pub(super) const LINES: u64 = 32;
 
 /// Words that a workgroup counts in.
 const COUNTS_WORDS: u64 = 4;
+
+/// Bytes of the guard behind an output.
+pub(super) const GUARD_BYTES: u64 = GUARD_WORDS * WORD_BYTES;
+/// What a call leaves that finds no elements stands so far behind a total, which has a guard behind it.
+pub(super) const OF_NONE_OFFSET: u64 = ELEMENT_WORDS * WORD_BYTES + GUARD_BYTES;
 
 /// Words of the largest element.
 pub(super) const ELEMENT_WORDS: u64 = 4;
@@ -77,6 +86,8 @@ impl Memory {
             scratch: None,
             kept: None,
             counts: None,
+            total: None,
+            elsewhere: None,
             reports: None,
             lines,
             report,
@@ -150,7 +161,7 @@ impl Memory {
                 (&large()?.input, 0)
             }
             (Binding::Expected, Expected::Total) => {
-                (&large()?.reference, (plan.n - 1) * plan.problem.element_bytes())
+                (&large()?.reference, plan.n.saturating_sub(1) * plan.problem.element_bytes())
             }
             (Binding::Reference, _) | (Binding::Expected, Expected::Scan) => (&large()?.reference, 0),
             (Binding::Output, _) => {
@@ -166,6 +177,7 @@ impl Memory {
                 let counts = self.counts.as_ref().ok_or_else(|| missing("memory for counts"))?;
                 (&counts.device, 0)
             }
+            (Binding::Total, _) => (self.total.as_ref().ok_or_else(|| missing("a place for its total"))?, 0),
             (Binding::Scratch(offset), _) => {
                 let scratch = self.scratch.as_ref().filter(|scratch| offset < scratch.bytes());
                 (scratch.ok_or_else(|| missing("scratch memory that it does not declare"))?, offset)
@@ -209,6 +221,35 @@ impl Memory {
     pub fn read_counts(&mut self, tiles: u64) -> &[u32] {
         let words = (tiles * COUNTS_WORDS) as usize;
         self.counts.as_mut().map_or(&[], |counts| &counts.host.words()[..words])
+    }
+
+    /// Sees to the place of a total, and of what a call leaves that finds no elements.
+    pub fn reserve_total(&mut self) -> Result<&Buffer, Failure> {
+        if self.total.is_none() {
+            let bytes = OF_NONE_OFFSET + ELEMENT_WORDS * WORD_BYTES;
+            self.total = Some(Buffer::new(&self.gpu, "total", bytes, MemoryLocation::GpuOnly)?);
+        }
+        Ok(self.total.as_ref().expect("it has just been made"))
+    }
+
+    /// The place of a total, of plans that have one.
+    pub fn total(&self) -> Option<&Buffer> {
+        self.total.as_ref()
+    }
+
+    /// Sees to an input and an output beside those that are loaded, of so many bytes each.
+    pub fn reserve_elsewhere(&mut self, bytes: u64) -> Result<(), Failure> {
+        if self.elsewhere.as_ref().is_none_or(|[input, _]| input.bytes() < bytes) {
+            self.elsewhere = None;
+            let new = |name| Buffer::new(&self.gpu, name, bytes, MemoryLocation::GpuOnly);
+            self.elsewhere = Some([new("input elsewhere")?, new("output elsewhere")?]);
+        }
+        Ok(())
+    }
+
+    /// That input and output.
+    pub fn elsewhere(&self) -> Option<&[Buffer; 2]> {
+        self.elsewhere.as_ref()
     }
 
     /// The lines of arguments.
@@ -442,60 +483,5 @@ impl Memory {
     pub fn read_reports(&mut self, count: u64) -> &[u32] {
         let words = (count * REPORT_WORDS) as usize;
         self.reports.as_mut().map_or(&[], |reports| &reports.host.words()[..words])
-    }
-}
-
-/// Input and output buffers beside the ordinary ones: together they exceed any cache.
-struct Cold {
-    /// Of an input.
-    bytes: u64,
-    /// Pairs, the ordinary one included.
-    slots: u64,
-    /// The pair of the next call. It is not the first of each sample: a sample of small calls ends before all slots had
-    /// their turn, and the next one must not find its data in the cache.
-    next: u64,
-    /// Bytes from one input to the next.
-    stride: u64,
-    /// Bytes from one output to the next: behind each stands a guard.
-    output_stride: u64,
-    inputs: Buffer,
-    outputs: Buffer,
-    /// The plan whose calls in place go on in the outputs.
-    used_by: Option<PlanKind>,
-}
-
-impl Cold {
-    fn new(gpu: &Arc<Gpu>, bytes: u64) -> Result<Self, Failure> {
-        let slots = cold_slots(bytes);
-        let stride = bytes.next_multiple_of(SLOT_ALIGNMENT);
-        let output_stride = (bytes + GUARD_WORDS * WORD_BYTES).next_multiple_of(SLOT_ALIGNMENT);
-        let new = |name, stride: u64| {
-            Buffer::new(gpu, name, stride.saturating_mul(slots - 1), MemoryLocation::GpuOnly)
-        };
-        let inputs = new("cold input", stride)?;
-        let outputs = new("cold output", output_stride)?;
-        Ok(Self { bytes, slots, next: 0, stride, output_stride, inputs, outputs, used_by: None })
-    }
-
-    /// Copies the input into every slot; the memory of the outputs may be new.
-    fn fill(
-        &mut self,
-        input: &Buffer,
-        is_new: bool,
-        slot: &mut Slot,
-        limit: Duration,
-    ) -> Result<(), Failure> {
-        slot.wait(limit)?;
-        let mut recorder = slot.commands.begin()?;
-        for other in 0..self.slots - 1 {
-            recorder.copy((input, 0), (&self.inputs, other * self.stride), self.bytes);
-        }
-        // The first write to memory may cost more than any other.
-        if is_new {
-            recorder.fill(&self.outputs, 0, 0);
-        }
-        recorder.submit()?;
-        slot.pending = true;
-        slot.wait(limit)
     }
 }

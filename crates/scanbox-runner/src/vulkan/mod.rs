@@ -22,6 +22,7 @@ mod testing;
 mod timestamps;
 mod timing;
 mod twin;
+mod varied;
 mod watch;
 
 use std::mem::ManuallyDrop;
@@ -51,9 +52,9 @@ pub use self::testing::Tamper;
 use self::timestamps::Timestamps;
 use self::timing::VulkanSession;
 use crate::backend::{Backend, ElementComparison, Failure, PipelineInfo, TickInterval};
-use crate::ledger::Ledger;
 use crate::twin::{Checked, Course};
 use scanbox_kernels::cases::Garbage;
+use scanbox_kernels::ledger::Ledger;
 
 /// Timestamps to start with; more are made when a submission needs them.
 const TIMESTAMPS: u32 = 64;
@@ -336,6 +337,10 @@ impl Backend for Vulkan {
 
     fn verify(&mut self, plan: &Plan) -> Result<ElementComparison, Failure> {
         self.with(|session| session.verify(plan))
+    }
+
+    fn verify_at(&mut self, plan: &Plan, begin: [u64; 2]) -> Result<u64, Failure> {
+        self.with(|session| session.verify_at(plan, begin))
     }
 
     fn keep(&mut self, plan: &Plan) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use super::buffer::{Buffer, WORD_BYTES};
 use super::commands::Access;
 use super::timing::{NO_MISMATCH, VulkanSession, fetch_report};
 use crate::backend::{Failure, Mismatch};
-use crate::ledger::Turn;
+use scanbox_kernels::ledger::Turn;
 
 /// The check that each element of the answer is the one before it combined with an element of the input.
 const DEFINITION: u32 = 1;

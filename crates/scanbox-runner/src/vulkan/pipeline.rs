@@ -43,6 +43,8 @@ struct Bound {
     line: vk::DeviceAddress,
     /// Where they are baked.
     arguments: Option<[u32; ARGUMENT_WORDS]>,
+    /// The largest n, where calls have their own.
+    max_n: u32,
 }
 
 /// Arguments that are baked where the registers of a pipeline are asked for before its arguments are known: as good as
@@ -56,6 +58,9 @@ const SOME_ARGUMENTS: [u32; ARGUMENT_WORDS] = {
     }
     words
 };
+
+/// The largest n of pipelines whose registers are asked for before it is known.
+const SOME_N: u32 = 1 << 20;
 
 /// Pipelines with baked arguments that are kept: enough for a benchmark of several, whose subjects take turns.
 const MAX_BAKED: usize = 64;
@@ -120,14 +125,17 @@ impl Pipelines {
             .ok_or_else(|| Failure::new(Status::RuntimeError, format!("no pipeline was created of {shader}")))
     }
 
-    /// The pipeline of a shader with the address of its line in it and, where they are given, its arguments.
+    /// The pipeline of a shader with the address of its line in it and, where they are given, its arguments; and what
+    /// the plan was laid out for, where calls say themselves how many elements they have.
     pub fn bound(
         &self,
         shader: &Shader,
         line: vk::DeviceAddress,
         arguments: Option<[u32; ARGUMENT_WORDS]>,
+        max_n: Option<u64>,
     ) -> Result<vk::Pipeline, Failure> {
-        Ok(self.bind(Bound { shader: shader.clone(), line, arguments })?.0)
+        let max_n = max_n.map_or(0, |max_n| u32::try_from(max_n).unwrap_or(u32::MAX));
+        Ok(self.bind(Bound { shader: shader.clone(), line, arguments, max_n })?.0)
     }
 
     /// The scratch memory stands here from now on: pipelines that have another address in them are gone.
@@ -153,6 +161,7 @@ impl Pipelines {
         for address in [bound.line, self.scratch] {
             constants.extend([address as u32, (address >> 32) as u32]);
         }
+        constants.push(bound.max_n);
         let pipeline = self.create_one(module, &constants)?;
         let made = (pipeline.raw, pipeline.info);
         lock().insert(bound, pipeline);
@@ -180,8 +189,11 @@ impl Pipelines {
                 (Arguments::Push, Some(_)) => None,
                 (arguments @ (Arguments::Block | Arguments::Baked), _) => {
                     let baked = (arguments == Arguments::Baked).then_some(SOME_ARGUMENTS);
-                    let bind =
-                        |line| self.bind(Bound { shader: module.shader.clone(), line, arguments: baked });
+                    let max_n = if module.shader.counts_at_each_call() { SOME_N } else { 0 };
+                    let bind = |line| {
+                        let shader = module.shader.clone();
+                        self.bind(Bound { shader, line, arguments: baked, max_n })
+                    };
                     let [first, second] = line_addresses(self.lines, 0);
                     let bound = bind(first);
                     let bound = if baked.is_none() { bound.and_then(|_| bind(second)) } else { bound };

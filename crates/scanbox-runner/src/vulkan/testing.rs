@@ -4,17 +4,22 @@
 use std::sync::{Arc, Mutex};
 
 use gpu_allocator::MemoryLocation;
-use scanbox_kernels::catalog;
-use scanbox_kernels::plan::{Plan, TURN_WORD};
+use scanbox_kernels::catalog::{self, GUARD_WORD};
+use scanbox_kernels::plan::{N_WORD, Plan, TURN_WORD};
 use scanbox_model::record::Status;
 
 use super::Vulkan;
 use super::buffer::Buffer;
 use super::buffer::WORD_BYTES;
-use super::commands::Access;
+use super::commands::{Access, Commands};
+use super::memory::{ELEMENT_WORDS, GUARD_BYTES};
 use super::timing::{NO_MISMATCH, VulkanSession, adopt, fetch_report};
+use super::varied::tell_of_none;
 use crate::backend::{ElementComparison, Failure};
-use crate::ledger::{Ledger, Turn};
+use scanbox_kernels::ledger::{Ledger, Turn};
+
+/// What a line is told at each call: source, target and n.
+const RECORD_BYTES: u64 = (N_WORD as u64 + 1) * WORD_BYTES;
 
 /// What is amiss with a call that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +59,14 @@ impl Vulkan {
         self.with(|session| session.loaded_words(words))
     }
 
+    /// So many words of the scratch memory, from byte `offset` on.
+    ///
+    /// # Errors
+    /// When there is none, or the device fails.
+    pub fn scratch_words(&mut self, offset: u64, words: usize) -> Result<Vec<u32>, Failure> {
+        self.with(|session| session.scratch_words(offset, words))
+    }
+
     /// Makes this the turn of the next call that the device counts.
     ///
     /// # Errors
@@ -69,6 +82,16 @@ impl Vulkan {
     /// When the plan does not run to its end.
     pub fn submit_often(&mut self, plan: &Plan, calls: u32, submissions: u32) -> Result<u64, Failure> {
         self.with(|session| session.submit_often(plan, calls, submissions))
+    }
+
+    /// Records one call of a plan whose calls say how many elements they have, and submits that so many times, on the
+    /// two inputs that are loaded in turn. The device finds each time in memory where the arrays are and how many
+    /// elements: these sizes, one after the other. Returns the wrong words of all calls, guards and totals included.
+    ///
+    /// # Errors
+    /// When the plan does not run to its end.
+    pub fn submit_varied(&mut self, plan: &Plan, sizes: &[u64], submissions: u32) -> Result<u64, Failure> {
+        self.with(|session| session.submit_varied(plan, sizes, submissions))
     }
 
     /// The account of epochs and tickets.
@@ -95,6 +118,20 @@ impl VulkanSession {
             self.ledger.forget();
         }
         comparison
+    }
+
+    fn scratch_words(&mut self, offset: u64, words: usize) -> Result<Vec<u32>, Failure> {
+        let Self { gpu, commands, memory, .. } = self;
+        let none = || Failure::new(Status::RuntimeError, "there is no scratch memory");
+        let scratch = memory.scratch().ok_or_else(none)?;
+        let bytes = words as u64 * WORD_BYTES;
+        let mut copy = Buffer::new(gpu, "copy", bytes, MemoryLocation::GpuToCpu)?;
+        let mut recorder = commands.begin()?;
+        recorder.copy((scratch, offset), (&copy, 0), bytes);
+        recorder.barrier(Access::TRANSFER, Access::HOST);
+        recorder.submit()?;
+        commands.wait(self.limit)?;
+        Ok(copy.words()[..words].to_vec())
     }
 
     fn set_turn(&mut self, turn: u32) -> Result<(), Failure> {
@@ -138,6 +175,67 @@ impl VulkanSession {
         for _ in 1..submissions {
             commands.submit_again()?;
             commands.wait(*limit)?;
+            mismatches += u64::from(memory.read_back()[0]);
+        }
+        Ok(mismatches)
+    }
+
+    fn submit_varied(&mut self, plan: &Plan, sizes: &[u64], submissions: u32) -> Result<u64, Failure> {
+        let of = |n| Plan { n, ..plan.clone() };
+        let max_n = plan.max_n().unwrap_or(plan.n);
+        let mut call = self.prepare(plan)?;
+        let turn = call.turns(1, &mut self.ledger)[0];
+        self.memory.reserve_total()?;
+        self.memory.reserve_elsewhere(max_n * plan.problem.element_bytes() + 2 * GUARD_BYTES)?;
+        let mut record = Buffer::new(&self.gpu, "record", RECORD_BYTES, MemoryLocation::CpuToGpu)?;
+        let mut lasting = Commands::new(&self.gpu)?;
+        let Self { commands, memory, limit, .. } = self;
+        let limit = *limit;
+        let (Some([_, output]), Some(total)) = (memory.elsewhere(), memory.total()) else {
+            return Err(Failure::new(Status::RuntimeError, "there is no memory for the call"));
+        };
+        let target = output.address() + GUARD_BYTES;
+        let mut recorder = commands.begin()?;
+        adopt(&mut recorder, memory, &turn);
+        recorder.fill(total, 0, GUARD_WORD);
+        recorder.barrier(Access::TRANSFER, Access::TRANSFER);
+        tell_of_none(&mut recorder, memory, &plan.problem);
+        call.tell(&mut recorder, memory);
+        recorder.submit()?;
+        commands.wait(limit)?;
+
+        let mut mismatches = 0;
+        for index in 0..submissions {
+            let told = sizes[index as usize % sizes.len()];
+            let other = index % 2 == 1;
+            let [input, _] = self.memory.input_and_expected(&of(max_n), other)?;
+            let words = record.words();
+            for (at, address) in [input.address(), target].into_iter().enumerate() {
+                words[2 * at..2 * at + 2].copy_from_slice(&[address as u32, (address >> 32) as u32]);
+            }
+            words[N_WORD] = u32::try_from(told).unwrap_or(u32::MAX);
+            if index > 0 {
+                lasting.submit_again()?;
+            } else if let (Some([_, output]), Some(total)) = (self.memory.elsewhere(), self.memory.total()) {
+                let mut recorder = lasting.begin_lasting()?;
+                recorder.fill(output, 0, GUARD_WORD);
+                recorder.update(total, 0, &[GUARD_WORD; ELEMENT_WORDS as usize]);
+                recorder.copy((&record, 0), (self.memory.lines(), 0), RECORD_BYTES);
+                recorder.barrier(Access::TRANSFER, Access::COMPUTE);
+                call.record(&mut recorder, &turn);
+                recorder.barrier(Access::COMPUTE, Access::ANYTHING);
+                recorder.submit()?;
+            }
+            lasting.wait(limit)?;
+            let mut checks = self.checks(&of(told.min(max_n)), other, target)?;
+            let Self { commands, memory, .. } = self;
+            let mut recorder = commands.begin()?;
+            recorder.update(memory.report(), 0, &NO_MISMATCH);
+            recorder.barrier(Access::TRANSFER, Access::COMPUTE);
+            checks.iter_mut().for_each(|check| check.compare.record(&mut recorder, &Turn::NONE));
+            fetch_report(&mut recorder, memory);
+            recorder.submit()?;
+            commands.wait(limit)?;
             mismatches += u64::from(memory.read_back()[0]);
         }
         Ok(mismatches)

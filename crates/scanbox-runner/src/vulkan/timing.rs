@@ -24,7 +24,7 @@ use super::timestamps::Timestamps;
 use super::twin::make_ready;
 use super::watch::fetch_reports;
 use crate::backend::{ElementComparison, Failure, LookbackCounts, Mismatch, RoundingError, TickInterval};
-use crate::ledger::{Ledger, Turn};
+use scanbox_kernels::ledger::{Ledger, Turn};
 
 /// Dispatches per submission at most, where samples can be divided among several: it bounds the memory of the command
 /// buffer and the time until the fence has to answer.
@@ -334,6 +334,9 @@ impl VulkanSession {
         self.reserve_scratch(plan.scratch.bytes)?;
         if let Some(tiles) = plan.counted_tiles() {
             self.memory.reserve_counts(tiles)?;
+        }
+        if plan.passes.iter().any(|pass| pass.bindings.contains(&Binding::Total)) {
+            self.memory.reserve_total()?;
         }
         self.pipelines.make_room();
         let clears = plan.scratch.content == ScratchContent::Anything;

@@ -11,8 +11,8 @@ use super::memory::{Memory, REPORT_BYTES};
 use super::timing::{MAX_DISPATCHES, NO_MISMATCH, VulkanSession, adopt};
 use super::watch::fetch_reports;
 use crate::backend::Failure;
-use crate::ledger::{Ledger, Turn};
 use crate::twin::{Checked, Course, TwinStep};
+use scanbox_kernels::ledger::{Ledger, Turn};
 
 /// Reports that one update of a buffer makes ready: far below its limit of 65,536 bytes.
 const REPORTS_PER_UPDATE: u64 = 4096;

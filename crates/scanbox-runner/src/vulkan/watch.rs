@@ -21,7 +21,7 @@ use super::memory::{Memory, REPORT_BYTES};
 use super::timing::{NO_MISMATCH, VulkanSession, fetch_report};
 use super::twin::make_ready;
 use crate::backend::Failure;
-use crate::ledger::Turn;
+use scanbox_kernels::ledger::Turn;
 
 /// Elements that are watched beside twice as many as a call has: an index that is off is off by little, and to read
 /// all of a large input behind each small call would take longer than the call.

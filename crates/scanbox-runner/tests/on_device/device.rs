@@ -7,13 +7,13 @@ use super::harness::{Bench, ONES, RANDOM, compiler, device, device_with, options
 use super::progress::hangs;
 use scanbox_kernels::cases::Garbage;
 use scanbox_kernels::catalog;
-use scanbox_kernels::plan::{GUARD_WORDS, ScratchContent};
+use scanbox_kernels::ledger::Ledger;
+use scanbox_kernels::plan::{GUARD_WORDS, STATES_OFFSET, ScratchContent};
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceKind;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::record::{Cache, Status};
 use scanbox_runner::backend::{Backend, cold_slots};
-use scanbox_runner::ledger::Ledger;
 use scanbox_runner::measure::duration_ns;
 use scanbox_runner::vulkan::{self, Options, Tamper, VulkanError};
 
@@ -212,6 +212,26 @@ fn a_recording_stays_valid() {
         for calls in [1, 2, 3] {
             assert_eq!(bench.device().submit_often(&plan, calls, 60).unwrap(), 0, "{label}, {calls} calls");
         }
+    }
+}
+
+/// A call whose memory is filled before it leaves what stands behind that memory alone: nobody may have cleared it.
+#[test]
+fn calls_write_no_scratch_memory_but_their_own() {
+    const STRANGE: u32 = 0xABCD_1234;
+    let Some(mut bench) = device() else { return };
+    for label in ["b1.vec4.two.rake.fill.block.wg64", "b1.vec4.two.rake.fill.baked.wg64"] {
+        let plan = {
+            let profile = bench.device().profile();
+            catalog::plan(&label.parse().unwrap(), &Problem::default(), 20_000, profile)
+        };
+        let Ok(plan) = plan else { continue };
+        bench.prepare(&plan);
+        bench.check_plan(&plan, &RANDOM);
+        bench.device().scribble_scratch(Garbage::Unnoticed(STRANGE)).unwrap();
+        bench.check_plan(&plan, &RANDOM);
+        let words = bench.device().scratch_words(plan.scratch.bytes, (STATES_OFFSET / 4) as usize).unwrap();
+        assert!(words.iter().all(|word| *word == STRANGE), "{label}");
     }
 }
 

@@ -15,3 +15,4 @@ mod progress;
 mod scan;
 mod stages;
 mod twin;
+mod varied;

@@ -41,7 +41,8 @@ use scanbox_session::verify::{VerifyResults, VerifyTask};
     after_help = "Each config runs at sizes around every boundary of its own, on several inputs, and each of \
 these cases in six circumstances: on memory as it is, again, with garbage in the scratch memory, on new scratch memory with \
 garbage, with more workgroups than tiles, and up to 128 times in a row, as calls are timed, on two inputs that alternate, \
-with three of the calls compared. Every element is compared on the device. On inputs that round, the bits of \
+with three of the calls compared. Configs by arguments block also run with an n that the device has written: none, on arrays \
+that begin at any element, and beyond the maximum, with the total. Every element is compared on the device. On inputs that round, the bits of \
 deterministic kernels have to be the same each time."
 )]
 pub struct VerifyArgs {

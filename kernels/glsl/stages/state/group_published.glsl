@@ -9,7 +9,7 @@ const uint GROUP_WORDS = 0u;  // of one group in a bank
 // Where the states of groups begin.
 uvec2 group_states_address() {
 #if SELF_TURNING
-    return scratch_address(STATES_OFFSET + in_whole_rows(tile_count()) * STATE_STRIDE * STATE_WORDS * 4u);
+    return scratch_address(STATES_OFFSET + in_whole_rows(MOST_TILES) * STATE_STRIDE * STATE_WORDS * 4u);
 #else
     return params.groups_address;
 #endif

@@ -3,7 +3,7 @@
 //
 // clear_stale_groups(): called by all invocations, once per workgroup, at any time. (Where the device turns itself,
 //   end_turn does this: who has no tile may see the next turn.)
-// clear_groups(bank): one whole workgroup clears what a call of this size leaves in a bank.
+// clear_groups(bank): one whole workgroup clears what a call on the same scratch memory may leave in a bank.
 // add_to_group(tile, total): one invocation per tile, with its total.
 // ends_group(tile), publish_group(tile): whether a workgroup with this tile has to publish its group; called by one
 //   whole subgroup then, behind the publication of the tile's total. It waits for those of the group's other tiles.
@@ -19,6 +19,12 @@
 uint group_count() {
     return (tile_count() + GROUP_TILES - 1u) / GROUP_TILES;
 }
+
+#if N_FROM_MEMORY
+#define MOST_GROUPS ((MOST_TILES + GROUP_TILES - 1u) / GROUP_TILES)
+#else
+#define MOST_GROUPS group_count()
+#endif
 
 #if GROUP_STATE == GROUP_STATE_ADDED
 #include "stages/state/group_added.glsl"
@@ -36,7 +42,7 @@ void clear_stale_groups() {
 }
 
 void clear_groups(const uint bank) {
-    clear_bank(bank, in_whole_rows(group_count()) * GROUP_WORDS, invocation_rank(), WORKGROUP_SIZE);
+    clear_bank(bank, in_whole_rows(MOST_GROUPS) * GROUP_WORDS, invocation_rank(), WORKGROUP_SIZE);
 }
 
 #else

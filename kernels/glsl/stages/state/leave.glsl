@@ -10,7 +10,31 @@
 //   tile know their turn. Others do not need it.
 // - With RESET_CLEAN and with LOOKBACK_FALLBACK, where totals may be somebody else's work, the last one to leave by
 //   count. For clearing, the count acquires and releases: the reads of the others have to come before.
-// Shared bytes: of RESET_CLEAN, 4. Barriers: of RESET_CLEAN, 1.
+// Shared bytes: of RESET_CLEAN, 4. Barriers: of RESET_CLEAN, 1. With N_FROM_MEMORY the same of LOOKBACK_FALLBACK.
+//
+// With N_FROM_MEMORY a state may be older than all epochs: calls with fewer tiles have not written it. So the calls of
+// the last epoch and of the first one each clear all states that they do not write. Between two calls of one epoch lie
+// both, so that neither meets a state of the other; one would leave its own states to the next call of its epoch.
+
+#if SELF_TURNING && N_FROM_MEMORY
+
+// By all invocations of one workgroup. The tile that the input ends in may have no state, and nobody asks for it.
+void clear_old_states() {
+    if (EPOCH == LAST_EPOCH || EPOCH == FIRST_EPOCH) {
+        const uint tiles = params.n / TILE_ELEMENTS;
+        for (uint tile = tiles + invocation_rank(); tile < MOST_TILES; tile += WORKGROUP_SIZE) {
+            clear_state_at(STATES_ADDRESS, tile);
+        }
+#if LOOKBACK == LOOKBACK_TWO_LEVEL && GROUP_STATE == GROUP_STATE_PUBLISHED
+        for (uint group = tiles / GROUP_TILES + invocation_rank(); group < MOST_TILES / GROUP_TILES;
+             group += WORKGROUP_SIZE) {
+            clear_state_at(group_states_address(), group);
+        }
+#endif
+    }
+}
+
+#endif
 
 #if RESET == RESET_CLEAN
 
@@ -22,7 +46,11 @@ shared uint shared_leavers;
 
 // Room for the states that a call writes, in whole rows: those of tiles, and of groups where they are published.
 uint state_count() {
+#if N_FROM_MEMORY
+    return in_whole_rows(tile_count());
+#else
     return in_whole_rows(tile_count()) + in_whole_rows(published_group_count());
+#endif
 }
 
 void expect_to_leave(const uint tile) {
@@ -36,6 +64,14 @@ void leave() {
     }
     barrier();
     if (shared_leavers == params.workgroups - 1u) {
+#if N_FROM_MEMORY
+        // Groups stand behind the tiles of the largest n.
+        ScratchWords groups = ScratchWords(params.groups_address);
+        const uint group_words = in_whole_rows(published_group_count()) * STATE_STRIDE * STATE_WORDS;
+        for (uint i = invocation_rank(); i < group_words; i += WORKGROUP_SIZE) {
+            groups.at[i] = 0u;
+        }
+#endif
         ScratchWords states = ScratchWords(STATES_ADDRESS);
         for (uint i = invocation_rank(); i < state_count() * STATE_STRIDE * STATE_WORDS; i += WORKGROUP_SIZE) {
             states.at[i] = 0u;
@@ -61,6 +97,31 @@ void leave() {
 void expect_to_leave(const uint tile) {
 }
 
+#if N_FROM_MEMORY
+
+shared uint shared_leavers;
+
+void leave() {
+    TurnLine line = TurnLine(SCRATCH_ADDRESS);
+    if (invocation_rank() == 0u) {
+        shared_leavers = atomicAdd(line.at[LEAVERS_WORD], 1u, gl_ScopeDevice, gl_StorageSemanticsNone,
+                                   gl_SemanticsRelaxed);
+    }
+    // Who has no tile does not know it yet.
+    share_turn();
+    barrier();
+    if (shared_leavers == params.workgroups - 1u) {
+        know_turn();
+        clear_old_states();
+        if (invocation_rank() == 0u) {
+            line.at[LEAVERS_WORD] = 0u;
+            end_turn();
+        }
+    }
+}
+
+#else
+
 void leave() {
     if (invocation_rank() == 0u) {
         TurnLine line = TurnLine(SCRATCH_ADDRESS);
@@ -71,6 +132,8 @@ void leave() {
         }
     }
 }
+
+#endif
 
 #else
 
@@ -85,6 +148,9 @@ void leave() {
     if (private_has_last) {
         // What the call before has left: the next one uses that bank.
         clear_groups(1u - BANK);
+#if N_FROM_MEMORY
+        clear_old_states();
+#endif
         if (invocation_rank() == 0u) {
             end_turn();
         }

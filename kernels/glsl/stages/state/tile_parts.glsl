@@ -66,6 +66,16 @@ void publish_at(const uvec2 address, const uint index, const uint state, const E
     }
 }
 
+#if N_FROM_MEMORY
+void clear_state_at(const uvec2 address, const uint index) {
+    TileStates states = TileStates(address);
+    [[unroll]] for (uint part = 0u; part < PARTS; ++part) {
+        atomicStore(states.at[part_place(index, part)], PartWord(0), gl_ScopeDevice, gl_StorageSemanticsNone,
+                    gl_SemanticsRelaxed);
+    }
+}
+#endif
+
 StateWord insert_state(const uint tile, const uint state, const Element value) {
     TileStates states = TileStates(STATES_ADDRESS);
     const StateWord word = state_word(state, value);

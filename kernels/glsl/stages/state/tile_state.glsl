@@ -8,6 +8,7 @@
 // load_state(tile): the word of a tile. Nothing is done with it yet, so that several loads can be under way together.
 // word_state(word), word_value(word): the state in it and, unless that is INVALID, its value.
 // publish_at(address, index, state, value), load_state_at(address, index): the same for states that stand elsewhere.
+// clear_state_at(address, index): one invocation makes it what no call has written.
 // no_word(): some word, for places where nothing is loaded.
 //
 // State and value share one word (or each of several words has the state), so relaxed atomics are enough: whoever sees
@@ -42,6 +43,14 @@ void publish_at(const uvec2 address, const uint index, const uint state, const E
     atomicStore(states.at[index * STATE_STRIDE], state_word(state, value), gl_ScopeDevice, gl_StorageSemanticsNone,
                 gl_SemanticsRelaxed);
 }
+
+#if N_FROM_MEMORY
+void clear_state_at(const uvec2 address, const uint index) {
+    TileStates states = TileStates(address);
+    atomicStore(states.at[index * STATE_STRIDE], StateWord(0), gl_ScopeDevice, gl_StorageSemanticsNone,
+                gl_SemanticsRelaxed);
+}
+#endif
 
 StateWord insert_state(const uint tile, const uint state, const Element value) {
     TileStates states = TileStates(STATES_ADDRESS);

@@ -15,7 +15,8 @@
     ADDRESS(ticket_address) \
     ADDRESS(groups_address) \
     ADDRESS(states_address) \
-    COUNTS_ADDRESS
+    COUNTS_ADDRESS          \
+    TOTAL_ADDRESS
 #define MORE_WORDS \
     CALL_WORDS     \
     INITIAL_WORDS

@@ -129,12 +129,14 @@ Element element_of_words(const uvec2 words) {
 #define UNSHARED restrict
 #endif
 
-const uint VECTOR_BYTES = ELEMENT_BYTES * LANES;
+// Arrays that begin at any element have their vectors there too: compilers make as many accesses of a vector as that
+// takes.
+const uint VECTOR_ALIGNMENT = ANY_ELEMENT == 1 ? ELEMENT_BYTES : ELEMENT_BYTES * LANES;
 
-layout(buffer_reference, std430, buffer_reference_align = VECTOR_BYTES) UNSHARED readonly buffer InputVectors {
+layout(buffer_reference, std430, buffer_reference_align = VECTOR_ALIGNMENT) UNSHARED readonly buffer InputVectors {
     StoredVector at[];
 };
-layout(buffer_reference, std430, buffer_reference_align = VECTOR_BYTES) UNSHARED writeonly buffer OutputVectors {
+layout(buffer_reference, std430, buffer_reference_align = VECTOR_ALIGNMENT) UNSHARED writeonly buffer OutputVectors {
     StoredVector at[];
 };
 

@@ -213,18 +213,48 @@ void load_tile(const uint tile, out Vector items[BATCH_SIZE]) {
     }
 }
 
+#if WITH_TOTAL
+
+// The last item of a tile: what comes before the tile and all of its elements. Behind the last one of the input stand
+// identities.
+Element private_last;
+#define KEEP_LAST(items) private_last = LANE(items[BATCH_SIZE - 1], LANES - 1);
+
+layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) writeonly buffer TotalOfAll {
+    StoredElement value;
+};
+
+void store_total_of_all(const Element value) {
+    TotalOfAll total = TotalOfAll(params.total_address);
+    total.value = stored_element(value);
+}
+
+// Called by all invocations of the workgroup of a tile, behind add_prefix.
+void store_last(const uint tile) {
+    if (tile == tile_count() - 1u && invocation_rank() == WORKGROUP_SIZE - 1u) {
+        store_total_of_all(private_last);
+    }
+}
+
+#else
+#define KEEP_LAST(items)
+#define store_last(tile)
+#endif
+
 // Combines what comes before with each of the items, and makes of them what is written.
 void add_prefix(inout Vector items[BATCH_SIZE], const Element prefix) {
     const Element before = what_comes_first(prefix);
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
         vector_add(items[k], before);
     }
+    KEEP_LAST(items)
     make_exclusive(items, before);
 }
 
 // Stores prefix combined with each of the items.
 void store_tile(const uint tile, inout Vector items[BATCH_SIZE], const Element prefix) {
     add_prefix(items, prefix);
+    store_last(tile);
     if (is_full(tile)) {
         store_full_tile(tile, items);
     } else {
@@ -237,3 +267,21 @@ void store_total(const Element total) {
     OutputVectors target = tile_target(0u);
     STORE_LANE(target, 0, 0, total);
 }
+
+// What an input of no elements leaves: its total, where that is stored. Called by the invocations of workgroups that
+// have no tile, with the one that they would have.
+#if N_FROM_MEMORY && (WITH_TOTAL || MODE == MODE_REDUCE)
+
+void store_empty(const uint tile) {
+    if (params.n == 0u && tile == 0u && invocation_rank() == 0u) {
+#if MODE == MODE_REDUCE
+        store_total(identity());
+#else
+        store_total_of_all(what_comes_first(identity()));
+#endif
+    }
+}
+
+#else
+#define store_empty(tile)
+#endif

@@ -2,6 +2,7 @@
 //
 // take_tile(): the tile of this workgroup. Valid in all invocations.
 // tile_count(): how many there are. The dispatch may have more workgroups.
+// MOST_TILES: how many there may be in a call on the same scratch memory.
 //
 // TILE_ORDER_TICKET: workgroups take tiles in the order in which they start, so that a workgroup only ever waits for
 //   tiles of workgroups that have started (thesis 4.6). Where arguments are pushed the ticket counts on from call to
@@ -20,6 +21,12 @@ const uint TILE_ELEMENTS = WORKGROUP_SIZE * BATCH_SIZE * LANES;
 uint tile_count() {
     return (params.n + (TILE_ELEMENTS - 1u)) / TILE_ELEMENTS;
 }
+
+#if N_FROM_MEMORY
+#define MOST_TILES ((MAX_N + (TILE_ELEMENTS - 1u)) / TILE_ELEMENTS)
+#else
+#define MOST_TILES tile_count()
+#endif
 
 #ifdef REQUIRE_TILE_STATE
 

@@ -5,7 +5,7 @@
 //! also ran to its end; after anything else, and after plans that leave something else behind, the memory is filled
 //! and the count starts anew.
 
-use scanbox_kernels::plan::{Scratch, ScratchContent};
+use crate::plan::{Scratch, ScratchContent};
 
 /// The epoch of calls that find zeros. No other call ever uses it.
 const ZEROS_EPOCH: u32 = 1;
@@ -30,13 +30,13 @@ pub struct Turn {
     /// Fill the whole scratch memory with zeros first. Not a part of the measured time: it is needed on fresh memory,
     /// after plans that leave something else behind, and when the epochs have run out.
     pub adopt: bool,
-    /// The value of [`scanbox_kernels::plan::PushWord::Epoch`].
+    /// The value of [`crate::plan::PushWord::Epoch`].
     pub epoch: u32,
-    /// The value of [`scanbox_kernels::plan::PushWord::TicketBase`].
+    /// The value of [`crate::plan::PushWord::TicketBase`].
     pub ticket_base: u32,
-    /// The value of [`scanbox_kernels::plan::PushWord::Bank`].
+    /// The value of [`crate::plan::PushWord::Bank`].
     pub bank: u32,
-    /// The value of [`scanbox_kernels::plan::PushWord::StaleGroups`].
+    /// The value of [`crate::plan::PushWord::StaleGroups`].
     pub stale_groups: u32,
 }
 
@@ -108,7 +108,6 @@ impl Ledger {
     }
 
     /// Pretends that this many epochs and tickets have been used, for tests of the wrap.
-    #[cfg(feature = "testing")]
     pub fn advance_to(&mut self, last_epoch: u32, ticket: u32) {
         self.last_epoch = last_epoch;
         self.ticket = ticket;

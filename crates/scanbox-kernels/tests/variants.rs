@@ -1,0 +1,159 @@
+//! Variants: which config has them, and what their builds are.
+
+use std::collections::BTreeSet;
+
+use scanbox_kernels::catalog::{self, Variant};
+use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::plan::{PushWord, Shader};
+use scanbox_model::config::{Config, Parameter};
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
+use scanbox_model::safe_devices::Guarantee;
+use scanbox_testing::device::with_subgroups;
+
+/// A device that guarantees everything.
+fn willing() -> DeviceProfile {
+    DeviceProfile { guarantees: Guarantee::VALUES.to_vec(), ..with_subgroups(32, true) }
+}
+
+#[test]
+fn variants_are_other_builds_of_the_same_config() {
+    let device = willing();
+    let problem = Problem::default();
+    let blocked = |k| Variant::blocked(Some(k));
+    let counted = Variant::default().counted();
+    let check = |label: &str, variant, rule: &str| {
+        let config = label.parse().unwrap();
+        let verdict = catalog::plan_variant(&config, variant, &problem, 1000, &device);
+        let found = verdict.as_ref().map_or_else(|rejection| &*rejection.rule, |_| "");
+        assert_eq!(found, rule, "{label}{variant}");
+    };
+    for label in ["b4.vec4.fallback.sub.wg64", "b4.vec4.seq.rake.wg64", "b4.vec4.par.rake.width3.wg64"] {
+        check(label, blocked(1), "");
+        check(label, blocked(9).counted(), "");
+    }
+    check("b4.vec4.gather.sub.wg64", blocked(3), "");
+    check("b4.vec4.two.sub.wg64", blocked(3), "");
+    check("b4.vec4.gather.sub.wg64", counted, "counts-need-walk");
+    check("b4.vec4.par.rake.wg64", blocked(0), "blocking-rate");
+    check("b4.vec4.par.rake.wg64", blocked(32), "blocking-rate");
+    check("pers.b4.vec4.two.sub.early.wg64.u1", blocked(1), "blocking-needs-chained-scan");
+    check("one.b4.vec4.none.sub.wg64", blocked(1), "blocking-needs-chained-scan");
+    check("b4.vec4.par.rake.spins0.wg64", blocked(1), "spins-need-fallback");
+    let (up_to, total) = (Variant::up_to(4000), Variant::default().with_total());
+    check("b4.vec4.par.rake.block.wg64", up_to.at_any_element().with_total(), "");
+    check("pers.b4.vec4.two.sub.early.block.wg64.u1", up_to, "");
+    check("b4.vec4.par.rake.wg64", total.at_any_element(), "");
+    check("b4.vec4.par.rake.wg64", up_to, "n-from-memory-needs-block");
+    check("b4.vec4.par.rake.baked.wg64", up_to, "n-from-memory-needs-block");
+    check("rts.b4.vec4.none.rake.block.wg64", up_to, "n-from-memory-needs-one-pass");
+    check("stp.b4.vec4.none.rake.wg64", total, "total-needs-one-pass");
+    check("stp.b4.vec4.none.rake.wg64", Variant::default().at_any_element(), "");
+    let reduce =
+        Problem::new(Mode::Reduce, Element::U32, Operator::Add, None, Placement::OutOfPlace).unwrap();
+    let config: Config = "one.b4.vec4.none.rake.wg64".parse().unwrap();
+    let rejection = catalog::plan_variant(&config, total, &reduce, 1000, &device).unwrap_err();
+    assert_eq!(rejection.rule, "total-needs-scan");
+
+    let config: Config = "b4.vec4.fallback.sub.early.wg64".parse().unwrap();
+    let plan = |variant| catalog::plan_variant(&config, variant, &problem, 1000, &device).unwrap();
+    assert_eq!(plan(Variant::default()), catalog::plan(&config, &problem, 1000, &device).unwrap());
+    let all = [Variant::default(), blocked(1), counted, blocked(1).counted()].map(plan);
+    assert_eq!(all.each_ref().map(|plan| plan.counted_tiles()), [None, None, Some(1), Some(1)]);
+    assert_eq!(all[3].label, format!("{config} blocked 1 in 2 counted"));
+    let shaders: BTreeSet<Shader> = all.iter().map(|plan| plan.passes[0].shader.clone()).collect();
+    assert_eq!(shaders.len(), 4);
+    let words = |shader: &Shader| Compiler::new(None, None).unwrap().compile(shader).unwrap().spirv;
+    let distinct: BTreeSet<_> = shaders.iter().map(words).collect();
+    assert_eq!(distinct.len(), 4, "each is another program");
+    // What builds without the defines have is what they have where there is nothing to block and nothing to count.
+    let none = Shader {
+        defines: [&all[0].passes[0].shader.defines[..], &[("BLOCKING", 0), ("COUNTED", 0)]].concat(),
+        ..all[0].passes[0].shader.clone()
+    };
+    assert_eq!(words(&none), words(&all[0].passes[0].shader));
+}
+
+/// A plan whose calls say how many elements they have is that of the most of them, but for what it says itself.
+#[test]
+fn plans_for_any_n_are_laid_out_for_the_largest() {
+    let device = willing();
+    let problem = Problem::default();
+    let config: Config = "b4.vec4.two.sub.block.wg64".parse().unwrap();
+    let plan = |n| catalog::plan_variant(&config, Variant::up_to(100_000), &problem, n, &device).unwrap();
+    let largest = catalog::plan(&config, &problem, 100_000, &device).unwrap();
+    for (told, n) in [(0, 0), (1, 1), (100_000, 100_000), (100_001, 100_000), (1 << 40, 100_000)] {
+        let plan = plan(told);
+        assert_eq!((plan.n, plan.max_n()), (n, Some(100_000)));
+        assert_eq!(plan.scratch, largest.scratch);
+        assert_eq!(plan.passes[0].workgroups, largest.passes[0].workgroups);
+        assert_eq!(plan.passes[0].words[0], PushWord::Value(u32::try_from(told).unwrap_or(u32::MAX)));
+        assert_eq!(plan.label, format!("{config} up to 100000"));
+    }
+    assert_eq!(largest.max_n(), None);
+}
+
+/// No access of arrays that begin at any element is wider than one.
+#[test]
+fn arrays_at_any_element_have_no_aligned_vectors() {
+    let device = willing();
+    let compiler = Compiler::new(None, None).unwrap();
+    for element in [Element::U32, Element::F64] {
+        let problem =
+            Problem::new(Mode::Inclusive, element, Operator::Add, None, Placement::OutOfPlace).unwrap();
+        // Nothing but its arrays is reached by address.
+        for label in ["redo.b4.vec4.none.sub.striped.wg64", "redo.b4.vec2.none.rake.wg64"] {
+            let config = label.parse().unwrap();
+            let alignments = |variant| {
+                let plan = catalog::plan_variant(&config, variant, &problem, 100_000, &device).unwrap();
+                (plan.alignment(), alignments(&compiler.compile(&plan.passes[0].shader).unwrap().spirv))
+            };
+            let (alignment, found) = alignments(Variant::default());
+            assert_eq!(found.last().map(|most| u64::from(*most)), Some(alignment), "{label}");
+            let (alignment, found) = alignments(Variant::default().at_any_element());
+            assert_eq!(alignment, u64::from(element.bytes()));
+            assert_eq!(found, BTreeSet::from([element.bytes()]), "{label}");
+        }
+    }
+}
+
+/// What accesses of memory are aligned to.
+fn alignments(module: &[u32]) -> BTreeSet<u32> {
+    const ALIGNED: u32 = 2;
+    let mut found = BTreeSet::new();
+    let mut rest = &module[5..];
+    while let [first, ..] = rest {
+        let (instruction, behind) = rest.split_at((first >> 16) as usize);
+        rest = behind;
+        // Loads have their operands behind type, result and pointer, stores behind pointer and value.
+        let operands = match first & 0xffff {
+            61 => &instruction[4..],
+            62 => &instruction[3..],
+            _ => continue,
+        };
+        if let [access, alignment, ..] = operands
+            && access & ALIGNED != 0
+        {
+            found.insert(*alignment);
+        }
+    }
+    found
+}
+
+#[test]
+fn addresses_are_checked() {
+    let device = willing();
+    let plan = |label: &str, variant| {
+        let config = label.parse().unwrap();
+        catalog::plan_variant(&config, variant, &Problem::default(), 1000, &device).unwrap()
+    };
+    let vectors = plan("b4.vec4.par.rake.wg64", Variant::default());
+    assert_eq!(vectors.check_address(0x1000), Ok(()));
+    let rejection = vectors.check_address(0x1008).unwrap_err();
+    assert_eq!(rejection.rule, "vector-alignment");
+    assert!(rejection.detail.contains("multiples of 16 bytes") && rejection.detail.contains("0x1008"));
+    assert_eq!(plan("b4.vec2.par.rake.wg64", Variant::default()).check_address(0x1008), Ok(()));
+    let any = plan("b4.vec4.par.rake.wg64", Variant::default().at_any_element());
+    assert_eq!(any.check_address(0x1004), Ok(()));
+    assert!(any.check_address(0x1002).is_err());
+}

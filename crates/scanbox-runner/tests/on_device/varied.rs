@@ -1,0 +1,314 @@
+//! Calls with an n that the device has written, of arrays that begin at any element, with a total beside the scan.
+
+use std::collections::BTreeSet;
+
+use scanbox_kernels::catalog::{self, Variant};
+use scanbox_kernels::plan::{FIRST_TURN, Plan, STATES_OFFSET, ScratchContent};
+use scanbox_model::config::Config;
+use scanbox_model::device::DeviceKind;
+use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
+use scanbox_model::record::{Cache, Status};
+use scanbox_runner::backend::Backend;
+use scanbox_runner::measure::duration_ns;
+
+use super::harness::{Bench, RANDOM, compiler_of_changed, device};
+use super::progress::hangs;
+
+/// One of each way to come by a prefix, with its state and reset.
+const KERNELS: [&str; 18] = [
+    "b1.vec4.par.rake.block.wg64",
+    "b1.vec2.seq.rake.split.block.wg64",
+    "b1.vec4.two.sub.striped.early.block.wg64",
+    "b1.vec4.two.sub.striped.early.split.block.wg64",
+    "b1.vec4.two.sub.striped.early.clean.block.wg64",
+    "b1.vec4.two.sub.striped.early.split.clean.block.wg64",
+    "b1.vec4.two.sub.striped.early.fill.block.wg64",
+    "b2.vec4.chain.sub.early.block.wg64",
+    "b1.vec4.fallback.sub.striped.early.split.block.wg64",
+    "pers.b1.vec4.gather.sub.striped.early.block.wg64.u1",
+    "pers.b1.vec4.two.sub.striped.early.split.block.wg64.u2",
+    "b1.vec4.par.rake.clean.block.wg64",
+    "redo.b1.vec4.none.sub.striped.block.wg64",
+    "one.b1.vec4.none.rake.block.wg64",
+    // Those that need more than Vulkan promises run where a device is known to keep it.
+    "b2.vec4.gather.sub.striped.wgid.early.block.wg128",
+    "pers.b2.vec4.two.sub.striped.early.block.wg128.u2",
+    "pers.b2.vec4.two.sub.striped.robin.early.block.wg128.u2",
+    "pers.b2.vec4.gather.sub.striped.wgid.early.flags.block.wg128.u2",
+];
+
+/// Tiles of the largest n: two groups of tiles and a bit.
+const TILES: u64 = 67;
+
+fn problem(mode: Mode) -> Problem {
+    Problem::new(mode, Element::U32, Operator::Add, None, Placement::OutOfPlace).unwrap()
+}
+
+/// The plan of a build with everything, for up to `max_n` elements, with both inputs loaded; where the device has it.
+fn varied(bench: &mut Bench, label: &str, problem: &Problem, max_n: u64) -> Option<Plan> {
+    let config: Config = label.parse().unwrap();
+    let profile = bench.device().profile().clone();
+    let variant = Variant::up_to(max_n);
+    let variant = if problem.mode() == Mode::Reduce { variant } else { variant.with_total() };
+    let plan = catalog::plan_variant(&config, variant, problem, max_n, &profile).ok()?;
+    if hangs(&config, &profile) {
+        return None;
+    }
+    bench.prepare(&plan);
+    // One more: the total of an exclusive scan.
+    bench.device().load(problem, &RANDOM, max_n + 1).unwrap();
+    bench.device().load_other(problem, &RANDOM.another(problem, max_n + 1), max_n + 1).unwrap();
+    Some(plan)
+}
+
+fn sizes(tile: u64, max_n: u64) -> Vec<u64> {
+    vec![
+        max_n,
+        0,
+        1,
+        tile - 1,
+        max_n - 1,
+        tile,
+        tile + 1,
+        0,
+        0,
+        33 * tile,
+        max_n + 1,
+        2,
+        32 * tile + 1,
+        max_n + 5 * tile,
+        u64::from(u32::MAX),
+        3 * tile - 2,
+    ]
+}
+
+/// What is recorded once takes any number of elements that the device finds in memory, through the end of the turns.
+#[test]
+fn a_recording_takes_any_number_of_elements() {
+    let Some(mut bench) = device() else { return };
+    let mut tried = 0;
+    for mode in [Mode::Inclusive, Mode::Exclusive, Mode::Reduce] {
+        let problem = problem(mode);
+        for label in KERNELS {
+            let tile = label.parse::<Config>().unwrap().tile_elements();
+            let max_n = TILES * tile + 7;
+            let Some(plan) = varied(&mut bench, label, &problem, max_n) else { continue };
+            tried += 1;
+            let sizes = sizes(tile, max_n);
+            let wrong = bench.device().submit_varied(&plan, &sizes, 40).unwrap();
+            assert_eq!(wrong, 0, "{} {problem}", plan.label);
+            if let ScratchContent::SelfTurning { epoch_bits } = plan.scratch.content {
+                // An even one, because the bank of the call before is not clear.
+                bench.device().set_turn((1 << epoch_bits) - 20).unwrap();
+            }
+            let wrong = bench.device().submit_varied(&plan, &sizes, 50).unwrap();
+            assert_eq!(wrong, 0, "{} {problem} through the end of the turns", plan.label);
+        }
+    }
+    assert!(tried >= 20, "{tried}");
+}
+
+/// Ten thousand submissions of one recording, of each family and way to look back, on other inputs and sizes each time.
+#[test]
+fn a_recording_stays_valid_for_ten_thousand_submissions() {
+    const SUBMISSIONS: u32 = 10_000;
+    let Some(mut bench) = device() else { return };
+    let problem = problem(Mode::Inclusive);
+    for (place, label) in [
+        "b1.vec4.two.sub.striped.early.split.block.wg64",
+        "redo.b1.vec4.none.sub.striped.block.wg64",
+        "pers.b1.vec4.gather.sub.striped.early.split.block.wg64.u1",
+        "b1.vec4.fallback.sub.striped.early.split.block.wg64",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let profile = bench.device().profile();
+        // On software half of them with each size of subgroups.
+        let turn = place + profile.subgroup_size.ilog2() as usize;
+        if profile.kind == DeviceKind::Software && turn % 2 == 1 {
+            continue;
+        }
+        let tile = label.parse::<Config>().unwrap().tile_elements();
+        let max_n = 5 * tile + 7;
+        let Some(plan) = varied(&mut bench, label, &problem, max_n) else { continue };
+        // A prime number of sizes, so that each of them meets both inputs, in no order of theirs.
+        let sizes: Vec<u64> = (0..997).map(|k| (k * 7919) % (max_n + 100)).collect();
+        if let ScratchContent::SelfTurning { epoch_bits } = plan.scratch.content {
+            assert_eq!(bench.device().submit_varied(&plan, &[1], 1).unwrap(), 0, "{label}");
+            bench.device().set_turn((1 << epoch_bits) - 5001).unwrap();
+        }
+        let wrong = bench.device().submit_varied(&plan, &sizes, SUBMISSIONS).unwrap();
+        assert_eq!(wrong, 0, "{label}");
+    }
+}
+
+/// The epochs that stand in the states of tiles and groups behind calls of two tiles and of one, in the last turn and
+/// in the first one, where large calls came long before.
+fn epochs_behind_a_wrap(bench: &mut Bench, label: &str) -> Option<[BTreeSet<u32>; 2]> {
+    let problem = problem(Mode::Inclusive);
+    let tile = label.parse::<Config>().unwrap().tile_elements();
+    let max_n = TILES * tile;
+    let plan = varied(bench, label, &problem, max_n)?;
+    let ScratchContent::SelfTurning { epoch_bits } = plan.scratch.content else { return None };
+    let submit = |bench: &mut Bench, n: u64, count| {
+        assert_eq!(bench.device().submit_varied(&plan, &[n], count).unwrap(), 0, "{label}");
+    };
+    submit(bench, max_n, 1);
+    // Turns are odd and even in turn, as banks are.
+    bench.device().set_turn(1001).unwrap();
+    submit(bench, max_n, 1);
+    bench.device().set_turn((1 << epoch_bits) - 2).unwrap();
+    submit(bench, max_n, 1);
+    let epochs = |bench: &mut Bench| -> BTreeSet<u32> {
+        let words = ((plan.scratch.bytes - STATES_OFFSET) / 4) as usize;
+        let words = bench.device().scratch_words(STATES_OFFSET, words).unwrap();
+        let split = epoch_bits < 30;
+        // Of words of 64 bits the upper half.
+        let tags = words.iter().skip(usize::from(!split)).step_by(if split { 1 } else { 2 });
+        tags.map(|word| word >> (32 - epoch_bits)).filter(|epoch| *epoch != 0).collect()
+    };
+    submit(bench, 2 * tile, 1);
+    let last = epochs(bench);
+    submit(bench, tile, 1);
+    let first = epochs(bench);
+    submit(bench, max_n, 2);
+    assert!(last.iter().chain(&first).all(|epoch| *epoch < 1 << epoch_bits));
+    Some([last, first])
+}
+
+/// Where smaller calls leave states of larger ones as they are, these must be gone when their epoch comes again.
+#[test]
+fn epochs_begin_again_without_old_states() {
+    let Some(mut bench) = device() else { return };
+    for label in KERNELS {
+        let Some([last, first]) = epochs_behind_a_wrap(&mut bench, label) else { continue };
+        assert!(last.len() <= 1 && first.len() <= 1, "{label}: {last:?}, {first:?}");
+        assert!(first.iter().all(|epoch| *epoch == FIRST_TURN), "{label}: {first:?}");
+    }
+}
+
+#[test]
+fn a_wrap_that_clears_too_little_is_seen() {
+    const BOTH: &str = "EPOCH == LAST_EPOCH || EPOCH == FIRST_EPOCH";
+    for (to, wrong) in [("EPOCH == LAST_EPOCH", 1), ("EPOCH == FIRST_EPOCH", 0)] {
+        let changed = || compiler_of_changed(&[("stages/state/leave.glsl", BOTH, to)]);
+        let Some(mut bench) = Bench::new(changed) else { return };
+        let found =
+            epochs_behind_a_wrap(&mut bench, "b1.vec4.two.sub.striped.early.split.block.wg64").unwrap();
+        assert!(found[wrong].len() > 1, "{to}: {found:?}");
+    }
+}
+
+#[test]
+fn a_maximum_that_is_not_kept_to_is_seen() {
+    let clamp = ("arguments.glsl", "min(words[4], MAX_N)", "words[4]");
+    let Some(mut bench) = Bench::new(|| compiler_of_changed(&[clamp])) else { return };
+    let problem = problem(Mode::Inclusive);
+    let plan = varied(&mut bench, "one.b1.vec4.none.rake.block.wg64", &problem, 1000).unwrap();
+    assert_eq!(bench.device().submit_varied(&plan, &[1000], 2).unwrap(), 0);
+    assert!(bench.device().submit_varied(&plan, &[1001], 2).unwrap() > 0);
+}
+
+/// Arrays begin at any element, and nothing around them is touched; where vectors may not be, that is said.
+#[test]
+fn arrays_begin_at_any_element() {
+    let Some(mut bench) = device() else { return };
+    for (label, placement) in [
+        ("b1.vec4.par.rake.wg64", Placement::OutOfPlace),
+        ("b3.vec4.seq.rake.wg64", Placement::InPlace),
+        ("b4.vec2.fallback.sub.striped.early.split.block.wg64", Placement::OutOfPlace),
+        ("redo.b2.vec4.none.sub.striped.wg64", Placement::OutOfPlace),
+        ("rts.b2.vec4.none.rake.block.wg64", Placement::OutOfPlace),
+        ("stp.b2.vec4.none.rake.wg64", Placement::InPlace),
+        ("one.b1.vec2.none.rake.wg64", Placement::OutOfPlace),
+    ] {
+        let Ok(config) = label.parse::<Config>() else { panic!("{label}") };
+        let problem =
+            Problem::new(Mode::Exclusive, Element::U32, Operator::Add, Some("7"), placement).unwrap();
+        let profile = bench.device().profile().clone();
+        let n = 3 * config.tile_elements() + 5;
+        // One more: the total of an exclusive scan.
+        bench.device().load(&problem, &RANDOM, n + 1).unwrap();
+        let plan_of = |variant| catalog::plan_variant(&config, variant, &problem, n, &profile);
+        let variant = Variant::default().at_any_element();
+        // By levels nobody stores a total.
+        let Ok(any) = plan_of(variant.with_total()).or_else(|_| plan_of(variant)) else { continue };
+        let plain = plan_of(Variant::default()).unwrap();
+        bench.prepare(&any);
+        bench.prepare(&plain);
+        let vectors = plain.alignment() > 4;
+        for begin in (0..16).map(|k| [k % 4, k / 4]) {
+            let compared = bench.device().verify_at(&any, begin);
+            let compared = compared.unwrap_or_else(|failure| panic!("{label} at {begin:?}: {failure}"));
+            assert!(compared >= n);
+            let lanes = plain.alignment() / 4;
+            let outcome = bench.device().verify_at(&plain, begin);
+            if vectors && begin.iter().any(|element| element % lanes != 0) {
+                let failure = outcome.unwrap_err();
+                assert_eq!(failure.status, Status::Unsupported, "{failure}");
+                assert!(failure.reason.contains("vector-alignment"), "{failure}");
+                assert!(failure.reason.contains("its variant for any element"), "{failure}");
+            } else {
+                outcome.unwrap_or_else(|failure| panic!("{label} at {begin:?}: {failure}"));
+            }
+        }
+    }
+}
+
+/// What it costs that calls may have up to 1, 4 and 64 times as many elements as they do, that arrays may begin
+/// anywhere, and that the total is stored: nanoseconds per call, hot, medians of rounds in which all take turns.
+///
+/// `cargo test -p scanbox-runner --release -- on_device::varied::times --ignored --nocapture`
+#[test]
+#[ignore = "it takes times, and says nothing wrong"]
+#[allow(clippy::print_stdout, reason = "its answer")]
+fn times_of_larger_maxima() {
+    const CALLS: u32 = 200;
+    const ROUNDS: usize = 9;
+    let Some(mut bench) = device() else { return };
+    let problem = problem(Mode::Inclusive);
+    let profile = bench.device().profile().clone();
+    println!("| kernel | n | block | up to n | 4 n | 64 n | any element | with total |");
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
+    let labels = std::env::var("SCANBOX_TEST_LABELS").unwrap_or_else(|_| KERNELS.join(","));
+    for label in labels.split(',') {
+        let config: Config = label.parse().unwrap();
+        for exponent in [10, 12, 14, 16, 18, 20, 22, 24] {
+            let n = 1 << exponent;
+            let plain = Variant::default();
+            let variants = [
+                plain,
+                Variant::up_to(n),
+                Variant::up_to(4 * n),
+                Variant::up_to(64 * n),
+                plain.at_any_element(),
+                plain.with_total(),
+            ];
+            let plans =
+                variants.map(|variant| catalog::plan_variant(&config, variant, &problem, n, &profile).ok());
+            if plans.iter().all(Option::is_none) || hangs(&config, &profile) {
+                continue;
+            }
+            bench.device().load(&problem, &RANDOM, n).unwrap();
+            let mut times = vec![Vec::new(); plans.len()];
+            for plan in plans.iter().flatten() {
+                bench.prepare(plan);
+            }
+            for _ in 0..ROUNDS {
+                for (plan, times) in plans.iter().zip(&mut times) {
+                    let Some(plan) = plan else { continue };
+                    for interval in bench.device().time(plan, Cache::Hot, CALLS, 5).unwrap().iter().skip(2) {
+                        times.push(duration_ns(*interval, &profile).unwrap() / f64::from(CALLS));
+                    }
+                }
+            }
+            let median = |times: &mut Vec<f64>| {
+                times.sort_by(f64::total_cmp);
+                times.get(times.len() / 2).map_or("-".to_owned(), |time| format!("{time:.0}"))
+            };
+            let cells: Vec<_> = times.iter_mut().map(median).collect();
+            println!("| {label} | 2^{exponent} | {} |", cells.join(" | "));
+        }
+    }
+}
