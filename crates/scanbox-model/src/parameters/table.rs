@@ -12,6 +12,7 @@ use super::words::{
     Arguments, BackOff, BlockScan, Family, LoadLayout, Lookback, Publish, Rendezvous, Reset, SubgroupScan,
     TileOrder, TileState, VectorWidth, Word,
 };
+use crate::device::DeviceProfile;
 
 /// More vectors per invocation than this do not fit any register file (256 registers at most).
 const MAX_BATCH_SIZE: u32 = 64;
@@ -169,7 +170,10 @@ macro_rules! with_parameters {
                     define: Some(Define::states("RESET")),
                 }
                 /// Where a kernel finds its arguments.
-                arguments: Arguments { define: Some(Define::scan("ARGUMENTS")) }
+                arguments: Arguments {
+                    define: Some(Define::scan("ARGUMENTS")),
+                    found: Some(|device| device.arguments().value()),
+                }
             }
         }
     };
@@ -205,6 +209,8 @@ pub struct Declaration {
     pub needs: Option<Needs>,
     /// The define of shaders that depend on it.
     pub define: Option<Define>,
+    /// What `auto` in lists and filters stands for on a device, where that is found out there. Configs never have it.
+    pub found: Option<fn(&DeviceProfile) -> Value>,
     /// Reads it from a config.
     pub(super) get: Read<Config>,
     /// Writes it to a config; a value of another type changes nothing.
@@ -238,7 +244,7 @@ pub enum Scope {
 }
 
 /// The word for what follows from the device and the other parameters.
-const AUTO: &str = "auto";
+pub(crate) const AUTO: &str = "auto";
 
 impl Define {
     const fn always(name: &'static str) -> Self {
@@ -317,6 +323,7 @@ impl Declaration {
             column: None,
             needs: None,
             define: None,
+            found: None,
             get,
             set,
             cell,
@@ -340,6 +347,15 @@ impl Declaration {
     #[must_use]
     pub fn value(&self, config: &Config) -> Value {
         if self.applies(config) { (self.get)(config) } else { Value::Open }
+    }
+
+    /// The value that an entry of a list stands for on a device.
+    #[must_use]
+    pub fn on(&self, value: Value, device: &DeviceProfile) -> Value {
+        match (value, self.found) {
+            (Value::Auto, Some(found)) => found(device),
+            (value, _) => value,
+        }
     }
 
     /// Whether it has a meaning for a config.

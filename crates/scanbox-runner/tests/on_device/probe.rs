@@ -1,0 +1,26 @@
+//! The probe where it is really measured: it comes to its end soon, and leaves a device that works.
+
+use std::time::{Duration, Instant};
+
+use scanbox_model::config::Arguments;
+use scanbox_runner::probe;
+
+use super::harness::{RANDOM, device};
+
+#[test]
+fn a_probe_is_short_and_leaves_nothing_behind() {
+    let Some(mut bench) = device() else { return };
+    let (device, compiler) = bench.parts();
+    let started = Instant::now();
+    let probe = probe::arguments(device, compiler).unwrap_or_else(|failure| panic!("{failure}"));
+    // On a program that runs shaders, with the validation layer; a GPU takes a tenth of that.
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    assert_ne!(probe.arguments, Arguments::Baked);
+    assert_eq!(probe.sizes.len(), 3);
+    for size in &probe.sizes {
+        assert!(size.push_ns > 0.0 && size.block_ns > 0.0, "{size:?}");
+    }
+    for label in ["b4.vec4.par.sub.wg64", "b4.vec4.par.sub.block.wg64"] {
+        bench.check(label, 10_000, &RANDOM);
+    }
+}
