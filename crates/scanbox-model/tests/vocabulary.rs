@@ -332,8 +332,7 @@ fn auto_in_a_space_is_what_was_found_on_the_device() {
             points.iter().filter(|point| point.n == 1024).map(|point| point.config.to_string()).collect();
         assert_eq!(labels, expected, "{list} where {found:?} was found");
     };
-    let [push, block, baked] =
-        ["", ".block", ".baked"].map(|tag| format!("b1.vec4.par.rake{tag}.wg64"));
+    let [push, block, baked] = ["", ".block", ".baked"].map(|tag| format!("b1.vec4.par.rake{tag}.wg64"));
     check("[\"auto\"]", None, &[&push]);
     check("[\"auto\"]", Some(Arguments::Push), &[&push]);
     check("[\"auto\"]", Some(Arguments::Block), &[&block]);

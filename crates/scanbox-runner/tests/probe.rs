@@ -24,7 +24,8 @@ fn what_arguments_cost_decides() {
             assert!((size.push_ns - size.block_ns - gain).abs() < 25.0, "{costs:?}, {noise}: {size:?}");
         }
     };
-    let noise = "noise_ratio = 0.01\noutlier_share = 0.02\nwaking_ns = 2e7\nwaking_ratio = 0.4\ndrift_ratio = 0.02";
+    let noise =
+        "noise_ratio = 0.01\noutlier_share = 0.02\nwaking_ns = 2e7\nwaking_ratio = 0.4\ndrift_ratio = 0.02";
     for noise in ["", noise] {
         check([450.0, 190.0, 0.0], noise, Arguments::Block);
         check([190.0, 450.0, 0.0], noise, Arguments::Push);
@@ -41,7 +42,9 @@ fn what_arguments_cost_decides() {
 #[test]
 fn a_copy_that_fails_decides_nothing() {
     let check = |kind: &str, config: &str, status: Status| {
-        let script = format!("arguments_ns = [450.0, 190.0, 0.0]\n[[fault]]\nkind = \"{kind}\"\nconfig = \"{config}\"");
+        let script = format!(
+            "arguments_ns = [450.0, 190.0, 0.0]\n[[fault]]\nkind = \"{kind}\"\nconfig = \"{config}\""
+        );
         let failure = probed(&script).unwrap_err();
         assert_eq!(failure.status, status, "{kind} of {config}: {failure}");
     };

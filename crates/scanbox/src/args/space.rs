@@ -57,6 +57,11 @@ impl SpaceSelection {
         })
     }
 
+    /// Whether its points depend on what is found out on the device.
+    pub fn asks_device(&self, space: &Space) -> bool {
+        space.asks_device() || self.filter.as_ref().is_some_and(Filter::asks_device)
+    }
+
     /// The points of the space on a device that the filter accepts.
     pub fn enumerate(
         &self,
@@ -65,7 +70,7 @@ impl SpaceSelection {
         device: &DeviceProfile,
     ) -> anyhow::Result<Enumeration> {
         let mut enumeration = legal(space, problem, device)?;
-        if let Some(filter) = &self.filter {
+        if let Some(filter) = self.filter.as_ref().map(|filter| filter.on(device)) {
             enumeration.points.retain(|point| filter.accepts(&point.config));
         }
         Ok(enumeration)
