@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Arguments, Reset, TileState};
+use crate::parameters::{Declaration, Parameter, Typed, Value};
 use crate::probe::ArgumentsProbe;
 use crate::safe_devices::{Guarantee, Residency};
 
@@ -146,6 +147,15 @@ impl DeviceProfile {
         match self.arguments_probe {
             Some(ArgumentsProbe { arguments: Arguments::Block, .. }) => Arguments::Block,
             _ => Arguments::Push,
+        }
+    }
+
+    /// What an entry of a list of a parameter stands for on the device ([`Declaration::found`]).
+    #[must_use]
+    pub fn found(&self, parameter: &Declaration, entry: Value) -> Value {
+        match entry {
+            Value::Auto if parameter.name == Arguments::NAME => self.arguments().value(),
+            entry => entry,
         }
     }
 

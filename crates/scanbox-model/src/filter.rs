@@ -9,15 +9,13 @@
 //! `lookback=parallel,workgroup_size=256|512`, `config=b4.vec4.par.rake`; or `deterministic`, which is `yes` where
 //! the result has the same bits on every run ([`crate::config::Kernel::is_deterministic`]), else `no`.
 //!
-//! `auto` of a parameter whose best value is found out on the device stands for that value ([`Filter::on`]).
+//! `auto` of a parameter whose best value is found out on the device stands for that value ([`Filter::with`]).
 
 use std::str::FromStr;
 
 use serde::Deserialize;
 
-use crate::device::DeviceProfile;
-use crate::parameters::table::AUTO;
-use crate::parameters::{Config, Declaration, PARAMETERS, PROPERTIES, Property, Value, begins_a_label};
+use crate::parameters::{AUTO, Config, Declaration, PARAMETERS, PROPERTIES, Property, Value, begins_a_label};
 
 /// A condition on configs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
@@ -75,7 +73,7 @@ impl ConditionKey {
         match self {
             Self::Label if begins_a_label(value) => Ok(()),
             Self::Label => Err("it is the beginning of a label, such as b4.vec4.par.rake.wg256".to_owned()),
-            Self::Parameter(parameter) if parameter.found.is_some() && value == AUTO => Ok(()),
+            Self::Parameter(parameter) if parameter.found && value == AUTO => Ok(()),
             Self::Parameter(parameter) => parameter.values.check(value),
             Self::Property(property) => property.values.check(value),
         }
@@ -97,7 +95,7 @@ impl ConditionKey {
 impl Condition {
     /// The parameter that it is about, if its best value is found out on the device.
     fn found(&self) -> Option<&'static Declaration> {
-        PARAMETERS.iter().find(|parameter| parameter.name == self.key && parameter.found.is_some())
+        PARAMETERS.iter().find(|parameter| parameter.name == self.key && parameter.found)
     }
 }
 
@@ -111,14 +109,15 @@ impl Filter {
         self.0.iter().any(is_open)
     }
 
-    /// The same with what was found out on the device. Without it, no config has the value `auto` of such a parameter.
+    /// The same with what `found` says that `auto` stands for. Without it, no config has the value `auto` of such a
+    /// parameter.
     #[must_use]
-    pub fn on(&self, device: &DeviceProfile) -> Self {
+    pub fn with(&self, found: impl Fn(&Declaration) -> Value) -> Self {
         let mut conditions = self.0.clone();
         for condition in &mut conditions {
             let Some(parameter) = condition.found() else { continue };
             for value in condition.values.iter_mut().filter(|value| *value == AUTO) {
-                *value = parameter.on(Value::Auto, device).to_string();
+                *value = found(parameter).to_string();
             }
         }
         Self(conditions)

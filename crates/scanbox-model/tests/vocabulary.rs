@@ -271,9 +271,17 @@ fn filters() {
         let labels = [label.to_owned(), label.replace(".wg", ".block.wg"), label.replace(".wg", ".baked.wg")];
         for (label, accepted) in labels.iter().zip(accepted) {
             let config: Config = label.parse().unwrap();
-            assert_eq!(auto.on(&device).accepts(&config), accepted, "{label} where {found:?} was found");
+            assert_eq!(
+                auto.with(|parameter| device.found(parameter, Value::Auto)).accepts(&config),
+                accepted,
+                "{label} where {found:?} was found"
+            );
             assert!(!auto.accepts(&config), "{label}");
         }
+    }
+    for parameter in PARAMETERS.iter().filter(|parameter| parameter.found) {
+        let found = probed(Some(Arguments::Block)).found(parameter, Value::Auto);
+        assert_ne!(found, Value::Auto, "{} is never found out", parameter.name);
     }
     assert!("lookback=auto".parse::<Filter>().is_err());
     // Values are checked as names are, of every parameter and in every place.

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use scanbox_kernels::catalog;
 use scanbox_model::config::{Config, TileState};
 use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::units::size_label;
 use scanbox_runner::vulkan::Listed;
 use serde::Serialize;
 
@@ -76,6 +77,20 @@ pub fn tile_states(profile: &DeviceProfile) -> &'static str {
     }
 }
 
+/// What a probe of the device found about arguments, if there was one.
+pub fn arguments_told(profile: &DeviceProfile) -> Option<String> {
+    let probe = profile.arguments_probe.as_ref()?;
+    let times = probe
+        .sizes
+        .iter()
+        .map(|size| format!("{:.0} and {:.0} ns at {}", size.push_ns, size.block_ns, size_label(size.n)));
+    let times = times.collect::<Vec<_>>().join(", ");
+    Some(format!(
+        "auto of arguments is {}: a copy takes, pushed and in a block, {times}",
+        profile.arguments()
+    ))
+}
+
 /// What there is to know about a device, with a label each.
 fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
     let kind = match profile.kind {
@@ -105,6 +120,9 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
         ("uuid", profile.uuid.clone()),
         ("usable", usable),
     ];
+    if let Some(told) = arguments_told(profile) {
+        facts.insert(facts.len() - 2, ("dispatch", told));
+    }
     if let Some(address) = &profile.pci_address {
         facts.insert(facts.len() - 1, ("pci", address.clone()));
     }

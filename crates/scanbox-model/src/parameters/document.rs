@@ -47,7 +47,7 @@ tag, a word has its own.
         for word in words {
             row(&mut text, &[format!("`{}`", word.word), code(word.tag), word.meaning.trim().to_owned()]);
         }
-        if parameter.found.is_some() {
+        if parameter.found {
             text.push_str(
                 "\nLists in space files, and filters, may say `auto` beside these: what a probe found to be best \
                  on\nthe device ([dispatch](dispatch.md)). Labels and rows have the value that it stands for.\n",

@@ -7,12 +7,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::launch::{WORKGROUP_SIZE, WORKGROUPS, WORKGROUPS_PER_UNIT};
-use super::value::{Typed, Value, Values};
+use super::value::{AUTO, Typed, Value, Values};
 use super::words::{
     Arguments, BackOff, BlockScan, Family, LoadLayout, Lookback, Publish, Rendezvous, Reset, SubgroupScan,
     TileOrder, TileState, VectorWidth, Word,
 };
-use crate::device::DeviceProfile;
 
 /// More vectors per invocation than this do not fit any register file (256 registers at most).
 const MAX_BATCH_SIZE: u32 = 64;
@@ -172,7 +171,7 @@ macro_rules! with_parameters {
                 /// Where a kernel finds its arguments.
                 arguments: Arguments {
                     define: Some(Define::scan("ARGUMENTS")),
-                    found: Some(|device| device.arguments().value()),
+                    found: true,
                 }
             }
         }
@@ -209,8 +208,8 @@ pub struct Declaration {
     pub needs: Option<Needs>,
     /// The define of shaders that depend on it.
     pub define: Option<Define>,
-    /// What `auto` in lists and filters stands for on a device, where that is found out there. Configs never have it.
-    pub found: Option<fn(&DeviceProfile) -> Value>,
+    /// Whether lists and filters may say `auto`, for what is found out on the device. Configs never have it.
+    pub found: bool,
     /// Reads it from a config.
     pub(super) get: Read<Config>,
     /// Writes it to a config; a value of another type changes nothing.
@@ -242,9 +241,6 @@ pub enum Scope {
     /// Those whose workgroups pass the totals of tiles on, where the parameter has a meaning.
     TileStates,
 }
-
-/// The word for what follows from the device and the other parameters.
-pub(crate) const AUTO: &str = "auto";
 
 impl Define {
     const fn always(name: &'static str) -> Self {
@@ -323,7 +319,7 @@ impl Declaration {
             column: None,
             needs: None,
             define: None,
-            found: None,
+            found: false,
             get,
             set,
             cell,
@@ -347,15 +343,6 @@ impl Declaration {
     #[must_use]
     pub fn value(&self, config: &Config) -> Value {
         if self.applies(config) { (self.get)(config) } else { Value::Open }
-    }
-
-    /// The value that an entry of a list stands for on a device.
-    #[must_use]
-    pub fn on(&self, value: Value, device: &DeviceProfile) -> Value {
-        match (value, self.found) {
-            (Value::Auto, Some(found)) => found(device),
-            (value, _) => value,
-        }
     }
 
     /// Whether it has a meaning for a config.

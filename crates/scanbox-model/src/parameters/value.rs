@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use super::table::AUTO;
 use super::words::{Parameter, Word};
+
+/// The word for what follows from the device and the other parameters.
+pub(crate) const AUTO: &str = "auto";
 
 /// The values that a parameter may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

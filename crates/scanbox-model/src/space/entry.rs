@@ -6,8 +6,7 @@ use std::marker::PhantomData;
 use serde::de::{Error, IntoDeserializer, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::parameters::table::AUTO;
-use crate::parameters::{Declaration, Typed, Value};
+use crate::parameters::{AUTO, Declaration, Typed, Value};
 
 /// An entry of a list. (A parameter that has a value of its own named `auto` has that: it stands in labels.)
 pub(super) enum Entry<T> {
@@ -25,7 +24,7 @@ impl<T: Typed> Entry<T> {
     pub fn value(self, parameter: &Declaration) -> Result<Value, String> {
         match self {
             Self::Value(value) => Ok(value.value()),
-            Self::Auto if parameter.found.is_some() => Ok(Value::Auto),
+            Self::Auto if parameter.found => Ok(Value::Auto),
             Self::Auto => Err(parameter.values.unknown(parameter.name, AUTO)),
         }
     }

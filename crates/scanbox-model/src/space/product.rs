@@ -249,7 +249,7 @@ impl Product {
         let mut configs = vec![ANY_CONFIG];
         for (parameter, listed) in KERNEL_PARAMETERS.iter().zip(&self.kernels) {
             let mut values: Vec<Value> = Vec::with_capacity(listed.len());
-            for value in listed.iter().map(|value| parameter.on(*value, device)) {
+            for value in listed.iter().map(|entry| device.found(parameter, *entry)) {
                 // What the device is found to be best with may be listed too.
                 if !values.contains(&value) {
                     values.push(value);

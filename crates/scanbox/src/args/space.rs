@@ -8,6 +8,7 @@ use clap::Args;
 use scanbox_kernels::catalog;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::filter::Filter;
+use scanbox_model::parameters::Value;
 use scanbox_model::problem::Problem;
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::{Enumeration, Space};
@@ -70,7 +71,7 @@ impl SpaceSelection {
         device: &DeviceProfile,
     ) -> anyhow::Result<Enumeration> {
         let mut enumeration = legal(space, problem, device)?;
-        if let Some(filter) = self.filter.as_ref().map(|filter| filter.on(device)) {
+        if let Some(filter) = self.filter.as_ref().map(|filter| on(filter, device)) {
             enumeration.points.retain(|point| filter.accepts(&point.config));
         }
         Ok(enumeration)
@@ -103,6 +104,11 @@ impl SpaceSelection {
             _ => format!("{none}: --filter accepts none of its {legal}"),
         }))
     }
+}
+
+/// A filter with what its `auto` stands for on a device.
+pub fn on(filter: &Filter, device: &DeviceProfile) -> Filter {
+    filter.with(|parameter| device.found(parameter, Value::Auto))
 }
 
 /// The first of these sizes, and how many more there are.

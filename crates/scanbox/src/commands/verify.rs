@@ -21,7 +21,7 @@ use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::problem::ProblemArgs;
 use crate::args::sharing::SharingArgs;
-use crate::args::space::load_space;
+use crate::args::space::{load_space, on};
 use crate::args::time::{parse_duration, parse_limit};
 use crate::args::words::words;
 use crate::exit::{Completion, Exit, UsageError, nothing_ok};
@@ -195,7 +195,7 @@ impl VerifyArgs {
 
     /// The configs that are asked for: those given, or each kernel of the space in each workgroup size.
     fn configs(&self, problem: &Problem, device: &DeviceProfile) -> anyhow::Result<Vec<Config>> {
-        let filter = self.filter.as_ref().map(|filter| filter.on(device));
+        let filter = self.filter.as_ref().map(|filter| on(filter, device));
         let accepted = |config: &Config| filter.as_ref().is_none_or(|filter| filter.accepts(config));
         if !self.configs.is_empty() {
             let given: BTreeSet<Config> = self.configs.iter().copied().filter(accepted).collect();
