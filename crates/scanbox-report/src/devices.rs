@@ -131,11 +131,29 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
 
 #[cfg(test)]
 mod tests {
+    use scanbox_model::probe::{ArgumentsProbe, ProbedSize};
     use scanbox_model::problem::Problem;
     use scanbox_runner::backend::Backend;
     use scanbox_runner::replay::{Replay, Script};
 
     use super::*;
+
+    #[test]
+    fn what_a_probe_found_is_a_fact_where_there_was_one() {
+        let mut profile = Replay::new(Script::default()).profile().as_ref().clone();
+        let list = |profile: &DeviceProfile| {
+            let mut text = Vec::new();
+            let listed = Listed { profile: profile.clone(), problems: Vec::new() };
+            DeviceList(&[listed]).write(Format::Table, Some(80), &mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        assert!(!list(&profile).contains("dispatch"));
+        let size = ProbedSize { n: 1 << 10, push_ns: 1900.4, block_ns: 1740.0 };
+        profile.arguments_probe = Some(ArgumentsProbe::of(vec![size]));
+        let text = list(&profile);
+        assert!(text.contains("    dispatch auto of arguments is block: a copy takes"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
 
     /// What is said of tile states is what kernels get, and what they can do with it.
     #[test]

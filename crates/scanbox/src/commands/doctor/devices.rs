@@ -223,3 +223,31 @@ fn issues(profile: &DeviceProfile) -> Vec<Finding> {
     });
     remedied.chain(active).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use scanbox_model::probe::{ArgumentsProbe, ProbedSize};
+    use scanbox_runner::backend::Backend;
+    use scanbox_runner::replay::{Replay, Script};
+
+    use super::*;
+
+    #[test]
+    fn what_arguments_cost_is_told_or_how_to_find_out() {
+        let profile = |hardware: bool| {
+            let script = Script { hardware, ..Script::default() };
+            Replay::new(script).profile().as_ref().clone()
+        };
+        assert_eq!(dispatch(0, &profile(false)), None);
+        let found = |profile: &DeviceProfile| dispatch(3, profile).unwrap();
+        let unknown = found(&profile(true));
+        assert!(unknown.found.contains("scanbox bench --dispatch --device 3"), "{}", unknown.found);
+        let mut known = profile(true);
+        let size = ProbedSize { n: 1 << 10, push_ns: 1900.4, block_ns: 1740.0 };
+        known.arguments_probe = Some(ArgumentsProbe::of(vec![size]));
+        let told =
+            "auto of arguments is block: a copy takes, pushed and in a block, 1900 and 1740 ns at 2^10";
+        assert_eq!(found(&known).found, told);
+        assert_eq!(found(&known).verdict, CheckResult::Ok);
+    }
+}
