@@ -74,6 +74,9 @@ impl ConditionKey {
             Self::Label if begins_a_label(value) => Ok(()),
             Self::Label => Err("it is the beginning of a label, such as b4.vec4.par.rake.wg256".to_owned()),
             Self::Parameter(parameter) if parameter.found && value == AUTO => Ok(()),
+            Self::Parameter(parameter) if parameter.found => {
+                parameter.values.check(value).map_err(|what| format!("{what}, {AUTO}"))
+            }
             Self::Parameter(parameter) => parameter.values.check(value),
             Self::Property(property) => property.values.check(value),
         }

@@ -250,6 +250,7 @@ fn filters() {
         ("deterministic=1", "it is one of yes, no"),
         ("lookback=foo", "`foo` is no value of lookback; it is one of sequential, parallel"),
         ("lookback=parallel|secuential", "`secuential` is no value of lookback"),
+        ("arguments=pushed", "`pushed` is no value of arguments; it is one of push, block, baked, auto"),
         ("workgroup_size=256|5000", "`5000` is no value of workgroup_size; it is a number from 1 to 4096"),
         ("workgroup_size=0256", "it is a number from 1 to"),
         ("batch_size=-1", "it is a number from 1 to 64"),

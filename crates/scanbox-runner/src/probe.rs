@@ -32,10 +32,12 @@ const LIMIT: Duration = Duration::from_millis(1500);
 const KINDS: [Arguments; 2] = [Arguments::Push, Arguments::Block];
 
 /// How a block is measured: short, because what is looked for is a tenth of a call or nothing, and rounds average.
-fn protocol() -> Protocol {
+/// The first round wakes the device, as long as rows do, and does not count.
+fn protocol(round: usize) -> Protocol {
+    let warm_up_ns_min = if round == 0 { Protocol::default().warm_up_ns_min } else { 500_000 };
     Protocol {
-        warm_up_ns_min: 500_000,
-        warm_up_ns_max: 3_000_000,
+        warm_up_ns_min,
+        warm_up_ns_max: warm_up_ns_min + 2_000_000,
         sample_ns: 250_000,
         samples_min: 5,
         samples_max: 5,
@@ -74,7 +76,6 @@ pub fn arguments(backend: &mut dyn Backend, compiler: &Compiler) -> Result<Argum
     let mut times = vec![[Vec::new(), Vec::new()]; SIZES.len()];
     let mut order: Vec<(usize, usize)> =
         (0..SIZES.len()).flat_map(|size| (0..KINDS.len()).map(move |kind| (size, kind))).collect();
-    // The first round wakes the device, and does not count.
     for round in 0..=ROUNDS {
         if round > ROUNDS_MIN && started.elapsed() > LIMIT {
             break;
@@ -82,7 +83,7 @@ pub fn arguments(backend: &mut dyn Backend, compiler: &Compiler) -> Result<Argum
         for &(size, kind) in &order {
             let plan = &plans[size][kind];
             let mut timed = TimedPlan { backend: session.backend, plan, cache: Cache::Hot };
-            let (_, mut samples) = steady(&mut timed, calls_ns[KINDS.len() * size + kind], &protocol())?;
+            let (_, mut samples) = steady(&mut timed, calls_ns[KINDS.len() * size + kind], &protocol(round))?;
             if round > 0 {
                 times[size][kind].push(median(&mut samples));
             }

@@ -9,7 +9,7 @@ use std::process::Command;
 use scanbox_model::config::Arguments;
 use scanbox_model::record::Status;
 
-use crate::sweeps::{Ended, Place, ended};
+use crate::sweeps::{Ended, Place, ended, slow, wait};
 
 /// Where a block is best, as on NVIDIA.
 const BLOCK: &str = "hardware = true\narguments_ns = [450.0, 190.0, 0.0]\n";
@@ -180,4 +180,33 @@ fn nothing_is_measured_that_nobody_asks_for() {
     assert!(verified.stderr.contains("auto of arguments is block"), "{}", verified.stderr);
     let answer: serde_json::Value = serde_json::from_str(&verified.stdout).unwrap();
     assert_eq!(answer["configs"], 2, "{answer}");
+}
+
+/// A device that is in use is left alone: whoever would measure on it is refused, whoever only counts goes on.
+#[test]
+fn a_device_in_use_is_not_measured() {
+    let place = place(&format!("{BLOCK}{}", slow(150)));
+    fs::write(place.folder().join("other.toml"), space("[\"auto\"]")).unwrap();
+    fs::write(place.folder().join("space.toml"), space("[\"push\", \"block\"]")).unwrap();
+    let child = place.start_with_rows(&[], 1);
+    let device = ["--device", "replay:replay.toml", "--space", "other.toml"];
+    let own = |words: &[&str]| own_cache(&place, place.scanbox(&[words, &device].concat()));
+    let refused = own(&["sweep", "--out", "other.csv"]);
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+    assert!(refused.stderr.contains("is in use by another run"), "{refused:?}");
+    for counting in [&["space"][..], &["sweep", "--out", "other.csv", "--dry-run"]] {
+        let counted = own(counting);
+        assert_eq!(counted.code, Some(0), "{counted:?}");
+        assert!(counted.stderr.contains("nothing is measured there now"), "{counted:?}");
+        assert!(
+            counted.stderr.contains("auto of arguments is push, which nothing is known of"),
+            "{counted:?}"
+        );
+    }
+    assert_eq!(kept(&place), Vec::<PathBuf>::new());
+    let waited = own(&["sweep", "--out", "other.csv", "--wait"]);
+    assert_eq!(waited.code, Some(0), "{waited:?}");
+    assert!(waited.stderr.contains(MEASURING), "{waited:?}");
+    assert_eq!(kept(&place).len(), 1);
+    assert_eq!(wait(child).code, Some(0));
 }

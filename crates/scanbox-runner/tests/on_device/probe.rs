@@ -2,10 +2,28 @@
 
 use std::time::{Duration, Instant};
 
+use scanbox_kernels::catalog;
 use scanbox_model::config::Arguments;
+use scanbox_model::record::Cache;
+use scanbox_runner::backend::Backend;
 use scanbox_runner::probe;
 
 use super::harness::{RANDOM, device};
+
+#[test]
+fn what_does_nothing_is_timed_in_as_many_workgroups_as_a_copy() {
+    let Some(mut bench) = device() else { return };
+    let copy = bench.copy(100_000);
+    let empty = catalog::empty_beside(&copy, bench.device().profile());
+    assert_eq!(empty.passes[0].workgroups, copy.passes[0].workgroups);
+    bench.prepare(&empty);
+    let device = bench.device();
+    device.load(&copy.problem, &RANDOM, copy.n).unwrap_or_else(|failure| panic!("{failure}"));
+    for cache in [Cache::Hot, Cache::Cold] {
+        let samples = device.time(&empty, cache, 10, 3).unwrap_or_else(|failure| panic!("{failure}"));
+        assert_eq!(samples.len(), 3);
+    }
+}
 
 #[test]
 fn a_probe_is_short_and_leaves_nothing_behind() {

@@ -60,7 +60,7 @@ pub struct VerifyArgs {
     space: String,
 
     /// Only these configs, for example `lookback=parallel,workgroup_size=256|512`; deterministic=yes keeps those whose
-    /// results have the same bits on every run
+    /// results have the same bits on every run, arguments=auto those with what was found to be best on the device
     #[arg(long, value_name = "FILTER")]
     filter: Option<Filter>,
 
