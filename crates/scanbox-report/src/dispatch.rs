@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use scanbox_model::config::{Arguments, Parameter};
+use scanbox_model::device::DeviceKind;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::probe::ArgumentsProbe;
 use scanbox_model::record::{Record, Status};
@@ -181,8 +182,12 @@ impl<'a> DispatchReport<'a> {
         if format == Format::Markdown {
             writeln!(out)?;
         }
-        let auto = arguments_told(&self.metadata.device)
-            .unwrap_or_else(|| "auto of arguments is push: nothing is known of this device".to_owned());
+        let device = &self.metadata.device;
+        let unknown = match device.kind {
+            DeviceKind::Software => "auto of arguments is push, as on every software device",
+            DeviceKind::Hardware => "auto of arguments is push: a probe of the device has found nothing",
+        };
+        let auto = arguments_told(device).unwrap_or_else(|| unknown.to_owned());
         writeln!(out, "{}", fold("", &auto, indent, width))?;
         for record in &self.failed {
             let (status, size) = (record.status.word(), size_label(record.n_elements));

@@ -125,7 +125,7 @@ fn what_fails_is_named_and_the_rest_is_measured() {
     assert!(ended.stdout.contains("wrong_result: copy.b1.block.wg256 at 2^12"), "{}", ended.stdout);
     assert!(ended.stdout.contains("-450"), "{}", ended.stdout);
     // A program is not probed.
-    assert!(ended.stdout.contains("auto of arguments is push"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("auto of arguments is push, as on every software"), "{}", ended.stdout);
     for kind in ["device_lost", "crash"] {
         let (rows, ended) = fault(kind, "empty");
         assert_eq!(
