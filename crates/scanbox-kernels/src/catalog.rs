@@ -29,7 +29,7 @@ use crate::rounding::error_bound;
 pub use constants::GUARD_WORD;
 pub use copy_and_check::{
     CEILING_SHAPES, REPORT_WORDS, ceiling, ceiling_shapes, compare, compare_input_sums, compare_with_kept,
-    copy, empty, fill, helper_shaders, poison, sum_input,
+    copy, empty, empty_beside, fill, helper_shaders, poison, shapes_by_arguments, sum_input,
 };
 pub use levels::LAST_LEVEL_TILES;
 pub use resolve::{Resolved, input_kind, launched_per_call, resolved};

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Reset, TileState};
+use crate::config::{Arguments, Reset, TileState};
+use crate::parameters::{Declaration, Parameter, Typed, Value};
+use crate::probe::ArgumentsProbe;
 use crate::safe_devices::{Guarantee, Residency};
 
 /// Whether a device is a chip or a program.
@@ -34,6 +36,10 @@ pub struct DeviceProfile {
     pub kind: DeviceKind,
     /// The driver and its version, as it names them.
     pub driver: String,
+    /// What tells builds of the driver apart that give themselves the same name: its version as a number and the UUID
+    /// of its pipeline caches. Empty where that is not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub driver_build: String,
     /// The Vulkan version that the device offers, `major.minor.patch`.
     pub api_version: String,
     /// The subgroup size that kernels are compiled for and pinned to.
@@ -84,6 +90,9 @@ pub struct DeviceProfile {
     /// What one compute unit holds at a time, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub residency: Option<Residency>,
+    /// What a probe found out, where one was asked for: what `auto` of arguments stands for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_probe: Option<ArgumentsProbe>,
 }
 
 /// Values that parameters with the value `auto` get on a device, whatever it can do
@@ -129,6 +138,24 @@ impl DeviceProfile {
         match self.kind {
             DeviceKind::Hardware => self.name.clone(),
             DeviceKind::Software => format!("{} (software)", self.name),
+        }
+    }
+
+    /// What `auto` of arguments stands for: what a probe found, and `push` where there was none. Never `baked`.
+    #[must_use]
+    pub fn arguments(&self) -> Arguments {
+        match self.arguments_probe {
+            Some(ArgumentsProbe { arguments: Arguments::Block, .. }) => Arguments::Block,
+            _ => Arguments::Push,
+        }
+    }
+
+    /// What an entry of a list of a parameter stands for on the device ([`Declaration::found`]).
+    #[must_use]
+    pub fn found(&self, parameter: &Declaration, entry: Value) -> Value {
+        match entry {
+            Value::Auto if parameter.name == Arguments::NAME => self.arguments().value(),
+            entry => entry,
         }
     }
 

@@ -8,12 +8,14 @@
 //! `parameter` is the name of a parameter's column, or `config` for the beginning of the label:
 //! `lookback=parallel,workgroup_size=256|512`, `config=b4.vec4.par.rake`; or `deterministic`, which is `yes` where
 //! the result has the same bits on every run ([`crate::config::Kernel::is_deterministic`]), else `no`.
+//!
+//! `auto` of a parameter whose best value is found out on the device stands for that value ([`Filter::with`]).
 
 use std::str::FromStr;
 
 use serde::Deserialize;
 
-use crate::parameters::{Config, Declaration, PARAMETERS, PROPERTIES, Property, begins_a_label};
+use crate::parameters::{AUTO, Config, Declaration, PARAMETERS, PROPERTIES, Property, Value, begins_a_label};
 
 /// A condition on configs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
@@ -71,6 +73,10 @@ impl ConditionKey {
         match self {
             Self::Label if begins_a_label(value) => Ok(()),
             Self::Label => Err("it is the beginning of a label, such as b4.vec4.par.rake.wg256".to_owned()),
+            Self::Parameter(parameter) if parameter.found && value == AUTO => Ok(()),
+            Self::Parameter(parameter) if parameter.found => {
+                parameter.values.check(value).map_err(|what| format!("{what}, {AUTO}"))
+            }
             Self::Parameter(parameter) => parameter.values.check(value),
             Self::Property(property) => property.values.check(value),
         }
@@ -89,7 +95,37 @@ impl ConditionKey {
     }
 }
 
+impl Condition {
+    /// The parameter that it is about, if its best value is found out on the device.
+    fn found(&self) -> Option<&'static Declaration> {
+        PARAMETERS.iter().find(|parameter| parameter.name == self.key && parameter.found)
+    }
+}
+
 impl Filter {
+    /// Whether it depends on what is found out on the device.
+    #[must_use]
+    pub fn asks_device(&self) -> bool {
+        let is_open = |condition: &Condition| {
+            condition.found().is_some() && condition.values.iter().any(|value| value == AUTO)
+        };
+        self.0.iter().any(is_open)
+    }
+
+    /// The same with what `found` says that `auto` stands for. Without it, no config has the value `auto` of such a
+    /// parameter.
+    #[must_use]
+    pub fn with(&self, found: impl Fn(&Declaration) -> Value) -> Self {
+        let mut conditions = self.0.clone();
+        for condition in &mut conditions {
+            let Some(parameter) = condition.found() else { continue };
+            for value in condition.values.iter_mut().filter(|value| *value == AUTO) {
+                *value = found(parameter).to_string();
+            }
+        }
+        Self(conditions)
+    }
+
     /// Whether the config is to be kept.
     #[must_use]
     pub fn accepts(&self, config: &Config) -> bool {

@@ -11,6 +11,7 @@
 pub mod parameters;
 pub mod config;
 pub mod deterministic;
+pub mod probe;
 pub mod problem;
 pub mod user_operator;
 pub mod sizes;

@@ -6,6 +6,7 @@
 //! may be for elements of some sizes alone (`element_bytes = [8, 16]`): what a vector of them loads at once is
 //! another number of bytes for each.
 
+mod entry;
 mod product;
 
 use std::borrow::Cow;
@@ -227,6 +228,13 @@ impl Space {
         }
         self.products.iter_mut().for_each(|product| product.element_bytes = None);
         Ok(self)
+    }
+
+    /// Whether a list has `auto` of a parameter whose best value is found out on the device: then the points depend on
+    /// what a probe found there ([`DeviceProfile::arguments`]).
+    #[must_use]
+    pub fn asks_device(&self) -> bool {
+        self.products.iter().any(Product::leaves_open)
     }
 
     /// Every point of the space on this device. `legal` holds the rules of the kernels. Of a space with products for

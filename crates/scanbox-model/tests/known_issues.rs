@@ -199,6 +199,7 @@ fn a_wrong_file_gets_an_answer() {
     value("", "id", "nothing is done about it");
     value("force = {}", "id", "nothing is done about it");
     value("force = { reset = \"auto\" }", "force", "`auto` is what is replaced");
+    value("skip = \"arguments=auto\"", "skip", "name those that it stands for");
     value("expect = { status = [] }", "expect", "empty");
     value("expect = { status = [\"ok\"] }", "expect", "`ok` is no failure");
     value("environment = { \"A=\" = \"1\" }", "environment", "no `=`");

@@ -1,14 +1,17 @@
 //! Labels, sizes, filters and spaces: parse and print are inverse, and bad text gets an answer.
 
 use proptest::prelude::*;
-use scanbox_model::config::{Config, Kernel};
+use scanbox_model::config::{Arguments, Config, Kernel};
+use scanbox_model::device::DeviceProfile;
 use scanbox_model::filter::Filter;
 use scanbox_model::parameters::{
     KERNEL_PARAMETERS, PARAMETER_NAMES, PARAMETERS, PROPERTIES, Value, Values, document,
 };
+use scanbox_model::probe::ArgumentsProbe;
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Space;
 use scanbox_model::units::slug;
+use scanbox_testing::device::example;
 
 fn any_kernel() -> impl Strategy<Value = Kernel> {
     prop::collection::vec(any::<u32>(), KERNEL_PARAMETERS.len()).prop_map(|numbers| {
@@ -247,6 +250,7 @@ fn filters() {
         ("deterministic=1", "it is one of yes, no"),
         ("lookback=foo", "`foo` is no value of lookback; it is one of sequential, parallel"),
         ("lookback=parallel|secuential", "`secuential` is no value of lookback"),
+        ("arguments=pushed", "`pushed` is no value of arguments; it is one of push, block, baked, auto"),
         ("workgroup_size=256|5000", "`5000` is no value of workgroup_size; it is a number from 1 to 4096"),
         ("workgroup_size=0256", "it is a number from 1 to"),
         ("batch_size=-1", "it is a number from 1 to 64"),
@@ -257,6 +261,30 @@ fn filters() {
         let error = bad.parse::<Filter>().unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
     }
+    // What is found out on a device is no value of a config.
+    for (filter, asks) in [("arguments=auto", true), ("arguments=push|auto", true), ("reset=auto", false)] {
+        let filter: Filter = filter.parse().unwrap();
+        assert_eq!(filter.asks_device(), asks, "{filter:?}");
+    }
+    let auto: Filter = "arguments=auto".parse().unwrap();
+    for (found, accepted) in [(None, [true, false, false]), (Some(Arguments::Block), [false, true, false])] {
+        let device = probed(found);
+        let labels = [label.to_owned(), label.replace(".wg", ".block.wg"), label.replace(".wg", ".baked.wg")];
+        for (label, accepted) in labels.iter().zip(accepted) {
+            let config: Config = label.parse().unwrap();
+            assert_eq!(
+                auto.with(|parameter| device.found(parameter, Value::Auto)).accepts(&config),
+                accepted,
+                "{label} where {found:?} was found"
+            );
+            assert!(!auto.accepts(&config), "{label}");
+        }
+    }
+    for parameter in PARAMETERS.iter().filter(|parameter| parameter.found) {
+        let found = probed(Some(Arguments::Block)).found(parameter, Value::Auto);
+        assert_ne!(found, Value::Auto, "{} is never found out", parameter.name);
+    }
+    assert!("lookback=auto".parse::<Filter>().is_err());
     // Values are checked as names are, of every parameter and in every place.
     let names = || PARAMETER_NAMES.into_iter().chain(PROPERTIES.iter().map(|property| property.name));
     for name in names() {
@@ -293,6 +321,38 @@ lookback = ["parallel"]
 block_scan = ["raking"]
 "#;
 
+/// A device on which this was found.
+fn probed(found: Option<Arguments>) -> DeviceProfile {
+    let arguments_probe = found.map(|arguments| ArgumentsProbe { arguments, sizes: Vec::new() });
+    DeviceProfile { arguments_probe, ..example("probed", 0, "") }
+}
+
+#[test]
+fn auto_in_a_space_is_what_was_found_on_the_device() {
+    let check = |list: &str, found: Option<Arguments>, expected: &[&str]| {
+        let line = format!("batch_size = [1]\narguments = {list}");
+        let space = Space::from_toml(&SPACE.replace("batch_size = [1]", &line), "my.toml").unwrap();
+        assert_eq!(space.asks_device(), list.contains("auto"), "{list}");
+        // What is written is what was asked for, not what it came to.
+        let json = serde_json::to_string(&space).unwrap();
+        assert_eq!(serde_json::from_str::<Space>(&json).unwrap(), space, "{json}");
+        let points = space.enumerate(&probed(found), |_, _, _| Ok(())).points;
+        let labels: Vec<String> =
+            points.iter().filter(|point| point.n == 1024).map(|point| point.config.to_string()).collect();
+        assert_eq!(labels, expected, "{list} where {found:?} was found");
+    };
+    let [push, block, baked] = ["", ".block", ".baked"].map(|tag| format!("b1.vec4.par.rake{tag}.wg64"));
+    check("[\"auto\"]", None, &[&push]);
+    check("[\"auto\"]", Some(Arguments::Push), &[&push]);
+    check("[\"auto\"]", Some(Arguments::Block), &[&block]);
+    // Whatever a file says: a baked pipeline is not for arguments that may change.
+    check("[\"auto\"]", Some(Arguments::Baked), &[&push]);
+    check("[\"auto\", \"baked\"]", Some(Arguments::Block), &[&block, &baked]);
+    check("[\"push\", \"auto\"]", Some(Arguments::Block), &[&push, &block]);
+    check("[\"push\", \"auto\"]", None, &[&push]);
+    check("[\"block\"]", None, &[&block]);
+}
+
 #[test]
 fn bad_spaces_say_where_and_why() {
     fn check(from: &str, to: &str, parts: &[&str]) {
@@ -305,6 +365,10 @@ fn bad_spaces_say_where_and_why() {
     Space::from_toml(SPACE, "my.toml").unwrap();
     check("lookback", "lookbak", &["line 9", "unknown field `lookbak`"]);
     check("[\"parallel\"]", "[\"diagonal\"]", &["line 9", "diagonal", "sequential"]);
+    check("[\"parallel\"]", "[\"auto\"]", &["`auto` is no lookback", "sequential"]);
+    check("[1]", "[\"auto\"]", &["`auto` is no batch_size", "a number from 1 to 64"]);
+    check("[1]", "[\"one\"]", &["line 6", "one"]);
+    check("[1]", "[-1]", &["line 6", "-1"]);
     check("[1]", "[]", &["block 1", "`batch_size`", "the list is empty"]);
     check("[1]", "[0]", &["`batch_size`", "0 is no number from 1 to 64, so no device can do it"]);
     check("[1]", "[3, 65]", &["`batch_size`", "65 is no number"]);

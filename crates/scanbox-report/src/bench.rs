@@ -163,7 +163,8 @@ impl BenchReport<'_> {
     /// What the run says of empty calls.
     fn empty_calls(&self) -> Vec<EmptyCall> {
         let settings = self.metadata.runs.iter().map(|run| run.settings["empty_calls"].clone());
-        settings.filter_map(|all| serde_json::from_value::<Vec<EmptyCall>>(all).ok()).flatten().collect()
+        let all = settings.filter_map(|all| serde_json::from_value::<Vec<EmptyCall>>(all).ok()).flatten();
+        all.filter(|call| call.beside.is_none()).collect()
     }
 
     /// One table per cache state.

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use scanbox_kernels::catalog;
 use scanbox_model::config::{Config, TileState};
 use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::units::size_label;
 use scanbox_runner::vulkan::Listed;
 use serde::Serialize;
 
@@ -76,6 +77,20 @@ pub fn tile_states(profile: &DeviceProfile) -> &'static str {
     }
 }
 
+/// What a probe of the device found about arguments, if there was one.
+pub fn arguments_told(profile: &DeviceProfile) -> Option<String> {
+    let probe = profile.arguments_probe.as_ref()?;
+    let times = probe
+        .sizes
+        .iter()
+        .map(|size| format!("{:.0} and {:.0} ns at {}", size.push_ns, size.block_ns, size_label(size.n)));
+    let times = times.collect::<Vec<_>>().join(", ");
+    Some(format!(
+        "auto of arguments is {}: a copy takes, pushed and in a block, {times}",
+        profile.arguments()
+    ))
+}
+
 /// What there is to know about a device, with a label each.
 fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
     let kind = match profile.kind {
@@ -105,6 +120,9 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
         ("uuid", profile.uuid.clone()),
         ("usable", usable),
     ];
+    if let Some(told) = arguments_told(profile) {
+        facts.insert(facts.len() - 2, ("dispatch", told));
+    }
     if let Some(address) = &profile.pci_address {
         facts.insert(facts.len() - 1, ("pci", address.clone()));
     }
@@ -113,11 +131,29 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
 
 #[cfg(test)]
 mod tests {
+    use scanbox_model::probe::{ArgumentsProbe, ProbedSize};
     use scanbox_model::problem::Problem;
     use scanbox_runner::backend::Backend;
     use scanbox_runner::replay::{Replay, Script};
 
     use super::*;
+
+    #[test]
+    fn what_a_probe_found_is_a_fact_where_there_was_one() {
+        let mut profile = Replay::new(Script::default()).profile().as_ref().clone();
+        let list = |profile: &DeviceProfile| {
+            let mut text = Vec::new();
+            let listed = Listed { profile: profile.clone(), problems: Vec::new() };
+            DeviceList(&[listed]).write(Format::Table, Some(80), &mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        assert!(!list(&profile).contains("dispatch"));
+        let size = ProbedSize { n: 1 << 10, push_ns: 1900.4, block_ns: 1740.0 };
+        profile.arguments_probe = Some(ArgumentsProbe::of(vec![size]));
+        let text = list(&profile);
+        assert!(text.contains("    dispatch auto of arguments is block: a copy takes"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
 
     /// What is said of tile states is what kernels get, and what they can do with it.
     #[test]

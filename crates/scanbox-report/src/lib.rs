@@ -8,6 +8,7 @@ pub mod blocking;
 pub mod compare;
 mod curve;
 pub mod devices;
+pub mod dispatch;
 pub mod doctor;
 pub mod document;
 pub mod evidence;

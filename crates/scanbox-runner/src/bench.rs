@@ -25,10 +25,10 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Cache, Ratio, Record, Selection, Status};
 use serde::{Deserialize, Serialize};
 
-pub use self::empty::EmptyCall;
+pub use self::empty::{EmptyBeside, EmptyCall};
 use self::measurable::{Measurable, MeasurableExternal, MeasurablePlan};
 use self::selected::{Plans, plain_record, plans_of};
-pub use self::selected::{Selected, behind_ceilings, blank, computation_of};
+pub use self::selected::{Selected, behind_ceilings, blank, by_arguments, computation_of};
 use crate::backend::{Backend, Failure};
 use crate::baseline::{Baseline, BaselineResult, BaselineSubject};
 use crate::measure::{Protocol, Samples, median};
@@ -344,6 +344,9 @@ impl<E: From<Failure>> Bench<'_, E> {
     }
 
     fn verify(&mut self, subject: &mut SubjectAtSize, n: u64) -> Result<(), Cut<E>> {
+        if subject.subject == Subject::Empty {
+            return Ok(());
+        }
         let verified = self.with(subject, n, |measurable, _| measurable.verify())?;
         if let Some(verified) = verified {
             subject.record.mismatches = Some(verified.mismatches);
@@ -368,9 +371,11 @@ impl<E: From<Failure>> Bench<'_, E> {
         if subject.unfit_for(state).is_some() {
             return Ok(());
         }
+        // What does nothing has nothing to repeat.
+        let repeats = last && subject.subject != Subject::Empty;
         let done = self.with(subject, n, |measurable, call_ns| {
             let samples = measurable.block(state, call_ns, &protocol)?;
-            let twin = if last { measurable.twin(state, &samples, &protocol)? } else { None };
+            let twin = if repeats { measurable.twin(state, &samples, &protocol)? } else { None };
             Ok((samples, twin))
         })?;
         let Some((samples, twin)) = done else { return Ok(()) };
@@ -422,6 +427,9 @@ impl<E: From<Failure>> Bench<'_, E> {
 
     /// The rows of a subject at a size: one per cache state.
     fn finish(&mut self, subject: &SubjectAtSize) -> Result<(), E> {
+        if subject.subject == Subject::Empty {
+            return self.finish_empty(subject);
+        }
         for (place, &cache) in self.job.caches.iter().enumerate() {
             let (blocks, twin_calls) = (&subject.blocks[place], subject.twin_calls[place]);
             let mut record = Record { cache: Some(cache), twin_calls, ..subject.record.clone() };
@@ -457,6 +465,12 @@ fn pooled(blocks: &[Samples]) -> Samples {
         all.span.extend(&block.span);
     }
     all
+}
+
+/// The lowest and the highest median of a round.
+fn round_medians(blocks: &[Samples]) -> [f64; 2] {
+    let medians = blocks.iter().map(|block| median(&mut block.steady.clone()));
+    medians.fold([f64::INFINITY, 0.0], |[low, high], ns| [low.min(ns), high.max(ns)])
 }
 
 /// The highest less the lowest median of a round, in percent of their median.

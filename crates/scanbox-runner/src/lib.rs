@@ -19,6 +19,7 @@ pub mod sweep;
 pub mod baseline;
 pub mod bench;
 pub mod serve;
+pub mod probe;
 pub mod replay;
 #[expect(unsafe_code, reason = "Vulkan is a C API: the only module that may call it")]
 pub mod vulkan;

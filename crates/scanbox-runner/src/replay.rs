@@ -192,7 +192,7 @@ impl Replay {
         };
         let slower: f64 = self.script.slow.iter().filter(hit).map(|slow| slow.factor).product();
         let waking = if self.busy_ns < self.script.waking_ns { 1.0 + self.script.waking_ratio } else { 1.0 };
-        (self.script.launch_ns + transfer_ns)
+        (self.script.call_ns(plan) + transfer_ns)
             * slower
             * waking
             * self.throttle

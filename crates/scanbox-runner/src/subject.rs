@@ -27,7 +27,7 @@ pub enum Subject {
         /// What its plan is called on the device.
         label: String,
     },
-    /// A call of scanbox's own that does nothing. It has no rows.
+    /// A call of scanbox's own that does nothing; of a size, in as many workgroups as a copy has. It has no rows.
     Empty,
     /// What a baseline runs: one of its subjects, or, while it makes its input, itself.
     External {

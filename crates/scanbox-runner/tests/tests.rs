@@ -4,4 +4,5 @@
 
 mod ledger;
 mod on_device;
+mod probe;
 mod sweep;

@@ -73,6 +73,11 @@ impl<'a> BenchTask<'a> {
         (self.greetings, self.empty_calls)
     }
 
+    fn leave_out_empty_calls(&mut self) {
+        self.work.job.empty_calls = false;
+        self.left.values_mut().for_each(|all| all.retain(|one| one.subject != Subject::Empty));
+    }
+
     fn row(&mut self, record: Record) -> anyhow::Result<()> {
         // A size that is measured again has some of its rows already.
         // Two versions of a baseline have subjects of the same name.
@@ -153,13 +158,14 @@ impl Task for BenchTask<'_> {
         match call {
             Ok(call) => {
                 // Another worker measures them again.
-                self.empty_calls.retain(|before| before.of != call.of);
+                let size = |call: &EmptyCall| call.beside.map(|beside| beside.n);
+                self.empty_calls.retain(|before| before.of != call.of || size(before) != size(&call));
                 self.empty_calls.push(call);
             }
             Err(reason) => {
                 self.line.remark(&reason);
                 // If it has cost the device, the next worker goes on without.
-                self.work.job.empty_calls = false;
+                self.leave_out_empty_calls();
             }
         }
     }
@@ -187,7 +193,7 @@ impl Task for BenchTask<'_> {
         if death.key.subject == Subject::Empty {
             // It has no rows that could keep it from being tried for ever.
             self.line.remark(&format!("an empty call could not be measured: the worker was {}", death.how));
-            self.work.job.empty_calls = false;
+            self.leave_out_empty_calls();
             return Ok(());
         }
         if let Some((status, reason)) = &death.outcome {

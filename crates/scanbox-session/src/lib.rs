@@ -3,9 +3,9 @@
 //! From below: [`protocol`] is what a supervisor and its worker say to each other, [`failure`] what can end a
 //! run, [`device`] the only way to a device and its profile, with what is known of it beside what its driver
 //! reports. [`process`] is a worker seen from its supervisor, [`lock`] keeps two runs from one device or
-//! file, [`supervise`] goes on whatever happens to workers. [`store`] is the files of a sweep. The tasks
-//! ([`sweep`], [`verify`], [`mod@bench`], [`confirm`]) say what workers do and where outcomes go; [`worker`] is the
-//! process that does it. [`pairs`] lets two versions of scanbox measure in turns.
+//! file, [`probe`] asks a device what no driver tells, [`supervise`] goes on whatever happens to workers. [`store`] is
+//! the files of a sweep. The tasks ([`sweep`], [`verify`], [`mod@bench`], [`confirm`]) say what workers do and where
+//! outcomes go; [`worker`] is the process that does it. [`pairs`] lets two versions of scanbox measure in turns.
 
 pub mod bench;
 pub mod confirm;
@@ -15,6 +15,7 @@ pub mod lock;
 pub mod notes;
 pub mod origin;
 pub mod pairs;
+pub mod probe;
 pub mod process;
 pub mod progress;
 pub mod protocol;

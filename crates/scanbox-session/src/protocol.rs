@@ -7,6 +7,7 @@ use scanbox_kernels::cases::Circumstance;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::operator_file::OperatorSource;
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::probe::ArgumentsProbe;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::{BenchJob, EmptyCall};
 use scanbox_runner::session::{End, Setup};
@@ -47,6 +48,8 @@ pub enum Work {
     Verify(VerifyJob),
     /// Measure few subjects against each other.
     Bench(BenchWork),
+    /// Find out where arguments are best.
+    Probe,
 }
 
 /// A benchmark with the programs that take part in it.
@@ -141,6 +144,8 @@ pub enum Message {
         /// The size.
         n: u64,
     },
+    /// What a probe found; or why it found nothing.
+    Probed(Result<ArgumentsProbe, String>),
     /// Nothing more to do.
     Ended {
         /// Why.

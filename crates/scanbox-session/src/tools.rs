@@ -41,6 +41,11 @@ impl Tools {
         self.cache.as_ref().map(|folder| folder.join("pipelines"))
     }
 
+    /// The folder of what was found out about devices.
+    pub fn probes(&self) -> Option<PathBuf> {
+        self.cache.as_ref().map(|folder| folder.join("probes"))
+    }
+
     /// Says, once and before anything is compiled, that nothing can be kept in the cache.
     pub fn warn_of_cache(&self) {
         let Some(folder) = &self.cache else {

@@ -15,6 +15,7 @@ use scanbox_model::record::Record;
 use scanbox_runner::backend::Backend;
 use scanbox_runner::baseline::Baseline;
 use scanbox_runner::bench::{self, BenchEvent};
+use scanbox_runner::probe;
 use scanbox_runner::session::RunSummary;
 use scanbox_runner::subject::Subject;
 use scanbox_runner::sweep::{self, SweepEvent, SweepJob};
@@ -76,6 +77,11 @@ fn work(selector: &str, tools: &Tools) -> anyhow::Result<()> {
         Work::Sweep(job) => sweep(&job, backend.as_mut(), &compiler)?,
         Work::Verify(job) => verify(&job, backend.as_mut(), &compiler)?,
         Work::Bench(work) => bench(&work, backend.as_mut(), &compiler)?,
+        Work::Probe => {
+            let probed = probe::arguments(backend.as_mut(), &compiler);
+            send(&Message::Probed(probed.map_err(|failure| failure.reason)))?;
+            return Ok(());
+        }
     };
     let seconds = outcome.seconds.into_iter().map(|(phase, time)| (phase.to_owned(), time)).collect();
     send(&Message::Ended { end: outcome.end, seconds })?;

@@ -12,6 +12,7 @@ pub fn example(name: &str, vendor_id: u32, driver: &str) -> DeviceProfile {
         device_id: 0,
         kind: DeviceKind::Hardware,
         driver: driver.into(),
+        driver_build: String::new(),
         api_version: "1.3.0".into(),
         subgroup_size: 32,
         min_subgroup_size: 32,
@@ -31,6 +32,7 @@ pub fn example(name: &str, vendor_id: u32, driver: &str) -> DeviceProfile {
         forced: Forced::default(),
         guarantees: Vec::new(),
         residency: None,
+        arguments_probe: None,
         compute_units: None,
         uniform_control_flow: false,
     }

@@ -41,7 +41,7 @@ fn main() -> ExitCode {
 fn run(cli: &Cli, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<ExitCode> {
     let tools = &cli.tools();
     match &cli.command {
-        Command::Devices(args) => Ok(devices::run(args)?.into()),
+        Command::Devices(args) => Ok(devices::run(args, tools)?.into()),
         Command::Space(args) => Ok(space::run(args, tools)?.into()),
         Command::Sweep(args) => Ok(sweep::run(args, tools, given)?.into()),
         Command::Verify(args) => Ok(verify::run(args, tools)?.into()),

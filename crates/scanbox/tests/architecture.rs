@@ -246,6 +246,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "protocol",
             "process",
             "lock",
+            "probe",
             "supervise",
             "progress",
             "store",
@@ -260,8 +261,8 @@ const MODULES: &[(&str, &[&str])] = &[
         "scanbox-report",
         &[
             "terminal", "grid", "document", "paste", "words", "curve", "figure", "plot", "evidence",
-            "devices", "doctor", "space", "sweep", "verify", "versus", "bench", "blocking", "compare",
-            "analysis", "records", "html",
+            "devices", "doctor", "space", "sweep", "verify", "versus", "bench", "blocking", "dispatch",
+            "compare", "analysis", "records", "html",
         ],
     ),
     ("scanbox", &["exit", "output", "inputs", "args", "answer", "commands", "cli"]),

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 mod baselines;
+mod dispatch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -4,6 +4,7 @@
 
 mod analyze;
 mod architecture;
+mod auto_arguments;
 mod bench;
 mod blame;
 mod blocking;

@@ -15,7 +15,7 @@ const LONG: &[(&str, usize)] = &[
     ("crates/scanbox-kernels/tests/problems.rs", 560),
     ("crates/scanbox-model/src/problem.rs", 515),
     ("crates/scanbox-model/src/record.rs", 679),
-    ("crates/scanbox/src/commands/bench.rs", 575),
+    ("crates/scanbox/src/commands/bench.rs", 537),
     ("crates/scanbox/tests/analyze.rs", 520),
 ];
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use scanbox_model::config::{Arguments, Config, VectorWidth};
+use scanbox_model::config::{Arguments, Config, Parameter, VectorWidth};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, ElementValue, Mode, Operator, Problem};
 
@@ -32,6 +32,13 @@ pub fn ceiling_shapes<'a>(configs: impl IntoIterator<Item = &'a Config>) -> Vec<
     let kinds: BTreeSet<Arguments> = kinds.chain([Arguments::Push]).collect();
     let of_kind = |arguments| CEILING_SHAPES.iter().map(move |shape| CeilingShape { arguments, ..*shape });
     kinds.into_iter().flat_map(of_kind).collect()
+}
+
+/// One of the [`CEILING_SHAPES`] with each kind of arguments: what calls of these differ by is what arguments cost.
+#[must_use]
+pub fn shapes_by_arguments() -> [CeilingShape; Arguments::VALUES.len()] {
+    let shape = CEILING_SHAPES[0];
+    std::array::from_fn(|place| CeilingShape { arguments: Arguments::VALUES[place], ..shape })
 }
 
 /// The plan that moves what a problem has to move at least, and does nothing else, in one of the [`CEILING_SHAPES`]:
@@ -143,6 +150,18 @@ pub fn empty(problem: &Problem, device: &DeviceProfile) -> Plan {
             shader,
         }],
     }
+}
+
+/// The plan of a call that does nothing in as many workgroups as a call of `other` has, and of their size: what that
+/// costs before it reads anything.
+#[must_use]
+pub fn empty_beside(other: &Plan, device: &DeviceProfile) -> Plan {
+    let mut empty = empty(&other.problem, device);
+    for (pass, like) in empty.passes.iter_mut().zip(&other.passes) {
+        pass.shader = helper_shader("empty.comp", 1, like.shader.workgroup_size, device);
+        pass.workgroups = like.workgroups;
+    }
+    empty
 }
 
 /// The plan that fills the output of a plan with what it must not hold before a call.

@@ -47,6 +47,12 @@ tag, a word has its own.
         for word in words {
             row(&mut text, &[format!("`{}`", word.word), code(word.tag), word.meaning.trim().to_owned()]);
         }
+        if parameter.found {
+            text.push_str(
+                "\nLists in space files, and filters, may say `auto` beside these: what a probe found to be best \
+                 on\nthe device ([dispatch](dispatch.md)). Labels and rows have the value that it stands for.\n",
+            );
+        }
     }
     text
 }

@@ -15,6 +15,7 @@ pub use document::document;
 pub use family::{FamilyEntry, Totals};
 pub use label::{LabelError, begins_a_label};
 pub use table::{Cells, Config, Declaration, Define, KERNEL_PARAMETERS, Kernel, Needs, PARAMETERS, Scope};
+pub(crate) use value::AUTO;
 pub use value::{Typed, Value, Values};
 pub use words::{Parameter, Word};
 

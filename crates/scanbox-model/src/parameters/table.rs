@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::launch::{WORKGROUP_SIZE, WORKGROUPS, WORKGROUPS_PER_UNIT};
-use super::value::{Typed, Value, Values};
+use super::value::{AUTO, Typed, Value, Values};
 use super::words::{
     Arguments, BackOff, BlockScan, Family, LoadLayout, Lookback, Publish, Rendezvous, Reset, SubgroupScan,
     TileOrder, TileState, VectorWidth, Word,
@@ -169,7 +169,10 @@ macro_rules! with_parameters {
                     define: Some(Define::states("RESET")),
                 }
                 /// Where a kernel finds its arguments.
-                arguments: Arguments { define: Some(Define::scan("ARGUMENTS")) }
+                arguments: Arguments {
+                    define: Some(Define::scan("ARGUMENTS")),
+                    found: true,
+                }
             }
         }
     };
@@ -205,6 +208,8 @@ pub struct Declaration {
     pub needs: Option<Needs>,
     /// The define of shaders that depend on it.
     pub define: Option<Define>,
+    /// Whether lists and filters may say `auto`, for what is found out on the device. Configs never have it.
+    pub found: bool,
     /// Reads it from a config.
     pub(super) get: Read<Config>,
     /// Writes it to a config; a value of another type changes nothing.
@@ -236,9 +241,6 @@ pub enum Scope {
     /// Those whose workgroups pass the totals of tiles on, where the parameter has a meaning.
     TileStates,
 }
-
-/// The word for what follows from the device and the other parameters.
-const AUTO: &str = "auto";
 
 impl Define {
     const fn always(name: &'static str) -> Self {
@@ -317,6 +319,7 @@ impl Declaration {
             column: None,
             needs: None,
             define: None,
+            found: false,
             get,
             set,
             cell,

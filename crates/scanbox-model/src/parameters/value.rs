@@ -4,6 +4,9 @@ use std::fmt;
 
 use super::words::{Parameter, Word};
 
+/// The word for what follows from the device and the other parameters.
+pub(crate) const AUTO: &str = "auto";
+
 /// The values that a parameter may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Values {
@@ -65,6 +68,8 @@ pub enum Value {
         /// The word in space files and CSV.
         word: &'static str,
     },
+    /// What is found out on the device: in lists alone, never of a config.
+    Auto,
 }
 
 /// As in CSV: an open value is empty.
@@ -74,6 +79,7 @@ impl fmt::Display for Value {
             Self::Open => Ok(()),
             Self::Number(number) => write!(f, "{number}"),
             Self::Word { word, .. } => f.write_str(word),
+            Self::Auto => f.write_str(AUTO),
         }
     }
 }
@@ -131,7 +137,7 @@ impl Typed for Option<u32> {
         match value {
             Value::Open => Some(None),
             Value::Number(number) => Some(Some(number)),
-            Value::Word { .. } => None,
+            Value::Word { .. } | Value::Auto => None,
         }
     }
 }

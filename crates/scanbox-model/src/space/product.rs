@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::entry::Entry;
 use super::{Numbers, Point};
 use crate::device::DeviceProfile;
 use crate::parameters::launch::{MAX_WORKGROUP_SIZE, MAX_WORKGROUPS, MAX_WORKGROUPS_PER_UNIT};
@@ -48,7 +49,7 @@ macro_rules! in_file {
             #[serde(skip_serializing_if = "Option::is_none")]
             element_bytes: Option<Vec<u32>>,
             $(#[serde(skip_serializing_if = "Option::is_none")]
-            $tile: Option<Vec<$tile_type>>,)+
+            $tile: Option<Vec<Entry<$tile_type>>>,)+
             workgroup_size: Numbers,
             #[serde(skip_serializing_if = "Option::is_none")]
             workgroups: Option<Numbers>,
@@ -57,7 +58,7 @@ macro_rules! in_file {
             #[serde(skip_serializing_if = "Option::is_none")]
             sizes: Option<Sizes>,
             $(#[serde(skip_serializing_if = "Option::is_none")]
-            $stage: Option<Vec<$stage_type>>,)+
+            $stage: Option<Vec<Entry<$stage_type>>>,)+
             #[serde(skip_serializing_if = "Option::is_none")]
             sample: Option<Sample>,
         }
@@ -103,20 +104,23 @@ macro_rules! in_file {
 with_parameters!(in_file);
 
 /// The values that a file lists for a parameter: its default, where it has none.
-fn values<T: Typed>(parameter: Option<&Declaration>, list: Option<Vec<T>>) -> Result<Vec<Value>, String> {
+fn values<T: Typed>(
+    parameter: Option<&Declaration>,
+    list: Option<Vec<Entry<T>>>,
+) -> Result<Vec<Value>, String> {
     let parameter = parameter.expect("a product has the lists of the table");
     match (list, parameter.default) {
-        (Some(list), _) => Ok(list.into_iter().map(T::value).collect()),
+        (Some(list), _) => list.into_iter().map(|entry| entry.value(parameter)).collect(),
         (None, Some(default)) => Ok(vec![default]),
         (None, None) => Err(format!("missing field `{}`", parameter.name)),
     }
 }
 
 /// What a file says of a parameter: nothing, where it is the default and no file has to have it.
-fn list<T: Typed>(list: Option<(&Declaration, Vec<Value>)>) -> Option<Vec<T>> {
+fn list<T: Typed>(list: Option<(&Declaration, Vec<Value>)>) -> Option<Vec<Entry<T>>> {
     let (parameter, values) = list?;
     let default = !parameter.always_listed && values.iter().map(|value| Some(*value)).eq([parameter.default]);
-    (!default).then(|| values.into_iter().filter_map(T::of).collect())
+    (!default).then(|| values.into_iter().filter_map(Entry::of).collect())
 }
 
 /// Checks a list of a file.
@@ -216,7 +220,7 @@ impl Product {
                 .unwrap_or_default()
         });
         let mut points = Vec::new();
-        for kernel in self.kernels() {
+        for kernel in self.kernels(device) {
             for &workgroup_size in &workgroup_sizes {
                 let config = Config { workgroup_size, ..kernel };
                 match (&workgroups, &self.workgroups_per_unit) {
@@ -235,10 +239,22 @@ impl Product {
         points
     }
 
+    /// Whether a list leaves something to what is found out on the device.
+    pub(super) fn leaves_open(&self) -> bool {
+        self.kernels.iter().any(|values| values.contains(&Value::Auto))
+    }
+
     /// The product of all lists that make up a kernel, each with some launch shape.
-    fn kernels(&self) -> Vec<Config> {
+    fn kernels(&self, device: &DeviceProfile) -> Vec<Config> {
         let mut configs = vec![ANY_CONFIG];
-        for (parameter, values) in KERNEL_PARAMETERS.iter().zip(&self.kernels) {
+        for (parameter, listed) in KERNEL_PARAMETERS.iter().zip(&self.kernels) {
+            let mut values: Vec<Value> = Vec::with_capacity(listed.len());
+            for value in listed.iter().map(|entry| device.found(parameter, *entry)) {
+                // What the device is found to be best with may be listed too.
+                if !values.contains(&value) {
+                    values.push(value);
+                }
+            }
             let product = configs.iter().flat_map(|&config| values.iter().map(move |value| (config, *value)));
             configs = product.map(|(config, value)| parameter.with(config, value)).collect();
         }

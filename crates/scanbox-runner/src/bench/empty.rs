@@ -6,10 +6,11 @@
 
 use scanbox_kernels::catalog;
 use scanbox_model::record::Cache;
+use scanbox_model::units::size_label;
 use serde::{Deserialize, Serialize};
 
 use super::measurable::{Measurable, MeasurableExternal};
-use super::{Bench, BenchEvent, Cut};
+use super::{Bench, BenchEvent, Cut, SubjectAtSize, pooled, round_medians};
 use crate::backend::Failure;
 use crate::measure::{Measurement, TimedPlan, block};
 use crate::session::End;
@@ -29,6 +30,22 @@ pub struct EmptyCall {
     pub span_ns: u64,
     /// First and third quartile of it.
     pub span_quartiles_ns: [u64; 2],
+    /// Of one that took turns with the subjects of a size, in as many workgroups as a copy has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<EmptyBeside>,
+}
+
+/// What an empty call is known by that took turns with the subjects of a size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EmptyBeside {
+    /// The size.
+    pub n: u64,
+    /// First and third quartile of the time of one of many dependent calls.
+    pub steady_quartiles_ns: [u64; 2],
+    /// The lowest and the highest median of a round.
+    pub rounds_ns: [u64; 2],
+    /// Rounds.
+    pub rounds: u32,
 }
 
 impl EmptyCall {
@@ -38,6 +55,7 @@ impl EmptyCall {
             steady_ns: measured.steady.median_ns,
             span_ns: measured.span.median_ns,
             span_quartiles_ns: [measured.span.q1_ns, measured.span.q3_ns],
+            beside: None,
         }
     }
 }
@@ -77,6 +95,30 @@ impl<E: From<Failure>> Bench<'_, E> {
             self.found(found)?;
         }
         Ok(())
+    }
+
+    /// Tells of an empty call that took turns with the subjects of a size, in place of its rows: what does nothing
+    /// cannot be verified.
+    pub(super) fn finish_empty(&mut self, subject: &SubjectAtSize) -> Result<(), E> {
+        let n = subject.record.n_elements;
+        let call = match &subject.failure {
+            Some(failure) => {
+                let at = size_label(n);
+                Err(format!("an empty call beside those of {at} cannot be measured: {}", failure.reason))
+            }
+            None => {
+                let blocks = &subject.blocks[0];
+                let measured = pooled(blocks).measurement();
+                let beside = EmptyBeside {
+                    n,
+                    steady_quartiles_ns: [measured.steady.q1_ns, measured.steady.q3_ns],
+                    rounds_ns: round_medians(blocks).map(|ns| ns.round() as u64),
+                    rounds: blocks.len() as u32,
+                };
+                Ok(EmptyCall { beside: Some(beside), ..EmptyCall::new(OWN.to_owned(), &measured) })
+            }
+        };
+        (self.observer)(BenchEvent::EmptyCall { call })
     }
 
     fn found(&mut self, call: Result<EmptyCall, String>) -> Result<(), Cut<E>> {

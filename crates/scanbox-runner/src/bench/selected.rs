@@ -1,6 +1,6 @@
 //! What takes part in a benchmark with a kernel of scanbox's own: its plans, its input, its record before it ran.
 
-use scanbox_kernels::catalog::{self, Variant};
+use scanbox_kernels::catalog::{self, CEILING_SHAPES, Variant};
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::Plan;
 use scanbox_model::device::DeviceProfile;
@@ -42,6 +42,14 @@ pub fn behind_ceilings(selected: Vec<Selected>, problem: &Problem, device: &Devi
     }
     ceilings.extend(selected);
     ceilings
+}
+
+/// What shows where arguments cost time: a call that does nothing, and the same copy with each kind of arguments.
+#[must_use]
+pub fn by_arguments(problem: &Problem, device: &DeviceProfile) -> Vec<Selected> {
+    let copies = catalog::shapes_by_arguments().map(|shape| Subject::ceiling(problem, shape, device));
+    let subjects = std::iter::once(Subject::Empty).chain(copies);
+    subjects.map(|subject| Selected { subject, selection: vec![Selection::Ceiling] }).collect()
 }
 
 /// What all subjects compute at these sizes, and the input that all can run on. It is one for all, because they
@@ -99,7 +107,11 @@ pub(super) fn plans_of(
             }
             Ok(Plans { timed: catalog::ceiling(problem, n, *shape, device), counted: None })
         }
-        Subject::Empty | Subject::External { .. } => {
+        Subject::Empty => {
+            let copy = catalog::ceiling(problem, n, CEILING_SHAPES[0], device);
+            Ok(Plans { timed: catalog::empty_beside(&copy, device), counted: None })
+        }
+        Subject::External { .. } => {
             Err(Failure::new(Status::Unsupported, format!("{subject} has no plan of this problem")))
         }
     }

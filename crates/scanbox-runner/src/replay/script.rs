@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use scanbox_kernels::plan::Plan;
+use scanbox_model::config::Parameter;
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
 use serde::Deserialize;
 
@@ -27,8 +29,12 @@ pub struct Script {
     pub memory_bytes: u64,
     /// Whether it has 64-bit atomics.
     pub int64_atomics: bool,
+    /// Whether it passes for a chip: software devices are never probed.
+    pub hardware: bool,
     /// What every call costs.
     pub launch_ns: f64,
+    /// What a call of a copy or a read costs beside that, by where it finds its arguments: pushed, in a block, baked.
+    pub arguments_ns: [f64; 3],
     /// How long the device has to work until it is as fast as it gets: an idle one has low clocks.
     pub waking_ns: f64,
     /// By which share calls take longer until then.
@@ -77,7 +83,9 @@ impl Default for Script {
             max_workgroup_size: 1024,
             memory_bytes: 16 << 30,
             int64_atomics: true,
+            hardware: false,
             launch_ns: 2000.0,
+            arguments_ns: [0.0; 3],
             waking_ns: 0.0,
             waking_ratio: 0.0,
             bandwidth_gbps: 1000.0,
@@ -205,8 +213,9 @@ impl Script {
             pci_address: self.pci_address.clone(),
             vendor_id: 0,
             device_id: 0,
-            kind: DeviceKind::Software,
+            kind: if self.hardware { DeviceKind::Hardware } else { DeviceKind::Software },
             driver: self.driver.clone(),
+            driver_build: String::new(),
             api_version: "1.3.0".to_owned(),
             subgroup_size: self.subgroup_size,
             min_subgroup_size: self.subgroup_size,
@@ -226,9 +235,19 @@ impl Script {
             forced: Forced::default(),
             guarantees: Vec::new(),
             residency: None,
+            arguments_probe: None,
             compute_units: None,
             uniform_control_flow: false,
         }
+    }
+
+    /// What a call of this plan costs before it moves anything.
+    pub(super) fn call_ns(&self, plan: &Plan) -> f64 {
+        let told_ns = match plan.passes.first().filter(|_| plan.is_ceiling()) {
+            Some(pass) => self.arguments_ns[pass.shader.arguments().place()],
+            None => 0.0,
+        };
+        self.launch_ns + told_ns
     }
 
     /// Reads a script.

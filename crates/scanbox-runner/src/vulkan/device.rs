@@ -154,6 +154,7 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
         driver: format!("{} {}", text(driver.driver_name_as_c_str()), text(driver.driver_info_as_c_str()))
             .trim()
             .to_owned(),
+        driver_build: format!("{:08x}-{}", base.driver_version, hex(base.pipeline_cache_uuid)),
         api_version: version_text(version),
         subgroup_size,
         min_subgroup_size: min,
@@ -180,6 +181,7 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
         forced: Forced::default(),
         guarantees: Vec::new(),
         residency: None,
+        arguments_probe: None,
         compute_units,
     };
 
@@ -319,6 +321,10 @@ impl Features {
         features.v12.shader_subgroup_extended_types = vk::Bool32::from(profile.int64_elements);
         features
     }
+}
+
+fn hex(bytes: [u8; vk::UUID_SIZE]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn text(name: Result<&CStr, std::ffi::FromBytesUntilNulError>) -> String {

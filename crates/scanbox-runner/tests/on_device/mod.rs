@@ -11,6 +11,7 @@ mod harness;
 mod operators;
 mod order;
 mod problems;
+mod probe;
 mod progress;
 mod scan;
 mod stages;

@@ -61,6 +61,15 @@ impl Before {
     }
 }
 
+/// The device of the rows that are there, where `auto` of arguments has to go on standing for what it stood for there:
+/// otherwise points would change their names midway. `None` where this run is free.
+#[must_use]
+pub fn device_before(path: &Path) -> Option<DeviceProfile> {
+    let has_rows = std::fs::metadata(path).is_ok_and(|file| file.len() > 0);
+    let before = Metadata::read(&Metadata::path_beside(path)).ok().filter(|_| has_rows)?;
+    (before.device.arguments_probe.is_some() || before.space.asks_device()).then_some(before.device)
+}
+
 /// Whether the rows that are there are of the space of this run: a file of two spaces would be of a union that nobody
 /// swept.
 fn check_space(path: &Path, before: &Space, now: &Space, resume: Resume) -> anyhow::Result<()> {

@@ -8,6 +8,7 @@ use clap::Args;
 use scanbox_kernels::catalog;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::filter::Filter;
+use scanbox_model::parameters::Value;
 use scanbox_model::problem::Problem;
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::{Enumeration, Space};
@@ -32,7 +33,7 @@ pub struct SpaceSelection {
     pub sizes: Option<Sizes>,
 
     /// Only these configs, for example `lookback=parallel,workgroup_size=256|512`; deterministic=yes keeps those whose
-    /// results have the same bits on every run
+    /// results have the same bits on every run, arguments=auto those with what was found to be best on the device
     #[arg(long, value_name = "FILTER")]
     pub filter: Option<Filter>,
 
@@ -57,6 +58,11 @@ impl SpaceSelection {
         })
     }
 
+    /// Whether its points depend on what is found out on the device.
+    pub fn asks_device(&self, space: &Space) -> bool {
+        space.asks_device() || self.filter.as_ref().is_some_and(Filter::asks_device)
+    }
+
     /// The points of the space on a device that the filter accepts.
     pub fn enumerate(
         &self,
@@ -65,7 +71,7 @@ impl SpaceSelection {
         device: &DeviceProfile,
     ) -> anyhow::Result<Enumeration> {
         let mut enumeration = legal(space, problem, device)?;
-        if let Some(filter) = &self.filter {
+        if let Some(filter) = self.filter.as_ref().map(|filter| on(filter, device)) {
             enumeration.points.retain(|point| filter.accepts(&point.config));
         }
         Ok(enumeration)
@@ -98,6 +104,11 @@ impl SpaceSelection {
             _ => format!("{none}: --filter accepts none of its {legal}"),
         }))
     }
+}
+
+/// A filter with what its `auto` stands for on a device.
+pub fn on(filter: &Filter, device: &DeviceProfile) -> Filter {
+    filter.with(|parameter| device.found(parameter, Value::Auto))
 }
 
 /// The first of these sizes, and how many more there are.

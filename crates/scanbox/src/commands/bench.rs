@@ -1,11 +1,12 @@
 //! `scanbox bench`: few subjects against each other, in alternating blocks in one run, at any sizes.
 
 mod blocking;
+mod dispatch;
 mod ending;
 mod file;
 mod select;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,21 +17,21 @@ use scanbox_analysis::bench::{Heat, heats};
 use scanbox_model::config::{Config, Kernel};
 use scanbox_model::csv_file;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
-use scanbox_model::metadata::{Metadata, Run};
+use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::{Problem, ProblemDifference};
-use scanbox_model::record::{Cache, Clock, Record, SCHEMA};
+use scanbox_model::record::{Cache, Clock, Record};
 use scanbox_model::sizes::Sizes;
-use scanbox_model::space::Space;
 use scanbox_model::units::{plural, slug};
 use scanbox_runner::baseline::Greeting;
-use scanbox_runner::bench::{BenchJob, Selected, behind_ceilings, computation_of};
+use scanbox_runner::bench::{BenchJob, Selected, behind_ceilings, by_arguments, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::row::now_utc;
 use scanbox_runner::session::End;
 
 use self::blocking::{BlockingArgs, is_refuted};
+use self::dispatch::DispatchArgs;
 use self::ending::completion;
-use self::file::BenchFile;
+use self::file::{BenchFile, metadata};
 use self::select::{ScratchUse, Tuned, selected};
 use crate::answer::{answered, print};
 use crate::args::format::ANSWERS;
@@ -48,11 +49,11 @@ use scanbox_report::{figure, paste, plot};
 use scanbox_session::bench::{BenchTask, News};
 use scanbox_session::device::known_issues;
 use scanbox_session::notes::note;
-use scanbox_session::origin::{origin, this_tool};
+use scanbox_session::origin::origin;
+use scanbox_session::probe;
 use scanbox_session::process::{RunLimits, WorkerCommand};
 use scanbox_session::protocol::BenchWork;
-use scanbox_session::store::counts;
-use scanbox_session::supervise::{Supervised, Supervision};
+use scanbox_session::supervise::Supervision;
 use scanbox_session::tools::{Tools, try_operator};
 
 /// Sizes where neither the command line nor a sweep says which.
@@ -108,6 +109,9 @@ pub struct BenchArgs {
 
     #[command(flatten)]
     blocking: BlockingArgs,
+
+    #[command(flatten)]
+    dispatch: DispatchArgs,
 
     #[command(flatten)]
     problem: ProblemArgs,
@@ -196,9 +200,11 @@ enum Buffers {
 
 /// Benchmarks.
 pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
-    if args.summary.is_none() && matches!(args.format, Format::Csv | Format::Markdown) {
-        let message =
-            "--format csv and md are of --summary; `scanbox export FILE --format csv` writes the rows";
+    if args.summary.is_none()
+        && !args.dispatch.is_asked_for()
+        && matches!(args.format, Format::Csv | Format::Markdown)
+    {
+        let message = "--format csv and md are of --summary and --dispatch; `scanbox export FILE --format csv` writes the rows";
         return Err(UsageError(message.to_owned()).into());
     }
     if let Some(path) = &args.show {
@@ -206,7 +212,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     }
     let mut places = Pictures::claim(args)?;
     let nobody = args.configs.is_empty() && args.from.is_none() && args.baseline.is_empty();
-    if nobody && !args.blocking.is_asked_for() {
+    if nobody && !args.blocking.is_asked_for() && !args.dispatch.is_asked_for() {
         let message =
             "nothing to compare: name configs, or take those of a sweep with --from, or give a --baseline";
         return Err(UsageError(message.to_owned()).into());
@@ -223,7 +229,10 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let limits = RunLimits::of_run(args.budget)?;
     tools.warn_of_cache();
     let mut command = WorkerCommand::new(&args.device, operator.as_ref(), tools);
-    let worker = command.start(&limits)?;
+    let mut worker = command.start(&limits)?;
+    if args.dispatch.is_asked_for() {
+        worker = probe::inform(worker, &command, &args.sharing.sharing(), &limits)?;
+    }
     let device = worker.profile.clone();
     try_operator(compiler, operator.as_ref(), &problem, &device).map_err(UsageError)?;
     let tuned =
@@ -247,7 +256,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
         caches: args.caches(),
         rounds: args.rounds,
         protocol: Protocol::default().with(args.warm_up, args.samples).within(args.timeout),
-        empty_calls: !args.blocking.is_asked_for(),
+        empty_calls: !args.blocking.is_asked_for() && !args.dispatch.is_asked_for(),
         one_by_one: false,
         origin: origin(&kernel_hash, sharing.share_device),
     };
@@ -362,6 +371,9 @@ impl BenchArgs {
         if self.blocking.is_asked_for() {
             name.push_str(".blocking");
         }
+        if self.dispatch.is_asked_for() {
+            name.push_str(".dispatch");
+        }
         self.out.clone().unwrap_or_else(|| Path::new("results/bench").join(format!("{name}.csv")))
     }
 
@@ -377,6 +389,7 @@ impl BenchArgs {
             (None, None) if self.blocking.is_asked_for() => {
                 self.blocking.default_size(&self.configs, problem, device).to_string()
             }
+            (None, None) if self.dispatch.is_asked_for() => dispatch::DEFAULT_SIZES.to_owned(),
             (None, None) => DEFAULT_SIZES.to_owned(),
         };
         Ok(text.parse()?)
@@ -390,6 +403,9 @@ impl BenchArgs {
         device: &DeviceProfile,
     ) -> Vec<(u64, Vec<Selected>)> {
         let at = |n: u64| {
+            if self.dispatch.is_asked_for() {
+                return (n, by_arguments(problem, device));
+            }
             if self.blocking.is_asked_for() {
                 return (n, self.blocking.selected(&self.configs, n, problem, device));
             }
@@ -476,62 +492,6 @@ fn warn_of_other_devices(device: &DeviceProfile, baselines: &[Greeting]) {
     }
 }
 
-/// How the rows were made, in the format of sweeps: the space has sizes and no blocks.
-fn metadata(
-    device: &DeviceProfile,
-    sizes: &Sizes,
-    job: &BenchJob,
-    baselines: &[Greeting],
-    started_utc: String,
-    supervised: &Supervised,
-    records: &[Record],
-) -> anyhow::Result<Metadata> {
-    let (tool_version, tool_commit) = this_tool();
-    let mut ceiling_gbps: BTreeMap<u64, f64> = BTreeMap::new();
-    let ceiling = job.computation.problem.ceiling();
-    let ceilings =
-        records.iter().filter(|record| record.subject == ceiling && record.cache == Some(Cache::Hot));
-    for (n, gbps) in ceilings.filter_map(|row| Some((row.n_elements, row.throughput_gbps(Clock::Steady)?))) {
-        let best = ceiling_gbps.entry(n).or_insert(0.0);
-        *best = best.max((gbps * 10.0).round() / 10.0);
-    }
-    let run = Run {
-        run_id: job.origin.run_id.clone(),
-        arguments: std::env::args().skip(1).collect(),
-        seed: job.computation.seed,
-        settings: serde_json::json!({
-            "protocol": job.protocol,
-            "rounds": job.rounds,
-            "caches": job.caches,
-            "baselines": baselines,
-        }),
-        started_utc,
-        ended_utc: Some(now_utc()),
-        rows: records.len() as u64,
-        seconds: supervised.seconds.clone(),
-        outcome: None,
-    };
-    Ok(Metadata {
-        schema: SCHEMA,
-        tool_version,
-        tool_commit,
-        device: device.clone(),
-        kernel_hash: job.origin.kernel_hash.clone(),
-        problem: job.computation.problem,
-        space: Space {
-            name: "bench".to_owned(),
-            description: "A benchmark: subjects against each other in alternating blocks".to_owned(),
-            sizes: sizes.clone(),
-            products: Vec::new(),
-        },
-        points: records.len() as u64,
-        rejections: Vec::new(),
-        counts: counts(records),
-        ceiling_gbps,
-        runs: vec![run],
-    })
-}
-
 /// Prints and draws the rows. That nobody reads them is no error.
 #[expect(clippy::too_many_arguments, reason = "what a run was, and what came of it")]
 fn conclude(
@@ -548,6 +508,8 @@ fn conclude(
     let report = BenchReport { metadata, baselines, heats: &heats, end };
     let written = if args.blocking.is_asked_for() {
         print(&args.blocking.report(records, proof, metadata, end, &places.plots)?, args.format)
+    } else if args.dispatch.is_asked_for() {
+        print(&dispatch::report(metadata, records, end)?, args.format)
     } else if let Some(view) = args.summary {
         print(&VersusReport { view, heats: &heats, problem: &metadata.problem }, args.format)
     } else {

@@ -9,6 +9,8 @@ use crate::args::words::words;
 use crate::exit::Exit;
 use scanbox_report::devices::DeviceList;
 use scanbox_report::document::Format;
+use scanbox_session::probe;
+use scanbox_session::tools::Tools;
 
 /// Arguments of `scanbox devices`.
 #[derive(Debug, Args)]
@@ -19,8 +21,11 @@ pub struct DevicesArgs {
 }
 
 /// Lists the devices.
-pub fn run(args: &DevicesArgs) -> anyhow::Result<Exit> {
-    let devices = vulkan::devices()?;
+pub fn run(args: &DevicesArgs, tools: &Tools) -> anyhow::Result<Exit> {
+    let mut devices = vulkan::devices()?;
+    for listed in &mut devices {
+        listed.profile.arguments_probe = probe::kept(&listed.profile, tools);
+    }
     let usable = devices.iter().any(|device| device.problems.is_empty());
     let exit = if usable { Exit::Done } else { Exit::NoDevice };
     answered(print(&DeviceList(&devices), args.format), exit)

@@ -36,7 +36,7 @@ pub struct DoctorArgs {
 /// Checks everything, and prints it.
 pub fn run(args: &DoctorArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let loader = vulkan::loader();
-    let devices = Devices::find(&loader, args.device.as_deref());
+    let devices = Devices::find(&loader, args.device.as_deref(), tools);
     let mut findings = drivers::check(&loader);
     findings.extend(devices.check());
     findings.extend(machine::check(&devices));

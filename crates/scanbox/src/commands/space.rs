@@ -8,6 +8,7 @@ use scanbox_model::metadata::Metadata;
 use scanbox_report::document::Format;
 use scanbox_report::space::SpaceCounts;
 use scanbox_session::device;
+use scanbox_session::probe;
 use scanbox_session::tools::Tools;
 
 use crate::answer::{answered, print};
@@ -54,8 +55,12 @@ pub fn run(args: &SpaceArgs, tools: &Tools) -> anyhow::Result<Exit> {
             device::inform(&mut device, &tools.assume)?;
             device
         }
+        None if args.selection.asks_device(&space) => probe::informed_profile(&args.device, tools)?,
         None => device::profile(&args.device, &tools.assume)?,
     };
+    if args.selection.asks_device(&space) {
+        probe::tell(&device);
+    }
     let enumeration = args.selection.enumerate(&space, &problem, &device)?;
     let counts = SpaceCounts::new(&space, problem, &device, &enumeration);
     answered(print(&counts, args.format), Exit::Done)

@@ -38,9 +38,11 @@ use scanbox_session::confirm::ROUNDS;
 use scanbox_session::device::{known_issues, replay_script};
 use scanbox_session::lock::check_free;
 use scanbox_session::notes::note;
+use scanbox_session::probe;
 use scanbox_session::process::{RunLimits, WorkerCommand};
 use scanbox_session::store::{
-    Before, Resume, RowKey, SweepFile, counts, point_key, row_key, sizes_without_ceiling, stays, wrong_before,
+    Before, Resume, RowKey, SweepFile, counts, device_before, point_key, row_key, sizes_without_ceiling,
+    stays, wrong_before,
 };
 use scanbox_session::supervise::Supervised;
 use scanbox_session::sweep::{self, Asked, Ran};
@@ -182,7 +184,18 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let compiler = tools.compiler()?;
     let limits = RunLimits::of_run(args.budget)?;
     let mut command = WorkerCommand::new(selector, operator.as_ref(), tools);
-    let worker = command.start(&limits)?;
+    let mut worker = command.start(&limits)?;
+    let path = output_path(&args.out, &worker.profile, worker.unit, &space, &problem, real);
+    let asks = args.selection.asks_device(&space);
+    match device_before(&path) {
+        Some(before) => worker.profile.arguments_probe = before.arguments_probe,
+        None if asks && args.dry_run => worker = probe::inform_if_free(worker, &command, &limits)?,
+        None if asks => worker = probe::inform(worker, &command, &args.sharing.sharing(), &limits)?,
+        None => {}
+    }
+    if asks {
+        probe::tell(&worker.profile);
+    }
     let device = worker.profile.clone();
     let enumeration = args.selection.enumerate(&space, &problem, &device)?;
     if enumeration.points.is_empty() {
@@ -191,7 +204,6 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     if let Some(text) = args.selection.sizes_without_config(&enumeration) {
         note(&format!("warning: {text}"));
     }
-    let path = output_path(&args.out, &device, worker.unit, &space, &problem, real);
     let inputs = args.selection.inputs().chain(replay_script(selector));
     Outputs::beside(inputs).claim("--out", &path, OutputContent::Sweep)?;
     let resume = Resume {

@@ -21,7 +21,7 @@ use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::problem::ProblemArgs;
 use crate::args::sharing::SharingArgs;
-use crate::args::space::load_space;
+use crate::args::space::{load_space, on};
 use crate::args::time::{parse_duration, parse_limit};
 use crate::args::words::words;
 use crate::exit::{Completion, Exit, UsageError, nothing_ok};
@@ -30,6 +30,7 @@ use scanbox_report::paste;
 use scanbox_report::verify::{FailedConfig, VerifyEnding};
 use scanbox_session::device::known_issues;
 use scanbox_session::notes::note;
+use scanbox_session::probe;
 use scanbox_session::process::{RunLimits, WorkerCommand};
 use scanbox_session::supervise::{Supervised, Supervision};
 use scanbox_session::tools::{Tools, try_operator};
@@ -60,7 +61,7 @@ pub struct VerifyArgs {
     space: String,
 
     /// Only these configs, for example `lookback=parallel,workgroup_size=256|512`; deterministic=yes keeps those whose
-    /// results have the same bits on every run
+    /// results have the same bits on every run, arguments=auto those with what was found to be best on the device
     #[arg(long, value_name = "FILTER")]
     filter: Option<Filter>,
 
@@ -115,7 +116,11 @@ pub fn run(args: &VerifyArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let limits = RunLimits::of_run(args.budget)?;
     tools.warn_of_cache();
     let mut command = WorkerCommand::new(&args.device, operator.as_ref(), tools);
-    let worker = command.start(&limits)?;
+    let mut worker = command.start(&limits)?;
+    if args.asks_device(&problem)? {
+        worker = probe::inform(worker, &command, &args.sharing.sharing(), &limits)?;
+        probe::tell(&worker.profile);
+    }
     let device = worker.profile.clone();
     try_operator(tools.compiler()?, operator.as_ref(), &problem, &device).map_err(UsageError)?;
     let issues = known_issues::of(&device)?;
@@ -183,9 +188,16 @@ impl VerifyArgs {
         }
     }
 
+    /// Whether the configs depend on what is found out on the device.
+    fn asks_device(&self, problem: &Problem) -> anyhow::Result<bool> {
+        let of_filter = self.filter.as_ref().is_some_and(Filter::asks_device);
+        Ok(of_filter || self.configs.is_empty() && load_space(&self.space, problem)?.asks_device())
+    }
+
     /// The configs that are asked for: those given, or each kernel of the space in each workgroup size.
     fn configs(&self, problem: &Problem, device: &DeviceProfile) -> anyhow::Result<Vec<Config>> {
-        let accepted = |config: &Config| self.filter.as_ref().is_none_or(|filter| filter.accepts(config));
+        let filter = self.filter.as_ref().map(|filter| on(filter, device));
+        let accepted = |config: &Config| filter.as_ref().is_none_or(|filter| filter.accepts(config));
         if !self.configs.is_empty() {
             let given: BTreeSet<Config> = self.configs.iter().copied().filter(accepted).collect();
             return Ok(given.into_iter().collect());

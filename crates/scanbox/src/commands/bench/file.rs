@@ -1,16 +1,26 @@
 //! The file of a benchmark.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use scanbox_model::csv_file::Appender;
-use scanbox_model::metadata::Metadata;
-use scanbox_model::record::Record;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::metadata::{Metadata, Run};
+use scanbox_model::record::{Cache, Clock, Record, SCHEMA};
+use scanbox_model::sizes::Sizes;
+use scanbox_model::space::Space;
 use scanbox_report::paste;
+use scanbox_runner::baseline::Greeting;
+use scanbox_runner::bench::BenchJob;
+use scanbox_runner::row::now_utc;
 use scanbox_runner::session::End;
 use scanbox_session::notes::note;
+use scanbox_session::origin::this_tool;
+use scanbox_session::store::counts;
+use scanbox_session::supervise::Supervised;
 
 use crate::output::Output;
 
@@ -67,4 +77,60 @@ impl BenchFile {
         fs::rename(&self.partial, &self.path).with_context(|| self.path.display().to_string())?;
         Ok(self.path.clone())
     }
+}
+
+/// How the rows were made, in the format of sweeps: the space has sizes and no blocks.
+pub fn metadata(
+    device: &DeviceProfile,
+    sizes: &Sizes,
+    job: &BenchJob,
+    baselines: &[Greeting],
+    started_utc: String,
+    supervised: &Supervised,
+    records: &[Record],
+) -> anyhow::Result<Metadata> {
+    let (tool_version, tool_commit) = this_tool();
+    let mut ceiling_gbps: BTreeMap<u64, f64> = BTreeMap::new();
+    let ceiling = job.computation.problem.ceiling();
+    let ceilings =
+        records.iter().filter(|record| record.subject == ceiling && record.cache == Some(Cache::Hot));
+    for (n, gbps) in ceilings.filter_map(|row| Some((row.n_elements, row.throughput_gbps(Clock::Steady)?))) {
+        let best = ceiling_gbps.entry(n).or_insert(0.0);
+        *best = best.max((gbps * 10.0).round() / 10.0);
+    }
+    let run = Run {
+        run_id: job.origin.run_id.clone(),
+        arguments: std::env::args().skip(1).collect(),
+        seed: job.computation.seed,
+        settings: serde_json::json!({
+            "protocol": job.protocol,
+            "rounds": job.rounds,
+            "caches": job.caches,
+            "baselines": baselines,
+        }),
+        started_utc,
+        ended_utc: Some(now_utc()),
+        rows: records.len() as u64,
+        seconds: supervised.seconds.clone(),
+        outcome: None,
+    };
+    Ok(Metadata {
+        schema: SCHEMA,
+        tool_version,
+        tool_commit,
+        device: device.clone(),
+        kernel_hash: job.origin.kernel_hash.clone(),
+        problem: job.computation.problem,
+        space: Space {
+            name: "bench".to_owned(),
+            description: "A benchmark: subjects against each other in alternating blocks".to_owned(),
+            sizes: sizes.clone(),
+            products: Vec::new(),
+        },
+        points: records.len() as u64,
+        rejections: Vec::new(),
+        counts: counts(records),
+        ceiling_gbps,
+        runs: vec![run],
+    })
 }

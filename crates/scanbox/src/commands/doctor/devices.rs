@@ -10,9 +10,11 @@ use scanbox_runner::vulkan::{self, Listed, Loader, VulkanError};
 use super::bytes_label;
 use super::drivers::why_hidden;
 use super::host::available_memory_bytes;
-use scanbox_report::devices::tile_states;
+use scanbox_report::devices::{arguments_told, tile_states};
 use scanbox_report::doctor::{CheckResult, Finding};
 use scanbox_session::device::known_issues;
+use scanbox_session::probe;
+use scanbox_session::tools::Tools;
 
 /// The largest size of the thesis space: what a device is expected to hold.
 const LARGEST_ELEMENTS: u64 = 1 << 29;
@@ -31,7 +33,7 @@ pub(super) struct Devices {
 
 impl Devices {
     /// Every device, or the one that `selector` names. Without a loader there is none, and nothing more to say.
-    pub fn find(loader: &Result<Loader, VulkanError>, selector: Option<&str>) -> Self {
+    pub fn find(loader: &Result<Loader, VulkanError>, selector: Option<&str>, tools: &Tools) -> Self {
         let mut devices = Self {
             found: Vec::new(),
             error: None,
@@ -49,6 +51,9 @@ impl Devices {
         match found {
             Ok(found) => devices.found = found,
             Err(error) => devices.error = Some(error),
+        }
+        for (_, Listed { profile, .. }) in &mut devices.found {
+            profile.arguments_probe = probe::kept(profile, tools);
         }
         devices
     }
@@ -106,6 +111,7 @@ impl Devices {
         }
         let mut findings = vec![Finding::ok(&*check, format!("{who}: it has what kernels need"))];
         findings.extend([atomics(profile), timestamps(profile), subgroups(profile), memory(profile)]);
+        findings.extend(dispatch(index, profile));
         findings.extend(issues(profile));
         for finding in &mut findings[1..] {
             finding.check = format!("{check}: {}", finding.check);
@@ -141,6 +147,18 @@ fn atomics(profile: &DeviceProfile) -> Finding {
 fn timestamps(profile: &DeviceProfile) -> Finding {
     let (bits, period_ns) = (profile.timestamp_valid_bits, profile.timestamp_period_ns);
     Finding::ok("timestamps", format!("{bits} bits, {period_ns} ns per tick"))
+}
+
+/// What is known of what reading arguments costs, or how to find out. On a program, there is nothing to find.
+fn dispatch(index: usize, profile: &DeviceProfile) -> Option<Finding> {
+    let unknown = || {
+        format!(
+            "not measured yet what arguments cost: `scanbox bench --dispatch --device {index}` shows it, and what auto of \
+             arguments stands for"
+        )
+    };
+    probe::is_probed(profile)
+        .then(|| Finding::ok("dispatch", arguments_told(profile).unwrap_or_else(unknown)))
 }
 
 fn subgroups(profile: &DeviceProfile) -> Finding {
@@ -204,4 +222,32 @@ fn issues(profile: &DeviceProfile) -> Vec<Finding> {
         Finding::warning("known issue", format!("{}: {}", issue.id, issue.why), fix)
     });
     remedied.chain(active).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use scanbox_model::probe::{ArgumentsProbe, ProbedSize};
+    use scanbox_runner::backend::Backend;
+    use scanbox_runner::replay::{Replay, Script};
+
+    use super::*;
+
+    #[test]
+    fn what_arguments_cost_is_told_or_how_to_find_out() {
+        let profile = |hardware: bool| {
+            let script = Script { hardware, ..Script::default() };
+            Replay::new(script).profile().as_ref().clone()
+        };
+        assert_eq!(dispatch(0, &profile(false)), None);
+        let found = |profile: &DeviceProfile| dispatch(3, profile).unwrap();
+        let unknown = found(&profile(true));
+        assert!(unknown.found.contains("scanbox bench --dispatch --device 3"), "{}", unknown.found);
+        let mut known = profile(true);
+        let size = ProbedSize { n: 1 << 10, push_ns: 1900.4, block_ns: 1740.0 };
+        known.arguments_probe = Some(ArgumentsProbe::of(vec![size]));
+        let told =
+            "auto of arguments is block: a copy takes, pushed and in a block, 1900 and 1740 ns at 2^10";
+        assert_eq!(found(&known).found, told);
+        assert_eq!(found(&known).verdict, CheckResult::Ok);
+    }
 }

@@ -1,0 +1,77 @@
+//! An entry of a list of a product as it stands in a file: a value, or `auto` where the device is asked.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Error, IntoDeserializer, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::parameters::{AUTO, Declaration, Typed, Value};
+
+/// An entry of a list. (A parameter that has a value of its own named `auto` has that: it stands in labels.)
+pub(super) enum Entry<T> {
+    /// A value.
+    Value(T),
+    /// What is found out on the device.
+    Auto,
+}
+
+impl<T: Typed> Entry<T> {
+    /// The value in a product.
+    ///
+    /// # Errors
+    /// When nothing of the parameter is found out on devices.
+    pub fn value(self, parameter: &Declaration) -> Result<Value, String> {
+        match self {
+            Self::Value(value) => Ok(value.value()),
+            Self::Auto if parameter.found => Ok(Value::Auto),
+            Self::Auto => Err(parameter.values.unknown(parameter.name, AUTO)),
+        }
+    }
+
+    /// The entry of a value.
+    pub fn of(value: Value) -> Option<Self> {
+        if value == Value::Auto { Some(Self::Auto) } else { T::of(value).map(Self::Value) }
+    }
+}
+
+impl<T: Serialize> Serialize for Entry<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Value(value) => value.serialize(serializer),
+            Self::Auto => serializer.serialize_str(AUTO),
+        }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entry<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(EntryVisitor(PhantomData))
+    }
+}
+
+struct EntryVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for EntryVisitor<T> {
+    type Value = Entry<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a word or a number")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Entry<T>, E> {
+        match T::deserialize(text.into_deserializer()) {
+            Ok(value) => Ok(Entry::Value(value)),
+            Err(_) if text == AUTO => Ok(Entry::Auto),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Entry<T>, E> {
+        T::deserialize(number.into_deserializer()).map(Entry::Value)
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Entry<T>, E> {
+        T::deserialize(number.into_deserializer()).map(Entry::Value)
+    }
+}

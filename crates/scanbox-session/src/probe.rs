@@ -1,0 +1,296 @@
+//! What is found out on a device by measuring, and kept: what `auto` of arguments stands for.
+//!
+//! It is measured once for each device, build of its driver, and version of the kernels, when somebody asks for it, by
+//! a worker of its own: what it leaves in memory and clocks is gone before anything else runs, and a device that it
+//! does not survive costs no run. The answer is a file of the cache folder. Software devices are not probed, because
+//! their times say nothing; `auto` is `push` there, and wherever a probe failed. That is not kept: the next run tries
+//! again.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::probe::ArgumentsProbe;
+use scanbox_model::whole_file;
+use serde::{Deserialize, Serialize};
+
+use crate::device;
+use crate::failure::SessionError;
+use crate::lock::Sharing;
+use crate::notes::note;
+use crate::process::{RunLimits, Silence, Worker, WorkerCommand, describe};
+use crate::protocol::{Message, Order, Work};
+use crate::tools::Tools;
+
+/// How long a probe may take, with the compilation of its copies. It is given up with its worker.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// The file of a probe: what it was of, and what it found.
+#[derive(Serialize, Deserialize)]
+struct ProbeFile {
+    #[serde(flatten)]
+    of: Probed,
+    probe: ArgumentsProbe,
+}
+
+/// What a probe is of: whenever one of these changes there is another one.
+#[derive(PartialEq, Serialize, Deserialize)]
+struct Probed {
+    device: String,
+    device_uuid: String,
+    driver: String,
+    driver_build: String,
+    kernel_hash: String,
+}
+
+impl Probed {
+    fn new(device: &DeviceProfile, kernel_hash: &str) -> Self {
+        Self {
+            device: device.name.clone(),
+            device_uuid: device.uuid.clone(),
+            driver: device.driver.clone(),
+            driver_build: device.driver_build.clone(),
+            kernel_hash: kernel_hash.to_owned(),
+        }
+    }
+
+    /// Where it is kept: each in a file of its own, so that nobody has to change what somebody else has written.
+    fn path(&self, tools: &Tools) -> Option<PathBuf> {
+        let text = serde_json::to_vec(self).ok()?;
+        let name = format!("arguments-{}.json", &blake3::hash(&text).to_hex()[..16]);
+        Some(tools.probes()?.join(name))
+    }
+}
+
+/// Whether a device is probed at all.
+#[must_use]
+pub fn is_probed(device: &DeviceProfile) -> bool {
+    device.kind == DeviceKind::Hardware
+}
+
+/// What an earlier probe of this device found. A file that cannot be read, or says that it is of something else, is
+/// none: it is replaced by the next probe.
+#[must_use]
+pub fn kept(device: &DeviceProfile, tools: &Tools) -> Option<ArgumentsProbe> {
+    if !is_probed(device) {
+        return None;
+    }
+    let probed = Probed::new(device, &tools.compiler().ok()?.kernel_hash());
+    let text = fs::read(probed.path(tools)?).ok()?;
+    let file: ProbeFile = serde_json::from_slice(&text).ok()?;
+    (file.of == probed && file.probe == ArgumentsProbe::of(file.probe.sizes.clone())).then_some(file.probe)
+}
+
+/// Keeps what a probe found. Where it cannot be kept it is found out again.
+fn keep(device: &DeviceProfile, tools: &Tools, probe: &ArgumentsProbe) -> anyhow::Result<()> {
+    let of = Probed::new(device, &tools.compiler()?.kernel_hash());
+    let Some(path) = of.path(tools) else { return Ok(()) };
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let text = serde_json::to_string_pretty(&ProbeFile { of, probe: probe.clone() })?;
+    Ok(whole_file::replace_text(&path, &(text + "\n"))?)
+}
+
+/// The worker, whose profile has what a probe of its device found: an earlier one, or one that is made now. Then it is
+/// another worker, and the device is taken for the time between.
+///
+/// # Errors
+/// When another run has the device, the run has to stop, or the device cannot be opened again.
+pub fn inform(
+    mut worker: Worker,
+    command: &WorkerCommand,
+    sharing: &Sharing,
+    limits: &RunLimits<'_>,
+) -> anyhow::Result<Worker> {
+    if !is_probed(&worker.profile) {
+        return Ok(worker);
+    }
+    if let Some(probe) = kept(&worker.profile, &command.tools) {
+        worker.profile.arguments_probe = Some(probe);
+        return Ok(worker);
+    }
+    // Workers of this run have no part in that: the run takes the device for itself, later.
+    let mut alone = command.clone();
+    let (mut worker, occupied) = sharing.occupy(worker, &mut alone, limits)?;
+    let device = worker.profile.clone();
+    if let Some(probe) = kept(&device, &command.tools) {
+        // By whoever had the device before.
+        worker.profile.arguments_probe = Some(probe);
+        return Ok(worker);
+    }
+    note(&format!("{}: measuring how kernels are best told their arguments", device.title()));
+    let probed = measured(&mut worker, limits)?;
+    drop(worker);
+    drop(occupied);
+    let probe = match probed {
+        Ok(probe) => {
+            if let Err(error) = keep(&device, &command.tools, &probe) {
+                note(&format!(
+                    "warning: it cannot be kept, and is measured again by the next run: {error:#}"
+                ));
+            }
+            Some(probe)
+        }
+        Err(reason) => {
+            note(&format!("warning: that came to nothing: {reason}"));
+            None
+        }
+    };
+    let mut worker = command.start_again(limits)?;
+    worker.profile.arguments_probe = probe;
+    Ok(worker)
+}
+
+/// The same for those who measure nothing else: where another run has the device, nothing is found out.
+///
+/// # Errors
+/// As [`inform`].
+pub fn inform_if_free(
+    worker: Worker,
+    command: &WorkerCommand,
+    limits: &RunLimits<'_>,
+) -> anyhow::Result<Worker> {
+    match inform(worker, command, &Sharing::default(), limits) {
+        Err(error) if matches!(error.downcast_ref(), Some(SessionError::InUse { .. })) => {
+            note("warning: the device is in use by another run, so that nothing is measured there now");
+            command.start(limits)
+        }
+        informed => informed,
+    }
+}
+
+/// The profile of the selected device with what a probe of it found: an earlier one, or one that is made now.
+///
+/// # Errors
+/// As [`device::profile`] and [`inform`].
+pub fn informed_profile(selector: &str, tools: &Tools) -> anyhow::Result<DeviceProfile> {
+    let mut device = device::profile(selector, &tools.assume)?;
+    device.arguments_probe = kept(&device, tools);
+    if device.arguments_probe.is_some() || !is_probed(&device) {
+        return Ok(device);
+    }
+    let (command, limits) = (WorkerCommand::new(selector, None, tools), RunLimits::of_run(None)?);
+    Ok(inform_if_free(command.start(&limits)?, &command, &limits)?.profile)
+}
+
+/// Says what `auto` of arguments stands for on a device.
+pub fn tell(device: &DeviceProfile) {
+    let why = match &device.arguments_probe {
+        Some(_) => "as measured on this device",
+        None if is_probed(device) => "which nothing is known of on this device",
+        None => "as on every software device",
+    };
+    note(&format!("auto of arguments is {}, {why}", device.arguments()));
+}
+
+/// Lets a worker probe its device.
+///
+/// # Errors
+/// When the run has to stop.
+fn measured(
+    worker: &mut Worker,
+    limits: &RunLimits<'_>,
+) -> Result<Result<ArgumentsProbe, String>, SessionError> {
+    worker.process.order(&Order::Work { work: Box::new(Work::Probe), operator: None, device_lock: None });
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        match worker.process.next_message() {
+            Ok(Message::Probed(probed)) => return Ok(probed),
+            Ok(Message::Failed { reason, .. } | Message::Broke { reason }) => return Ok(Err(reason)),
+            Ok(_) => {}
+            Err(Silence::Waiting) if Instant::now() < deadline => limits.pause(Duration::ZERO)?,
+            Err(Silence::Waiting) => return Ok(Err(format!("no answer within {} s", LIMIT.as_secs()))),
+            Err(Silence::Dead(status)) => {
+                // Whoever ended the worker may have meant this process too.
+                limits.pause(Duration::ZERO)?;
+                return Ok(Err(format!("the worker ended: {}", describe(status))));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scanbox_model::config::Arguments;
+    use scanbox_model::probe::ProbedSize;
+    use scanbox_testing::device::example;
+
+    use super::*;
+
+    fn probe() -> ArgumentsProbe {
+        ArgumentsProbe::of(vec![ProbedSize { n: 1024, push_ns: 1900.0, block_ns: 1740.5 }])
+    }
+
+    #[test]
+    fn what_is_kept_is_of_one_device_and_driver() {
+        let folder = tempfile::tempdir().unwrap();
+        let tools = Tools { cache: Some(folder.path().join("not there yet")), ..Tools::default() };
+        let device = DeviceProfile { driver_build: "1-a".into(), ..example("GPU", 1, "driver 1") };
+        assert_eq!(probe().arguments, Arguments::Block);
+        assert_eq!(kept(&device, &tools), None);
+        keep(&device, &tools, &probe()).unwrap();
+        assert_eq!(kept(&device, &tools), Some(probe()));
+        for other in [
+            DeviceProfile { uuid: "another".into(), ..device.clone() },
+            DeviceProfile { driver: "driver 2".into(), ..device.clone() },
+            DeviceProfile { driver_build: "1-b".into(), ..device.clone() },
+            DeviceProfile { kind: DeviceKind::Software, ..device.clone() },
+        ] {
+            assert_eq!(kept(&other, &tools), None, "{other:?}");
+        }
+        // What else a profile says does not matter.
+        assert_eq!(kept(&DeviceProfile { memory_bytes: 1, ..device.clone() }, &tools), Some(probe()));
+        // Other kernels.
+        let kernels = tempfile::tempdir().unwrap();
+        fs::write(kernels.path().join("a.comp"), "").unwrap();
+        let other = Tools { kernels: Some(kernels.path().to_owned()), ..tools.clone() };
+        assert_eq!(kept(&device, &other), None);
+        assert_eq!(kept(&device, &Tools::default()), None);
+        keep(&device, &Tools::default(), &probe()).unwrap();
+    }
+
+    #[test]
+    fn damaged_files_are_measured_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let tools = Tools { cache: Some(folder.path().to_owned()), ..Tools::default() };
+        let device = example("GPU", 1, "driver 1");
+        keep(&device, &tools, &probe()).unwrap();
+        let entries: Vec<_> = fs::read_dir(folder.path().join("probes")).unwrap().flatten().collect();
+        let [entry] = &entries[..] else { panic!("{entries:?}") };
+        let text = fs::read_to_string(entry.path()).unwrap();
+        for damaged in [
+            "".to_owned(),
+            text[..text.len() / 2].to_owned(),
+            text.replace("\"block\"", "\"baked\""),
+            text.replace("\"block\"", "\"push\""),
+            text.replace("driver 1", "driver 2"),
+            text.replace("1740.5", "1900.5"),
+        ] {
+            assert_ne!(damaged, text);
+            fs::write(entry.path(), &damaged).unwrap();
+            assert_eq!(kept(&device, &tools), None, "{damaged}");
+            keep(&device, &tools, &probe()).unwrap();
+            assert_eq!(kept(&device, &tools), Some(probe()));
+        }
+    }
+
+    /// Whoever writes at the same time writes a whole file.
+    #[test]
+    fn many_may_keep_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let tools = Tools { cache: Some(folder.path().to_owned()), ..Tools::default() };
+        let device = example("GPU", 1, "driver 1");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..5 {
+                        keep(&device, &tools, &probe()).unwrap();
+                        assert_eq!(kept(&device, &tools), Some(probe()));
+                    }
+                });
+            }
+        });
+    }
+}
