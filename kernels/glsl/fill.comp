@@ -9,13 +9,27 @@ layout(buffer_reference, std430, buffer_reference_align = 4) writeonly buffer Wo
     uint at[];
 };
 
+#if ARGUMENTS == ARGUMENTS_PUSH
+
 PUSH_CONSTANTS(
     uvec2 target_address;
     uint n;     // words
     uint word;
 )
 
+#else
+
+// In front of kernels whose arguments are not pushed either: constants, since scratch memory belongs to its pipelines.
+#define MORE_ADDRESSES
+#define MORE_WORDS WORD(word)
+#include "arguments.glsl"
+
+#endif
+
 MAIN {
+#if ARGUMENTS != ARGUMENTS_PUSH
+    read_arguments();
+#endif
     // The workgroup's part: indices into it stay small, however large the memory is.
     const uint WORDS = WORKGROUP_SIZE * BATCH_SIZE * LANES;
     // What starts beyond the end has nothing to do; the index of its first word may have 33 bits.

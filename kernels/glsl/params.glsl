@@ -22,7 +22,7 @@
 // and where tiles pass their totals on (REQUIRE_TILE_STATE)
 // GROUP_STATE        GROUP_STATE_*              problem and tile state: how a two-level lookback comes by its groups
 // BLOCKING           1 to 31                    variant: 1 in 2^BLOCKING tiles keeps its total; 0 where left out
-// ARGUMENTS          ARGUMENTS_*             of copies and reads: as the parameter; push where left out
+// ARGUMENTS          ARGUMENTS_*                of copies, reads and fills: as the parameter; push where left out
 // COUNTED            0, 1                       variant: whether lookbacks count what they do; 0 where left out
 // N_FROM_MEMORY      0, 1                       variant: whether n may differ from call to call; 0 where left out
 // ANY_ELEMENT        0, 1                       variant: whether arrays begin at any element; 0 where left out

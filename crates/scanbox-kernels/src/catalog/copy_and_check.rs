@@ -263,11 +263,27 @@ fn compare_shader(element: Element, device: &DeviceProfile) -> Shader {
     shader
 }
 
-/// The plan that fills the scratch memory of a plan with zeros: the reset of plans that need one.
+/// The plan that fills the scratch memory of a plan with zeros: the reset of plans that need one. Its arguments are
+/// pushed where those of the plan are, and constants elsewhere: what it fills never changes.
 #[must_use]
 pub fn fill(plan: &Plan, device: &DeviceProfile) -> Plan {
     let words = plan.scratch.bytes.div_ceil(4);
-    helper("fill.comp", words, plan, vec![Binding::Scratch(0)], vec![word(words), PushWord::Value(0)], device)
+    let constants = vec![word(words), PushWord::Value(0)];
+    if plan.passes.iter().all(|pass| pass.shader.arguments() == Arguments::Push) {
+        return helper("fill.comp", words, plan, vec![Binding::Scratch(0)], constants, device);
+    }
+    // Baked arguments begin with source and target.
+    let mut fill = helper("fill.comp", words, plan, vec![Binding::Scratch(0); 2], constants, device);
+    for pass in &mut fill.passes {
+        pass.shader = baked_fill_shader(device);
+    }
+    fill
+}
+
+fn baked_fill_shader(device: &DeviceProfile) -> Shader {
+    let mut shader = helper_shader("fill.comp", HELPER_BATCH_SIZE, HELPER_WORKGROUP_SIZE, device);
+    shader.defines.push((Shader::ARGUMENTS, define(Arguments::Baked)));
+    shader
 }
 
 /// A plan of a helper that works on this many words around a call of `of`.
@@ -335,6 +351,7 @@ pub fn helper_shaders(device: &DeviceProfile) -> Vec<Shader> {
     let mut shaders = vec![
         helper("empty.comp", 1, device.subgroup_size),
         helper("fill.comp", HELPER_BATCH_SIZE, HELPER_WORKGROUP_SIZE),
+        baked_fill_shader(device),
         helper("poison.comp", HELPER_BATCH_SIZE, HELPER_WORKGROUP_SIZE),
         compare_shader(Element::U32, device),
         compare_shader(Element::F32, device),

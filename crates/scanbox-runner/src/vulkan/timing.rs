@@ -324,8 +324,15 @@ impl VulkanSession {
         Ok(())
     }
 
-    /// Sees to the memory of a plan and resolves it, its fill in front where every call has one.
+    /// Sees to the memory of a plan and resolves it, its fill in front where every call has one. Calls that were
+    /// prepared before may not be recorded any more.
     pub(super) fn prepare(&mut self, plan: &Plan) -> Result<Call, Failure> {
+        self.pipelines.make_room();
+        self.prepare_beside(plan)
+    }
+
+    /// The same, beside calls that are there already.
+    pub(super) fn prepare_beside(&mut self, plan: &Plan) -> Result<Call, Failure> {
         let loaded = self.memory.loaded();
         if plan.n > loaded {
             let reason = format!("{} needs {} elements, and {loaded} are loaded", plan.label, plan.n);
@@ -338,7 +345,6 @@ impl VulkanSession {
         if plan.passes.iter().any(|pass| pass.bindings.contains(&Binding::Total)) {
             self.memory.reserve_total()?;
         }
-        self.pipelines.make_room();
         let clears = plan.scratch.content == ScratchContent::Anything;
         let fill = clears.then(|| catalog::fill(plan, &self.gpu.profile));
         let plans = fill.iter().chain([plan]);

@@ -44,7 +44,7 @@ impl VulkanSession {
         let mut call = self.prepare(plan)?;
         let other_call = if alternates && plan.is_baked() {
             self.memory.swap_inputs();
-            let other = self.prepare(plan);
+            let other = self.prepare_beside(plan);
             self.memory.swap_inputs();
             Some(other?)
         } else {

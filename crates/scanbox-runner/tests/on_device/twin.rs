@@ -61,6 +61,7 @@ fn right_kernels_are_right() {
         ("b2.vec4.seq.rake.clean.wg64", problem(Inclusive, Element::F32, OutOfPlace)),
         ("b2.vec2.gather.sub.early.wg64", problem(Reduce, Element::U64, OutOfPlace)),
         ("b1.vec4.par.rake.fill.wg64", problem(Inclusive, Element::I32, InPlace)),
+        ("b1.vec4.par.rake.fill.block.wg64", problem(Inclusive, Element::I32, InPlace)),
         ("rts.b1.vec4.none.rake.wg64", problem(Inclusive, U32, OutOfPlace)),
     ] {
         for (n, cache, length) in
@@ -90,6 +91,27 @@ fn right_kernels_are_right() {
         make(&mut bench, &ceiling);
         for cache in [Cache::Hot, Cache::Cold] {
             assert_eq!(ran(&mut bench, &ceiling, cache, SHORT).reason, None, "{}, {cache:?}", ceiling.label);
+        }
+    }
+}
+
+/// A session keeps some pipelines with baked arguments and no more, and never drops one that a call is about to run:
+/// whatever number it has kept when a twin begins, whose calls are made of two.
+#[test]
+fn twins_of_many_baked_calls_are_right() {
+    let Some(mut bench) = Bench::new(compiler) else { return };
+    let problem = problem(Mode::Inclusive, U32, Placement::OutOfPlace);
+    for (label, first) in [("b1.vec4.par.rake.baked.wg64", 1000), ("b1.vec4.par.rake.fill.baked.wg64", 2000)]
+    {
+        for n in first..first + 40 {
+            let plan = plan(&mut bench, label, &problem, n);
+            if n % 3 == 0 {
+                assert_eq!(bench.device().verify(&plan).unwrap().mismatches, 0, "{label} at {n}");
+            }
+            let other = Input { kind: InputKind::Random, seed: 8 };
+            bench.device().load_other(&problem, &other, n).unwrap();
+            let twin = twin::run_alone(bench.device(), &plan, SHORT, true).unwrap();
+            assert_eq!(twin.reason, None, "{label} at {n}");
         }
     }
 }
