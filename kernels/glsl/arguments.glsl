@@ -23,8 +23,8 @@
 // comes last copies the record to the line: the next dispatch finds it there. Records of one chain have one n, so that
 // a workgroup that has no tile sees that whichever of two records it reads.
 //
-// Where N_FROM_MEMORY is 1, whoever comes before a dispatch may write n, the device too: from 0 to MAX_N, which the plan
-// was made for; more counts as that.
+// Where N_FROM_MEMORY is 1, whoever comes before a dispatch may write n, the device too: from 0 to MAX_N, which the
+// plan was made for; more counts as that.
 
 #if ARGUMENTS != ARGUMENTS_PUSH
 
