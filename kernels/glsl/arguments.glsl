@@ -19,8 +19,8 @@
 // and the first workgroup of a call copies the record to the other line of its pair, where the next call finds it.
 // Nobody reads that line meanwhile, so that nobody has to be waited for.
 //
-// Where N_FROM_MEMORY is 1, whoever comes before a dispatch may write n, the device too: from 0 to MAX_N, which the plan
-// was made for; more counts as that.
+// Where N_FROM_MEMORY is 1, whoever comes before a dispatch may write n, the device too: from 0 to MAX_N, which the
+// plan was made for; more counts as that.
 
 #if ARGUMENTS != ARGUMENTS_PUSH
 

@@ -130,8 +130,8 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
 /// The rule of [`legal`] that says no, or a rule about variants: only tiles of a chained scan can be blocked
 /// (`blocking-needs-chained-scan`), 1 in 2 to 1 in 2^31 of them (`blocking-rate`), and only lookbacks that go from
 /// tile to tile count (`counts-need-walk`). Only lines say how many elements a call has
-/// (`n-from-memory-needs-block`), of one pass (`n-from-memory-needs-one-pass`); only scans of one pass have a total beside
-/// them (`total-needs-scan`, `total-needs-one-pass`).
+/// (`n-from-memory-needs-block`), of one pass (`n-from-memory-needs-one-pass`); only scans of one pass have a total
+/// beside them (`total-needs-scan`, `total-needs-one-pass`).
 pub fn plan_variant(
     config: &Config,
     variant: Variant,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
+use scanbox_kernels::cases::Circumstance;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::Shader;
 use scanbox_kernels::{catalog, legal};
@@ -92,15 +93,24 @@ fn every_pair_of_values_compiles_for_every_subgroup_size() {
         assert_eq!(missing, None, "a value of parameter {place} is in no config");
     }
     assert!((30..110).contains(&rows.len()), "{} rows", rows.len());
-    let mut all_shaders = BTreeSet::new();
+    let (mut all_shaders, mut varied) = (BTreeSet::new(), 0);
     for row in rows {
         let [values @ .., atomics, flow, subgroup] = row;
         let device = willing(subgroup, atomics, flow);
         let config = numbers(device.subgroup_size).config(values);
         // Two tiles and a bit: enough for all passes of families that have several.
-        all_shaders.extend(shaders(&config, 2 * config.tile_elements() + 1, &device));
+        let n = 2 * config.tile_elements() + 1;
+        all_shaders.extend(shaders(&config, n, &device));
+        // With all that verifications ask of kernels beside.
+        let problem = Problem::default();
+        if let Some(variant) = Circumstance::varied(&config, &problem, n) {
+            let plan = catalog::plan_variant(&config, variant, &problem, n, &device).unwrap();
+            all_shaders.extend(plan.passes.into_iter().map(|pass| pass.shader));
+            varied += 1;
+        }
         all_shaders.extend(catalog::helper_shaders(&device));
     }
+    assert!(varied >= 10, "{varied}");
     compile(&all_shaders);
 }
 
