@@ -1,6 +1,6 @@
-// Scratch memory of kernels whose tiles pass their totals on: the ticket and the turn, two banks of sums of groups, then
-// the states of tiles, and behind them those of groups that are published. The plan lays it out by the same numbers
-// (scanbox-kernels, plan.rs), which a test compares.
+// Scratch memory of kernels whose tiles pass their totals on: the ticket and the turn, two banks of sums of groups,
+// then the states of tiles, and behind them those of groups that are published. The plan lays it out by the same
+// numbers (scanbox-kernels, plan.rs), which a test compares.
 
 const uint TICKET_BYTES = 256u;
 const uint GROUP_TILES = 32u;    // tiles whose totals one group has
