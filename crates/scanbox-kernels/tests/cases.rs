@@ -1,7 +1,7 @@
 //! What a verification tries: sizes, inputs, and what the memory holds before.
 
 use scanbox_kernels::cases::{CaseRequest, CaseSelection, Circumstance, Garbage, Pattern, boundary_sizes};
-use scanbox_kernels::catalog;
+use scanbox_kernels::catalog::{self, Variant};
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
@@ -219,4 +219,30 @@ fn words_of_inputs_parse() {
         }
     }
     assert!("zeros".parse::<Pattern>().unwrap_err().contains("random, real, ones"));
+}
+
+#[test]
+fn calls_of_any_size_are_tried_of_configs_that_have_them() {
+    let sum = |mode| Problem::new(mode, Element::U32, Operator::Add, None, Placement::OutOfPlace).unwrap();
+    let varied = |label, mode| Circumstance::varied(&config(label), &sum(mode), 5000);
+    let all = Variant::up_to(5000).at_any_element();
+    assert_eq!(varied("b1.vec4.par.rake.block.wg64", Mode::Exclusive), Some(all.with_total()));
+    // A reduction is its total.
+    assert_eq!(varied("b1.vec4.par.rake.block.wg64", Mode::Reduce), Some(all));
+    for without in
+        ["b1.vec4.par.rake.wg64", "b1.vec4.par.rake.baked.wg64", "rts.b1.vec4.none.rake.block.wg64"]
+    {
+        assert_eq!(varied(without, Mode::Inclusive), None, "{without}");
+    }
+    let told = |n| Circumstance::VARIED.map(|circumstance| circumstance.told(n, 5000));
+    assert_eq!(told(17), [Some(0), Some(17), None]);
+    assert_eq!(told(5000), [Some(0), Some(5000), Some(u32::MAX.into())]);
+    for circumstance in Circumstance::ALL {
+        assert_eq!((circumstance.told(17, 5000), circumstance.begin(17)), (None, [0, 0]));
+    }
+    // No vector begins there, whatever the size is.
+    for n in 0..100 {
+        let [source, target] = Circumstance::AnyElement.begin(n);
+        assert!((1..=3).contains(&source) && target <= 3, "{n}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use scanbox_kernels::catalog::{self, Variant};
-use scanbox_kernels::plan::{FIRST_TURN, Plan, STATES_OFFSET, ScratchContent};
+use scanbox_kernels::plan::{BANK_WORDS, FIRST_TURN, Plan, STATES_OFFSET, ScratchContent, TICKET_BYTES};
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceKind;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
@@ -90,8 +90,11 @@ fn a_recording_takes_any_number_of_elements() {
     for mode in [Mode::Inclusive, Mode::Exclusive, Mode::Reduce] {
         let problem = problem(mode);
         for label in KERNELS {
-            let tile = label.parse::<Config>().unwrap().tile_elements();
-            let max_n = TILES * tile + 7;
+            let config: Config = label.parse().unwrap();
+            let tile = config.tile_elements();
+            // Workgroups that go from tile to tile: three rounds and a bit.
+            let launched = catalog::launched_per_call(&config, bench.device().profile()).unwrap_or(0);
+            let max_n = TILES.max(3 * u64::from(launched) + 5) * tile + 7;
             let Some(plan) = varied(&mut bench, label, &problem, max_n) else { continue };
             tried += 1;
             let sizes = sizes(tile, max_n);
@@ -197,6 +200,30 @@ fn a_wrap_that_clears_too_little_is_seen() {
         let found =
             epochs_behind_a_wrap(&mut bench, "b1.vec4.two.sub.striped.early.split.block.wg64").unwrap();
         assert!(found[wrong].len() > 1, "{to}: {found:?}");
+    }
+}
+
+/// A call clears the sums of groups that the one before has left, however many these are. Where it clears those of as
+/// many as it has itself, that is seen.
+#[test]
+fn sums_of_larger_calls_are_cleared() {
+    let change =
+        ("stages/state/group_state.glsl", "in_whole_rows(MOST_GROUPS)", "in_whole_rows(group_count())");
+    for changes in [&[][..], &[change]] {
+        let Some(mut bench) = Bench::new(|| compiler_of_changed(changes)) else { return };
+        // Where groups are published there is nothing to clear.
+        if !bench.device().profile().int64_atomics {
+            continue;
+        }
+        let label = "b1.vec4.two.sub.striped.early.block.wg64";
+        let tile = label.parse::<Config>().unwrap().tile_elements();
+        // More groups than a row has.
+        let max_n = 33 * 32 * tile + 1;
+        let plan = varied(&mut bench, label, &problem(Mode::Inclusive), max_n).unwrap();
+        // The first call has the first bank, the second one clears that.
+        assert_eq!(bench.device().submit_varied(&plan, &[max_n, 1], 2).unwrap(), 0);
+        let sums = bench.device().scratch_words(TICKET_BYTES, 2 * BANK_WORDS as usize).unwrap();
+        assert_eq!(sums.iter().all(|word| *word == 0), changes.is_empty());
     }
 }
 

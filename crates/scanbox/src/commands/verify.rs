@@ -263,11 +263,16 @@ fn introduce(device: &DeviceProfile, problem: &Problem, selection: &CaseSelectio
     if !problem.is_default() {
         note(&format!("problem {problem}"));
     }
+    let circumstances = |varied: bool| match (Circumstance::ALL.len(), Circumstance::VARIED.len()) {
+        (all, more) if varied => format!("{all} to {}", all + more),
+        (all, _) => all.to_string(),
+    };
+    let varied = selection.configs().iter().any(|config| Circumstance::varied(config, problem, 1).is_some());
     note(&format!(
         "{}, {} cases in {} circumstances each",
         plural(selection.configs().len(), "config"),
         selection.cases(),
-        Circumstance::ALL.len()
+        circumstances(varied)
     ));
     for (rule, left_out) in &selection.left_out {
         note(&format!("{} cases left out by rule {rule}, for example: {}", left_out.cases, left_out.example));
