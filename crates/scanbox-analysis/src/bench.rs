@@ -70,9 +70,14 @@ pub fn baseline_gbps(record: &Record, clock: Clock) -> Option<f64> {
 
 /// The same of a scan of scanbox's own in a benchmark, which a baseline of its run can stand beside.
 pub(crate) fn own_gbps(record: &Record, clock: Clock) -> Option<f64> {
-    let is_own = record.subject == OWN_SUBJECT && !is_ceiling(record) && record.blocking.is_none();
+    let is_own = record.subject == OWN_SUBJECT && !is_ceiling(record) && is_ordinary(record);
     let is_comparable = clock == Clock::Steady && is_own && record.cache == Some(Cache::Hot);
     record.throughput_gbps(clock).filter(|_| is_comparable)
+}
+
+/// Whether its calls are those of an ordinary build, as one follows the other.
+fn is_ordinary(record: &Record) -> bool {
+    record.blocking.is_none() && record.call_form.is_none()
 }
 
 pub(crate) fn is_baseline(record: &Record) -> bool {
@@ -80,11 +85,12 @@ pub(crate) fn is_baseline(record: &Record) -> bool {
 }
 
 /// The rows of a benchmark by size and cache state, ascending. Rows of sweeps, which have no cache state, are left
-/// out, and so are those with simulated blocking: they are slower for that, not as subjects.
+/// out, and so are those with simulated blocking and of other forms of calls: they are slower, or faster, for that and
+/// not as subjects.
 #[must_use]
 pub fn heats(records: &[Record], clock: Clock) -> Vec<Heat<'_>> {
     let mut groups: BTreeMap<(u64, Cache), Vec<&Record>> = BTreeMap::new();
-    for record in records.iter().filter(|record| record.blocking.is_none()) {
+    for record in records.iter().filter(|record| is_ordinary(record)) {
         if let Some(cache) = record.cache {
             groups.entry((record.n_elements, cache)).or_default().push(record);
         }

@@ -131,6 +131,12 @@ impl Plan {
         self.build().and_then(|build| build.variant.max_n)
     }
 
+    /// How the lines of its calls come to be what they are, where it has some.
+    #[must_use]
+    pub fn line_use(&self) -> LineUse {
+        self.build().map_or(LineUse::default(), |build| build.variant.line)
+    }
+
     /// What the addresses of its source and target are multiples of, in bytes.
     #[must_use]
     pub fn alignment(&self) -> u64 {

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use scanbox_model::call_form::CallForm;
 use serde::{Deserialize, Serialize};
 
 /// What a build of a kernel has that others do not. The default has nothing, and is compiled from the same defines as
@@ -25,6 +26,21 @@ pub struct Variant {
     /// an exclusive one.
     #[serde(default)]
     pub total: bool,
+    /// How the line of a call comes to be what it is. The build is the same.
+    #[serde(default)]
+    pub line: LineUse,
+}
+
+/// How the line of arguments comes to be what a call finds there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+pub enum LineUse {
+    /// The call before has written it.
+    #[default]
+    Rewritten,
+    /// It is what it was.
+    Unchanged,
+    /// A copy in the command buffer has written it.
+    Updated,
 }
 
 /// 1 in 2^31 tiles is none but the first.
@@ -55,6 +71,29 @@ impl Variant {
         Self { total: true, ..self }
     }
 
+    /// The build for a form of calls of so many elements.
+    #[must_use]
+    pub fn of_form(form: CallForm, n: u64) -> Self {
+        let line = |line| Self { line, ..Self::default() };
+        match form {
+            CallForm::UnchangedLine => line(LineUse::Unchanged),
+            CallForm::UpdatedLine => line(LineUse::Updated),
+            CallForm::Max(factor) => Self::up_to(n.saturating_mul(factor.into())),
+            CallForm::AnyElement => Self::default().at_any_element(),
+            CallForm::Total => Self::default().with_total(),
+        }
+    }
+
+    /// The form of calls of so many elements that it is the build for, if it is that of one.
+    #[must_use]
+    pub fn form(self, n: u64) -> Option<CallForm> {
+        let largest = self.max_n.filter(|max_n| n > 0 && max_n.is_multiple_of(n));
+        let largest = largest.and_then(|max_n| u32::try_from(max_n / n).ok()).map(CallForm::Max);
+        let forms =
+            [CallForm::UnchangedLine, CallForm::UpdatedLine, CallForm::AnyElement, CallForm::Total];
+        largest.into_iter().chain(forms).find(|form| Self::of_form(*form, n) == self)
+    }
+
     /// The same, with counts.
     #[must_use]
     pub fn counted(self) -> Self {
@@ -77,6 +116,13 @@ impl fmt::Display for Variant {
         if self.any_element {
             f.write_str(" at any element")?;
         }
-        if self.total { f.write_str(" with total") } else { Ok(()) }
+        if self.total {
+            f.write_str(" with total")?;
+        }
+        match self.line {
+            LineUse::Rewritten => Ok(()),
+            LineUse::Unchanged => f.write_str(" with an unchanged line"),
+            LineUse::Updated => f.write_str(" with an updated line"),
+        }
     }
 }

@@ -22,6 +22,7 @@ pub mod filter;
 pub mod device;
 pub mod known_issues;
 pub mod safe_devices;
+pub mod call_form;
 pub mod record;
 pub mod row_rules;
 pub mod csv_file;

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use crate::config::{Config, Family};
+use crate::config::{Arguments, Config, Family};
 use crate::parameters::{Declaration, PARAMETER_NAMES, PARAMETERS, Value};
 use crate::problem::{Mode, Problem};
 use crate::record::{Record, Status, THROUGHPUT, TimeStats};
@@ -368,6 +368,22 @@ pub const RULES: &[Rule] = &[
             let (inserted, fell_back) = (record.insertions_sum, record.fallbacks_sum);
             holds(inserted.unwrap_or(0) <= fell_back.unwrap_or(u64::MAX), "insertions_sum", || {
                 "more totals were inserted than tiles were added up".to_owned()
+            })
+        },
+    },
+    Rule {
+        name: "a form of calls is of a benchmark, and that of a line of a kernel with one",
+        columns: &["call_form", "cache", "config_id"],
+        check: |row| {
+            let record = row.record;
+            let Some(form) = record.call_form else { return Ok(()) };
+            holds(record.is_of_benchmark(), "call_form", || {
+                "a row without a cache state is of a sweep, whose calls have no other form".to_owned()
+            })?;
+            let config = row.config.and_then(|config| config.as_ref().ok());
+            let has_line = config.is_some_and(|(config, _)| config.kernel.arguments == Arguments::Block);
+            holds(has_line || !form.is_of_lines(), "call_form", || {
+                format!("{form}, and {} reads no line", record.config_id)
             })
         },
     },

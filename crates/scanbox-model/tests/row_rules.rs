@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use scanbox_model::call_form::CallForm;
 use scanbox_model::config::{BlockScan, Family, Lookback, Reset, TileState, VectorWidth};
 use scanbox_model::csv_file;
 use scanbox_model::parameters::Cells;
@@ -223,6 +224,9 @@ fn every_rule_refuses_a_row_and_blames_its_column() {
     let counts = "counts of fallbacks and simulated blocking are of a benchmark";
     check(counts, "blocking", with(&|row| row.blocking = Some(1)), "");
     check(counts, "insertions_sum", Record { insertions_sum: Some(3), ..of_benchmark() }, "");
+    let form = "a form of calls is of a benchmark, and that of a line of a kernel with one";
+    check(form, "call_form", with(&|row| row.call_form = Some(CallForm::Total)), "");
+    check(form, "call_form", Record { call_form: Some(CallForm::Max(4)), ..of_benchmark() }, "");
     let bound = "what is ok is within the bound of its error";
     let over = |row: &mut Record| (row.max_error, row.error_bound) = (Some(Ratio(2e-7)), Some(Ratio(1e-7)));
     check(bound, "max_error", with(&over), "");

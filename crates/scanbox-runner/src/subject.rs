@@ -73,8 +73,8 @@ impl Subject {
 }
 
 impl fmt::Display for Subject {
-    /// For messages: its label, and where tiles are blocked, how many.
+    /// For messages: its label, and what else its build has.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.label(), Variant::blocked(self.variant().blocking))
+        write!(f, "{}{}", self.label(), Variant { counted: false, ..self.variant() })
     }
 }

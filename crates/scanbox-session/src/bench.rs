@@ -28,8 +28,8 @@ pub enum News {
     SizeFinished(u64),
 }
 
-/// What a row is known by: config, version, blocking, size, cache state.
-type BenchRowKey = (String, String, Option<u32>, u64, Option<Cache>);
+/// What a row is known by: config, version, blocking, form of its calls, size, cache state.
+type BenchRowKey = (String, String, Option<u32>, Option<CallForm>, u64, Option<Cache>);
 
 /// Gets the rows of every size.
 pub struct BenchTask<'a> {
@@ -83,16 +83,20 @@ impl<'a> BenchTask<'a> {
         // Two versions of a baseline have subjects of the same name.
         let version = record.subject_version.clone();
         let (config, size) = (record.config_id.clone(), record.n_elements);
-        if !self.rows.insert((config, version, record.blocking, size, record.cache)) {
+        if !self.rows.insert((config, version, record.blocking, record.call_form, size, record.cache)) {
             return Ok(());
         }
         if record.status != Status::Ok {
             let (config, size) = (&record.config_id, size_label(record.n_elements));
-            let variant = Variant::blocked(record.blocking);
+            let blocked = Variant::blocked(record.blocking);
+            let variant = record.call_form.map_or(blocked, |form| Variant::of_form(form, record.n_elements));
             self.line.remark(&format!("{}: {config}{variant} at {size}: {}", record.status, record.reason));
             if let Some(selected) = self.left.get_mut(&record.n_elements) {
                 selected.retain(|Selected { subject, .. }| {
-                    subject.label() != record.config_id || subject.variant().blocking != record.blocking
+                    let Variant { blocking, .. } = subject.variant();
+                    let form = subject.variant().form(record.n_elements);
+                    (subject.label(), blocking, form)
+                        != (record.config_id.clone(), record.blocking, record.call_form)
                 });
             }
         }

@@ -307,6 +307,10 @@ pub fn variant_legal(config: &Config, variant: Variant) -> Legality {
         );
         return reject("n-from-memory-needs-block", detail);
     }
+    if variant.line != LineUse::Rewritten && kernel.arguments != Arguments::Block {
+        let detail = format!("a line of arguments {}: block alone has one", kernel.arguments);
+        return reject("line-needs-block", detail);
+    }
     if variant.max_n.is_some() && has_levels {
         let detail = format!(
             "n from memory with family {}: the host works out how many elements each of its levels has",

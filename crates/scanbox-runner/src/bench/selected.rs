@@ -95,7 +95,7 @@ pub(super) fn plans_of(
         Subject::Config { config, variant } => {
             let plan =
                 |variant| catalog::plan_variant(config, variant, problem, n, device).map_err(unsupported);
-            let timed = plan(Variant::blocked(variant.blocking))?;
+            let timed = plan(Variant { counted: false, ..*variant })?;
             let counted = if variant.counted { Some(plan(*variant)?) } else { None };
             Ok(Plans { timed, counted })
         }
@@ -143,6 +143,7 @@ pub fn blank(
     };
     record.selection.clone_from(selection);
     record.blocking = subject.variant().blocking;
+    record.call_form = subject.variant().form(n);
     record
 }
 

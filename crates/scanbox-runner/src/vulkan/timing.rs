@@ -235,7 +235,7 @@ impl VulkanSession {
             return Err(Failure::new(Status::Unsupported, reason));
         }
         let lines = call.lines().count() as u64;
-        if lines == 0 {
+        if lines == 0 || plan.line_use() != LineUse::Rewritten {
             return Ok(None);
         }
         let memory = &mut self.memory;

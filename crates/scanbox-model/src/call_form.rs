@@ -1,0 +1,101 @@
+//! Forms of calls that a benchmark times beside the ordinary one.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// What a call is that differs from the ordinary one of its config: a build of the kernel that takes more, or another
+/// way by which its line of arguments comes to be what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum CallForm {
+    /// The line never changes. Calls that find it as the one before has left it in a cache flatter: ordinary ones
+    /// write the line of the next call.
+    UnchangedLine,
+    /// A copy in the command buffer writes the line before each call, within the time, with the two barriers that it
+    /// needs.
+    UpdatedLine,
+    /// The number of elements stands in memory, and the call is laid out for this many times as many.
+    Max(u32),
+    /// Arrays may begin at any element, so that no access is one of a vector.
+    AnyElement,
+    /// The total is stored beside the scan.
+    Total,
+}
+
+/// The most times as many elements that a call is laid out for.
+const MOST: u32 = 1 << 20;
+
+impl CallForm {
+    /// What may be written, for help and errors.
+    pub const WORDS: &str = "unchanged-line, updated-line, max-4 (or another number from 1), any-element, total";
+
+    /// Whether it is one of calls whose arguments stand in a line, and of no others.
+    #[must_use]
+    pub fn is_of_lines(self) -> bool {
+        matches!(self, Self::UnchangedLine | Self::UpdatedLine | Self::Max(_))
+    }
+}
+
+impl fmt::Display for CallForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnchangedLine => f.write_str("unchanged-line"),
+            Self::UpdatedLine => f.write_str("updated-line"),
+            Self::Max(factor) => write!(f, "max-{factor}"),
+            Self::AnyElement => f.write_str("any-element"),
+            Self::Total => f.write_str("total"),
+        }
+    }
+}
+
+impl FromStr for CallForm {
+    type Err = String;
+
+    /// # Errors
+    /// A word that names none, with all that do.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let factor = |text: &str| text.parse().ok().filter(|factor| (1..=MOST).contains(factor));
+        match text {
+            "unchanged-line" => Ok(Self::UnchangedLine),
+            "updated-line" => Ok(Self::UpdatedLine),
+            "any-element" => Ok(Self::AnyElement),
+            "total" => Ok(Self::Total),
+            _ => text.strip_prefix("max-").and_then(factor).map(Self::Max).ok_or_else(|| {
+                let shown: String = text.chars().take(40).collect();
+                format!("`{shown}` is no form of calls: {}", Self::WORDS)
+            }),
+        }
+    }
+}
+
+impl From<CallForm> for String {
+    fn from(form: CallForm) -> Self {
+        form.to_string()
+    }
+}
+
+impl TryFrom<String> for CallForm {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read_as_they_are_written() {
+        for text in ["unchanged-line", "updated-line", "max-1", "max-64", "any-element", "total"] {
+            assert_eq!(text.parse::<CallForm>().map(|form| form.to_string()), Ok(text.to_owned()));
+        }
+        for text in ["", "max", "max-", "max-0", "max--4", "max-4.5", "max-99999999", "unchanged", "Total"] {
+            let error = text.parse::<CallForm>().unwrap_err();
+            assert!(error.contains("is no form of calls: unchanged-line, "), "{error}");
+        }
+    }
+}
