@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use scanbox_model::call_form::CallForm;
 use scanbox_model::record::{Cache, Clock, Record, Selection, Status};
 
 use crate::grouping::OWN_SUBJECT;
@@ -96,6 +97,39 @@ pub fn heats(records: &[Record], clock: Clock) -> Vec<Heat<'_>> {
         }
     }
     groups.into_iter().map(|((n, cache), records)| heat(n, cache, &records, clock)).collect()
+}
+
+/// A form of calls, and the ordinary calls of its config at the same size, in the same state of the buffers.
+#[derive(Debug, Clone, Copy)]
+pub struct TimedForm<'a> {
+    /// Its row.
+    pub record: &'a Record,
+    /// Which form.
+    pub form: CallForm,
+    /// The median of a call in nanoseconds.
+    pub median_ns: u64,
+    /// That of an ordinary call; none where it has no time.
+    pub ordinary_ns: Option<u64>,
+}
+
+/// Every form of calls that was timed, in the order of the rows.
+#[must_use]
+pub fn timed_forms(records: &[Record], clock: Clock) -> Vec<TimedForm<'_>> {
+    let median = |record: &Record| record.time(clock).map(|time| time.median_ns);
+    let key = |record: &Record| (record.n_elements, record.cache, record.config_id.clone());
+    let ordinary: BTreeMap<_, u64> = records
+        .iter()
+        .filter(|record| record.subject == OWN_SUBJECT && is_ordinary(record))
+        .filter_map(|record| Some((key(record), median(record)?)))
+        .collect();
+    let mut forms = Vec::new();
+    for record in records {
+        if let (Some(form), Some(median_ns)) = (record.call_form, median(record)) {
+            let ordinary_ns = ordinary.get(&key(record)).copied();
+            forms.push(TimedForm { record, form, median_ns, ordinary_ns });
+        }
+    }
+    forms
 }
 
 fn heat<'a>(n: u64, cache: Cache, records: &[&'a Record], clock: Clock) -> Heat<'a> {

@@ -36,7 +36,7 @@ pub use resolve::{Resolved, input_kind, launched_per_call, resolved};
 pub use rules::{legal, resident, variant_legal};
 pub use user_operator::{OPERATOR_LAWS, OperatorLaw, operator_check, operator_load, operator_shaders};
 
-pub use crate::variant::{MAX_BLOCKING, Variant};
+pub use crate::variant::{LineUse, MAX_BLOCKING, Variant};
 
 /// The plan of a config that solves a problem for `n` elements on a device.
 ///

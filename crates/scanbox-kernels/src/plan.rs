@@ -9,7 +9,7 @@ use scanbox_model::space::Rejection;
 use scanbox_model::user_operator::UserOperator;
 use serde::{Deserialize, Serialize};
 
-use crate::variant::Variant;
+use crate::variant::{LineUse, Variant};
 
 /// Words behind the last output element that every plan leaves alone: they show writes past the end.
 pub const GUARD_WORDS: u64 = 256;
@@ -166,6 +166,12 @@ impl Plan {
             self.label
         );
         Err(Rejection { rule: "vector-alignment".into(), detail })
+    }
+
+    /// Whether the calls of a sample all work on the same arrays: none of them is told anything else.
+    #[must_use]
+    pub fn keeps_its_arrays(&self) -> bool {
+        self.is_baked() || self.line_use() == LineUse::Unchanged
     }
 
     /// Whether it moves what a problem has to move at least, and does nothing else.

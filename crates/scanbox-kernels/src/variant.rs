@@ -89,8 +89,7 @@ impl Variant {
     pub fn form(self, n: u64) -> Option<CallForm> {
         let largest = self.max_n.filter(|max_n| n > 0 && max_n.is_multiple_of(n));
         let largest = largest.and_then(|max_n| u32::try_from(max_n / n).ok()).map(CallForm::Max);
-        let forms =
-            [CallForm::UnchangedLine, CallForm::UpdatedLine, CallForm::AnyElement, CallForm::Total];
+        let forms = [CallForm::UnchangedLine, CallForm::UpdatedLine, CallForm::AnyElement, CallForm::Total];
         largest.into_iter().chain(forms).find(|form| Self::of_form(*form, n) == self)
     }
 

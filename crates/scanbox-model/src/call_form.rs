@@ -29,7 +29,8 @@ const MOST: u32 = 1 << 20;
 
 impl CallForm {
     /// What may be written, for help and errors.
-    pub const WORDS: &str = "unchanged-line, updated-line, max-4 (or another number from 1), any-element, total";
+    pub const WORDS: &str =
+        "unchanged-line, updated-line, max-4 (or another number from 1), any-element, total";
 
     /// Whether it is one of calls whose arguments stand in a line, and of no others.
     #[must_use]

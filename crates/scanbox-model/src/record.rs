@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use self::cell::CsvCell;
 use crate::call_form::CallForm;
-use crate::parameters::{Cells, Config, Declaration, PARAMETERS, Parameter, Value, Values};
+use crate::parameters::{Cells, Config, Declaration, PARAMETERS, Value, Values};
 use crate::problem::{Element, Mode, Placement};
 use crate::units::throughput_gbps;
 use crate::user_operator::OperatorName;

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use scanbox_analysis::bench::{Heat, TimedSubject};
+use scanbox_analysis::bench::{Heat, TimedForm, TimedSubject};
 use scanbox_analysis::grouping::OWN_SUBJECT;
+use scanbox_model::call_form::CallForm;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Clock, Record, Selection, TimeStats};
@@ -33,6 +34,8 @@ pub struct BenchReport<'a> {
     pub baselines: &'a [Greeting],
     /// The rows.
     pub heats: &'a [Heat<'a>],
+    /// Forms of calls beside the ordinary ones.
+    pub forms: &'a [TimedForm<'a>],
     /// How the run ended.
     pub end: End,
 }
@@ -47,6 +50,8 @@ struct BenchJson<'a> {
     empty_calls: &'a [EmptyCall],
     end: End,
     rows: Vec<BenchRow<'a>>,
+    /// Forms of calls beside the ordinary ones.
+    call_forms: Vec<CallFormRow<'a>>,
     /// Each size in one line: the fastest config against the fastest scan of another implementation.
     summary: Vec<VersusRow<'a>>,
 }
@@ -77,6 +82,27 @@ struct BenchRow<'a> {
     throughput_gbps: Option<f64>,
     copy_pct: Option<f64>,
     baseline_ratio: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct CallFormRow<'a> {
+    n: u64,
+    cache: Option<Cache>,
+    config: &'a str,
+    call_form: CallForm,
+    median_ns: u64,
+    /// Of an ordinary call.
+    ordinary_ns: Option<u64>,
+    round_spread_pct: Option<f64>,
+}
+
+impl<'a> CallFormRow<'a> {
+    fn new(timed: &TimedForm<'a>) -> Self {
+        let &TimedForm { record, form, median_ns, ordinary_ns } = timed;
+        let Record { n_elements: n, cache, config_id: config, round_spread_pct, .. } = record;
+        let (n, cache, round_spread_pct) = (*n, *cache, *round_spread_pct);
+        Self { n, cache, config, call_form: form, median_ns, ordinary_ns, round_spread_pct }
+    }
 }
 
 #[derive(Serialize)]
@@ -154,6 +180,7 @@ impl BenchReport<'_> {
             empty_calls: &empty_calls,
             end: self.end,
             rows: rows.collect(),
+            call_forms: self.forms.iter().map(CallFormRow::new).collect(),
             summary: versus::machine(self.heats),
         };
         serde_json::to_writer_pretty(&mut *out, &document)?;
@@ -196,10 +223,45 @@ impl BenchReport<'_> {
              iqr %, rounds %: spread of the samples, and of the medians of the rounds"
         );
         writeln!(out, "{}", fold("", &legend, 2, width))?;
+        self.write_forms(width, out)?;
         self.write_empty_calls(&empty_calls, width, out)?;
         versus::write_loses(self.heats, width, out)?;
         self.write_others(width, out)?;
         self.write_failed(width, out)
+    }
+
+    /// One table of all forms of calls.
+    fn write_forms(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+        if self.forms.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "\nForms of calls beside the ordinary call of the config")?;
+        let mut grid = Grid::new([
+            GridColumn::numbers("size"),
+            GridColumn::words("config"),
+            GridColumn::words("buffers").expendable(2),
+            GridColumn::words("form"),
+            GridColumn::numbers("us"),
+            GridColumn::numbers("ordinary us"),
+            GridColumn::numbers("more %"),
+            GridColumn::numbers("rounds %").expendable(1),
+        ]);
+        let micros = |ns: u64| format!("{:.2}", ns as f64 / 1e3);
+        let percent = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.1}"));
+        for TimedForm { record, form, median_ns, ordinary_ns } in self.forms {
+            let more = ordinary_ns.map(|ordinary| (*median_ns as f64 / ordinary as f64 - 1.0) * 100.0);
+            grid.push([
+                size_label(record.n_elements),
+                subject_title(record),
+                record.cache.map_or("", Cache::word).to_owned(),
+                form.to_string(),
+                micros(*median_ns),
+                ordinary_ns.map_or_else(String::new, micros),
+                percent(more),
+                percent(record.round_spread_pct),
+            ]);
+        }
+        writeln!(out, "{}", grid.draw(Style::Text { width }))
     }
 
     /// Says what of a span is no work, and of whom no span is shown because nobody knows.

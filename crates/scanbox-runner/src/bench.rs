@@ -147,8 +147,8 @@ impl SubjectAtSize {
     /// Why it has no times in this cache state, where it has some in others.
     fn unfit_for(&self, cache: Cache) -> Option<Failure> {
         let RunBy::Device { plans: Some(plans) } = &self.run_by else { return None };
-        (cache == Cache::Cold && plans.timed.is_baked()).then(|| {
-            let reason = "its arguments are baked, and cold calls have another input and output each";
+        (cache == Cache::Cold && plans.timed.keeps_its_arrays()).then(|| {
+            let reason = "its arguments stay, and cold calls have another input and output each";
             Failure::new(Status::Unsupported, reason)
         })
     }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use scanbox_kernels::catalog::Variant;
+use scanbox_model::call_form::CallForm;
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Cache, Record, Status};

@@ -3,6 +3,7 @@
 
 mod baselines;
 mod dispatch;
+mod forms;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -14,8 +14,8 @@ const LONG: &[(&str, usize)] = &[
     ("crates/scanbox-analysis/src/compare.rs", 582),
     ("crates/scanbox-kernels/tests/problems.rs", 560),
     ("crates/scanbox-model/src/problem.rs", 515),
-    ("crates/scanbox-model/src/record.rs", 679),
-    ("crates/scanbox/src/commands/bench.rs", 537),
+    ("crates/scanbox-model/src/record.rs", 526),
+    ("crates/scanbox/src/commands/bench.rs", 509),
     ("crates/scanbox/tests/analyze.rs", 520),
 ];
 

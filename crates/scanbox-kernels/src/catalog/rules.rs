@@ -12,7 +12,7 @@ use scanbox_model::space::Rejection;
 use super::resolve::{Resolved, co_resident, has_levels, launched_per_call, passes_totals_on};
 use crate::input::{PACKED_MAX_TOTAL, decided_by_init};
 use crate::plan::{BANK_WORDS, GUARD_WORDS, Plan};
-use crate::variant::{MAX_BLOCKING, Variant};
+use crate::variant::{LineUse, MAX_BLOCKING, Variant};
 
 /// The comparison indexes words with 32 bits, those of the guard too.
 const MOST_WORDS: u64 = u32::MAX as u64 - GUARD_WORDS;

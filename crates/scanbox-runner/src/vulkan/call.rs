@@ -218,6 +218,11 @@ impl Call {
         self.lines = 0;
     }
 
+    /// Has the next [`Call::tell`] write all lines, whatever they have.
+    pub fn forget_lines(&mut self) {
+        self.lines().for_each(Line::forget);
+    }
+
     /// The words of the records of a chain, of all lines of the call.
     pub fn records(&mut self, chain: &Chain) -> Vec<u32> {
         let mut records = Vec::new();

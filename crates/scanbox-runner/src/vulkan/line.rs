@@ -88,7 +88,7 @@ impl Line {
         self.aim(Binding::Output, output);
         self.words[NEXT_WORD..NEXT_WORD + 2].copy_from_slice(&halves(chain.address(place, slot + 1)));
         // The device changes the line from here on.
-        self.told = None;
+        self.forget();
     }
 
     /// Records the writing of the first line of the pair, unless it has these words. Copies only: barriers are the
@@ -108,6 +108,11 @@ impl Line {
     /// Whether other arguments follow those of the next call.
     pub fn follows(&self) -> bool {
         self.words[NEXT_WORD..RECORD_WORDS] != [0, 0]
+    }
+
+    /// What the line in memory has is not known any more.
+    pub fn forget(&mut self) {
+        self.told = None;
     }
 
     /// Whether the line in memory has these words.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gpu_allocator::MemoryLocation;
-use scanbox_kernels::catalog::{self, GUARD_WORD, REPORT_WORDS};
+use scanbox_kernels::catalog::{self, GUARD_WORD, LineUse, REPORT_WORDS};
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{
     Binding, Expected, FIRST_TURN, GUARD_WORDS, Plan, ScratchContent, Shader, TICKET_BYTES, TURN_WORD,
@@ -204,7 +204,8 @@ impl VulkanSession {
         let mut left = samples;
         while left > 0 {
             let now = left.min(per_submission);
-            intervals.extend(self.time_once(&mut call, chain.as_ref(), cache, calls, now)?);
+            let is_updated = plan.line_use() == LineUse::Updated;
+            intervals.extend(self.time_once(&mut call, chain.as_ref(), is_updated, cache, calls, now)?);
             left -= now;
         }
         Ok(intervals)
@@ -227,11 +228,9 @@ impl VulkanSession {
         cache: Cache,
         alternates: bool,
     ) -> Result<Option<Chain>, Failure> {
-        if cache == Cache::Cold && plan.is_baked() {
-            let reason = format!(
-                "{} has baked arguments, and cold calls have another input and output each",
-                plan.label
-            );
+        if cache == Cache::Cold && plan.keeps_its_arrays() {
+            let reason =
+                format!("{} keeps its arrays, and cold calls have another input and output each", plan.label);
             return Err(Failure::new(Status::Unsupported, reason));
         }
         let lines = call.lines().count() as u64;
@@ -266,11 +265,12 @@ impl VulkanSession {
         Ok(Some(chain))
     }
 
-    /// Takes samples in one submission.
+    /// Takes samples in one submission. `is_updated`: each call is told its arguments, within the time.
     fn time_once(
         &mut self,
         call: &mut Call,
         chain: Option<&Chain>,
+        is_updated: bool,
         cache: Cache,
         calls: u32,
         samples: u32,
@@ -295,7 +295,7 @@ impl VulkanSession {
             }
             recorder.timestamp(timestamps, 2 * sample);
             for (index, turn) in turns.iter().enumerate() {
-                if index > 0 {
+                if index > 0 && !is_updated {
                     recorder.barrier(Access::COMPUTE, Access::COMPUTE);
                 }
                 if cache == Cache::Cold {
@@ -305,6 +305,10 @@ impl VulkanSession {
                         call.aim(Binding::Output, output.address());
                     }
                     memory.use_slots(1);
+                }
+                if is_updated {
+                    call.forget_lines();
+                    call.tell(&mut recorder, memory);
                 }
                 call.record(&mut recorder, turn);
             }

@@ -4,6 +4,7 @@ mod blocking;
 mod dispatch;
 mod ending;
 mod file;
+mod forms;
 mod select;
 
 use std::collections::BTreeSet;
@@ -11,14 +12,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
-use scanbox_analysis::bench::{Heat, heats};
+use scanbox_analysis::bench::{Heat, heats, timed_forms};
 use scanbox_model::config::{Config, Kernel};
 use scanbox_model::csv_file;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::metadata::Metadata;
-use scanbox_model::problem::{Problem, ProblemDifference};
+use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Clock, Record};
 use scanbox_model::sizes::Sizes;
 use scanbox_model::units::{plural, slug};
@@ -31,7 +32,8 @@ use scanbox_runner::session::End;
 use self::blocking::{BlockingArgs, is_refuted};
 use self::dispatch::DispatchArgs;
 use self::ending::completion;
-use self::file::{BenchFile, metadata};
+use self::file::{BenchFile, metadata, others};
+use self::forms::CallFormArgs;
 use self::select::{ScratchUse, Tuned, selected};
 use crate::answer::{answered, print};
 use crate::args::format::ANSWERS;
@@ -112,6 +114,9 @@ pub struct BenchArgs {
 
     #[command(flatten)]
     dispatch: DispatchArgs,
+
+    #[command(flatten)]
+    forms: CallFormArgs,
 
     #[command(flatten)]
     problem: ProblemArgs,
@@ -239,8 +244,9 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
         args.from.as_ref().map(|path| Tuned::read(path, &problem, &device, args.kernel)).transpose()?;
     let sizes = args.sizes(tuned.as_ref(), &problem, &device)?;
     let selected = args.selected(&sizes, tuned.as_ref(), &problem, &device);
+    args.forms.check(&selected, &problem, &device)?;
     let path = args.path(&problem, &device);
-    let others = args.others(&sizes, &problem)?;
+    let others = others(&args.with, &sizes, &args.caches(), &problem)?;
     let output = places.outputs.claim("--out", &path, OutputContent::Benchmark)?;
     introduce(&device, &sizes, &path)?;
 
@@ -324,7 +330,7 @@ fn show(args: &BenchArgs, path: &Path) -> anyhow::Result<Exit> {
         note(&format!("warning: {warning}"));
     }
     let mut records = found.records;
-    records.extend(args.others(&metadata.space.sizes, &metadata.problem)?);
+    records.extend(others(&args.with, &metadata.space.sizes, &args.caches(), &metadata.problem)?);
     if let Some(sizes) = &args.sizes {
         records.retain(|record| sizes.contains(record.n_elements));
         if records.is_empty() {
@@ -409,46 +415,11 @@ impl BenchArgs {
             if self.blocking.is_asked_for() {
                 return (n, self.blocking.selected(&self.configs, n, problem, device));
             }
-            let selected = selected(&self.configs, tuned, &self.scratch, n, problem, device);
+            let mut selected = selected(&self.configs, tuned, &self.scratch, n, problem, device);
+            self.forms.join(&mut selected, n, problem, device);
             (n, behind_ceilings(selected, problem, device))
         };
         sizes.iter().map(at).collect()
-    }
-
-    /// The rows of other files at these sizes.
-    fn others(&self, sizes: &Sizes, problem: &Problem) -> anyhow::Result<Vec<Record>> {
-        let caches = self.caches();
-        let mut others = Vec::new();
-        for path in &self.with {
-            expect(
-                path,
-                "--with",
-                &[Kind::Benchmark, Kind::Import],
-                "it shows other rows beside those of a benchmark",
-            )?;
-            let found = csv_file::read(path)?.records;
-            // Rows of other implementations do not say what they compute.
-            let other = found.iter().find_map(|row| {
-                let of_row = row.op.map(|_| Problem::of_row(row)).unwrap_or(Ok(Problem::default()));
-                of_row.ok()?.difference(problem)
-            });
-            if let Some(difference) = other {
-                let ProblemDifference { column, flag, own, others } = difference;
-                bail!(
-                    "--with {}: its rows have {column} `{own}`, this run has `{others}` ({flag})",
-                    path.display()
-                );
-            }
-            let found = found.into_iter();
-            others.extend(found.filter(|row| {
-                sizes.contains(row.n_elements) && row.cache.is_some_and(|cache| caches.contains(&cache))
-            }));
-        }
-        if others.is_empty() && !self.with.is_empty() {
-            let message = "--with: no row is of one of the sizes and of the state of the buffers of this run";
-            return Err(UsageError(message.to_owned()).into());
-        }
-        Ok(others)
     }
 
     fn caches(&self) -> Vec<Cache> {
@@ -505,7 +476,8 @@ fn conclude(
     places: &Pictures,
 ) -> anyhow::Result<()> {
     let heats = heats(records, Clock::Steady);
-    let report = BenchReport { metadata, baselines, heats: &heats, end };
+    let forms = timed_forms(records, Clock::Steady);
+    let report = BenchReport { metadata, baselines, heats: &heats, forms: &forms, end };
     let written = if args.blocking.is_asked_for() {
         print(&args.blocking.report(records, proof, metadata, end, &places.plots)?, args.format)
     } else if args.dispatch.is_asked_for() {

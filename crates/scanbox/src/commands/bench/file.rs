@@ -5,10 +5,11 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-use scanbox_model::csv_file::Appender;
+use anyhow::{Context, bail};
+use scanbox_model::csv_file::{self, Appender};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::metadata::{Metadata, Run};
+use scanbox_model::problem::{Problem, ProblemDifference};
 use scanbox_model::record::{Cache, Clock, Record, SCHEMA};
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Space;
@@ -22,7 +23,9 @@ use scanbox_session::origin::this_tool;
 use scanbox_session::store::counts;
 use scanbox_session::supervise::Supervised;
 
-use crate::output::Output;
+use crate::exit::UsageError;
+use crate::inputs::expect;
+use crate::output::{Kind, Output};
 
 /// The rows of a run on their way to their file: beside it until the run has come to its end.
 pub struct BenchFile {
@@ -133,4 +136,47 @@ pub fn metadata(
         ceiling_gbps,
         runs: vec![run],
     })
+}
+
+/// The rows of these files of `--with` at these sizes, on buffers in one of these states.
+///
+/// # Errors
+/// When a file cannot be read, is of something else, or has no such row.
+pub fn others(
+    with: &[PathBuf],
+    sizes: &Sizes,
+    caches: &[Cache],
+    problem: &Problem,
+) -> anyhow::Result<Vec<Record>> {
+    let mut others = Vec::new();
+    for path in with {
+        expect(
+            path,
+            "--with",
+            &[Kind::Benchmark, Kind::Import],
+            "it shows other rows beside those of a benchmark",
+        )?;
+        let found = csv_file::read(path)?.records;
+        // Rows of other implementations do not say what they compute.
+        let other = found.iter().find_map(|row| {
+            let of_row = row.op.map(|_| Problem::of_row(row)).unwrap_or(Ok(Problem::default()));
+            of_row.ok()?.difference(problem)
+        });
+        if let Some(difference) = other {
+            let ProblemDifference { column, flag, own, others } = difference;
+            bail!(
+                "--with {}: its rows have {column} `{own}`, this run has `{others}` ({flag})",
+                path.display()
+            );
+        }
+        let found = found.into_iter();
+        others.extend(found.filter(|row| {
+            sizes.contains(row.n_elements) && row.cache.is_some_and(|cache| caches.contains(&cache))
+        }));
+    }
+    if others.is_empty() && !with.is_empty() {
+        let message = "--with: no row is of one of the sizes and of the state of the buffers of this run";
+        return Err(UsageError(message.to_owned()).into());
+    }
+    Ok(others)
 }

@@ -1,0 +1,69 @@
+//! `scanbox bench --call-forms`: calls of a config that are not the ordinary one, beside it.
+
+use clap::Args;
+use scanbox_kernels::catalog::{self, Variant};
+use scanbox_model::call_form::CallForm;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::Problem;
+use scanbox_runner::bench::Selected;
+use scanbox_runner::subject::Subject;
+
+use crate::exit::UsageError;
+
+/// What `scanbox bench` is asked about forms of calls.
+#[derive(Debug, Args)]
+pub struct CallFormArgs {
+    /// Time these calls of each config too, where it has them: max-4 (n stands in memory, and the call is laid out for
+    /// 4 times as many), any-element (arrays may begin anywhere), total (it is stored beside the scan), unchanged-line
+    /// and updated-line (arguments in memory that stay, or that a copy writes before each call)
+    #[arg(
+        long,
+        value_name = "FORM,FORM,...",
+        value_delimiter = ',',
+        conflicts_with_all = ["blocking", "dispatch", "show"]
+    )]
+    call_forms: Vec<CallForm>,
+}
+
+impl CallFormArgs {
+    /// Adds the forms that configs have at a size.
+    pub fn join(&self, selected: &mut Vec<Selected>, n: u64, problem: &Problem, device: &DeviceProfile) {
+        let mut more = Vec::new();
+        for Selected { subject, selection } in &*selected {
+            let Subject::Config { config, .. } = subject else { continue };
+            for &form in &self.call_forms {
+                let variant = Variant::of_form(form, n);
+                let subject = Subject::Config { config: *config, variant };
+                let is_new = more.iter().all(|one: &Selected| one.subject != subject);
+                if is_new && catalog::plan_variant(config, variant, problem, n, device).is_ok() {
+                    more.push(Selected { subject, selection: selection.clone() });
+                }
+            }
+        }
+        selected.append(&mut more);
+    }
+
+    /// # Errors
+    /// A form that no config has at any size, with the rule that says so.
+    pub fn check(
+        &self,
+        sizes: &[(u64, Vec<Selected>)],
+        problem: &Problem,
+        device: &DeviceProfile,
+    ) -> Result<(), UsageError> {
+        let all = || sizes.iter().flat_map(|(n, selected)| selected.iter().map(|one| (*n, &one.subject)));
+        for &form in &self.call_forms {
+            if all().any(|(n, subject)| subject.variant().form(n) == Some(form)) {
+                continue;
+            }
+            let rejections = all().filter_map(|(n, subject)| {
+                let Subject::Config { config, .. } = subject else { return None };
+                catalog::plan_variant(config, Variant::of_form(form, n), problem, n, device).err()
+            });
+            let why = rejections.map(|one| format!(": {} ({})", one.detail, one.rule)).next();
+            let why = why.unwrap_or_default();
+            return Err(UsageError(format!("--call-forms {form}: no config has such calls{why}")));
+        }
+        Ok(())
+    }
+}

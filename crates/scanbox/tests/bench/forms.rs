@@ -1,0 +1,102 @@
+//! `scanbox bench --call-forms`: which configs have which forms, what is said of them, and that none of them is taken
+//! for the ordinary call.
+
+use std::fs;
+
+use scanbox_model::csv_file;
+use scanbox_model::record::{Cache, Status};
+use serde_json::Value;
+
+use super::bench;
+#[cfg(target_os = "linux")]
+use crate::machines::{Machine, run};
+use crate::sweeps::Place;
+
+const BLOCK: &str = "b4.vec4.par.rake.block.wg256";
+const PUSH: &str = "b4.vec4.par.rake.wg256";
+const ALL: &str = "unchanged-line,updated-line,max-4,any-element,total";
+
+#[test]
+fn each_config_has_the_forms_that_fit_it() {
+    let place = Place::in_memory("");
+    let args = [BLOCK, PUSH, "--call-forms", ALL, "--sizes", "1000,2^20", "--rounds", "2"];
+    let more = ["--buffers", "hot,cold", "--format", "json"];
+    let ended = bench(&place, &[&args[..], &more].concat(), 0);
+    let rows = csv_file::read(&place.folder().join("bench.csv")).unwrap().records;
+    let of = |config: &str, n: u64, cache: Cache| -> Vec<String> {
+        let rows = rows.iter().filter(|row| {
+            row.config_id == config
+                && row.n_elements == n
+                && row.cache == Some(cache)
+                && row.status == Status::Ok
+        });
+        rows.map(|row| row.call_form.map_or_else(String::new, |form| form.to_string())).collect()
+    };
+    let sorted = |mut forms: Vec<String>| {
+        forms.sort();
+        forms.join(" ")
+    };
+    for n in [1000, 1 << 20] {
+        let all = " any-element max-4 total unchanged-line updated-line";
+        assert_eq!(sorted(of(BLOCK, n, Cache::Hot)), all);
+        // Cold calls have other arrays each, which a line that never changes cannot say.
+        assert_eq!(sorted(of(BLOCK, n, Cache::Cold)), all.replace(" unchanged-line", ""));
+        assert_eq!(sorted(of(PUSH, n, Cache::Hot)), " any-element total");
+    }
+    let json: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let forms = json["call_forms"].as_array().unwrap();
+    assert_eq!(forms.len(), 2 * (5 + 4 + 2 + 2));
+    assert!(forms.iter().all(|form| form["median_ns"].is_u64() && form["ordinary_ns"].is_u64()), "{json}");
+    // Neither the answers nor the rows that they come from know them.
+    let ordinary = json["rows"].as_array().unwrap();
+    let own = |row: &&Value| row["subject"] == "scanbox" && row["status"] == "ok";
+    assert_eq!(ordinary.iter().filter(own).count(), 2 * 2 * 2);
+
+    let shown = bench_shown(&place);
+    assert!(shown.contains("Forms of calls beside the ordinary call of the config"), "{shown}");
+    assert!(shown.contains("max-4") && shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+}
+
+fn bench_shown(place: &Place) -> String {
+    let mut command = place.scanbox(&["bench", "--show", "bench.csv"]);
+    let output = command.env("COLUMNS", "100").output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_form_that_nobody_has_is_refused() {
+    let check = |args: &[&str], parts: &[&str]| {
+        let place = Place::in_memory("");
+        let ended = bench(&place, args, 2);
+        for part in parts {
+            assert!(ended.stderr.contains(part), "no `{part}` in {}", ended.stderr);
+        }
+        assert!(!fs::exists(place.folder().join("bench.csv")).unwrap());
+    };
+    let sizes = ["--sizes", "1000"];
+    let with = |form: &'static str| [&[PUSH, "--call-forms", form][..], &sizes].concat();
+    check(&with("max-4"), &["--call-forms max-4: no config has such calls", "(n-from-memory-needs-block)"]);
+    check(&with("updated-line"), &["--call-forms updated-line", "(line-needs-block)"]);
+    check(&with("max-0"), &["`max-0` is no form of calls: unchanged-line"]);
+    check(&with("often"), &["`often` is no form of calls"]);
+    let largest = [BLOCK, "--call-forms", "max-1048576", "--sizes", "2^20"];
+    check(&largest, &["--call-forms max-1048576: no config has such calls: "]);
+    check(&["--blocking", "--call-forms", "total"], &["cannot be used with"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn every_form_is_right_on_a_device() {
+    let Some(lavapipe) = Machine::lavapipe() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let two_levels = "b2.vec4.two.sub.block.wg64";
+    let args = ["bench", BLOCK, two_levels, "rts.b1.vec4.none.rake.block.wg64", "--call-forms", ALL];
+    let more = ["--sizes", "1000,5001", "--rounds", "1", "--warm-up", "1ms", "--out", "b.csv"];
+    let answer = run(folder.path(), lavapipe, &[&args[..], &more].concat());
+    assert_eq!(answer.code, 0, "{}{}", answer.out, answer.err);
+    let rows = csv_file::read(&folder.path().join("b.csv")).unwrap().records;
+    let forms = rows.iter().filter(|row| row.call_form.is_some());
+    let right = forms.filter(|row| row.status == Status::Ok && row.twin_calls.is_some_and(|calls| calls > 1));
+    // Of several passes: lines, and any element.
+    assert_eq!(right.count(), 2 * (5 + 5 + 3), "{}", answer.out);
+}
