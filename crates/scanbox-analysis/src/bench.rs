@@ -106,17 +106,19 @@ pub struct TimedForm<'a> {
     pub record: &'a Record,
     /// Which form.
     pub form: CallForm,
-    /// The median of a call in nanoseconds.
-    pub median_ns: u64,
-    /// That of an ordinary call; none where it has no time.
+    /// The median of a call in nanoseconds; none where it is not ok.
+    pub median_ns: Option<u64>,
+    /// That of an ordinary call of the same run; none where it has no time.
     pub ordinary_ns: Option<u64>,
 }
 
-/// Every form of calls that was timed, in the order of the rows.
+/// Every form of calls that took part, in the order of the rows.
 #[must_use]
 pub fn timed_forms(records: &[Record], clock: Clock) -> Vec<TimedForm<'_>> {
     let median = |record: &Record| record.time(clock).map(|time| time.median_ns);
-    let key = |record: &Record| (record.n_elements, record.cache, record.config_id.clone());
+    let key = |record: &Record| {
+        (record.run_id.clone(), record.n_elements, record.cache, record.config_id.clone())
+    };
     let ordinary: BTreeMap<_, u64> = records
         .iter()
         .filter(|record| record.subject == OWN_SUBJECT && is_ordinary(record))
@@ -124,9 +126,9 @@ pub fn timed_forms(records: &[Record], clock: Clock) -> Vec<TimedForm<'_>> {
         .collect();
     let mut forms = Vec::new();
     for record in records {
-        if let (Some(form), Some(median_ns)) = (record.call_form, median(record)) {
+        if let Some(form) = record.call_form {
             let ordinary_ns = ordinary.get(&key(record)).copied();
-            forms.push(TimedForm { record, form, median_ns, ordinary_ns });
+            forms.push(TimedForm { record, form, median_ns: median(record), ordinary_ns });
         }
     }
     forms

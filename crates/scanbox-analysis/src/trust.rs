@@ -137,7 +137,9 @@ impl Trust {
     pub fn push(&mut self, record: &Record) {
         let wrong = record.status == Status::WrongResult;
         let proves = record.status == Status::Ok && record.proved_calls.is_some_and(|calls| calls > 0);
-        if !(wrong || proves) || record.subject != OWN_SUBJECT || record.blocking.is_some() {
+        // Other builds say nothing of the ordinary one.
+        let is_other_build = record.blocking.is_some() || record.call_form.is_some();
+        if !(wrong || proves) || record.subject != OWN_SUBJECT || is_other_build {
             return;
         }
         let Some(program) = TrustScope::of(record) else { return };

@@ -5,6 +5,7 @@ use scanbox_analysis::answers::{Question, answer};
 use scanbox_analysis::between::between;
 use scanbox_analysis::grouping::Runs;
 use scanbox_analysis::trust::Trust;
+use scanbox_model::call_form::CallForm;
 use scanbox_model::record::{Cache, Record, Selection, Status};
 
 /// A wins everywhere, B is second.
@@ -97,6 +98,7 @@ fn a_config_that_was_wrong_wins_nowhere_until_it_is_proved() {
     let of_benchmark = Record { cache: Some(Cache::Hot), selection: vec![Selection::Named], ..early.clone() };
     check(vec![of_benchmark.clone()], false);
     check(vec![Record { blocking: Some(2), ..of_benchmark.clone() }], true);
+    check(vec![Record { call_form: Some(CallForm::Total), ..of_benchmark.clone() }], true);
     // The number of workgroups that the size has is no other config.
     let counted = |row: Record| Record { config_id: format!("{}.g2", row.config_id), ..row };
     check(vec![counted(of_benchmark.clone())], false);

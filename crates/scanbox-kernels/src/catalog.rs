@@ -62,6 +62,7 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
             content: resolved.content(),
             bank_words: u32::try_from(resolved.bank_words()).expect("the words of a bank are checked"),
             tiles: resolved.tiles(),
+            state_stride: kernel.state_stride,
         };
         bindings.extend([
             Binding::Scratch(0),
@@ -131,7 +132,8 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
 /// (`blocking-needs-chained-scan`), 1 in 2 to 1 in 2^31 of them (`blocking-rate`), and only lookbacks that go from
 /// tile to tile count (`counts-need-walk`). Only lines say how many elements a call has
 /// (`n-from-memory-needs-block`), of one pass (`n-from-memory-needs-one-pass`); only scans of one pass have a total
-/// beside them (`total-needs-scan`, `total-needs-one-pass`).
+/// beside them (`total-needs-scan`, `total-needs-one-pass`); only calls with a line have one that stays
+/// (`line-needs-block`).
 pub fn plan_variant(
     config: &Config,
     variant: Variant,

@@ -290,11 +290,13 @@ pub struct Scratch {
     pub bank_words: u32,
     /// Tile states that a call writes.
     pub tiles: u64,
+    /// Words of a state from one to the next one, as a multiple of those that it has.
+    pub state_stride: u32,
 }
 
 impl Scratch {
     /// No scratch memory.
-    pub const NONE: Self = Self { bytes: 0, content: ScratchContent::None, bank_words: 0, tiles: 0 };
+    pub const NONE: Self = Self { bytes: 0, content: ScratchContent::None, bank_words: 0, tiles: 0, state_stride: 0 };
 }
 
 /// What scratch memory holds between calls.

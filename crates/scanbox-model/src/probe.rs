@@ -56,6 +56,14 @@ impl ArgumentsProbe {
         let arguments = if is_block { Arguments::Block } else { Arguments::Push };
         Self { arguments, sizes }
     }
+
+    /// Whether a probe can have found this: times that are some, and what follows from them.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let is_time = |ns: f64| ns.is_finite() && ns > 0.0;
+        let are_times = self.sizes.iter().all(|size| is_time(size.push_ns) && is_time(size.block_ns));
+        !self.sizes.is_empty() && are_times && *self == Self::of(self.sizes.clone())
+    }
 }
 
 #[cfg(test)]
@@ -69,6 +77,7 @@ mod tests {
             let probe = ArgumentsProbe::of(sizes.collect());
             assert_eq!(probe.arguments, expected, "{times:?}");
             // What is kept is what was found.
+            assert_eq!(probe.is_sound(), !times.is_empty(), "{times:?}");
             let kept = serde_json::to_string(&probe).unwrap();
             assert_eq!(serde_json::from_str::<ArgumentsProbe>(&kept).unwrap(), probe, "{kept}");
         };
@@ -87,5 +96,11 @@ mod tests {
         check(&[(1740.0, 1900.0)], Push);
         check(&[(1900.0, 1740.0), (1900.0, 1900.0)], Push);
         check(&[], Push);
+        let other = |push_ns, block_ns| {
+            let sizes = vec![ProbedSize { n: 1, push_ns, block_ns }];
+            ArgumentsProbe { arguments: Block, sizes }.is_sound()
+        };
+        assert!(other(1900.0, 1740.0));
+        assert!(!other(1740.0, 1900.0) && !other(1.0, -1740.0) && !other(f64::INFINITY, 1.0));
     }
 }

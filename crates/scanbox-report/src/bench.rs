@@ -90,7 +90,9 @@ struct CallFormRow<'a> {
     cache: Option<Cache>,
     config: &'a str,
     call_form: CallForm,
-    median_ns: u64,
+    status: &'static str,
+    reason: &'a str,
+    median_ns: Option<u64>,
     /// Of an ordinary call.
     ordinary_ns: Option<u64>,
     round_spread_pct: Option<f64>,
@@ -99,9 +101,17 @@ struct CallFormRow<'a> {
 impl<'a> CallFormRow<'a> {
     fn new(timed: &TimedForm<'a>) -> Self {
         let &TimedForm { record, form, median_ns, ordinary_ns } = timed;
-        let Record { n_elements: n, cache, config_id: config, round_spread_pct, .. } = record;
-        let (n, cache, round_spread_pct) = (*n, *cache, *round_spread_pct);
-        Self { n, cache, config, call_form: form, median_ns, ordinary_ns, round_spread_pct }
+        Self {
+            n: record.n_elements,
+            cache: record.cache,
+            config: &record.config_id,
+            call_form: form,
+            status: record.status.word(),
+            reason: &record.reason,
+            median_ns,
+            ordinary_ns,
+            round_spread_pct: record.round_spread_pct,
+        }
     }
 }
 
@@ -232,14 +242,14 @@ impl BenchReport<'_> {
 
     /// One table of all forms of calls.
     fn write_forms(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
-        if self.forms.is_empty() {
+        if self.forms.iter().all(|timed| timed.median_ns.is_none()) {
             return Ok(());
         }
         writeln!(out, "\nForms of calls beside the ordinary call of the config")?;
         let mut grid = Grid::new([
             GridColumn::numbers("size"),
             GridColumn::words("config"),
-            GridColumn::words("buffers").expendable(2),
+            GridColumn::words("buffers"),
             GridColumn::words("form"),
             GridColumn::numbers("us"),
             GridColumn::numbers("ordinary us"),
@@ -249,6 +259,7 @@ impl BenchReport<'_> {
         let micros = |ns: u64| format!("{:.2}", ns as f64 / 1e3);
         let percent = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.1}"));
         for TimedForm { record, form, median_ns, ordinary_ns } in self.forms {
+            let Some(median_ns) = median_ns else { continue };
             let more = ordinary_ns.map(|ordinary| (*median_ns as f64 / ordinary as f64 - 1.0) * 100.0);
             grid.push([
                 size_label(record.n_elements),
@@ -319,12 +330,15 @@ impl BenchReport<'_> {
     }
 
     fn write_failed(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
-        let failed: Vec<&Record> = self.heats.iter().flat_map(|heat| heat.failed.iter().copied()).collect();
+        let failed = self.heats.iter().flat_map(|heat| heat.failed.iter().copied());
+        let forms = self.forms.iter().filter(|timed| timed.median_ns.is_none()).map(|timed| timed.record);
+        let failed: Vec<&Record> = failed.chain(forms).collect();
         for record in failed.iter().take(FAILED_SHOWN) {
             let head = format!("{:<10} ", record.status.word());
             let size = size_label(record.n_elements);
             let cache = record.cache.map_or("", Cache::word);
-            let text = format!("{} at {size}, {cache}: {}", record.config_id, record.reason);
+            let form = record.call_form.map_or_else(String::new, |form| format!(" ({form})"));
+            let text = format!("{}{form} at {size}, {cache}: {}", record.config_id, record.reason);
             writeln!(out, "{}", fold(&head, &text, 11, width))?;
         }
         match failed.len().saturating_sub(FAILED_SHOWN) {

@@ -1,13 +1,15 @@
 //! What a dispatch costs by where its kernel finds its arguments (`scanbox bench --dispatch`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
+use scanbox_kernels::catalog;
+use scanbox_kernels::plan::CeilingShape;
 use scanbox_model::config::{Arguments, Parameter};
 use scanbox_model::device::DeviceKind;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::probe::ArgumentsProbe;
-use scanbox_model::record::{Record, Status};
+use scanbox_model::record::{Cache, Record, Status};
 use scanbox_model::units::size_label;
 use scanbox_runner::bench::EmptyCall;
 use scanbox_runner::session::End;
@@ -73,11 +75,11 @@ fn rounded(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-/// How the copy of a row finds its arguments: as its label says.
+/// How the copy of a row finds its arguments, if it is one of those that differ in nothing else.
 fn arguments_of(record: &Record) -> Option<Arguments> {
-    let shape = record.config_id.strip_prefix("copy.")?;
-    let has = |arguments: &&Arguments| shape.split('.').any(|tag| tag == arguments.tag());
-    Some(Arguments::VALUES.iter().find(has).copied().unwrap_or(Arguments::Push))
+    let is_of_label = |shape: &CeilingShape| format!("copy.{shape}") == record.config_id;
+    let shape = catalog::shapes_by_arguments().into_iter().find(is_of_label)?;
+    (record.cache == Some(Cache::Hot)).then_some(shape.arguments)
 }
 
 impl<'a> DispatchReport<'a> {
@@ -87,10 +89,17 @@ impl<'a> DispatchReport<'a> {
     pub fn new(metadata: &'a Metadata, records: &'a [Record], end: End) -> Option<Self> {
         let (ok, failed): (Vec<&Record>, Vec<&Record>) =
             records.iter().partition(|record| record.status == Status::Ok);
-        let empty = metadata.runs.iter().flat_map(|run| empty_calls(&run.settings)).collect::<Vec<_>>();
-        if empty.is_empty() && !records.iter().any(|row| arguments_of(row) == Some(Arguments::Baked)) {
+        // Each copy once at each size, and nothing else.
+        let mut known = BTreeSet::new();
+        let are_of_dispatches = records
+            .iter()
+            .all(|row| arguments_of(row).is_some_and(|arguments| known.insert((row.n_elements, arguments))));
+        if !are_of_dispatches || !known.iter().any(|(_, arguments)| *arguments == Arguments::Baked) {
             return None;
         }
+        let sizes: BTreeSet<u64> = records.iter().map(|row| row.n_elements).collect();
+        let mut empty = metadata.runs.iter().flat_map(|run| empty_calls(&run.settings)).collect::<Vec<_>>();
+        empty.retain(|call| call.beside.is_some_and(|beside| sizes.contains(&beside.n)));
         let mut rows = Vec::new();
         for (call, beside) in empty.iter().filter_map(|call| Some((call, call.beside?))) {
             let [low, high] = beside.rounds_ns;

@@ -12,7 +12,7 @@ const TURNING: ScratchContent = ScratchContent::SelfTurning { epoch_bits: 30 };
 const HALVES: ScratchContent = ScratchContent::Tagged { epoch_bits: 14 };
 
 fn scratch(content: ScratchContent, bank_words: u32) -> Scratch {
-    Scratch { bytes: 1024, content, bank_words, tiles: 7 }
+    Scratch { bytes: 1024, content, bank_words, tiles: 7, state_stride: 1 }
 }
 
 /// What the scratch memory holds.
@@ -104,8 +104,8 @@ fn any_scratch() -> impl Strategy<Value = Scratch> {
         1 => Just(scratch(ScratchContent::Anything, 3)),
         1 => Just(scratch(ScratchContent::Overwritten, 0)),
         1 => Just(scratch(ScratchContent::Zeros, 3)),
-        2 => (1u64..3, 0u32..2).prop_map(|(tiles, bank_words)| {
-            Scratch { tiles, ..scratch(TURNING, bank_words) }
+        2 => (1u64..3, 0u32..2, 1u32..3).prop_map(|(tiles, bank_words, state_stride)| {
+            Scratch { tiles, state_stride, ..scratch(TURNING, bank_words) }
         }),
         1 => Just(scratch(HALVES, 0)),
         7 => tagged,

@@ -79,7 +79,7 @@ pub fn kept(device: &DeviceProfile, tools: &Tools) -> Option<ArgumentsProbe> {
     let probed = Probed::new(device, &tools.compiler().ok()?.kernel_hash());
     let text = fs::read(probed.path(tools)?).ok()?;
     let file: ProbeFile = serde_json::from_slice(&text).ok()?;
-    (file.of == probed && file.probe == ArgumentsProbe::of(file.probe.sizes.clone())).then_some(file.probe)
+    (file.of == probed && file.probe.is_sound()).then_some(file.probe)
 }
 
 /// Keeps what a probe found. Where it cannot be kept it is found out again.
@@ -126,7 +126,10 @@ pub fn inform(
     drop(occupied);
     let probe = match probed {
         Ok(probe) => {
-            if let Err(error) = keep(&device, &command.tools, &probe) {
+            // Beside another run nobody knows what was measured: it is good for this run alone.
+            if sharing.share_device {
+                note("it is not kept, since the device may have been shared");
+            } else if let Err(error) = keep(&device, &command.tools, &probe) {
                 note(&format!(
                     "warning: it cannot be kept, and is measured again by the next run: {error:#}"
                 ));
@@ -175,11 +178,16 @@ pub fn informed_profile(selector: &str, tools: &Tools) -> anyhow::Result<DeviceP
     Ok(inform_if_free(command.start(&limits)?, &command, &limits)?.profile)
 }
 
+/// Says what `auto` of arguments stands for on a device, for a file that began with it.
+pub fn tell_of_file(device: &DeviceProfile) {
+    note(&format!("auto of arguments is {}, as when this file began", device.arguments()));
+}
+
 /// Says what `auto` of arguments stands for on a device.
 pub fn tell(device: &DeviceProfile) {
     let why = match &device.arguments_probe {
         Some(_) => "as measured on this device",
-        None if is_probed(device) => "which nothing is known of on this device",
+        None if is_probed(device) => "since nothing is known of this device yet",
         None => "as on every software device",
     };
     note(&format!("auto of arguments is {}, {why}", device.arguments()));

@@ -238,11 +238,10 @@ fn size(resolved: &Resolved<'_>) -> Legality {
     if n > u64::from(u32::MAX) - GUARD_WORDS - beyond.min(1 << 31) || words > MOST_WORDS {
         return reject("index-32-bit", format!("{n} elements, where kernels index with 32 bits"));
     }
-    let scratch_words = resolved.scratch_bytes() / 4;
-    if scratch_words > MOST_WORDS {
-        let detail = format!(
-            "{scratch_words} words of scratch memory, where the kernel that fills it indexes with 32 bits"
-        );
+    let scratch_bytes = resolved.scratch_bytes();
+    if u32::try_from(scratch_bytes).is_err() {
+        let detail =
+            format!("{scratch_bytes} bytes of scratch memory, where kernels count the bytes with 32 bits");
         return reject("index-32-bit", detail);
     }
     if config.workgroups.is_some_and(|workgroups| u64::from(workgroups) != config.tiles(n)) {

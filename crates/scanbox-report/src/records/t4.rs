@@ -33,6 +33,7 @@ const CONFIGURATION: &[&str] = &[
     "input",
     "subgroup_size",
     "blocking",
+    "call_form",
     "cache",
 ];
 

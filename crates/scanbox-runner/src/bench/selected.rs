@@ -99,12 +99,14 @@ pub(super) fn plans_of(
             let counted = if variant.counted { Some(plan(*variant)?) } else { None };
             Ok(Plans { timed, counted })
         }
+        // Kernels index with 32 bits, these too, and the guard lies behind the last element.
+        Subject::Ceiling { .. } | Subject::Empty
+            if u32::try_from(n * problem.element_bytes() / 4 + (1 << 20)).is_err() =>
+        {
+            let reason = format!("{n} elements, where kernels index with 32 bits");
+            Err(Failure::new(Status::Unsupported, reason))
+        }
         Subject::Ceiling { shape, .. } => {
-            // Kernels index with 32 bits, these too, and the guard lies behind the last element.
-            if u32::try_from(n * problem.element_bytes() / 4 + (1 << 20)).is_err() {
-                let reason = format!("{n} elements, where kernels index with 32 bits");
-                return Err(Failure::new(Status::Unsupported, reason));
-            }
             Ok(Plans { timed: catalog::ceiling(problem, n, *shape, device), counted: None })
         }
         Subject::Empty => {

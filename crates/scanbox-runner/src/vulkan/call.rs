@@ -207,7 +207,7 @@ impl Call {
     }
 
     /// Records what the lines of the call are told, where that has changed: behind what was recorded, and before what
-    /// will be. Never within a time that is taken.
+    /// will be. Within a time that is taken only where that is what is timed.
     pub fn tell(&mut self, recorder: &mut Recorder<'_>, memory: &Memory) {
         if self.lines().all(|line| line.is_told()) {
             return;

@@ -44,7 +44,7 @@ pub(super) struct Memory {
     elsewhere: Option<[Buffer; 2]>,
     /// What the comparisons of a twin report in.
     reports: Option<Fetched>,
-    /// Lines of arguments, one for each pass of a call.
+    /// Lines of arguments, a pair for each pass of a call.
     lines: Buffer,
     /// What the comparison reports in.
     report: Buffer,
@@ -75,6 +75,11 @@ const READBACK_WORDS: u64 = REPORT_WORDS + 2 * ELEMENT_WORDS;
 impl Memory {
     pub fn new(gpu: &Arc<Gpu>) -> Result<Self, Failure> {
         let lines = Buffer::new(gpu, "lines", LINES * PAIR_BYTES, MemoryLocation::GpuOnly)?;
+        // The addresses of a pair differ in one bit. Memory of its own begins with a page, though no rule says so.
+        if !lines.address().is_multiple_of(PAIR_BYTES) {
+            let reason = format!("lines of arguments at {:#x}, no multiple of {PAIR_BYTES}", lines.address());
+            return Err(Failure::new(Status::RuntimeError, reason));
+        }
         let report = Buffer::new(gpu, "report", REPORT_BYTES, MemoryLocation::GpuOnly)?;
         let readback = Buffer::new(gpu, "readback", READBACK_WORDS * WORD_BYTES, MemoryLocation::GpuToCpu)?;
         Ok(Self {
@@ -333,6 +338,7 @@ impl Memory {
         if self.large.as_ref().is_none_or(|large| large.bytes < bytes) {
             // The old ones go first: both together may not fit.
             self.cold = None;
+            self.elsewhere = None;
             self.large = None;
             self.large = Some(Large::new(&self.gpu, bytes)?);
         }

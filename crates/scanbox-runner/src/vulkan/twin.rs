@@ -1,6 +1,6 @@
 //! The untimed twin of the timed path: its calls once more, some of them on poisoned output and compared.
 
-use scanbox_kernels::catalog::{self, REPORT_WORDS};
+use scanbox_kernels::catalog::{self, LineUse, REPORT_WORDS};
 use scanbox_kernels::plan::{Binding, Plan};
 use scanbox_model::record::Cache;
 
@@ -173,6 +173,9 @@ impl Parts<'_> {
                     recorder.barrier(Access::COMPUTE, Access::TRANSFER);
                     adopt(recorder, memory, &turn);
                     recorder.barrier(Access::TRANSFER, Access::COMPUTE);
+                }
+                if self.plan.line_use() == LineUse::Updated {
+                    recorded.forget_lines();
                 }
                 recorded.tell(recorder, memory);
                 recorded.record(recorder, &turn);

@@ -65,8 +65,10 @@ impl VulkanSession {
         recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         call.tell(&mut recorder, memory);
         if let Some(PushWord::Value(n)) = plan.max_n().and(plan.passes[0].words.first()) {
-            // Last, and not by the line: as by a dispatch before it.
+            // Last, and not with the line, which has said something else: as by a dispatch before it.
             recorder.barrier(Access::COMPUTE, Access::TRANSFER);
+            recorder.update(memory.lines(), N_WORD as u64 * WORD_BYTES, &[!*n]);
+            recorder.barrier(Access::TRANSFER, Access::TRANSFER);
             recorder.update(memory.lines(), N_WORD as u64 * WORD_BYTES, &[*n]);
             recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         }

@@ -171,6 +171,7 @@ impl Choice {
             result,
             scratch: Scratch {
                 tiles: 0,
+                state_stride: 1,
                 bytes: states_offset + (in_rows(n) + in_rows(published)) * state_bytes,
                 content,
                 bank_words: bank_words as u32,

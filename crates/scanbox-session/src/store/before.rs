@@ -62,12 +62,29 @@ impl Before {
 }
 
 /// The device of the rows that are there, where `auto` of arguments has to go on standing for what it stood for there:
-/// otherwise points would change their names midway. `None` where this run is free.
-#[must_use]
-pub fn device_before(path: &Path) -> Option<DeviceProfile> {
-    let has_rows = std::fs::metadata(path).is_ok_and(|file| file.len() > 0);
-    let before = Metadata::read(&Metadata::path_beside(path)).ok().filter(|_| has_rows)?;
-    (before.device.arguments_probe.is_some() || before.space.asks_device()).then_some(before.device)
+/// otherwise points would change their names midway. `None` where this run is free. `asks`: whether this run asks what
+/// `auto` stands for.
+///
+/// # Errors
+/// When it asks, and nothing says what `auto` stood for in the rows that are there.
+pub fn device_before(path: &Path, asks: bool) -> anyhow::Result<Option<DeviceProfile>> {
+    if !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
+        return Ok(None);
+    }
+    let beside = Metadata::path_beside(path);
+    match Metadata::read(&beside) {
+        Ok(before) => {
+            let asked = before.device.arguments_probe.is_some() || before.space.asks_device();
+            Ok(asked.then_some(before.device))
+        }
+        Err(error) if asks => Err(anyhow::Error::new(error).context(format!(
+            "{}: what `auto` of arguments stands for in its rows is in {}, which cannot be read; put that back, or write to \
+             another place with --out",
+            path.display(),
+            beside.display()
+        ))),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Whether the rows that are there are of the space of this run: a file of two spaces would be of a union that nobody

@@ -187,14 +187,21 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let mut worker = command.start(&limits)?;
     let path = output_path(&args.out, &worker.profile, worker.unit, &space, &problem, real);
     let asks = args.selection.asks_device(&space);
-    match device_before(&path) {
+    let before = device_before(&path, asks)?;
+    let began = before.is_some();
+    match before {
         Some(before) => worker.profile.arguments_probe = before.arguments_probe,
-        None if asks && args.dry_run => worker = probe::inform_if_free(worker, &command, &limits)?,
+        // It does nothing, so that nothing is measured either.
+        None if asks && args.dry_run => {
+            worker.profile.arguments_probe = probe::kept(&worker.profile, tools);
+        }
         None if asks => worker = probe::inform(worker, &command, &args.sharing.sharing(), &limits)?,
         None => {}
     }
-    if asks {
-        probe::tell(&worker.profile);
+    match asks {
+        true if began => probe::tell_of_file(&worker.profile),
+        true => probe::tell(&worker.profile),
+        false => {}
     }
     let device = worker.profile.clone();
     let enumeration = args.selection.enumerate(&space, &problem, &device)?;

@@ -82,6 +82,9 @@ fn a_form_that_nobody_has_is_refused() {
     let largest = [BLOCK, "--call-forms", "max-1048576", "--sizes", "2^20"];
     check(&largest, &["--call-forms max-1048576: no config has such calls: "]);
     check(&["--blocking", "--call-forms", "total"], &["cannot be used with"]);
+    for other in [&["--prove"][..], &["--plots", "x"]] {
+        check(&[&[BLOCK, "--call-forms", "total"], other].concat(), &["cannot be used with"]);
+    }
 }
 
 #[test]

@@ -26,6 +26,8 @@ pub struct DispatchArgs {
         conflicts_with_all = [
             "configs", "from", "kernel", "blocking", "op", "element", "operator", "mode", "init", "in_place", "input",
             "buffers", "scratch", "baseline", "with", "plot", "summary",
+            // What needs --blocking is not refused for that where something else is at odds with it.
+            "prove", "plots", "baseline_subjects",
         ]
     )]
     dispatch: bool,

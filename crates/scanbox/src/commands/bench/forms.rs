@@ -5,6 +5,7 @@ use scanbox_kernels::catalog::{self, Variant};
 use scanbox_model::call_form::CallForm;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
+use scanbox_model::record::Selection;
 use scanbox_runner::bench::Selected;
 use scanbox_runner::subject::Subject;
 
@@ -20,7 +21,7 @@ pub struct CallFormArgs {
         long,
         value_name = "FORM,FORM,...",
         value_delimiter = ',',
-        conflicts_with_all = ["blocking", "dispatch", "show"]
+        conflicts_with_all = ["blocking", "dispatch", "show", "prove", "plots"]
     )]
     call_forms: Vec<CallForm>,
 }
@@ -29,14 +30,15 @@ impl CallFormArgs {
     /// Adds the forms that configs have at a size.
     pub fn join(&self, selected: &mut Vec<Selected>, n: u64, problem: &Problem, device: &DeviceProfile) {
         let mut more = Vec::new();
-        for Selected { subject, selection } in &*selected {
+        for Selected { subject, .. } in &*selected {
             let Subject::Config { config, .. } = subject else { continue };
             for &form in &self.call_forms {
                 let variant = Variant::of_form(form, n);
                 let subject = Subject::Config { config: *config, variant };
                 let is_new = more.iter().all(|one: &Selected| one.subject != subject);
                 if is_new && catalog::plan_variant(config, variant, problem, n, device).is_ok() {
-                    more.push(Selected { subject, selection: selection.clone() });
+                    // Whatever its config was chosen for, the form was named.
+                    more.push(Selected { subject, selection: vec![Selection::Named] });
                 }
             }
         }
@@ -60,9 +62,9 @@ impl CallFormArgs {
                 let Subject::Config { config, .. } = subject else { return None };
                 catalog::plan_variant(config, Variant::of_form(form, n), problem, n, device).err()
             });
-            let why = rejections.map(|one| format!(": {} ({})", one.detail, one.rule)).next();
-            let why = why.unwrap_or_default();
-            return Err(UsageError(format!("--call-forms {form}: no config has such calls{why}")));
+            let why = rejections.map(|one| format!("{} ({})", one.detail, one.rule)).next();
+            let why = why.unwrap_or_else(|| "there is none in this benchmark".to_owned());
+            return Err(UsageError(format!("--call-forms {form}: no config has such calls: {why}")));
         }
         Ok(())
     }
