@@ -116,9 +116,8 @@ pub struct TimedForm<'a> {
 #[must_use]
 pub fn timed_forms(records: &[Record], clock: Clock) -> Vec<TimedForm<'_>> {
     let median = |record: &Record| record.time(clock).map(|time| time.median_ns);
-    let key = |record: &Record| {
-        (record.run_id.clone(), record.n_elements, record.cache, record.config_id.clone())
-    };
+    let key =
+        |record: &Record| (record.run_id.clone(), record.n_elements, record.cache, record.config_id.clone());
     let ordinary: BTreeMap<_, u64> = records
         .iter()
         .filter(|record| record.subject == OWN_SUBJECT && is_ordinary(record))

@@ -296,7 +296,8 @@ pub struct Scratch {
 
 impl Scratch {
     /// No scratch memory.
-    pub const NONE: Self = Self { bytes: 0, content: ScratchContent::None, bank_words: 0, tiles: 0, state_stride: 0 };
+    pub const NONE: Self =
+        Self { bytes: 0, content: ScratchContent::None, bank_words: 0, tiles: 0, state_stride: 0 };
 }
 
 /// What scratch memory holds between calls.

@@ -59,11 +59,13 @@ fn a_sweep_measures_what_auto_stands_for_once() {
         let place = place(script);
         let dry = sweep(&place, &["--dry-run"]);
         assert_eq!(dry.code, Some(0), "{dry:?}");
-        assert!(dry.stderr.contains(MEASURING), "{}", dry.stderr);
-        assert_eq!(kept(&place).len(), 1);
+        assert!(!dry.stderr.contains(MEASURING), "{}", dry.stderr);
+        assert!(dry.stderr.contains("is push, since nothing is known of this device yet"), "{}", dry.stderr);
+        assert_eq!(kept(&place), Vec::<PathBuf>::new());
         let first = sweep(&place, &[]);
         assert_eq!(first.code, Some(0), "{first:?}");
-        assert!(!first.stderr.contains(MEASURING), "{}", first.stderr);
+        assert!(first.stderr.contains(MEASURING), "{}", first.stderr);
+        assert_eq!(kept(&place).len(), 1);
         let told = format!("auto of arguments is {expected}, as measured on this device");
         assert!(first.stderr.contains(&told), "{}", first.stderr);
         assert_eq!(tags(&place), BTreeSet::from([expected.to_owned()]));
@@ -127,7 +129,7 @@ fn a_probe_that_fails_is_not_kept() {
             ended.stderr
         );
         assert!(
-            ended.stderr.contains("auto of arguments is push, which nothing is known of"),
+            ended.stderr.contains("auto of arguments is push, since nothing is known of"),
             "{}",
             ended.stderr
         );
@@ -147,13 +149,54 @@ fn a_probe_that_fails_is_not_kept() {
 #[test]
 fn a_damaged_file_is_measured_again() {
     let place = place(BLOCK);
-    assert_eq!(sweep(&place, &["--dry-run"]).code, Some(0));
+    let count = || {
+        own_cache(
+            &place,
+            place.scanbox(&["space", "--device", "replay:replay.toml", "--space", "space.toml"]),
+        )
+    };
+    assert_eq!(count().code, Some(0));
     let [file] = &kept(&place)[..] else { panic!("one file") };
     let whole = fs::read(file).unwrap();
-    for damaged in [&whole[..whole.len() / 2], b"", b"{}"] {
+    let text = String::from_utf8(whole.clone()).unwrap();
+    let without_times = text.split_once("\"sizes\": [").unwrap().0.to_owned() + "\"sizes\": [] } }";
+    for damaged in [&whole[..whole.len() / 2], b"", b"{}", without_times.as_bytes()] {
         fs::write(file, damaged).unwrap();
-        assert!(sweep(&place, &["--dry-run"]).stderr.contains(MEASURING));
+        assert!(count().stderr.contains(MEASURING));
         assert_eq!(fs::read(file).unwrap(), whole);
+        assert!(!count().stderr.contains(MEASURING));
+    }
+}
+
+/// Beside another run nobody knows what was measured.
+#[test]
+fn what_was_measured_on_a_shared_device_is_not_kept() {
+    let place = place(BLOCK);
+    let shared = sweep(&place, &["--share-device"]);
+    assert_eq!(shared.code, Some(0), "{shared:?}");
+    assert!(shared.stderr.contains(MEASURING) && shared.stderr.contains("it is not kept"), "{shared:?}");
+    assert_eq!((tags(&place), kept(&place)), (BTreeSet::from(["block".to_owned()]), Vec::new()));
+}
+
+/// Nothing says what `auto` stood for in the rows that are there.
+#[test]
+fn rows_without_their_metadata_are_not_continued_by_another_finding() {
+    for damage in [None, Some("{")] {
+        let place = place(BLOCK);
+        assert_eq!(sweep(&place, &["--sizes", "2^10..2^12"]).code, Some(0));
+        let metadata = place.file("meta.json");
+        match damage {
+            None => fs::remove_file(&metadata).unwrap(),
+            Some(text) => fs::write(&metadata, text).unwrap(),
+        }
+        let rows = fs::read(place.file("csv")).unwrap();
+        let refused = sweep(&place, &[]);
+        assert_ne!(refused.code, Some(0), "{refused:?}");
+        assert!(
+            refused.stderr.contains("what `auto` of arguments stands for in its rows is in"),
+            "{refused:?}"
+        );
+        assert_eq!(fs::read(place.file("csv")).unwrap(), rows);
     }
 }
 
@@ -197,11 +240,10 @@ fn a_device_in_use_is_not_measured() {
     for counting in [&["space"][..], &["sweep", "--out", "other.csv", "--dry-run"]] {
         let counted = own(counting);
         assert_eq!(counted.code, Some(0), "{counted:?}");
-        assert!(counted.stderr.contains("nothing is measured there now"), "{counted:?}");
-        assert!(
-            counted.stderr.contains("auto of arguments is push, which nothing is known of"),
-            "{counted:?}"
-        );
+        let says = counted.stderr.contains("nothing is measured there now");
+        assert_eq!(says, counting[0] == "space", "{counted:?}");
+        let told = "auto of arguments is push, since nothing is known of this device yet";
+        assert!(counted.stderr.contains(told), "{counted:?}");
     }
     assert_eq!(kept(&place), Vec::<PathBuf>::new());
     let waited = own(&["sweep", "--out", "other.csv", "--wait"]);

@@ -98,6 +98,8 @@ fn what_has_no_meaning_here_is_refused() {
         &["--with", "a.csv"],
         &["--plot", "a.svg"],
         &["--summary"],
+        &["--prove"],
+        &["--plots", "a"],
     ] {
         let refused = dispatch(&place, other, 2);
         let named = other.iter().find(|word| word.starts_with("--")).map_or("[CONFIG]", |word| word);

@@ -2,17 +2,20 @@
 //! for the ordinary call.
 
 use std::fs;
+use std::path::Path;
 
+use scanbox_model::call_form::CallForm;
 use scanbox_model::csv_file;
-use scanbox_model::record::{Cache, Status};
+use scanbox_model::record::{COLUMNS, Cache, Record, Status};
 use serde_json::Value;
 
 use super::bench;
 #[cfg(target_os = "linux")]
 use crate::machines::{Machine, run};
-use crate::sweeps::Place;
+use crate::sweeps::{Place, ended};
 
 const BLOCK: &str = "b4.vec4.par.rake.block.wg256";
+const BAKED: &str = "b4.vec4.par.rake.baked.wg256";
 const PUSH: &str = "b4.vec4.par.rake.wg256";
 const ALL: &str = "unchanged-line,updated-line,max-4,any-element,total";
 
@@ -45,8 +48,10 @@ fn each_config_has_the_forms_that_fit_it() {
     }
     let json: Value = serde_json::from_str(&ended.stdout).unwrap();
     let forms = json["call_forms"].as_array().unwrap();
-    assert_eq!(forms.len(), 2 * (5 + 4 + 2 + 2));
-    assert!(forms.iter().all(|form| form["median_ns"].is_u64() && form["ordinary_ns"].is_u64()), "{json}");
+    let timed = forms.iter().filter(|form| form["median_ns"].is_u64() && form["ordinary_ns"].is_u64());
+    assert_eq!(timed.count(), 2 * (5 + 4 + 2 + 2), "{json}");
+    let failed = forms.iter().filter(|form| form["status"] == "unsupported");
+    assert_eq!(failed.count(), 2, "{json}");
     // Neither the answers nor the rows that they come from know them.
     let ordinary = json["rows"].as_array().unwrap();
     let own = |row: &&Value| row["subject"] == "scanbox" && row["status"] == "ok";
@@ -55,6 +60,72 @@ fn each_config_has_the_forms_that_fit_it() {
     let shown = bench_shown(&place);
     assert!(shown.contains("Forms of calls beside the ordinary call of the config"), "{shown}");
     assert!(shown.contains("max-4") && shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+}
+
+/// Rows of another run beside them, three times as slow, are not what forms are held against; one that is not ok is
+/// told; and no benchmark but that of dispatches is shown as one.
+#[test]
+fn forms_are_held_against_their_own_run() {
+    let place = Place::in_memory("");
+    let args = [BLOCK, BAKED, "--call-forms", "total,max-4", "--sizes", "1000,2^12", "--rounds", "2"];
+    bench(&place, &args, 0);
+    let file = place.folder().join("bench.csv");
+    let found = csv_file::read(&file).unwrap().records;
+    let slower: Vec<Record> = found
+        .iter()
+        .filter(|row| row.call_form.is_none())
+        .map(|row| {
+            let mut row = Record { run_id: "another".to_owned(), ..row.clone() };
+            let steady = row.steady.as_mut().unwrap();
+            for ns in [&mut steady.median_ns, &mut steady.min_ns, &mut steady.mean_ns, &mut steady.q1_ns] {
+                *ns *= 3;
+            }
+            steady.q3_ns *= 3;
+            row
+        })
+        .collect();
+    write_rows(&place.folder().join("other.csv"), &slower);
+    let forms = |args: &[&str]| -> Vec<Value> {
+        let mut command = place.scanbox(&[&["bench", "--show"], args, &["--format", "json"]].concat());
+        let ended = ended(command.output().unwrap());
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let json: Value = serde_json::from_str(&ended.stdout).unwrap();
+        json["call_forms"].as_array().unwrap().clone()
+    };
+    let alone = forms(&["bench.csv"]);
+    assert_eq!(alone.len(), 2 * 3);
+    assert_eq!(forms(&["bench.csv", "--with", "other.csv"]), alone);
+
+    let wrong: Vec<Record> = found
+        .iter()
+        .map(|row| match row.call_form {
+            Some(CallForm::Max(_)) => Record {
+                status: Status::WrongResult,
+                reason: "3 elements are wrong".to_owned(),
+                steady: None,
+                span: None,
+                ..row.clone()
+            },
+            _ => row.clone(),
+        })
+        .collect();
+    write_rows(&file, &wrong);
+    let told = bench_shown(&place);
+    assert!(told.contains("(max-4) at 1000, hot: 3 elements are wrong"), "{told}");
+    assert!(forms(&["bench.csv"]).iter().any(|form| form["status"] == "wrong_result"));
+    let mut shown = place.scanbox(&["bench", "--show", "bench.csv", "--dispatch"]);
+    let shown = ended(shown.output().unwrap());
+    assert_eq!(shown.code, Some(2), "{shown:?}");
+}
+
+fn write_rows(path: &Path, rows: &[Record]) {
+    let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
+    let mut text = names.join(",") + "\n";
+    for row in rows {
+        let cells: Vec<String> = COLUMNS.iter().map(|column| column.write(row)).collect();
+        text += &(cells.join(",") + "\n");
+    }
+    fs::write(path, text).unwrap();
 }
 
 fn bench_shown(place: &Place) -> String {
