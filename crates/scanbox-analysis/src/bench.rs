@@ -71,14 +71,9 @@ pub fn baseline_gbps(record: &Record, clock: Clock) -> Option<f64> {
 
 /// The same of a scan of scanbox's own in a benchmark, which a baseline of its run can stand beside.
 pub(crate) fn own_gbps(record: &Record, clock: Clock) -> Option<f64> {
-    let is_own = record.subject == OWN_SUBJECT && !is_ceiling(record) && is_ordinary(record);
+    let is_own = record.subject == OWN_SUBJECT && !is_ceiling(record) && record.is_ordinary();
     let is_comparable = clock == Clock::Steady && is_own && record.cache == Some(Cache::Hot);
     record.throughput_gbps(clock).filter(|_| is_comparable)
-}
-
-/// Whether its calls are those of an ordinary build, as one follows the other.
-fn is_ordinary(record: &Record) -> bool {
-    record.blocking.is_none() && record.call_form.is_none()
 }
 
 pub(crate) fn is_baseline(record: &Record) -> bool {
@@ -91,7 +86,7 @@ pub(crate) fn is_baseline(record: &Record) -> bool {
 #[must_use]
 pub fn heats(records: &[Record], clock: Clock) -> Vec<Heat<'_>> {
     let mut groups: BTreeMap<(u64, Cache), Vec<&Record>> = BTreeMap::new();
-    for record in records.iter().filter(|record| is_ordinary(record)) {
+    for record in records.iter().filter(|record| record.is_ordinary()) {
         if let Some(cache) = record.cache {
             groups.entry((record.n_elements, cache)).or_default().push(record);
         }
@@ -120,7 +115,7 @@ pub fn timed_forms(records: &[Record], clock: Clock) -> Vec<TimedForm<'_>> {
         |record: &Record| (record.run_id.clone(), record.n_elements, record.cache, record.config_id.clone());
     let ordinary: BTreeMap<_, u64> = records
         .iter()
-        .filter(|record| record.subject == OWN_SUBJECT && is_ordinary(record))
+        .filter(|record| record.subject == OWN_SUBJECT && record.is_ordinary())
         .filter_map(|record| Some((key(record), median(record)?)))
         .collect();
     let mut forms = Vec::new();

@@ -138,8 +138,7 @@ impl Trust {
         let wrong = record.status == Status::WrongResult;
         let proves = record.status == Status::Ok && record.proved_calls.is_some_and(|calls| calls > 0);
         // Other builds say nothing of the ordinary one.
-        let is_other_build = record.blocking.is_some() || record.call_form.is_some();
-        if !(wrong || proves) || record.subject != OWN_SUBJECT || is_other_build {
+        if !(wrong || proves) || record.subject != OWN_SUBJECT || !record.is_ordinary() {
             return;
         }
         let Some(program) = TrustScope::of(record) else { return };

@@ -131,6 +131,12 @@ impl Plan {
         self.build().and_then(|build| build.variant.max_n)
     }
 
+    /// Whether it stores the total of all elements beside the scan.
+    #[must_use]
+    pub fn stores_total(&self) -> bool {
+        self.build().is_some_and(|build| build.variant.total)
+    }
+
     /// How the lines of its calls come to be what they are, where it has some.
     #[must_use]
     pub fn line_use(&self) -> LineUse {

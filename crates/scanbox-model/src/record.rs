@@ -315,6 +315,12 @@ pub enum Clock {
 }
 
 impl Record {
+    /// Whether its calls are those of an ordinary build, as one follows the other.
+    #[must_use]
+    pub fn is_ordinary(&self) -> bool {
+        self.blocking.is_none() && self.call_form.is_none()
+    }
+
     /// Whether it is a row of a benchmark: those of a sweep have no cache state.
     #[must_use]
     pub fn is_of_benchmark(&self) -> bool {

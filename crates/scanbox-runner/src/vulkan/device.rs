@@ -323,7 +323,7 @@ impl Features {
     }
 }
 
-fn hex(bytes: [u8; vk::UUID_SIZE]) -> String {
+pub(super) fn hex(bytes: [u8; vk::UUID_SIZE]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

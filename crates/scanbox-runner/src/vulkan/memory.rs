@@ -342,7 +342,7 @@ impl Memory {
             self.large = None;
             self.large = Some(Large::new(&self.gpu, bytes)?);
         }
-        let guarded = bytes.saturating_add(GUARD_WORDS * WORD_BYTES);
+        let guarded = bytes.saturating_add(GUARD_BYTES);
         if self.output.as_ref().is_none_or(|output| output.bytes() < guarded) {
             self.output = None;
             self.output = Some(Buffer::new(&self.gpu, "output", guarded, MemoryLocation::GpuOnly)?);

@@ -14,7 +14,7 @@ use scanbox_model::config::Arguments;
 use scanbox_model::record::Status;
 
 use super::call::PUSH_BYTES;
-use super::device::Gpu;
+use super::device::{Gpu, hex};
 use super::line::line_addresses;
 use crate::backend::{Failure, PipelineInfo};
 
@@ -380,7 +380,7 @@ fn registers(gpu: &Gpu, pipeline: vk::Pipeline) -> Option<u32> {
 
 /// A cache is only good for one build of one driver.
 fn cache_file_name(gpu: &Gpu) -> String {
-    let uuid: String = gpu.limits.pipeline_cache_uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+    let uuid = hex(gpu.limits.pipeline_cache_uuid);
     format!("pipelines-{uuid}-{:08x}.bin", gpu.limits.driver_version)
 }
 

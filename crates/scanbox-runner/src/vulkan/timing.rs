@@ -346,7 +346,7 @@ impl VulkanSession {
         if let Some(tiles) = plan.counted_tiles() {
             self.memory.reserve_counts(tiles)?;
         }
-        if plan.passes.iter().any(|pass| pass.bindings.contains(&Binding::Total)) {
+        if plan.stores_total() {
             self.memory.reserve_total()?;
         }
         let clears = plan.scratch.content == ScratchContent::Anything;

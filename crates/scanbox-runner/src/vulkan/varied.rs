@@ -123,8 +123,7 @@ impl VulkanSession {
         }
         // The next element of an exclusive scan is its total.
         let last = plan.n + u64::from(plan.problem.mode() == Mode::Exclusive);
-        let stores_total = plan.passes.iter().any(|pass| pass.bindings.contains(&Binding::Total));
-        if stores_total && is_known && last <= memory.loaded() {
+        if plan.stores_total() && is_known && last <= memory.loaded() {
             let part = Plan { n: last.max(1), result: Expected::Total, ..plan.clone() };
             checks.push(check("the total and the guard behind it", &part, total)?);
         }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gpu_allocator::MemoryLocation;
-use scanbox_kernels::plan::{GUARD_WORDS, PlanKind};
+use scanbox_kernels::plan::PlanKind;
 
-use super::super::buffer::{Buffer, WORD_BYTES};
+use super::super::buffer::Buffer;
 use super::super::device::Gpu;
+use super::GUARD_BYTES;
 use super::upload::Slot;
 use crate::backend::{Failure, cold_slots};
 
@@ -37,7 +38,7 @@ impl Cold {
     pub fn new(gpu: &Arc<Gpu>, bytes: u64) -> Result<Self, Failure> {
         let slots = cold_slots(bytes);
         let stride = bytes.next_multiple_of(SLOT_ALIGNMENT);
-        let output_stride = (bytes + GUARD_WORDS * WORD_BYTES).next_multiple_of(SLOT_ALIGNMENT);
+        let output_stride = (bytes + GUARD_BYTES).next_multiple_of(SLOT_ALIGNMENT);
         let new = |name, stride: u64| {
             Buffer::new(gpu, name, stride.saturating_mul(slots - 1), MemoryLocation::GpuOnly)
         };

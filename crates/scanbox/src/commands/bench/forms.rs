@@ -3,6 +3,7 @@
 use clap::Args;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_model::call_form::CallForm;
+use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Selection;
@@ -36,7 +37,7 @@ impl CallFormArgs {
                 let variant = Variant::of_form(form, n);
                 let subject = Subject::Config { config: *config, variant };
                 let is_new = more.iter().all(|one: &Selected| one.subject != subject);
-                if is_new && catalog::plan_variant(config, variant, problem, n, device).is_ok() {
+                if is_new && has_calls(config, variant, problem, n, device).is_ok() {
                     // Whatever its config was chosen for, the form was named.
                     more.push(Selected { subject, selection: vec![Selection::Named] });
                 }
@@ -58,14 +59,30 @@ impl CallFormArgs {
             if all().any(|(n, subject)| subject.variant().form(n) == Some(form)) {
                 continue;
             }
-            let rejections = all().filter_map(|(n, subject)| {
+            let mut rejections = all().filter_map(|(n, subject)| {
                 let Subject::Config { config, .. } = subject else { return None };
-                catalog::plan_variant(config, Variant::of_form(form, n), problem, n, device).err()
+                has_calls(config, Variant::of_form(form, n), problem, n, device).err()
             });
-            let why = rejections.map(|one| format!("{} ({})", one.detail, one.rule)).next();
-            let why = why.unwrap_or_else(|| "there is none in this benchmark".to_owned());
+            let why = rejections.next().unwrap_or_else(|| "there is none in this benchmark".to_owned());
             return Err(UsageError(format!("--call-forms {form}: no config has such calls: {why}")));
         }
         Ok(())
+    }
+}
+
+/// Whether a config has such calls, or why not.
+fn has_calls(
+    config: &Config,
+    variant: Variant,
+    problem: &Problem,
+    n: u64,
+    device: &DeviceProfile,
+) -> Result<(), String> {
+    let plan = catalog::plan_variant(config, variant, problem, n, device);
+    match plan.map_err(|one| format!("{} ({})", one.detail, one.rule))? {
+        plan if plan.is_baked() => {
+            Err(format!("{config} is baked: what such calls leave is verified on arrays that it cannot have"))
+        }
+        _ => Ok(()),
     }
 }
