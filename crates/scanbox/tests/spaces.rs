@@ -50,6 +50,7 @@ fn a_space_is_the_same_point_for_point() {
         check("full", element, 2946, 0x338a_a806_7481_6a5e);
         check("nightly", element, 941, 0x9667_eece_21dc_d918);
     }
+    check("baked", Element::U32, 990, 0x1422_cf31_aef5_8e45);
     check("problems", Element::U32, 1012, 0x3a58_f5c3_3542_755c);
     check("families", Element::U32, 1642, 0x7cca_15c1_dc09_00bf);
 }
