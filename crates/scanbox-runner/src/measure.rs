@@ -66,6 +66,19 @@ impl Protocol {
         Self { twin_ns_max: self.twin_ns_max.min(quarter_ns), ..self }
     }
 
+    /// The same for a device that idled so long since it was last timed: it warms up as long. A device raises its clocks
+    /// by how busy it was of late: where each row begins with a long wait for its pipelines, a short warm-up leaves
+    /// them low (an NVIDIA H200 that works for a quarter of the time runs at half its speed or less, for seconds).
+    #[must_use]
+    pub fn after(self, idle: Duration) -> Self {
+        let idle_ns = u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX).min(IDLE_NS_MAX);
+        Self {
+            warm_up_ns_min: self.warm_up_ns_min.max(idle_ns),
+            warm_up_ns_max: self.warm_up_ns_max.max(idle_ns),
+            ..self
+        }
+    }
+
     /// The same with another warm-up and another number of samples at least; their limits move with them.
     #[must_use]
     pub fn with(self, warm_up: Duration, samples: u32) -> Self {
@@ -80,6 +93,8 @@ impl Protocol {
     }
 }
 
+/// A device that idled longer than this is warmed up no longer.
+const IDLE_NS_MAX: u64 = 100_000_000;
 /// Calls in one sample at most: recording them must not take longer than running them.
 const CALLS_MAX: u64 = 1000;
 /// Samples in one request to the device.

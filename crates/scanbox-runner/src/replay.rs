@@ -327,6 +327,7 @@ impl Backend for Replay {
             F::OutOfMemory,
             F::PipelineError,
             F::Throttle,
+            F::Recover,
         ];
         let finds_scratch = self.finds_scratch(plan);
         let found = match self.fault(plan, &kinds) {
@@ -344,6 +345,10 @@ impl Backend for Replay {
             Some(F::Hang) => hang(),
             Some(F::Throttle) => {
                 self.throttle = 2.0;
+                Ok(good)
+            }
+            Some(F::Recover) => {
+                self.throttle = 1.0;
                 Ok(good)
             }
             _ if !finds_scratch => Ok(wrong(0)),

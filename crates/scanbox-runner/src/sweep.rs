@@ -3,10 +3,12 @@
 //! [`run`] is the whole pipeline. It names no backend, no kernel family and no parameter of one, and it writes no file:
 //! records leave through an observer, row by row.
 
+mod canary;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -20,7 +22,8 @@ use scanbox_model::space::Point;
 use scanbox_model::units::{size_label, throughput_gbps};
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Failure};
+use self::canary::Canary;
+use crate::backend::{Backend, Failure, TickInterval};
 use crate::measure::{Measurement, Protocol, measure};
 use crate::row::{Computation, Origin, blank_record, now_utc};
 use crate::session::{End, RunSummary, Session, Setup, tells};
@@ -28,12 +31,8 @@ use crate::twin::{self, Length, Twin};
 use crate::verify::{describe, verify};
 use scanbox_kernels::cases::Circumstance;
 
-/// Rows between two measurements of the canary.
-const CANARY_INTERVAL: u64 = 100;
 /// Calls in a row that a config which was wrong once has to get right.
 const PROOF_CALLS: u32 = 1000;
-/// The canary is a copy of at most this many elements: large enough to show throttling, small enough to be quick.
-const CANARY_ELEMENTS: u64 = 1 << 26;
 
 /// What one run has to do.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -121,6 +120,7 @@ pub fn run<E: From<Failure>>(
         observer,
         seconds: BTreeMap::new(),
         canary: None,
+        timed: None,
         best_ns: BTreeMap::new(),
         told: BTreeSet::new(),
         ceilings: job.ceiling_sizes.clone(),
@@ -140,6 +140,8 @@ struct Sweep<'a, E> {
     observer: &'a mut dyn FnMut(SweepEvent<'_>) -> Result<(), E>,
     seconds: BTreeMap<&'static str, f64>,
     canary: Option<Canary>,
+    /// When something was last timed, and how long the device had worked by then.
+    timed: Option<(Instant, f64)>,
     /// The fastest right time of this process, by size.
     best_ns: BTreeMap<u64, u64>,
     /// What has been told to fail.
@@ -149,38 +151,62 @@ struct Sweep<'a, E> {
     order_index: u64,
 }
 
-/// A copy that is timed again and again, to see whether the device changes its speed.
-struct Canary {
-    plan: Plan,
-    first_ns: u64,
-    last_ns: u64,
-}
-
 impl<E: From<Failure>> Sweep<'_, E> {
     fn run(&mut self) -> Result<End, E> {
         self.prepare()?;
         for (input, points) in self.points_by_input() {
             let points = self.load(input, points)?;
             self.measure_ceilings()?;
-            for point in self.shuffled(points) {
-                if self.should_stop() {
-                    return Ok(End::Interrupted);
-                }
-                self.time_canary()?;
-                self.session.check_device("no config was in flight")?;
-                (self.observer)(SweepEvent::Started { point: &point })?;
-                // The observer may have been the one who asked to stop.
-                if self.should_stop() {
-                    return Ok(End::Interrupted);
-                }
-                let (record, fatal) = self.attempt(&point, input);
-                (self.observer)(SweepEvent::Finished { record: &record })?;
-                if fatal {
-                    return Ok(End::DeviceUnusable);
-                }
+            let points = self.shuffled(points);
+            let mut again = Vec::new();
+            if let Some(end) = self.measure_points(&points, input, Some(&mut again))? {
+                return Ok(end);
+            }
+            // Once: a device that stays at another speed has a new one.
+            let again = self.shuffled(again);
+            if let Some(end) = self.measure_points(&again, input, None)? {
+                return Ok(end);
             }
         }
         Ok(End::Complete)
+    }
+
+    /// Measures points, with a canary between them; `again` gets those that were measured while the device ran at
+    /// another speed than at first. Returns how the run ended, where it does.
+    fn measure_points(
+        &mut self,
+        points: &[Point],
+        input: Input,
+        mut again: Option<&mut Vec<Point>>,
+    ) -> Result<Option<End>, E> {
+        let mut since_canary = 0;
+        for (place, point) in points.iter().enumerate() {
+            if self.should_stop() {
+                return Ok(Some(End::Interrupted));
+            }
+            if self.is_canary_due() {
+                self.watch(&points[since_canary..place], again.as_deref_mut())?;
+                since_canary = place;
+            }
+            self.session.check_device("no config was in flight")?;
+            (self.observer)(SweepEvent::Started { point })?;
+            // The observer may have been the one who asked to stop.
+            if self.should_stop() {
+                return Ok(Some(End::Interrupted));
+            }
+            let (record, fatal) = self.attempt(point, input);
+            (self.observer)(SweepEvent::Finished { record: &record })?;
+            if fatal {
+                return Ok(Some(End::DeviceUnusable));
+            }
+        }
+        if self.should_stop() {
+            return Ok(Some(End::Interrupted));
+        }
+        if since_canary < points.len() {
+            self.watch(&points[since_canary..], again)?;
+        }
+        Ok(None)
     }
 
     fn should_stop(&self) -> bool {
@@ -317,44 +343,22 @@ impl<E: From<Failure>> Sweep<'_, E> {
         if let Some(reason) = describe(&comparison, plan.outputs()) {
             return Err(Failure::new(Status::WrongResult, reason));
         }
-        let measured = measure(self.session.backend, plan, comparison.call, &self.job.protocol)?;
+        let measured = self.measured(plan, comparison.call)?;
         match self.twin(plan, &measured, false)?.reason {
             Some(reason) => Err(Failure::new(Status::WrongResult, reason)),
             None => Ok(measured.steady.median_ns),
         }
     }
 
-    /// Times the canary before the first row, also that of a process that goes on for another one, and after every
-    /// [`CANARY_INTERVAL`] rows.
-    fn time_canary(&mut self) -> Result<(), E> {
-        let is_first = self.order_index == self.job.order_start;
-        if !is_first && !self.order_index.is_multiple_of(CANARY_INTERVAL) {
-            return Ok(());
-        }
-        let start = Instant::now();
-        let device = Arc::clone(self.session.backend.profile());
-        let n = self.session.backend.loaded_elements().min(CANARY_ELEMENTS);
-        let what = format!("the copy of {} that watches for drift was measured", size_label(n));
-        let before = self.canary.take().filter(|canary| canary.plan.n == n);
-        let plan = match &before {
-            Some(canary) => canary.plan.clone(),
-            None => catalog::copy(&self.job.computation.problem, n, catalog::CEILING_SHAPES[0], &device),
-        };
-        let time = self.time_plan(&plan, &what)?;
-        if time == Err(Status::WrongResult) {
-            (self.observer)(SweepEvent::NoCeiling { n, wrong: true })?;
-        }
-        self.canary = match (before, time) {
-            (Some(canary), Ok(ns)) => Some(Canary { last_ns: ns, ..canary }),
-            (None, Ok(ns)) => Some(Canary { plan, first_ns: ns, last_ns: ns }),
-            (before, Err(_)) => before,
-        };
-        self.spend("canary", start);
-        Ok(())
-    }
-
-    fn drift_pct(&self) -> Option<f64> {
-        self.canary.as_ref().map(|canary| 100.0 * (canary.last_ns as f64 / canary.first_ns as f64 - 1.0))
+    /// The times of a plan, with as much warm-up as the device idled since the last ones.
+    fn measured(&mut self, plan: &Plan, first_call: TickInterval) -> Result<Measurement, Failure> {
+        let busy = self.session.backend.busy_ns();
+        let idle = self.timed.map_or(Duration::ZERO, |(then, busy_then)| {
+            then.elapsed().saturating_sub(Duration::from_nanos((busy - busy_then) as u64))
+        });
+        let measured = measure(self.session.backend, plan, first_call, &self.job.protocol.after(idle));
+        self.timed = Some((Instant::now(), self.session.backend.busy_ns()));
+        measured
     }
 
     /// One point: plan, verify, measure, record. The second value says that the device cannot be used any more.
@@ -400,7 +404,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
             return Err(Failure::new(Status::WrongResult, reason));
         }
         let start = Instant::now();
-        let measured = measure(self.session.backend, &plan, comparison.call, &self.job.protocol);
+        let measured = self.measured(&plan, comparison.call);
         self.spend("measure", start);
         let measured = measured?;
         let call_ns = measured.steady.median_ns;
@@ -479,7 +483,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
     fn finished(&mut self, mut record: Record) -> Record {
         record.order_index = self.order_index;
         self.order_index += 1;
-        record.drift_pct = self.drift_pct();
+        record.drift_pct = self.drift().map(|drift| 100.0 * drift);
         record.timestamp_utc = now_utc();
         record
     }

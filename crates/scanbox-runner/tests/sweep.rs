@@ -1,6 +1,6 @@
 //! The sweep on the replay device: every fault becomes its status and reason, and nothing wrong is ever `ok`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::AtomicBool;
 
 use scanbox_kernels::catalog;
@@ -36,6 +36,7 @@ struct Ran {
     records: Vec<Record>,
     /// Sizes and GB/s, as they were told.
     copies: Vec<(u64, f64)>,
+    remarks: Vec<String>,
 }
 
 impl Ran {
@@ -77,17 +78,19 @@ fn run_with(script: &str, change: impl FnOnce(&mut SweepJob)) -> Ran {
     change(&mut job);
     let mut records = Vec::new();
     let mut copies = Vec::new();
+    let mut remarks = Vec::new();
     let compiler = Compiler::new(None, None).unwrap();
     let outcome = sweep::run(&mut replay, &compiler, &job, &AtomicBool::new(false), &mut |event| {
         match event {
             SweepEvent::Finished { record } => records.push(record.clone()),
             SweepEvent::Ceiling { n, gbps } => copies.push((n, gbps)),
+            SweepEvent::Remark { text } => remarks.push(text.to_owned()),
             _ => {}
         }
         Ok::<(), Failure>(())
     })
     .unwrap();
-    Ran { outcome, records, copies }
+    Ran { outcome, records, copies, remarks }
 }
 
 fn run(script: &str) -> Ran {
@@ -201,23 +204,55 @@ fn a_lost_device_ends_the_run_with_its_row() {
     assert!(ran.records.len() < ALL);
 }
 
+/// Enough points to see the canary, which is timed every 100 rows, several times.
+fn many_points(job: &mut SweepJob) {
+    let sizes: Vec<_> = (1..=100_u64).map(|place| (600 * place).to_string()).collect();
+    let space = Space::from_toml(SPACE, "test").unwrap().with_sizes(sizes.join(",").parse().unwrap());
+    job.points = space.enumerate(Replay::new(Script::default()).profile(), u32_sum).points;
+}
+
+/// A fault of this row, once.
+fn once(kind: &str, row: &Record) -> String {
+    format!(
+        "[[fault]]\nkind = \"{kind}\"\nconfig = \"{}\"\nn = {}\ntimes = 1\n",
+        row.config_id, row.n_elements
+    )
+}
+
 #[test]
-fn throttling_shows_as_drift() {
-    let ran = run_with(
-        &format!("[[fault]]\nkind = \"throttle\"\nconfig = \"{FAULTY}\"\ntimes = 1\n"),
-        |job| {
-            // The canary is timed every 100 rows: enough rows to see it twice.
-            let sizes = "1000,2000,3000,4000,5000,6000,7000,8000,9000,10000,11000,12000,13000,14000,15000,16000,17000,18000,19000,20000,21000,22000,23000,24000,25000,26000,27000,28000,29000,30000".parse().unwrap();
-            job.points = Space::from_toml(SPACE, "test")
-                .unwrap()
-                .with_sizes(sizes)
-                .enumerate(Replay::new(Script::default()).profile(), u32_sum)
-                .points;
-        },
-    );
-    assert_eq!(ran.records[0].drift_pct, Some(0.0));
-    let last = ran.records.last().unwrap().drift_pct.unwrap();
-    assert!((80.0..=101.0).contains(&last), "{last}");
+fn what_is_measured_at_another_speed_is_measured_again() {
+    let clean = run_with("", many_points);
+    let count = clean.records.len();
+    assert_eq!(count, 400);
+    assert!(clean.records.iter().all(|record| record.drift_pct == Some(0.0)));
+    let time = |record: &Record| record.steady.unwrap().median_ns;
+    let times = |records: &[Record]| -> HashMap<_, _> {
+        records.iter().map(|record| (key(record), time(record))).collect()
+    };
+    let before = times(&clean.records);
+    let slower = |records: &[Record]| {
+        let latest = times(records);
+        latest.iter().filter(|(key, ns)| **ns as f64 > 1.5 * before[key] as f64).count()
+    };
+    // Where it throttles and where it is back, in rows; which rows are measured again, and how many stay slow.
+    for (from, to, again, slow) in
+        [(120, 150, 0..0, 30), (120, 230, 100..300, 0), (120, 205, 100..300, 0), (380, count, 300..400, 100)]
+    {
+        let recovers = clean.records.get(to).map_or(String::new(), |row| once("recover", row));
+        let ran = run_with(&(once("throttle", &clean.records[from]) + &recovers), many_points);
+        let expected: BTreeSet<_> = clean.records[again.clone()].iter().map(key).collect();
+        let repeated: BTreeSet<_> = ran.records[count..].iter().map(key).collect();
+        assert_eq!(ran.records.len(), count + again.len(), "{from} to {to}");
+        assert_eq!(repeated, expected, "{from} to {to}");
+        let slow_at_last = slower(&ran.records);
+        assert_eq!(slow_at_last, slow, "{from} to {to}");
+        let told = ran.remarks.iter().any(|text| text.contains("the device is not as fast as it was"));
+        assert_eq!(told, !again.is_empty(), "{from} to {to}: {:?}", ran.remarks);
+    }
+}
+
+fn key(record: &Record) -> (String, u64) {
+    (record.config_id.to_string(), record.n_elements)
 }
 
 #[test]

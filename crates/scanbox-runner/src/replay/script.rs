@@ -194,6 +194,8 @@ pub enum FaultKind {
     ZeroTimestampOnce,
     /// From here on everything takes twice as long.
     Throttle,
+    /// From here on nothing takes twice as long any more.
+    Recover,
 }
 
 /// Why a script cannot be used.

@@ -1,0 +1,103 @@
+//! The canary of a sweep: a copy that is timed between rows, to see whether the device changes its speed.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use scanbox_kernels::catalog;
+use scanbox_kernels::plan::Plan;
+use scanbox_model::record::Status;
+use scanbox_model::space::Point;
+use scanbox_model::units::size_label;
+
+use super::{Sweep, SweepEvent};
+use crate::backend::Failure;
+
+/// Rows between two measurements of the canary.
+const CANARY_INTERVAL: u64 = 100;
+/// Time between them: a device that waits a lot for pipelines has changed its speed long before so many rows.
+const CANARY_TIME: Duration = Duration::from_secs(2);
+/// The canary is a copy of at most this many elements: large enough to show throttling, small enough to be quick.
+const CANARY_ELEMENTS: u64 = 1 << 26;
+/// A canary that differs from the first by more than this share: rows from before and after cannot be compared.
+const DRIFT_MAX: f64 = 0.05;
+/// How often the canary is timed in a row, at most, until the device is back at its speed.
+const WAKES: u32 = 20;
+
+/// A copy that is timed again and again, to see whether the device changes its speed.
+pub(super) struct Canary {
+    plan: Plan,
+    first_ns: u64,
+    last_ns: u64,
+    timed: Instant,
+}
+
+impl<E: From<Failure>> Sweep<'_, E> {
+    /// Whether the canary is due: before the first row of a process, then after so many rows or so much time.
+    pub(super) fn is_canary_due(&self) -> bool {
+        let is_late = |canary: &Canary| canary.timed.elapsed() > CANARY_TIME;
+        self.order_index == self.job.order_start
+            || self.order_index.is_multiple_of(CANARY_INTERVAL)
+            || self.canary.as_ref().is_some_and(is_late)
+    }
+
+    /// Times the canary behind these points. Where the device ran at another speed than at first, before them or
+    /// behind, they are to be measured again, and the canary is timed until the device is back, or does not come back.
+    pub(super) fn watch(&mut self, points: &[Point], again: Option<&mut Vec<Point>>) -> Result<(), E> {
+        let before = self.drift().unwrap_or(0.0);
+        self.time_canary()?;
+        let behind = self.drift().unwrap_or(0.0);
+        if before.abs().max(behind.abs()) <= DRIFT_MAX {
+            return Ok(());
+        }
+        let mut wakes = 0;
+        let is_off = |sweep: &Self| sweep.drift().is_some_and(|drift| drift.abs() > DRIFT_MAX);
+        while is_off(self) && wakes < WAKES && !self.should_stop() {
+            self.time_canary()?;
+            wakes += 1;
+        }
+        if points.is_empty() {
+            return Ok(());
+        }
+        let goes_on = if is_off(self) { ", and goes on so" } else { "" };
+        let then = if again.is_some() { "are measured once more at the end" } else { "stay as they are" };
+        let text = format!(
+            "the device is not as fast as it was: a copy takes {:+.0} %{goes_on}; {} rows {then}",
+            100.0 * if before.abs() > behind.abs() { before } else { behind },
+            points.len()
+        );
+        if let Some(again) = again {
+            again.extend_from_slice(points);
+        }
+        (self.observer)(SweepEvent::Remark { text: &text })
+    }
+
+    /// Times the canary: before the first row, also that of a process that goes on for another one, between rows,
+    /// and after the last.
+    fn time_canary(&mut self) -> Result<(), E> {
+        let start = Instant::now();
+        let device = Arc::clone(self.session.backend.profile());
+        let n = self.session.backend.loaded_elements().min(CANARY_ELEMENTS);
+        let what = format!("the copy of {} that watches for drift was measured", size_label(n));
+        let before = self.canary.take().filter(|canary| canary.plan.n == n);
+        let plan = match &before {
+            Some(canary) => canary.plan.clone(),
+            None => catalog::copy(&self.job.computation.problem, n, catalog::CEILING_SHAPES[0], &device),
+        };
+        let time = self.time_plan(&plan, &what)?;
+        if time == Err(Status::WrongResult) {
+            (self.observer)(SweepEvent::NoCeiling { n, wrong: true })?;
+        }
+        self.canary = match (before, time) {
+            (Some(canary), Ok(ns)) => Some(Canary { last_ns: ns, timed: Instant::now(), ..canary }),
+            (None, Ok(ns)) => Some(Canary { plan, first_ns: ns, last_ns: ns, timed: Instant::now() }),
+            (before, Err(_)) => before,
+        };
+        self.spend("canary", start);
+        Ok(())
+    }
+
+    /// How much longer the canary takes than at first, as a share.
+    pub(super) fn drift(&self) -> Option<f64> {
+        self.canary.as_ref().map(|canary| canary.last_ns as f64 / canary.first_ns as f64 - 1.0)
+    }
+}
