@@ -191,6 +191,12 @@ impl Builder {
                     let mut table = group.table(&catalog, &numbers, index == newest, &distrusted);
                     table.title = title(group);
                     table.baselines = baselines_of(&baselines, &table.device, table.problem);
+                    if table.baselines.is_empty() {
+                        table.baselines = baselines_of_model(&baselines, &table.device, table.problem);
+                        if !table.baselines.is_empty() {
+                            warnings.push(Warning::BaselinesOfAnotherUnit { device: table.title.clone() });
+                        }
+                    }
                     notice(&table, &mut warnings);
                     devices.push(table);
                 }
@@ -213,11 +219,31 @@ fn baselines_of(
             && unknown_or(&other.host, &device.host)
             && unknown_or(&other.pci_address, &device.pci_address)
     };
-    let here = baselines.iter().filter(|((other, about), _)| *about == problem && same(other));
+    fastest(baselines.iter().filter(|((other, about), _)| *about == problem && same(other)))
+}
+
+/// The same on other units of its model, where scans of scanbox ran beside them: a ratio of two times of one run says
+/// something about each unit, a time does not.
+fn baselines_of_model(
+    baselines: &Baselines,
+    device: &DeviceIdentity,
+    problem: Problem,
+) -> BTreeMap<u64, FastestBaseline> {
+    let mut best = fastest(
+        baselines.iter().filter(|((other, about), _)| *about == problem && other.name == device.name),
+    );
+    best.retain(|_, baseline| baseline.own_gbps.is_some());
+    best
+}
+
+/// The fastest by size.
+fn fastest<'a>(
+    here: impl Iterator<Item = (&'a (DeviceIdentity, Problem), &'a BTreeMap<(u64, String), BenchmarkRun>)>,
+) -> BTreeMap<u64, FastestBaseline> {
     // A run's own rows know their unit, and those of its baselines may not.
     let mut runs: BTreeMap<(u64, &str), BenchmarkRun> = BTreeMap::new();
     for ((n, run), found) in here.flat_map(|(_, runs)| runs) {
-        runs.entry((*n, run)).or_default().merge(found);
+        runs.entry((*n, run.as_str())).or_default().merge(found);
     }
     let mut best = BTreeMap::new();
     runs.into_iter().for_each(|((n, _), run)| keep_best(&mut best, n, run));

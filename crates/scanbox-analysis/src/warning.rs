@@ -24,6 +24,11 @@ pub enum Warning {
         /// Their subjects.
         subjects: Vec<String>,
     },
+    /// What other implementations reach on a device was measured on another unit of its model.
+    BaselinesOfAnotherUnit {
+        /// The device.
+        device: String,
+    },
     /// A device has rows of several runs and only the newest is taken.
     OlderRuns {
         /// The device.
@@ -167,6 +172,11 @@ impl fmt::Display for Warning {
             Self::OtherSubjects { source_name, rows, subjects } => {
                 write!(f, "{source_name}: {rows} rows of {} do not enter these answers", subjects.join(", "))
             }
+            Self::BaselinesOfAnotherUnit { device } => write!(
+                f,
+                "{device}: other implementations were measured on another unit of this model, with scans of scanbox \
+                 beside them in the same run; the ratios are of that run"
+            ),
             Self::OlderRuns { device, kept, left_out } => {
                 write!(f, "{device}: several runs; taken is the newest ({kept}), left out:")?;
                 for (index, (provenance, rows)) in left_out.iter().enumerate() {

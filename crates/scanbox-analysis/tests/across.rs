@@ -280,6 +280,45 @@ fn bandwidth_and_baselines() {
     assert!(error.contains("d1"), "{error}");
 }
 
+/// Machines are lent: the benchmark may be of another unit of the model. Only a ratio of two times of one run says
+/// something there, and the unit's own benchmark comes first.
+#[test]
+fn baselines_of_another_unit() {
+    let rows = [row(A, 64, 100, 30), row(A, 64, 200, 10)];
+    let bench = |uuid: &str, own: &[(u64, u64)], other: &[(u64, u64)], device: &str| -> Vec<Record> {
+        let of = |subject: &str, n, gbps, selection| Record {
+            subject: subject.into(),
+            device: device.into(),
+            device_uuid: uuid.into(),
+            run_id: uuid.into(),
+            cache: Some(Cache::Hot),
+            selection: vec![selection],
+            ..row(A, 64, n, gbps)
+        };
+        let own = own.iter().map(|&(n, gbps)| of("scanbox", n, gbps, Selection::Ideal));
+        own.chain(other.iter().map(|&(n, gbps)| of("x", n, gbps, Selection::Baseline))).collect()
+    };
+    let check = |benches: &[Vec<Record>], expected: &[(u64, f64)], told: bool| {
+        let mut files = vec![source(&rows)];
+        files.extend(benches.iter().map(|bench| source(bench)));
+        let (tables, warnings) = tables_of(&files, Runs::Latest);
+        let (answers, _) = answer(&tables, &Question::default());
+        let points = answers.devices[0].baseline.iter().flat_map(|baseline| &baseline.points);
+        let points: Vec<_> = points.map(|point| (point.n, point.ratio)).collect();
+        assert_eq!(points, expected);
+        let text = "d1: other implementations were measured on another unit of this model";
+        assert_eq!(warnings.iter().any(|warning| warning.to_string().starts_with(text)), told);
+    };
+    let (own, other) = ([(100, 60), (200, 30)], [(100, 40), (200, 40)]);
+    check(&[bench("u1", &own, &other, "d1")], &[(100, 1.5), (200, 0.75)], false);
+    check(&[bench("u2", &own, &other, "d1")], &[(100, 1.5), (200, 0.75)], true);
+    check(&[bench("u2", &own[..1], &other, "d1")], &[(100, 1.5)], true);
+    check(&[bench("u2", &[], &other, "d1")], &[], false);
+    check(&[bench("u2", &own, &other, "d2")], &[], false);
+    let here = bench("u1", &own[..1], &other[..1], "d1");
+    check(&[bench("u2", &own, &[(100, 10), (200, 10)], "d1"), here], &[(100, 1.5)], false);
+}
+
 /// A sweep whose copies are not all there, as one that was killed has left it: whatever is said is true.
 #[test]
 fn a_copy_of_a_smaller_size_is_no_bandwidth() {

@@ -60,7 +60,7 @@ pub struct BaselineLine {
     device: String,
     device_uuid: String,
     /// What it is called, with its version.
-    pub name: String,
+    name: String,
     problem: Problem,
     /// Throughput by size, in GB/s.
     pub gbps: BTreeMap<u64, f64>,
@@ -143,14 +143,23 @@ impl Evidence {
         *best = best.max(gbps);
     }
 
-    /// The other implementations on the device of this table. Some do not know its UUID.
-    pub fn baselines_of(&self, table: &DeviceTable) -> Vec<&BaselineLine> {
-        let same = |line: &&BaselineLine| {
-            line.problem == table.problem
-                && line.device == table.device.name
-                && (line.device_uuid.is_empty() || line.device_uuid.eq_ignore_ascii_case(&table.device.uuid))
+    /// The other implementations on the device of this table, with their names; where there are none, those on other
+    /// units of its model, whose names say so. Some do not know their UUID.
+    pub fn baselines_of(&self, table: &DeviceTable) -> Vec<(String, &BaselineLine)> {
+        let of_model: Vec<&BaselineLine> = self
+            .baselines
+            .iter()
+            .filter(|line| line.problem == table.problem && line.device == table.device.name)
+            .collect();
+        let is_here = |line: &&&BaselineLine| {
+            line.device_uuid.is_empty() || line.device_uuid.eq_ignore_ascii_case(&table.device.uuid)
         };
-        self.baselines.iter().filter(same).collect()
+        let here: Vec<_> = of_model.iter().filter(is_here).map(|line| (line.name.clone(), *line)).collect();
+        if here.is_empty() {
+            of_model.into_iter().map(|line| (format!("{} on another unit", line.name), line)).collect()
+        } else {
+            here
+        }
     }
 
     /// What the metadata beside the files of this table says.

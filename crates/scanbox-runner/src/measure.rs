@@ -66,9 +66,9 @@ impl Protocol {
         Self { twin_ns_max: self.twin_ns_max.min(quarter_ns), ..self }
     }
 
-    /// The same for a device that idled so long since it was last timed: it warms up as long. A device raises its clocks
-    /// by how busy it was of late: where each row begins with a long wait for its pipelines, a short warm-up leaves
-    /// them low (an NVIDIA H200 that works for a quarter of the time runs at half its speed or less, for seconds).
+    /// The same for a device that idled so long since it was last timed: it warms up as long. A device raises its
+    /// clocks by how busy it was of late: where each row begins with a long wait for its pipelines, a short warm-up
+    /// leaves them low (an NVIDIA H200 that works for a quarter of the time runs at half its speed, for seconds).
     #[must_use]
     pub fn after(self, idle: Duration) -> Self {
         let idle_ns = u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX).min(IDLE_NS_MAX);

@@ -307,13 +307,7 @@ impl Backend for Replay {
         }
         let wrong = |index| ElementComparison {
             mismatches: 1,
-            first: Some(Mismatch {
-                index,
-                element: Element::U32,
-                expected: 1,
-                got: 2,
-                ..Mismatch::default()
-            }),
+            first: Some(Mismatch { index, expected: 1, got: 2, element: Element::U32, ..<_>::default() }),
             ..good
         };
         let kinds = [
@@ -343,12 +337,8 @@ impl Backend for Replay {
             Some(F::DeviceLost) => Err(self.lose()),
             Some(F::Crash) => std::process::abort(),
             Some(F::Hang) => hang(),
-            Some(F::Throttle) => {
-                self.throttle = 2.0;
-                Ok(good)
-            }
-            Some(F::Recover) => {
-                self.throttle = 1.0;
+            Some(kind @ (F::Throttle | F::Recover)) => {
+                self.throttle = if kind == F::Throttle { 2.0 } else { 1.0 };
                 Ok(good)
             }
             _ if !finds_scratch => Ok(wrong(0)),

@@ -104,9 +104,9 @@ impl DeviceView<'_> {
                 points: line.points.iter().map(|point| (point.n, point.best.gbps)).collect(),
             });
         }
-        for (number, baseline) in self.sources.evidence.baselines_of(table).into_iter().enumerate() {
+        for (number, (name, baseline)) in self.sources.evidence.baselines_of(table).into_iter().enumerate() {
             series.push(Series {
-                name: printable(&baseline.name),
+                name: printable(&name),
                 look: Look::of(number),
                 points: baseline.gbps.iter().map(|(&n, &gbps)| (n, gbps)).collect(),
             });
@@ -259,9 +259,9 @@ impl DeviceView<'_> {
         let share = |n: u64, gbps: f64| Some((n, 100.0 * gbps / lines.ideal_gbps(n)?));
         let baselines = self.sources.evidence.baselines_of(self.device.table);
         let mut series: Vec<Series> = Vec::new();
-        for (number, baseline) in baselines.into_iter().enumerate() {
+        for (number, (name, baseline)) in baselines.into_iter().enumerate() {
             series.push(Series {
-                name: printable(&baseline.name),
+                name: printable(&name),
                 look: Look::of(number),
                 points: baseline.gbps.iter().filter_map(|(&n, &gbps)| share(n, gbps)).collect(),
             });
