@@ -162,7 +162,8 @@ impl<E: From<Failure>> Sweep<'_, E> {
             if let Some(end) = self.measure_points(&points, input, Some(&mut again))? {
                 return Ok(end);
             }
-            // Once: a device that stays at another speed has a new one.
+            // Once, and only if the device is back.
+            let again = self.worth_measuring_again(again)?;
             let again = self.shuffled(again);
             if let Some(end) = self.measure_points(&again, input, None)? {
                 return Ok(end);

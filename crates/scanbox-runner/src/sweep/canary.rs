@@ -50,16 +50,19 @@ impl<E: From<Failure>> Sweep<'_, E> {
             return Ok(());
         }
         let mut wakes = 0;
-        let is_off = |sweep: &Self| sweep.drift().is_some_and(|drift| drift.abs() > DRIFT_MAX);
-        while is_off(self) && wakes < WAKES && !self.should_stop() {
+        while self.is_off() && wakes < WAKES && !self.should_stop() {
             self.time_canary()?;
             wakes += 1;
         }
         if points.is_empty() {
             return Ok(());
         }
-        let goes_on = if is_off(self) { ", and goes on so" } else { "" };
-        let then = if again.is_some() { "are measured once more at the end" } else { "stay as they are" };
+        let goes_on = if self.is_off() { ", and goes on so" } else { "" };
+        let then = if again.is_some() {
+            "are measured once more at the end if it is back"
+        } else {
+            "stay as they are"
+        };
         let text = format!(
             "the device is not as fast as it was: a copy takes {:+.0} %{goes_on}; {} rows {then}",
             100.0 * if before.abs() > behind.abs() { before } else { behind },
@@ -69,6 +72,25 @@ impl<E: From<Failure>> Sweep<'_, E> {
             again.extend_from_slice(points);
         }
         (self.observer)(SweepEvent::Remark { text: &text })
+    }
+
+    /// Those that were measured at another speed, where the device is as fast as at first again; else none, and that is
+    /// told.
+    pub(super) fn worth_measuring_again(&mut self, points: Vec<Point>) -> Result<Vec<Point>, E> {
+        if points.is_empty() || !self.is_off() {
+            return Ok(points);
+        }
+        let text = format!(
+            "the device is not as fast as it was: {} rows stay as they are (column drift_pct); measure them in a new \
+             file when it is",
+            points.len()
+        );
+        (self.observer)(SweepEvent::Remark { text: &text })?;
+        Ok(Vec::new())
+    }
+
+    fn is_off(&self) -> bool {
+        self.drift().is_some_and(|drift| drift.abs() > DRIFT_MAX)
     }
 
     /// Times the canary: before the first row, also that of a process that goes on for another one, between rows,
