@@ -138,8 +138,9 @@ fn shaders_have_no_subgroup_size_of_their_own() {
 /// The crates from below. Each may use those before it, and of them those named; what else a crate must not name
 /// stands behind.
 const CRATES: &[(&str, &[&str], &[&str])] = &[
+    ("scanbox-pack", &[], &["ash", "shaderc", "clap", "toml", "csv"]),
     ("scanbox-model", &[], &["ash", "shaderc", "clap"]),
-    ("scanbox-kernels", &["scanbox-model"], &["ash", "gpu-allocator", "clap"]),
+    ("scanbox-kernels", &["scanbox-pack", "scanbox-model"], &["ash", "gpu-allocator", "clap"]),
     ("scanbox-analysis", &["scanbox-model"], &["ash", "shaderc", "clap"]),
     ("scanbox-runner", &["scanbox-model", "scanbox-kernels"], &["shaderc", "clap"]),
     (
