@@ -1,29 +1,30 @@
-//! Every kernel there is, and its plan. `resolve` is what a config comes to on a problem, a size and a device,
-//! `rules` say which one can run what where, `shader` and `constants` what shaders are told, `levels` and
-//! `level_passes` are those of the families that have several passes, `copy_and_check` the kernels beside the scans.
-//! Each stands above those that it uses.
+//! Every kernel there is, its recipe and its plan. `resolve` is what a config comes to on a problem, a size and a
+//! device, `rules` say which one can run what where, `shader` and `constants` what shaders are told, `level_passes` are
+//! those of the families that have several passes, `copy_and_check` the kernels beside the scans. Each stands above
+//! those that it uses.
 
 mod constants;
 mod copy_and_check;
 mod level_passes;
-pub(crate) mod levels;
 pub(crate) mod resolve;
 mod rules;
 mod shader;
 mod shared_memory;
 mod user_operator;
 
-use scanbox_model::config::{Arguments, Config, Family, TileOrder};
+use std::ops::RangeInclusive;
+
+use scanbox_model::config::{Arguments, Config};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Mode, Placement, Problem};
 use scanbox_model::space::Rejection;
+use scanbox_pack::{ArgumentKind, Place, Recipe, RecipePass, RecipePasses, RecipeWord, ScratchPart, Split};
 
-use self::constants::{initial_words, word};
-use self::resolve::{GroupState, co_resident, has_levels, in_rows, passes_totals_on};
+use self::constants::initial_words;
+use self::copy_and_check::fill_recipe;
+use self::resolve::{co_resident, passes_totals_on};
 use self::shader::shader;
-use crate::plan::{
-    Binding, Build, Expected, Pass, Plan, PlanKind, PushWord, Scratch, Shader, TICKET_BYTES, Tickets,
-};
+use crate::plan::{Build, Expected, Pass, Plan, PlanKind, PushWord, ScratchContent, Shader};
 use crate::rounding::error_bound;
 
 pub use constants::GUARD_WORD;
@@ -31,101 +32,107 @@ pub use copy_and_check::{
     CEILING_SHAPES, REPORT_WORDS, ceiling, ceiling_shapes, compare, compare_input_sums, compare_with_kept,
     copy, empty, empty_beside, fill, helper_shaders, poison, shapes_by_arguments, sum_input,
 };
-pub use levels::LAST_LEVEL_TILES;
 pub use resolve::{Resolved, input_kind, launched_per_call, resolved};
 pub use rules::{legal, resident, variant_legal};
+pub use scanbox_pack::levels::LAST_LEVEL_TILES;
 pub use user_operator::{OPERATOR_LAWS, OperatorLaw, operator_check, operator_load, operator_shaders};
 
 pub use crate::variant::{LineUse, MAX_BLOCKING, Variant};
+
+/// How to run a variant of a config on a problem and a device, for any number of elements. The most elements of a
+/// call that a variant names are left open too.
+///
+/// # Errors
+/// The rule of [`legal`] that says no whatever the size is, or says no to the smallest size; those about a session,
+/// which has an input, a reference and a comparison beside the scan, are left to [`plan`]. Or a rule about variants (see
+/// [`plan_variant`]).
+pub fn recipe(
+    config: &Config,
+    variant: Variant,
+    problem: &Problem,
+    device: &DeviceProfile,
+) -> Result<Recipe<Shader>, Rejection> {
+    rules::variant_of_problem(config, variant, problem)?;
+    let sizes = rules::sizes(config, problem, device)?;
+    Ok(recipe_of(&Resolved::new(config, problem, *sizes.start(), device), variant, sizes))
+}
+
+/// The recipe of what is legal at these sizes.
+fn recipe_of(resolved: &Resolved<'_>, variant: Variant, sizes: RangeInclusive<u64>) -> Recipe<Shader> {
+    let kernel = &resolved.runs.kernel;
+    let formula = resolved.formula();
+    let arguments = match kernel.arguments {
+        Arguments::Push => ArgumentKind::Pushed,
+        Arguments::Block => ArgumentKind::Line,
+        Arguments::Baked => ArgumentKind::Baked,
+    };
+    let passes = match formula.split {
+        Split::ByLevels => RecipePasses::ByLevels(level_passes::passes(resolved)),
+        Split::Tiles | Split::AtMost(_) | Split::One => RecipePasses::One(only_pass(resolved, variant)),
+    };
+    let clears = formula.states.is_some_and(|states| states.content == ScratchContent::Anything);
+    let recipe = Recipe {
+        formula,
+        min_n: *sizes.start(),
+        max_n: *sizes.end(),
+        n_from_memory: variant.max_n.is_some(),
+        alignment: variant.alignment(kernel, &resolved.problem),
+        co_resident: co_resident(kernel),
+        arguments,
+        fill: None,
+        passes,
+    };
+    let recipe = recipe.map(|shader| of_variant(shader, variant));
+    Recipe { fill: clears.then(|| fill_recipe(arguments, resolved.device)), ..recipe }
+}
+
+/// The pass of a family that has one.
+fn only_pass(resolved: &Resolved<'_>, variant: Variant) -> RecipePass<Shader> {
+    let Resolved { runs: Config { kernel, .. }, problem, .. } = resolved;
+    let source = match problem.placement() {
+        Placement::OutOfPlace => Place::Source,
+        Placement::InPlace => Place::Target,
+    };
+    let mut places = vec![source, Place::Target];
+    let mut words = vec![RecipeWord::Elements];
+    if passes_totals_on(kernel.family) {
+        places.extend([ScratchPart::All, ScratchPart::Groups, ScratchPart::States].map(Place::Scratch));
+        if kernel.arguments == Arguments::Push {
+            let turn = [PushWord::Epoch, PushWord::TicketBase, PushWord::Bank, PushWord::StaleGroups];
+            words.extend(turn.map(RecipeWord::Same));
+        }
+    }
+    words.extend(initial_words(problem.init()).map(RecipeWord::Same));
+    // Behind the tile states, as in stages/state/tile_state_params.glsl.
+    places.extend(variant.counted.then_some(Place::Counts));
+    places.extend(variant.total.then_some(Place::Total));
+    RecipePass { module: shader(resolved), places, words }
+}
+
+/// A shader of a config, as a variant builds it.
+fn of_variant(mut shader: Shader, variant: Variant) -> Shader {
+    shader.defines.extend(variant.blocking.map(|k| ("BLOCKING", k)));
+    let defines = [
+        (variant.counted, "COUNTED"),
+        (variant.max_n.is_some(), Shader::N_FROM_MEMORY),
+        (variant.any_element, "ANY_ELEMENT"),
+        (variant.total, "WITH_TOTAL"),
+    ];
+    shader.defines.extend(defines.into_iter().filter(|(has, _)| *has).map(|(_, name)| (name, 1)));
+    shader
+}
 
 /// The plan of a config that solves a problem for `n` elements on a device.
 ///
 /// # Errors
 /// The rule of [`legal`] that says no.
 pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Result<Plan, Rejection> {
-    let resolved = Resolved::new(config, problem, n, device);
-    rules::check(&resolved)?;
-    let kernel = &resolved.runs.kernel;
-    let source = match problem.placement() {
-        Placement::OutOfPlace => Binding::Input,
-        Placement::InPlace => Binding::Output,
-    };
-    let mut bindings = vec![source, Binding::Output];
-    let mut words = vec![word(n)];
-    let mut scratch = Scratch::NONE;
-    let mut tickets = Tickets::None;
-    if passes_totals_on(kernel.family) {
-        let states = resolved.states_offset();
-        let behind_states = states + in_rows(resolved.tiles()) * resolved.state_bytes();
-        scratch = Scratch {
-            bytes: resolved.scratch_bytes(),
-            content: resolved.content(),
-            bank_words: u32::try_from(resolved.bank_words()).expect("the words of a bank are checked"),
-            tiles: resolved.tiles(),
-            state_stride: kernel.state_stride,
-        };
-        bindings.extend([
-            Binding::Scratch(0),
-            // Published groups stand behind the states, and there is at least one.
-            Binding::Scratch(match resolved.group_state() {
-                Some(GroupState::Published) => behind_states,
-                Some(GroupState::Added) | None => TICKET_BYTES,
-            }),
-            Binding::Scratch(states),
-        ]);
-        if kernel.arguments == Arguments::Push {
-            words.extend([PushWord::Epoch, PushWord::TicketBase, PushWord::Bank, PushWord::StaleGroups]);
-        }
-        let full_tiles = n / config.tile_elements();
-        let full_tiles = u32::try_from(full_tiles).expect("tiles are checked against 32-bit indices");
-        tickets = match (kernel.family, kernel.tile_order) {
-            // One for each full tile that a workgroup scans, and one more, with which it stops.
-            (Family::Persistent, TileOrder::Ticket) => Tickets::PerWorkgroup { more: full_tiles },
-            // The same without the first: those whose first tile is full take as many as they scan. None where every
-            // tile is the first one of a workgroup.
-            (Family::Persistent, TileOrder::WorkgroupId) => {
-                let all_first = resolved.workgroups() == resolved.tiles();
-                Tickets::Exactly(if all_first { 0 } else { full_tiles })
-            }
-            (_, TileOrder::Ticket) => Tickets::PerWorkgroup { more: 0 },
-            _ => Tickets::None,
-        };
-    }
-    words.extend(initial_words(problem.init()));
-    let (passes, scratch) = if has_levels(kernel.family) {
-        level_passes::passes(&resolved)
-    } else {
-        let pass = Pass {
-            shader: shader(&resolved),
-            bindings,
-            words,
-            workgroups: resolved.workgroups(),
-            tickets,
-            co_resident: co_resident(kernel),
-        };
-        (vec![pass], scratch)
-    };
-    let kind = PlanKind::Config(Build {
-        config: *config,
-        variant: Variant::default(),
-        tile_state: passes_totals_on(kernel.family).then_some(kernel.tile_state),
-        shared_bytes: resolved.shared_bytes().expect("that it fits is checked"),
-    });
-    Ok(Plan {
-        label: kind.to_string(),
-        kind,
-        problem: *problem,
-        n,
-        bytes_moved: problem.bytes_moved(n),
-        result: if problem.mode() == Mode::Reduce { Expected::Total } else { Expected::Scan },
-        error_bound: error_bound(&resolved),
-        scratch,
-        passes,
-    })
+    plan_variant(config, Variant::default(), problem, n, device)
 }
 
-/// The plan of a variant of a config. Where calls say how many elements they have, it is laid out for the most of
-/// them, and `n` is what its calls say unless they are told something else.
+/// The plan of a variant of a config: its [`recipe`] at `n` elements, and what measuring needs beside. Where calls say
+/// how many elements they have, it is laid out for the most of them, and `n` is what its calls say unless they are told
+/// something else.
 ///
 /// # Errors
 /// The rule of [`legal`] that says no, or a rule about variants: only tiles of a chained scan can be blocked
@@ -141,43 +148,29 @@ pub fn plan_variant(
     n: u64,
     device: &DeviceProfile,
 ) -> Result<Plan, Rejection> {
-    variant_legal(config, variant)?;
-    if variant.total && problem.mode() == Mode::Reduce {
-        let detail = "the total beside a reduction: it is what a reduction stores";
-        return Err(Rejection { rule: "total-needs-scan".into(), detail: detail.into() });
-    }
-    let mut plan = plan(config, problem, variant.max_n.unwrap_or(n), device)?;
-    if let Some(max_n) = variant.max_n {
-        plan.n = n.min(max_n);
-        plan.bytes_moved = problem.bytes_moved(plan.n);
-        plan.error_bound = error_bound(&Resolved::new(config, problem, plan.n.max(1), device));
-        for pass in &mut plan.passes {
-            pass.words[0] = PushWord::Value(u32::try_from(n).unwrap_or(u32::MAX));
-        }
-    }
-    if let PlanKind::Config(build) = &mut plan.kind {
-        build.variant = variant;
-    }
-    plan.label = plan.kind.to_string();
-    for pass in &mut plan.passes {
-        if let Some(k) = variant.blocking {
-            pass.shader.defines.push(("BLOCKING", k));
-        }
-        if variant.counted {
-            pass.shader.defines.push(("COUNTED", 1));
-            // Behind the tile states, as in stages/state/tile_state_params.glsl.
-            pass.bindings.push(Binding::Counts(config.tiles(variant.max_n.unwrap_or(n))));
-        }
-        if variant.max_n.is_some() {
-            pass.shader.defines.push((Shader::N_FROM_MEMORY, 1));
-        }
-        if variant.any_element {
-            pass.shader.defines.push(("ANY_ELEMENT", 1));
-        }
-        if variant.total {
-            pass.shader.defines.push(("WITH_TOTAL", 1));
-            pass.bindings.push(Binding::Total);
-        }
-    }
-    Ok(plan)
+    rules::variant_of_problem(config, variant, problem)?;
+    let most = variant.max_n.unwrap_or(n);
+    let resolved = Resolved::new(config, problem, most, device);
+    rules::check(&resolved)?;
+    let recipe = recipe_of(&resolved, variant, most..=most);
+    let launch = recipe.laid_out(most).and_then(|laid_out| laid_out.at(n)).expect("the size is checked");
+    let kernel = &resolved.runs.kernel;
+    let kind = PlanKind::Config(Build {
+        config: *config,
+        variant,
+        tile_state: passes_totals_on(kernel.family).then_some(kernel.tile_state),
+        shared_bytes: resolved.shared_bytes().expect("that it fits is checked"),
+    });
+    let n = n.min(most);
+    Ok(Plan {
+        label: kind.to_string(),
+        kind,
+        problem: *problem,
+        n,
+        bytes_moved: problem.bytes_moved(n),
+        result: if problem.mode() == Mode::Reduce { Expected::Total } else { Expected::Scan },
+        error_bound: error_bound(&Resolved { n: n.max(1), ..resolved }),
+        scratch: launch.scratch(),
+        passes: launch.steps().map(|step| Pass::of_step(&step, launch.tiles())).collect(),
+    })
 }

@@ -111,7 +111,7 @@ impl Plan {
     #[must_use]
     pub fn alignment(&self) -> u64 {
         match &self.kind {
-            PlanKind::Config(build) => build.alignment(&self.problem),
+            PlanKind::Config(build) => build.variant.alignment(&build.config.kernel, &self.problem).into(),
             PlanKind::Copy(_) | PlanKind::Read(_) => 16,
             PlanKind::Empty | PlanKind::Operator(_) | PlanKind::Helper(_) => 4,
         }
@@ -227,14 +227,6 @@ pub struct Build {
     pub tile_state: Option<TileState>,
     /// Bytes of shared memory of a workgroup, an upper bound.
     pub shared_bytes: u64,
-}
-
-impl Build {
-    /// What the addresses of source and target are multiples of, in bytes.
-    pub(crate) fn alignment(&self, problem: &Problem) -> u64 {
-        let lanes = if self.variant.any_element { 1 } else { self.config.kernel.vector_width.lanes() };
-        problem.element_bytes() * u64::from(lanes)
-    }
 }
 
 /// What the output of a plan is compared with.

@@ -4,6 +4,8 @@
 use std::fmt;
 
 use scanbox_model::call_form::CallForm;
+use scanbox_model::config::Kernel;
+use scanbox_model::problem::Problem;
 use serde::{Deserialize, Serialize};
 
 /// What a build of a kernel has that others do not. The default has nothing, and is compiled from the same defines as
@@ -82,6 +84,12 @@ impl Variant {
             CallForm::AnyElement => Self::default().at_any_element(),
             CallForm::Total => Self::default().with_total(),
         }
+    }
+
+    /// What the addresses of source and target are multiples of in this build of a kernel, in bytes.
+    pub(crate) fn alignment(self, kernel: &Kernel, problem: &Problem) -> u32 {
+        let lanes = if self.any_element { 1 } else { kernel.vector_width.lanes() };
+        problem.element().bytes() * lanes
     }
 
     /// The form of calls of so many elements that it is the build for, if it is that of one.

@@ -1,9 +1,7 @@
 //! What a recipe comes to for a number of elements. Nothing here allocates.
 
 use crate::levels::Levels;
-use crate::recipe::{
-    FillRecipe, LevelPasses, Place, Recipe, RecipePass, RecipePasses, RecipeWord, ScratchPart,
-};
+use crate::recipe::{LevelPasses, Place, Recipe, RecipePass, RecipePasses, RecipeWord, ScratchPart};
 use crate::scratch::{PushWord, Scratch, Tickets};
 
 /// A recipe in scratch memory that is laid out for the most elements of a call.
@@ -87,16 +85,8 @@ impl<'a, M> Launch<'a, M> {
     /// What comes in front of its passes: the fill of its scratch memory, where there is one.
     #[must_use]
     pub fn fill(&self) -> Option<Step<'a, M>> {
-        let FillRecipe { pass, words_per_workgroup } = self.recipe.fill.as_ref()?;
-        let words = self.recipe.formula.scratch_bytes(self.laid).div_ceil(4);
-        Some(Step {
-            pass,
-            n: words,
-            workgroups: words.div_ceil(u64::from(*words_per_workgroup).max(1)),
-            tickets: Tickets::None,
-            co_resident: false,
-            offsets: [0; 2],
-        })
+        let fill = self.recipe.fill.as_ref()?;
+        Some(fill.step(self.recipe.formula.scratch_bytes(self.laid)))
     }
 
     /// Its passes, in order.
@@ -168,8 +158,8 @@ impl<'a, M> Iterator for Steps<'a, M> {
 /// One dispatch of a call.
 #[derive(Debug)]
 pub struct Step<'a, M> {
-    pass: &'a RecipePass<M>,
-    n: u64,
+    pub(crate) pass: &'a RecipePass<M>,
+    pub(crate) n: u64,
     /// Workgroups that have to start; whoever records them spreads them over dimensions and may start more.
     pub workgroups: u64,
     /// Tickets that are taken.
@@ -177,7 +167,7 @@ pub struct Step<'a, M> {
     /// Whether all workgroups have to run at the same time, so that no more than these may start.
     pub co_resident: bool,
     /// Where groups and states begin in the scratch memory, or the level of the pass and the one above.
-    offsets: [u64; 2],
+    pub(crate) offsets: [u64; 2],
 }
 
 impl<'a, M> Step<'a, M> {

@@ -1,8 +1,8 @@
 //! Recipes: a scan with the number of elements left open, as data.
 
 use crate::formula::Formula;
-use crate::launch::{LaidOut, Launch};
-use crate::scratch::PushWord;
+use crate::launch::{LaidOut, Launch, Step};
+use crate::scratch::{PushWord, Tickets};
 
 /// How to run one kernel on one problem, for any number of elements that it takes. `M` stands for a compiled module:
 /// whatever the owner of the recipe finds it by.
@@ -124,6 +124,22 @@ pub struct FillRecipe<M> {
     pub pass: RecipePass<M>,
     /// Words that a workgroup fills.
     pub words_per_workgroup: u32,
+}
+
+impl<M> FillRecipe<M> {
+    /// The fill of so many bytes.
+    #[must_use]
+    pub fn step(&self, bytes: u64) -> Step<'_, M> {
+        let words = bytes.div_ceil(4);
+        Step {
+            pass: &self.pass,
+            n: words,
+            workgroups: words.div_ceil(u64::from(self.words_per_workgroup).max(1)),
+            tickets: Tickets::None,
+            co_resident: false,
+            offsets: [0; 2],
+        }
+    }
 }
 
 /// Memory that a pass works on. `S` says where in the scratch memory: an offset in bytes, or what stands there.
