@@ -67,7 +67,7 @@ fn recipe_of(resolved: &Resolved<'_>, variant: Variant, sizes: RangeInclusive<u6
         Arguments::Baked => ArgumentKind::Baked,
     };
     let passes = match formula.split {
-        Split::ByLevels => RecipePasses::ByLevels(level_passes::passes(resolved)),
+        Split::ByLevels => RecipePasses::ByLevels(Box::new(level_passes::passes(resolved))),
         Split::Tiles | Split::AtMost(_) | Split::One => RecipePasses::One(only_pass(resolved, variant)),
     };
     let clears = formula.states.is_some_and(|states| states.content == ScratchContent::Anything);

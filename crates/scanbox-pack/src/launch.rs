@@ -95,7 +95,7 @@ impl<'a, M> Launch<'a, M> {
         let levels = match &self.recipe.passes {
             RecipePasses::One(_) => None,
             RecipePasses::ByLevels(passes) => {
-                Some((passes, Levels::new(self.recipe.formula.tile_elements, self.sized)))
+                Some((&**passes, Levels::new(self.recipe.formula.tile_elements, self.sized)))
             }
         };
         Steps { launch: *self, levels, next: 0 }

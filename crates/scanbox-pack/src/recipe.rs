@@ -58,11 +58,14 @@ impl<M> Recipe<M> {
         });
         let passes = match self.passes {
             RecipePasses::One(pass) => RecipePasses::One(pass.map(name)),
-            RecipePasses::ByLevels(LevelPasses { up, last, down }) => RecipePasses::ByLevels(LevelPasses {
-                up: up.map(|pass| pass.map(name)),
-                last: last.map(|pass| pass.map(name)),
-                down: down.map(|down| down.map(|pass| pass.map(name))),
-            }),
+            RecipePasses::ByLevels(passes) => {
+                let LevelPasses { up, last, down } = *passes;
+                RecipePasses::ByLevels(Box::new(LevelPasses {
+                    up: up.map(|pass| pass.map(name)),
+                    last: last.map(|pass| pass.map(name)),
+                    down: down.map(|down| down.map(|pass| pass.map(name))),
+                }))
+            }
         };
         Recipe { formula, min_n, max_n, n_from_memory, alignment, co_resident, arguments, fill, passes }
     }
@@ -85,7 +88,7 @@ pub enum RecipePasses<M> {
     /// One pass, whatever the number of elements is.
     One(RecipePass<M>),
     /// As many as there are levels.
-    ByLevels(LevelPasses<M>),
+    ByLevels(Box<LevelPasses<M>>),
 }
 
 /// The passes of a recipe that goes level by level (see [`crate::levels::Levels`]): up over all levels but the last one,

@@ -69,7 +69,7 @@ fn levels(is_reduction: bool) -> Recipe<u16> {
         down: (!is_reduction).then(|| [pass(30, [Place::Target, above]), pass(31, [level, above])]),
     };
     let recipe = one_pass(formula(Split::ByLevels, None));
-    Recipe { fill: None, passes: RecipePasses::ByLevels(passes), ..recipe }
+    Recipe { fill: None, passes: RecipePasses::ByLevels(Box::new(passes)), ..recipe }
 }
 
 /// Module, elements, workgroups, and places.

@@ -71,6 +71,18 @@ fn the_loops_name_no_backend_and_no_parameter_of_a_kernel() {
     check("crates/scanbox-runner/src", "rs", &words, |name| !loops(name));
 }
 
+/// Programs record a call of a recipe while a frame waits for it.
+#[test]
+fn what_a_recipe_comes_to_allocates_nothing() {
+    let allocates =
+        ["Vec", "vec!", "Box", "Rc", "Arc", "String", "format!", "collect", "to_vec", "to_owned", "clone()"];
+    check("crates/scanbox-pack/src", "rs", &allocates, |name| {
+        !["launch", "formula", "levels", "scratch", "layout"]
+            .iter()
+            .any(|file| name.ends_with(&format!("/{file}.rs")))
+    });
+}
+
 /// What a room knows crosses the wall as itself: a plan says what it was made from, so that nobody finds it out from
 /// its shaders or its label.
 #[test]
