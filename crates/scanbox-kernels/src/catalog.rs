@@ -44,8 +44,8 @@ pub use crate::variant::{LineUse, MAX_BLOCKING, Variant};
 ///
 /// # Errors
 /// The rule of [`legal`] that says no whatever the size is, or says no to the smallest size; those about a session,
-/// which has an input, a reference and a comparison beside the scan, are left to [`plan`]. Or a rule about variants (see
-/// [`plan_variant`]).
+/// which has an input, a reference and a comparison beside the scan, are left to [`plan`]. Or a rule about variants
+/// (see [`plan_variant`]).
 pub fn recipe(
     config: &Config,
     variant: Variant,

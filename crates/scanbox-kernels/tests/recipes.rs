@@ -41,8 +41,8 @@ fn devices() -> Vec<DeviceProfile> {
     vec![willing(16, false, 65_535), short, forgetful]
 }
 
-/// Configs of all stages that go together, and those of the largest space with each kind of arguments, legal or not; some
-/// of them for one size each.
+/// Configs of all stages that go together, and those of the largest space with each kind of arguments, legal or not;
+/// some of them for one size each.
 fn configs(device: &DeviceProfile) -> Vec<Config> {
     let numbers = NumbersTried {
         batch_sizes: vec![1, 3, 4, 12],

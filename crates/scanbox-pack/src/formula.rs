@@ -143,8 +143,8 @@ impl Formula {
         }
     }
 
-    /// Where shaders find their groups in the scratch memory, in bytes: published ones behind the states, where there is
-    /// room for at least one, and what is added to behind the ticket.
+    /// Where shaders find their groups in the scratch memory, in bytes: published ones behind the states, where there
+    /// is room for at least one, and what is added to behind the ticket.
     #[must_use]
     pub fn groups_offset(&self, n: u64) -> u64 {
         match self.states {

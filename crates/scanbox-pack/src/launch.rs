@@ -1,8 +1,24 @@
 //! What a recipe comes to for a number of elements. Nothing here allocates.
 
 use crate::levels::Levels;
-use crate::recipe::{LevelPasses, Place, Recipe, RecipePass, RecipePasses, RecipeWord, ScratchPart};
+use crate::recipe::{
+    FillRecipe, LevelPasses, Place, Recipe, RecipePass, RecipePasses, RecipeWord, ScratchPart,
+};
 use crate::scratch::{PushWord, Scratch, Tickets};
+
+impl<M> Recipe<M> {
+    /// A call of `n` elements, in scratch memory for just as many; `None` where it does not take them.
+    #[must_use]
+    pub fn at(&self, n: u64) -> Option<Launch<'_, M>> {
+        self.laid_out(n)?.at(n)
+    }
+
+    /// The recipe in scratch memory for `max_n` elements at most; `None` where it does not take them.
+    #[must_use]
+    pub fn laid_out(&self, max_n: u64) -> Option<LaidOut<'_, M>> {
+        self.takes(max_n).then_some(LaidOut { recipe: self, max_n })
+    }
+}
 
 /// A recipe in scratch memory that is laid out for the most elements of a call.
 #[derive(Debug)]
@@ -151,6 +167,22 @@ impl<'a, M> Iterator for Steps<'a, M> {
             (Some((passes, levels)), _) => self.launch.step_of_levels(passes, levels, at),
             (None, RecipePasses::One(pass)) => (at == 0).then(|| self.launch.only_step(pass)),
             (None, RecipePasses::ByLevels(_)) => None,
+        }
+    }
+}
+
+impl<M> FillRecipe<M> {
+    /// The fill of so many bytes.
+    #[must_use]
+    pub fn step(&self, bytes: u64) -> Step<'_, M> {
+        let words = bytes.div_ceil(4);
+        Step {
+            pass: &self.pass,
+            n: words,
+            workgroups: words.div_ceil(u64::from(self.words_per_workgroup).max(1)),
+            tickets: Tickets::None,
+            co_resident: false,
+            offsets: [0; 2],
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Recipes: a scan with the number of elements left open, as data.
 
 use crate::formula::Formula;
-use crate::launch::{LaidOut, Launch, Step};
-use crate::scratch::{PushWord, Tickets};
+use crate::scratch::PushWord;
 
 /// How to run one kernel on one problem, for any number of elements that it takes. `M` stands for a compiled module:
 /// whatever the owner of the recipe finds it by.
@@ -14,8 +13,8 @@ pub struct Recipe<M> {
     pub min_n: u64,
     /// The most elements that it takes.
     pub max_n: u64,
-    /// Whether each call finds in memory how many elements it has, which may be any number: more than it is laid out for
-    /// count as that many.
+    /// Whether each call finds in memory how many elements it has, which may be any number: more than it is laid out
+    /// for count as that many.
     pub n_from_memory: bool,
     /// What the addresses of source and target are multiples of, in bytes.
     pub alignment: u32,
@@ -34,18 +33,6 @@ impl<M> Recipe<M> {
     #[must_use]
     pub fn takes(&self, n: u64) -> bool {
         (self.min_n..=self.max_n).contains(&n)
-    }
-
-    /// A call of `n` elements, in scratch memory for just as many; `None` where it does not take them.
-    #[must_use]
-    pub fn at(&self, n: u64) -> Option<Launch<'_, M>> {
-        self.laid_out(n)?.at(n)
-    }
-
-    /// The recipe in scratch memory for `max_n` elements at most; `None` where it does not take them.
-    #[must_use]
-    pub fn laid_out(&self, max_n: u64) -> Option<LaidOut<'_, M>> {
-        self.takes(max_n).then_some(LaidOut { recipe: self, max_n })
     }
 
     /// The same recipe with other names for its modules.
@@ -91,8 +78,9 @@ pub enum RecipePasses<M> {
     ByLevels(Box<LevelPasses<M>>),
 }
 
-/// The passes of a recipe that goes level by level (see [`crate::levels::Levels`]): up over all levels but the last one,
-/// over that, and down again. Of each two passes the first one is that over the input, the other one that over totals.
+/// The passes of a recipe that goes level by level (see [`crate::levels::Levels`]): up over all levels but the last
+/// one, over that, and down again. Of each two passes the first one is that over the input, the other one that over
+/// totals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LevelPasses<M> {
     /// From a level to the totals of its tiles.
@@ -127,22 +115,6 @@ pub struct FillRecipe<M> {
     pub pass: RecipePass<M>,
     /// Words that a workgroup fills.
     pub words_per_workgroup: u32,
-}
-
-impl<M> FillRecipe<M> {
-    /// The fill of so many bytes.
-    #[must_use]
-    pub fn step(&self, bytes: u64) -> Step<'_, M> {
-        let words = bytes.div_ceil(4);
-        Step {
-            pass: &self.pass,
-            n: words,
-            workgroups: words.div_ceil(u64::from(self.words_per_workgroup).max(1)),
-            tickets: Tickets::None,
-            co_resident: false,
-            offsets: [0; 2],
-        }
-    }
 }
 
 /// Memory that a pass works on. `S` says where in the scratch memory: an offset in bytes, or what stands there.

@@ -1,8 +1,8 @@
 //! The passes of the families that go level by level: reduce-then-scan and scan-then-propagate.
 //!
 //! Passes go up through the levels ([`scanbox_pack::Levels`]), over the last one, and down again; what is scanned of a
-//! level above the first stands in its place, inclusively. Each pass depends on the one before, so no workgroup waits for
-//! another one: Vulkan promises nothing that these families need.
+//! level above the first stands in its place, inclusively. Each pass depends on the one before, so no workgroup waits
+//! for another one: Vulkan promises nothing that these families need.
 
 use scanbox_model::config::{BlockScan, Config, Family, Kernel, LoadLayout, SubgroupScan};
 use scanbox_model::problem::{ElementValue, Mode, Placement, Problem};
