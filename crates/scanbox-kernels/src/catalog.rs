@@ -13,7 +13,7 @@ mod shader;
 mod shared_memory;
 mod user_operator;
 
-use scanbox_model::config::{Arguments, Config, Family, TileOrder};
+use scanbox_model::config::{Arguments, Config, Family, Reset, TileOrder};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Mode, Placement, Problem};
 use scanbox_model::space::Rejection;
@@ -73,8 +73,12 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
             }),
             Binding::Scratch(states),
         ]);
-        if kernel.arguments == Arguments::Push {
-            words.extend([PushWord::Epoch, PushWord::TicketBase, PushWord::Bank, PushWord::StaleGroups]);
+        match (kernel.arguments, kernel.reset) {
+            (Arguments::Push, Reset::Turn) => words.push(word(n)),
+            (Arguments::Push, _) => {
+                words.extend([PushWord::Epoch, PushWord::TicketBase, PushWord::Bank, PushWord::StaleGroups]);
+            }
+            (Arguments::Block | Arguments::Baked, _) => {}
         }
         let full_tiles = n / config.tile_elements();
         let full_tiles = u32::try_from(full_tiles).expect("tiles are checked against 32-bit indices");
@@ -130,8 +134,9 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
 /// # Errors
 /// The rule of [`legal`] that says no, or a rule about variants: only tiles of a chained scan can be blocked
 /// (`blocking-needs-chained-scan`), 1 in 2 to 1 in 2^31 of them (`blocking-rate`), and only lookbacks that go from
-/// tile to tile count (`counts-need-walk`). Only lines say how many elements a call has
-/// (`n-from-memory-needs-block`), of one pass (`n-from-memory-needs-one-pass`); only scans of one pass have a total
+/// tile to tile count (`counts-need-walk`). What is baked says how many elements a call has
+/// (`n-from-memory-needs-block`), the host counts calls by the elements that it knows of (`n-from-memory-needs-turn`),
+/// and only one pass has its n in memory (`n-from-memory-needs-one-pass`); only scans of one pass have a total
 /// beside them (`total-needs-scan`, `total-needs-one-pass`); only calls with a line have one that stays
 /// (`line-needs-block`).
 pub fn plan_variant(
@@ -151,9 +156,6 @@ pub fn plan_variant(
         plan.n = n.min(max_n);
         plan.bytes_moved = problem.bytes_moved(plan.n);
         plan.error_bound = error_bound(&Resolved::new(config, problem, plan.n.max(1), device));
-        for pass in &mut plan.passes {
-            pass.words[0] = PushWord::Value(u32::try_from(n).unwrap_or(u32::MAX));
-        }
     }
     if let PlanKind::Config(build) = &mut plan.kind {
         build.variant = variant;
@@ -178,6 +180,49 @@ pub fn plan_variant(
             pass.shader.defines.push(("WITH_TOTAL", 1));
             pass.bindings.push(Binding::Total);
         }
+        if variant.max_n.is_some() {
+            let told = u32::try_from(n).unwrap_or(u32::MAX);
+            match pass.shader.arguments() {
+                // What stands in its place is the most, which is not said twice.
+                Arguments::Push => {
+                    pass.bindings.push(Binding::Elements(told));
+                    if pass.shader.turns_itself() {
+                        pass.words.remove(1);
+                    }
+                }
+                Arguments::Block | Arguments::Baked => pass.words[0] = PushWord::Value(told),
+            }
+        }
+    }
+    Ok(plan)
+}
+
+/// The plan of a call of `n` elements, or none, on scratch memory that calls of other sizes share, up to `max_n`: its
+/// scratch memory is that of the largest one. The host says n.
+///
+/// # Errors
+/// The rule of [`legal`] that says no, or that the device does not count the calls (`sharing-needs-turn`).
+pub fn plan_up_to(
+    config: &Config,
+    max_n: u64,
+    problem: &Problem,
+    n: u64,
+    device: &DeviceProfile,
+) -> Result<Plan, Rejection> {
+    if config.kernel.reset != Reset::Turn {
+        let detail = format!(
+            "{config} on the scratch memory of calls of other sizes: with reset turn they take turns"
+        );
+        return Err(Rejection { rule: "sharing-needs-turn".into(), detail });
+    }
+    let largest = plan(config, problem, max_n, device)?;
+    let n = n.min(max_n);
+    let mut plan = plan(config, problem, n.max(1), device)?;
+    (plan.n, plan.bytes_moved, plan.scratch) = (n, problem.bytes_moved(n), largest.scratch);
+    for (pass, largest) in plan.passes.iter_mut().zip(largest.passes) {
+        pass.bindings = largest.bindings;
+        pass.words = largest.words;
+        pass.words[0] = word(n);
     }
     Ok(plan)
 }

@@ -170,17 +170,19 @@ impl<'a> Resolved<'a> {
             (Reset::Fill, _) => ScratchContent::Anything,
             (Reset::Clean, _) => ScratchContent::Zeros,
             (Reset::Auto | Reset::Epoch, Arguments::Push) => ScratchContent::Tagged { epoch_bits },
-            (Reset::Auto | Reset::Epoch, Arguments::Block | Arguments::Baked) => {
+            (Reset::Auto | Reset::Epoch, Arguments::Block | Arguments::Baked) | (Reset::Turn, _) => {
                 ScratchContent::SelfTurning { epoch_bits }
             }
         }
     }
 
     /// Where the tile states begin in the scratch memory. A plan that clears its memory before each call has them
-    /// right behind the words of its own groups, so that it has little to clear.
+    /// right behind the words of its own groups, so that it has little to clear. One that shares its memory with no
+    /// other plan, and is told where its states are, has no banks that it does not use.
     pub(super) fn states_offset(&self) -> u64 {
         match self.content() {
             ScratchContent::Anything => TICKET_BYTES + 8 * self.bank_words(),
+            _ if self.runs.kernel.reset == Reset::Turn && self.bank_words() == 0 => TICKET_BYTES,
             _ => STATES_OFFSET,
         }
     }
