@@ -85,7 +85,7 @@ MAIN {
     read_turn();
     clear_stale_groups();
     uint tile = rendezvous_begin();
-    const uint full_tiles = params.n / TILE_ELEMENTS;
+    const uint full_tiles = ELEMENTS / TILE_ELEMENTS;
     uint round = 0u;
     if (tile < full_tiles) {
         scan_full_tiles(full_tiles, tile, round);

@@ -14,11 +14,14 @@ mod user_operator;
 
 use std::ops::RangeInclusive;
 
-use scanbox_model::config::{Arguments, Config};
+use scanbox_model::config::{Arguments, Config, Kernel, Reset};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Mode, Placement, Problem};
 use scanbox_model::space::Rejection;
-use scanbox_pack::{ArgumentKind, Place, Recipe, RecipePass, RecipePasses, RecipeWord, ScratchPart, Split};
+use scanbox_pack::{
+    ArgumentKind, CallSizes, Formula, Place, Recipe, RecipePass, RecipePasses, RecipeWord, ScratchPart,
+    Split, StatesFormula,
+};
 
 use self::constants::initial_words;
 use self::copy_and_check::fill_recipe;
@@ -54,7 +57,11 @@ pub fn recipe(
 ) -> Result<Recipe<Shader>, Rejection> {
     rules::variant_of_problem(config, variant, problem)?;
     let sizes = rules::sizes(config, problem, device)?;
-    Ok(recipe_of(&Resolved::new(config, problem, *sizes.start(), device), variant, sizes))
+    let resolved = Resolved::new(config, problem, *sizes.start(), device);
+    // Calls that share their memory with calls of other sizes may have no elements.
+    let turns = resolved.runs.kernel.reset == Reset::Turn || variant.max_n.is_some();
+    let least = if turns && *sizes.start() == 1 { 0 } else { *sizes.start() };
+    Ok(recipe_of(&resolved, variant, least..=*sizes.end()))
 }
 
 /// The recipe of what is legal at these sizes.
@@ -75,7 +82,7 @@ fn recipe_of(resolved: &Resolved<'_>, variant: Variant, sizes: RangeInclusive<u6
         formula,
         min_n: *sizes.start(),
         max_n: *sizes.end(),
-        n_from_memory: variant.max_n.is_some(),
+        call_sizes: call_sizes(&formula, kernel, variant),
         alignment: variant.alignment(kernel, &resolved.problem),
         co_resident: co_resident(kernel),
         arguments,
@@ -86,6 +93,19 @@ fn recipe_of(resolved: &Resolved<'_>, variant: Variant, sizes: RangeInclusive<u6
     Recipe { fill: clears.then(|| fill_recipe(arguments, resolved.device)), ..recipe }
 }
 
+/// How many elements calls have that share their scratch memory. Where the device counts calls, it has to expect that
+/// they differ.
+fn call_sizes(formula: &Formula, kernel: &Kernel, variant: Variant) -> CallSizes {
+    let self_turning = |states: StatesFormula| matches!(states.content, ScratchContent::SelfTurning { .. });
+    if variant.max_n.is_some() {
+        CallSizes::InMemory
+    } else if formula.states.is_some_and(self_turning) && kernel.reset != Reset::Turn {
+        CallSizes::Same
+    } else {
+        CallSizes::Told
+    }
+}
+
 /// The pass of a family that has one.
 fn only_pass(resolved: &Resolved<'_>, variant: Variant) -> RecipePass<Shader> {
     let Resolved { runs: Config { kernel, .. }, problem, .. } = resolved;
@@ -94,18 +114,27 @@ fn only_pass(resolved: &Resolved<'_>, variant: Variant) -> RecipePass<Shader> {
         Placement::InPlace => Place::Target,
     };
     let mut places = vec![source, Place::Target];
-    let mut words = vec![RecipeWord::Elements];
+    let has_own_word = variant.max_n.is_some() && kernel.arguments == Arguments::Push;
+    let mut words = vec![if has_own_word { RecipeWord::MostElements } else { RecipeWord::Elements }];
     if passes_totals_on(kernel.family) {
         places.extend([ScratchPart::All, ScratchPart::Groups, ScratchPart::States].map(Place::Scratch));
-        if kernel.arguments == Arguments::Push {
-            let turn = [PushWord::Epoch, PushWord::TicketBase, PushWord::Bank, PushWord::StaleGroups];
-            words.extend(turn.map(RecipeWord::Same));
+        match (kernel.arguments, kernel.reset) {
+            // What is said already is not said twice.
+            (Arguments::Push, Reset::Turn) => {
+                words.extend((!has_own_word).then_some(RecipeWord::MostElements))
+            }
+            (Arguments::Push, _) => {
+                let turn = [PushWord::Epoch, PushWord::TicketBase, PushWord::Bank, PushWord::StaleGroups];
+                words.extend(turn.map(RecipeWord::Same));
+            }
+            (Arguments::Block | Arguments::Baked, _) => {}
         }
     }
     words.extend(initial_words(problem.init()).map(RecipeWord::Same));
     // Behind the tile states, as in stages/state/tile_state_params.glsl.
     places.extend(variant.counted.then_some(Place::Counts));
     places.extend(variant.total.then_some(Place::Total));
+    places.extend(has_own_word.then_some(Place::Elements));
     RecipePass { module: shader(resolved), places, words }
 }
 
@@ -137,8 +166,9 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
 /// # Errors
 /// The rule of [`legal`] that says no, or a rule about variants: only tiles of a chained scan can be blocked
 /// (`blocking-needs-chained-scan`), 1 in 2 to 1 in 2^31 of them (`blocking-rate`), and only lookbacks that go from
-/// tile to tile count (`counts-need-walk`). Only lines say how many elements a call has
-/// (`n-from-memory-needs-block`), of one pass (`n-from-memory-needs-one-pass`); only scans of one pass have a total
+/// tile to tile count (`counts-need-walk`). What is baked says how many elements a call has
+/// (`n-from-memory-needs-block`), the host counts calls by the elements that it knows of (`n-from-memory-needs-turn`),
+/// and only one pass has its n in memory (`n-from-memory-needs-one-pass`); only scans of one pass have a total
 /// beside them (`total-needs-scan`, `total-needs-one-pass`); only calls with a line have one that stays
 /// (`line-needs-block`).
 pub fn plan_variant(
@@ -152,25 +182,56 @@ pub fn plan_variant(
     let most = variant.max_n.unwrap_or(n);
     let resolved = Resolved::new(config, problem, most, device);
     rules::check(&resolved)?;
-    let recipe = recipe_of(&resolved, variant, most..=most);
-    let launch = recipe.laid_out(most).and_then(|laid_out| laid_out.at(n)).expect("the size is checked");
-    let kernel = &resolved.runs.kernel;
+    Ok(plan_of(&resolved, variant, n))
+}
+
+/// The plan of a call of `n` elements, or none, on scratch memory that calls of other sizes share, up to `max_n`: its
+/// scratch memory is that of the largest one. The host says n.
+///
+/// # Errors
+/// The rule of [`legal`] that says no, or that the device does not count the calls (`sharing-needs-turn`).
+pub fn plan_up_to(
+    config: &Config,
+    max_n: u64,
+    problem: &Problem,
+    n: u64,
+    device: &DeviceProfile,
+) -> Result<Plan, Rejection> {
+    if config.kernel.reset != Reset::Turn {
+        let detail = format!(
+            "{config} on the scratch memory of calls of other sizes: with reset turn they take turns"
+        );
+        return Err(Rejection { rule: "sharing-needs-turn".into(), detail });
+    }
+    let n = n.min(max_n);
+    let largest = Resolved::new(config, problem, max_n, device);
+    rules::check(&largest)?;
+    rules::check(&Resolved { n: n.max(1), ..largest })?;
+    Ok(plan_of(&largest, Variant::default(), n))
+}
+
+/// The plan of a call of `n` elements on scratch memory for those of `largest`. Both are legal.
+fn plan_of(largest: &Resolved<'_>, variant: Variant, n: u64) -> Plan {
+    let recipe = recipe_of(largest, variant, 0..=largest.n);
+    let launch = recipe.laid_out(largest.n).and_then(|laid_out| laid_out.at(n)).expect("the size is checked");
+    let Resolved { config, runs: Config { kernel, .. }, problem, .. } = largest;
     let kind = PlanKind::Config(Build {
         config: *config,
         variant,
         tile_state: passes_totals_on(kernel.family).then_some(kernel.tile_state),
-        shared_bytes: resolved.shared_bytes().expect("that it fits is checked"),
+        shared_bytes: largest.shared_bytes().expect("that it fits is checked"),
     });
-    let n = n.min(most);
-    Ok(Plan {
+    let told = u32::try_from(n).unwrap_or(u32::MAX);
+    let n = n.min(largest.n);
+    Plan {
         label: kind.to_string(),
         kind,
         problem: *problem,
         n,
         bytes_moved: problem.bytes_moved(n),
         result: if problem.mode() == Mode::Reduce { Expected::Total } else { Expected::Scan },
-        error_bound: error_bound(&Resolved { n: n.max(1), ..resolved }),
+        error_bound: error_bound(&Resolved { n: n.max(1), ..*largest }),
         scratch: launch.scratch(),
-        passes: launch.steps().map(|step| Pass::of_step(&step, launch.tiles())).collect(),
-    })
+        passes: launch.steps().map(|step| Pass::of_step(&step, launch.tiles(), told)).collect(),
+    }
 }

@@ -88,11 +88,30 @@ impl Plan {
         self.passes.iter().any(|pass| pass.shader.arguments() == Arguments::Baked)
     }
 
-    /// The most elements that a call of it may have, where each call says how many (see [`Variant::max_n`]): what it
-    /// was laid out for.
+    /// The most elements that a call of it may have, where memory says how many (see [`Variant::max_n`]): what it was
+    /// laid out for.
     #[must_use]
     pub fn max_n(&self) -> Option<u64> {
         self.build().and_then(|build| build.variant.max_n)
+    }
+
+    /// How many elements memory says that its calls have, where it does: more than the most count as that.
+    #[must_use]
+    pub fn told_n(&self) -> Option<u32> {
+        let pass = self.passes.first().filter(|_| self.max_n().is_some())?;
+        let own_word = |binding: &Binding| if let Binding::Elements(n) = binding { Some(*n) } else { None };
+        pass.bindings.iter().find_map(own_word).or(match pass.words.first() {
+            Some(PushWord::Value(n)) => Some(*n),
+            _ => None,
+        })
+    }
+
+    /// Where the tile states begin in the scratch memory, in bytes, of kernels whose workgroups pass totals on.
+    #[must_use]
+    pub fn states_offset(&self) -> u64 {
+        let bindings = self.passes.first().map_or(&[][..], |pass| &pass.bindings);
+        let offset = |binding: &Binding| if let Binding::Scratch(at) = binding { Some(*at) } else { None };
+        bindings.iter().filter_map(offset).next_back().unwrap_or(0)
     }
 
     /// Whether it stores the total of all elements beside the scan.
@@ -263,11 +282,11 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// A pass of a recipe; `tiles` are those of the call.
-    pub(crate) fn of_step(step: &Step<'_, Shader>, tiles: u64) -> Self {
+    /// A pass of a recipe, in a call of so many tiles that is told so many elements.
+    pub(crate) fn of_step(step: &Step<'_, Shader>, tiles: u64, told: u32) -> Self {
         Self {
             shader: step.module().clone(),
-            bindings: step.places().map(|place| Binding::of_place(place, tiles)).collect(),
+            bindings: step.places().map(|place| Binding::of_place(place, tiles, told)).collect(),
             words: step.words().collect(),
             workgroups: step.workgroups,
             tickets: step.tickets,
@@ -298,17 +317,21 @@ pub enum Binding {
     Counts(u64),
     /// One element: the total of a scan that stores it.
     Total,
+    /// A word that says how many elements a call has whose other arguments are pushed: this many, unless somebody else
+    /// has written it.
+    Elements(u32),
 }
 
 impl Binding {
-    /// The memory of a session that a recipe means, in a call of so many tiles.
-    fn of_place(place: Place, tiles: u64) -> Self {
+    /// The memory of a session that a recipe means, in a call of so many tiles that is told so many elements.
+    fn of_place(place: Place, tiles: u64, told: u32) -> Self {
         match place {
             Place::Source => Self::Input,
             Place::Target => Self::Output,
             Place::Scratch(offset) => Self::Scratch(offset),
             Place::Counts => Self::Counts(tiles),
             Place::Total => Self::Total,
+            Place::Elements => Self::Elements(told),
         }
     }
 }
@@ -353,12 +376,14 @@ impl Shader {
     /// Whether the device counts its calls (see [`ScratchContent::SelfTurning`]).
     #[must_use]
     pub fn turns_itself(&self) -> bool {
-        self.arguments() != Arguments::Push && self.defines.contains(&("RESET", RESET_EPOCH))
+        let resets = |number| self.defines.contains(&("RESET", number));
+        resets(RESET_TURN) || (self.arguments() != Arguments::Push && resets(RESET_EPOCH))
     }
 }
 
-/// The number of the reset by epochs among shaders: `auto` before it has none.
+/// The numbers of resets among shaders: `auto` before them has none.
 const RESET_EPOCH: u32 = Reset::Epoch as u32 - 1;
+const RESET_TURN: u32 = Reset::Turn as u32 - 1;
 
 impl fmt::Display for Shader {
     /// `chained_scan.comp BATCH_SIZE=4 LANES=4 ...`: enough to compile it by hand.

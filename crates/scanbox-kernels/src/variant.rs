@@ -17,8 +17,9 @@ pub struct Variant {
     pub blocking: Option<u32>,
     /// Whether workgroups count what their lookback does (stages/lookback/counts.glsl). It takes registers and time.
     pub counted: bool,
-    /// Every call has its own number of elements, which its line of arguments says and the device may have written:
-    /// from none to this many, which more counts as.
+    /// Every call has its own number of elements, which memory says and the device may have written: its line of
+    /// arguments or, where arguments are pushed, a word whose address is one. From none to this many, which more counts
+    /// as.
     #[serde(default)]
     pub max_n: Option<u64>,
     /// Whether source and target may begin at any element, and not only where a vector may.

@@ -8,12 +8,12 @@ use proptest::sample::{Index, select};
 use proptest::test_runner::TestCaseError;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::plan::{Binding, Pass, Plan, PushWord, Shader, Tickets};
-use scanbox_model::config::{Arguments, Config, Parameter};
+use scanbox_model::config::{Arguments, Config, Parameter, Reset};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::space::{Rejection, Space};
-use scanbox_pack::{Launch, Place, Recipe};
+use scanbox_pack::{CallSizes, Launch, Place, Recipe};
 use scanbox_testing::covering::NumbersTried;
 use scanbox_testing::device::with_subgroups;
 
@@ -118,20 +118,21 @@ fn borders(config: &Config, device: &DeviceProfile) -> Vec<u64> {
 }
 
 /// Memory of a session that a place of a recipe is.
-fn binding(place: Place, tiles: u64) -> Binding {
+fn binding(place: Place, tiles: u64, told: u64) -> Binding {
     match place {
         Place::Source => Binding::Input,
         Place::Target => Binding::Output,
         Place::Scratch(offset) => Binding::Scratch(offset),
         Place::Counts => Binding::Counts(tiles),
         Place::Total => Binding::Total,
+        Place::Elements => Binding::Elements(u32::try_from(told).unwrap_or(u32::MAX)),
     }
 }
 
-fn passes(launch: &Launch<'_, Shader>, tiles: u64) -> Vec<Pass> {
+fn passes(launch: &Launch<'_, Shader>, tiles: u64, told: u64) -> Vec<Pass> {
     let pass = |step: scanbox_pack::Step<'_, Shader>| Pass {
         shader: step.module().clone(),
-        bindings: step.places().map(|place| binding(place, tiles)).collect(),
+        bindings: step.places().map(|place| binding(place, tiles, told)).collect(),
         words: step.words().collect(),
         workgroups: step.workgroups,
         tickets: step.tickets,
@@ -140,10 +141,10 @@ fn passes(launch: &Launch<'_, Shader>, tiles: u64) -> Vec<Pass> {
     launch.steps().map(pass).collect()
 }
 
-/// Whether a session alone refuses this: kernels could do it.
+/// Whether a session alone refuses this: kernels could do it. A call without elements is none that is measured.
 fn is_of_sessions(rejection: &Rejection, problem: &Problem, n: u64) -> bool {
     match &*rejection.rule {
-        "device-memory" | "initial-value-decides" => true,
+        "device-memory" | "initial-value-decides" | "no-elements" => true,
         "index-32-bit" => n * problem.element_bytes() / 4 > u64::from(u32::MAX) - 256,
         _ => false,
     }
@@ -191,7 +192,7 @@ fn check(
             )));
         };
         prop_assert_eq!(launch.scratch(), plan.scratch, "{}", what);
-        prop_assert_eq!(&passes(&launch, config.tiles(n)), &plan.passes, "{}", what);
+        prop_assert_eq!(&passes(&launch, config.tiles(n), told), &plan.passes, "{}", what);
         prop_assert_eq!(u64::from(recipe.alignment), plan.alignment(), "{}", what);
         prop_assert_eq!(launch.tiles(), config.tiles(n), "{}", what);
         let fill = launch.fill().map(|fill| (fill.module().clone(), fill.workgroups, fill.words().collect()));
@@ -202,6 +203,9 @@ fn check(
         });
         prop_assert_eq!(fill, of_plan, "{}", what);
         shares_memory(recipe, n, &what)?;
+        if config.kernel.reset == Reset::Turn && variant == Variant::default() {
+            shares_with_smaller(recipe, config, problem, device, n)?;
+        }
     }
     Ok(plans)
 }
@@ -216,10 +220,37 @@ fn shares_memory(recipe: &Recipe<Shader>, max_n: u64, what: &str) -> Result<(), 
     };
     let (bytes, places, _) = states(laid_out.at(max_n).expect("it has taken this size"));
     prop_assert_eq!(bytes, laid_out.scratch_bytes(), "{}", what);
-    for n in [recipe.min_n, max_n / 3, max_n - 1].into_iter().filter(|n| *n >= recipe.min_n) {
+    for n in [recipe.min_n, max_n / 3, max_n - 1].into_iter().filter(|n| (recipe.min_n..max_n).contains(n)) {
+        if recipe.call_sizes == CallSizes::Same {
+            prop_assert!(laid_out.at(n).is_none(), "{what}: {n}");
+            continue;
+        }
         let (own, own_places, is_stateless) = states(laid_out.at(n).expect("it is no more than the most"));
         prop_assert!(own <= bytes, "{what}: {own} bytes for {n}, and {bytes} for more");
         prop_assert!(is_stateless || (own, &own_places) == (bytes, &places), "{what}: {n}");
+    }
+    Ok(())
+}
+
+/// Where the device counts calls, those of all sizes have the plans that share memory.
+fn shares_with_smaller(
+    recipe: &Recipe<Shader>,
+    config: &Config,
+    problem: &Problem,
+    device: &DeviceProfile,
+    max_n: u64,
+) -> Result<(), TestCaseError> {
+    for n in [0, 1, max_n / 2, max_n] {
+        let what = format!("{config}, {problem}, {n} of {max_n}");
+        let launch = recipe.laid_out(max_n).and_then(|laid_out| laid_out.at(n));
+        match (launch, catalog::plan_up_to(config, max_n, problem, n, device)) {
+            (Some(launch), Ok(plan)) => {
+                prop_assert_eq!(launch.scratch(), plan.scratch, "{}", what);
+                prop_assert_eq!(passes(&launch, launch.tiles(), n), plan.passes, "{}", what);
+            }
+            (launch, Err(rejection)) => prop_assert!(launch.is_none(), "{what}: {rejection:?}"),
+            (None, Ok(_)) => prop_assert!(false, "{what}: within {}..={}", recipe.min_n, recipe.max_n),
+        }
     }
     Ok(())
 }
@@ -275,6 +306,8 @@ const LABELS: &[&str] = &[
     "b4.vec4.two.sub.fill.wg64",
     "b4.vec4.par.rake.packed.fill.wg64",
     "b4.vec4.fallback.sub.clean.wg64",
+    "b4.vec4.two.sub.turn.wg64",
+    "b4.vec4.par.rake.turn.wg64",
     "b4.vec4.two.sub.block.wg64",
     "b4.vec4.par.rake.baked.wg64",
     "b4.vec4.par.rake.fill.block.wg64",

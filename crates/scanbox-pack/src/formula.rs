@@ -180,10 +180,12 @@ impl Formula {
         }
     }
 
-    /// The scratch memory of calls of `n` elements, laid out for `most`.
+    /// The scratch memory of calls of `n` elements, laid out for `most`. Where the device counts calls it is the same
+    /// for all of them, who clear and write what the largest one does.
     pub(crate) fn scratch(&self, most: u64, n: u64) -> Scratch {
         let used = Scratch { bytes: self.scratch_bytes(most), content: self.content(most), ..Scratch::NONE };
         let Some(states) = self.states else { return used };
+        let n = if matches!(states.content, ScratchContent::SelfTurning { .. }) { most } else { n };
         let bank_words = u32::try_from(self.bank_words(n)).unwrap_or(u32::MAX);
         Scratch { bank_words, tiles: self.tiles(n), state_stride: states.stride, ..used }
     }

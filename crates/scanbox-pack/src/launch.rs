@@ -2,7 +2,7 @@
 
 use crate::levels::Levels;
 use crate::recipe::{
-    FillRecipe, LevelPasses, Place, Recipe, RecipePass, RecipePasses, RecipeWord, ScratchPart,
+    CallSizes, FillRecipe, LevelPasses, Place, Recipe, RecipePass, RecipePasses, RecipeWord, ScratchPart,
 };
 use crate::scratch::{PushWord, Scratch, Tickets};
 
@@ -16,7 +16,7 @@ impl<M> Recipe<M> {
     /// The recipe in scratch memory for `max_n` elements at most; `None` where it does not take them.
     #[must_use]
     pub fn laid_out(&self, max_n: u64) -> Option<LaidOut<'_, M>> {
-        self.takes(max_n).then_some(LaidOut { recipe: self, max_n })
+        self.takes(max_n).then_some(LaidOut { recipe: self, max_n: max_n.max(1) })
     }
 }
 
@@ -48,17 +48,24 @@ impl<'a, M> LaidOut<'a, M> {
         self.recipe.formula.scratch_bytes(self.max_n)
     }
 
-    /// A call of `n` elements; `None` where they are more than it is laid out for, or fewer than the recipe takes.
-    /// Where calls find in memory how many they have, `n` is what stands there, and may be any number.
+    /// A call of `n` elements; `None` where they are more than it is laid out for, or fewer than the recipe takes, or
+    /// all calls have as many as it is laid out for. Where they find in memory how many they have, `n` is what stands
+    /// there, and may be any number.
     #[must_use]
     pub fn at(&self, n: u64) -> Option<Launch<'a, M>> {
         let Self { recipe, max_n } = *self;
         let formula = &recipe.formula;
+        let least = match recipe.call_sizes {
+            CallSizes::Same => max_n,
+            CallSizes::Told | CallSizes::InMemory => recipe.min_n,
+        };
         // As many workgroups start as the largest call has.
-        let sized = if recipe.n_from_memory { max_n } else { n };
-        if !(recipe.min_n..=max_n).contains(&sized) {
+        let sized = if recipe.call_sizes == CallSizes::InMemory { max_n } else { n };
+        if !(least..=max_n).contains(&sized) {
             return None;
         }
+        // One workgroup sees to it that a call without elements leaves things as they should be.
+        let sized = sized.max(1);
         // Whoever finds what earlier calls have left finds it where they had it.
         let laid = if formula.content(sized).is_stateless() { sized } else { max_n };
         Some(Launch { recipe, told: n, sized, laid })
@@ -122,6 +129,7 @@ impl<'a, M> Launch<'a, M> {
         Step {
             pass,
             n: self.told,
+            most: self.laid,
             workgroups: formula.workgroups(self.sized),
             tickets: formula.tickets(self.sized),
             co_resident: *co_resident,
@@ -141,6 +149,7 @@ impl<'a, M> Launch<'a, M> {
         Some(Step {
             pass: &pair[usize::from(level > 0)],
             n: length,
+            most: length,
             workgroups: if at == last { 1 } else { self.recipe.formula.tiles(length) },
             tickets: Tickets::None,
             co_resident: false,
@@ -179,6 +188,7 @@ impl<M> FillRecipe<M> {
         Step {
             pass: &self.pass,
             n: words,
+            most: words,
             workgroups: words.div_ceil(u64::from(self.words_per_workgroup).max(1)),
             tickets: Tickets::None,
             co_resident: false,
@@ -190,8 +200,10 @@ impl<M> FillRecipe<M> {
 /// One dispatch of a call.
 #[derive(Debug)]
 pub struct Step<'a, M> {
-    pub(crate) pass: &'a RecipePass<M>,
-    pub(crate) n: u64,
+    pass: &'a RecipePass<M>,
+    n: u64,
+    /// Elements that its memory is laid out for.
+    most: u64,
     /// Workgroups that have to start; whoever records them spreads them over dimensions and may start more.
     pub workgroups: u64,
     /// Tickets that are taken.
@@ -199,7 +211,7 @@ pub struct Step<'a, M> {
     /// Whether all workgroups have to run at the same time, so that no more than these may start.
     pub co_resident: bool,
     /// Where groups and states begin in the scratch memory, or the level of the pass and the one above.
-    pub(crate) offsets: [u64; 2],
+    offsets: [u64; 2],
 }
 
 impl<'a, M> Step<'a, M> {
@@ -217,6 +229,7 @@ impl<'a, M> Step<'a, M> {
             Place::Target => Place::Target,
             Place::Counts => Place::Counts,
             Place::Total => Place::Total,
+            Place::Elements => Place::Elements,
             Place::Scratch(part) => Place::Scratch(match part {
                 ScratchPart::All => 0,
                 ScratchPart::Groups | ScratchPart::Level => first,
@@ -227,9 +240,10 @@ impl<'a, M> Step<'a, M> {
 
     /// The words that its shader gets behind the addresses.
     pub fn words(&self) -> impl Iterator<Item = PushWord> + use<'a, M> {
-        let n = u32::try_from(self.n).unwrap_or(u32::MAX);
+        let [n, most] = [self.n, self.most].map(|n| PushWord::Value(u32::try_from(n).unwrap_or(u32::MAX)));
         self.pass.words.iter().map(move |word| match word {
-            RecipeWord::Elements => PushWord::Value(n),
+            RecipeWord::Elements => n,
+            RecipeWord::MostElements => most,
             RecipeWord::Same(word) => *word,
         })
     }

@@ -17,6 +17,7 @@ pub use formula::{Formula, GroupState, Split, StatesBegin, StatesFormula, Ticket
 pub use launch::{LaidOut, Launch, Step, Steps};
 pub use levels::Levels;
 pub use recipe::{
-    ArgumentKind, FillRecipe, LevelPasses, Place, Recipe, RecipePass, RecipePasses, RecipeWord, ScratchPart,
+    ArgumentKind, CallSizes, FillRecipe, LevelPasses, Place, Recipe, RecipePass, RecipePasses, RecipeWord,
+    ScratchPart,
 };
 pub use scratch::{PushWord, Scratch, ScratchContent, Tickets};

@@ -13,9 +13,8 @@ pub struct Recipe<M> {
     pub min_n: u64,
     /// The most elements that it takes.
     pub max_n: u64,
-    /// Whether each call finds in memory how many elements it has, which may be any number: more than it is laid out
-    /// for count as that many.
-    pub n_from_memory: bool,
+    /// How many elements calls have that share their scratch memory.
+    pub call_sizes: CallSizes,
     /// What the addresses of source and target are multiples of, in bytes.
     pub alignment: u32,
     /// Whether all workgroups of a call have to run at the same time, so that no more than these may start.
@@ -38,7 +37,7 @@ impl<M> Recipe<M> {
     /// The same recipe with other names for its modules.
     pub fn map<N>(self, mut name: impl FnMut(M) -> N) -> Recipe<N> {
         let name = &mut name;
-        let Self { formula, min_n, max_n, n_from_memory, alignment, co_resident, arguments, .. } = self;
+        let Self { formula, min_n, max_n, call_sizes, alignment, co_resident, arguments, .. } = self;
         let fill = self.fill.map(|fill| FillRecipe {
             pass: fill.pass.map(name),
             words_per_workgroup: fill.words_per_workgroup,
@@ -54,8 +53,20 @@ impl<M> Recipe<M> {
                 }))
             }
         };
-        Recipe { formula, min_n, max_n, n_from_memory, alignment, co_resident, arguments, fill, passes }
+        Recipe { formula, min_n, max_n, call_sizes, alignment, co_resident, arguments, fill, passes }
     }
+}
+
+/// How many elements calls have that share their scratch memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallSizes {
+    /// All of them the same number.
+    Same,
+    /// As many as each is told, up to those that the memory is laid out for.
+    Told,
+    /// As many as each finds in memory, which may be any number: more than the memory is laid out for count as that
+    /// many.
+    InMemory,
 }
 
 /// Where shaders find their arguments.
@@ -130,6 +141,8 @@ pub enum Place<S = u64> {
     Counts,
     /// One element: the total of a scan that stores it.
     Total,
+    /// A word that says how many elements the call has, where its other arguments are pushed.
+    Elements,
 }
 
 /// A part of the scratch memory.
@@ -152,6 +165,8 @@ pub enum ScratchPart {
 pub enum RecipeWord {
     /// How many elements there are; of a pass over a level, those of the level.
     Elements,
+    /// How many elements the scratch memory is laid out for.
+    MostElements,
     /// A word that does not depend on the number of elements.
     Same(PushWord),
 }

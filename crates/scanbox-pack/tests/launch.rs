@@ -4,9 +4,9 @@ use std::num::NonZero;
 
 use scanbox_pack::layout::{STATES_OFFSET, TICKET_BYTES};
 use scanbox_pack::{
-    ArgumentKind, FillRecipe, Formula, GroupState, LevelPasses, Place, PushWord, Recipe, RecipePass,
-    RecipePasses, RecipeWord, ScratchContent, ScratchPart, Split, StatesBegin, StatesFormula, Step,
-    TicketRule, Tickets,
+    ArgumentKind, CallSizes, FillRecipe, Formula, GroupState, LevelPasses, Place, PushWord, Recipe,
+    RecipePass, RecipePasses, RecipeWord, ScratchContent, ScratchPart, Split, StatesBegin, StatesFormula,
+    Step, TicketRule, Tickets,
 };
 
 const TAGGED: ScratchContent = ScratchContent::Tagged { epoch_bits: 30 };
@@ -44,7 +44,7 @@ fn one_pass(formula: Formula) -> Recipe<u16> {
         formula,
         min_n: 1,
         max_n: 1_000_000,
-        n_from_memory: false,
+        call_sizes: CallSizes::Told,
         alignment: 4,
         co_resident: false,
         arguments: ArgumentKind::Pushed,
@@ -99,7 +99,9 @@ fn a_recipe_takes_its_sizes_and_no_others() {
     let laid_out = recipe.laid_out(250).unwrap();
     assert!(laid_out.at(250).is_some() && laid_out.at(201).is_some());
     assert!(laid_out.at(251).is_none() && laid_out.at(200).is_none());
-    let from_memory = Recipe { n_from_memory: true, ..recipe };
+    let same = Recipe { call_sizes: CallSizes::Same, ..recipe.clone() };
+    assert!(same.at(250).is_some() && same.laid_out(250).unwrap().at(249).is_none());
+    let from_memory = Recipe { call_sizes: CallSizes::InMemory, ..recipe };
     let laid_out = from_memory.laid_out(250).unwrap();
     for (n, told) in [(0, 0), (250, 250), (251, 251), (u64::MAX, u32::MAX)] {
         let steps: Vec<String> = laid_out.at(n).unwrap().steps().map(|step| in_words(&step)).collect();

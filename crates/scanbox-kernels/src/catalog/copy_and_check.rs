@@ -277,7 +277,7 @@ pub fn fill(plan: &Plan, device: &DeviceProfile) -> Plan {
         bytes_moved: 0,
         error_bound: 0.0,
         scratch: Scratch::NONE,
-        passes: vec![Pass::of_step(&recipe.step(plan.scratch.bytes), 0)],
+        passes: vec![Pass::of_step(&recipe.step(plan.scratch.bytes), 0, 0)],
         ..*plan
     }
 }

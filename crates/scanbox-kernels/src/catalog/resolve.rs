@@ -10,7 +10,7 @@ use scanbox_model::problem::{Element, Operator, Problem};
 use scanbox_pack::{Formula, GroupState, Split, StatesBegin, StatesFormula, TicketRule};
 
 use crate::input::{InputKind, PACKED_MAX_TOTAL};
-use crate::plan::{GUARD_WORDS, STATES_OFFSET, ScratchContent};
+use crate::plan::{GUARD_WORDS, STATES_OFFSET, ScratchContent, TICKET_BYTES};
 
 /// Compute units to launch workgroups for where the driver does not tell how many there are.
 const ASSUMED_UNITS: u32 = 16;
@@ -133,18 +133,24 @@ impl<'a> Resolved<'a> {
     }
 
     fn states(&self) -> StatesFormula {
-        let Kernel { tile_state, state_stride: stride, .. } = self.runs.kernel;
+        let Kernel { tile_state, reset, state_stride: stride, .. } = self.runs.kernel;
         let content = self.content();
         let bytes = match tile_state {
             TileState::Packed => 4,
             // Half of each word is a part of the value.
             TileState::Split | TileState::Auto | TileState::Word64 => 2 * self.problem.element().bytes(),
         };
+        let groups = self.group_state();
         let begin = match content {
             ScratchContent::Anything => StatesBegin::BehindGroups,
+            // One that shares its memory with no other plan, and is told where its states are, has no banks that it
+            // does not use.
+            _ if reset == Reset::Turn && groups != Some(GroupState::Added) => {
+                StatesBegin::At(TICKET_BYTES as u32)
+            }
             _ => StatesBegin::At(STATES_OFFSET as u32),
         };
-        StatesFormula { content, bytes: stride * bytes, stride, begin, groups: self.group_state() }
+        StatesFormula { content, bytes: stride * bytes, stride, begin, groups }
     }
 
     /// `None` where the lookback has no groups.
@@ -171,7 +177,7 @@ impl<'a> Resolved<'a> {
             (Reset::Fill, _) => ScratchContent::Anything,
             (Reset::Clean, _) => ScratchContent::Zeros,
             (Reset::Auto | Reset::Epoch, Arguments::Push) => ScratchContent::Tagged { epoch_bits },
-            (Reset::Auto | Reset::Epoch, Arguments::Block | Arguments::Baked) => {
+            (Reset::Auto | Reset::Epoch, Arguments::Block | Arguments::Baked) | (Reset::Turn, _) => {
                 ScratchContent::SelfTurning { epoch_bits }
             }
         }

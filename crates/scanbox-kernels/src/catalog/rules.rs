@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use scanbox_model::call_form::CallForm;
 use scanbox_model::config::{
     Arguments, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Publish, Rendezvous, Reset,
     SubgroupScan, TileOrder, TileState,
@@ -193,7 +194,7 @@ fn tile_states(resolved: &Resolved<'_>) -> Legality {
         let detail = format!("the packed tile state carries sums of u32 below 2^30, not {problem}");
         return reject("packed-needs-u32-sum", detail);
     }
-    if tile_state == TileState::Packed && reset == Reset::Epoch {
+    if tile_state == TileState::Packed && matches!(reset, Reset::Epoch | Reset::Turn) {
         let detail = "the packed tile state has no bits for an epoch: use reset fill or clean";
         return reject("packed-has-no-epoch", detail);
     }
@@ -383,12 +384,14 @@ pub fn variant_legal(config: &Config, variant: Variant) -> Legality {
         return reject("counts-need-walk", detail);
     }
     let has_levels = has_levels(kernel.family);
-    if variant.max_n.is_some() && kernel.arguments != Arguments::Block {
-        let detail = format!(
-            "n from memory with arguments {}: with block a line says how many elements there are",
-            kernel.arguments
-        );
+    if variant.max_n.is_some() && kernel.arguments == Arguments::Baked {
+        let detail = "n from memory with arguments baked: with block a line says how many elements there are";
         return reject("n-from-memory-needs-block", detail);
+    }
+    if variant.max_n.is_some() && !CallForm::Max(1).goes_with(kernel) {
+        let detail = "n from memory with arguments push: the host counts calls whose elements it knows, with reset turn \
+                      the device counts them";
+        return reject("n-from-memory-needs-turn", detail);
     }
     if variant.line != LineUse::Rewritten && kernel.arguments != Arguments::Block {
         let detail = format!("a line of arguments {}: block alone has one", kernel.arguments);

@@ -12,7 +12,8 @@ use ash::vk;
 use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::REPORT_WORDS;
 use scanbox_kernels::input::Input;
-use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan};
+use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, N_WORD, Plan};
+use scanbox_model::config::Arguments;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 
@@ -44,7 +45,7 @@ pub(super) struct Memory {
     elsewhere: Option<[Buffer; 2]>,
     /// What the comparisons of a twin report in.
     reports: Option<Fetched>,
-    /// Lines of arguments, a pair for each pass of a call.
+    /// Lines of arguments, a pair for each pass of a call; behind them the n of calls whose arguments are pushed.
     lines: Buffer,
     /// What the comparison reports in.
     report: Buffer,
@@ -55,6 +56,9 @@ pub(super) struct Memory {
 
 /// Passes of a call that have a pair of lines each.
 pub(super) const LINES: u64 = 32;
+
+/// Where n stands behind the lines, in bytes.
+pub(super) const N_OFFSET: u64 = LINES * PAIR_BYTES;
 
 /// Words that a workgroup counts in.
 const COUNTS_WORDS: u64 = 4;
@@ -74,7 +78,7 @@ const READBACK_WORDS: u64 = REPORT_WORDS + 2 * ELEMENT_WORDS;
 
 impl Memory {
     pub fn new(gpu: &Arc<Gpu>) -> Result<Self, Failure> {
-        let lines = Buffer::new(gpu, "lines", LINES * PAIR_BYTES, MemoryLocation::GpuOnly)?;
+        let lines = Buffer::new(gpu, "lines", N_OFFSET + WORD_BYTES, MemoryLocation::GpuOnly)?;
         // The addresses of a pair differ in one bit. Memory of its own begins with a page, though no rule says so.
         if !lines.address().is_multiple_of(PAIR_BYTES) {
             let reason = format!("lines of arguments at {:#x}, no multiple of {PAIR_BYTES}", lines.address());
@@ -183,6 +187,7 @@ impl Memory {
                 (&counts.device, 0)
             }
             (Binding::Total, _) => (self.total.as_ref().ok_or_else(|| missing("a place for its total"))?, 0),
+            (Binding::Elements(_), _) => (&self.lines, N_OFFSET),
             (Binding::Scratch(offset), _) => {
                 let scratch = self.scratch.as_ref().filter(|scratch| offset < scratch.bytes());
                 (scratch.ok_or_else(|| missing("scratch memory that it does not declare"))?, offset)
@@ -260,6 +265,12 @@ impl Memory {
     /// The lines of arguments.
     pub fn lines(&self) -> &Buffer {
         &self.lines
+    }
+
+    /// Where the n of calls of a plan stands there, in bytes, if it stands in memory.
+    pub fn n_offset(plan: &Plan) -> u64 {
+        let is_pushed = plan.passes.iter().all(|pass| pass.shader.arguments() == Arguments::Push);
+        if is_pushed { N_OFFSET } else { N_WORD as u64 * WORD_BYTES }
     }
 
     pub fn scratch(&self) -> Option<&Buffer> {

@@ -3,11 +3,11 @@
 
 use ash::vk;
 use scanbox_kernels::catalog::{self, GUARD_WORD};
-use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, N_WORD, Plan, PushWord};
+use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan};
 use scanbox_model::problem::{Mode, Problem};
 use scanbox_model::record::Status;
 
-use super::buffer::{BufferOffset, WORD_BYTES};
+use super::buffer::BufferOffset;
 use super::call::Call;
 use super::commands::{Access, Recorder};
 use super::memory::{GUARD_BYTES, Memory, OF_NONE_OFFSET};
@@ -64,12 +64,13 @@ impl VulkanSession {
         }
         recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         call.tell(&mut recorder, memory);
-        if let Some(PushWord::Value(n)) = plan.max_n().and(plan.passes[0].words.first()) {
+        if let Some(n) = plan.told_n() {
             // Last, and not with the line, which has said something else: as by a dispatch before it.
+            let offset = Memory::n_offset(plan);
             recorder.barrier(Access::COMPUTE, Access::TRANSFER);
-            recorder.update(memory.lines(), N_WORD as u64 * WORD_BYTES, &[!*n]);
+            recorder.update(memory.lines(), offset, &[!n]);
             recorder.barrier(Access::TRANSFER, Access::TRANSFER);
-            recorder.update(memory.lines(), N_WORD as u64 * WORD_BYTES, &[*n]);
+            recorder.update(memory.lines(), offset, &[n]);
             recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         }
         call.record(&mut recorder, &turn);

@@ -13,7 +13,7 @@ const uint GROUP_COUNT_BIT = 48u;
 #define GroupWord u64vec2
 #endif
 
-#if SELF_TURNING
+#if BOUND_SCRATCH
 #define GROUPS_ADDRESS scratch_address(TICKET_BYTES)
 #else
 #define GROUPS_ADDRESS params.groups_address

@@ -8,7 +8,7 @@ const uint GROUP_WORDS = 0u;  // of one group in a bank
 
 // Where the states of groups begin.
 uvec2 group_states_address() {
-#if SELF_TURNING
+#if BOUND_SCRATCH
     return scratch_address(STATES_OFFSET + in_whole_rows(MOST_TILES) * STATE_STRIDE * STATE_WORDS * 4u);
 #else
     return params.groups_address;

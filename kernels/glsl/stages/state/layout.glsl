@@ -6,10 +6,8 @@ const uint TICKET_BYTES = 256u;
 const uint GROUP_TILES = 32u;    // tiles whose totals one group has
 const uint BANK_WORDS = 65536u;  // of 8 bytes, in each bank
 
-// Where it begins, and where the states of tiles do. Memory that the device keeps the turn of belongs to the pipeline,
-// which knows its address.
-#define SELF_TURNING (ARGUMENTS != ARGUMENTS_PUSH && RESET == RESET_EPOCH)
-#if SELF_TURNING
+// Where it begins, and where the states of tiles do.
+#if BOUND_SCRATCH
 const uint STATES_OFFSET = TICKET_BYTES + 2u * 8u * BANK_WORDS;
 
 uvec2 scratch_address(const uint bytes) {

@@ -66,7 +66,7 @@ void publish_at(const uvec2 address, const uint index, const uint state, const E
     }
 }
 
-#if N_FROM_MEMORY
+#if N_VARIES
 void clear_state_at(const uvec2 address, const uint index) {
     TileStates states = TileStates(address);
     [[unroll]] for (uint part = 0u; part < PARTS; ++part) {
