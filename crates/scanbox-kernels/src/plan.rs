@@ -95,17 +95,6 @@ impl Plan {
         self.build().and_then(|build| build.variant.max_n)
     }
 
-    /// How many elements memory says that its calls have, where it does: more than the most count as that.
-    #[must_use]
-    pub fn told_n(&self) -> Option<u32> {
-        let pass = self.passes.first().filter(|_| self.max_n().is_some())?;
-        let own_word = |binding: &Binding| if let Binding::Elements(n) = binding { Some(*n) } else { None };
-        pass.bindings.iter().find_map(own_word).or(match pass.words.first() {
-            Some(PushWord::Value(n)) => Some(*n),
-            _ => None,
-        })
-    }
-
     /// Where the tile states begin in the scratch memory, in bytes, of kernels whose workgroups pass totals on.
     #[must_use]
     pub fn states_offset(&self) -> u64 {

@@ -12,8 +12,7 @@ use ash::vk;
 use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::REPORT_WORDS;
 use scanbox_kernels::input::Input;
-use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, N_WORD, Plan};
-use scanbox_model::config::Arguments;
+use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan};
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 
@@ -265,12 +264,6 @@ impl Memory {
     /// The lines of arguments.
     pub fn lines(&self) -> &Buffer {
         &self.lines
-    }
-
-    /// Where the n of calls of a plan stands there, in bytes, if it stands in memory.
-    pub fn n_offset(plan: &Plan) -> u64 {
-        let is_pushed = plan.passes.iter().all(|pass| pass.shader.arguments() == Arguments::Push);
-        if is_pushed { N_OFFSET } else { N_WORD as u64 * WORD_BYTES }
     }
 
     pub fn scratch(&self) -> Option<&Buffer> {

@@ -12,7 +12,7 @@ use super::Vulkan;
 use super::buffer::Buffer;
 use super::buffer::WORD_BYTES;
 use super::commands::{Access, Commands};
-use super::memory::{ELEMENT_WORDS, GUARD_BYTES, Memory};
+use super::memory::{ELEMENT_WORDS, GUARD_BYTES, Memory, N_OFFSET};
 use super::timing::{NO_MISMATCH, VulkanSession, adopt, fetch_report};
 use super::varied::tell_of_none;
 use crate::backend::{ElementComparison, Failure};
@@ -243,9 +243,8 @@ impl VulkanSession {
                 let mut recorder = lasting.begin_lasting()?;
                 recorder.fill(output, 0, GUARD_WORD);
                 recorder.update(total, 0, &[GUARD_WORD; ELEMENT_WORDS as usize]);
-                // Both end with n.
                 let from = if is_pushed { RECORD_BYTES - WORD_BYTES } else { 0 };
-                let to = Memory::n_offset(plan) + WORD_BYTES - (RECORD_BYTES - from);
+                let to = if is_pushed { N_OFFSET } else { 0 };
                 recorder.copy((&record, from), (self.memory.lines(), to), RECORD_BYTES - from);
                 recorder.barrier(Access::TRANSFER, Access::COMPUTE);
                 call.record(&mut recorder, &turn);

@@ -6,7 +6,8 @@
 //
 // TILE_ORDER_TICKET: workgroups take tiles in the order in which they start, so that a workgroup only ever waits for
 //   tiles of workgroups that have started (thesis 4.6). Where the host counts the calls the ticket counts on from call
-//   to call, and params.ticket_base is where this call began. Reads and writes the ticket (relaxed atomic, device scope).
+//   to call, and params.ticket_base is where this call began. Reads and writes the ticket (relaxed atomic, device
+//   scope).
 //   Shared bytes: 4. Barriers: 1.
 // TILE_ORDER_WORKGROUP_ID: the number of the workgroup. Nothing is read, but devices are only safe with it that start
 //   workgroups in order. Shared bytes: 0. Barriers: 0.
