@@ -121,7 +121,7 @@ fn only_pass(resolved: &Resolved<'_>, variant: Variant) -> RecipePass<Shader> {
         match (kernel.arguments, kernel.reset) {
             // What is said already is not said twice.
             (Arguments::Push, Reset::Turn) => {
-                words.extend((!has_own_word).then_some(RecipeWord::MostElements))
+                words.extend((!has_own_word).then_some(RecipeWord::MostElements));
             }
             (Arguments::Push, _) => {
                 let turn = [PushWord::Epoch, PushWord::TicketBase, PushWord::Bank, PushWord::StaleGroups];
