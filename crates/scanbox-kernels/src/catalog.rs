@@ -18,7 +18,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Mode, Placement, Problem};
 use scanbox_model::space::Rejection;
 
-use self::constants::{initial_words, word};
+use self::constants::{define, initial_words, word};
 use self::resolve::{GroupState, co_resident, has_levels, in_rows, passes_totals_on};
 use self::shader::shader;
 use crate::plan::{
@@ -137,8 +137,8 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
 /// tile to tile count (`counts-need-walk`). What is baked says how many elements a call has
 /// (`n-from-memory-needs-block`), the host counts calls by the elements that it knows of (`n-from-memory-needs-turn`),
 /// and only one pass has its n in memory (`n-from-memory-needs-one-pass`); only scans of one pass have a total
-/// beside them (`total-needs-scan`, `total-needs-one-pass`); only calls with a line have one that stays
-/// (`line-needs-block`).
+/// beside them (`total-needs-scan`, `total-needs-one-pass`); only exclusive scans have an initial value
+/// (`init-needs-exclusive`); only calls with a line have one that stays (`line-needs-block`).
 pub fn plan_variant(
     config: &Config,
     variant: Variant,
@@ -150,6 +150,12 @@ pub fn plan_variant(
     if variant.total && problem.mode() == Mode::Reduce {
         let detail = "the total beside a reduction: it is what a reduction stores";
         return Err(Rejection { rule: "total-needs-scan".into(), detail: detail.into() });
+    }
+    if variant.init_in_memory && problem.init().is_none() {
+        let detail = format!(
+            "{problem} with an initial value in memory: an exclusive scan has one, of scanbox's operators"
+        );
+        return Err(Rejection { rule: "init-needs-exclusive".into(), detail });
     }
     let mut plan = plan(config, problem, variant.max_n.unwrap_or(n), device)?;
     if let Some(max_n) = variant.max_n {
@@ -179,6 +185,14 @@ pub fn plan_variant(
         if variant.total {
             pass.shader.defines.push(("WITH_TOTAL", 1));
             pass.bindings.push(Binding::Total);
+        }
+        // What scans tiles on their own begins with the identity.
+        let begins = pass.shader.defines.contains(&("MODE", define(Mode::Exclusive)))
+            && pass.shader.root != "scan_tiles.comp";
+        if let Some(initial) = problem.init().filter(|_| variant.init_in_memory && begins) {
+            pass.shader.defines.push(("INIT_FROM_MEMORY", 1));
+            pass.bindings.push(Binding::Initial(initial.bits));
+            pass.words.truncate(pass.words.len() - 2);
         }
         if variant.max_n.is_some() {
             let told = u32::try_from(n).unwrap_or(u32::MAX);

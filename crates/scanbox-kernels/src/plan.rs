@@ -402,6 +402,8 @@ pub enum Binding {
     Counts(u64),
     /// One element: the total of a scan that stores it.
     Total,
+    /// One element: what an exclusive scan begins with, these bits unless somebody else has written it.
+    Initial(u64),
     /// A word that says how many elements a call has whose other arguments are pushed: this many, unless somebody else
     /// has written it.
     Elements(u32),
