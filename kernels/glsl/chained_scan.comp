@@ -89,6 +89,7 @@ void publish_and_store(const uint tile, inout Vector items[BATCH_SIZE]) {
 
 MAIN {
     read_arguments();
+    read_initial_value();
     read_turn();
     clear_stale_groups();
     const uint tile = take_tile();

@@ -19,6 +19,7 @@
 
 MAIN {
     read_arguments();
+    read_initial_value();
     const uint tile = take_tile_from_end();
     if (tile >= tile_count()) {
         pass_on_arguments();

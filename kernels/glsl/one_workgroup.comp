@@ -47,6 +47,7 @@ void store_end(const Element carry) {
 
 MAIN {
     read_arguments();
+    read_initial_value();
     // The dispatch may have more workgroups than the one that works.
     if (workgroup_rank() != 0u) {
         return;

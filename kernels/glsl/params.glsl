@@ -26,6 +26,7 @@
 // COUNTED            0, 1                       variant: whether lookbacks count what they do; 0 where left out
 // N_FROM_MEMORY      0, 1                       variant: whether n stands in memory, for each call; 0 where left out
 // ANY_ELEMENT        0, 1                       variant: whether arrays begin at any element; 0 where left out
+// INIT_FROM_MEMORY   0, 1                       variant: whether the initial value stands in memory; 0 where left out
 // WITH_TOTAL         0, 1                       variant: whether a scan stores its total too; 0 where left out
 
 // Push where left out.
@@ -37,6 +38,9 @@
 #endif
 #ifndef ANY_ELEMENT
 #define ANY_ELEMENT 0
+#endif
+#ifndef INIT_FROM_MEMORY
+#define INIT_FROM_MEMORY 0
 #endif
 #ifndef WITH_TOTAL
 #define WITH_TOTAL 0

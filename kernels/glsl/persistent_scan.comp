@@ -82,6 +82,7 @@ void scan_last_tile(const uint tile, const uint round) {
 
 MAIN {
     read_arguments();
+    read_initial_value();
     read_turn();
     clear_stale_groups();
     uint tile = rendezvous_begin();

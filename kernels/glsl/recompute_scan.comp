@@ -44,6 +44,7 @@ void scan_tile(const uint tile, const bool full) {
 
 MAIN {
     read_arguments();
+    read_initial_value();
     const uint tile = take_tile();
     if (is_full(tile)) {
         scan_tile(tile, true);

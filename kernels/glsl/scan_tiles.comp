@@ -20,6 +20,7 @@
 
 MAIN {
     read_arguments();
+    read_initial_value();
     const uint tile = take_tile();
     if (tile >= tile_count()) {
         pass_on_arguments();

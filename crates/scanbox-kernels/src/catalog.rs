@@ -11,6 +11,7 @@ mod rules;
 mod shader;
 mod shared_memory;
 mod user_operator;
+mod variant_pass;
 
 use std::ops::RangeInclusive;
 
@@ -23,11 +24,11 @@ use scanbox_pack::{
     Split, StatesFormula,
 };
 
-use self::constants::initial_words;
 use self::copy_and_check::fill_recipe;
 use self::resolve::{co_resident, passes_totals_on};
 use self::shader::shader;
-use crate::plan::{Build, Expected, Pass, Plan, PlanKind, PushWord, ScratchContent, Shader};
+use self::variant_pass::{has_own_word, of_variant};
+use crate::plan::{Build, CallFacts, Expected, Pass, Plan, PlanKind, PushWord, ScratchContent, Shader};
 use crate::rounding::error_bound;
 
 pub use constants::GUARD_WORD;
@@ -74,11 +75,11 @@ fn recipe_of(resolved: &Resolved<'_>, variant: Variant, sizes: RangeInclusive<u6
         Arguments::Baked => ArgumentKind::Baked,
     };
     let passes = match formula.split {
-        Split::ByLevels => RecipePasses::ByLevels(Box::new(level_passes::passes(resolved))),
+        Split::ByLevels => RecipePasses::ByLevels(Box::new(level_passes::passes(resolved, variant))),
         Split::Tiles | Split::AtMost(_) | Split::One => RecipePasses::One(only_pass(resolved, variant)),
     };
     let clears = formula.states.is_some_and(|states| states.content == ScratchContent::Anything);
-    let recipe = Recipe {
+    Recipe {
         formula,
         min_n: *sizes.start(),
         max_n: *sizes.end(),
@@ -86,11 +87,9 @@ fn recipe_of(resolved: &Resolved<'_>, variant: Variant, sizes: RangeInclusive<u6
         alignment: variant.alignment(kernel, &resolved.problem),
         co_resident: co_resident(kernel),
         arguments,
-        fill: None,
+        fill: clears.then(|| fill_recipe(arguments, resolved.device)),
         passes,
-    };
-    let recipe = recipe.map(|shader| of_variant(shader, variant));
-    Recipe { fill: clears.then(|| fill_recipe(arguments, resolved.device)), ..recipe }
+    }
 }
 
 /// How many elements calls have that share their scratch memory. Where the device counts calls, it has to expect that
@@ -114,7 +113,7 @@ fn only_pass(resolved: &Resolved<'_>, variant: Variant) -> RecipePass<Shader> {
         Placement::InPlace => Place::Target,
     };
     let mut places = vec![source, Place::Target];
-    let has_own_word = variant.max_n.is_some() && kernel.arguments == Arguments::Push;
+    let has_own_word = has_own_word(variant, kernel.arguments);
     let mut words = vec![if has_own_word { RecipeWord::MostElements } else { RecipeWord::Elements }];
     if passes_totals_on(kernel.family) {
         places.extend([ScratchPart::All, ScratchPart::Groups, ScratchPart::States].map(Place::Scratch));
@@ -130,25 +129,7 @@ fn only_pass(resolved: &Resolved<'_>, variant: Variant) -> RecipePass<Shader> {
             (Arguments::Block | Arguments::Baked, _) => {}
         }
     }
-    words.extend(initial_words(problem.init()).map(RecipeWord::Same));
-    // Behind the tile states, as in stages/state/tile_state_params.glsl.
-    places.extend(variant.counted.then_some(Place::Counts));
-    places.extend(variant.total.then_some(Place::Total));
-    places.extend(has_own_word.then_some(Place::Elements));
-    RecipePass { module: shader(resolved), places, words }
-}
-
-/// A shader of a config, as a variant builds it.
-fn of_variant(mut shader: Shader, variant: Variant) -> Shader {
-    shader.defines.extend(variant.blocking.map(|k| ("BLOCKING", k)));
-    let defines = [
-        (variant.counted, "COUNTED"),
-        (variant.max_n.is_some(), Shader::N_FROM_MEMORY),
-        (variant.any_element, "ANY_ELEMENT"),
-        (variant.total, "WITH_TOTAL"),
-    ];
-    shader.defines.extend(defines.into_iter().filter(|(has, _)| *has).map(|(_, name)| (name, 1)));
-    shader
+    of_variant(RecipePass { module: shader(resolved), places, words }, variant, problem.init())
 }
 
 /// The plan of a config that solves a problem for `n` elements on a device.
@@ -169,8 +150,8 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
 /// tile to tile count (`counts-need-walk`). What is baked says how many elements a call has
 /// (`n-from-memory-needs-block`), the host counts calls by the elements that it knows of (`n-from-memory-needs-turn`),
 /// and only one pass has its n in memory (`n-from-memory-needs-one-pass`); only scans of one pass have a total
-/// beside them (`total-needs-scan`, `total-needs-one-pass`); only calls with a line have one that stays
-/// (`line-needs-block`).
+/// beside them (`total-needs-scan`, `total-needs-one-pass`); only exclusive scans have an initial value
+/// (`init-needs-exclusive`); only calls with a line have one that stays (`line-needs-block`).
 pub fn plan_variant(
     config: &Config,
     variant: Variant,
@@ -221,7 +202,11 @@ fn plan_of(largest: &Resolved<'_>, variant: Variant, n: u64) -> Plan {
         tile_state: passes_totals_on(kernel.family).then_some(kernel.tile_state),
         shared_bytes: largest.shared_bytes().expect("that it fits is checked"),
     });
-    let told = u32::try_from(n).unwrap_or(u32::MAX);
+    let facts = CallFacts {
+        tiles: launch.tiles(),
+        n: u32::try_from(n).unwrap_or(u32::MAX),
+        init: problem.init().map_or(0, |init| init.bits),
+    };
     let n = n.min(largest.n);
     Plan {
         label: kind.to_string(),
@@ -232,6 +217,6 @@ fn plan_of(largest: &Resolved<'_>, variant: Variant, n: u64) -> Plan {
         result: if problem.mode() == Mode::Reduce { Expected::Total } else { Expected::Scan },
         error_bound: error_bound(&Resolved { n: n.max(1), ..*largest }),
         scratch: launch.scratch(),
-        passes: launch.steps().map(|step| Pass::of_step(&step, launch.tiles(), told)).collect(),
+        passes: launch.steps().map(|step| Pass::of_step(&step, &facts)).collect(),
     }
 }

@@ -271,17 +271,28 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// A pass of a recipe, in a call of so many tiles that is told so many elements.
-    pub(crate) fn of_step(step: &Step<'_, Shader>, tiles: u64, told: u32) -> Self {
+    /// A pass of a recipe, in a call.
+    pub(crate) fn of_step(step: &Step<'_, Shader>, facts: &CallFacts) -> Self {
         Self {
             shader: step.module().clone(),
-            bindings: step.places().map(|place| Binding::of_place(place, tiles, told)).collect(),
+            bindings: step.places().map(|place| Binding::of_place(place, facts)).collect(),
             words: step.words().collect(),
             workgroups: step.workgroups,
             tickets: step.tickets,
             co_resident: step.co_resident,
         }
     }
+}
+
+/// What a session puts where a call of a recipe finds it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct CallFacts {
+    /// Tiles.
+    pub tiles: u64,
+    /// Elements.
+    pub n: u32,
+    /// The bits of the initial value.
+    pub init: u64,
 }
 
 /// Memory of the session that a pass works on.
@@ -306,21 +317,24 @@ pub enum Binding {
     Counts(u64),
     /// One element: the total of a scan that stores it.
     Total,
+    /// One element: what an exclusive scan begins with, these bits unless somebody else has written it.
+    Initial(u64),
     /// A word that says how many elements a call has whose other arguments are pushed: this many, unless somebody else
     /// has written it.
     Elements(u32),
 }
 
 impl Binding {
-    /// The memory of a session that a recipe means, in a call of so many tiles that is told so many elements.
-    fn of_place(place: Place, tiles: u64, told: u32) -> Self {
+    /// The memory of a session that a recipe means.
+    fn of_place(place: Place, facts: &CallFacts) -> Self {
         match place {
             Place::Source => Self::Input,
             Place::Target => Self::Output,
             Place::Scratch(offset) => Self::Scratch(offset),
-            Place::Counts => Self::Counts(tiles),
+            Place::Counts => Self::Counts(facts.tiles),
             Place::Total => Self::Total,
-            Place::Elements => Self::Elements(told),
+            Place::Initial => Self::Initial(facts.init),
+            Place::Elements => Self::Elements(facts.n),
         }
     }
 }

@@ -29,6 +29,9 @@ pub struct Variant {
     /// an exclusive one.
     #[serde(default)]
     pub total: bool,
+    /// Whether memory says what an exclusive scan begins with; another call may have written it.
+    #[serde(default)]
+    pub init_in_memory: bool,
     /// How the line of a call comes to be what it is. The build is the same.
     #[serde(default)]
     pub line: LineUse,
@@ -72,6 +75,12 @@ impl Variant {
     #[must_use]
     pub fn with_total(self) -> Self {
         Self { total: true, ..self }
+    }
+
+    /// The same, with the initial value in memory.
+    #[must_use]
+    pub fn with_init_in_memory(self) -> Self {
+        Self { init_in_memory: true, ..self }
     }
 
     /// The build for a form of calls of so many elements.
@@ -126,6 +135,9 @@ impl fmt::Display for Variant {
         }
         if self.total {
             f.write_str(" with total")?;
+        }
+        if self.init_in_memory {
+            f.write_str(" with init in memory")?;
         }
         match self.line {
             LineUse::Rewritten => Ok(()),

@@ -240,12 +240,15 @@ fn calls_of_any_size_are_tried_of_configs_that_have_them() {
     let sum = |mode| Problem::new(mode, Element::U32, Operator::Add, None, Placement::OutOfPlace).unwrap();
     let varied = |label, mode| Circumstance::varied(&config(label), &sum(mode), 5000);
     let all = Variant::up_to(5000).at_any_element();
-    assert_eq!(varied("b1.vec4.par.rake.block.wg64", Mode::Exclusive), Some(all.with_total()));
+    assert_eq!(
+        varied("b1.vec4.par.rake.block.wg64", Mode::Exclusive),
+        Some(all.with_total().with_init_in_memory())
+    );
     // A reduction is its total.
     assert_eq!(varied("b1.vec4.par.rake.block.wg64", Mode::Reduce), Some(all));
     // Pushed arguments say where it stands, where nobody has to count calls by it.
     for with in ["b1.vec4.two.sub.turn.wg64", "b1.vec4.par.rake.clean.wg64", "one.b1.vec4.none.rake.wg64"] {
-        assert_eq!(varied(with, Mode::Exclusive), Some(all.with_total()), "{with}");
+        assert_eq!(varied(with, Mode::Exclusive), Some(all.with_total().with_init_in_memory()), "{with}");
     }
     for without in
         ["b1.vec4.par.rake.wg64", "b1.vec4.par.rake.baked.wg64", "rts.b1.vec4.none.rake.block.wg64"]

@@ -82,6 +82,8 @@ fn variants() -> Vec<Variant> {
         plain.at_any_element(),
         plain.with_total(),
         plain.counted().with_total(),
+        plain.with_init_in_memory(),
+        Variant::up_to(0).with_init_in_memory().with_total(),
         Variant::blocked(Some(3)),
         Variant::up_to(0),
         Variant::up_to(0).at_any_element().with_total(),
@@ -118,21 +120,22 @@ fn borders(config: &Config, device: &DeviceProfile) -> Vec<u64> {
 }
 
 /// Memory of a session that a place of a recipe is.
-fn binding(place: Place, tiles: u64, told: u64) -> Binding {
+fn binding(place: Place, problem: &Problem, tiles: u64, told: u64) -> Binding {
     match place {
         Place::Source => Binding::Input,
         Place::Target => Binding::Output,
         Place::Scratch(offset) => Binding::Scratch(offset),
         Place::Counts => Binding::Counts(tiles),
         Place::Total => Binding::Total,
+        Place::Initial => Binding::Initial(problem.init().unwrap().bits),
         Place::Elements => Binding::Elements(u32::try_from(told).unwrap_or(u32::MAX)),
     }
 }
 
-fn passes(launch: &Launch<'_, Shader>, tiles: u64, told: u64) -> Vec<Pass> {
+fn passes(launch: &Launch<'_, Shader>, problem: &Problem, tiles: u64, told: u64) -> Vec<Pass> {
     let pass = |step: scanbox_pack::Step<'_, Shader>| Pass {
         shader: step.module().clone(),
-        bindings: step.places().map(|place| binding(place, tiles, told)).collect(),
+        bindings: step.places().map(|place| binding(place, problem, tiles, told)).collect(),
         words: step.words().collect(),
         workgroups: step.workgroups,
         tickets: step.tickets,
@@ -192,7 +195,7 @@ fn check(
             )));
         };
         prop_assert_eq!(launch.scratch(), plan.scratch, "{}", what);
-        prop_assert_eq!(&passes(&launch, config.tiles(n), told), &plan.passes, "{}", what);
+        prop_assert_eq!(&passes(&launch, problem, config.tiles(n), told), &plan.passes, "{}", what);
         prop_assert_eq!(u64::from(recipe.alignment), plan.alignment(), "{}", what);
         prop_assert_eq!(launch.tiles(), config.tiles(n), "{}", what);
         let fill = launch.fill().map(|fill| (fill.module().clone(), fill.workgroups, fill.words().collect()));
@@ -246,7 +249,7 @@ fn shares_with_smaller(
         match (launch, catalog::plan_up_to(config, max_n, problem, n, device)) {
             (Some(launch), Ok(plan)) => {
                 prop_assert_eq!(launch.scratch(), plan.scratch, "{}", what);
-                prop_assert_eq!(passes(&launch, launch.tiles(), n), plan.passes, "{}", what);
+                prop_assert_eq!(passes(&launch, problem, launch.tiles(), n), plan.passes, "{}", what);
             }
             (launch, Err(rejection)) => prop_assert!(launch.is_none(), "{what}: {rejection:?}"),
             (None, Ok(_)) => prop_assert!(false, "{what}: within {}..={}", recipe.min_n, recipe.max_n),
@@ -357,31 +360,28 @@ fn plans_are_what_they_were() {
     let device = willing(32, true, 1 << 31);
     let problem =
         |mode, element, init, placement| Problem::new(mode, element, Operator::Add, init, placement).unwrap();
-    let problems = [
+    let [scan, exclusive, reduce] = [
         problem(Mode::Inclusive, Element::U32, None, Placement::OutOfPlace),
         problem(Mode::Exclusive, Element::I64, Some("-2"), Placement::InPlace),
         problem(Mode::Reduce, Element::F32, None, Placement::OutOfPlace),
     ];
+    let plain = Variant::default();
     let mut text = String::new();
     for label in LABELS {
         let config: Config = label.parse().unwrap();
         let tile = config.tile_elements();
-        for (place, problem) in problems.iter().enumerate() {
-            let all = [1, tile + 1, 33 * tile, 5 * tile * tile];
-            for (turn, n) in
-                all.into_iter().enumerate().filter(|(turn, _)| place == 0 || turn % 2 == place % 2)
-            {
-                let plain = Variant::default();
-                let variants =
-                    [plain, plain.with_total().at_any_element(), Variant::up_to(n), plain.counted()];
-                let Some(variant) =
-                    variants.into_iter().cycle().skip(turn).take(4).find(|variant| {
-                        catalog::plan_variant(&config, *variant, problem, n, &device).is_ok()
-                    })
-                else {
-                    continue;
-                };
-                let plan = catalog::plan_variant(&config, variant, problem, n, &device).unwrap();
+        let (groups, levels) = (33 * tile, 5 * tile * tile);
+        for (problem, n, variant) in [
+            (scan, 1, plain),
+            (scan, tile + 1, plain.with_total().at_any_element()),
+            (scan, groups, Variant::up_to(groups)),
+            (scan, levels, plain),
+            (scan, levels, plain.counted()),
+            (exclusive, tile + 1, plain.with_init_in_memory()),
+            (exclusive, levels, plain),
+            (reduce, groups, plain),
+        ] {
+            if let Ok(plan) = catalog::plan_variant(&config, variant, &problem, n, &device) {
                 writeln!(text, "{} {problem} {n}: {}", plan.label, in_words(&plan)).unwrap();
             }
         }

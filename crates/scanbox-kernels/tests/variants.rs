@@ -123,6 +123,39 @@ fn pushed_arguments_say_where_n_stands() {
     }
 }
 
+/// An initial value in memory is an address in the place of its words, in the passes that bring it.
+#[test]
+fn an_initial_value_in_memory_is_an_address() {
+    let device = willing();
+    let of = |label: &str, problem: &Problem, variant| {
+        let config: Config = label.parse().unwrap();
+        catalog::plan_variant(&config, variant, problem, 100_000, &device)
+    };
+    let problem =
+        Problem::new(Mode::Exclusive, Element::U64, Operator::Add, Some("7"), Placement::OutOfPlace).unwrap();
+    let variant = Variant::default().with_init_in_memory();
+    let words = |label: &str, variant| -> Vec<usize> {
+        of(label, &problem, variant).unwrap().passes.iter().map(|pass| pass.words.len()).collect()
+    };
+    let initial = |label: &str| -> Vec<bool> {
+        let plan = of(label, &problem, variant).unwrap();
+        plan.passes.iter().map(|pass| pass.bindings.last() == Some(&Binding::Initial(7))).collect()
+    };
+    for (label, own, passes) in [
+        ("b4.vec2.two.sub.turn.wg64", &[4][..], &[true][..]),
+        ("rts.b4.vec2.none.rake.wg64", &[1, 1, 3], &[false, false, true]),
+        ("stp.b4.vec2.none.rake.block.wg64", &[3, 1, 3], &[false, false, true]),
+    ] {
+        assert_eq!(words(label, Variant::default()), own, "{label}");
+        assert_eq!(initial(label), passes, "{label}");
+        let less: Vec<usize> =
+            own.iter().zip(passes).map(|(words, is)| words - 2 * usize::from(*is)).collect();
+        assert_eq!(words(label, variant), less, "{label}");
+    }
+    let rejection = of("b4.vec2.two.sub.wg64", &Problem::default(), variant).unwrap_err();
+    assert_eq!(rejection.rule, "init-needs-exclusive");
+}
+
 /// Calls of different size that share scratch memory find everything where the largest one has it, and start what they
 /// need themselves.
 #[test]

@@ -229,6 +229,7 @@ impl<'a, M> Step<'a, M> {
             Place::Target => Place::Target,
             Place::Counts => Place::Counts,
             Place::Total => Place::Total,
+            Place::Initial => Place::Initial,
             Place::Elements => Place::Elements,
             Place::Scratch(part) => Place::Scratch(match part {
                 ScratchPart::All => 0,

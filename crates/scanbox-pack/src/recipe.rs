@@ -141,6 +141,8 @@ pub enum Place<S = u64> {
     Counts,
     /// One element: the total of a scan that stores it.
     Total,
+    /// One element: what an exclusive scan begins with, where no words say it.
+    Initial,
     /// A word that says how many elements the call has, where its other arguments are pushed.
     Elements,
 }

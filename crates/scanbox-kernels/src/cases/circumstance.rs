@@ -51,6 +51,7 @@ impl Circumstance {
     pub fn varied(config: &Config, problem: &Problem, max_n: u64) -> Option<Variant> {
         let variant = Variant::up_to(max_n).at_any_element();
         let variant = if problem.mode() == Mode::Reduce { variant } else { variant.with_total() };
+        let variant = if problem.init().is_some() { variant.with_init_in_memory() } else { variant };
         catalog::variant_legal(config, variant).is_ok().then_some(variant)
     }
 

@@ -9,7 +9,8 @@ use scanbox_pack::{ArgumentKind, FillRecipe, Place, RecipePass, RecipeWord, Scra
 
 use super::constants::{GUARD_WORD, define, one_row, operator_defines, word};
 use crate::plan::{
-    Binding, CeilingShape, Expected, GUARD_WORDS, Pass, Plan, PlanKind, PushWord, Scratch, Shader, Tickets,
+    Binding, CallFacts, CeilingShape, Expected, GUARD_WORDS, Pass, Plan, PlanKind, PushWord, Scratch, Shader,
+    Tickets,
 };
 
 /// Vectors per invocation of the helper kernels, times four words: enough in flight, few enough workgroups.
@@ -277,7 +278,7 @@ pub fn fill(plan: &Plan, device: &DeviceProfile) -> Plan {
         bytes_moved: 0,
         error_bound: 0.0,
         scratch: Scratch::NONE,
-        passes: vec![Pass::of_step(&recipe.step(plan.scratch.bytes), 0, 0)],
+        passes: vec![Pass::of_step(&recipe.step(plan.scratch.bytes), &CallFacts::default())],
         ..*plan
     }
 }

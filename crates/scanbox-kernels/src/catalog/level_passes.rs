@@ -11,15 +11,17 @@ use scanbox_pack::{LevelPasses, Place, RecipePass, RecipeWord, ScratchPart};
 use super::constants::initial_words;
 use super::resolve::Resolved;
 use super::shader::shader;
+use super::variant_pass::of_variant;
 use crate::plan::Shader;
+use crate::variant::Variant;
 
 /// The passes of a legal config.
-pub(super) fn passes(of: &Resolved<'_>) -> LevelPasses<Shader> {
+pub(super) fn passes(of: &Resolved<'_>, variant: Variant) -> LevelPasses<Shader> {
     let [up, down] = match of.config.kernel.family {
         Family::ScanThenPropagate => [Level::scan_tiles, Level::propagate],
         _ => [Level::reduce_tiles, Level::downsweep_tiles],
     };
-    let levels = [false, true].map(|of_totals| Level { of, of_totals });
+    let levels = [false, true].map(|of_totals| Level { of, variant, of_totals });
     LevelPasses {
         up: levels.map(up),
         last: levels.map(Level::last),
@@ -31,6 +33,7 @@ pub(super) fn passes(of: &Resolved<'_>) -> LevelPasses<Shader> {
 #[derive(Clone, Copy)]
 struct Level<'a> {
     of: &'a Resolved<'a>,
+    variant: Variant,
     of_totals: bool,
 }
 
@@ -69,7 +72,7 @@ impl Level<'_> {
         Config { kernel, ..self.of.config }
     }
 
-    /// A pass that computes `problem`, from `init` on.
+    /// A pass that computes `problem`, from `init` on where that is its initial value.
     fn pass(
         self,
         root: &'static str,
@@ -79,12 +82,12 @@ impl Level<'_> {
         init: Option<ElementValue>,
     ) -> RecipePass<Shader> {
         let Resolved { n, device, .. } = *self.of;
-        let words = initial_words(init).map(RecipeWord::Same);
-        RecipePass {
+        let pass = RecipePass {
             module: Shader { root, ..shader(&Resolved::new(config, problem, n, device)) },
             places: places.to_vec(),
-            words: [RecipeWord::Elements].into_iter().chain(words).collect(),
-        }
+            words: vec![RecipeWord::Elements],
+        };
+        of_variant(pass, self.variant, init)
     }
 
     /// Adds up the tiles of the level: the one above.
@@ -102,7 +105,9 @@ impl Level<'_> {
         let identity = (problem.mode() == Mode::Exclusive && problem.user().is_none())
             .then(|| problem.operator().identity(problem.element()));
         let places = [self.source(), self.target(), LEVEL_ABOVE];
-        self.pass("scan_tiles.comp", &self.of.config, &problem, &places, identity)
+        let mut pass = self.pass("scan_tiles.comp", &self.of.config, &problem, &places, None);
+        pass.words.extend(initial_words(identity).map(RecipeWord::Same));
+        pass
     }
 
     /// Scans, or adds up, the level by one workgroup.

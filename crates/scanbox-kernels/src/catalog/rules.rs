@@ -355,6 +355,12 @@ pub(super) fn variant_of_problem(config: &Config, variant: Variant, problem: &Pr
         let detail = "the total beside a reduction: it is what a reduction stores";
         return reject("total-needs-scan", detail);
     }
+    if variant.init_in_memory && problem.init().is_none() {
+        let detail = format!(
+            "{problem} with an initial value in memory: an exclusive scan has one, of scanbox's operators"
+        );
+        return reject("init-needs-exclusive", detail);
+    }
     Ok(())
 }
 

@@ -58,6 +58,7 @@ fn varied(bench: &mut Bench, label: &str, problem: &Problem, max_n: u64) -> Opti
     let profile = bench.device().profile().clone();
     let variant = Variant::up_to(max_n);
     let variant = if problem.mode() == Mode::Reduce { variant } else { variant.with_total() };
+    let variant = if problem.init().is_some() { variant.with_init_in_memory() } else { variant };
     let plan = catalog::plan_variant(&config, variant, problem, max_n, &profile).ok()?;
     if hangs(&config, &profile) {
         return None;
@@ -359,6 +360,47 @@ fn arrays_begin_at_any_element() {
             }
         }
     }
+}
+
+/// What an exclusive scan begins with stands in memory, in every family, and is what stands there.
+#[test]
+fn an_initial_value_stands_in_memory() {
+    let Some(mut bench) = device() else { return };
+    let profile = bench.device().profile().clone();
+    let mut tried = 0;
+    for element in [Element::U32, Element::F64] {
+        for label in [
+            "b1.vec2.par.rake.turn.wg64",
+            "b1.vec2.par.rake.wg64",
+            "b1.vec2.two.sub.striped.early.split.block.wg64",
+            "b1.vec2.seq.rake.fill.baked.wg64",
+            "pers.b1.vec2.gather.sub.striped.early.turn.wg64.u1",
+            "redo.b1.vec2.none.sub.striped.wg64",
+            "one.b1.vec2.none.rake.wg64",
+            "rts.b1.vec2.none.rake.wg64",
+            "stp.b1.vec2.none.rake.block.wg64",
+        ] {
+            let config: Config = label.parse().unwrap();
+            if hangs(&config, &profile) {
+                continue;
+            }
+            for init in ["7", "9"] {
+                let problem =
+                    Problem::new(Mode::Exclusive, element, Operator::Add, Some(init), Placement::OutOfPlace);
+                let problem = problem.unwrap();
+                let variant = Variant::default().with_init_in_memory();
+                let Ok(plan) = catalog::plan_variant(&config, variant, &problem, 20_000, &profile) else {
+                    continue;
+                };
+                bench.device().load(&problem, &RANDOM, 20_000).unwrap();
+                bench.prepare(&plan);
+                let comparison = bench.device().verify(&plan).unwrap();
+                assert_eq!(comparison.mismatches, 0, "{} {problem}", plan.label);
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried >= 14, "{tried}");
 }
 
 /// What it costs that calls may have up to 1, 4 and 64 times as many elements as they do, that arrays may begin

@@ -22,7 +22,8 @@
     ADDRESS(groups_address) \
     ADDRESS(states_address) \
     COUNTS_ADDRESS          \
-    TOTAL_ADDRESS
+    TOTAL_ADDRESS           \
+    INITIAL_ADDRESS
 #define MORE_WORDS \
     CALL_WORDS     \
     INITIAL_WORDS

@@ -9,7 +9,7 @@
 // Shared bytes: 0. Barriers: 0: passes are separated by pipeline barriers, and no workgroup waits for another one.
 
 // Of the next level. n: elements of this one; the target of a pass that only reads is its source, and not used.
-#define MORE_ADDRESSES ADDRESS(totals_address)
+#define MORE_ADDRESSES ADDRESS(totals_address) INITIAL_ADDRESS
 #define MORE_WORDS INITIAL_WORDS
 #include "arguments.glsl"
 
