@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The arguments of a kernel: which memory it works on, and how many elements. They are members of `params`, whatever
 // place ARGUMENTS gives them:
 //

@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Chained scan with decoupled lookback: one pass over tiles, one tile per workgroup.
 //
 // Phases: take a tile, load it, scan it within the workgroup, publish its total, find the total of all tiles before

@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // One workgroup scans everything, tile by tile, with a carry from tile to tile: nothing is shared with other
 // workgroups.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Every define that a shader of scanbox may be compiled with. There are no defaults: a shader states what it uses by
 // REQUIRE_<NAME> before it includes this file, and does not compile when a value is missing or not one of these.
 //

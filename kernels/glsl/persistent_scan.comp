@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Persistent scan: as many workgroups as the device keeps busy, each of which scans tile after tile. The next tile is
 // loaded, and its total published, before the workgroup waits for the prefix of the current one: at any time all
 // workgroups together have published more tiles than anybody waits for, so waits are short or none.

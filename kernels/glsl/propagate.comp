@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Scan-then-propagate, last passes: each workgroup combines what comes before its tile with every element of it, in
 // place.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The push constants of a kernel, params. All begin with the shape of the dispatch, which plans do not list: a kernel
 // declares what stands behind it, the addresses of its memory in the order of the plan's bindings, then words.
 //

@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Every workgroup adds up all elements before its tile itself: no workgroup waits for another one, and there is no
 // state.
 //

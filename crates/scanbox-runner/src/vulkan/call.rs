@@ -213,8 +213,8 @@ impl Call {
         })
     }
 
-    /// Records what the lines of the call are told, and the words beside them, where that has changed: behind what was recorded, and
-    /// before what will be. Within a time that is taken only where that is what is timed.
+    /// Records what the lines of the call are told, and the words beside them, where that has changed: behind what was
+    /// recorded, and before what will be. Within a time that is taken only where that is what is timed.
     pub fn tell(&mut self, recorder: &mut Recorder<'_>, memory: &Memory) {
         let untold = std::mem::take(&mut self.untold);
         if untold.is_empty() && self.lines().all(|line| line.is_told()) {

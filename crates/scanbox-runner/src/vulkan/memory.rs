@@ -44,8 +44,8 @@ pub(super) struct Memory {
     elsewhere: Option<[Buffer; 2]>,
     /// What the comparisons of a twin report in.
     reports: Option<Fetched>,
-    /// Lines of arguments, a pair for each pass of a call; behind them what kernels find by pushed addresses: n, and what
-    /// an exclusive scan begins with.
+    /// Lines of arguments, a pair for each pass of a call; behind them what kernels find by addresses among these: n,
+    /// and what an exclusive scan begins with.
     lines: Buffer,
     /// What the comparison reports in.
     report: Buffer,

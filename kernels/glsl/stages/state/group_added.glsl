@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Group state: every tile adds its total to the words of its group, one for each 32 bits of an element. One hop from a
 // tile to all others.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Group state: the workgroup with the last tile of a group combines the totals of all its tiles, in their order, and
 // publishes the result as tiles do theirs, in states of its own (behind those of the tiles). Two hops from a tile to
 // the tiles of later groups; for every type, operator and tile state.

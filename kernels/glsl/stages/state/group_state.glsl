@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: group state, the second level of a two-level lookback: the totals of GROUP_TILES successive tiles, combined.
 // Other lookbacks have no groups: for them nothing happens here.
 //

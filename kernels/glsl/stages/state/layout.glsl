@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Scratch memory of kernels whose tiles pass their totals on: the ticket and the turn, two banks of sums of groups,
 // then the states of tiles, and behind them those of groups that are published. The plan lays it out by the same
 // numbers (scanbox-kernels, plan.rs), which a test compares.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: leave. What a workgroup does when it reads no state of another one any more.
 //
 // expect_to_leave(tile): called by all invocations with each tile of the workgroup, when its loads are under way.

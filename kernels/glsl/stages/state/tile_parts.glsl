@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Tile state: several words, each with the epoch, the state and a part of the value. Exact for every value, to 16
 // bytes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: tile state. How a workgroup tells the others about its tile. With the tile order, the only stage with atomics
 // on memory that workgroups share.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Arguments of every kernel whose tiles pass their totals on, and who counts its calls (stages/state/turn.glsl).
 
 // Where arguments are pushed the host does unless it is told not to. Elsewhere the device does, wherever states are

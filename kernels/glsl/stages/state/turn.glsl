@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: turn. What tells a call from those before it on the same scratch memory.
 //
 // EPOCH: in the states of this call, and in no other state that is there. BANK: the bank of group words that it uses.

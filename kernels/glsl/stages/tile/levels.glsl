@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: levels. What the passes of a scan by levels have in common: a level is an array, and the totals of its tiles
 // are the next one, which is scanned inclusively in between.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: tile load and store. The only stage that knows where the input ends.
 //
 // Reads: input. Writes: output. Result valid in: each invocation has its own items. Lanes behind the last element get

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: mode. What becomes of the inclusive scan of a tile.
 //
 // what_comes_first(prefix): what the first element of the output is combined with, where prefix comes before a tile or

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: tile order. Which tile a workgroup works on.
 //
 // take_tile(): the tile of this workgroup. Valid in all invocations.
