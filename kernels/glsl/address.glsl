@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Addresses of elements in memory. address_of(words): the address that two words are.
 
 // The address of element `index` of an array of elements of this many bytes. An index into a buffer reference is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The arguments of a kernel: which memory it works on, and how many elements. They are members of `params`, whatever
 // place ARGUMENTS gives them:
 //
@@ -19,8 +20,9 @@
 // and the first workgroup of a call copies the record to the other line of its pair, where the next call finds it.
 // Nobody reads that line meanwhile, so that nobody has to be waited for.
 //
-// Where N_FROM_MEMORY is 1, whoever comes before a dispatch may write n, the device too: from 0 to MAX_N, which the
-// plan was made for; more counts as that.
+// ELEMENTS: how many elements there are. Where N_FROM_MEMORY is 1, whoever comes before a dispatch may write that, the
+// device too: in the line or, where arguments are pushed, in the word whose address they have. It is from 0 to MAX_N,
+// which the plan was made for; more counts as that.
 
 #if ARGUMENTS != ARGUMENTS_PUSH
 
@@ -39,6 +41,7 @@ layout(constant_id = 27) const uint SCRATCH_HIGH = 0u;
 #if N_FROM_MEMORY
 layout(constant_id = 28) const uint MAX_N = 0u;
 #endif
+#define ELEMENTS params.n
 #define LINE_ADDRESS uvec2(LINE_LOW, LINE_HIGH)
 #define OTHER_LINE_ADDRESS uvec2(LINE_LOW ^ LINE_BYTES, LINE_HIGH)
 #define SCRATCH_ADDRESS uvec2(SCRATCH_LOW, SCRATCH_HIGH)
@@ -85,17 +88,54 @@ void take_arguments(const uint words[ARGUMENT_WORDS]) {
 #undef WORD
 }
 
+#elif !N_FROM_MEMORY
+
+// Behind n, where calls are of different size: the most that there may be.
+#if N_VARIES
+#define MAX_N_WORD WORD(max_n)
+#define MAX_N params.max_n
 #else
+#define MAX_N_WORD
+#endif
 
 PUSH_CONSTANTS(
     Address source_address;
     Address target_address;
     MORE_ADDRESSES
     uint n;  // elements
+    MAX_N_WORD
     MORE_WORDS
 )
 
+#define ELEMENTS params.n
+
 void read_arguments() {
+}
+
+#else
+
+PUSH_CONSTANTS(
+    Address source_address;
+    Address target_address;
+    MORE_ADDRESSES
+    uvec2 n_address;
+    uint max_n;
+    MORE_WORDS
+)
+
+#define MAX_N params.max_n
+
+layout(buffer_reference, std430, buffer_reference_align = 4) restrict readonly buffer ElementCount {
+    uint value;
+};
+
+uint private_n;
+#define ELEMENTS private_n
+
+// It is under way until somebody asks for it: behind the ticket, where there is one.
+void read_arguments() {
+    ElementCount count = ElementCount(params.n_address);
+    private_n = min(count.value, MAX_N);
 }
 
 #endif

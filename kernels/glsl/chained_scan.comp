@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Chained scan with decoupled lookback: one pass over tiles, one tile per workgroup.
 //
 // Phases: take a tile, load it, scan it within the workgroup, publish its total, find the total of all tiles before
@@ -89,6 +90,7 @@ void publish_and_store(const uint tile, inout Vector items[BATCH_SIZE]) {
 
 MAIN {
     read_arguments();
+    read_initial_value();
     read_turn();
     clear_stale_groups();
     const uint tile = take_tile();

@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Compares the output with the expected one, and the guard behind it with the guard word. Counts the wrong elements and
 // finds the first.
 //

@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Compares the sums that a read has left, and the guard behind them, with what they have to be: each invocation adds up
 // one run, word by word. Counts the wrong ones and finds the first.
 

@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Copies the input to the output, one tile per workgroup: the same traffic as a scan and nothing else. The measured
 // ceiling.
 

@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Reduce-then-scan, last passes: each workgroup scans one tile of a level behind what comes before it, which the next
 // level holds.
 //
@@ -19,6 +20,7 @@
 
 MAIN {
     read_arguments();
+    read_initial_value();
     const uint tile = take_tile_from_end();
     if (tile >= tile_count()) {
         pass_on_arguments();

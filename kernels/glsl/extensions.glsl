@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The extensions of GLSL that kernels are written in.
 
 #extension GL_EXT_buffer_reference : require

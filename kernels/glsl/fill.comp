@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Fills memory with one word: the reset of tile states.
 
 #extension GL_GOOGLE_include_directive : require

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // What every kernel begins with. A root shader includes it first, behind its REQUIRE_<NAME>.
 
 #include "params.glsl"

@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // One workgroup scans everything, tile by tile, with a carry from tile to tile: nothing is shared with other
 // workgroups.
 //
@@ -47,6 +48,7 @@ void store_end(const Element carry) {
 
 MAIN {
     read_arguments();
+    read_initial_value();
     // The dispatch may have more workgroups than the one that works.
     if (workgroup_rank() != 0u) {
         return;

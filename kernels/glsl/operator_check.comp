@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Proves the answer to a problem of a user's operator, and what kernels rely on.
 //
 // CHECK_DEFINITION: the first element of the answer is that of the input (exclusive: the identity), and each other one

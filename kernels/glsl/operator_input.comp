@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Makes the input of a user's operator: every element as the file draws it, or its identity and one drawn element. A
 // function of seed and index, as every input is.
 

@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The answer to a problem of a user's operator, as plainly as many invocations can make it: each goes through a chunk
 // of successive elements one by one. operator_check.comp proves it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Every define that a shader of scanbox may be compiled with. There are no defaults: a shader states what it uses by
 // REQUIRE_<NAME> before it includes this file, and does not compile when a value is missing or not one of these.
 //
@@ -24,8 +25,9 @@
 // BLOCKING           1 to 31                    variant: 1 in 2^BLOCKING tiles keeps its total; 0 where left out
 // ARGUMENTS          ARGUMENTS_*                of copies, reads and fills: as the parameter; push where left out
 // COUNTED            0, 1                       variant: whether lookbacks count what they do; 0 where left out
-// N_FROM_MEMORY      0, 1                       variant: whether n may differ from call to call; 0 where left out
+// N_FROM_MEMORY      0, 1                       variant: whether n stands in memory, for each call; 0 where left out
 // ANY_ELEMENT        0, 1                       variant: whether arrays begin at any element; 0 where left out
+// INIT_FROM_MEMORY   0, 1                       variant: whether the initial value stands in memory; 0 where left out
 // WITH_TOTAL         0, 1                       variant: whether a scan stores its total too; 0 where left out
 
 // Push where left out.
@@ -37,6 +39,9 @@
 #endif
 #ifndef ANY_ELEMENT
 #define ANY_ELEMENT 0
+#endif
+#ifndef INIT_FROM_MEMORY
+#define INIT_FROM_MEMORY 0
 #endif
 #ifndef WITH_TOTAL
 #define WITH_TOTAL 0
@@ -59,8 +64,8 @@
 #error "WORKGROUP_SIZE must be a multiple of SUBGROUP_SIZE, and that from 4 to 128"
 #endif
 
-#if N_FROM_MEMORY && ARGUMENTS != ARGUMENTS_BLOCK
-#error "N_FROM_MEMORY is for ARGUMENTS_BLOCK"
+#if N_FROM_MEMORY && ARGUMENTS == ARGUMENTS_BAKED
+#error "N_FROM_MEMORY is not for ARGUMENTS_BAKED"
 #endif
 
 #ifdef REQUIRE_SCAN
@@ -111,5 +116,17 @@
 #elif GROUP_STATE == GROUP_STATE_ADDED && LOOKBACK == LOOKBACK_TWO_LEVEL && \
     (ELEMENT == ELEMENT_F32 || ELEMENT >= ELEMENT_F64 || OPERATOR != OPERATOR_ADD || TILE_STATE != TILE_STATE_WORD64)
 #error "GROUP_STATE_ADDED is for sums of integers beside 64-bit words"
+#endif
+#if N_FROM_MEMORY && ARGUMENTS == ARGUMENTS_PUSH && RESET == RESET_EPOCH
+#error "N_FROM_MEMORY is not for calls that the host counts"
+#endif
+#endif
+
+// Whether calls on the same scratch memory may have other numbers of elements each, up to MAX_N.
+#define N_VARIES N_FROM_MEMORY
+#ifdef REQUIRE_TILE_STATE
+#if RESET == RESET_TURN
+#undef N_VARIES
+#define N_VARIES 1
 #endif
 #endif

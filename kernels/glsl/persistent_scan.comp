@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Persistent scan: as many workgroups as the device keeps busy, each of which scans tile after tile. The next tile is
 // loaded, and its total published, before the workgroup waits for the prefix of the current one: at any time all
 // workgroups together have published more tiles than anybody waits for, so waits are short or none.
@@ -82,10 +83,11 @@ void scan_last_tile(const uint tile, const uint round) {
 
 MAIN {
     read_arguments();
+    read_initial_value();
     read_turn();
     clear_stale_groups();
     uint tile = rendezvous_begin();
-    const uint full_tiles = params.n / TILE_ELEMENTS;
+    const uint full_tiles = ELEMENTS / TILE_ELEMENTS;
     uint round = 0u;
     if (tile < full_tiles) {
         scan_full_tiles(full_tiles, tile, round);

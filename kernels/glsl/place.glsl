@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Where an invocation stands: in its subgroup, its workgroup, the dispatch. No other file names the built-in variables.
 
 // A subgroup that enters a branch or a loop together leaves it together: subgroup operations stand behind branches on

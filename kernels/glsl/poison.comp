@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Fills the output with what it must not hold: the complement of each expected word, so that an element that is not
 // written always shows; and a guard word into each place behind the last element.
 

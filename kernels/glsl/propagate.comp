@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Scan-then-propagate, last passes: each workgroup combines what comes before its tile with every element of it, in
 // place.
 //
@@ -18,6 +19,7 @@
 
 MAIN {
     read_arguments();
+    read_initial_value();
     const uint tile = take_tile_from_end();
     if (tile >= tile_count()) {
         pass_on_arguments();

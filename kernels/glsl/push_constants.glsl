@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The push constants of a kernel, params. All begin with the shape of the dispatch, which plans do not list: a kernel
 // declares what stands behind it, the addresses of its memory in the order of the plan's bindings, then words.
 //
@@ -19,12 +20,17 @@
 #define ADDRESS(name) uvec2 name;
 #define WORD(name) uint name;
 
-// Words behind all others: what an exclusive scan begins with.
+// Words behind all others: what an exclusive scan begins with; or an address behind all others, where that stands.
 // A user's operator begins with its identity.
-#if defined(MODE) && MODE == MODE_EXCLUSIVE && OPERATOR != OPERATOR_USER
-#define INITIAL_WORDS WORD(initial_low) WORD(initial_high)
-#else
+#if !defined(MODE) || MODE != MODE_EXCLUSIVE || OPERATOR == OPERATOR_USER
 #define INITIAL_WORDS
+#define INITIAL_ADDRESS
+#elif INIT_FROM_MEMORY
+#define INITIAL_WORDS
+#define INITIAL_ADDRESS ADDRESS(initial_address)
+#else
+#define INITIAL_WORDS WORD(initial_low) WORD(initial_high)
+#define INITIAL_ADDRESS
 #endif
 
 // Behind the addresses of all other memory: where counts go.

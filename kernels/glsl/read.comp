@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Reads the input and adds up its words, those of each subgroup's run by themselves: the traffic of a reduction and
 // nothing else. The measured ceiling of reductions, as the copy is that of scans.
 

@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Every workgroup adds up all elements before its tile itself: no workgroup waits for another one, and there is no
 // state.
 //
@@ -44,6 +45,7 @@ void scan_tile(const uint tile, const bool full) {
 
 MAIN {
     read_arguments();
+    read_initial_value();
     const uint tile = take_tile();
     if (is_full(tile)) {
         scan_tile(tile, true);

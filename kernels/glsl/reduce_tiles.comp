@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Reduce-then-scan, first passes: each workgroup adds up one tile of a level, and makes an element of the next level of
 // it.
 //

@@ -1,4 +1,5 @@
 #version 460
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Scan-then-propagate, first passes: each workgroup scans one tile of a level on its own, and makes an element of the
 // next level of its total. Where MODE is MODE_EXCLUSIVE the initial value is the identity here: the last pass brings
 // the real one.
@@ -20,6 +21,7 @@
 
 MAIN {
     read_arguments();
+    read_initial_value();
     const uint tile = take_tile();
     if (tile >= tile_count()) {
         pass_on_arguments();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Whether an error, as a share, is no larger than a bound.
 //
 // Neither is negative, so that their bits are in the same order. A NaN is above every bound by its bits; as a float,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // What kernels do only because some driver goes wrong otherwise: a switch each, which is the id of its entry in
 // configs/known_issues.toml with other letters (a test compares the two). Each entry says what was seen, and where. A
 // switch of 0 takes the way that the driver fails on, to see whether it still does.

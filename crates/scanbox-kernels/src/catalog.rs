@@ -1,29 +1,34 @@
-//! Every kernel there is, and its plan. `resolve` is what a config comes to on a problem, a size and a device,
-//! `rules` say which one can run what where, `shader` and `constants` what shaders are told, `levels` and
-//! `level_passes` are those of the families that have several passes, `copy_and_check` the kernels beside the scans.
-//! Each stands above those that it uses.
+//! Every kernel there is, its recipe and its plan. `resolve` is what a config comes to on a problem, a size and a
+//! device, `rules` say which one can run what where, `shader` and `constants` what shaders are told, `level_passes` are
+//! those of the families that have several passes, `copy_and_check` the kernels beside the scans. Each stands above
+//! those that it uses.
 
 mod constants;
 mod copy_and_check;
 mod level_passes;
-pub(crate) mod levels;
 pub(crate) mod resolve;
 mod rules;
 mod shader;
 mod shared_memory;
 mod user_operator;
+mod variant_pass;
 
-use scanbox_model::config::{Arguments, Config, Family, TileOrder};
+use std::ops::RangeInclusive;
+
+use scanbox_model::config::{Arguments, Config, Kernel, Reset};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Mode, Placement, Problem};
 use scanbox_model::space::Rejection;
-
-use self::constants::{initial_words, word};
-use self::resolve::{GroupState, co_resident, has_levels, in_rows, passes_totals_on};
-use self::shader::shader;
-use crate::plan::{
-    Binding, Build, Expected, Pass, Plan, PlanKind, PushWord, Scratch, Shader, TICKET_BYTES, Tickets,
+use scanbox_pack::{
+    ArgumentKind, CallSizes, Formula, Place, Recipe, RecipePass, RecipePasses, RecipeWord, ScratchPart,
+    Split, StatesFormula,
 };
+
+use self::copy_and_check::fill_recipe;
+use self::resolve::{co_resident, passes_totals_on};
+use self::shader::shader;
+use self::variant_pass::{has_own_word, of_variant};
+use crate::plan::{Build, CallFacts, Expected, Pass, Plan, PlanKind, PushWord, ScratchContent, Shader};
 use crate::rounding::error_bound;
 
 pub use constants::GUARD_WORD;
@@ -31,109 +36,122 @@ pub use copy_and_check::{
     CEILING_SHAPES, REPORT_WORDS, ceiling, ceiling_shapes, compare, compare_input_sums, compare_with_kept,
     copy, empty, empty_beside, fill, helper_shaders, poison, shapes_by_arguments, sum_input,
 };
-pub use levels::LAST_LEVEL_TILES;
 pub use resolve::{Resolved, input_kind, launched_per_call, resolved};
 pub use rules::{legal, resident, variant_legal};
+pub use scanbox_pack::levels::LAST_LEVEL_TILES;
 pub use user_operator::{OPERATOR_LAWS, OperatorLaw, operator_check, operator_load, operator_shaders};
 
 pub use crate::variant::{LineUse, MAX_BLOCKING, Variant};
+
+/// How to run a variant of a config on a problem and a device, for any number of elements. The most elements of a
+/// call that a variant names are left open too.
+///
+/// # Errors
+/// The rule of [`legal`] that says no whatever the size is, or says no to the smallest size; those about a session,
+/// which has an input, a reference and a comparison beside the scan, are left to [`plan`]. Or a rule about variants
+/// (see [`plan_variant`]).
+pub fn recipe(
+    config: &Config,
+    variant: Variant,
+    problem: &Problem,
+    device: &DeviceProfile,
+) -> Result<Recipe<Shader>, Rejection> {
+    rules::variant_of_problem(config, variant, problem)?;
+    let sizes = rules::sizes(config, problem, device)?;
+    let resolved = Resolved::new(config, problem, *sizes.start(), device);
+    // Calls that share their memory with calls of other sizes may have no elements.
+    let turns = resolved.runs.kernel.reset == Reset::Turn || variant.max_n.is_some();
+    let least = if turns && *sizes.start() == 1 { 0 } else { *sizes.start() };
+    Ok(recipe_of(&resolved, variant, least..=*sizes.end()))
+}
+
+/// The recipe of what is legal at these sizes.
+fn recipe_of(resolved: &Resolved<'_>, variant: Variant, sizes: RangeInclusive<u64>) -> Recipe<Shader> {
+    let kernel = &resolved.runs.kernel;
+    let formula = resolved.formula();
+    let arguments = match kernel.arguments {
+        Arguments::Push => ArgumentKind::Pushed,
+        Arguments::Block => ArgumentKind::Line,
+        Arguments::Baked => ArgumentKind::Baked,
+    };
+    let passes = match formula.split {
+        Split::ByLevels => RecipePasses::ByLevels(Box::new(level_passes::passes(resolved, variant))),
+        Split::Tiles | Split::AtMost(_) | Split::One => RecipePasses::One(only_pass(resolved, variant)),
+    };
+    let clears = formula.states.is_some_and(|states| states.content == ScratchContent::Anything);
+    Recipe {
+        formula,
+        min_n: *sizes.start(),
+        max_n: *sizes.end(),
+        call_sizes: call_sizes(&formula, kernel, variant),
+        alignment: variant.alignment(kernel, &resolved.problem),
+        co_resident: co_resident(kernel),
+        arguments,
+        fill: clears.then(|| fill_recipe(arguments, resolved.device)),
+        passes,
+    }
+}
+
+/// How many elements calls have that share their scratch memory. Where the device counts calls, it has to expect that
+/// they differ.
+fn call_sizes(formula: &Formula, kernel: &Kernel, variant: Variant) -> CallSizes {
+    let self_turning = |states: StatesFormula| matches!(states.content, ScratchContent::SelfTurning { .. });
+    if variant.max_n.is_some() {
+        CallSizes::InMemory
+    } else if formula.states.is_some_and(self_turning) && kernel.reset != Reset::Turn {
+        CallSizes::Same
+    } else {
+        CallSizes::Told
+    }
+}
+
+/// The pass of a family that has one.
+fn only_pass(resolved: &Resolved<'_>, variant: Variant) -> RecipePass<Shader> {
+    let Resolved { runs: Config { kernel, .. }, problem, .. } = resolved;
+    let source = match problem.placement() {
+        Placement::OutOfPlace => Place::Source,
+        Placement::InPlace => Place::Target,
+    };
+    let mut places = vec![source, Place::Target];
+    let has_own_word = has_own_word(variant, kernel.arguments);
+    let mut words = vec![if has_own_word { RecipeWord::MostElements } else { RecipeWord::Elements }];
+    if passes_totals_on(kernel.family) {
+        places.extend([ScratchPart::All, ScratchPart::Groups, ScratchPart::States].map(Place::Scratch));
+        match (kernel.arguments, kernel.reset) {
+            // What is said already is not said twice.
+            (Arguments::Push, Reset::Turn) => {
+                words.extend((!has_own_word).then_some(RecipeWord::MostElements));
+            }
+            (Arguments::Push, _) => {
+                let turn = [PushWord::Epoch, PushWord::TicketBase, PushWord::Bank, PushWord::StaleGroups];
+                words.extend(turn.map(RecipeWord::Same));
+            }
+            (Arguments::Block | Arguments::Baked, _) => {}
+        }
+    }
+    of_variant(RecipePass { module: shader(resolved), places, words }, variant, problem.init())
+}
 
 /// The plan of a config that solves a problem for `n` elements on a device.
 ///
 /// # Errors
 /// The rule of [`legal`] that says no.
 pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Result<Plan, Rejection> {
-    let resolved = Resolved::new(config, problem, n, device);
-    rules::check(&resolved)?;
-    let kernel = &resolved.runs.kernel;
-    let source = match problem.placement() {
-        Placement::OutOfPlace => Binding::Input,
-        Placement::InPlace => Binding::Output,
-    };
-    let mut bindings = vec![source, Binding::Output];
-    let mut words = vec![word(n)];
-    let mut scratch = Scratch::NONE;
-    let mut tickets = Tickets::None;
-    if passes_totals_on(kernel.family) {
-        let states = resolved.states_offset();
-        let behind_states = states + in_rows(resolved.tiles()) * resolved.state_bytes();
-        scratch = Scratch {
-            bytes: resolved.scratch_bytes(),
-            content: resolved.content(),
-            bank_words: u32::try_from(resolved.bank_words()).expect("the words of a bank are checked"),
-            tiles: resolved.tiles(),
-            state_stride: kernel.state_stride,
-        };
-        bindings.extend([
-            Binding::Scratch(0),
-            // Published groups stand behind the states, and there is at least one.
-            Binding::Scratch(match resolved.group_state() {
-                Some(GroupState::Published) => behind_states,
-                Some(GroupState::Added) | None => TICKET_BYTES,
-            }),
-            Binding::Scratch(states),
-        ]);
-        if kernel.arguments == Arguments::Push {
-            words.extend([PushWord::Epoch, PushWord::TicketBase, PushWord::Bank, PushWord::StaleGroups]);
-        }
-        let full_tiles = n / config.tile_elements();
-        let full_tiles = u32::try_from(full_tiles).expect("tiles are checked against 32-bit indices");
-        tickets = match (kernel.family, kernel.tile_order) {
-            // One for each full tile that a workgroup scans, and one more, with which it stops.
-            (Family::Persistent, TileOrder::Ticket) => Tickets::PerWorkgroup { more: full_tiles },
-            // The same without the first: those whose first tile is full take as many as they scan. None where every
-            // tile is the first one of a workgroup.
-            (Family::Persistent, TileOrder::WorkgroupId) => {
-                let all_first = resolved.workgroups() == resolved.tiles();
-                Tickets::Exactly(if all_first { 0 } else { full_tiles })
-            }
-            (_, TileOrder::Ticket) => Tickets::PerWorkgroup { more: 0 },
-            _ => Tickets::None,
-        };
-    }
-    words.extend(initial_words(problem.init()));
-    let (passes, scratch) = if has_levels(kernel.family) {
-        level_passes::passes(&resolved)
-    } else {
-        let pass = Pass {
-            shader: shader(&resolved),
-            bindings,
-            words,
-            workgroups: resolved.workgroups(),
-            tickets,
-            co_resident: co_resident(kernel),
-        };
-        (vec![pass], scratch)
-    };
-    let kind = PlanKind::Config(Build {
-        config: *config,
-        variant: Variant::default(),
-        tile_state: passes_totals_on(kernel.family).then_some(kernel.tile_state),
-        shared_bytes: resolved.shared_bytes().expect("that it fits is checked"),
-    });
-    Ok(Plan {
-        label: kind.to_string(),
-        kind,
-        problem: *problem,
-        n,
-        bytes_moved: problem.bytes_moved(n),
-        result: if problem.mode() == Mode::Reduce { Expected::Total } else { Expected::Scan },
-        error_bound: error_bound(&resolved),
-        scratch,
-        passes,
-    })
+    plan_variant(config, Variant::default(), problem, n, device)
 }
 
-/// The plan of a variant of a config. Where calls say how many elements they have, it is laid out for the most of
-/// them, and `n` is what its calls say unless they are told something else.
+/// The plan of a variant of a config: its [`recipe`] at `n` elements, and what measuring needs beside. Where calls say
+/// how many elements they have, it is laid out for the most of them, and `n` is what its calls say unless they are told
+/// something else.
 ///
 /// # Errors
 /// The rule of [`legal`] that says no, or a rule about variants: only tiles of a chained scan can be blocked
 /// (`blocking-needs-chained-scan`), 1 in 2 to 1 in 2^31 of them (`blocking-rate`), and only lookbacks that go from
-/// tile to tile count (`counts-need-walk`). Only lines say how many elements a call has
-/// (`n-from-memory-needs-block`), of one pass (`n-from-memory-needs-one-pass`); only scans of one pass have a total
-/// beside them (`total-needs-scan`, `total-needs-one-pass`); only calls with a line have one that stays
-/// (`line-needs-block`).
+/// tile to tile count (`counts-need-walk`). What is baked says how many elements a call has
+/// (`n-from-memory-needs-block`), the host counts calls by the elements that it knows of (`n-from-memory-needs-turn`),
+/// and only one pass has its n in memory (`n-from-memory-needs-one-pass`); only scans of one pass have a total
+/// beside them (`total-needs-scan`, `total-needs-one-pass`); only exclusive scans have an initial value
+/// (`init-needs-exclusive`); only calls with a line have one that stays (`line-needs-block`).
 pub fn plan_variant(
     config: &Config,
     variant: Variant,
@@ -141,43 +159,64 @@ pub fn plan_variant(
     n: u64,
     device: &DeviceProfile,
 ) -> Result<Plan, Rejection> {
-    variant_legal(config, variant)?;
-    if variant.total && problem.mode() == Mode::Reduce {
-        let detail = "the total beside a reduction: it is what a reduction stores";
-        return Err(Rejection { rule: "total-needs-scan".into(), detail: detail.into() });
+    rules::variant_of_problem(config, variant, problem)?;
+    let most = variant.max_n.unwrap_or(n);
+    let resolved = Resolved::new(config, problem, most, device);
+    rules::check(&resolved)?;
+    Ok(plan_of(&resolved, variant, n))
+}
+
+/// The plan of a call of `n` elements, or none, on scratch memory that calls of other sizes share, up to `max_n`: its
+/// scratch memory is that of the largest one. The host says n.
+///
+/// # Errors
+/// The rule of [`legal`] that says no, or that the device does not count the calls (`sharing-needs-turn`).
+pub fn plan_up_to(
+    config: &Config,
+    max_n: u64,
+    problem: &Problem,
+    n: u64,
+    device: &DeviceProfile,
+) -> Result<Plan, Rejection> {
+    if config.kernel.reset != Reset::Turn {
+        let detail = format!(
+            "{config} on the scratch memory of calls of other sizes: with reset turn they take turns"
+        );
+        return Err(Rejection { rule: "sharing-needs-turn".into(), detail });
     }
-    let mut plan = plan(config, problem, variant.max_n.unwrap_or(n), device)?;
-    if let Some(max_n) = variant.max_n {
-        plan.n = n.min(max_n);
-        plan.bytes_moved = problem.bytes_moved(plan.n);
-        plan.error_bound = error_bound(&Resolved::new(config, problem, plan.n.max(1), device));
-        for pass in &mut plan.passes {
-            pass.words[0] = PushWord::Value(u32::try_from(n).unwrap_or(u32::MAX));
-        }
+    let n = n.min(max_n);
+    let largest = Resolved::new(config, problem, max_n, device);
+    rules::check(&largest)?;
+    rules::check(&Resolved { n: n.max(1), ..largest })?;
+    Ok(plan_of(&largest, Variant::default(), n))
+}
+
+/// The plan of a call of `n` elements on scratch memory for those of `largest`. Both are legal.
+fn plan_of(largest: &Resolved<'_>, variant: Variant, n: u64) -> Plan {
+    let recipe = recipe_of(largest, variant, 0..=largest.n);
+    let launch = recipe.laid_out(largest.n).and_then(|laid_out| laid_out.at(n)).expect("the size is checked");
+    let Resolved { config, runs: Config { kernel, .. }, problem, .. } = largest;
+    let kind = PlanKind::Config(Build {
+        config: *config,
+        variant,
+        tile_state: passes_totals_on(kernel.family).then_some(kernel.tile_state),
+        shared_bytes: largest.shared_bytes().expect("that it fits is checked"),
+    });
+    let facts = CallFacts {
+        tiles: launch.tiles(),
+        n: u32::try_from(n).unwrap_or(u32::MAX),
+        init: problem.init().map_or(0, |init| init.bits),
+    };
+    let n = n.min(largest.n);
+    Plan {
+        label: kind.to_string(),
+        kind,
+        problem: *problem,
+        n,
+        bytes_moved: problem.bytes_moved(n),
+        result: if problem.mode() == Mode::Reduce { Expected::Total } else { Expected::Scan },
+        error_bound: error_bound(&Resolved { n: n.max(1), ..*largest }),
+        scratch: launch.scratch(),
+        passes: launch.steps().map(|step| Pass::of_step(&step, &facts)).collect(),
     }
-    if let PlanKind::Config(build) = &mut plan.kind {
-        build.variant = variant;
-    }
-    plan.label = plan.kind.to_string();
-    for pass in &mut plan.passes {
-        if let Some(k) = variant.blocking {
-            pass.shader.defines.push(("BLOCKING", k));
-        }
-        if variant.counted {
-            pass.shader.defines.push(("COUNTED", 1));
-            // Behind the tile states, as in stages/state/tile_state_params.glsl.
-            pass.bindings.push(Binding::Counts(config.tiles(variant.max_n.unwrap_or(n))));
-        }
-        if variant.max_n.is_some() {
-            pass.shader.defines.push((Shader::N_FROM_MEMORY, 1));
-        }
-        if variant.any_element {
-            pass.shader.defines.push(("ANY_ELEMENT", 1));
-        }
-        if variant.total {
-            pass.shader.defines.push(("WITH_TOTAL", 1));
-            pass.bindings.push(Binding::Total);
-        }
-    }
-    Ok(plan)
 }

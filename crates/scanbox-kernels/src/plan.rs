@@ -9,53 +9,17 @@ use scanbox_model::space::Rejection;
 use scanbox_model::user_operator::UserOperator;
 use serde::{Deserialize, Serialize};
 
+pub use scanbox_pack::layout::{
+    ARGUMENT_WORDS, BANK_WORDS, FIRST_TURN, GROUP_TILES, LEAVERS_WORD, LINE_BYTES, N_WORD, NEXT_WORD,
+    RECORD_WORDS, ROW, STATES_OFFSET, TICKET_BYTES, TURN_WORD,
+};
+use scanbox_pack::{Place, Step};
+pub use scanbox_pack::{PushWord, Scratch, ScratchContent, Tickets};
+
 use crate::variant::{LineUse, Variant};
 
 /// Words behind the last output element that every plan leaves alone: they show writes past the end.
 pub const GUARD_WORDS: u64 = 256;
-
-// The layout of the scratch memory. Shaders have the same numbers (kernels/glsl/stages/state/layout.glsl), which a
-// test compares.
-
-/// Bytes at the start of the scratch memory that hold the ticket and the count of leavers, on a cache line of their
-/// own, and where the device counts its calls the turn, on another one.
-pub const TICKET_BYTES: u64 = 256;
-/// The word of the scratch memory that has the turn, as an epoch.
-pub const TURN_WORD: u64 = 32;
-/// The word that counts workgroups which have left a call whose last one makes the next turn.
-pub const LEAVERS_WORD: u64 = 48;
-/// The first turn: 0 is what cleared memory has, 1 is the epoch of calls that find zeros.
-pub const FIRST_TURN: u32 = 2;
-
-/// Words for the sums of groups of tiles in one of the two banks, of 8 bytes each. The banks stand behind the ticket,
-/// always at the same place, so that words of different meaning never stand at the same address.
-pub const BANK_WORDS: u64 = 1 << 16;
-
-/// Tiles whose totals one group of a two-level lookback has.
-pub const GROUP_TILES: u64 = 32;
-
-/// Records of several words stand in rows of so many: first one word of each, then the next.
-pub const ROW: u64 = 32;
-
-/// Where the tile states begin in the scratch memory, in bytes.
-pub const STATES_OFFSET: u64 = TICKET_BYTES + 2 * 8 * BANK_WORDS;
-
-// A line of arguments. Shaders have the same numbers (kernels/glsl/arguments.glsl), which a test compares.
-
-/// Words of a line that have arguments: source and target (two words each), n, workgroups, the address of the record
-/// that follows (0: none), then the other addresses of a pass, the workgroups in a row, and its other words. Where
-/// arguments are baked they are constants of the pipeline, numbered by their places here. The two halves of the line's
-/// address follow as constants, those of the address of the scratch memory, and the largest n.
-pub const ARGUMENT_WORDS: usize = 24;
-/// Words of a record of a chain, as at the beginning of a line.
-pub const RECORD_WORDS: usize = 8;
-/// The words of a line, and of a record, where the address of the next record stands.
-pub const NEXT_WORD: usize = 6;
-/// The word of a line, and of a record, that says how many elements there are.
-pub const N_WORD: usize = 4;
-/// Bytes from one line to the next. Lines stand in pairs: a call that finds its arguments in one may write those of
-/// the next call to the other.
-pub const LINE_BYTES: u64 = 128;
 
 /// What one call of a kernel, or of one of the helpers around it, consists of.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,11 +88,19 @@ impl Plan {
         self.passes.iter().any(|pass| pass.shader.arguments() == Arguments::Baked)
     }
 
-    /// The most elements that a call of it may have, where each call says how many (see [`Variant::max_n`]): what it
-    /// was laid out for.
+    /// The most elements that a call of it may have, where memory says how many (see [`Variant::max_n`]): what it was
+    /// laid out for.
     #[must_use]
     pub fn max_n(&self) -> Option<u64> {
         self.build().and_then(|build| build.variant.max_n)
+    }
+
+    /// Where the tile states begin in the scratch memory, in bytes, of kernels whose workgroups pass totals on.
+    #[must_use]
+    pub fn states_offset(&self) -> u64 {
+        let bindings = self.passes.first().map_or(&[][..], |pass| &pass.bindings);
+        let offset = |binding: &Binding| if let Binding::Scratch(at) = binding { Some(*at) } else { None };
+        bindings.iter().filter_map(offset).next_back().unwrap_or(0)
     }
 
     /// Whether it stores the total of all elements beside the scan.
@@ -147,10 +119,7 @@ impl Plan {
     #[must_use]
     pub fn alignment(&self) -> u64 {
         match &self.kind {
-            PlanKind::Config(build) if build.variant.any_element => self.problem.element_bytes(),
-            PlanKind::Config(build) => {
-                self.problem.element_bytes() * u64::from(build.config.kernel.vector_width.lanes())
-            }
+            PlanKind::Config(build) => build.variant.alignment(&build.config.kernel, &self.problem).into(),
             PlanKind::Copy(_) | PlanKind::Read(_) => 16,
             PlanKind::Empty | PlanKind::Operator(_) | PlanKind::Helper(_) => 4,
         }
@@ -284,63 +253,6 @@ pub enum Expected {
     },
 }
 
-/// Scratch memory that a plan shares with all other plans of a session: the ticket, the sums of groups, the tile
-/// states; or the levels of a scan by levels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scratch {
-    /// Bytes in use, ticket included; 0: none.
-    pub bytes: u64,
-    /// What the plan expects there before a call, and what it leaves.
-    pub content: ScratchContent,
-    /// Words of a bank that a call writes.
-    pub bank_words: u32,
-    /// Tile states that a call writes.
-    pub tiles: u64,
-    /// Words of a state from one to the next one, as a multiple of those that it has.
-    pub state_stride: u32,
-}
-
-impl Scratch {
-    /// No scratch memory.
-    pub const NONE: Self =
-        Self { bytes: 0, content: ScratchContent::None, bank_words: 0, tiles: 0, state_stride: 0 };
-}
-
-/// What scratch memory holds between calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ScratchContent {
-    /// There is none.
-    None,
-    /// Anything: the plan clears its memory before each call, as a part of the call.
-    Anything,
-    /// Tile states that carry the epoch of an earlier call, or zero; a ticket that has counted on; and two banks of
-    /// sums of groups, at most one of which is not all zeros. States with epochs of different length do not stand
-    /// side by side.
-    Tagged {
-        /// Bits of an epoch.
-        epoch_bits: u32,
-    },
-    /// The same, but the device counts: the epoch of the next call stands in the memory, the ticket is zero
-    /// between calls, and a call clears the sums that the one before it has left.
-    SelfTurning {
-        /// Bits of an epoch.
-        epoch_bits: u32,
-    },
-    /// Zeros, which the last workgroup of a call leaves behind.
-    Zeros,
-    /// Anything: the plan reads nothing there that it has not written in the same call, and leaves nothing of use to
-    /// others.
-    Overwritten,
-}
-
-impl ScratchContent {
-    /// Whether a call works whatever stands in the memory, because it clears or writes what it reads.
-    #[must_use]
-    pub fn is_stateless(self) -> bool {
-        matches!(self, Self::None | Self::Anything | Self::Overwritten)
-    }
-}
-
 /// One dispatch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pass {
@@ -358,18 +270,29 @@ pub struct Pass {
     pub co_resident: bool,
 }
 
-/// How many tickets a pass takes from the counter that goes on from call to call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tickets {
-    /// None.
-    None,
-    /// One per workgroup that starts, and so many beside.
-    PerWorkgroup {
-        /// Beside them.
-        more: u32,
-    },
-    /// So many, however many workgroups start.
-    Exactly(u32),
+impl Pass {
+    /// A pass of a recipe, in a call.
+    pub(crate) fn of_step(step: &Step<'_, Shader>, facts: &CallFacts) -> Self {
+        Self {
+            shader: step.module().clone(),
+            bindings: step.places().map(|place| Binding::of_place(place, facts)).collect(),
+            words: step.words().collect(),
+            workgroups: step.workgroups,
+            tickets: step.tickets,
+            co_resident: step.co_resident,
+        }
+    }
+}
+
+/// What a session puts where a call of a recipe finds it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct CallFacts {
+    /// Tiles.
+    pub tiles: u64,
+    /// Elements.
+    pub n: u32,
+    /// The bits of the initial value.
+    pub init: u64,
 }
 
 /// Memory of the session that a pass works on.
@@ -394,21 +317,26 @@ pub enum Binding {
     Counts(u64),
     /// One element: the total of a scan that stores it.
     Total,
+    /// One element: what an exclusive scan begins with, these bits unless somebody else has written it.
+    Initial(u64),
+    /// A word that says how many elements a call has whose other arguments are pushed: this many, unless somebody else
+    /// has written it.
+    Elements(u32),
 }
 
-/// A word of push constants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PushWord {
-    /// This value.
-    Value(u32),
-    /// The epoch of the call (see [`ScratchContent::Tagged`]): different from all that the scratch memory has seen.
-    Epoch,
-    /// The value of the ticket before the call.
-    TicketBase,
-    /// Which bank the call uses: one that is all zeros.
-    Bank,
-    /// How many words of the other bank the call has to clear.
-    StaleGroups,
+impl Binding {
+    /// The memory of a session that a recipe means.
+    fn of_place(place: Place, facts: &CallFacts) -> Self {
+        match place {
+            Place::Source => Self::Input,
+            Place::Target => Self::Output,
+            Place::Scratch(offset) => Self::Scratch(offset),
+            Place::Counts => Self::Counts(facts.tiles),
+            Place::Total => Self::Total,
+            Place::Initial => Self::Initial(facts.init),
+            Place::Elements => Self::Elements(facts.n),
+        }
+    }
 }
 
 /// A shader before compilation: its root file and its defines, which are all that may decide its code.
@@ -451,12 +379,14 @@ impl Shader {
     /// Whether the device counts its calls (see [`ScratchContent::SelfTurning`]).
     #[must_use]
     pub fn turns_itself(&self) -> bool {
-        self.arguments() != Arguments::Push && self.defines.contains(&("RESET", RESET_EPOCH))
+        let resets = |number| self.defines.contains(&("RESET", number));
+        resets(RESET_TURN) || (self.arguments() != Arguments::Push && resets(RESET_EPOCH))
     }
 }
 
-/// The number of the reset by epochs among shaders: `auto` before it has none.
+/// The numbers of resets among shaders: `auto` before them has none.
 const RESET_EPOCH: u32 = Reset::Epoch as u32 - 1;
+const RESET_TURN: u32 = Reset::Turn as u32 - 1;
 
 impl fmt::Display for Shader {
     /// `chained_scan.comp BATCH_SIZE=4 LANES=4 ...`: enough to compile it by hand.

@@ -7,8 +7,8 @@
 use scanbox_model::config::{Family, Lookback};
 use scanbox_model::problem::{Element, ElementValue, Operator, Problem};
 use scanbox_model::space::Rejection;
+use scanbox_pack::Levels;
 
-use crate::catalog::levels::levels_of;
 use crate::catalog::resolve::Resolved;
 
 /// The largest error of an element of the output that counts as right on an input whose sums round, as a share of the
@@ -73,8 +73,8 @@ fn roundings(resolved: &Resolved<'_>) -> u64 {
     let before = match kernel.family {
         // Its tile on each level up to the last, where a carry goes over few tiles; and a prefix for each level down.
         Family::ReduceThenScan | Family::ScanThenPropagate => {
-            let (levels, last_tiles) = levels_of(&config, n);
-            levels * (tile + 2) + last_tiles
+            let levels = Levels::new(resolved.formula().tile_elements, n);
+            levels.lengths().len() as u64 * (tile + 2) + levels.last_tiles()
         }
         Family::Recompute => n.div_ceil(u64::from(config.workgroup_size)) + subgroup_size + subgroups,
         _ if kernel.lookback == Lookback::None => tiles,

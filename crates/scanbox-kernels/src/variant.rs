@@ -4,6 +4,8 @@
 use std::fmt;
 
 use scanbox_model::call_form::CallForm;
+use scanbox_model::config::Kernel;
+use scanbox_model::problem::Problem;
 use serde::{Deserialize, Serialize};
 
 /// What a build of a kernel has that others do not. The default has nothing, and is compiled from the same defines as
@@ -15,8 +17,9 @@ pub struct Variant {
     pub blocking: Option<u32>,
     /// Whether workgroups count what their lookback does (stages/lookback/counts.glsl). It takes registers and time.
     pub counted: bool,
-    /// Every call has its own number of elements, which its line of arguments says and the device may have written:
-    /// from none to this many, which more counts as.
+    /// Every call has its own number of elements, which memory says and the device may have written: its line of
+    /// arguments or, where arguments are pushed, a word whose address is one. From none to this many, which more counts
+    /// as.
     #[serde(default)]
     pub max_n: Option<u64>,
     /// Whether source and target may begin at any element, and not only where a vector may.
@@ -26,6 +29,9 @@ pub struct Variant {
     /// an exclusive one.
     #[serde(default)]
     pub total: bool,
+    /// Whether memory says what an exclusive scan begins with; another call may have written it.
+    #[serde(default)]
+    pub init_in_memory: bool,
     /// How the line of a call comes to be what it is. The build is the same.
     #[serde(default)]
     pub line: LineUse,
@@ -71,6 +77,12 @@ impl Variant {
         Self { total: true, ..self }
     }
 
+    /// The same, with the initial value in memory.
+    #[must_use]
+    pub fn with_init_in_memory(self) -> Self {
+        Self { init_in_memory: true, ..self }
+    }
+
     /// The build for a form of calls of so many elements.
     #[must_use]
     pub fn of_form(form: CallForm, n: u64) -> Self {
@@ -82,6 +94,12 @@ impl Variant {
             CallForm::AnyElement => Self::default().at_any_element(),
             CallForm::Total => Self::default().with_total(),
         }
+    }
+
+    /// What the addresses of source and target are multiples of in this build of a kernel, in bytes.
+    pub(crate) fn alignment(self, kernel: &Kernel, problem: &Problem) -> u32 {
+        let lanes = if self.any_element { 1 } else { kernel.vector_width.lanes() };
+        problem.element().bytes() * lanes
     }
 
     /// The form of calls of so many elements that it is the build for, if it is that of one.
@@ -117,6 +135,9 @@ impl fmt::Display for Variant {
         }
         if self.total {
             f.write_str(" with total")?;
+        }
+        if self.init_in_memory {
+            f.write_str(" with init in memory")?;
         }
         match self.line {
             LineUse::Rewritten => Ok(()),

@@ -2,6 +2,7 @@
 
 use scanbox_kernels::cases::{CaseRequest, CaseSelection, Circumstance, Garbage, Pattern, boundary_sizes};
 use scanbox_kernels::catalog::{self, Variant};
+use scanbox_kernels::plan::{STATES_OFFSET, TICKET_BYTES};
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
@@ -138,13 +139,26 @@ fn garbage_is_what_the_reset_has_to_bear() {
     let device = device(32, true);
     let plan = |label| catalog::plan(&config(label), &Problem::default(), 1000, &device).unwrap();
     let garbage = |label| Circumstance::Garbage.garbage(&plan(label));
-    assert_eq!(garbage("b1.vec4.par.rake.wg64"), Some(Garbage::InTileStates(6)));
+    assert_eq!(
+        garbage("b1.vec4.par.rake.wg64"),
+        Some(Garbage::InTileStates { word: 6, from: STATES_OFFSET })
+    );
     assert_eq!(garbage("b1.vec4.par.rake.fill.wg64"), Some(Garbage::Unnoticed(6)));
     assert_eq!(garbage("b1.vec4.par.rake.packed.wg64"), Some(Garbage::Unnoticed(0x8000_0001)));
-    assert_eq!(garbage("b1.vec4.par.rake.split.wg64"), Some(Garbage::InTileStates(0x0006_0006)));
+    assert_eq!(
+        garbage("b1.vec4.par.rake.split.wg64"),
+        Some(Garbage::InTileStates { word: 0x0006_0006, from: STATES_OFFSET })
+    );
     assert_eq!(garbage("b1.vec4.par.rake.split.fill.wg64"), Some(Garbage::Unnoticed(0x0006_0006)));
-    assert_eq!(garbage("b1.vec4.two.sub.wg64"), Some(Garbage::InTileStates(6)));
-    assert_eq!(garbage("b1.vec4.two.sub.block.wg64"), Some(Garbage::InTileStates(6)));
+    assert_eq!(garbage("b1.vec4.two.sub.wg64"), Some(Garbage::InTileStates { word: 6, from: STATES_OFFSET }));
+    assert_eq!(
+        garbage("b1.vec4.two.sub.block.wg64"),
+        Some(Garbage::InTileStates { word: 6, from: STATES_OFFSET })
+    );
+    assert_eq!(
+        garbage("b1.vec4.par.rake.turn.wg64"),
+        Some(Garbage::InTileStates { word: 6, from: TICKET_BYTES })
+    );
     assert_eq!(garbage("b1.vec4.par.rake.clean.wg64"), None);
     assert_eq!(garbage("b1.vec4.par.rake.packed.clean.wg64"), None);
     for levels in ["rts.b1.vec4.none.rake.wg64", "stp.b1.vec4.none.rake.wg64"] {
@@ -226,9 +240,16 @@ fn calls_of_any_size_are_tried_of_configs_that_have_them() {
     let sum = |mode| Problem::new(mode, Element::U32, Operator::Add, None, Placement::OutOfPlace).unwrap();
     let varied = |label, mode| Circumstance::varied(&config(label), &sum(mode), 5000);
     let all = Variant::up_to(5000).at_any_element();
-    assert_eq!(varied("b1.vec4.par.rake.block.wg64", Mode::Exclusive), Some(all.with_total()));
+    assert_eq!(
+        varied("b1.vec4.par.rake.block.wg64", Mode::Exclusive),
+        Some(all.with_total().with_init_in_memory())
+    );
     // A reduction is its total.
     assert_eq!(varied("b1.vec4.par.rake.block.wg64", Mode::Reduce), Some(all));
+    // Pushed arguments say where it stands, where nobody has to count calls by it.
+    for with in ["b1.vec4.two.sub.turn.wg64", "b1.vec4.par.rake.clean.wg64", "one.b1.vec4.none.rake.wg64"] {
+        assert_eq!(varied(with, Mode::Exclusive), Some(all.with_total().with_init_in_memory()), "{with}");
+    }
     for without in
         ["b1.vec4.par.rake.wg64", "b1.vec4.par.rake.baked.wg64", "rts.b1.vec4.none.rake.block.wg64"]
     {

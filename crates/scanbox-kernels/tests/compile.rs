@@ -262,6 +262,12 @@ fn what_a_rule_says_no_to() {
     combination("one.b4.vec4.none.rake.word64.wg64", "family-without-states");
     combination("one.b4.vec4.none.rake.clean.wg64", "family-without-states");
     combination("b4.vec4.par.rake.packed.epoch.wg64", "packed-has-no-epoch");
+    combination("b4.vec4.par.rake.packed.turn.wg64", "packed-has-no-epoch");
+    combination("b4.vec4.par.rake.split.turn.wg64", "");
+    combination("pers.b4.vec4.two.sub.early.flags.turn.wg64.u1", "");
+    combination("b4.vec4.par.rake.turn.block.wg64", "turn-needs-push");
+    combination("b4.vec4.par.rake.turn.baked.wg64", "turn-needs-push");
+    combination("one.b4.vec4.none.rake.turn.wg64", "family-without-states");
     combination("b4.vec4.two.rake.packed.fill.wg64", "");
     combination("b4.vec4.par.rake.wg48", "full-subgroups");
     combination("b4.vec4.par.blelloch.wg96", "blelloch-power-of-two");

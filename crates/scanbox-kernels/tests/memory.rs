@@ -139,6 +139,7 @@ fn shared_memory_is_what_the_stages_declare() {
         "pers.b2.vec2.two.sub.striped.early.wg512.u1",
         "pers.b2.vec2.gather.sub.striped.early.flags.wg512.u1",
         "b2.vec2.gather.sub.striped.early.block.wg512",
+        "b2.vec2.fallback.sub.striped.early.turn.wg512",
         "pers.b2.vec2.two.sub.striped.early.baked.wg512.u1",
     ] {
         let config = label.parse().unwrap();

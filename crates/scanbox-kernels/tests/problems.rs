@@ -26,7 +26,7 @@ fn problem(mode: Mode, element: Element, operator: Operator, init: Option<&str>)
 }
 
 /// Every problem there is, with the default initial value.
-fn all_problems() -> Vec<Problem> {
+pub fn all_problems() -> Vec<Problem> {
     let mut all = Vec::new();
     for &mode in Mode::VALUES {
         for &element in Element::VALUES {

@@ -7,6 +7,7 @@ mod compile;
 mod memory;
 mod operators;
 mod problems;
+mod recipes;
 mod shown;
 mod variants;
 mod workarounds;

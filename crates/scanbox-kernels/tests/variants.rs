@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
-use scanbox_kernels::plan::{PushWord, Shader};
+use scanbox_kernels::plan::{Binding, PushWord, STATES_OFFSET, Shader, TICKET_BYTES};
 use scanbox_model::config::{Config, Parameter};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
@@ -44,7 +44,12 @@ fn variants_are_other_builds_of_the_same_config() {
     check("b4.vec4.par.rake.block.wg64", up_to.at_any_element().with_total(), "");
     check("pers.b4.vec4.two.sub.early.block.wg64.u1", up_to, "");
     check("b4.vec4.par.rake.wg64", total.at_any_element(), "");
-    check("b4.vec4.par.rake.wg64", up_to, "n-from-memory-needs-block");
+    check("b4.vec4.par.rake.wg64", up_to, "n-from-memory-needs-turn");
+    check("b4.vec4.par.rake.epoch.wg64", up_to, "n-from-memory-needs-turn");
+    for label in ["b4.vec4.par.rake.turn.wg64", "b4.vec4.par.rake.clean.wg64", "redo.b4.vec4.none.sub.wg64"] {
+        check(label, up_to.at_any_element().with_total(), "");
+    }
+    check("rts.b4.vec4.none.rake.wg64", up_to, "n-from-memory-needs-one-pass");
     check("b4.vec4.par.rake.baked.wg64", up_to, "n-from-memory-needs-block");
     check("rts.b4.vec4.none.rake.block.wg64", up_to, "n-from-memory-needs-one-pass");
     check("stp.b4.vec4.none.rake.wg64", total, "total-needs-one-pass");
@@ -91,6 +96,104 @@ fn plans_for_any_n_are_laid_out_for_the_largest() {
         assert_eq!(plan.label, format!("{config} up to 100000"));
     }
     assert_eq!(largest.max_n(), None);
+}
+
+/// Where arguments are pushed the plan of calls that find n in memory says where that is, and the most there may be.
+#[test]
+fn pushed_arguments_say_where_n_stands() {
+    let device = willing();
+    let problem =
+        Problem::new(Mode::Exclusive, Element::U32, Operator::Add, Some("7"), Placement::OutOfPlace).unwrap();
+    let initial = [PushWord::Value(7), PushWord::Value(0)];
+    for (label, words) in [
+        ("b4.vec4.two.sub.turn.wg64", &[][..]),
+        (
+            "b4.vec4.two.sub.clean.wg64",
+            &[PushWord::Epoch, PushWord::TicketBase, PushWord::Bank, PushWord::StaleGroups],
+        ),
+        ("one.b4.vec4.none.sub.wg64", &[]),
+    ] {
+        let config: Config = label.parse().unwrap();
+        let variant = Variant::up_to(100_000).with_total();
+        let plan = catalog::plan_variant(&config, variant, &problem, 1 << 40, &device).unwrap();
+        let [.., total, elements] = &plan.passes[0].bindings[..] else { panic!("{label}") };
+        assert_eq!((total, elements), (&Binding::Total, &Binding::Elements(u32::MAX)), "{label}");
+        assert_eq!((plan.n, plan.max_n()), (100_000, Some(100_000)), "{label}");
+        assert_eq!(plan.passes[0].words, [&[PushWord::Value(100_000)], words, &initial].concat(), "{label}");
+    }
+}
+
+/// An initial value in memory is an address in the place of its words, in the passes that bring it.
+#[test]
+fn an_initial_value_in_memory_is_an_address() {
+    let device = willing();
+    let of = |label: &str, problem: &Problem, variant| {
+        let config: Config = label.parse().unwrap();
+        catalog::plan_variant(&config, variant, problem, 100_000, &device)
+    };
+    let problem =
+        Problem::new(Mode::Exclusive, Element::U64, Operator::Add, Some("7"), Placement::OutOfPlace).unwrap();
+    let variant = Variant::default().with_init_in_memory();
+    let words = |label: &str, variant| -> Vec<usize> {
+        of(label, &problem, variant).unwrap().passes.iter().map(|pass| pass.words.len()).collect()
+    };
+    let initial = |label: &str| -> Vec<bool> {
+        let plan = of(label, &problem, variant).unwrap();
+        plan.passes.iter().map(|pass| pass.bindings.last() == Some(&Binding::Initial(7))).collect()
+    };
+    for (label, own, passes) in [
+        ("b4.vec2.two.sub.turn.wg64", &[4][..], &[true][..]),
+        ("rts.b4.vec2.none.rake.wg64", &[1, 1, 3], &[false, false, true]),
+        ("stp.b4.vec2.none.rake.block.wg64", &[3, 1, 3], &[false, false, true]),
+    ] {
+        assert_eq!(words(label, Variant::default()), own, "{label}");
+        assert_eq!(initial(label), passes, "{label}");
+        let less: Vec<usize> =
+            own.iter().zip(passes).map(|(words, is)| words - 2 * usize::from(*is)).collect();
+        assert_eq!(words(label, variant), less, "{label}");
+    }
+    let rejection = of("b4.vec2.two.sub.wg64", &Problem::default(), variant).unwrap_err();
+    assert_eq!(rejection.rule, "init-needs-exclusive");
+}
+
+/// Calls of different size that share scratch memory find everything where the largest one has it, and start what they
+/// need themselves.
+#[test]
+fn calls_that_share_scratch_memory_are_laid_out_for_the_largest() {
+    let device = willing();
+    let problem = Problem::default();
+    for label in ["b4.vec4.two.sub.split.turn.wg64", "pers.b4.vec4.gather.sub.early.turn.wg64.u1"] {
+        let config: Config = label.parse().unwrap();
+        let of = |n| catalog::plan_up_to(&config, 100_000, &problem, n, &device).unwrap();
+        let alone = |n| catalog::plan(&config, &problem, n, &device).unwrap();
+        assert_eq!(of(100_000), alone(100_000));
+        for (told, n) in [(0, 0), (1, 1), (5000, 5000), (1 << 40, 100_000)] {
+            let (plan, own) = (of(told), alone(n.max(1)));
+            assert_eq!((plan.n, plan.scratch), (n, alone(100_000).scratch), "{label}");
+            assert_eq!(plan.passes[0].workgroups, own.passes[0].workgroups);
+            assert_eq!(plan.passes[0].shader, own.passes[0].shader);
+            assert_eq!(plan.passes[0].bindings, alone(100_000).passes[0].bindings);
+            assert_eq!(plan.passes[0].words, [n as u32, 100_000].map(PushWord::Value));
+        }
+    }
+    let config = "b4.vec4.two.sub.wg64".parse().unwrap();
+    let rejection = catalog::plan_up_to(&config, 1000, &problem, 10, &device).unwrap_err();
+    assert_eq!(rejection.rule, "sharing-needs-turn");
+}
+
+/// Banks are where they are needed alone: elsewhere the states stand behind the ticket and the turn.
+#[test]
+fn a_scan_that_turns_itself_has_little_scratch_memory() {
+    let device = willing();
+    let plan =
+        |label: &str| catalog::plan(&label.parse().unwrap(), &Problem::default(), 1000, &device).unwrap();
+    for label in ["b4.vec4.par.rake.turn.wg64", "b4.vec4.two.sub.split.turn.wg64"] {
+        assert_eq!(plan(label).states_offset(), TICKET_BYTES, "{label}");
+        assert!(plan(label).scratch.bytes <= 1024, "{label}");
+    }
+    for label in ["b4.vec4.two.sub.turn.wg64", "b4.vec4.par.rake.wg64", "b4.vec4.par.rake.block.wg64"] {
+        assert_eq!(plan(label).states_offset(), STATES_OFFSET, "{label}");
+    }
 }
 
 /// No access of arrays that begin at any element is wider than one.

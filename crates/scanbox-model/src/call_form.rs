@@ -5,6 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::{Arguments, Kernel, Reset};
+use crate::parameters::Totals;
+
 /// What a call is that differs from the ordinary one of its config: a build of the kernel that takes more, or another
 /// way by which its line of arguments comes to be what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -32,10 +35,19 @@ impl CallForm {
     pub const WORDS: &str =
         "unchanged-line, updated-line, max-4 (or another number from 1), any-element, total";
 
-    /// Whether it is one of calls whose arguments stand in a line, and of no others.
+    /// Whether a kernel may have such calls.
     #[must_use]
-    pub fn is_of_lines(self) -> bool {
-        matches!(self, Self::UnchangedLine | Self::UpdatedLine | Self::Max(_))
+    pub fn goes_with(self, kernel: &Kernel) -> bool {
+        match (self, kernel.arguments) {
+            (Self::UnchangedLine | Self::UpdatedLine, arguments) => arguments == Arguments::Block,
+            (Self::Max(_), Arguments::Push) => {
+                // The host counts calls whose elements it knows.
+                let passes_on = kernel.family.entry().totals == Totals::PassedOn;
+                !passes_on || !matches!(kernel.reset, Reset::Auto | Reset::Epoch)
+            }
+            (Self::Max(_), arguments) => arguments == Arguments::Block,
+            (Self::AnyElement | Self::Total, _) => true,
+        }
     }
 }
 

@@ -240,6 +240,9 @@ impl Issue {
         if self.force.tile_state == Some(TileState::Auto) || self.force.reset == Some(Reset::Auto) {
             return refuse("force", "`auto` is what is replaced");
         }
+        if self.force.reset == Some(Reset::Turn) {
+            return refuse("force", "reset `turn` is of pushed arguments alone: a config asks for it");
+        }
         let filters = [("skip", self.skip.as_ref()), ("expect", self.expect.as_ref().map(|one| &one.filter))];
         if let Some((key, _)) = filters.iter().find(|(_, filter)| filter.is_some_and(Filter::asks_device)) {
             return refuse(key, "no config has the value `auto` of arguments: name those that it stands for");

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use crate::config::{Arguments, Config, Family};
+use crate::config::{Config, Family};
 use crate::parameters::{Declaration, PARAMETER_NAMES, PARAMETERS, Value};
 use crate::problem::{Mode, Problem};
 use crate::record::{Record, Status, THROUGHPUT, TimeStats};
@@ -372,7 +372,7 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        name: "a form of calls is of a benchmark, and that of a line of a kernel with one",
+        name: "a form of calls is of a benchmark, and of a kernel that has such calls",
         columns: &["call_form", "cache", "config_id"],
         check: |row| {
             let record = row.record;
@@ -381,10 +381,8 @@ pub const RULES: &[Rule] = &[
                 "a row without a cache state is of a sweep, whose calls have no other form".to_owned()
             })?;
             let config = row.config.and_then(|config| config.as_ref().ok());
-            let has_line = config.is_some_and(|(config, _)| config.kernel.arguments == Arguments::Block);
-            holds(has_line || !form.is_of_lines(), "call_form", || {
-                format!("{form}, and {} reads no line", record.config_id)
-            })
+            let goes = config.is_none_or(|(config, _)| form.goes_with(&config.kernel));
+            holds(goes, "call_form", || format!("{form}, and {} has no such calls", record.config_id))
         },
     },
     Rule {

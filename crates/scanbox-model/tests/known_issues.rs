@@ -199,6 +199,7 @@ fn a_wrong_file_gets_an_answer() {
     value("", "id", "nothing is done about it");
     value("force = {}", "id", "nothing is done about it");
     value("force = { reset = \"auto\" }", "force", "`auto` is what is replaced");
+    value("force = { reset = \"turn\" }", "force", "of pushed arguments alone");
     value("skip = \"arguments=auto\"", "skip", "name those that it stands for");
     value("expect = { status = [] }", "expect", "empty");
     value("expect = { status = [\"ok\"] }", "expect", "`ok` is no failure");

@@ -224,7 +224,7 @@ fn every_rule_refuses_a_row_and_blames_its_column() {
     let counts = "counts of fallbacks and simulated blocking are of a benchmark";
     check(counts, "blocking", with(&|row| row.blocking = Some(1)), "");
     check(counts, "insertions_sum", Record { insertions_sum: Some(3), ..of_benchmark() }, "");
-    let form = "a form of calls is of a benchmark, and that of a line of a kernel with one";
+    let form = "a form of calls is of a benchmark, and of a kernel that has such calls";
     check(form, "call_form", with(&|row| row.call_form = Some(CallForm::Total)), "");
     check(form, "call_form", Record { call_form: Some(CallForm::Max(4)), ..of_benchmark() }, "");
     let bound = "what is ok is within the bound of its error";

@@ -71,6 +71,18 @@ fn the_loops_name_no_backend_and_no_parameter_of_a_kernel() {
     check("crates/scanbox-runner/src", "rs", &words, |name| !loops(name));
 }
 
+/// Programs record a call of a recipe while a frame waits for it.
+#[test]
+fn what_a_recipe_comes_to_allocates_nothing() {
+    let allocates =
+        ["Vec", "vec!", "Box", "Rc", "Arc", "String", "format!", "collect", "to_vec", "to_owned", "clone()"];
+    check("crates/scanbox-pack/src", "rs", &allocates, |name| {
+        !["launch", "formula", "levels", "scratch", "layout"]
+            .iter()
+            .any(|file| name.ends_with(&format!("/{file}.rs")))
+    });
+}
+
 /// What a room knows crosses the wall as itself: a plan says what it was made from, so that nobody finds it out from
 /// its shaders or its label.
 #[test]
@@ -138,8 +150,9 @@ fn shaders_have_no_subgroup_size_of_their_own() {
 /// The crates from below. Each may use those before it, and of them those named; what else a crate must not name
 /// stands behind.
 const CRATES: &[(&str, &[&str], &[&str])] = &[
+    ("scanbox-pack", &[], &["ash", "shaderc", "clap", "toml", "csv"]),
     ("scanbox-model", &[], &["ash", "shaderc", "clap"]),
-    ("scanbox-kernels", &["scanbox-model"], &["ash", "gpu-allocator", "clap"]),
+    ("scanbox-kernels", &["scanbox-pack", "scanbox-model"], &["ash", "gpu-allocator", "clap"]),
     ("scanbox-analysis", &["scanbox-model"], &["ash", "shaderc", "clap"]),
     ("scanbox-runner", &["scanbox-model", "scanbox-kernels"], &["shaderc", "clap"]),
     (

@@ -106,6 +106,15 @@ fn lines_are_narrow() {
     check("lines that are too wide", &wide, WIDE);
 }
 
+/// Kernels are shipped without the rest of the repository.
+#[test]
+fn kernels_say_their_licence() {
+    for (name, text) in files(&["kernels/glsl"], &["glsl", "comp"]) {
+        let first = text.lines().find(|line| !line.starts_with("#version"));
+        assert_eq!(first, Some("// SPDX-License-Identifier: MIT OR Apache-2.0"), "{name}");
+    }
+}
+
 #[test]
 fn root_shaders_are_described() {
     let manual = fs::read_to_string(root().join("kernels/README.md")).unwrap();

@@ -51,10 +51,11 @@ impl Circumstance {
     pub fn varied(config: &Config, problem: &Problem, max_n: u64) -> Option<Variant> {
         let variant = Variant::up_to(max_n).at_any_element();
         let variant = if problem.mode() == Mode::Reduce { variant } else { variant.with_total() };
+        let variant = if problem.init().is_some() { variant.with_init_in_memory() } else { variant };
         catalog::variant_legal(config, variant).is_ok().then_some(variant)
     }
 
-    /// How many elements the line of one of these calls says, if there is such a call on `n` elements.
+    /// How many elements memory says that one of these calls has, if there is such a call on `n` elements.
     #[must_use]
     pub fn told(self, n: u64, max_n: u64) -> Option<u64> {
         match self {
@@ -90,7 +91,7 @@ impl Circumstance {
                     Some(Garbage::Unnoticed(good_state(plan, OLD)))
                 }
                 ScratchContent::Tagged { .. } | ScratchContent::SelfTurning { .. } => {
-                    Some(Garbage::InTileStates(good_state(plan, OLD)))
+                    Some(Garbage::InTileStates { word: good_state(plan, OLD), from: plan.states_offset() })
                 }
                 // Zeros have to be zeros.
                 ScratchContent::Zeros | ScratchContent::None => None,
@@ -150,7 +151,12 @@ pub enum Garbage {
     /// This word everywhere, behind the back of the backend: no harm to a plan that fills its memory before each
     /// call, or reads nothing that it has not written. Other plans have to be given new memory afterwards.
     Unnoticed(u32),
-    /// This word in every tile state, behind the back of the backend: no harm to a plan whose states carry epochs, as
-    /// long as the epoch in the word is an old one.
-    InTileStates(u32),
+    /// A word in every tile state, behind the back of the backend: no harm to a plan whose states carry epochs, as long
+    /// as the epoch in the word is an old one.
+    InTileStates {
+        /// The word.
+        word: u32,
+        /// Where the states begin, in bytes.
+        from: u64,
+    },
 }

@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use scanbox_model::config::{Arguments, Config, Parameter, VectorWidth};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, ElementValue, Mode, Operator, Problem};
+use scanbox_pack::{ArgumentKind, FillRecipe, Place, RecipePass, RecipeWord, ScratchPart};
 
 use super::constants::{GUARD_WORD, define, one_row, operator_defines, word};
 use crate::plan::{
-    Binding, CeilingShape, Expected, GUARD_WORDS, Pass, Plan, PlanKind, PushWord, Scratch, Shader, Tickets,
+    Binding, CallFacts, CeilingShape, Expected, GUARD_WORDS, Pass, Plan, PlanKind, PushWord, Scratch, Shader,
+    Tickets,
 };
 
 /// Vectors per invocation of the helper kernels, times four words: enough in flight, few enough workgroups.
@@ -267,17 +269,33 @@ fn compare_shader(element: Element, device: &DeviceProfile) -> Shader {
 /// pushed where those of the plan are, and constants elsewhere: what it fills never changes.
 #[must_use]
 pub fn fill(plan: &Plan, device: &DeviceProfile) -> Plan {
-    let words = plan.scratch.bytes.div_ceil(4);
-    let constants = vec![word(words), PushWord::Value(0)];
-    if plan.passes.iter().all(|pass| pass.shader.arguments() == Arguments::Push) {
-        return helper("fill.comp", words, plan, vec![Binding::Scratch(0)], constants, device);
+    let is_pushed = plan.passes.iter().all(|pass| pass.shader.arguments() == Arguments::Push);
+    let recipe = fill_recipe(if is_pushed { ArgumentKind::Pushed } else { ArgumentKind::Baked }, device);
+    let kind = PlanKind::Helper("fill");
+    Plan {
+        label: kind.to_string(),
+        kind,
+        bytes_moved: 0,
+        error_bound: 0.0,
+        scratch: Scratch::NONE,
+        passes: vec![Pass::of_step(&recipe.step(plan.scratch.bytes), &CallFacts::default())],
+        ..*plan
     }
-    // Baked arguments begin with source and target.
-    let mut fill = helper("fill.comp", words, plan, vec![Binding::Scratch(0); 2], constants, device);
-    for pass in &mut fill.passes {
-        pass.shader = baked_fill_shader(device);
-    }
-    fill
+}
+
+/// What fills scratch memory with zeros in front of calls that find their arguments there.
+pub(super) fn fill_recipe(arguments: ArgumentKind, device: &DeviceProfile) -> FillRecipe<Shader> {
+    let all = Place::Scratch(ScratchPart::All);
+    let (module, places) = match arguments {
+        ArgumentKind::Pushed => {
+            (helper_shader("fill.comp", HELPER_BATCH_SIZE, HELPER_WORKGROUP_SIZE, device), vec![all])
+        }
+        // Baked arguments begin with source and target.
+        ArgumentKind::Line | ArgumentKind::Baked => (baked_fill_shader(device), vec![all; 2]),
+    };
+    let words_per_workgroup = HELPER_BATCH_SIZE * VectorWidth::Vec4.lanes() * module.workgroup_size;
+    let words = vec![RecipeWord::Elements, RecipeWord::Same(PushWord::Value(0))];
+    FillRecipe { pass: RecipePass { module, places, words }, words_per_workgroup }
 }
 
 fn baked_fill_shader(device: &DeviceProfile) -> Shader {

@@ -1,152 +1,137 @@
 //! The passes of the families that go level by level: reduce-then-scan and scan-then-propagate.
 //!
-//! Passes go up through the levels (`levels`), over the last one, and down again; what is scanned of a level above
-//! the first stands in its place, inclusively. Each pass depends on the one before, so no workgroup waits for another
-//! one: Vulkan promises nothing that these families need.
+//! Passes go up through the levels ([`scanbox_pack::Levels`]), over the last one, and down again; what is scanned of a
+//! level above the first stands in its place, inclusively. Each pass depends on the one before, so no workgroup waits
+//! for another one: Vulkan promises nothing that these families need.
 
 use scanbox_model::config::{BlockScan, Config, Family, Kernel, LoadLayout, SubgroupScan};
-use scanbox_model::problem::{Mode, Placement, Problem};
+use scanbox_model::problem::{ElementValue, Mode, Placement, Problem};
+use scanbox_pack::{LevelPasses, Place, RecipePass, RecipeWord, ScratchPart};
 
-use super::constants::{initial_words, word};
-use super::levels::{lengths, offsets};
+use super::constants::initial_words;
 use super::resolve::Resolved;
 use super::shader::shader;
-use crate::plan::{Binding, Pass, Scratch, ScratchContent, Shader, Tickets};
+use super::variant_pass::of_variant;
+use crate::plan::Shader;
+use crate::variant::Variant;
 
-/// The passes of a call, and the scratch memory that they need. The config is legal.
-pub(super) fn passes(of: &Resolved<'_>) -> (Vec<Pass>, Scratch) {
-    let Resolved { config, problem, .. } = of;
-    let lengths = lengths(config, of.n);
-    let offsets = offsets(problem, &lengths);
-    let levels = Levels { of, config, problem, lengths: &lengths, offsets: &offsets };
-    let last = lengths.len() - 1;
-    let [up, down] = match config.kernel.family {
-        Family::ScanThenPropagate => [Levels::scan_tiles, Levels::propagate],
-        _ => [Levels::reduce_tiles, Levels::downsweep_tiles],
+/// The passes of a legal config.
+pub(super) fn passes(of: &Resolved<'_>, variant: Variant) -> LevelPasses<Shader> {
+    let [up, down] = match of.config.kernel.family {
+        Family::ScanThenPropagate => [Level::scan_tiles, Level::propagate],
+        _ => [Level::reduce_tiles, Level::downsweep_tiles],
     };
-    let mut passes: Vec<Pass> = (0..last).map(|level| up(&levels, level)).collect();
-    passes.push(levels.last_level(last));
-    if problem.mode() != Mode::Reduce {
-        passes.extend((0..last).rev().map(|level| down(&levels, level)));
+    let levels = [false, true].map(|of_totals| Level { of, variant, of_totals });
+    LevelPasses {
+        up: levels.map(up),
+        last: levels.map(Level::last),
+        down: (of.problem.mode() != Mode::Reduce).then(|| levels.map(down)),
     }
-    let bytes = offsets.last().copied().unwrap_or(0);
-    let content = if bytes == 0 { ScratchContent::None } else { ScratchContent::Overwritten };
-    (passes, Scratch { bytes, content, ..Scratch::NONE })
 }
 
-/// The levels of one call.
-struct Levels<'a> {
+/// A level that a pass goes over: the input, or totals.
+#[derive(Clone, Copy)]
+struct Level<'a> {
     of: &'a Resolved<'a>,
-    config: &'a Config,
-    problem: &'a Problem,
-    lengths: &'a [u64],
-    offsets: &'a [u64],
+    variant: Variant,
+    of_totals: bool,
 }
 
-impl Levels<'_> {
-    /// What a pass reads of a level before anything is written there.
-    fn source(&self, level: usize) -> Binding {
-        match (level, self.problem.placement()) {
-            (0, Placement::OutOfPlace) => Binding::Input,
-            (0, Placement::InPlace) => Binding::Output,
-            _ => self.totals(level),
+const LEVEL_ABOVE: Place<ScratchPart> = Place::Scratch(ScratchPart::LevelAbove);
+
+impl Level<'_> {
+    /// What a pass reads of the level before anything is written there.
+    fn source(self) -> Place<ScratchPart> {
+        match (self.of_totals, self.of.problem.placement()) {
+            (true, _) => Place::Scratch(ScratchPart::Level),
+            (false, Placement::OutOfPlace) => Place::Source,
+            (false, Placement::InPlace) => Place::Target,
         }
     }
 
-    /// Where the scan of a level is written.
-    fn target(&self, level: usize) -> Binding {
-        if level == 0 { Binding::Output } else { self.totals(level) }
+    /// Where the scan of the level is written.
+    fn target(self) -> Place<ScratchPart> {
+        if self.of_totals { Place::Scratch(ScratchPart::Level) } else { Place::Target }
     }
 
-    fn totals(&self, level: usize) -> Binding {
-        Binding::Scratch(self.offsets[level - 1])
-    }
-
-    /// What is computed of a level: the totals of a scan of any mode are scanned inclusively, in their place.
-    fn problem(&self, level: usize) -> Problem {
-        if level == 0 { *self.problem } else { self.problem.of_totals() }
-    }
-
-    fn shader(&self, root: &'static str, config: &Config, problem: &Problem) -> Shader {
-        Shader { root, ..shader(&Resolved::new(config, problem, self.of.n, self.of.device)) }
+    /// What is computed of the level: the totals of a scan of any mode are scanned inclusively, in their place.
+    fn problem(self) -> Problem {
+        if self.of_totals { self.of.problem.of_totals() } else { self.of.problem }
     }
 
     /// The config of a pass whose elements need nothing of each other but a total: subgroup operations on rows, so
     /// that nothing has to be exchanged through shared memory. Operators that do not commute are combined row by row
     /// there.
-    fn by_rows(&self) -> Config {
+    fn by_rows(self) -> Config {
         let kernel = Kernel {
             block_scan: BlockScan::Subgroup,
             subgroup_scan: SubgroupScan::Operation,
             load_layout: LoadLayout::Striped,
-            ..self.config.kernel
+            ..self.of.config.kernel
         };
-        Config { kernel, ..*self.config }
+        Config { kernel, ..self.of.config }
     }
 
-    fn pass(&self, level: usize, shader: Shader, bindings: Vec<Binding>) -> Pass {
-        Pass {
-            shader,
-            bindings,
-            words: vec![word(self.lengths[level])],
-            workgroups: self.config.tiles(self.lengths[level]),
-            tickets: Tickets::None,
-            co_resident: false,
-        }
+    /// A pass that computes `problem`, from `init` on where that is its initial value.
+    fn pass(
+        self,
+        root: &'static str,
+        config: &Config,
+        problem: &Problem,
+        places: &[Place<ScratchPart>],
+        init: Option<ElementValue>,
+    ) -> RecipePass<Shader> {
+        let Resolved { n, device, .. } = *self.of;
+        let pass = RecipePass {
+            module: Shader { root, ..shader(&Resolved::new(config, problem, n, device)) },
+            places: places.to_vec(),
+            words: vec![RecipeWord::Elements],
+        };
+        of_variant(pass, self.variant, init)
     }
 
-    /// Adds up the tiles of a level: the next one.
-    fn reduce_tiles(&self, level: usize) -> Pass {
+    /// Adds up the tiles of the level: the one above.
+    fn reduce_tiles(self) -> RecipePass<Shader> {
         // One shader for all levels and modes, in place or not.
-        let shader = self.shader("reduce_tiles.comp", &self.by_rows(), &self.problem.of_totals());
-        let source = self.source(level);
-        self.pass(level, shader, vec![source, source, self.totals(level + 1)])
+        let problem = self.of.problem.of_totals();
+        let places = [self.source(), self.source(), LEVEL_ABOVE];
+        self.pass("reduce_tiles.comp", &self.by_rows(), &problem, &places, None)
     }
 
-    /// Scans the tiles of a level, each on its own; their totals are the next one.
-    fn scan_tiles(&self, level: usize) -> Pass {
-        let shader = self.shader("scan_tiles.comp", self.config, &self.problem(level));
-        let bindings = vec![self.source(level), self.target(level), self.totals(level + 1)];
-        let mut pass = self.pass(level, shader, bindings);
+    /// Scans the tiles of the level, each on its own; their totals are the one above.
+    fn scan_tiles(self) -> RecipePass<Shader> {
+        let problem = self.problem();
         // The identity of a user's operator is in its file.
-        if level == 0 && self.problem.mode() == Mode::Exclusive && self.problem.user().is_none() {
-            let identity = self.problem.operator().identity(self.problem.element());
-            pass.words.extend(initial_words(Some(identity)));
-        }
+        let identity = (problem.mode() == Mode::Exclusive && problem.user().is_none())
+            .then(|| problem.operator().identity(problem.element()));
+        let places = [self.source(), self.target(), LEVEL_ABOVE];
+        let mut pass = self.pass("scan_tiles.comp", &self.of.config, &problem, &places, None);
+        pass.words.extend(initial_words(identity).map(RecipeWord::Same));
         pass
     }
 
-    /// Scans, or adds up, a level by one workgroup.
-    fn last_level(&self, level: usize) -> Pass {
-        let (problem, target) = match self.problem.mode() {
+    /// Scans, or adds up, the level by one workgroup.
+    fn last(self) -> RecipePass<Shader> {
+        let (problem, target) = match self.of.problem.mode() {
             // The total of the totals, which is nobody's prefix.
-            Mode::Reduce => (*self.problem, Binding::Output),
-            _ => (self.problem(level), self.target(level)),
+            Mode::Reduce => (self.of.problem, Place::Target),
+            _ => (self.problem(), self.target()),
         };
-        let shader = self.shader("one_workgroup.comp", self.config, &problem);
-        let mut pass = self.pass(level, shader, vec![self.source(level), target]);
-        pass.workgroups = 1;
-        pass.words.extend(initial_words(problem.init()));
-        pass
+        let places = [self.source(), target];
+        self.pass("one_workgroup.comp", &self.of.config, &problem, &places, problem.init())
     }
 
-    /// Scans the tiles of a level behind what comes before them.
-    fn downsweep_tiles(&self, level: usize) -> Pass {
-        let problem = self.problem(level);
-        let shader = self.shader("downsweep_tiles.comp", self.config, &problem);
-        let bindings = vec![self.source(level), self.target(level), self.totals(level + 1)];
-        let mut pass = self.pass(level, shader, bindings);
-        pass.words.extend(initial_words(problem.init()));
-        pass
+    /// Scans the tiles of the level behind what comes before them.
+    fn downsweep_tiles(self) -> RecipePass<Shader> {
+        let problem = self.problem();
+        let places = [self.source(), self.target(), LEVEL_ABOVE];
+        self.pass("downsweep_tiles.comp", &self.of.config, &problem, &places, problem.init())
     }
 
-    /// Combines what comes before the tiles of a level with their scans, in place.
-    fn propagate(&self, level: usize) -> Pass {
-        let problem = self.problem(level).of_output();
-        let shader = self.shader("propagate.comp", &self.by_rows(), &problem);
-        let target = self.target(level);
-        let mut pass = self.pass(level, shader, vec![target, target, self.totals(level + 1)]);
-        pass.words.extend(initial_words(problem.init()));
-        pass
+    /// Combines what comes before the tiles of the level with their scans, in place.
+    fn propagate(self) -> RecipePass<Shader> {
+        let problem = self.problem().of_output();
+        let places = [self.target(), self.target(), LEVEL_ABOVE];
+        self.pass("propagate.comp", &self.by_rows(), &problem, &places, problem.init())
     }
 }

@@ -1,14 +1,16 @@
 //! What a config comes to on a problem, a size and a device: worked out in one place, and asked by the rules, the
-//! shaders and the plan.
+//! shaders and the recipe.
+
+use std::num::NonZero;
 
 use scanbox_model::config::{Arguments, Config, Family, Kernel, Lookback, Reset, TileOrder, TileState};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::parameters::Totals;
 use scanbox_model::problem::{Element, Operator, Problem};
+use scanbox_pack::{Formula, GroupState, Split, StatesBegin, StatesFormula, TicketRule};
 
-use super::levels;
 use crate::input::{InputKind, PACKED_MAX_TOTAL};
-use crate::plan::{GROUP_TILES, GUARD_WORDS, ROW, STATES_OFFSET, ScratchContent, TICKET_BYTES};
+use crate::plan::{GUARD_WORDS, STATES_OFFSET, ScratchContent, TICKET_BYTES};
 
 /// Compute units to launch workgroups for where the driver does not tell how many there are.
 const ASSUMED_UNITS: u32 = 16;
@@ -75,20 +77,6 @@ pub fn launched_per_call(config: &Config, device: &DeviceProfile) -> Option<u32>
     config.workgroups_per_unit.map(|per_unit| per_unit * device.compute_units.unwrap_or(ASSUMED_UNITS))
 }
 
-/// How the groups of a two-level lookback come by their totals (`stages/state/group_state.glsl`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum GroupState {
-    /// Every tile adds its own, atomically, to words of 64 bits: sums of integers.
-    Added,
-    /// The last tile of the group combines those of all, and publishes that as tiles do: everything else.
-    Published,
-}
-
-/// Room for so many records: their words stand in rows.
-pub(super) fn in_rows(records: u64) -> u64 {
-    records.next_multiple_of(ROW)
-}
-
 /// A config on a problem of a size on a device, and what follows from them. Whether it is legal is another question
 /// (`rules`), whose answer needs these numbers.
 #[derive(Debug, Clone, Copy)]
@@ -115,20 +103,54 @@ impl<'a> Resolved<'a> {
     /// Workgroups of a call; of a family that goes level by level, those of the passes over the input.
     #[must_use]
     pub fn workgroups(&self) -> u64 {
-        match self.config.kernel.family {
-            Family::ChainedScan | Family::Recompute | Family::ReduceThenScan | Family::ScanThenPropagate => {
-                self.tiles()
-            }
-            Family::OneWorkgroup => 1,
-            Family::Persistent => {
-                self.tiles().min(launched_per_call(&self.config, self.device).unwrap_or(1).into())
-            }
+        self.formula().workgroups(self.n)
+    }
+
+    /// What of it follows from the number of elements.
+    pub(crate) fn formula(&self) -> Formula {
+        let kernel = &self.runs.kernel;
+        let passes_totals_on = passes_totals_on(kernel.family);
+        Formula {
+            tile_elements: NonZero::new(self.config.tile_elements()).unwrap_or(NonZero::<u64>::MIN),
+            element_bytes: self.problem.element().bytes(),
+            split: match kernel.family {
+                Family::ChainedScan | Family::Recompute => Split::Tiles,
+                Family::ReduceThenScan | Family::ScanThenPropagate => Split::ByLevels,
+                Family::OneWorkgroup => Split::One,
+                Family::Persistent => {
+                    Split::AtMost(launched_per_call(&self.config, self.device).unwrap_or(1))
+                }
+            },
+            tickets: match (kernel.family, kernel.tile_order) {
+                _ if !passes_totals_on => TicketRule::None,
+                (Family::Persistent, TileOrder::Ticket) => TicketRule::WorkgroupsAndFullTiles,
+                (Family::Persistent, TileOrder::WorkgroupId) => TicketRule::FullTilesBehindFirst,
+                (_, TileOrder::Ticket) => TicketRule::Workgroups,
+                _ => TicketRule::None,
+            },
+            states: passes_totals_on.then(|| self.states()),
         }
     }
 
-    /// Tiles of the input.
-    pub(super) fn tiles(&self) -> u64 {
-        self.config.tiles(self.n)
+    fn states(&self) -> StatesFormula {
+        let Kernel { tile_state, reset, state_stride: stride, .. } = self.runs.kernel;
+        let content = self.content();
+        let bytes = match tile_state {
+            TileState::Packed => 4,
+            // Half of each word is a part of the value.
+            TileState::Split | TileState::Auto | TileState::Word64 => 2 * self.problem.element().bytes(),
+        };
+        let groups = self.group_state();
+        let begin = match content {
+            ScratchContent::Anything => StatesBegin::BehindGroups,
+            // One that shares its memory with no other plan, and is told where its states are, has no banks that it
+            // does not use.
+            _ if reset == Reset::Turn && groups != Some(GroupState::Added) => {
+                StatesBegin::At(TICKET_BYTES as u32)
+            }
+            _ => StatesBegin::At(STATES_OFFSET as u32),
+        };
+        StatesFormula { content, bytes: stride * bytes, stride, begin, groups }
     }
 
     /// `None` where the lookback has no groups.
@@ -144,23 +166,8 @@ impl<'a> Resolved<'a> {
         })
     }
 
-    fn groups(&self) -> u64 {
-        self.tiles().div_ceil(GROUP_TILES)
-    }
-
-    /// Words of 8 bytes that a call writes in a bank.
-    pub(super) fn bank_words(&self) -> u64 {
-        match self.group_state() {
-            Some(GroupState::Added) if self.problem.element_bytes() > 4 => {
-                in_rows(self.groups()) * (self.problem.element_bytes() / 4)
-            }
-            Some(GroupState::Added) => self.groups(),
-            Some(GroupState::Published) | None => 0,
-        }
-    }
-
     /// What the scratch memory of workgroups that pass totals on holds between calls.
-    pub(super) fn content(&self) -> ScratchContent {
+    fn content(&self) -> ScratchContent {
         let Kernel { reset, tile_state, arguments, .. } = self.runs.kernel;
         let epoch_bits = match tile_state {
             TileState::Split => SPLIT_EPOCH_BITS,
@@ -170,49 +177,15 @@ impl<'a> Resolved<'a> {
             (Reset::Fill, _) => ScratchContent::Anything,
             (Reset::Clean, _) => ScratchContent::Zeros,
             (Reset::Auto | Reset::Epoch, Arguments::Push) => ScratchContent::Tagged { epoch_bits },
-            (Reset::Auto | Reset::Epoch, Arguments::Block | Arguments::Baked) => {
+            (Reset::Auto | Reset::Epoch, Arguments::Block | Arguments::Baked) | (Reset::Turn, _) => {
                 ScratchContent::SelfTurning { epoch_bits }
             }
         }
     }
 
-    /// Where the tile states begin in the scratch memory. A plan that clears its memory before each call has them
-    /// right behind the words of its own groups, so that it has little to clear.
-    pub(super) fn states_offset(&self) -> u64 {
-        match self.content() {
-            ScratchContent::Anything => TICKET_BYTES + 8 * self.bank_words(),
-            _ => STATES_OFFSET,
-        }
-    }
-
-    /// Bytes from one tile state to the next.
-    pub(super) fn state_bytes(&self) -> u64 {
-        let bytes = match self.runs.kernel.tile_state {
-            TileState::Packed => 4,
-            // Half of each word is a part of the value.
-            TileState::Split | TileState::Auto | TileState::Word64 => 2 * self.problem.element_bytes(),
-        };
-        u64::from(self.config.kernel.state_stride) * bytes
-    }
-
-    /// Bytes of scratch memory.
-    pub(super) fn scratch_bytes(&self) -> u64 {
-        if has_levels(self.config.kernel.family) {
-            return levels::scratch_bytes(&self.config, &self.problem, self.n);
-        }
-        if !passes_totals_on(self.config.kernel.family) {
-            return 0;
-        }
-        let published = match self.group_state() {
-            Some(GroupState::Published) => self.groups(),
-            Some(GroupState::Added) | None => 0,
-        };
-        self.states_offset() + (in_rows(self.tiles()) + in_rows(published)) * self.state_bytes()
-    }
-
     /// Bytes of device memory that a session with this config needs: input, output, reference, scratch.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
-        3 * self.n * self.problem.element_bytes() + GUARD_WORDS * 4 + self.scratch_bytes()
+        3 * self.n * self.problem.element_bytes() + GUARD_WORDS * 4 + self.formula().scratch_bytes(self.n)
     }
 }

@@ -1,5 +1,8 @@
 //! The rules: which config can solve which problem, on which device.
 
+use std::ops::RangeInclusive;
+
+use scanbox_model::call_form::CallForm;
 use scanbox_model::config::{
     Arguments, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Publish, Rendezvous, Reset,
     SubgroupScan, TileOrder, TileState,
@@ -38,12 +41,48 @@ pub fn legal(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile)
 pub(super) fn check(resolved: &Resolved<'_>) -> Legality {
     combination(&resolved.config)?;
     computes(resolved)?;
-    if passes_totals_on(resolved.config.kernel.family) {
-        tile_states(resolved)?;
-    }
+    session_inputs(resolved)?;
+    modes_and_places(resolved)?;
+    tile_states(resolved)?;
+    size_of_states(resolved)?;
     guarantees(&resolved.config, resolved.device)?;
     shape(resolved)?;
-    size(resolved)
+    session_words(resolved)?;
+    size(resolved)?;
+    session_memory(resolved)
+}
+
+/// The sizes at which a config can solve the problem on this device, whatever a session needs beside: from the fewest
+/// elements to the most.
+///
+/// # Errors
+/// The first rule that says no to any size, or to the smallest one.
+pub(super) fn sizes(
+    config: &Config,
+    problem: &Problem,
+    device: &DeviceProfile,
+) -> Result<RangeInclusive<u64>, Rejection> {
+    let tiles_before = config.workgroups.map_or(0, |workgroups| u64::from(workgroups).saturating_sub(1));
+    let least = tiles_before * config.tile_elements() + 1;
+    let resolved = Resolved::new(config, problem, least, device);
+    combination(config)?;
+    computes(&resolved)?;
+    modes_and_places(&resolved)?;
+    tile_states(&resolved)?;
+    guarantees(config, device)?;
+    shape(&resolved)?;
+    let check = |n| {
+        let resolved = Resolved { n, ..resolved };
+        size_of_states(&resolved).and_then(|()| size(&resolved))
+    };
+    check(least)?;
+    // Whatever says no to a size says no to all larger ones.
+    let (mut takes, mut refuses) = (least, 1 << 32);
+    while refuses - takes > 1 {
+        let middle = takes.midpoint(refuses);
+        *(if check(middle).is_ok() { &mut takes } else { &mut refuses }) = middle;
+    }
+    Ok(least..=takes)
 }
 
 /// Which values go together, on any device.
@@ -100,9 +139,17 @@ fn computes(resolved: &Resolved<'_>) -> Legality {
         );
         return reject("shuffle-is-operation", detail);
     }
-    if let Some(detail) = decided_by_init(problem, resolved.n) {
-        return reject("initial-value-decides", detail);
-    }
+    Ok(())
+}
+
+/// What a session can verify: an input whose scan says something.
+fn session_inputs(Resolved { problem, n, .. }: &Resolved<'_>) -> Legality {
+    decided_by_init(problem, *n).map_or(Ok(()), |detail| reject("initial-value-decides", detail))
+}
+
+/// Which modes and placements kernels have.
+fn modes_and_places(resolved: &Resolved<'_>) -> Legality {
+    let Resolved { config: Config { kernel, .. }, problem, .. } = resolved;
     if problem.mode() == Mode::Reduce {
         if let Some(why_not) = kernel.family.entry().no_reduction {
             return reject("family-reduce", format!("a reduction with family {}: {why_not}", kernel.family));
@@ -128,8 +175,11 @@ fn computes(resolved: &Resolved<'_>) -> Legality {
 
 /// What tile states can carry.
 fn tile_states(resolved: &Resolved<'_>) -> Legality {
-    let &Resolved { runs: Config { kernel, .. }, problem, n, device, .. } = resolved;
+    let &Resolved { runs: Config { kernel, .. }, problem, device, .. } = resolved;
     let Kernel { tile_state, reset, .. } = kernel;
+    if !passes_totals_on(kernel.family) {
+        return Ok(());
+    }
     if kernel.rendezvous == Rendezvous::Flags && reset == Reset::Clean {
         let detail = "rendezvous flags with reset clean: a barrier, which flags do without, is what the last workgroup has to know \
                       that all totals of its tile are published before it clears them";
@@ -144,16 +194,25 @@ fn tile_states(resolved: &Resolved<'_>) -> Legality {
         let detail = format!("the packed tile state carries sums of u32 below 2^30, not {problem}");
         return reject("packed-needs-u32-sum", detail);
     }
-    if tile_state == TileState::Packed && reset == Reset::Epoch {
+    if tile_state == TileState::Packed && matches!(reset, Reset::Epoch | Reset::Turn) {
         let detail = "the packed tile state has no bits for an epoch: use reset fill or clean";
         return reject("packed-has-no-epoch", detail);
     }
-    if tile_state == TileState::Packed && n > PACKED_MAX_TOTAL {
+    Ok(())
+}
+
+/// How many elements tile states and groups can carry.
+fn size_of_states(resolved: &Resolved<'_>) -> Legality {
+    let &Resolved { runs: Config { kernel, .. }, n, .. } = resolved;
+    if !passes_totals_on(kernel.family) {
+        return Ok(());
+    }
+    if kernel.tile_state == TileState::Packed && n > PACKED_MAX_TOTAL {
         let detail =
             format!("the packed tile state carries totals below 2^30: not even ones over {n} elements");
         return reject("packed-total", detail);
     }
-    let bank_words = resolved.bank_words();
+    let bank_words = resolved.formula().bank_words(n);
     if bank_words > BANK_WORDS {
         let detail = format!("groups of tiles take {bank_words} words, where there is room for {BANK_WORDS}");
         return reject("group-words", detail);
@@ -226,19 +285,30 @@ fn shape(resolved: &Resolved<'_>) -> Legality {
     Ok(())
 }
 
+/// What a session can compare.
+fn session_words(&Resolved { problem, n, .. }: &Resolved<'_>) -> Legality {
+    if n.saturating_mul(problem.element_bytes() / 4) > MOST_WORDS {
+        return index_32_bit(n);
+    }
+    Ok(())
+}
+
+fn index_32_bit(n: u64) -> Legality {
+    reject("index-32-bit", format!("{n} elements, where kernels index with 32 bits"))
+}
+
 /// Whether the device can take so many elements.
 fn size(resolved: &Resolved<'_>) -> Legality {
-    let &Resolved { config, problem, n, device, .. } = resolved;
+    let &Resolved { config, n, device, .. } = resolved;
     if n == 0 {
         return reject("no-elements", "a scan has at least one element");
     }
     // Tiles behind the last one are counted too: by tickets, and round robin.
     let beyond = config.tile_elements() * (1 + u64::from(launched_per_call(&config, device).unwrap_or(0)));
-    let words = n.saturating_mul(problem.element_bytes() / 4);
-    if n > u64::from(u32::MAX) - GUARD_WORDS - beyond.min(1 << 31) || words > MOST_WORDS {
-        return reject("index-32-bit", format!("{n} elements, where kernels index with 32 bits"));
+    if n > u64::from(u32::MAX) - GUARD_WORDS - beyond.min(1 << 31) {
+        return index_32_bit(n);
     }
-    let scratch_bytes = resolved.scratch_bytes();
+    let scratch_bytes = resolved.formula().scratch_bytes(n);
     if u32::try_from(scratch_bytes).is_err() {
         let detail =
             format!("{scratch_bytes} bytes of scratch memory, where kernels count the bytes with 32 bits");
@@ -262,13 +332,34 @@ fn size(resolved: &Resolved<'_>) -> Legality {
         let detail = format!("{workgroups} workgroups, where a dispatch has {most_workgroups}");
         return reject("workgroup-count-limit", detail);
     }
-    let bytes = resolved.memory_bytes();
+    Ok(())
+}
+
+/// What a session has in memory.
+fn session_memory(resolved: &Resolved<'_>) -> Legality {
+    let (bytes, device) = (resolved.memory_bytes(), resolved.device);
     if bytes > device.memory_bytes {
         let detail = format!(
             "{bytes} bytes for input, output, reference and scratch, where the device has {}",
             device.memory_bytes
         );
         return reject("device-memory", detail);
+    }
+    Ok(())
+}
+
+/// Whether a config has a variant for this problem.
+pub(super) fn variant_of_problem(config: &Config, variant: Variant, problem: &Problem) -> Legality {
+    variant_legal(config, variant)?;
+    if variant.total && problem.mode() == Mode::Reduce {
+        let detail = "the total beside a reduction: it is what a reduction stores";
+        return reject("total-needs-scan", detail);
+    }
+    if variant.init_in_memory && problem.init().is_none() {
+        let detail = format!(
+            "{problem} with an initial value in memory: an exclusive scan has one, of scanbox's operators"
+        );
+        return reject("init-needs-exclusive", detail);
     }
     Ok(())
 }
@@ -299,12 +390,14 @@ pub fn variant_legal(config: &Config, variant: Variant) -> Legality {
         return reject("counts-need-walk", detail);
     }
     let has_levels = has_levels(kernel.family);
-    if variant.max_n.is_some() && kernel.arguments != Arguments::Block {
-        let detail = format!(
-            "n from memory with arguments {}: with block a line says how many elements there are",
-            kernel.arguments
-        );
+    if variant.max_n.is_some() && kernel.arguments == Arguments::Baked {
+        let detail = "n from memory with arguments baked: with block a line says how many elements there are";
         return reject("n-from-memory-needs-block", detail);
+    }
+    if variant.max_n.is_some() && !CallForm::Max(1).goes_with(kernel) {
+        let detail = "n from memory with arguments push: the host counts calls whose elements it knows, with reset turn \
+                      the device counts them";
+        return reject("n-from-memory-needs-turn", detail);
     }
     if variant.line != LineUse::Rewritten && kernel.arguments != Arguments::Block {
         let detail = format!("a line of arguments {}: block alone has one", kernel.arguments);

@@ -167,6 +167,14 @@ macro_rules! with_parameters {
                     column: Some(26),
                     always_listed: true,
                     define: Some(Define::states("RESET")),
+                    needs: Some(Needs {
+                        rule: "turn-needs-push",
+                        words: &["turn"],
+                        parameter: "arguments",
+                        one_of: &["push"],
+                        detail: "reset turn with arguments {other}: with these the device counts its calls by reset epoch",
+                        ..Needs::NONE
+                    }),
                 }
                 /// Where a kernel finds its arguments.
                 arguments: Arguments {

@@ -233,6 +233,9 @@ parameter! {
         Epoch = "epoch" / "epoch",
         /// The last workgroup of a call clears what the call has written, inside the measured time.
         Clean = "clean" / "clean",
+        /// As epoch, but the call itself counts the calls, in memory: what was recorded with pushed arguments stays
+        /// valid. (Calls whose arguments are not pushed always do.)
+        Turn = "turn" / "turn",
     }
 }
 parameter! {

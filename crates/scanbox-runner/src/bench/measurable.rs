@@ -51,7 +51,8 @@ impl Measurable for MeasurablePlan<'_> {
         }
         // What such calls do beside, on arrays that no ordinary call could have.
         let variant = self.plan.build().map(|build| build.variant).unwrap_or_default();
-        if comparison.mismatches == 0 && (variant.any_element || variant.total || variant.max_n.is_some()) {
+        let is_varied = variant.any_element || variant.total || variant.max_n.is_some();
+        if comparison.mismatches == 0 && (is_varied || variant.init_in_memory) {
             let begin = if variant.any_element { [1, 2] } else { [0, 0] };
             self.backend.verify_at(self.plan, begin)?;
         }

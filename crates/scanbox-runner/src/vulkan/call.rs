@@ -7,7 +7,7 @@ use scanbox_model::record::Status;
 
 use super::commands::{Access, Recorder};
 use super::line::{Chain, Line, line_addresses};
-use super::memory::Memory;
+use super::memory::{INITIAL_OFFSET, Memory, N_OFFSET};
 use super::pipeline::Pipelines;
 use crate::backend::Failure;
 use scanbox_kernels::ledger::{Ledger, Turn};
@@ -93,6 +93,8 @@ pub(super) struct Call {
     scratch: Scratch,
     /// Tickets that a call takes.
     tickets: u32,
+    /// What stands in memory beside arguments until it has been told: where, in bytes, and what.
+    untold: Vec<(u64, Vec<u32>)>,
     /// Which lines the next call that is recorded finds its arguments in: the first of each pair, or the second.
     lines: usize,
 }
@@ -122,8 +124,8 @@ impl Call {
         pipelines: &Pipelines,
         max_workgroup_count: [u32; 3],
     ) -> Result<Self, Failure> {
-        let mut call =
-            Self { dispatches: Vec::new(), layout: pipelines.layout(), scratch, tickets: 0, lines: 0 };
+        let (layout, dispatches) = (pipelines.layout(), Vec::new());
+        let mut call = Self { dispatches, layout, scratch, tickets: 0, untold: Vec::new(), lines: 0 };
         for plan in plans {
             for (place, pass) in (0..).zip(&plan.passes) {
                 let groups = spread(pass.workgroups, max_workgroup_count);
@@ -144,6 +146,11 @@ impl Call {
                 let all_taken = taken.and_then(|taken| call.tickets.checked_add(taken));
                 call.tickets = all_taken.ok_or_else(too_many)?;
                 let shape = [groups[0], started];
+                call.untold.extend(pass.bindings.iter().filter_map(|binding| match binding {
+                    Binding::Elements(n) => Some((N_OFFSET, vec![*n])),
+                    Binding::Initial(bits) => Some((INITIAL_OFFSET, vec![*bits as u32, (bits >> 32) as u32])),
+                    _ => None,
+                }));
                 let line = || Line::new(pass, place, shape, plan, memory);
                 let [first, second] = line_addresses(memory.lines().address(), place);
                 let (pipelines, told) = match pass.shader.arguments() {
@@ -206,13 +213,17 @@ impl Call {
         })
     }
 
-    /// Records what the lines of the call are told, where that has changed: behind what was recorded, and before what
-    /// will be. Within a time that is taken only where that is what is timed.
+    /// Records what the lines of the call are told, and the words beside them, where that has changed: behind what was
+    /// recorded, and before what will be. Within a time that is taken only where that is what is timed.
     pub fn tell(&mut self, recorder: &mut Recorder<'_>, memory: &Memory) {
-        if self.lines().all(|line| line.is_told()) {
+        let untold = std::mem::take(&mut self.untold);
+        if untold.is_empty() && self.lines().all(|line| line.is_told()) {
             return;
         }
         recorder.barrier(Access::COMPUTE, Access::TRANSFER);
+        for (offset, words) in untold {
+            recorder.update(memory.lines(), offset, &words);
+        }
         self.lines().for_each(|line| line.tell(recorder, memory));
         recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         self.lines = 0;

@@ -44,7 +44,8 @@ pub(super) struct Memory {
     elsewhere: Option<[Buffer; 2]>,
     /// What the comparisons of a twin report in.
     reports: Option<Fetched>,
-    /// Lines of arguments, a pair for each pass of a call.
+    /// Lines of arguments, a pair for each pass of a call; behind them what kernels find by addresses among these: n,
+    /// and what an exclusive scan begins with.
     lines: Buffer,
     /// What the comparison reports in.
     report: Buffer,
@@ -55,6 +56,10 @@ pub(super) struct Memory {
 
 /// Passes of a call that have a pair of lines each.
 pub(super) const LINES: u64 = 32;
+
+/// Where n and the initial value stand behind the lines, in bytes.
+pub(super) const N_OFFSET: u64 = LINES * PAIR_BYTES;
+pub(super) const INITIAL_OFFSET: u64 = N_OFFSET + 2 * WORD_BYTES;
 
 /// Words that a workgroup counts in.
 const COUNTS_WORDS: u64 = 4;
@@ -74,7 +79,7 @@ const READBACK_WORDS: u64 = REPORT_WORDS + 2 * ELEMENT_WORDS;
 
 impl Memory {
     pub fn new(gpu: &Arc<Gpu>) -> Result<Self, Failure> {
-        let lines = Buffer::new(gpu, "lines", LINES * PAIR_BYTES, MemoryLocation::GpuOnly)?;
+        let lines = Buffer::new(gpu, "lines", INITIAL_OFFSET + 2 * WORD_BYTES, MemoryLocation::GpuOnly)?;
         // The addresses of a pair differ in one bit. Memory of its own begins with a page, though no rule says so.
         if !lines.address().is_multiple_of(PAIR_BYTES) {
             let reason = format!("lines of arguments at {:#x}, no multiple of {PAIR_BYTES}", lines.address());
@@ -183,6 +188,8 @@ impl Memory {
                 (&counts.device, 0)
             }
             (Binding::Total, _) => (self.total.as_ref().ok_or_else(|| missing("a place for its total"))?, 0),
+            (Binding::Elements(_), _) => (&self.lines, N_OFFSET),
+            (Binding::Initial(_), _) => (&self.lines, INITIAL_OFFSET),
             (Binding::Scratch(offset), _) => {
                 let scratch = self.scratch.as_ref().filter(|scratch| offset < scratch.bytes());
                 (scratch.ok_or_else(|| missing("scratch memory that it does not declare"))?, offset)

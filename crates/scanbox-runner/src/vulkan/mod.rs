@@ -34,7 +34,7 @@ use ash::vk;
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::Input;
-use scanbox_kernels::plan::{Module, Plan, STATES_OFFSET};
+use scanbox_kernels::plan::{Module, Plan};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::known_issues::KnownIssues;
 use scanbox_model::problem::Problem;
@@ -358,7 +358,7 @@ impl Backend for Vulkan {
                 session.fill_scratch(0, word)
             }
             Garbage::Unnoticed(word) => session.fill_scratch(0, word),
-            Garbage::InTileStates(word) => session.fill_scratch(STATES_OFFSET, word),
+            Garbage::InTileStates { word, from } => session.fill_scratch(from, word),
         })
     }
 

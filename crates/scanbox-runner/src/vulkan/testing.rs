@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::{self, GUARD_WORD};
-use scanbox_kernels::plan::{N_WORD, Plan, TURN_WORD};
+use scanbox_kernels::plan::{Binding, N_WORD, Plan, TURN_WORD};
 use scanbox_model::record::Status;
 
 use super::Vulkan;
 use super::buffer::Buffer;
 use super::buffer::WORD_BYTES;
 use super::commands::{Access, Commands};
-use super::memory::{ELEMENT_WORDS, GUARD_BYTES};
+use super::memory::{ELEMENT_WORDS, GUARD_BYTES, Memory, N_OFFSET};
 use super::timing::{NO_MISMATCH, VulkanSession, adopt, fetch_report};
 use super::varied::tell_of_none;
 use crate::backend::{ElementComparison, Failure};
@@ -84,14 +84,24 @@ impl Vulkan {
         self.with(|session| session.submit_often(plan, calls, submissions))
     }
 
-    /// Records one call of a plan whose calls say how many elements they have, and submits that so many times, on the
-    /// two inputs that are loaded in turn. The device finds each time in memory where the arrays are and how many
-    /// elements: these sizes, one after the other. Returns the wrong words of all calls, guards and totals included.
+    /// Records one call of a plan whose calls find in memory how many elements they have, and submits that so many
+    /// times, on the two inputs that are loaded in turn. The device finds each time how many elements: these sizes, one
+    /// after the other; and where the arrays are, or in one place what the input is. Returns the wrong words of all
+    /// calls, guards and totals included.
     ///
     /// # Errors
     /// When the plan does not run to its end.
     pub fn submit_varied(&mut self, plan: &Plan, sizes: &[u64], submissions: u32) -> Result<u64, Failure> {
         self.with(|session| session.submit_varied(plan, sizes, submissions))
+    }
+
+    /// Records a call of each of these plans, which share their scratch memory, on poisoned output and compared, and
+    /// submits that so many times. Returns the wrong elements of all of them.
+    ///
+    /// # Errors
+    /// When they do not run to their end.
+    pub fn submit_together(&mut self, plans: &[Plan], submissions: u32) -> Result<u64, Failure> {
+        self.with(|session| session.submit_together(plans, submissions))
     }
 
     /// The account of epochs and tickets.
@@ -195,6 +205,12 @@ impl VulkanSession {
             return Err(Failure::new(Status::RuntimeError, "there is no memory for the call"));
         };
         let target = output.address() + GUARD_BYTES;
+        // Recordings with their addresses in them: what stands there changes.
+        let is_pushed = call.lines().next().is_none();
+        if is_pushed {
+            call.aim(Binding::Input, elsewhere_input(memory)?.address() + GUARD_BYTES);
+            call.aim(Binding::Output, target);
+        }
         let mut recorder = commands.begin()?;
         adopt(&mut recorder, memory, &turn);
         recorder.fill(total, 0, GUARD_WORD);
@@ -209,6 +225,13 @@ impl VulkanSession {
             let told = sizes[index as usize % sizes.len()];
             let other = index % 2 == 1;
             let [input, _] = self.memory.input_and_expected(&of(max_n), other)?;
+            if is_pushed {
+                let mut recorder = self.commands.begin()?;
+                let to = (elsewhere_input(&self.memory)?, GUARD_BYTES);
+                recorder.copy((input.buffer, input.offset), to, max_n * plan.problem.element_bytes());
+                recorder.submit()?;
+                self.commands.wait(limit)?;
+            }
             let words = record.words();
             for (at, address) in [input.address(), target].into_iter().enumerate() {
                 words[2 * at..2 * at + 2].copy_from_slice(&[address as u32, (address >> 32) as u32]);
@@ -220,7 +243,9 @@ impl VulkanSession {
                 let mut recorder = lasting.begin_lasting()?;
                 recorder.fill(output, 0, GUARD_WORD);
                 recorder.update(total, 0, &[GUARD_WORD; ELEMENT_WORDS as usize]);
-                recorder.copy((&record, 0), (self.memory.lines(), 0), RECORD_BYTES);
+                let from = if is_pushed { RECORD_BYTES - WORD_BYTES } else { 0 };
+                let to = if is_pushed { N_OFFSET } else { 0 };
+                recorder.copy((&record, from), (self.memory.lines(), to), RECORD_BYTES - from);
                 recorder.barrier(Access::TRANSFER, Access::COMPUTE);
                 call.record(&mut recorder, &turn);
                 recorder.barrier(Access::COMPUTE, Access::ANYTHING);
@@ -241,6 +266,45 @@ impl VulkanSession {
         Ok(mismatches)
     }
 
+    fn submit_together(&mut self, plans: &[Plan], submissions: u32) -> Result<u64, Failure> {
+        let largest = plans.iter().max_by_key(|plan| plan.n);
+        largest.map_or(Ok(()), |plan| self.reserve_scratch(plan.scratch.bytes))?;
+        let mut calls = Vec::new();
+        for plan in plans {
+            let [poison, compare] =
+                [catalog::poison(plan, &self.gpu.profile), catalog::compare(plan, 0.0, &self.gpu.profile)];
+            calls.push((self.prepare_beside(plan)?, self.helper(&poison)?, self.helper(&compare)?));
+        }
+        let turns: Vec<_> = calls.iter().map(|(call, ..)| call.turns(1, &mut self.ledger)[0]).collect();
+        let Self { commands, memory, limit, .. } = self;
+        let mut recorder = commands.begin()?;
+        turns.first().into_iter().for_each(|turn| adopt(&mut recorder, memory, turn));
+        recorder.submit()?;
+        commands.wait(*limit)?;
+
+        let mut recorder = commands.begin_lasting()?;
+        recorder.update(memory.report(), 0, &NO_MISMATCH);
+        recorder.barrier(Access::TRANSFER, Access::COMPUTE);
+        for ((call, poison, compare), turn) in calls.iter_mut().zip(&turns) {
+            poison.record(&mut recorder, &Turn::NONE);
+            recorder.barrier(Access::COMPUTE, Access::COMPUTE);
+            call.record(&mut recorder, turn);
+            recorder.barrier(Access::COMPUTE, Access::COMPUTE);
+            compare.record(&mut recorder, &Turn::NONE);
+            recorder.barrier(Access::COMPUTE, Access::COMPUTE);
+        }
+        fetch_report(&mut recorder, memory);
+        recorder.submit()?;
+        commands.wait(*limit)?;
+        let mut mismatches = u64::from(memory.read_back()[0]);
+        for _ in 1..submissions {
+            commands.submit_again()?;
+            commands.wait(*limit)?;
+            mismatches += u64::from(memory.read_back()[0]);
+        }
+        Ok(mismatches)
+    }
+
     fn loaded_words(&mut self, words: usize) -> Result<[Vec<u32>; 2], Failure> {
         let Self { gpu, commands, memory, .. } = self;
         let nothing = || Failure::new(Status::RuntimeError, "no input is loaded");
@@ -256,4 +320,10 @@ impl VulkanSession {
         let all = copies.words();
         Ok([all[..words].to_vec(), all[words..2 * words].to_vec()])
     }
+}
+
+/// The input that calls find who are told where it is once.
+fn elsewhere_input(memory: &Memory) -> Result<&Buffer, Failure> {
+    let missing = || Failure::new(Status::RuntimeError, "there is no other input");
+    memory.elsewhere().map(|[input, _]| input).ok_or_else(missing)
 }

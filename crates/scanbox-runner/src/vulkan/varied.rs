@@ -10,7 +10,7 @@ use scanbox_model::record::Status;
 use super::buffer::{BufferOffset, WORD_BYTES};
 use super::call::Call;
 use super::commands::{Access, Recorder};
-use super::memory::{GUARD_BYTES, Memory, OF_NONE_OFFSET};
+use super::memory::{GUARD_BYTES, Memory, N_OFFSET, OF_NONE_OFFSET};
 use super::timing::{NO_MISMATCH, VulkanSession, adopt, fetch_report};
 use crate::backend::Failure;
 use crate::session::unsupported;
@@ -64,12 +64,12 @@ impl VulkanSession {
         }
         recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         call.tell(&mut recorder, memory);
-        if let Some(PushWord::Value(n)) = plan.max_n().and(plan.passes[0].words.first()) {
+        if let Some((offset, n)) = n_in_memory(plan) {
             // Last, and not with the line, which has said something else: as by a dispatch before it.
             recorder.barrier(Access::COMPUTE, Access::TRANSFER);
-            recorder.update(memory.lines(), N_WORD as u64 * WORD_BYTES, &[!*n]);
+            recorder.update(memory.lines(), offset, &[!n]);
             recorder.barrier(Access::TRANSFER, Access::TRANSFER);
-            recorder.update(memory.lines(), N_WORD as u64 * WORD_BYTES, &[*n]);
+            recorder.update(memory.lines(), offset, &[n]);
             recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         }
         call.record(&mut recorder, &turn);
@@ -130,6 +130,17 @@ impl VulkanSession {
         let guard = Plan { n: 0, result: Expected::Scan, ..plan.clone() };
         checks.push(check("the guard in front of the output", &guard, target - GUARD_BYTES)?);
         Ok(checks)
+    }
+}
+
+/// Where the n of calls of a plan stands among the lines, in bytes, and what the plan says that it is; of plans whose
+/// calls find it there.
+pub(super) fn n_in_memory(plan: &Plan) -> Option<(u64, u32)> {
+    let pass = plan.passes.first().filter(|_| plan.max_n().is_some())?;
+    match (pass.bindings.last(), pass.words.first()) {
+        (Some(Binding::Elements(n)), _) => Some((N_OFFSET, *n)),
+        (_, Some(PushWord::Value(n))) => Some((N_WORD as u64 * WORD_BYTES, *n)),
+        _ => None,
     }
 }
 

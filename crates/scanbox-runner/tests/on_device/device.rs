@@ -143,6 +143,9 @@ fn epochs_and_tickets_wrap() {
         "b1.vec4.two.sub.split.baked.wg64",
         "b1.vec4.fallback.rake.spins0.block.wg64",
         "b1.vec4.fallback.rake.spins0.split.block.wg64",
+        "b1.vec4.two.sub.turn.wg64",
+        "b1.vec4.two.sub.split.turn.wg64",
+        "b1.vec4.fallback.rake.spins0.split.turn.wg64",
     ] {
         let config: Config = label.parse().unwrap();
         let profile = bench.device().profile();
@@ -186,6 +189,9 @@ fn a_recording_stays_valid() {
     let Some(mut bench) = device() else { return };
     for (label, n) in [
         ("b1.vec4.par.rake.block.wg64", 5000),
+        ("b1.vec4.two.sub.striped.early.turn.wg64", 20_000),
+        ("b1.vec4.fallback.sub.striped.early.split.turn.wg64", 3000),
+        ("pers.b1.vec4.gather.sub.striped.early.turn.wg64.u1", 5000),
         ("b1.vec4.two.sub.striped.early.block.wg64", 20_000),
         ("b1.vec4.two.sub.striped.early.split.baked.wg64", 20_000),
         ("b1.vec4.chain.sub.early.baked.wg64", 3000),

@@ -387,7 +387,7 @@ fn a_message_arrives_whole_and_in_order() {
             // Words of earlier calls are there already; these look like messages and belong to nobody.
             let garbage = match tile_state {
                 PACKED => Garbage::Unnoticed(0x8000_0006),
-                _ => Garbage::InTileStates(6),
+                _ => Garbage::InTileStates { word: 6, from: STATES_OFFSET },
             };
             bench.device().scribble_scratch(garbage).unwrap();
             check(&mut bench, &plan, &Input { kind: InputKind::Random, seed: 9 }, 1);
@@ -411,8 +411,8 @@ fn states_are_ordered_as_numbers() {
             // States of an earlier epoch, with the highest state and the greatest value that there is, are lower.
             let garbage = match tile_state {
                 PACKED => Garbage::Unnoticed(0xbfff_ffff),
-                SPLIT => Garbage::InTileStates(0x0006_ffff),
-                _ => Garbage::InTileStates(6),
+                SPLIT => Garbage::InTileStates { word: 0x0006_ffff, from: STATES_OFFSET },
+                _ => Garbage::InTileStates { word: 6, from: STATES_OFFSET },
             };
             bench.device().scribble_scratch(garbage).unwrap();
             check(&mut bench, &plan, &input, 1);

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use scanbox_kernels::catalog::{self, Variant};
-use scanbox_kernels::plan::{BANK_WORDS, FIRST_TURN, Plan, STATES_OFFSET, ScratchContent, TICKET_BYTES};
-use scanbox_model::config::Config;
+use scanbox_kernels::plan::{BANK_WORDS, FIRST_TURN, Plan, ScratchContent, TICKET_BYTES};
+use scanbox_model::config::{Config, Lookback};
 use scanbox_model::device::DeviceKind;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::record::{Cache, Status};
@@ -37,6 +37,14 @@ const KERNELS: [&str; 18] = [
     "pers.b2.vec4.gather.sub.striped.wgid.early.flags.block.wg128.u2",
 ];
 
+/// The same kernel by pushed arguments: one that counts calls by itself still does.
+fn pushed(label: &str) -> String {
+    let is_counted = label.parse::<Config>().unwrap().kernel.lookback != Lookback::None
+        && !label.contains(".clean.")
+        && !label.contains(".fill.");
+    label.replace(".block", if is_counted { ".turn" } else { "" })
+}
+
 /// Tiles of the largest n: two groups of tiles and a bit.
 const TILES: u64 = 67;
 
@@ -50,6 +58,7 @@ fn varied(bench: &mut Bench, label: &str, problem: &Problem, max_n: u64) -> Opti
     let profile = bench.device().profile().clone();
     let variant = Variant::up_to(max_n);
     let variant = if problem.mode() == Mode::Reduce { variant } else { variant.with_total() };
+    let variant = if problem.init().is_some() { variant.with_init_in_memory() } else { variant };
     let plan = catalog::plan_variant(&config, variant, problem, max_n, &profile).ok()?;
     if hangs(&config, &profile) {
         return None;
@@ -87,16 +96,26 @@ fn sizes(tile: u64, max_n: u64) -> Vec<u64> {
 fn a_recording_takes_any_number_of_elements() {
     let Some(mut bench) = device() else { return };
     let mut tried = 0;
-    for mode in [Mode::Inclusive, Mode::Exclusive, Mode::Reduce] {
+    let modes = [Mode::Inclusive, Mode::Exclusive, Mode::Reduce];
+    for (place, mode) in modes.into_iter().enumerate() {
         let problem = problem(mode);
-        for label in KERNELS {
+        // Those by pushed arguments differ in nothing that a mode is about: one mode each.
+        let pushed = KERNELS.iter().skip(place).step_by(modes.len()).map(|label| pushed(label));
+        for label in KERNELS.map(str::to_owned).into_iter().chain(pushed) {
             let config: Config = label.parse().unwrap();
             let tile = config.tile_elements();
             // Workgroups that go from tile to tile: three rounds and a bit.
             let launched = catalog::launched_per_call(&config, bench.device().profile()).unwrap_or(0);
             let max_n = TILES.max(3 * u64::from(launched) + 5) * tile + 7;
-            let Some(plan) = varied(&mut bench, label, &problem, max_n) else { continue };
+            let Some(plan) = varied(&mut bench, &label, &problem, max_n) else { continue };
             tried += 1;
+            // As other calls are verified: it has the n that it was made for.
+            let profile = bench.device().profile().clone();
+            let smaller = |variant| catalog::plan_variant(&config, variant, &problem, tile + 1, &profile);
+            let smaller = smaller(plan.build().unwrap().variant).unwrap();
+            let comparison = bench.device().verify(&smaller).unwrap();
+            assert_eq!(comparison.mismatches, 0, "{} {problem}", plan.label);
+            bench.device().ledger_mut().forget();
             let sizes = sizes(tile, max_n);
             let wrong = bench.device().submit_varied(&plan, &sizes, 40).unwrap();
             assert_eq!(wrong, 0, "{} {problem}", plan.label);
@@ -108,7 +127,7 @@ fn a_recording_takes_any_number_of_elements() {
             assert_eq!(wrong, 0, "{} {problem} through the end of the turns", plan.label);
         }
     }
-    assert!(tried >= 20, "{tried}");
+    assert!(tried >= 25, "{tried}");
 }
 
 /// Ten thousand submissions of one recording, of each family and way to look back, on other inputs and sizes each time.
@@ -122,14 +141,20 @@ fn a_recording_stays_valid_for_ten_thousand_submissions() {
         "redo.b1.vec4.none.sub.striped.block.wg64",
         "pers.b1.vec4.gather.sub.striped.early.split.block.wg64.u1",
         "b1.vec4.fallback.sub.striped.early.split.block.wg64",
+        "b1.vec4.two.sub.striped.early.split.turn.wg64",
+        "b1.vec4.fallback.sub.striped.early.split.turn.wg64",
+        "pers.b1.vec4.gather.sub.striped.early.split.turn.wg64.u1",
+        "b1.vec4.gather.sub.striped.wgid.early.split.turn.wg64",
+        "b1.vec4.fallback.sub.striped.wgid.early.split.turn.wg64",
+        "pers.b1.vec4.two.sub.striped.wgid.early.split.turn.wg64.u1",
     ]
     .into_iter()
     .enumerate()
     {
         let profile = bench.device().profile();
-        // On software half of them with each size of subgroups.
+        // On software a third of them with each size of subgroups.
         let turn = place + profile.subgroup_size.ilog2() as usize;
-        if profile.kind == DeviceKind::Software && turn % 2 == 1 {
+        if profile.kind == DeviceKind::Software && !turn.is_multiple_of(3) {
             continue;
         }
         let tile = label.parse::<Config>().unwrap().tile_elements();
@@ -146,16 +171,61 @@ fn a_recording_stays_valid_for_ten_thousand_submissions() {
     }
 }
 
-/// The epochs that stand in the states of tiles and groups behind calls of two tiles and of one, in the last turn and
-/// in the first one, where large calls came long before.
-fn epochs_behind_a_wrap(bench: &mut Bench, label: &str) -> Option<[BTreeSet<u32>; 2]> {
+/// One recording of calls of many sizes, which the host says, on one scratch memory: they take turns in any order that
+/// barriers give, through the end of the turns.
+#[test]
+fn calls_of_different_size_take_turns() {
+    let Some(mut bench) = device() else { return };
     let problem = problem(Mode::Inclusive);
-    let tile = label.parse::<Config>().unwrap().tile_elements();
+    let mut tried = 0;
+    for label in KERNELS {
+        let label = pushed(label);
+        let config: Config = label.parse().unwrap();
+        let (tile, profile) = (config.tile_elements(), bench.device().profile().clone());
+        let max_n = TILES * tile + 7;
+        let plan = |n| catalog::plan_up_to(&config, max_n, &problem, n, &profile);
+        let Ok(largest) = plan(max_n) else { continue };
+        if hangs(&config, &profile) {
+            continue;
+        }
+        tried += 1;
+        bench.prepare(&largest);
+        bench.device().load(&problem, &RANDOM, max_n).unwrap();
+        let sizes = sizes(tile, max_n).into_iter().chain((0..20).map(|k| (k * 7919 * tile) % max_n));
+        let plans: Vec<Plan> = sizes.map(|n| plan(n).unwrap()).collect();
+        assert_eq!(bench.device().submit_together(&plans, 2).unwrap(), 0, "{label}");
+        let ScratchContent::SelfTurning { epoch_bits } = largest.scratch.content else { panic!("{label}") };
+        bench.device().set_turn((1 << epoch_bits) - 50).unwrap();
+        let wrong = bench.device().submit_together(&plans, 4).unwrap();
+        assert_eq!(wrong, 0, "{label} through the end of the turns");
+    }
+    assert!(tried >= 8, "{tried}");
+}
+
+/// The epochs that stand in the states of tiles and groups behind calls of two tiles and of one, in the last turn and
+/// in the first one, where large calls came long before. Their n stands in memory, or the host says it.
+fn epochs_behind_a_wrap(bench: &mut Bench, label: &str, by_host: bool) -> Option<[BTreeSet<u32>; 2]> {
+    let problem = problem(Mode::Inclusive);
+    let config: Config = label.parse().unwrap();
+    let tile = config.tile_elements();
     let max_n = TILES * tile;
     let plan = varied(bench, label, &problem, max_n)?;
     let ScratchContent::SelfTurning { epoch_bits } = plan.scratch.content else { return None };
+    let profile = bench.device().profile().clone();
+    let call = |n| catalog::plan_up_to(&config, max_n, &problem, n, &profile);
+    if by_host && call(max_n).is_err() {
+        return None;
+    }
+    if by_host {
+        bench.prepare(&call(max_n).unwrap());
+    }
+    bench.device().ledger_mut().forget();
     let submit = |bench: &mut Bench, n: u64, count| {
-        assert_eq!(bench.device().submit_varied(&plan, &[n], count).unwrap(), 0, "{label}");
+        let wrong = match by_host {
+            true => bench.device().submit_together(&[call(n).unwrap()], count),
+            false => bench.device().submit_varied(&plan, &[n], count),
+        };
+        assert_eq!(wrong.unwrap(), 0, "{label}");
     };
     submit(bench, max_n, 1);
     // Turns are odd and even in turn, as banks are.
@@ -164,8 +234,9 @@ fn epochs_behind_a_wrap(bench: &mut Bench, label: &str) -> Option<[BTreeSet<u32>
     bench.device().set_turn((1 << epoch_bits) - 2).unwrap();
     submit(bench, max_n, 1);
     let epochs = |bench: &mut Bench| -> BTreeSet<u32> {
-        let words = ((plan.scratch.bytes - STATES_OFFSET) / 4) as usize;
-        let words = bench.device().scratch_words(STATES_OFFSET, words).unwrap();
+        let offset = plan.states_offset();
+        let words = ((plan.scratch.bytes - offset) / 4) as usize;
+        let words = bench.device().scratch_words(offset, words).unwrap();
         let split = epoch_bits < 30;
         // Of words of 64 bits the upper half.
         let tags = words.iter().skip(usize::from(!split)).step_by(if split { 1 } else { 2 });
@@ -184,10 +255,13 @@ fn epochs_behind_a_wrap(bench: &mut Bench, label: &str) -> Option<[BTreeSet<u32>
 #[test]
 fn epochs_begin_again_without_old_states() {
     let Some(mut bench) = device() else { return };
-    for label in KERNELS {
-        let Some([last, first]) = epochs_behind_a_wrap(&mut bench, label) else { continue };
-        assert!(last.len() <= 1 && first.len() <= 1, "{label}: {last:?}, {first:?}");
-        assert!(first.iter().all(|epoch| *epoch == FIRST_TURN), "{label}: {first:?}");
+    for label in KERNELS.map(str::to_owned).into_iter().chain(KERNELS.map(pushed)) {
+        for by_host in [false, true] {
+            let found = epochs_behind_a_wrap(&mut bench, &label, by_host);
+            let Some([last, first]) = found else { continue };
+            assert!(last.len() <= 1 && first.len() <= 1, "{label}: {last:?}, {first:?}");
+            assert!(first.iter().all(|epoch| *epoch == FIRST_TURN), "{label}: {first:?}");
+        }
     }
 }
 
@@ -197,9 +271,10 @@ fn a_wrap_that_clears_too_little_is_seen() {
     for (to, wrong) in [("EPOCH == LAST_EPOCH", 1), ("EPOCH == FIRST_EPOCH", 0)] {
         let changed = || compiler_of_changed(&[("stages/state/leave.glsl", BOTH, to)]);
         let Some(mut bench) = Bench::new(changed) else { return };
-        let found =
-            epochs_behind_a_wrap(&mut bench, "b1.vec4.two.sub.striped.early.split.block.wg64").unwrap();
-        assert!(found[wrong].len() > 1, "{to}: {found:?}");
+        for label in ["b1.vec4.two.sub.striped.early.split.block.wg64", "b1.vec4.par.rake.turn.wg64"] {
+            let found = epochs_behind_a_wrap(&mut bench, label, false).unwrap();
+            assert!(found[wrong].len() > 1, "{label}, {to}: {found:?}");
+        }
     }
 }
 
@@ -215,26 +290,33 @@ fn sums_of_larger_calls_are_cleared() {
         if !bench.device().profile().int64_atomics {
             continue;
         }
-        let label = "b1.vec4.two.sub.striped.early.block.wg64";
-        let tile = label.parse::<Config>().unwrap().tile_elements();
-        // More groups than a row has.
-        let max_n = 33 * 32 * tile + 1;
-        let plan = varied(&mut bench, label, &problem(Mode::Inclusive), max_n).unwrap();
-        // The first call has the first bank, the second one clears that.
-        assert_eq!(bench.device().submit_varied(&plan, &[max_n, 1], 2).unwrap(), 0);
-        let sums = bench.device().scratch_words(TICKET_BYTES, 2 * BANK_WORDS as usize).unwrap();
-        assert_eq!(sums.iter().all(|word| *word == 0), changes.is_empty());
+        for label in ["b1.vec4.two.sub.striped.early.block.wg64", "b1.vec4.two.sub.striped.early.turn.wg64"] {
+            let tile = label.parse::<Config>().unwrap().tile_elements();
+            // More groups than a row has.
+            let max_n = 33 * 32 * tile + 1;
+            let plan = varied(&mut bench, label, &problem(Mode::Inclusive), max_n).unwrap();
+            bench.device().ledger_mut().forget();
+            // The first call has the first bank, the second one clears that.
+            assert_eq!(bench.device().submit_varied(&plan, &[max_n, 1], 2).unwrap(), 0);
+            let sums = bench.device().scratch_words(TICKET_BYTES, 2 * BANK_WORDS as usize).unwrap();
+            assert_eq!(sums.iter().all(|word| *word == 0), changes.is_empty(), "{label}");
+        }
     }
 }
 
 #[test]
 fn a_maximum_that_is_not_kept_to_is_seen() {
-    let clamp = ("arguments.glsl", "min(words[4], MAX_N)", "words[4]");
-    let Some(mut bench) = Bench::new(|| compiler_of_changed(&[clamp])) else { return };
     let problem = problem(Mode::Inclusive);
-    let plan = varied(&mut bench, "one.b1.vec4.none.rake.block.wg64", &problem, 1000).unwrap();
-    assert_eq!(bench.device().submit_varied(&plan, &[1000], 2).unwrap(), 0);
-    assert!(bench.device().submit_varied(&plan, &[1001], 2).unwrap() > 0);
+    for (label, clamp, to) in [
+        ("one.b1.vec4.none.rake.block.wg64", "min(words[4], MAX_N)", "words[4]"),
+        ("one.b1.vec4.none.rake.wg64", "min(count.value, MAX_N)", "count.value"),
+    ] {
+        let changed = || compiler_of_changed(&[("arguments.glsl", clamp, to)]);
+        let Some(mut bench) = Bench::new(changed) else { return };
+        let plan = varied(&mut bench, label, &problem, 1000).unwrap();
+        assert_eq!(bench.device().submit_varied(&plan, &[1000], 2).unwrap(), 0);
+        assert!(bench.device().submit_varied(&plan, &[1001], 2).unwrap() > 0, "{label}");
+    }
 }
 
 /// Arrays begin at any element, and nothing around them is touched; where vectors may not be, that is said.
@@ -281,6 +363,47 @@ fn arrays_begin_at_any_element() {
             }
         }
     }
+}
+
+/// What an exclusive scan begins with stands in memory, in every family, and is what stands there.
+#[test]
+fn an_initial_value_stands_in_memory() {
+    let Some(mut bench) = device() else { return };
+    let profile = bench.device().profile().clone();
+    let mut tried = 0;
+    for element in [Element::U32, Element::F64] {
+        for label in [
+            "b1.vec2.par.rake.turn.wg64",
+            "b1.vec2.par.rake.wg64",
+            "b1.vec2.two.sub.striped.early.split.block.wg64",
+            "b1.vec2.seq.rake.fill.baked.wg64",
+            "pers.b1.vec2.gather.sub.striped.early.turn.wg64.u1",
+            "redo.b1.vec2.none.sub.striped.wg64",
+            "one.b1.vec2.none.rake.wg64",
+            "rts.b1.vec2.none.rake.wg64",
+            "stp.b1.vec2.none.rake.block.wg64",
+        ] {
+            let config: Config = label.parse().unwrap();
+            if hangs(&config, &profile) {
+                continue;
+            }
+            for init in ["7", "9"] {
+                let problem =
+                    Problem::new(Mode::Exclusive, element, Operator::Add, Some(init), Placement::OutOfPlace);
+                let problem = problem.unwrap();
+                let variant = Variant::default().with_init_in_memory();
+                let Ok(plan) = catalog::plan_variant(&config, variant, &problem, 20_000, &profile) else {
+                    continue;
+                };
+                bench.device().load(&problem, &RANDOM, 20_000).unwrap();
+                bench.prepare(&plan);
+                let comparison = bench.device().verify(&plan).unwrap();
+                assert_eq!(comparison.mismatches, 0, "{} {problem}", plan.label);
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried >= 14, "{tried}");
 }
 
 /// What it costs that calls may have up to 1, 4 and 64 times as many elements as they do, that arrays may begin

@@ -148,7 +148,7 @@ fn a_form_that_nobody_has_is_refused() {
     };
     let sizes = ["--sizes", "1000"];
     let with = |form: &'static str| [&[PUSH, "--call-forms", form][..], &sizes].concat();
-    check(&with("max-4"), &["--call-forms max-4: no config has such calls", "(n-from-memory-needs-block)"]);
+    check(&with("max-4"), &["--call-forms max-4: no config has such calls", "(n-from-memory-needs-turn)"]);
     check(&with("updated-line"), &["--call-forms updated-line", "(line-needs-block)"]);
     check(
         &[BAKED, "--call-forms", "total", "--sizes", "1000"],

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Block scan: Blelloch 1990 (thesis 3.5). All invocations sweep up a tree of partial totals and down again, with a
 // barrier per level.
 //

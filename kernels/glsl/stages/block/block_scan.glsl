@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: block scan. Scans the items of a workgroup, up to what comes before an invocation's items in the tile.
 //
 // block_scan(items): scans the items of each invocation (or subgroup), and the totals of them all.

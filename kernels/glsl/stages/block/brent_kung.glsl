@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Block scan: Brent and Kung 1982. A sweep up makes totals of runs that double, a sweep down fills in what is between
 // them: the fewest additions, 2 n, and twice the levels. Unlike Blelloch's, its result is inclusive, and nothing is
 // cleared.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Block, part of: combines what the subgroups of a workgroup have left for each other, in their order. Included once
 // for each place where they leave something, as a function; the includer says
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Block scan: Kogge-Stone 1973 (Hillis and Steele 1986). In each level every invocation adds what stands twice as far
 // before it as in the level before: the fewest levels, and the most additions, n log n.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Block scan, part of: the totals of all invocations in shared memory, in an order that strides of a power of two do
 // not meet in one bank (Harris, Sengupta and Owens, GPU Gems 3, chapter 39).
 //

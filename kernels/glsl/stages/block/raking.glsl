@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Block scan: SIMD raking (thesis 3.5). One subgroup scans the totals of all invocations: each of its invocations
 // reduces its share one by one, one subgroup scan combines the shares, and each writes the prefixes of its share.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Block scan: reduce-scan. The sweep up of Brent and Kung, but only until each run has RUN totals; the totals of the
 // runs are scanned as Sklansky does; and the sweep down. Between the two: hardly more additions than the one, hardly
 // more levels than the other. Source: Smith, GPUPrefixSums, "Reduce Scan" (there: spill factor 3).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: rendezvous. How the subgroups of a workgroup that goes from tile to tile tell each other what they need.
 //
 // rendezvous_begin(): the first tile. Called once, by all invocations.

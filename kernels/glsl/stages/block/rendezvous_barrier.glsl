@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Rendezvous: workgroup barriers. Shared bytes: 4 * (3 * SUBGROUPS + 4), gather: 4 * (5 * SUBGROUPS + 4). Barriers: 2
 // per round.
 //

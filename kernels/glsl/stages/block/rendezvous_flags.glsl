@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Rendezvous: flags in shared memory. No barriers: each subgroup runs on its own, and waits only for what it needs. The
 // last subgroup to arrive publishes the tile's total; subgroup 0 looks back.
 // Subgroups of one workgroup wait for each other in loops, so they have to make progress independently, which no

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: shares. What the invocations of a workgroup have found each on its own of what comes before the tile,
 // combined.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Block scan: Sklansky 1960. In each level the invocations of every second run add the total of the run before theirs,
 // and runs become twice as long: the fewest levels, half of the additions of Kogge-Stone, and one value that many read.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Block scan: subgroup scans. Each subgroup scans its own part; then each of them reads the totals of all, and once
 // more when it asks for what comes before its part, so that one barrier is enough, and the total is there first.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Block scan, part of: the sweeps of Brent and Kung over the totals of a workgroup, one level at a time. Who calls them
 // puts a barrier between levels. Any WORKGROUP_SIZE: runs that would end behind it are left out.
 //

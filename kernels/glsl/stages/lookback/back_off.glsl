@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: back-off. What an invocation does before it looks again at a state that is not there yet.
 //
 // back_off(rounds): rounds counts the looks in vain so far; starts at 0.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: blocking. Tiles whose workgroup behaves as if it had lost its processor before it could publish its total.
 //
 // is_blocked(tile): whether the tile keeps its total to itself. 1 in 2^BLOCKING tiles does, the first one among them,

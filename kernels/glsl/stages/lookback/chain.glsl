@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Lookback: chain (Yan, Long and Zhang, "StreamScan", 2013). One invocation waits for the inclusive prefix of the tile
 // before it alone. Totals on their own are of no use to anybody, so that nobody but tile 0 publishes one. Prefixes are
 // combined in the order of the tiles, whatever comes when: a result has the same bits on every run.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: counts. What the lookback of each workgroup did, in builds that are made to know it (COUNTED); nothing in
 // others.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Lookback: fallback. A parallel lookback that needs no progress of others: when it has looked MAX_SPINS times again at
 // a tile that has published nothing, all invocations of the workgroup add that tile up themselves, and publish its
 // total for everybody. A workgroup that has taken its ticket and then does not run any more holds up nobody, and

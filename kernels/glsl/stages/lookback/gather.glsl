@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Lookback: gather. All invocations together read the totals of all predecessors in one hop: those of every tile, or,
 // in two levels, those of the tiles of the own group and the sums of all groups before it.
 //

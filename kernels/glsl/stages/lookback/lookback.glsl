@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: lookback. Publishes the total of the tile and finds the total of all tiles before it.
 //
 // total_before_scan(items): called by all invocations before items are scanned.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Lookback: onward, for workgroups that go from tile to tile. One subgroup keeps the prefix that it has found and adds
 // the totals that came since.
 // Result valid in: all invocations of the subgroup. Called by one and the same subgroup with growing tiles.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Lookback: parallel (thesis 3.4). A subgroup looks at a window of as many tiles as it has invocations, and all of it
 // looks again where one tile blocks it. lookback/wide.glsl with a width of 1 would be another kernel: it looks again at
 // what blocks alone.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Lookback: recompute. The workgroup adds up the input before its tile.
 //
 // share_before(tile): called by all invocations; what this one has loaded and added up.

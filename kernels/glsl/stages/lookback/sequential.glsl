@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Lookback: sequential (thesis 3.3). One invocation walks back tile by tile until it meets an inclusive prefix.
 // Result valid in: invocation 0 of the subgroup.
 

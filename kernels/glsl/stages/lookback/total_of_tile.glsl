@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Lookback fallback, part of: the total of a tile that another workgroup has not published, from the input.
 //
 // total_of_tile(tile): of a full tile. Called by all invocations; valid in all. Barriers: 1.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Lookback: walks. Shared bytes: 4. Barriers: 0.
 
 shared Element shared_tile_prefix;

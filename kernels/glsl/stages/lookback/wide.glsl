@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Lookback: parallel, with LOOKBACK_WIDTH tiles per invocation: the thesis's proposals of a longer lookback range and
 // of several descriptors per invocation. The window is LOOKBACK_WIDTH rows of as many tiles as a subgroup has
 // invocations; all loads of an invocation are under way together, and only an invocation that blocks the others looks

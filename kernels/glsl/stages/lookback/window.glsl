@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Lookback, part of: the window of a subgroup, as many tiles as it has invocations (thesis 3.4); the later tile is in
 // the later lane. Lanes before the last inclusive prefix of the window do not matter, so only a lane behind it that has
 // seen nothing yet keeps the subgroup from going on.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Group state: every tile adds its total to the words of its group, one for each 32 bits of an element. One hop from a
 // tile to all others.
 //
@@ -13,7 +14,7 @@ const uint GROUP_COUNT_BIT = 48u;
 #define GroupWord u64vec2
 #endif
 
-#if SELF_TURNING
+#if BOUND_SCRATCH
 #define GROUPS_ADDRESS scratch_address(TICKET_BYTES)
 #else
 #define GROUPS_ADDRESS params.groups_address

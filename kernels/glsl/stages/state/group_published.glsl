@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Group state: the workgroup with the last tile of a group combines the totals of all its tiles, in their order, and
 // publishes the result as tiles do theirs, in states of its own (behind those of the tiles). Two hops from a tile to
 // the tiles of later groups; for every type, operator and tile state.
@@ -8,7 +9,7 @@ const uint GROUP_WORDS = 0u;  // of one group in a bank
 
 // Where the states of groups begin.
 uvec2 group_states_address() {
-#if SELF_TURNING
+#if BOUND_SCRATCH
     return scratch_address(STATES_OFFSET + in_whole_rows(MOST_TILES) * STATE_STRIDE * STATE_WORDS * 4u);
 #else
     return params.groups_address;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: group state, the second level of a two-level lookback: the totals of GROUP_TILES successive tiles, combined.
 // Other lookbacks have no groups: for them nothing happens here.
 //
@@ -20,7 +21,7 @@ uint group_count() {
     return (tile_count() + GROUP_TILES - 1u) / GROUP_TILES;
 }
 
-#if N_FROM_MEMORY
+#if N_VARIES
 #define MOST_GROUPS ((MOST_TILES + GROUP_TILES - 1u) / GROUP_TILES)
 #else
 #define MOST_GROUPS group_count()
@@ -33,7 +34,7 @@ uint group_count() {
 #endif
 
 void clear_stale_groups() {
-#if ARGUMENTS == ARGUMENTS_PUSH
+#if HOST_TURNS
     if (GROUP_WORDS > 0u) {
         const uint first = workgroup_rank() * WORKGROUP_SIZE + invocation_rank();
         clear_bank(1u - BANK, params.stale_groups, first, params.workgroups * WORKGROUP_SIZE);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Scratch memory of kernels whose tiles pass their totals on: the ticket and the turn, two banks of sums of groups,
 // then the states of tiles, and behind them those of groups that are published. The plan lays it out by the same
 // numbers (scanbox-kernels, plan.rs), which a test compares.
@@ -6,10 +7,8 @@ const uint TICKET_BYTES = 256u;
 const uint GROUP_TILES = 32u;    // tiles whose totals one group has
 const uint BANK_WORDS = 65536u;  // of 8 bytes, in each bank
 
-// Where it begins, and where the states of tiles do. Memory that the device keeps the turn of belongs to the pipeline,
-// which knows its address.
-#define SELF_TURNING (ARGUMENTS != ARGUMENTS_PUSH && RESET == RESET_EPOCH)
-#if SELF_TURNING
+// Where it begins, and where the states of tiles do.
+#if BOUND_SCRATCH
 const uint STATES_OFFSET = TICKET_BYTES + 2u * 8u * BANK_WORDS;
 
 uvec2 scratch_address(const uint bytes) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: leave. What a workgroup does when it reads no state of another one any more.
 //
 // expect_to_leave(tile): called by all invocations with each tile of the workgroup, when its loads are under way.
@@ -10,18 +11,18 @@
 //   tile know their turn. Others do not need it.
 // - With RESET_CLEAN and with LOOKBACK_FALLBACK, where totals may be somebody else's work, the last one to leave by
 //   count. For clearing, the count acquires and releases: the reads of the others have to come before.
-// Shared bytes: of RESET_CLEAN, 4. Barriers: of RESET_CLEAN, 1. With N_FROM_MEMORY the same of LOOKBACK_FALLBACK.
+// Shared bytes: of RESET_CLEAN, 4. Barriers: of RESET_CLEAN, 1. Where N_VARIES the same of LOOKBACK_FALLBACK.
 //
-// With N_FROM_MEMORY a state may be older than all epochs: calls with fewer tiles have not written it. So the calls of
+// Where N_VARIES a state may be older than all epochs: calls with fewer tiles have not written it. So the calls of
 // the last epoch and of the first one each clear all states that they do not write. Between two calls of one epoch lie
 // both, so that neither meets a state of the other; one would leave its own states to the next call of its epoch.
 
-#if SELF_TURNING && N_FROM_MEMORY
+#if SELF_TURNING && N_VARIES
 
 // By all invocations of one workgroup. The tile that the input ends in may have no state, and nobody asks for it.
 void clear_old_states() {
     if (EPOCH == LAST_EPOCH || EPOCH == FIRST_EPOCH) {
-        const uint tiles = params.n / TILE_ELEMENTS;
+        const uint tiles = ELEMENTS / TILE_ELEMENTS;
         for (uint tile = tiles + invocation_rank(); tile < MOST_TILES; tile += WORKGROUP_SIZE) {
             clear_state_at(STATES_ADDRESS, tile);
         }
@@ -97,12 +98,12 @@ void leave() {
 void expect_to_leave(const uint tile) {
 }
 
-#if N_FROM_MEMORY
+#if N_VARIES
 
 shared uint shared_leavers;
 
 void leave() {
-    TurnLine line = TurnLine(SCRATCH_ADDRESS);
+    TurnLine line = TurnLine(TICKET_ADDRESS);
     if (invocation_rank() == 0u) {
         shared_leavers = atomicAdd(line.at[LEAVERS_WORD], 1u, gl_ScopeDevice, gl_StorageSemanticsNone,
                                    gl_SemanticsRelaxed);
@@ -124,7 +125,7 @@ void leave() {
 
 void leave() {
     if (invocation_rank() == 0u) {
-        TurnLine line = TurnLine(SCRATCH_ADDRESS);
+        TurnLine line = TurnLine(TICKET_ADDRESS);
         if (atomicAdd(line.at[LEAVERS_WORD], 1u, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed) ==
             params.workgroups - 1u) {
             line.at[LEAVERS_WORD] = 0u;
@@ -148,7 +149,7 @@ void leave() {
     if (private_has_last) {
         // What the call before has left: the next one uses that bank.
         clear_groups(1u - BANK);
-#if N_FROM_MEMORY
+#if N_VARIES
         clear_old_states();
 #endif
         if (invocation_rank() == 0u) {

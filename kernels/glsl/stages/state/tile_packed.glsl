@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Tile state: one 32-bit word. Bits 31..30 state, 29..0 value. Exact only for values below 2^30 (thesis 4.6), so the
 // planner allows it only for inputs whose total fits. Words must be zero before each call.
 

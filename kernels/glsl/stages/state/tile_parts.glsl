@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Tile state: several words, each with the epoch, the state and a part of the value. Exact for every value, to 16
 // bytes.
 //
@@ -66,7 +67,7 @@ void publish_at(const uvec2 address, const uint index, const uint state, const E
     }
 }
 
-#if N_FROM_MEMORY
+#if N_VARIES
 void clear_state_at(const uvec2 address, const uint index) {
     TileStates states = TileStates(address);
     [[unroll]] for (uint part = 0u; part < PARTS; ++part) {

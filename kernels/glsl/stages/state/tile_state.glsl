@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: tile state. How a workgroup tells the others about its tile. With the tile order, the only stage with atomics
 // on memory that workgroups share.
 //
@@ -44,7 +45,7 @@ void publish_at(const uvec2 address, const uint index, const uint state, const E
                 gl_SemanticsRelaxed);
 }
 
-#if N_FROM_MEMORY
+#if N_VARIES
 void clear_state_at(const uvec2 address, const uint index) {
     TileStates states = TileStates(address);
     atomicStore(states.at[index * STATE_STRIDE], StateWord(0), gl_ScopeDevice, gl_StorageSemanticsNone,

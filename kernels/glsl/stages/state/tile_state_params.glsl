@@ -1,6 +1,13 @@
-// Arguments of every kernel whose tiles pass their totals on.
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Arguments of every kernel whose tiles pass their totals on, and who counts its calls (stages/state/turn.glsl).
 
-#if ARGUMENTS == ARGUMENTS_PUSH
+// Where arguments are pushed the host does unless it is told not to. Elsewhere the device does, wherever states are
+// told apart by that, and the scratch memory belongs to the pipeline, which knows its address.
+#define HOST_TURNS (ARGUMENTS == ARGUMENTS_PUSH && RESET != RESET_TURN)
+#define BOUND_SCRATCH (ARGUMENTS != ARGUMENTS_PUSH && RESET == RESET_EPOCH)
+#define SELF_TURNING (BOUND_SCRATCH || RESET == RESET_TURN)
+
+#if HOST_TURNS
 // What the host knows of earlier calls on the same memory.
 #define CALL_WORDS                                                   \
     WORD(epoch)        /* differs from call to call */               \
@@ -16,7 +23,8 @@
     ADDRESS(groups_address) \
     ADDRESS(states_address) \
     COUNTS_ADDRESS          \
-    TOTAL_ADDRESS
+    TOTAL_ADDRESS           \
+    INITIAL_ADDRESS
 #define MORE_WORDS \
     CALL_WORDS     \
     INITIAL_WORDS

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Tile state: one 64-bit word. Bits 63..34 epoch, 33..32 state, 31..0 value. Exact for every value of 32 bits; larger
 // ones take several such words (stages/state/tile_parts.glsl).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: turn. What tells a call from those before it on the same scratch memory.
 //
 // EPOCH: in the states of this call, and in no other state that is there. BANK: the bank of group words that it uses.
@@ -5,11 +6,11 @@
 //   with it, and before a barrier; know_turn(): behind that, before anything of this stage is used.
 // end_turn(): called by one invocation, when all workgroups with a tile have read the turn; the next call has the next.
 //
-// Where arguments are pushed the host counts. Elsewhere the device does (SELF_TURNING), so that what was recorded is
-// right however often it is submitted: the turn stands in the scratch memory, and the call itself moves it on. A call
-// that finds zeros needs no turn. A relaxed atomic is enough: pipeline barriers stand between calls.
+// The host counts (HOST_TURNS), or the device does (SELF_TURNING), so that what was recorded is right however often it
+// is submitted: the turn stands in the scratch memory, and the call itself moves it on. A call that finds zeros needs
+// no turn. A relaxed atomic is enough: pipeline barriers stand between calls.
 
-#if ARGUMENTS == ARGUMENTS_PUSH
+#if HOST_TURNS
 
 #define EPOCH params.epoch
 #define BANK params.bank
@@ -26,7 +27,7 @@ void know_turn() {
 void end_turn() {
 }
 
-#elif RESET != RESET_EPOCH
+#elif !SELF_TURNING
 
 #define EPOCH 1u
 #define BANK 0u
@@ -66,7 +67,7 @@ uint private_epoch;
 
 void read_turn() {
     if (own_subgroup == 0) {
-        TurnLine line = TurnLine(SCRATCH_ADDRESS);
+        TurnLine line = TurnLine(TICKET_ADDRESS);
         private_epoch = atomicLoad(line.at[TURN_WORD], gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
     }
 }
@@ -84,7 +85,7 @@ void know_turn() {
 }
 
 void end_turn() {
-    TurnLine line = TurnLine(SCRATCH_ADDRESS);
+    TurnLine line = TurnLine(TICKET_ADDRESS);
     const uint next = private_epoch == LAST_EPOCH ? FIRST_EPOCH : private_epoch + 1u;
     atomicStore(line.at[TURN_WORD], next, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: operator. The associative operator and its subgroup forms; the left operand is always the earlier one.
 // Offers: identity(), combine(a, b), subgroup_reduce(x), subgroup_exclusive_scan(x), exclusive_of(inclusive, x),
 // subgroup_exclusive_scan(x, total), SHUFFLED_UP(x, distance), from_last(x): the x of the invocation so many places

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Operator: that of a user's file, which has identity() and combine() (stages/tile/element_of_file.glsl). Nothing but
 // its associativity is made use of: subgroups combine each value with what stands right before it, and never with that
 // of an invocation which is not there. Shuffles move words.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: subgroup scan. Works on the items of one subgroup, which are one run of the tile in every layout.
 //
 // subgroup_total(items): their total, in all invocations of the subgroup.

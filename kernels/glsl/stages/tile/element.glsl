@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: element. The element type, its vectors, and the memory they stand in.
 // Offers: Element, Vector, LANE(vector, i), the references to input and output memory;
 // element_word(value), element_of_word(word): a 32-bit element as a word, and back;

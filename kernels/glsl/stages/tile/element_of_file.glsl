@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Element: the structure of a user's operator (kernels/README.md, "Your own operator"). It is worked with as what it
 // is, and stands in memory as words, so that a vector is loaded and stored 16 bytes at a time.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: levels. What the passes of a scan by levels have in common: a level is an array, and the totals of its tiles
 // are the next one, which is scanned inclusively in between.
 //
@@ -9,7 +10,7 @@
 // Shared bytes: 0. Barriers: 0: passes are separated by pipeline barriers, and no workgroup waits for another one.
 
 // Of the next level. n: elements of this one; the target of a pass that only reads is its source, and not used.
-#define MORE_ADDRESSES ADDRESS(totals_address)
+#define MORE_ADDRESSES ADDRESS(totals_address) INITIAL_ADDRESS
 #define MORE_WORDS INITIAL_WORDS
 #include "arguments.glsl"
 

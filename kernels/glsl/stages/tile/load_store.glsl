@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: tile load and store. The only stage that knows where the input ends.
 //
 // Reads: input. Writes: output. Result valid in: each invocation has its own items. Lanes behind the last element get
@@ -28,7 +29,7 @@ OutputVectors tile_target(const uint tile) {
 }
 
 bool is_full(const uint tile) {
-    return tile < params.n / TILE_ELEMENTS;
+    return tile < ELEMENTS / TILE_ELEMENTS;
 }
 
 // Where item k of this invocation stands in the tile, in vectors.
@@ -69,7 +70,7 @@ void store_vector(const OutputVectors target, const uint v, const uint left, con
 
 // How many elements of the input a tile has left, which is less than a tile only in the last one.
 uint elements_left(const uint tile) {
-    return params.n - tile * TILE_ELEMENTS;
+    return ELEMENTS - tile * TILE_ELEMENTS;
 }
 
 #if BATCH_SIZE <= 2
@@ -270,10 +271,10 @@ void store_total(const Element total) {
 
 // What an input of no elements leaves: its total, where that is stored. Called by the invocations of workgroups that
 // have no tile, with the one that they would have.
-#if N_FROM_MEMORY && (WITH_TOTAL || MODE == MODE_REDUCE)
+#if N_VARIES && (WITH_TOTAL || MODE == MODE_REDUCE)
 
 void store_empty(const uint tile) {
-    if (params.n == 0u && tile == 0u && invocation_rank() == 0u) {
+    if (ELEMENTS == 0u && tile == 0u && invocation_rank() == 0u) {
 #if MODE == MODE_REDUCE
         store_total(identity());
 #else

@@ -1,11 +1,32 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: mode. What becomes of the inclusive scan of a tile.
 //
 // what_comes_first(prefix): what the first element of the output is combined with, where prefix comes before a tile or
 //   a part of one: of an exclusive scan, the initial value and prefix.
+// read_initial_value(): called by all invocations, once, behind read_arguments(). Nothing is done with it yet.
 // make_exclusive(items, before), make_row_exclusive(items, before): where MODE is MODE_EXCLUSIVE, items that are
 //   scanned move up by one place, and before, which they have been combined with, takes the first. Called by whole
 //   subgroups. A row is one vector of each invocation of a subgroup.
 // Shared bytes: 0. Barriers: 0.
+
+#if MODE == MODE_EXCLUSIVE && INIT_FROM_MEMORY && OPERATOR != OPERATOR_USER
+
+layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) restrict readonly buffer InitialValue {
+    StoredElement value;
+};
+
+Element private_initial_value;
+#define INITIAL_VALUE private_initial_value
+
+void read_initial_value() {
+    InitialValue initial = InitialValue(address_of(params.initial_address));
+    private_initial_value = loaded_element(initial.value);
+}
+
+#else
+#define INITIAL_VALUE element_of_words(uvec2(params.initial_low, params.initial_high))
+#define read_initial_value()
+#endif
 
 #if MODE == MODE_EXCLUSIVE
 
@@ -14,7 +35,7 @@ Element what_comes_first(const Element prefix) {
     // The initial value is the identity.
     return prefix;
 #else
-    return combine(element_of_words(uvec2(params.initial_low, params.initial_high)), prefix);
+    return combine(INITIAL_VALUE, prefix);
 #endif
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: thread scan. Works on the items of one invocation.
 //
 // Shared bytes: 0. Barriers: 0.

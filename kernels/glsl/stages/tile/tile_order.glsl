@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: tile order. Which tile a workgroup works on.
 //
 // take_tile(): the tile of this workgroup. Valid in all invocations.
@@ -5,8 +6,9 @@
 // MOST_TILES: how many there may be in a call on the same scratch memory.
 //
 // TILE_ORDER_TICKET: workgroups take tiles in the order in which they start, so that a workgroup only ever waits for
-//   tiles of workgroups that have started (thesis 4.6). Where arguments are pushed the ticket counts on from call to
-//   call, and params.ticket_base is where this call began. Reads and writes the ticket (relaxed atomic, device scope).
+//   tiles of workgroups that have started (thesis 4.6). Where the host counts the calls the ticket counts on from call
+//   to call, and params.ticket_base is where this call began. Reads and writes the ticket (relaxed atomic, device
+//   scope).
 //   Shared bytes: 4. Barriers: 1.
 // TILE_ORDER_WORKGROUP_ID: the number of the workgroup. Nothing is read, but devices are only safe with it that start
 //   workgroups in order. Shared bytes: 0. Barriers: 0.
@@ -19,10 +21,10 @@ const uint TILE_ELEMENTS = WORKGROUP_SIZE * BATCH_SIZE * LANES;
 #endif
 
 uint tile_count() {
-    return (params.n + (TILE_ELEMENTS - 1u)) / TILE_ELEMENTS;
+    return (ELEMENTS + (TILE_ELEMENTS - 1u)) / TILE_ELEMENTS;
 }
 
-#if N_FROM_MEMORY
+#if N_VARIES
 #define MOST_TILES ((MAX_N + (TILE_ELEMENTS - 1u)) / TILE_ELEMENTS)
 #else
 #define MOST_TILES tile_count()
@@ -36,7 +38,7 @@ uint tile_count() {
 // Tickets that a call takes.
 uint call_tickets() {
 #ifdef PERSISTENT
-    const uint full_tiles = params.n / TILE_ELEMENTS;
+    const uint full_tiles = ELEMENTS / TILE_ELEMENTS;
     return TILE_ORDER == TILE_ORDER_TICKET ? params.workgroups + full_tiles : full_tiles;
 #else
     return params.workgroups;
@@ -48,7 +50,7 @@ uint take_ticket() {
     TicketLine line = TicketLine(TICKET_ADDRESS);
     const uint taken =
         atomicAdd(line.next_ticket, 1u, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
-#if ARGUMENTS == ARGUMENTS_PUSH
+#if HOST_TURNS
     return taken - params.ticket_base;
 #else
 #if SELF_TURNING
