@@ -122,6 +122,15 @@
 #endif
 #endif
 
+#ifdef REQUIRE_TILE_STATE
+// Who counts the calls (stages/state/turn.glsl). Where arguments are pushed the host does unless it is told not to.
+// Elsewhere the device does, wherever states are told apart by that, and the scratch memory belongs to the pipeline,
+// which knows its address.
+#define HOST_TURNS (ARGUMENTS == ARGUMENTS_PUSH && RESET != RESET_TURN)
+#define BOUND_SCRATCH (ARGUMENTS != ARGUMENTS_PUSH && RESET == RESET_EPOCH)
+#define SELF_TURNING (BOUND_SCRATCH || RESET == RESET_TURN)
+#endif
+
 // Whether calls on the same scratch memory may have other numbers of elements each, up to MAX_N.
 #define N_VARIES N_FROM_MEMORY
 #ifdef REQUIRE_TILE_STATE

@@ -28,6 +28,7 @@ PUSH_CONSTANTS(
     uint stale_groups;
 )
 
+#define ELEMENTS params.n
 #include "stages/tile/tile_order.glsl"
 #include "stages/state/tile_state.glsl"
 

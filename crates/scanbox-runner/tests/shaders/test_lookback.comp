@@ -27,6 +27,7 @@ PUSH_CONSTANTS(
     uint apart;        // of so many tiles one publishes its inclusive prefix
 )
 
+#define ELEMENTS params.n
 #include "stages/tile/tile_order.glsl"
 #include "stages/state/tile_state.glsl"
 #include "stages/lookback/back_off.glsl"

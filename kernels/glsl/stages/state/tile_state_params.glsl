@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Arguments of every kernel whose tiles pass their totals on, and who counts its calls (stages/state/turn.glsl).
-
-// Where arguments are pushed the host does unless it is told not to. Elsewhere the device does, wherever states are
-// told apart by that, and the scratch memory belongs to the pipeline, which knows its address.
-#define HOST_TURNS (ARGUMENTS == ARGUMENTS_PUSH && RESET != RESET_TURN)
-#define BOUND_SCRATCH (ARGUMENTS != ARGUMENTS_PUSH && RESET == RESET_EPOCH)
-#define SELF_TURNING (BOUND_SCRATCH || RESET == RESET_TURN)
+// Arguments of every kernel whose tiles pass their totals on.
 
 #if HOST_TURNS
 // What the host knows of earlier calls on the same memory.
