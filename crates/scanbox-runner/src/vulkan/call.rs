@@ -4,8 +4,9 @@ use ash::vk;
 use scanbox_kernels::plan::{Binding, Pass, Plan, PushWord, Scratch, Tickets};
 use scanbox_model::config::Arguments;
 use scanbox_model::record::Status;
+use scanbox_vk::Access;
 
-use super::commands::{Access, Recorder};
+use super::commands::Recorder;
 use super::line::{Chain, Line, line_addresses};
 use super::memory::{INITIAL_OFFSET, Memory, N_OFFSET};
 use super::pipeline::Pipelines;

@@ -7,11 +7,12 @@ use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::{self, GUARD_WORD};
 use scanbox_kernels::plan::{Binding, N_WORD, Plan, TURN_WORD};
 use scanbox_model::record::Status;
+use scanbox_vk::Access;
 
 use super::Vulkan;
 use super::buffer::Buffer;
 use super::buffer::WORD_BYTES;
-use super::commands::{Access, Commands};
+use super::commands::Commands;
 use super::memory::{ELEMENT_WORDS, GUARD_BYTES, Memory, N_OFFSET};
 use super::timing::{NO_MISMATCH, VulkanSession, adopt, fetch_report};
 use super::varied::tell_of_none;

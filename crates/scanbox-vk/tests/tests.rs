@@ -1,0 +1,7 @@
+//! The tests of what is recorded. One binary, because each one costs a link.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(unsafe_code, reason = "what is tested is called as Vulkan is")]
+
+mod driver;
+mod record;
