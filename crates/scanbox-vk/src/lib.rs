@@ -1,12 +1,15 @@
 //! Records calls of scans into command buffers of Vulkan: the one recorder, of programs that scan and of the runner
 //! that measures.
 //!
-//! [`mod@record`] has the commands of a call. Handles and addresses are the caller's, as in Vulkan itself: nothing here
-//! is created, owned or waited for, no driver is loaded, and recording neither allocates nor locks.
+//! [`mod@record`] has the commands of a call, [`mod@push`] what it is told. Handles and addresses are the caller's, as
+//! in Vulkan itself: nothing here is owned or waited for, no driver is loaded, and recording neither allocates nor
+//! locks.
 //! Neighbours: `scanbox-pack` below, which says what a call consists of; `scanbox-runner` above.
 
 #![expect(unsafe_code, reason = "Vulkan is a C API")]
 
+pub mod push;
 pub mod record;
 
-pub use record::Access;
+pub use push::Push;
+pub use record::{Access, Dispatch, Told};

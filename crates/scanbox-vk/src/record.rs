@@ -2,6 +2,8 @@
 
 use ash::vk;
 
+use crate::push::Push;
+
 /// One side of a barrier: which work, and what it does with memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
@@ -54,4 +56,72 @@ pub unsafe fn barrier(device: &ash::Device, commands: vk::CommandBuffer, from: A
     let dependency = vk::DependencyInfo::default().memory_barriers(&barriers);
     // SAFETY: the caller sees to the command buffer; the barrier lives as long as the command is being recorded.
     unsafe { device.cmd_pipeline_barrier2(commands, &dependency) };
+}
+
+/// One dispatch of a call, with everything resolved.
+#[derive(Debug, Clone, Copy)]
+pub struct Dispatch {
+    /// Of the first line of its pair, and of the second. Where it has no lines they are one.
+    pub pipelines: [vk::Pipeline; 2],
+    /// How it comes by its arguments.
+    pub told: Told,
+    /// Workgroups in a row, and rows.
+    pub groups: [u32; 2],
+}
+
+/// How a dispatch comes by its arguments.
+#[derive(Debug, Clone, Copy)]
+pub enum Told {
+    /// They are recorded.
+    Pushed(Push),
+    /// They stand in memory, at an address that is a constant of its pipelines.
+    Line,
+    /// They are constants of its pipeline.
+    Baked,
+}
+
+/// Records one call: its dispatches, each after the one before. What stands in lines has been told.
+///
+/// `line` says which line of each pair they find their arguments in, 0 or 1; `layout` is that of pipelines with push
+/// constants. `last_pipeline` is what is bound in the command buffer, null where that is not known, and is kept up to
+/// date: what is bound already is not bound again.
+///
+/// # Safety
+///
+/// - As for [`barrier`].
+/// - The layout's push constants are [`crate::push::PUSH_BYTES`] bytes of compute shaders, and the pipelines, compute
+///   pipelines of it, live until the command buffer is not pending any more. `last_pipeline` is bound, or null.
+/// - `groups` are within the limits of the device.
+/// - The addresses that dispatches are told are those of live buffers, as large as the kernel accesses.
+pub unsafe fn record<'a>(
+    device: &ash::Device,
+    commands: vk::CommandBuffer,
+    layout: vk::PipelineLayout,
+    dispatches: impl IntoIterator<Item = &'a Dispatch>,
+    line: usize,
+    last_pipeline: &mut vk::Pipeline,
+) {
+    let mut first = true;
+    for Dispatch { pipelines, told, groups } in dispatches {
+        if !std::mem::take(&mut first) {
+            // SAFETY: the caller sees to it.
+            unsafe { barrier(device, commands, Access::COMPUTE, Access::COMPUTE) };
+        }
+        if let Told::Pushed(push) = told {
+            // SAFETY: the caller sees to the command buffer and the layout, whose range covers all that there may be.
+            unsafe {
+                let stage = vk::ShaderStageFlags::COMPUTE;
+                device.cmd_push_constants(commands, layout, stage, 0, push.bytes());
+            }
+        }
+        let pipeline = pipelines[line];
+        // SAFETY: the caller sees to the pipeline, to what its shader is told, and to the number of workgroups.
+        unsafe {
+            if *last_pipeline != pipeline {
+                device.cmd_bind_pipeline(commands, vk::PipelineBindPoint::COMPUTE, pipeline);
+                *last_pipeline = pipeline;
+            }
+            device.cmd_dispatch(commands, groups[0], groups[1], 1);
+        }
+    }
 }

@@ -49,6 +49,7 @@ unsafe extern "system" fn barrier(_: vk::CommandBuffer, dependency: *const vk::D
 }
 
 /// A device without a driver: other commands than those that a call has panic.
+#[expect(clippy::fn_to_numeric_cast_any, reason = "drivers hand out functions as addresses")]
 pub fn device() -> ash::Device {
     let load = |name: &CStr| match name.to_bytes() {
         b"vkCmdPushConstants" => push_constants as vk::PFN_vkCmdPushConstants as *const c_void,

@@ -3,5 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(unsafe_code, reason = "what is tested is called as Vulkan is")]
 
+mod dependencies;
 mod driver;
+mod push;
 mod record;

@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use ash::vk;
 use scanbox_model::record::Status;
-use scanbox_vk::{Access, record};
+use scanbox_vk::{Access, Dispatch, record};
 
 use super::buffer::Buffer;
-use super::call::Push;
 use super::device::Gpu;
 use super::failed;
 use super::timestamps::Timestamps;
@@ -161,37 +160,19 @@ impl Recorder<'_> {
         unsafe { record::barrier(&self.gpu().raw, self.commands.buffer, from, to) };
     }
 
-    /// Starts `groups` workgroups of `pipeline`, which has these push constants.
-    pub fn dispatch_with(
+    /// Records one call: its dispatches, each after the one before, with what they find in this line of each pair.
+    pub fn call<'a>(
         &mut self,
-        pipeline: vk::Pipeline,
         layout: vk::PipelineLayout,
-        push: &Push,
-        groups: [u32; 2],
+        dispatches: impl IntoIterator<Item = &'a Dispatch>,
+        line: usize,
     ) {
-        let (gpu, buffer) = (&self.commands.gpu.raw, self.commands.buffer);
-        // SAFETY: the buffer is recording; the layout lives as long as the session, and its only range covers the push
-        // constants. The addresses in them are those of live buffers that are as large as the plan says (by
-        // `Call::prepare`).
-        unsafe {
-            gpu.cmd_push_constants(buffer, layout, vk::ShaderStageFlags::COMPUTE, 0, push.bytes());
-        }
-        self.dispatch(pipeline, groups);
-    }
-
-    /// Starts `groups` workgroups of `pipeline`, which reads no push constants or those that were set last.
-    pub fn dispatch(&mut self, pipeline: vk::Pipeline, groups: [u32; 2]) {
-        let (gpu, buffer) = (&self.commands.gpu.raw, self.commands.buffer);
-        // SAFETY: the buffer is recording; the pipeline outlives the submission. The addresses in its constants and in
-        // its line are those of live buffers that are as large as the plan says, and `groups` is within the limits of
-        // the device (by `Call::prepare`).
-        unsafe {
-            if self.bound != pipeline {
-                gpu.cmd_bind_pipeline(buffer, vk::PipelineBindPoint::COMPUTE, pipeline);
-                self.bound = pipeline;
-            }
-            gpu.cmd_dispatch(buffer, groups[0], groups[1], 1);
-        }
+        let Commands { gpu, buffer, .. } = &*self.commands;
+        // SAFETY: the buffer is recording; the layout lives as long as the session, and its only range covers all push
+        // constants; the pipelines outlive the submission. The addresses in push constants, in constants of the
+        // pipelines and in lines are those of live buffers that are as large as the plan says, and the numbers of
+        // workgroups are within the limits of the device (by `Call::prepare`).
+        unsafe { record::record(&gpu.raw, *buffer, layout, dispatches, line, &mut self.bound) };
     }
 
     /// Sets every word of `buffer` from byte `offset`.

@@ -12,8 +12,8 @@ use rayon::prelude::*;
 use scanbox_kernels::plan::{ARGUMENT_WORDS, Module, Shader};
 use scanbox_model::config::Arguments;
 use scanbox_model::record::Status;
+use scanbox_vk::push::PUSH_BYTES;
 
-use super::call::PUSH_BYTES;
 use super::device::{Gpu, hex};
 use super::line::line_addresses;
 use crate::backend::{Failure, PipelineInfo};
