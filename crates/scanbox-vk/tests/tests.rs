@@ -5,5 +5,6 @@
 
 mod dependencies;
 mod driver;
+mod line;
 mod push;
 mod record;

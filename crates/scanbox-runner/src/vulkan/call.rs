@@ -4,11 +4,12 @@ use ash::vk;
 use scanbox_kernels::plan::{Binding, Pass, Plan, PushWord, Scratch, Tickets};
 use scanbox_model::config::Arguments;
 use scanbox_model::record::Status;
+use scanbox_vk::line::line_addresses;
 use scanbox_vk::push::{PUSH_BYTES, spread};
 use scanbox_vk::{Access, Dispatch, Push, Told};
 
 use super::commands::Recorder;
-use super::line::{Chain, Line, line_addresses};
+use super::line::{Chain, Line};
 use super::memory::{INITIAL_OFFSET, Memory, N_OFFSET};
 use super::pipeline::Pipelines;
 use crate::backend::Failure;

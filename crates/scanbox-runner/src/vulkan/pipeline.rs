@@ -12,10 +12,10 @@ use rayon::prelude::*;
 use scanbox_kernels::plan::{ARGUMENT_WORDS, Module, Shader};
 use scanbox_model::config::Arguments;
 use scanbox_model::record::Status;
+use scanbox_vk::line::line_addresses;
 use scanbox_vk::push::PUSH_BYTES;
 
 use super::device::{Gpu, hex};
-use super::line::line_addresses;
 use crate::backend::{Failure, PipelineInfo};
 
 /// All pipelines of a session. They share one layout: no descriptors, and all push constants there may be.
