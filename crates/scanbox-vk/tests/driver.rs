@@ -48,7 +48,85 @@ unsafe extern "system" fn barrier(_: vk::CommandBuffer, dependency: *const vk::D
     }
 }
 
-/// A device without a driver: other commands than those that a call has panic.
+/// A pipeline cache that no pipeline can be made with.
+pub const BAD_CACHE: u64 = 13;
+
+unsafe extern "system" fn create_layout(
+    _: vk::Device,
+    info: *const vk::PipelineLayoutCreateInfo<'_>,
+    _: *const vk::AllocationCallbacks<'_>,
+    made: *mut vk::PipelineLayout,
+) -> vk::Result {
+    // SAFETY: Vulkan wants one there, with as many ranges as it says, and room for a handle.
+    unsafe {
+        assert_eq!(((*info).set_layout_count, (*info).push_constant_range_count), (0, 1));
+        let range = *(*info).p_push_constant_ranges;
+        remember(format!("layout {:?} {} {}", range.stage_flags, range.offset, range.size));
+        *made = vk::PipelineLayout::null();
+    }
+    vk::Result::SUCCESS
+}
+
+unsafe extern "system" fn create_module(
+    _: vk::Device,
+    info: *const vk::ShaderModuleCreateInfo<'_>,
+    _: *const vk::AllocationCallbacks<'_>,
+    made: *mut vk::ShaderModule,
+) -> vk::Result {
+    // SAFETY: Vulkan wants one there, and room for a handle.
+    unsafe {
+        remember(format!("module of {}", (*info).code_size / 4));
+        *made = vk::Handle::from_raw(3);
+    }
+    vk::Result::SUCCESS
+}
+
+unsafe extern "system" fn destroy_module(
+    _: vk::Device,
+    module: vk::ShaderModule,
+    _: *const vk::AllocationCallbacks<'_>,
+) {
+    assert_eq!(vk::Handle::as_raw(module), 3);
+    remember("no module".to_owned());
+}
+
+unsafe extern "system" fn create_pipelines(
+    _: vk::Device,
+    cache: vk::PipelineCache,
+    count: u32,
+    infos: *const vk::ComputePipelineCreateInfo<'_>,
+    _: *const vk::AllocationCallbacks<'_>,
+    made: *mut vk::Pipeline,
+) -> vk::Result {
+    assert_eq!(count, 1);
+    // SAFETY: Vulkan wants one there, whose stage has a name, a chain, and constants within their data.
+    unsafe {
+        let (flags, stage) = ((*infos).flags, (*infos).stage);
+        let pinned = stage.p_next.cast::<vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo<'_>>();
+        let pinned = pinned.as_ref().map(|pinned| pinned.required_subgroup_size);
+        let special = &*stage.p_specialization_info;
+        let entries: &[vk::SpecializationMapEntry] = match special.map_entry_count {
+            0 => &[],
+            count => std::slice::from_raw_parts(special.p_map_entries, count as usize),
+        };
+        let value = |entry: &vk::SpecializationMapEntry| {
+            let end = entry.offset as usize + entry.size;
+            assert!(entry.size == 4 && end <= special.data_size);
+            special.p_data.cast::<u8>().add(entry.offset as usize).cast::<u32>().read_unaligned()
+        };
+        let constants: Vec<u32> = entries.iter().map(value).collect();
+        assert!(entries.iter().map(|entry| entry.constant_id).eq(0..special.map_entry_count));
+        let name = CStr::from_ptr(stage.p_name).to_str().unwrap();
+        remember(format!("pipeline {name} {flags:?} {:?} pinned {pinned:?} {constants:?}", stage.flags));
+        *made = vk::Handle::from_raw(7);
+    }
+    match vk::Handle::as_raw(cache) {
+        BAD_CACHE => vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
+        _ => vk::Result::SUCCESS,
+    }
+}
+
+/// A device without a driver: what a call has no use for panics.
 #[expect(clippy::fn_to_numeric_cast_any, reason = "drivers hand out functions as addresses")]
 pub fn device() -> ash::Device {
     let load = |name: &CStr| match name.to_bytes() {
@@ -56,6 +134,10 @@ pub fn device() -> ash::Device {
         b"vkCmdBindPipeline" => bind as vk::PFN_vkCmdBindPipeline as *const c_void,
         b"vkCmdDispatch" => dispatch as vk::PFN_vkCmdDispatch as *const c_void,
         b"vkCmdPipelineBarrier2" => barrier as vk::PFN_vkCmdPipelineBarrier2 as *const c_void,
+        b"vkCreatePipelineLayout" => create_layout as vk::PFN_vkCreatePipelineLayout as *const c_void,
+        b"vkCreateShaderModule" => create_module as vk::PFN_vkCreateShaderModule as *const c_void,
+        b"vkDestroyShaderModule" => destroy_module as vk::PFN_vkDestroyShaderModule as *const c_void,
+        b"vkCreateComputePipelines" => create_pipelines as vk::PFN_vkCreateComputePipelines as *const c_void,
         _ => std::ptr::null(),
     };
     // SAFETY: each function has the type of its name.

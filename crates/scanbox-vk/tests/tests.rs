@@ -6,5 +6,7 @@
 mod dependencies;
 mod driver;
 mod line;
+mod pipeline;
 mod push;
 mod record;
+mod shape;

@@ -8,6 +8,7 @@ use ash::{khr, vk};
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
+use scanbox_vk::shape::ShapeLimits;
 
 use super::instance::Instance;
 use super::{Listed, VulkanError};
@@ -38,9 +39,9 @@ pub(super) struct Candidate {
 #[derive(Debug, Clone)]
 pub(super) struct VulkanLimits {
     /// Whether the subgroup size of a compute pipeline can be chosen, and has to be: the device has several.
-    pub pins_subgroup_size: bool,
+    pins_subgroup_size: bool,
     /// Subgroups per workgroup at most, where the size is pinned.
-    pub max_workgroup_subgroups: u32,
+    max_workgroup_subgroups: u32,
     /// Buffers in bytes at most.
     pub max_buffer_bytes: u64,
     /// What a pipeline cache is only good for.
@@ -123,22 +124,7 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
     let limits = &base.limits;
     let compute_units = compute_units(instance, raw, has_extension);
     let queue_family = queue_family(&families);
-    // The default, which every driver has tuned its compiler for. A device before Vulkan 1.3 has one size only.
-    let (min, max) = match properties13.max_subgroup_size {
-        0 => (subgroup.subgroup_size, subgroup.subgroup_size),
-        max => (properties13.min_subgroup_size, max),
-    };
-    let subgroup_size = subgroup.subgroup_size.clamp(min, max);
-    // A device with one size needs no pinning, and is then not bound by the number of subgroups that a pinned
-    // workgroup may have: lavapipe allows 32 of them, but 1,024 invocations in subgroups of 8.
-    let pins_subgroup_size =
-        min != max && properties13.required_subgroup_size_stages.contains(vk::ShaderStageFlags::COMPUTE);
-    let mut max_workgroup_size =
-        limits.max_compute_work_group_invocations.min(limits.max_compute_work_group_size[0]);
-    if pins_subgroup_size {
-        max_workgroup_size = max_workgroup_size
-            .min(subgroup_size.saturating_mul(properties13.max_compute_workgroup_subgroups));
-    }
+    let shapes = ShapeLimits::of(limits, &subgroup, &properties13);
 
     let profile = DeviceProfile {
         name: text(base.device_name_as_c_str()),
@@ -156,10 +142,10 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
             .to_owned(),
         driver_build: format!("{:08x}-{}", base.driver_version, hex(base.pipeline_cache_uuid)),
         api_version: version_text(version),
-        subgroup_size,
-        min_subgroup_size: min,
-        max_subgroup_size: max,
-        max_workgroup_size,
+        subgroup_size: shapes.subgroup_size,
+        min_subgroup_size: shapes.min_subgroup_size,
+        max_subgroup_size: shapes.max_subgroup_size,
+        max_workgroup_size: shapes.max_workgroup_size,
         max_workgroup_count: limits.max_compute_work_group_count,
         max_shared_bytes: limits.max_compute_shared_memory_size,
         max_storage_buffer_bytes: u64::from(limits.max_storage_buffer_range),
@@ -197,8 +183,8 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
     }
 
     let limits = VulkanLimits {
-        pins_subgroup_size,
-        max_workgroup_subgroups: properties13.max_compute_workgroup_subgroups,
+        pins_subgroup_size: shapes.pins_subgroup_size,
+        max_workgroup_subgroups: shapes.max_workgroup_subgroups,
         max_buffer_bytes: properties13.max_buffer_size,
         pipeline_cache_uuid: base.pipeline_cache_uuid,
         driver_version: base.driver_version,
@@ -434,6 +420,19 @@ impl Gpu {
             raw,
             _instance: instance,
         }))
+    }
+
+    /// What workgroups it can start.
+    pub fn shape_limits(&self) -> ShapeLimits {
+        let Self { profile, limits, .. } = self;
+        ShapeLimits {
+            max_workgroup_size: profile.max_workgroup_size,
+            subgroup_size: profile.subgroup_size,
+            min_subgroup_size: profile.min_subgroup_size,
+            max_subgroup_size: profile.max_subgroup_size,
+            pins_subgroup_size: limits.pins_subgroup_size,
+            max_workgroup_subgroups: limits.max_workgroup_subgroups,
+        }
     }
 
     /// The allocator. Its users leave it consistent or do not come back from Vulkan at all.
