@@ -2,12 +2,14 @@
 //! that measures.
 //!
 //! [`mod@record`] has the commands of a call, [`mod@push`] and [`mod@line`] what it is told, [`mod@pipeline`] makes its
-//! pipelines, and [`mod@shape`] says whether the device can start them. Handles and addresses are the caller's, as in
-//! Vulkan itself: nothing here is owned or waited for, no driver is loaded, and recording neither allocates nor locks.
+//! pipelines; [`mod@features`] and [`mod@shape`] say whether the device can run them. Handles and addresses are the
+//! caller's, as in Vulkan itself: nothing here is owned or waited for, no driver is loaded, and recording neither
+//! allocates nor locks.
 //! Neighbours: `scanbox-pack` below, which says what a call consists of; `scanbox-runner` above.
 
 #![expect(unsafe_code, reason = "Vulkan is a C API")]
 
+pub mod features;
 pub mod line;
 pub mod push;
 pub mod pipeline;

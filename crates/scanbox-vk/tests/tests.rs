@@ -5,6 +5,7 @@
 
 mod dependencies;
 mod driver;
+mod features;
 mod line;
 mod pipeline;
 mod push;

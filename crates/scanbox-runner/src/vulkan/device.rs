@@ -8,6 +8,7 @@ use ash::{khr, vk};
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
+use scanbox_vk::features::{Features, OptionalFeatures};
 use scanbox_vk::shape::ShapeLimits;
 
 use super::instance::Instance;
@@ -107,14 +108,13 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
         |name: &CStr| extensions.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name));
     let mut uniform_control_flow = vk::PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR::default();
     if has(vk::API_VERSION_1_3) {
-        let mut chain =
-            vk::PhysicalDeviceFeatures2::default().push_next(&mut features.v12).push_next(&mut features.v13);
+        // SAFETY: `raw` comes from this instance, and knows Vulkan 1.3, as the instance does.
+        features = unsafe { Features::of(&instance.raw, raw) };
         if has_extension(khr::shader_subgroup_uniform_control_flow::NAME) {
-            chain = chain.push_next(&mut uniform_control_flow);
+            let mut chain = vk::PhysicalDeviceFeatures2::default().push_next(&mut uniform_control_flow);
+            // SAFETY: `raw` comes from this instance, and the device knows every structure in the chain.
+            unsafe { instance.raw.get_physical_device_features2(raw, &mut chain) };
         }
-        // SAFETY: `raw` comes from this instance, and the device knows every structure in the chain.
-        unsafe { instance.raw.get_physical_device_features2(raw, &mut chain) };
-        features.v10 = chain.features;
     }
     // SAFETY: `raw` comes from this instance.
     let families = unsafe { instance.raw.get_physical_device_queue_family_properties(raw) };
@@ -125,6 +125,7 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
     let compute_units = compute_units(instance, raw, has_extension);
     let queue_family = queue_family(&families);
     let shapes = ShapeLimits::of(limits, &subgroup, &properties13);
+    let optional = features.optional();
 
     let profile = DeviceProfile {
         name: text(base.device_name_as_c_str()),
@@ -158,9 +159,9 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
             .max()
             .unwrap_or(0),
         buffer_addresses: features.v12.buffer_device_address == vk::TRUE,
-        int64_atomics: features.int64_atomics(),
-        int64_elements: features.int64_elements(),
-        float64_elements: features.v10.shader_float64 == vk::TRUE,
+        int64_atomics: optional.int64_atomics,
+        int64_elements: optional.int64_elements,
+        float64_elements: optional.float64_elements,
         uniform_control_flow: uniform_control_flow.shader_subgroup_uniform_control_flow == vk::TRUE,
         timestamp_period_ns: limits.timestamp_period,
         timestamp_valid_bits: queue_family.map_or(0, |family| families[family].timestamp_valid_bits),
@@ -263,52 +264,6 @@ fn subgroup_problems(
     no_compute.into_iter().chain(wrong_size).chain(missing)
 }
 
-/// The features of a device, and the list of those that are needed: the same for the question and the answer.
-#[derive(Default)]
-struct Features {
-    v10: vk::PhysicalDeviceFeatures,
-    v12: vk::PhysicalDeviceVulkan12Features<'static>,
-    v13: vk::PhysicalDeviceVulkan13Features<'static>,
-}
-
-impl Features {
-    /// What cannot be done without.
-    fn required(&mut self) -> [(&mut vk::Bool32, &'static str); 7] {
-        [
-            (&mut self.v12.buffer_device_address, "bufferDeviceAddress"),
-            (&mut self.v12.vulkan_memory_model, "vulkanMemoryModel"),
-            (&mut self.v12.vulkan_memory_model_device_scope, "vulkanMemoryModelDeviceScope"),
-            (&mut self.v13.subgroup_size_control, "subgroupSizeControl"),
-            (&mut self.v13.compute_full_subgroups, "computeFullSubgroups"),
-            (&mut self.v13.synchronization2, "synchronization2"),
-            (&mut self.v13.maintenance4, "maintenance4"),
-        ]
-    }
-
-    fn missing(&mut self) -> impl Iterator<Item = &'static str> {
-        self.required().into_iter().filter(|(feature, _)| **feature == vk::FALSE).map(|(_, name)| name)
-    }
-
-    fn int64_atomics(&self) -> bool {
-        self.v10.shader_int64 == vk::TRUE && self.v12.shader_buffer_int64_atomics == vk::TRUE
-    }
-
-    fn int64_elements(&self) -> bool {
-        self.v10.shader_int64 == vk::TRUE && self.v12.shader_subgroup_extended_types == vk::TRUE
-    }
-
-    /// What is enabled on a device that misses nothing.
-    fn to_enable(profile: &DeviceProfile) -> Self {
-        let mut features = Self::default();
-        features.required().into_iter().for_each(|(feature, _)| *feature = vk::TRUE);
-        features.v10.shader_int64 = vk::Bool32::from(profile.int64_atomics || profile.int64_elements);
-        features.v10.shader_float64 = vk::Bool32::from(profile.float64_elements);
-        features.v12.shader_buffer_int64_atomics = vk::Bool32::from(profile.int64_atomics);
-        features.v12.shader_subgroup_extended_types = vk::Bool32::from(profile.int64_elements);
-        features
-    }
-}
-
 pub(super) fn hex(bytes: [u8; vk::UUID_SIZE]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -361,7 +316,11 @@ impl Gpu {
     /// Creates the logical device of a candidate without problems.
     pub fn new(instance: Instance, candidate: &Candidate) -> Result<Arc<Self>, VulkanError> {
         let Candidate { raw: physical, queue_family, limits, listed } = candidate;
-        let mut features = Features::to_enable(&listed.profile);
+        let mut features = Features::to_enable(OptionalFeatures {
+            int64_atomics: listed.profile.int64_atomics,
+            int64_elements: listed.profile.int64_elements,
+            float64_elements: listed.profile.float64_elements,
+        });
         let mut statistics_feature = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default()
             .pipeline_executable_info(true);
         let queues =
