@@ -1,8 +1,41 @@
-//! Workgroups and subgroups: what a device can start, and whether the size of its subgroups has to be chosen.
+//! Workgroups and subgroups: what a device can start, whether it can run kernels, and whether the size of its subgroups
+//! has to be chosen.
 
 use std::fmt;
 
 use ash::vk;
+
+/// What kernels use, in compute shaders.
+const SUBGROUP_OPERATIONS: [(vk::SubgroupFeatureFlags, &str); 6] = [
+    (vk::SubgroupFeatureFlags::BASIC, "basic"),
+    (vk::SubgroupFeatureFlags::VOTE, "vote"),
+    (vk::SubgroupFeatureFlags::ARITHMETIC, "arithmetic"),
+    (vk::SubgroupFeatureFlags::BALLOT, "ballot"),
+    (vk::SubgroupFeatureFlags::SHUFFLE, "shuffle"),
+    (vk::SubgroupFeatureFlags::SHUFFLE_RELATIVE, "shuffle relative"),
+];
+
+/// Kernels are written for these subgroup sizes.
+const SUBGROUP_SIZES: std::ops::RangeInclusive<u32> = 4..=128;
+
+/// What keeps a device whose subgroups have this size from running kernels, where they are concerned.
+pub fn subgroup_problems(
+    subgroup: &vk::PhysicalDeviceSubgroupProperties<'_>,
+    size: u32,
+) -> impl Iterator<Item = String> + use<> {
+    let compute = subgroup.supported_stages.contains(vk::ShaderStageFlags::COMPUTE);
+    let operations = subgroup.supported_operations;
+    let no_compute = (!compute).then(|| "has no subgroup operations in compute shaders".to_owned());
+    let wrong_size = (!SUBGROUP_SIZES.contains(&size)).then(|| {
+        let (low, high) = (SUBGROUP_SIZES.start(), SUBGROUP_SIZES.end());
+        format!("has subgroups of {size} invocations, and {low} to {high} are needed")
+    });
+    let missing = SUBGROUP_OPERATIONS
+        .into_iter()
+        .filter(move |(flag, _)| compute && !operations.contains(*flag))
+        .map(|(_, name)| format!("lacks {name} subgroup operations"));
+    no_compute.into_iter().chain(wrong_size).chain(missing)
+}
 
 /// The shape of a kernel's workgroups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Shapes of workgroups that devices can start.
 
 use ash::vk;
-use scanbox_vk::shape::{ShapeLimits, WorkgroupShape, WrongShape};
+use scanbox_vk::shape::{ShapeLimits, WorkgroupShape, WrongShape, subgroup_problems};
 
 /// What a device says: its subgroup size, the smallest and largest one, and subgroups of a workgroup at most.
 fn limits(size: u32, [min, max]: [u32; 2], subgroups: u32) -> ShapeLimits {
@@ -61,4 +61,24 @@ fn a_shape_fits_or_says_why_not() {
         several.check(WorkgroupShape { workgroup_size: 4096, subgroup_size: 32 }),
         Err(WrongShape::Workgroup { size: 4096, limit: 1024 })
     );
+}
+
+#[test]
+fn subgroups_have_what_kernels_use() {
+    let all = vk::SubgroupFeatureFlags::from_raw(u32::MAX);
+    let check = |stages, operations, size, problems: &[&str]| {
+        let subgroup = vk::PhysicalDeviceSubgroupProperties {
+            supported_stages: stages,
+            supported_operations: operations,
+            ..Default::default()
+        };
+        assert!(subgroup_problems(&subgroup, size).eq(problems.iter().copied()), "{problems:?}");
+    };
+    let compute = vk::ShaderStageFlags::COMPUTE;
+    check(compute, all, 4, &[]);
+    check(compute, all, 128, &[]);
+    check(compute, all, 2, &["has subgroups of 2 invocations, and 4 to 128 are needed"]);
+    check(vk::ShaderStageFlags::VERTEX, all, 32, &["has no subgroup operations in compute shaders"]);
+    let no_shuffle = all & !vk::SubgroupFeatureFlags::SHUFFLE;
+    check(compute, no_shuffle, 32, &["lacks shuffle subgroup operations"]);
 }

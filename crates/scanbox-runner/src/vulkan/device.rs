@@ -9,23 +9,10 @@ use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
 use scanbox_vk::features::{Features, OptionalFeatures};
-use scanbox_vk::shape::ShapeLimits;
+use scanbox_vk::shape::{ShapeLimits, subgroup_problems};
 
 use super::instance::Instance;
 use super::{Listed, VulkanError};
-
-/// What kernels use, in compute shaders.
-const SUBGROUP_OPERATIONS: [(vk::SubgroupFeatureFlags, &str); 6] = [
-    (vk::SubgroupFeatureFlags::BASIC, "basic"),
-    (vk::SubgroupFeatureFlags::VOTE, "vote"),
-    (vk::SubgroupFeatureFlags::ARITHMETIC, "arithmetic"),
-    (vk::SubgroupFeatureFlags::BALLOT, "ballot"),
-    (vk::SubgroupFeatureFlags::SHUFFLE, "shuffle"),
-    (vk::SubgroupFeatureFlags::SHUFFLE_RELATIVE, "shuffle relative"),
-];
-
-/// Kernels are written for these subgroup sizes.
-const SUBGROUP_SIZES: std::ops::RangeInclusive<u32> = 4..=128;
 
 /// A physical device: what the outside may know, and what opening it needs.
 pub(super) struct Candidate {
@@ -177,7 +164,7 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
         problems.push(format!("offers Vulkan {}, and 1.3 is needed", profile.api_version));
     } else {
         problems.extend(features.missing().map(|name| format!("lacks the feature {name}")));
-        problems.extend(subgroup_problems(&subgroup, &profile));
+        problems.extend(subgroup_problems(&subgroup, shapes.subgroup_size));
     }
     if queue_family.is_none() {
         problems.push("has no queue family with compute and timestamps".to_owned());
@@ -243,25 +230,6 @@ fn compute_units(instance: &Instance, raw: vk::PhysicalDevice, has: impl Fn(&CSt
         arm.shader_core_count,
     ];
     units.into_iter().find(|&units| units > 0)
-}
-
-fn subgroup_problems(
-    subgroup: &vk::PhysicalDeviceSubgroupProperties<'_>,
-    profile: &DeviceProfile,
-) -> impl Iterator<Item = String> {
-    let compute = subgroup.supported_stages.contains(vk::ShaderStageFlags::COMPUTE);
-    let operations = subgroup.supported_operations;
-    let no_compute = (!compute).then(|| "has no subgroup operations in compute shaders".to_owned());
-    let size = profile.subgroup_size;
-    let wrong_size = (!SUBGROUP_SIZES.contains(&size)).then(|| {
-        let (low, high) = (SUBGROUP_SIZES.start(), SUBGROUP_SIZES.end());
-        format!("has subgroups of {size} invocations, and {low} to {high} are needed")
-    });
-    let missing = SUBGROUP_OPERATIONS
-        .into_iter()
-        .filter(move |(flag, _)| compute && !operations.contains(*flag))
-        .map(|(_, name)| format!("lacks {name} subgroup operations"));
-    no_compute.into_iter().chain(wrong_size).chain(missing)
 }
 
 pub(super) fn hex(bytes: [u8; vk::UUID_SIZE]) -> String {
