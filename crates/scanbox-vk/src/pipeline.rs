@@ -100,8 +100,8 @@ pub unsafe fn create(
         stage = stage.push_next(&mut pinned);
     }
     let info = [vk::ComputePipelineCreateInfo::default().flags(source.flags).stage(stage).layout(layout)];
-    // SAFETY: the module is valid, and the caller sees to its shape, to layout and cache; each constant has a word of the
-    // data, whose number the shader may know or not.
+    // SAFETY: the module is valid, and the caller sees to its shape, to layout and cache; each constant has a word of
+    // the data, whose number the shader may know or not.
     let created = unsafe { device.create_compute_pipelines(cache, &info, None) };
     // SAFETY: a pipeline does not need the module it was made of.
     unsafe { device.destroy_shader_module(module, None) };
