@@ -11,3 +11,4 @@ mod pipeline;
 mod push;
 mod record;
 mod shape;
+mod step;
