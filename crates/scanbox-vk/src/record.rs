@@ -1,5 +1,7 @@
 //! The commands of a call: dispatches, each with what it is told, and barriers between them.
 
+use std::borrow::Borrow;
+
 use ash::vk;
 
 use crate::push::Push;
@@ -93,16 +95,17 @@ pub enum Told {
 ///   pipelines of it, live until the command buffer is not pending any more. `last_pipeline` is bound, or null.
 /// - `groups` are within the limits of the device.
 /// - The addresses that dispatches are told are those of live buffers, as large as the kernel accesses.
-pub unsafe fn record<'a>(
+pub unsafe fn record(
     device: &ash::Device,
     commands: vk::CommandBuffer,
     layout: vk::PipelineLayout,
-    dispatches: impl IntoIterator<Item = &'a Dispatch>,
+    dispatches: impl IntoIterator<Item: Borrow<Dispatch>>,
     line: usize,
     last_pipeline: &mut vk::Pipeline,
 ) {
     let mut first = true;
-    for Dispatch { pipelines, told, groups } in dispatches {
+    for dispatch in dispatches {
+        let Dispatch { pipelines, told, groups } = dispatch.borrow();
         if !std::mem::take(&mut first) {
             // SAFETY: the caller sees to it.
             unsafe { barrier(device, commands, Access::COMPUTE, Access::COMPUTE) };

@@ -156,7 +156,11 @@ const CRATES: &[(&str, &[&str], &[&str])] = &[
     ("scanbox-vk", &["scanbox-pack"], &["shaderc", "clap", "toml", "csv", "gpu-allocator"]),
     ("scanbox-kernels", &["scanbox-pack", "scanbox-model"], &["ash", "gpu-allocator", "clap"]),
     ("scanbox-analysis", &["scanbox-model"], &["ash", "shaderc", "clap"]),
-    ("scanbox-runner", &["scanbox-model", "scanbox-vk", "scanbox-kernels"], &["shaderc", "clap"]),
+    (
+        "scanbox-runner",
+        &["scanbox-pack", "scanbox-model", "scanbox-vk", "scanbox-kernels"],
+        &["shaderc", "clap"],
+    ),
     (
         "scanbox-report",
         &["scanbox-model", "scanbox-kernels", "scanbox-analysis", "scanbox-runner"],

@@ -2,6 +2,7 @@
 //!
 //! A [`Recorder`] only knows commands; what a call consists of is in `timing`.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -161,10 +162,10 @@ impl Recorder<'_> {
     }
 
     /// Records one call: its dispatches, each after the one before, with what they find in this line of each pair.
-    pub fn call<'a>(
+    pub fn call(
         &mut self,
         layout: vk::PipelineLayout,
-        dispatches: impl IntoIterator<Item = &'a Dispatch>,
+        dispatches: impl IntoIterator<Item: Borrow<Dispatch>>,
         line: usize,
     ) {
         let Commands { gpu, buffer, .. } = &*self.commands;
