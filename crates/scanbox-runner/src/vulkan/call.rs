@@ -4,65 +4,55 @@ use ash::vk;
 use scanbox_kernels::plan::{Binding, Pass, Plan, PushWord, Scratch, Tickets};
 use scanbox_model::config::Arguments;
 use scanbox_model::record::Status;
+use scanbox_vk::line::line_addresses;
+use scanbox_vk::push::{PUSH_BYTES, spread};
+use scanbox_vk::{Access, Dispatch, Push, Told};
 
-use super::commands::{Access, Recorder};
-use super::line::{Chain, Line, line_addresses};
+use super::commands::Recorder;
+use super::line::{Chain, Line};
 use super::memory::{INITIAL_OFFSET, Memory, N_OFFSET};
 use super::pipeline::Pipelines;
 use crate::backend::Failure;
 use scanbox_kernels::ledger::{Ledger, Turn};
 
-/// Push constants in bytes: what every device has (Vulkan 1.3, table 54, maxPushConstantsSize).
-pub(super) const PUSH_BYTES: usize = 128;
-
-/// Push constants: the shape of the dispatch, addresses, then words, some of which change from call to call.
-pub(super) struct Push {
-    bytes: [u8; PUSH_BYTES],
-    length: usize,
-    /// The words that change, and where they are in bytes.
-    changing: Vec<(usize, PushWord)>,
-    /// Where the addresses of what may change from call to call are, in bytes.
+/// What changes in push constants from call to call.
+#[derive(Default)]
+struct PushPlaces {
+    /// Words, and where they are in bytes.
+    words: Vec<(usize, PushWord)>,
+    /// Where addresses are, in bytes.
     data: Vec<(Binding, usize)>,
 }
 
-impl Push {
-    /// `shape`: workgroups in a row, and in all rows.
-    fn new(pass: &Pass, shape: [u32; 2], plan: &Plan, memory: &Memory) -> Result<Self, Failure> {
-        let mut push = Self { bytes: [0; PUSH_BYTES], length: 0, changing: Vec::new(), data: Vec::new() };
-        for word in shape {
-            push.append(&word.to_ne_bytes(), plan)?;
-        }
-        for binding in &pass.bindings {
-            if let Binding::Input | Binding::Output | Binding::Expected | Binding::Report = binding {
-                push.data.push((*binding, push.length));
-            }
-            push.append(&memory.address(*binding, plan)?.to_ne_bytes(), plan)?;
-        }
-        for &word in &pass.words {
-            let value = match word {
-                PushWord::Value(value) => value,
-                PushWord::Epoch | PushWord::TicketBase | PushWord::Bank | PushWord::StaleGroups => {
-                    push.changing.push((push.length, word));
-                    0
-                }
-            };
-            push.append(&value.to_ne_bytes(), plan)?;
-        }
-        Ok(push)
-    }
-
-    fn append(&mut self, bytes: &[u8], plan: &Plan) -> Result<(), Failure> {
-        let place = self.bytes.get_mut(self.length..self.length + bytes.len()).ok_or_else(|| {
+impl PushPlaces {
+    /// The push constants of a pass as well. `shape`: workgroups in a row, and in all rows.
+    fn of(pass: &Pass, shape: [u32; 2], plan: &Plan, memory: &Memory) -> Result<(Self, Push), Failure> {
+        let (mut places, mut push) = (Self::default(), Push::new(shape));
+        let too_many = || {
             let reason = format!("{} has more than {PUSH_BYTES} bytes of push constants", plan.label);
             Failure::new(Status::Unsupported, reason)
-        })?;
-        place.copy_from_slice(bytes);
-        self.length += bytes.len();
-        Ok(())
+        };
+        for binding in &pass.bindings {
+            let place = push.add_address(memory.address(*binding, plan)?).ok_or_else(too_many)?;
+            if let Binding::Input | Binding::Output | Binding::Expected | Binding::Report = binding {
+                places.data.push((*binding, place));
+            }
+        }
+        for &word in &pass.words {
+            let (value, changes) = match word {
+                PushWord::Value(value) => (value, false),
+                PushWord::Epoch | PushWord::TicketBase | PushWord::Bank | PushWord::StaleGroups => (0, true),
+            };
+            let place = push.add_word(value).ok_or_else(too_many)?;
+            if changes {
+                places.words.push((place, word));
+            }
+        }
+        Ok((places, push))
     }
 
-    fn take(&mut self, turn: &Turn) {
-        for &(place, word) in &self.changing {
+    fn take(&self, turn: &Turn, push: &mut Push) {
+        for &(place, word) in &self.words {
             let value = match word {
                 PushWord::Value(value) => value,
                 PushWord::Epoch => turn.epoch,
@@ -70,25 +60,20 @@ impl Push {
                 PushWord::Bank => turn.bank,
                 PushWord::StaleGroups => turn.stale_groups,
             };
-            self.bytes[place..place + size_of::<u32>()].copy_from_slice(&value.to_ne_bytes());
+            push.set_word(place, value);
         }
     }
 
-    fn aim(&mut self, binding: Binding, address: vk::DeviceAddress) {
+    fn aim(&self, binding: Binding, address: vk::DeviceAddress, push: &mut Push) {
         for (_, place) in self.data.iter().filter(|(other, _)| *other == binding) {
-            self.bytes[*place..place + size_of::<vk::DeviceAddress>()]
-                .copy_from_slice(&address.to_ne_bytes());
+            push.set_address(*place, address);
         }
-    }
-
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
     }
 }
 
 /// A call that can be recorded any number of times.
 pub(super) struct Call {
-    dispatches: Vec<Dispatch>,
+    passes: Vec<PreparedPass>,
     layout: vk::PipelineLayout,
     scratch: Scratch,
     /// Tickets that a call takes.
@@ -99,20 +84,12 @@ pub(super) struct Call {
     lines: usize,
 }
 
-struct Dispatch {
-    /// Of the first line of its pair, and of the second. Where it has no lines they are one.
-    pipelines: [vk::Pipeline; 2],
-    told: Told,
-    groups: [u32; 2],
-}
-
-/// How a dispatch comes by its arguments.
-enum Told {
-    Push(Push),
-    /// Words in memory.
-    Block(Line),
-    /// Nothing is said: these words are constants of its pipeline.
-    Baked,
+struct PreparedPass {
+    dispatch: Dispatch,
+    /// Of its push constants, where it has any.
+    places: PushPlaces,
+    /// What it is told in memory.
+    line: Option<Line>,
 }
 
 impl Call {
@@ -124,8 +101,8 @@ impl Call {
         pipelines: &Pipelines,
         max_workgroup_count: [u32; 3],
     ) -> Result<Self, Failure> {
-        let (layout, dispatches) = (pipelines.layout(), Vec::new());
-        let mut call = Self { dispatches, layout, scratch, tickets: 0, untold: Vec::new(), lines: 0 };
+        let (layout, passes) = (pipelines.layout(), Vec::new());
+        let mut call = Self { passes, layout, scratch, tickets: 0, untold: Vec::new(), lines: 0 };
         for plan in plans {
             for (place, pass) in (0..).zip(&plan.passes) {
                 let groups = spread(pass.workgroups, max_workgroup_count);
@@ -153,21 +130,27 @@ impl Call {
                 }));
                 let line = || Line::new(pass, place, shape, plan, memory);
                 let [first, second] = line_addresses(memory.lines().address(), place);
+                let mut places = PushPlaces::default();
+                let mut in_memory = None;
                 let (pipelines, told) = match pass.shader.arguments() {
                     Arguments::Push => {
-                        let told = Told::Push(Push::new(pass, shape, plan, memory)?);
-                        ([pipelines.get(&pass.shader)?; 2], told)
+                        let push;
+                        (places, push) = PushPlaces::of(pass, shape, plan, memory)?;
+                        ([pipelines.get(&pass.shader)?; 2], Told::Pushed(push))
                     }
                     Arguments::Block => {
                         let bound = |address| pipelines.bound(&pass.shader, address, None, plan.max_n());
-                        ([bound(first)?, bound(second)?], Told::Block(line()?))
+                        let pair = [bound(first)?, bound(second)?];
+                        in_memory = Some(line()?);
+                        (pair, Told::Line)
                     }
                     Arguments::Baked => {
                         let words = *line()?.words();
                         ([pipelines.bound(&pass.shader, first, Some(words), None)?; 2], Told::Baked)
                     }
                 };
-                call.dispatches.push(Dispatch { pipelines, told, groups });
+                let dispatch = Dispatch { pipelines, told, groups };
+                call.passes.push(PreparedPass { dispatch, places, line: in_memory });
             }
         }
         Ok(call)
@@ -175,7 +158,7 @@ impl Call {
 
     /// Dispatches of one call.
     pub fn dispatches(&self) -> usize {
-        self.dispatches.len()
+        self.passes.len()
     }
 
     /// The turns of `count` calls in a row. At most the first of them asks for cleared memory, so that it can be
@@ -196,21 +179,19 @@ impl Call {
     /// Makes the calls that are recorded from now on find this binding here: input, output, what is expected, or the
     /// report. Of calls with lines, those behind the next [`Call::tell`]; those that are baked stay where they are.
     pub fn aim(&mut self, binding: Binding, address: vk::DeviceAddress) {
-        for dispatch in &mut self.dispatches {
-            match &mut dispatch.told {
-                Told::Push(push) => push.aim(binding, address),
-                Told::Block(line) => line.aim(binding, address),
-                Told::Baked => {}
+        for PreparedPass { dispatch, places, line } in &mut self.passes {
+            if let Told::Pushed(push) = &mut dispatch.told {
+                places.aim(binding, address, push);
+            }
+            if let Some(line) = line {
+                line.aim(binding, address);
             }
         }
     }
 
     /// Its lines, pass by pass.
     pub fn lines(&mut self) -> impl Iterator<Item = &mut Line> {
-        self.dispatches.iter_mut().filter_map(|dispatch| match &mut dispatch.told {
-            Told::Block(line) => Some(line),
-            Told::Push(_) | Told::Baked => None,
-        })
+        self.passes.iter_mut().filter_map(|pass| pass.line.as_mut())
     }
 
     /// Records what the lines of the call are told, and the words beside them, where that has changed: behind what was
@@ -254,62 +235,21 @@ impl Call {
 
     /// Records one call: its dispatches, each after the one before. Its lines have been told.
     pub fn record(&mut self, recorder: &mut Recorder<'_>, turn: &Turn) {
-        let (mut first, mut follows) = (true, false);
-        for Dispatch { pipelines, told, groups } in &mut self.dispatches {
-            let pipeline = pipelines[self.lines];
-            if !std::mem::take(&mut first) {
-                recorder.barrier(Access::COMPUTE, Access::COMPUTE);
-            }
-            match told {
-                Told::Push(push) => {
-                    push.take(turn);
-                    recorder.dispatch_with(pipeline, self.layout, push, *groups);
-                }
-                Told::Block(line) => {
-                    follows |= line.follows();
-                    recorder.dispatch(pipeline, *groups);
-                }
-                Told::Baked => recorder.dispatch(pipeline, *groups),
+        for PreparedPass { dispatch, places, .. } in &mut self.passes {
+            if let Told::Pushed(push) = &mut dispatch.told {
+                places.take(turn, push);
             }
         }
+        recorder.call(self.layout, self.passes.iter().map(|pass| &pass.dispatch), self.lines);
+        let follows = self.lines().any(|line| line.follows());
         // It has written the arguments of the next one to the other lines.
         self.lines ^= usize::from(follows);
     }
 }
 
-/// Workgroups in a row and rows: at least `workgroups` of them in all, and less than one per row more.
-/// `None` where that many do not fit the dimensions or 32 bits.
-fn spread(workgroups: u64, max: [u32; 3]) -> Option<[u32; 2]> {
-    // The fewest rows, then evenly: 65,536 are 2 rows of 32,768, not of 65,535.
-    let rows = workgroups.div_ceil(max[0].into()).max(1);
-    let row = workgroups.div_ceil(rows).max(1);
-    u32::try_from(row * rows).ok()?;
-    (rows <= max[1].into()).then_some([row as u32, rows as u32])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn workgroups_are_spread_over_dimensions() {
-        const LONG: [u32; 3] = [(1 << 31) - 1, 65_535, 65_535];
-        const SHORT: [u32; 3] = [65_535; 3];
-        let check = |workgroups: u64, max, expected| {
-            assert_eq!(spread(workgroups, max), expected, "{workgroups} over {max:?}");
-        };
-        check(1, SHORT, Some([1, 1]));
-        check(65_535, SHORT, Some([65_535, 1]));
-        check(65_536, SHORT, Some([32_768, 2]));
-        check(65_537, SHORT, Some([32_769, 2]));
-        check(1 << 23, SHORT, Some([65_028, 129]));
-        check(1 << 23, LONG, Some([1 << 23, 1]));
-        // As many as there may be: shaders count on one row here (ONE_ROW).
-        check(1 << 30, LONG, Some([1 << 30, 1]));
-        check(20, [4, 5, 1], Some([4, 5]));
-        check(21, [4, 5, 5], None);
-        check(1 << 33, LONG, None);
-    }
 
     /// The words of `n` that workgroups of `part` words each touch, by the arithmetic of the helper kernels
     /// (poison.comp and others), in 32 bits: none outside, and all of the last ones once.
@@ -352,16 +292,6 @@ mod tests {
                 std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/glsl").join(kernel);
             let text = std::fs::read_to_string(path).unwrap();
             assert!(text.contains(line) && !text.contains("begin + at <"), "{kernel}");
-        }
-    }
-
-    #[test]
-    fn spreading_starts_enough_and_hardly_more() {
-        for workgroups in (1..65_000).step_by(77) {
-            let [row, rows] = spread(workgroups, [255, 255, 1]).unwrap();
-            assert!(row <= 255 && rows <= 255);
-            let started = u64::from(row) * u64::from(rows);
-            assert!((workgroups..workgroups + u64::from(rows)).contains(&started));
         }
     }
 }

@@ -2,14 +2,15 @@
 //!
 //! A [`Recorder`] only knows commands; what a call consists of is in `timing`.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ash::vk;
 use scanbox_model::record::Status;
+use scanbox_vk::{Access, Dispatch, record};
 
 use super::buffer::Buffer;
-use super::call::Push;
 use super::device::Gpu;
 use super::failed;
 use super::timestamps::Timestamps;
@@ -143,41 +144,6 @@ impl Drop for Commands {
     }
 }
 
-/// One side of a barrier: which work, and what it does with memory.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Access {
-    stages: vk::PipelineStageFlags2,
-    memory: vk::AccessFlags2,
-}
-
-impl Access {
-    /// Dispatches. Nothing else between dependent calls: a barrier on all commands costs two more microseconds on
-    /// an NVIDIA H200.
-    pub const COMPUTE: Self = Self {
-        stages: vk::PipelineStageFlags2::COMPUTE_SHADER,
-        memory: vk::AccessFlags2::from_raw(
-            vk::AccessFlags2::SHADER_STORAGE_READ.as_raw() | vk::AccessFlags2::SHADER_STORAGE_WRITE.as_raw(),
-        ),
-    };
-    /// Copies and fills.
-    pub const TRANSFER: Self = Self {
-        stages: vk::PipelineStageFlags2::ALL_TRANSFER,
-        memory: vk::AccessFlags2::from_raw(
-            vk::AccessFlags2::TRANSFER_READ.as_raw() | vk::AccessFlags2::TRANSFER_WRITE.as_raw(),
-        ),
-    };
-    /// Reads of mapped memory after the submission.
-    pub const HOST: Self =
-        Self { stages: vk::PipelineStageFlags2::HOST, memory: vk::AccessFlags2::HOST_READ };
-    /// All of it.
-    pub const ANYTHING: Self = Self {
-        stages: vk::PipelineStageFlags2::ALL_COMMANDS,
-        memory: vk::AccessFlags2::from_raw(
-            vk::AccessFlags2::MEMORY_READ.as_raw() | vk::AccessFlags2::MEMORY_WRITE.as_raw(),
-        ),
-    };
-}
-
 /// A recording in progress.
 pub(super) struct Recorder<'a> {
     commands: &'a mut Commands,
@@ -191,47 +157,23 @@ impl Recorder<'_> {
 
     /// What follows and matches `to` waits for what came before and matches `from`, and sees its writes.
     pub fn barrier(&mut self, from: Access, to: Access) {
-        let barriers = [vk::MemoryBarrier2::default()
-            .src_stage_mask(from.stages)
-            .src_access_mask(from.memory)
-            .dst_stage_mask(to.stages)
-            .dst_access_mask(to.memory)];
-        let dependency = vk::DependencyInfo::default().memory_barriers(&barriers);
         // SAFETY: the buffer is recording; synchronization2 is enabled.
-        unsafe { self.gpu().raw.cmd_pipeline_barrier2(self.commands.buffer, &dependency) };
+        unsafe { record::barrier(&self.gpu().raw, self.commands.buffer, from, to) };
     }
 
-    /// Starts `groups` workgroups of `pipeline`, which has these push constants.
-    pub fn dispatch_with(
+    /// Records one call: its dispatches, each after the one before, with what they find in this line of each pair.
+    pub fn call(
         &mut self,
-        pipeline: vk::Pipeline,
         layout: vk::PipelineLayout,
-        push: &Push,
-        groups: [u32; 2],
+        dispatches: impl IntoIterator<Item: Borrow<Dispatch>>,
+        line: usize,
     ) {
-        let (gpu, buffer) = (&self.commands.gpu.raw, self.commands.buffer);
-        // SAFETY: the buffer is recording; the layout lives as long as the session, and its only range covers the push
-        // constants. The addresses in them are those of live buffers that are as large as the plan says (by
-        // `Call::prepare`).
-        unsafe {
-            gpu.cmd_push_constants(buffer, layout, vk::ShaderStageFlags::COMPUTE, 0, push.bytes());
-        }
-        self.dispatch(pipeline, groups);
-    }
-
-    /// Starts `groups` workgroups of `pipeline`, which reads no push constants or those that were set last.
-    pub fn dispatch(&mut self, pipeline: vk::Pipeline, groups: [u32; 2]) {
-        let (gpu, buffer) = (&self.commands.gpu.raw, self.commands.buffer);
-        // SAFETY: the buffer is recording; the pipeline outlives the submission. The addresses in its constants and in
-        // its line are those of live buffers that are as large as the plan says, and `groups` is within the limits of
-        // the device (by `Call::prepare`).
-        unsafe {
-            if self.bound != pipeline {
-                gpu.cmd_bind_pipeline(buffer, vk::PipelineBindPoint::COMPUTE, pipeline);
-                self.bound = pipeline;
-            }
-            gpu.cmd_dispatch(buffer, groups[0], groups[1], 1);
-        }
+        let Commands { gpu, buffer, .. } = &*self.commands;
+        // SAFETY: the buffer is recording; the layout lives as long as the session, and its only range covers all push
+        // constants; the pipelines outlive the submission. The addresses in push constants, in constants of the
+        // pipelines and in lines are those of live buffers that are as large as the plan says, and the numbers of
+        // workgroups are within the limits of the device (by `Call::prepare`).
+        unsafe { record::record(&gpu.raw, *buffer, layout, dispatches, line, &mut self.bound) };
     }
 
     /// Sets every word of `buffer` from byte `offset`.

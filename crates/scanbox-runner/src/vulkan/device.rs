@@ -8,22 +8,11 @@ use ash::{khr, vk};
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
+use scanbox_vk::features::{Features, OptionalFeatures};
+use scanbox_vk::shape::{ShapeLimits, subgroup_problems};
 
 use super::instance::Instance;
 use super::{Listed, VulkanError};
-
-/// What kernels use, in compute shaders.
-const SUBGROUP_OPERATIONS: [(vk::SubgroupFeatureFlags, &str); 6] = [
-    (vk::SubgroupFeatureFlags::BASIC, "basic"),
-    (vk::SubgroupFeatureFlags::VOTE, "vote"),
-    (vk::SubgroupFeatureFlags::ARITHMETIC, "arithmetic"),
-    (vk::SubgroupFeatureFlags::BALLOT, "ballot"),
-    (vk::SubgroupFeatureFlags::SHUFFLE, "shuffle"),
-    (vk::SubgroupFeatureFlags::SHUFFLE_RELATIVE, "shuffle relative"),
-];
-
-/// Kernels are written for these subgroup sizes.
-const SUBGROUP_SIZES: std::ops::RangeInclusive<u32> = 4..=128;
 
 /// A physical device: what the outside may know, and what opening it needs.
 pub(super) struct Candidate {
@@ -38,9 +27,9 @@ pub(super) struct Candidate {
 #[derive(Debug, Clone)]
 pub(super) struct VulkanLimits {
     /// Whether the subgroup size of a compute pipeline can be chosen, and has to be: the device has several.
-    pub pins_subgroup_size: bool,
+    pins_subgroup_size: bool,
     /// Subgroups per workgroup at most, where the size is pinned.
-    pub max_workgroup_subgroups: u32,
+    max_workgroup_subgroups: u32,
     /// Buffers in bytes at most.
     pub max_buffer_bytes: u64,
     /// What a pipeline cache is only good for.
@@ -106,14 +95,13 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
         |name: &CStr| extensions.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name));
     let mut uniform_control_flow = vk::PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR::default();
     if has(vk::API_VERSION_1_3) {
-        let mut chain =
-            vk::PhysicalDeviceFeatures2::default().push_next(&mut features.v12).push_next(&mut features.v13);
+        // SAFETY: `raw` comes from this instance, and knows Vulkan 1.3, as the instance does.
+        features = unsafe { Features::of(&instance.raw, raw) };
         if has_extension(khr::shader_subgroup_uniform_control_flow::NAME) {
-            chain = chain.push_next(&mut uniform_control_flow);
+            let mut chain = vk::PhysicalDeviceFeatures2::default().push_next(&mut uniform_control_flow);
+            // SAFETY: `raw` comes from this instance, and the device knows every structure in the chain.
+            unsafe { instance.raw.get_physical_device_features2(raw, &mut chain) };
         }
-        // SAFETY: `raw` comes from this instance, and the device knows every structure in the chain.
-        unsafe { instance.raw.get_physical_device_features2(raw, &mut chain) };
-        features.v10 = chain.features;
     }
     // SAFETY: `raw` comes from this instance.
     let families = unsafe { instance.raw.get_physical_device_queue_family_properties(raw) };
@@ -123,22 +111,8 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
     let limits = &base.limits;
     let compute_units = compute_units(instance, raw, has_extension);
     let queue_family = queue_family(&families);
-    // The default, which every driver has tuned its compiler for. A device before Vulkan 1.3 has one size only.
-    let (min, max) = match properties13.max_subgroup_size {
-        0 => (subgroup.subgroup_size, subgroup.subgroup_size),
-        max => (properties13.min_subgroup_size, max),
-    };
-    let subgroup_size = subgroup.subgroup_size.clamp(min, max);
-    // A device with one size needs no pinning, and is then not bound by the number of subgroups that a pinned
-    // workgroup may have: lavapipe allows 32 of them, but 1,024 invocations in subgroups of 8.
-    let pins_subgroup_size =
-        min != max && properties13.required_subgroup_size_stages.contains(vk::ShaderStageFlags::COMPUTE);
-    let mut max_workgroup_size =
-        limits.max_compute_work_group_invocations.min(limits.max_compute_work_group_size[0]);
-    if pins_subgroup_size {
-        max_workgroup_size = max_workgroup_size
-            .min(subgroup_size.saturating_mul(properties13.max_compute_workgroup_subgroups));
-    }
+    let shapes = ShapeLimits::of(limits, &subgroup, &properties13);
+    let optional = features.optional();
 
     let profile = DeviceProfile {
         name: text(base.device_name_as_c_str()),
@@ -156,10 +130,10 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
             .to_owned(),
         driver_build: format!("{:08x}-{}", base.driver_version, hex(base.pipeline_cache_uuid)),
         api_version: version_text(version),
-        subgroup_size,
-        min_subgroup_size: min,
-        max_subgroup_size: max,
-        max_workgroup_size,
+        subgroup_size: shapes.subgroup_size,
+        min_subgroup_size: shapes.min_subgroup_size,
+        max_subgroup_size: shapes.max_subgroup_size,
+        max_workgroup_size: shapes.max_workgroup_size,
         max_workgroup_count: limits.max_compute_work_group_count,
         max_shared_bytes: limits.max_compute_shared_memory_size,
         max_storage_buffer_bytes: u64::from(limits.max_storage_buffer_range),
@@ -172,9 +146,9 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
             .max()
             .unwrap_or(0),
         buffer_addresses: features.v12.buffer_device_address == vk::TRUE,
-        int64_atomics: features.int64_atomics(),
-        int64_elements: features.int64_elements(),
-        float64_elements: features.v10.shader_float64 == vk::TRUE,
+        int64_atomics: optional.int64_atomics,
+        int64_elements: optional.int64_elements,
+        float64_elements: optional.float64_elements,
         uniform_control_flow: uniform_control_flow.shader_subgroup_uniform_control_flow == vk::TRUE,
         timestamp_period_ns: limits.timestamp_period,
         timestamp_valid_bits: queue_family.map_or(0, |family| families[family].timestamp_valid_bits),
@@ -190,15 +164,15 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
         problems.push(format!("offers Vulkan {}, and 1.3 is needed", profile.api_version));
     } else {
         problems.extend(features.missing().map(|name| format!("lacks the feature {name}")));
-        problems.extend(subgroup_problems(&subgroup, &profile));
+        problems.extend(subgroup_problems(&subgroup, shapes.subgroup_size));
     }
     if queue_family.is_none() {
         problems.push("has no queue family with compute and timestamps".to_owned());
     }
 
     let limits = VulkanLimits {
-        pins_subgroup_size,
-        max_workgroup_subgroups: properties13.max_compute_workgroup_subgroups,
+        pins_subgroup_size: shapes.pins_subgroup_size,
+        max_workgroup_subgroups: shapes.max_workgroup_subgroups,
         max_buffer_bytes: properties13.max_buffer_size,
         pipeline_cache_uuid: base.pipeline_cache_uuid,
         driver_version: base.driver_version,
@@ -258,71 +232,6 @@ fn compute_units(instance: &Instance, raw: vk::PhysicalDevice, has: impl Fn(&CSt
     units.into_iter().find(|&units| units > 0)
 }
 
-fn subgroup_problems(
-    subgroup: &vk::PhysicalDeviceSubgroupProperties<'_>,
-    profile: &DeviceProfile,
-) -> impl Iterator<Item = String> {
-    let compute = subgroup.supported_stages.contains(vk::ShaderStageFlags::COMPUTE);
-    let operations = subgroup.supported_operations;
-    let no_compute = (!compute).then(|| "has no subgroup operations in compute shaders".to_owned());
-    let size = profile.subgroup_size;
-    let wrong_size = (!SUBGROUP_SIZES.contains(&size)).then(|| {
-        let (low, high) = (SUBGROUP_SIZES.start(), SUBGROUP_SIZES.end());
-        format!("has subgroups of {size} invocations, and {low} to {high} are needed")
-    });
-    let missing = SUBGROUP_OPERATIONS
-        .into_iter()
-        .filter(move |(flag, _)| compute && !operations.contains(*flag))
-        .map(|(_, name)| format!("lacks {name} subgroup operations"));
-    no_compute.into_iter().chain(wrong_size).chain(missing)
-}
-
-/// The features of a device, and the list of those that are needed: the same for the question and the answer.
-#[derive(Default)]
-struct Features {
-    v10: vk::PhysicalDeviceFeatures,
-    v12: vk::PhysicalDeviceVulkan12Features<'static>,
-    v13: vk::PhysicalDeviceVulkan13Features<'static>,
-}
-
-impl Features {
-    /// What cannot be done without.
-    fn required(&mut self) -> [(&mut vk::Bool32, &'static str); 7] {
-        [
-            (&mut self.v12.buffer_device_address, "bufferDeviceAddress"),
-            (&mut self.v12.vulkan_memory_model, "vulkanMemoryModel"),
-            (&mut self.v12.vulkan_memory_model_device_scope, "vulkanMemoryModelDeviceScope"),
-            (&mut self.v13.subgroup_size_control, "subgroupSizeControl"),
-            (&mut self.v13.compute_full_subgroups, "computeFullSubgroups"),
-            (&mut self.v13.synchronization2, "synchronization2"),
-            (&mut self.v13.maintenance4, "maintenance4"),
-        ]
-    }
-
-    fn missing(&mut self) -> impl Iterator<Item = &'static str> {
-        self.required().into_iter().filter(|(feature, _)| **feature == vk::FALSE).map(|(_, name)| name)
-    }
-
-    fn int64_atomics(&self) -> bool {
-        self.v10.shader_int64 == vk::TRUE && self.v12.shader_buffer_int64_atomics == vk::TRUE
-    }
-
-    fn int64_elements(&self) -> bool {
-        self.v10.shader_int64 == vk::TRUE && self.v12.shader_subgroup_extended_types == vk::TRUE
-    }
-
-    /// What is enabled on a device that misses nothing.
-    fn to_enable(profile: &DeviceProfile) -> Self {
-        let mut features = Self::default();
-        features.required().into_iter().for_each(|(feature, _)| *feature = vk::TRUE);
-        features.v10.shader_int64 = vk::Bool32::from(profile.int64_atomics || profile.int64_elements);
-        features.v10.shader_float64 = vk::Bool32::from(profile.float64_elements);
-        features.v12.shader_buffer_int64_atomics = vk::Bool32::from(profile.int64_atomics);
-        features.v12.shader_subgroup_extended_types = vk::Bool32::from(profile.int64_elements);
-        features
-    }
-}
-
 pub(super) fn hex(bytes: [u8; vk::UUID_SIZE]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -375,7 +284,11 @@ impl Gpu {
     /// Creates the logical device of a candidate without problems.
     pub fn new(instance: Instance, candidate: &Candidate) -> Result<Arc<Self>, VulkanError> {
         let Candidate { raw: physical, queue_family, limits, listed } = candidate;
-        let mut features = Features::to_enable(&listed.profile);
+        let mut features = Features::to_enable(OptionalFeatures {
+            int64_atomics: listed.profile.int64_atomics,
+            int64_elements: listed.profile.int64_elements,
+            float64_elements: listed.profile.float64_elements,
+        });
         let mut statistics_feature = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default()
             .pipeline_executable_info(true);
         let queues =
@@ -434,6 +347,19 @@ impl Gpu {
             raw,
             _instance: instance,
         }))
+    }
+
+    /// What workgroups it can start.
+    pub fn shape_limits(&self) -> ShapeLimits {
+        let Self { profile, limits, .. } = self;
+        ShapeLimits {
+            max_workgroup_size: profile.max_workgroup_size,
+            subgroup_size: profile.subgroup_size,
+            min_subgroup_size: profile.min_subgroup_size,
+            max_subgroup_size: profile.max_subgroup_size,
+            pins_subgroup_size: limits.pins_subgroup_size,
+            max_workgroup_subgroups: limits.max_workgroup_subgroups,
+        }
     }
 
     /// The allocator. Its users leave it consistent or do not come back from Vulkan at all.

@@ -1,10 +1,9 @@
 //! Lines of arguments: what kernels are told that read no push constants (kernels/glsl/arguments.glsl).
 
 use ash::vk;
-use scanbox_kernels::plan::{
-    ARGUMENT_WORDS, Binding, LINE_BYTES, NEXT_WORD, Pass, Plan, PushWord, RECORD_WORDS,
-};
+use scanbox_kernels::plan::{ARGUMENT_WORDS, Binding, LINE_BYTES, Pass, Plan, PushWord, RECORD_WORDS};
 use scanbox_model::record::Status;
+use scanbox_vk::line::{LineWords, PAIR_BYTES};
 
 use super::buffer::WORD_BYTES;
 use super::commands::Recorder;
@@ -14,13 +13,13 @@ use crate::backend::Failure;
 /// What a dispatch is told: the first words of its line.
 #[derive(Clone)]
 pub(super) struct Line {
-    words: [u32; ARGUMENT_WORDS],
+    words: LineWords,
     /// Which pair of lines it has: the place of the pass in its call.
     place: u64,
     /// What stands at the places of source and target.
     data: [Binding; 2],
     /// What the first line of the pair was told last, by this recording.
-    told: Option<[u32; ARGUMENT_WORDS]>,
+    told: Option<LineWords>,
 }
 
 impl Line {
@@ -46,38 +45,27 @@ impl Line {
             PushWord::Epoch | PushWord::TicketBase | PushWord::Bank | PushWord::StaleGroups => 0,
         });
         let n = values.next().ok_or_else(|| unfit("says no number of elements"))?;
-        let mut words = Vec::with_capacity(ARGUMENT_WORDS);
-        let address = |words: &mut Vec<u32>, binding: Binding| -> Result<(), Failure> {
-            words.extend(halves(memory.address(binding, plan)?));
-            Ok(())
-        };
-        address(&mut words, *source)?;
-        address(&mut words, *target)?;
-        words.extend([n, shape[1], 0, 0]);
-        others.iter().try_for_each(|binding| address(&mut words, *binding))?;
-        words.push(shape[0]);
-        words.extend(values);
-        if words.len() > ARGUMENT_WORDS {
-            return Err(unfit("has too many arguments"));
-        }
-        words.resize(ARGUMENT_WORDS, 0);
-        let words = words.try_into().expect("it has just been given this length");
+        let address = |binding: &Binding| memory.address(*binding, plan);
+        let data = [address(source)?, address(target)?];
+        let others = others.iter().map(address).collect::<Result<Vec<_>, _>>()?;
+        let words = LineWords::new(data, others, shape, n, values);
+        let words = words.ok_or_else(|| unfit("has too many arguments"))?;
         Ok(Self { words, place, data: [*source, *target], told: None })
     }
 
     pub fn words(&self) -> &[u32; ARGUMENT_WORDS] {
-        &self.words
+        self.words.words()
     }
 
     pub fn aim(&mut self, binding: Binding, address: vk::DeviceAddress) {
         for (at, _) in self.data.iter().enumerate().filter(|(_, other)| **other == binding) {
-            self.words[2 * at..2 * at + 2].copy_from_slice(&halves(address));
+            self.words.set_data(at, address);
         }
     }
 
     /// Its beginning, as a record of a chain.
     pub fn record(&self) -> &[u32] {
-        &self.words[..RECORD_WORDS]
+        self.words.record()
     }
 
     /// Aims at the pair of this slot of a chain, and at what follows. `place` is that of the line among those of the
@@ -86,7 +74,7 @@ impl Line {
         let [input, output] = chain.pair(slot);
         self.aim(Binding::Input, input);
         self.aim(Binding::Output, output);
-        self.words[NEXT_WORD..NEXT_WORD + 2].copy_from_slice(&halves(chain.address(place, slot + 1)));
+        self.words.set_next(chain.address(place, slot + 1));
         // The device changes the line from here on.
         self.forget();
     }
@@ -97,17 +85,17 @@ impl Line {
         if self.is_told() {
             return;
         }
-        recorder.update(memory.lines(), self.place * PAIR_BYTES, &self.words);
+        recorder.update(memory.lines(), self.place * PAIR_BYTES, self.words());
         if self.follows() {
             // What a record does not have is the same in both.
-            recorder.update(memory.lines(), self.place * PAIR_BYTES + LINE_BYTES, &self.words);
+            recorder.update(memory.lines(), self.place * PAIR_BYTES + LINE_BYTES, self.words());
         }
         self.told = Some(self.words);
     }
 
     /// Whether other arguments follow those of the next call.
     pub fn follows(&self) -> bool {
-        self.words[NEXT_WORD..RECORD_WORDS] != [0, 0]
+        self.words.follows()
     }
 
     /// What the line in memory has is not known any more.
@@ -153,16 +141,4 @@ impl Chain {
     pub fn address(&self, line: u64, slot: u64) -> vk::DeviceAddress {
         self.address + Self::bytes(line * self.slots() + slot % self.slots(), 1)
     }
-}
-
-/// Bytes of the two lines of a pass.
-pub(super) const PAIR_BYTES: u64 = 2 * LINE_BYTES;
-
-/// The addresses of the lines of a pass.
-pub(super) fn line_addresses(lines: vk::DeviceAddress, place: u64) -> [vk::DeviceAddress; 2] {
-    [0, LINE_BYTES].map(|offset| lines + place * PAIR_BYTES + offset)
-}
-
-fn halves(address: vk::DeviceAddress) -> [u32; 2] {
-    [address as u32, (address >> 32) as u32]
 }

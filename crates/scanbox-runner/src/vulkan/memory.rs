@@ -15,12 +15,12 @@ use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan};
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
+use scanbox_vk::line::PAIR_BYTES;
 
 use self::cold::Cold;
 use self::upload::{Large, Loaded, SLOTS, Slot};
 use super::buffer::{Buffer, BufferOffset, Fetched, WORD_BYTES};
 use super::device::Gpu;
-use super::line::PAIR_BYTES;
 use crate::backend::Failure;
 
 /// Room for the banks of groups and as many states.

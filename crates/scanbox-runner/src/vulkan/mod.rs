@@ -1,6 +1,7 @@
 //! The Vulkan backend: devices, memory, pipelines, calls and their times.
 //!
-//! The only module that names `ash` and contains `unsafe`. Every object is owned by a type that destroys it and holds
+//! The only module of this crate that names `ash` and contains `unsafe`. What it times is recorded by `scanbox-vk`, as
+//! programs record it; what only measuring needs is here. Every object is owned by a type that destroys it and holds
 //! the device (`Gpu`), so that the order of destruction follows from ownership. All submissions are
 //! synchronous, which is what makes those destructors right: whoever waits for a submission in vain ends the session,
 //! and its objects are leaked instead ([`Vulkan`]'s `Drop`).

@@ -7,9 +7,9 @@ use scanbox_kernels::plan::Plan;
 use scanbox_model::problem::{Mode, Problem};
 use scanbox_model::record::Status;
 use scanbox_model::user_operator::UserOperator;
+use scanbox_vk::Access;
 
 use super::buffer::{Buffer, WORD_BYTES};
-use super::commands::Access;
 use super::timing::{NO_MISMATCH, VulkanSession, fetch_report};
 use crate::backend::{Failure, Mismatch};
 use scanbox_kernels::ledger::Turn;

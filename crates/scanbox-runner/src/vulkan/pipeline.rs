@@ -12,10 +12,11 @@ use rayon::prelude::*;
 use scanbox_kernels::plan::{ARGUMENT_WORDS, Module, Shader};
 use scanbox_model::config::Arguments;
 use scanbox_model::record::Status;
+use scanbox_vk::line::line_addresses;
+use scanbox_vk::pipeline::{self, PipelineSource};
+use scanbox_vk::shape::WorkgroupShape;
 
-use super::call::PUSH_BYTES;
 use super::device::{Gpu, hex};
-use super::line::line_addresses;
 use crate::backend::{Failure, PipelineInfo};
 
 /// All pipelines of a session. They share one layout: no descriptors, and all push constants there may be.
@@ -84,12 +85,8 @@ impl Pipelines {
     /// No pipelines yet. `folder` is where the cache is kept between sessions.
     /// `lines` is the address of the first line of arguments.
     pub fn new(gpu: &Arc<Gpu>, folder: Option<&Path>, lines: vk::DeviceAddress) -> Result<Self, vk::Result> {
-        let range = [vk::PushConstantRange::default()
-            .stage_flags(vk::ShaderStageFlags::COMPUTE)
-            .size(PUSH_BYTES as u32)];
-        let layout_info = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&range);
-        // SAFETY: the range is within the limit.
-        let layout = unsafe { gpu.raw.create_pipeline_layout(&layout_info, None) }?;
+        // SAFETY: the device is valid; the layout goes with these pipelines, which hold the device.
+        let layout = unsafe { pipeline::create_layout(&gpu.raw) }?;
         // An owner from here on.
         let mut pipelines = Self {
             gpu: Arc::clone(gpu),
@@ -157,11 +154,7 @@ impl Pipelines {
             let shader = &bound.shader;
             Failure::new(Status::RuntimeError, format!("no pipeline was created of {shader}"))
         })?;
-        let mut constants = bound.arguments.unwrap_or_default().to_vec();
-        for address in [bound.line, self.scratch] {
-            constants.extend([address as u32, (address >> 32) as u32]);
-        }
-        constants.push(bound.max_n);
+        let constants = pipeline::constants(bound.arguments.as_ref(), bound.line, self.scratch, bound.max_n);
         let pipeline = self.create_one(module, &constants)?;
         let made = (pipeline.raw, pipeline.info);
         lock().insert(bound, pipeline);
@@ -231,7 +224,11 @@ impl Pipelines {
     fn create_one(&self, module: &Module, constants: &[u32]) -> Result<Pipeline, Failure> {
         let gpu = &self.gpu;
         let shader = &module.shader;
-        check_shape(shader, gpu)?;
+        let Shader { workgroup_size, subgroup_size, .. } = *shader;
+        let shape = WorkgroupShape { workgroup_size, subgroup_size };
+        let limits = gpu.shape_limits();
+        // Mostly the rules of the space have seen to it before.
+        limits.check(shape).map_err(|wrong| Failure::new(Status::Unsupported, wrong.to_string()))?;
         let refused = |result: vk::Result| {
             let status = match result {
                 vk::Result::ERROR_DEVICE_LOST => Status::DeviceLost,
@@ -239,42 +236,17 @@ impl Pipelines {
             };
             Failure::new(status, format!("the driver makes no pipeline of it: {result}"))
         };
-
-        let module_info = vk::ShaderModuleCreateInfo::default().code(&module.spirv);
-        // SAFETY: the words come from the compiler, for this version of Vulkan and the features that are enabled.
-        let raw_module = unsafe { gpu.raw.create_shader_module(&module_info, None) }.map_err(refused)?;
-        let mut pinned = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default()
-            .required_subgroup_size(shader.subgroup_size);
-        let entries: Vec<_> = (0..constants.len() as u32)
-            .map(|id| {
-                let entry = vk::SpecializationMapEntry::default().constant_id(id).size(size_of::<u32>());
-                entry.offset(id * size_of::<u32>() as u32)
-            })
-            .collect();
-        let bytes: Vec<u8> = constants.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let specialization = vk::SpecializationInfo::default().map_entries(&entries).data(&bytes);
-        let mut stage = vk::PipelineShaderStageCreateInfo::default()
-            .specialization_info(&specialization)
-            .flags(vk::PipelineShaderStageCreateFlags::REQUIRE_FULL_SUBGROUPS)
-            .stage(vk::ShaderStageFlags::COMPUTE)
-            .module(raw_module)
-            .name(c"main");
-        if gpu.limits.pins_subgroup_size {
-            stage = stage.push_next(&mut pinned);
-        }
         let mut flags = vk::PipelineCreateFlags::empty();
         if gpu.statistics.is_some() {
             flags |= vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR;
         }
-        let info = [vk::ComputePipelineCreateInfo::default().flags(flags).stage(stage).layout(self.layout)];
         // Addresses are those of this session.
         let cache = if constants.is_empty() { self.cache } else { vk::PipelineCache::null() };
-        // SAFETY: module and layout are valid; the shape was checked; the cache is synchronised by the driver; each
-        // constant has a word of the data, whose number the shader may know or not.
-        let created = unsafe { gpu.raw.create_compute_pipelines(cache, &info, None) };
-        // SAFETY: a pipeline does not need the module it was made of.
-        unsafe { gpu.raw.destroy_shader_module(raw_module, None) };
-        let raw = created.map_err(|(_, result)| refused(result))?[0];
+        let pinned = limits.pinned(shape);
+        let source = PipelineSource { spirv: &module.spirv, pinned, constants, flags };
+        // SAFETY: the words come from the compiler, for this version of Vulkan and the features that are enabled; the
+        // layout is valid, and the cache is synchronised by the driver.
+        let raw = unsafe { pipeline::create(&gpu.raw, self.layout, cache, &source) }.map_err(refused)?;
         // An owner from here on.
         let mut pipeline = Pipeline { gpu: Arc::clone(gpu), raw, info: PipelineInfo::default() };
         pipeline.info.registers = registers(gpu, raw);
@@ -313,40 +285,6 @@ impl Drop for Pipelines {
             self.gpu.raw.destroy_pipeline_layout(self.layout, None);
         }
     }
-}
-
-/// Whether the device can start workgroups of this shape. Mostly the rules of the space have seen to it before.
-fn check_shape(shader: &Shader, gpu: &Gpu) -> Result<(), Failure> {
-    let profile = &gpu.profile;
-    let unsupported = |reason: String| Err(Failure::new(Status::Unsupported, reason));
-    let (size, subgroup) = (shader.workgroup_size, shader.subgroup_size);
-    if size > profile.max_workgroup_size {
-        let limit = profile.max_workgroup_size;
-        return unsupported(format!("{size} invocations per workgroup, and the device allows {limit}"));
-    }
-    if gpu.limits.pins_subgroup_size {
-        let limit = gpu.limits.max_workgroup_subgroups;
-        if !(profile.min_subgroup_size..=profile.max_subgroup_size).contains(&subgroup) {
-            return unsupported(format!("the device has no subgroups of {subgroup} invocations"));
-        }
-        if size.div_ceil(subgroup) > limit {
-            return unsupported(format!(
-                "{} subgroups per workgroup, and the device allows {limit}",
-                size.div_ceil(subgroup)
-            ));
-        }
-    } else if subgroup != profile.subgroup_size {
-        return unsupported(format!(
-            "the device only has subgroups of {} invocations",
-            profile.subgroup_size
-        ));
-    }
-    // Full subgroups (VUID-VkPipelineShaderStageCreateInfo-flags-02758 and 02759).
-    let multiple = if gpu.limits.pins_subgroup_size { subgroup } else { profile.max_subgroup_size };
-    if !size.is_multiple_of(multiple) {
-        return unsupported(format!("{size} invocations per workgroup are no multiple of {multiple}"));
-    }
-    Ok(())
 }
 
 /// Registers per invocation, from whatever the driver calls them.

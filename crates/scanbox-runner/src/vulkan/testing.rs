@@ -5,13 +5,16 @@ use std::sync::{Arc, Mutex};
 
 use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::{self, GUARD_WORD};
-use scanbox_kernels::plan::{Binding, N_WORD, Plan, TURN_WORD};
+use scanbox_kernels::plan::{Binding, N_WORD, Plan, Shader, TURN_WORD};
 use scanbox_model::record::Status;
+use scanbox_pack::{Recipe, Step};
+use scanbox_vk::Access;
+use scanbox_vk::step::{self, CallMemory};
 
 use super::Vulkan;
 use super::buffer::Buffer;
 use super::buffer::WORD_BYTES;
-use super::commands::{Access, Commands};
+use super::commands::Commands;
 use super::memory::{ELEMENT_WORDS, GUARD_BYTES, Memory, N_OFFSET};
 use super::timing::{NO_MISMATCH, VulkanSession, adopt, fetch_report};
 use super::varied::tell_of_none;
@@ -49,6 +52,19 @@ impl Vulkan {
     /// As there.
     pub fn verify_tampered(&mut self, plan: &Plan, tamper: Tamper) -> Result<ElementComparison, Failure> {
         self.with(|session| session.verify_tampered(plan, tamper))
+    }
+
+    /// [`crate::backend::Backend::verify`] of a call that is recorded step by step from its recipe, as programs record
+    /// it: what it is told is pushed, and the host counts no calls.
+    ///
+    /// # Errors
+    /// As there, and where the recipe takes no such call.
+    pub fn verify_steps(
+        &mut self,
+        plan: &Plan,
+        recipe: &Recipe<Shader>,
+    ) -> Result<ElementComparison, Failure> {
+        self.with(|session| session.verify_steps(plan, recipe))
     }
 
     /// The first words of input and reference.
@@ -128,6 +144,32 @@ impl VulkanSession {
             self.ledger.forget();
         }
         comparison
+    }
+
+    fn verify_steps(&mut self, plan: &Plan, recipe: &Recipe<Shader>) -> Result<ElementComparison, Failure> {
+        let refused = |what: &str| Failure::new(Status::Unsupported, format!("{} {what}", plan.label));
+        let launch = recipe.at(plan.n).ok_or_else(|| refused("takes other sizes"))?;
+        let (layout, max) = (self.pipelines.layout(), self.gpu.profile.max_workgroup_count);
+        let steps: Vec<Step<'_, Shader>> = launch.fill().into_iter().chain(launch.steps()).collect();
+        let pipelines = steps.iter().map(|step| self.pipelines.get(step.module()));
+        let pipelines = pipelines.collect::<Result<Vec<_>, _>>()?;
+        let mut fits = true;
+        let comparison = self.verify_call(plan, |_, _, recorder, memory| {
+            let address = |binding| memory.address(binding, plan).unwrap_or_default();
+            let memory = CallMemory {
+                source: address(Binding::Input),
+                target: address(Binding::Output),
+                scratch: memory.scratch().map_or(0, Buffer::address),
+                ..CallMemory::default()
+            };
+            let steps = steps.iter().zip(&pipelines);
+            let dispatches = steps.map(|(step, pipeline)| step::pushed(step, *pipeline, &memory, max));
+            match dispatches.collect::<Option<Vec<_>>>() {
+                Some(dispatches) => recorder.call(layout, dispatches, 0),
+                None => fits = false,
+            }
+        })?;
+        fits.then_some(comparison).ok_or_else(|| refused("has too many workgroups or arguments"))
     }
 
     fn scratch_words(&mut self, offset: u64, words: usize) -> Result<Vec<u32>, Failure> {

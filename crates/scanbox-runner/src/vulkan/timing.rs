@@ -12,10 +12,11 @@ use scanbox_kernels::plan::{
 };
 use scanbox_model::problem::{Element, Problem};
 use scanbox_model::record::{Cache, Status};
+use scanbox_vk::Access;
 
 use super::buffer::{Buffer, WORD_BYTES};
 use super::call::Call;
-use super::commands::{Access, Commands, Recorder};
+use super::commands::{Commands, Recorder};
 use super::device::Gpu;
 use super::line::Chain;
 use super::memory::{ELEMENT_WORDS, Memory, REPORT_BYTES};

@@ -3,9 +3,10 @@
 use scanbox_kernels::catalog::{self, LineUse, REPORT_WORDS};
 use scanbox_kernels::plan::{Binding, Plan};
 use scanbox_model::record::Cache;
+use scanbox_vk::Access;
 
 use super::call::Call;
-use super::commands::{Access, Recorder};
+use super::commands::Recorder;
 use super::line::Chain;
 use super::memory::{Memory, REPORT_BYTES};
 use super::timing::{MAX_DISPATCHES, NO_MISMATCH, VulkanSession, adopt};

@@ -6,10 +6,11 @@ use scanbox_kernels::catalog::{self, GUARD_WORD};
 use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, N_WORD, Plan, PushWord};
 use scanbox_model::problem::{Mode, Problem};
 use scanbox_model::record::Status;
+use scanbox_vk::Access;
 
 use super::buffer::{BufferOffset, WORD_BYTES};
 use super::call::Call;
-use super::commands::{Access, Recorder};
+use super::commands::Recorder;
 use super::memory::{GUARD_BYTES, Memory, N_OFFSET, OF_NONE_OFFSET};
 use super::timing::{NO_MISMATCH, VulkanSession, adopt, fetch_report};
 use crate::backend::Failure;

@@ -13,10 +13,11 @@
 use scanbox_kernels::catalog::{self, REPORT_WORDS};
 use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan};
 use scanbox_model::record::Status;
+use scanbox_vk::Access;
 
 use super::buffer::WORD_BYTES;
 use super::call::Call;
-use super::commands::{Access, Recorder};
+use super::commands::Recorder;
 use super::memory::{Memory, REPORT_BYTES};
 use super::timing::{NO_MISMATCH, VulkanSession, fetch_report};
 use super::twin::make_ready;

@@ -6,7 +6,7 @@
 use super::harness::{Bench, ONES, RANDOM, compiler, device, device_with, options, turn};
 use super::progress::hangs;
 use scanbox_kernels::cases::Garbage;
-use scanbox_kernels::catalog;
+use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::ledger::Ledger;
 use scanbox_kernels::plan::{GUARD_WORDS, STATES_OFFSET, ScratchContent};
 use scanbox_model::config::Config;
@@ -219,6 +219,43 @@ fn a_recording_stays_valid() {
             assert_eq!(bench.device().submit_often(&plan, calls, 60).unwrap(), 0, "{label}, {calls} calls");
         }
     }
+}
+
+/// Programs have neither plans nor a ledger.
+#[test]
+fn calls_are_recorded_from_recipes() {
+    let Some(mut bench) = device() else { return };
+    let mut tried = 0;
+    for label in [
+        "b1.vec4.par.rake.turn.wg64",
+        "b1.vec4.two.sub.striped.early.turn.wg64",
+        "b1.vec4.two.sub.fill.wg64",
+        "b1.vec4.fallback.sub.clean.wg64",
+        "pers.b1.vec4.gather.sub.striped.early.turn.wg64.u1",
+        "redo.b1.vec4.none.sub.striped.wg64",
+        "rts.b1.vec4.none.rake.wg32",
+        "stp.b1.vec4.none.rake.wg32",
+        "one.b1.vec4.none.rake.wg64",
+    ] {
+        let config: Config = label.parse().unwrap();
+        let profile = bench.device().profile();
+        let problem = Problem::default();
+        let Ok(recipe) = catalog::recipe(&config, Variant::default(), &problem, profile) else { continue };
+        if hangs(&config, profile) {
+            continue;
+        }
+        tried += 1;
+        for n in [1, 255, 257, 20_001] {
+            let plan = catalog::plan(&config, &problem, n, bench.device().profile()).unwrap();
+            bench.prepare(&plan);
+            bench.check_plan(&plan, &RANDOM);
+            for _ in 0..3 {
+                let comparison = bench.device().verify_steps(&plan, &recipe).unwrap();
+                assert_eq!((comparison.mismatches, comparison.compared > n), (0, true), "{label} {n}");
+            }
+        }
+    }
+    assert!(tried >= 4, "some of these need nothing of a device");
 }
 
 /// A call whose memory is filled before it leaves what stands behind that memory alone: nobody may have cleared it.

@@ -1,0 +1,87 @@
+//! Features of devices: what kernels cannot do without, and what some of them need.
+
+use ash::vk;
+
+/// Features of a device, as it offers them, or as they are enabled: the same list for the question and the answer.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Features {
+    /// Those of Vulkan 1.0.
+    pub v10: vk::PhysicalDeviceFeatures,
+    /// Those of Vulkan 1.2. Its chain is the caller's.
+    pub v12: vk::PhysicalDeviceVulkan12Features<'static>,
+    /// Those of Vulkan 1.3. Its chain is the caller's.
+    pub v13: vk::PhysicalDeviceVulkan13Features<'static>,
+}
+
+/// What only some kernels need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OptionalFeatures {
+    /// Atomics on 64-bit integers in memory.
+    pub int64_atomics: bool,
+    /// 64-bit integers, also in subgroup operations.
+    pub int64_elements: bool,
+    /// 64-bit floats.
+    pub float64_elements: bool,
+}
+
+impl Features {
+    /// What a device offers. All it has beside these is left out.
+    ///
+    /// # Safety
+    ///
+    /// The instance is valid, has the physical device, and both know Vulkan 1.3.
+    #[must_use]
+    pub unsafe fn of(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Self {
+        let mut features = Self::default();
+        let mut chain =
+            vk::PhysicalDeviceFeatures2::default().push_next(&mut features.v12).push_next(&mut features.v13);
+        // SAFETY: the caller sees to the device, which knows every structure in the chain.
+        unsafe { instance.get_physical_device_features2(physical, &mut chain) };
+        features.v10 = chain.features;
+        // What they were chained by is gone.
+        (features.v12.p_next, features.v13.p_next) = (std::ptr::null_mut(), std::ptr::null_mut());
+        features
+    }
+
+    /// What is enabled on a device that misses nothing.
+    #[must_use]
+    pub fn to_enable(optional: OptionalFeatures) -> Self {
+        let OptionalFeatures { int64_atomics, int64_elements, float64_elements } = optional;
+        let mut features = Self::default();
+        features.required().into_iter().for_each(|(feature, _)| *feature = vk::TRUE);
+        features.v10.shader_int64 = vk::Bool32::from(int64_atomics || int64_elements);
+        features.v10.shader_float64 = vk::Bool32::from(float64_elements);
+        features.v12.shader_buffer_int64_atomics = vk::Bool32::from(int64_atomics);
+        features.v12.shader_subgroup_extended_types = vk::Bool32::from(int64_elements);
+        features
+    }
+
+    /// What cannot be done without.
+    fn required(&mut self) -> [(&mut vk::Bool32, &'static str); 7] {
+        [
+            (&mut self.v12.buffer_device_address, "bufferDeviceAddress"),
+            (&mut self.v12.vulkan_memory_model, "vulkanMemoryModel"),
+            (&mut self.v12.vulkan_memory_model_device_scope, "vulkanMemoryModelDeviceScope"),
+            (&mut self.v13.subgroup_size_control, "subgroupSizeControl"),
+            (&mut self.v13.compute_full_subgroups, "computeFullSubgroups"),
+            (&mut self.v13.synchronization2, "synchronization2"),
+            (&mut self.v13.maintenance4, "maintenance4"),
+        ]
+    }
+
+    /// What is not there and cannot be done without, in Vulkan's words.
+    pub fn missing(mut self) -> impl Iterator<Item = &'static str> {
+        self.required().map(|(feature, name)| (*feature == vk::FALSE).then_some(name)).into_iter().flatten()
+    }
+
+    /// What is there of what only some kernels need.
+    #[must_use]
+    pub fn optional(&self) -> OptionalFeatures {
+        let has_int64 = self.v10.shader_int64 == vk::TRUE;
+        OptionalFeatures {
+            int64_atomics: has_int64 && self.v12.shader_buffer_int64_atomics == vk::TRUE,
+            int64_elements: has_int64 && self.v12.shader_subgroup_extended_types == vk::TRUE,
+            float64_elements: self.v10.shader_float64 == vk::TRUE,
+        }
+    }
+}
