@@ -2,9 +2,9 @@
 //! that measures.
 //!
 //! [`mod@record`] has the commands of a call, [`mod@push`] and [`mod@line`] what it is told, [`mod@step`] makes both of
-//! a recipe's steps, [`mod@pipeline`] makes its pipelines; [`mod@features`] and [`mod@shape`] say whether the device can
-//! run them. Handles and addresses are the caller's, as in Vulkan itself: nothing here is owned or waited for, no driver
-//! is loaded, and recording neither allocates nor locks.
+//! the steps of a recipe, [`mod@pipeline`] makes pipelines; [`mod@features`] and [`mod@shape`] say whether a device can
+//! run them. Handles and addresses are the caller's, as in Vulkan itself: nothing here is owned or waited for, no
+//! driver is loaded, and recording neither allocates nor locks.
 //! Neighbours: `scanbox-pack` below, which says what a call consists of; `scanbox-runner` above.
 
 #![expect(unsafe_code, reason = "Vulkan is a C API")]
