@@ -235,6 +235,9 @@ impl Pack {
     /// to the program to promise it; on another device, however many of its workgroups run at the same time, nothing
     /// that counts on it is chosen.
     ///
+    /// Programs that record often ask when they make a scan, once for each breakpoint: this compares texts and looks at
+    /// modules, which takes some hundred nanoseconds.
+    ///
     /// # Errors
     /// Why there is nothing.
     pub fn choose(&self, wish: &Wish<'_>, device: &SeenDevice, n: u64) -> Result<Chosen<'_>, NotChosen> {
