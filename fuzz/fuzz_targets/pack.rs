@@ -42,8 +42,8 @@ fuzz_target!(|bytes: &[u8]| {
     let device = SeenDevice {
         vendor_id: data.device.vendor_id,
         device_id: data.device.device_id,
-        driver_id: data.device.driver_id,
-        driver_version: data.device.driver_version,
+        driver: &data.device.driver,
+        driver_build: "",
         subgroup_size: 32,
         min_subgroup_size: 4,
         max_subgroup_size: 128,

@@ -61,7 +61,9 @@ pub(crate) fn pack(data: &PackData) -> Result<(), PackError> {
     for (what, value) in texts {
         part("the origin", text(what, value))?;
     }
-    for (what, value) in [("name", &device.name), ("driver", &device.driver)] {
+    for (what, value) in
+        [("name", &device.name), ("driver", &device.driver), ("build of the driver", &device.driver_build)]
+    {
         part("the device", text(what, value))?;
     }
     part("the device", within("device ids", device.family.len(), MOST_ENTRIES))?;

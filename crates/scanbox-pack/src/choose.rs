@@ -19,15 +19,15 @@ pub struct Wish<'a> {
 
 /// A device, and what of it is enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SeenDevice {
+pub struct SeenDevice<'a> {
     /// `VkPhysicalDeviceProperties::vendorID`.
     pub vendor_id: u32,
     /// `VkPhysicalDeviceProperties::deviceID`.
     pub device_id: u32,
-    /// `VkPhysicalDeviceDriverProperties::driverID`.
-    pub driver_id: u32,
-    /// `VkPhysicalDeviceProperties::driverVersion`.
-    pub driver_version: u32,
+    /// The driver and its version, as in packs ([`PackDevice`](crate::PackDevice)).
+    pub driver: &'a str,
+    /// What tells builds of it apart, as in packs; empty where that is not known.
+    pub driver_build: &'a str,
     /// The subgroup size that it has by itself.
     pub subgroup_size: u32,
     /// The smallest one that a pipeline may ask for; where none may be asked for, that of the device.
@@ -70,7 +70,7 @@ impl fmt::Display for Lack {
     }
 }
 
-impl SeenDevice {
+impl SeenDevice<'_> {
     /// What it lacks for a module, if anything.
     #[must_use]
     pub fn lacks(&self, module: &PackModule) -> Option<Lack> {
@@ -210,11 +210,12 @@ impl ChoiceTable {
 impl Pack {
     /// How much a device is like that of the pack.
     #[must_use]
-    pub fn likeness(&self, device: &SeenDevice) -> Reason {
+    pub fn likeness(&self, device: &SeenDevice<'_>) -> Reason {
         let measured = &self.data().device;
         let same_device = device.device_id == measured.device_id;
-        let same_driver =
-            (device.driver_id, device.driver_version) == (measured.driver_id, measured.driver_version);
+        let builds = [device.driver_build, &measured.driver_build];
+        let same_build = builds[0] == builds[1] || builds.contains(&"");
+        let same_driver = device.driver == measured.driver && same_build;
         if device.vendor_id != measured.vendor_id {
             Reason::Portable
         } else if same_device && same_driver {
@@ -240,7 +241,7 @@ impl Pack {
     ///
     /// # Errors
     /// Why there is nothing.
-    pub fn choose(&self, wish: &Wish<'_>, device: &SeenDevice, n: u64) -> Result<Chosen<'_>, NotChosen> {
+    pub fn choose(&self, wish: &Wish<'_>, device: &SeenDevice<'_>, n: u64) -> Result<Chosen<'_>, NotChosen> {
         let data = self.data();
         let likeness = self.likeness(device);
         let promised = match likeness {
@@ -289,7 +290,7 @@ fn subgroup_size(data: &PackData, table: &ChoiceTable) -> Option<u32> {
 fn choose_from<'a>(
     data: &'a PackData,
     table: &'a ChoiceTable,
-    device: &SeenDevice,
+    device: &SeenDevice<'_>,
     n: u64,
 ) -> Result<(u16, &'a [u16], &'a Breakpoint), NotChosen> {
     let mut why = NotChosen::OtherSize { n, most: 0 };

@@ -212,7 +212,7 @@ macro_rules! fields {
     )+};
 }
 fields! {
-    PackDevice { name, driver, vendor_id, device_id, driver_id, driver_version, units, family, keeps }
+    PackDevice { name, driver, driver_build, vendor_id, device_id, units, family, keeps }
     ScanProblem { mode, element, element_bytes, operator, operator_hash, init, in_place }
     CallUse { n_on_device, total, init_in_memory, scratch_overwritten }
     PackProblem { scan, measured, portable }

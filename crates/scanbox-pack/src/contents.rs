@@ -35,16 +35,14 @@ pub struct PackData {
 pub struct PackDevice {
     /// The name that its driver gives.
     pub name: String,
-    /// The driver, as it names itself.
+    /// The driver and its version: `driverName` and `driverInfo` of `VkPhysicalDeviceDriverProperties`, with a space.
     pub driver: String,
+    /// What tells builds of the driver apart that give themselves the same name; empty where that is not known.
+    pub driver_build: String,
     /// `VkPhysicalDeviceProperties::vendorID`.
     pub vendor_id: u32,
     /// `VkPhysicalDeviceProperties::deviceID`.
     pub device_id: u32,
-    /// `VkPhysicalDeviceDriverProperties::driverID`.
-    pub driver_id: u32,
-    /// `VkPhysicalDeviceProperties::driverVersion`.
-    pub driver_version: u32,
     /// Processors that run workgroups; 0 where the driver does not tell.
     pub units: u32,
     /// Device ids of the same vendor whose devices are of the same family.

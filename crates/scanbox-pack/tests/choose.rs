@@ -8,7 +8,7 @@ use crate::packs::{KEPT, ON_DEVICE, OVERWRITTEN, data, device, pack, sum};
 fn choose(
     call_use: CallUse,
     promised: Promises,
-    device: &SeenDevice,
+    device: &SeenDevice<'_>,
     n: u64,
 ) -> Result<(u16, Reason), NotChosen> {
     let (pack, scan) = (pack(), sum());
@@ -40,14 +40,17 @@ fn breakpoints_decide_on_the_device_of_the_pack() {
 #[test]
 fn the_ladder_goes_from_the_same_driver_to_portable() {
     let (none, all) = (Promises::NONE, Promises::ALL);
-    let updated = SeenDevice { driver_version: 1, ..device() };
+    let updated = SeenDevice { driver: "NVIDIA 581.1", ..device() };
     let sister = SeenDevice { device_id: 0x2331, ..updated };
     let stranger = SeenDevice { device_id: 0x1234, ..device() };
     let other_vendor = SeenDevice { vendor_id: 0x1002, ..device() };
-    let check = |device: &SeenDevice, promised, expected| {
+    let check = |device: &SeenDevice<'_>, promised, expected| {
         assert_eq!(choose(KEPT, promised, device, 5000), Ok(expected), "{device:?}");
     };
     check(&device(), none, (2, Reason::SameDriver));
+    // A build that nobody knows may be the same; one that is known to be another is not.
+    check(&SeenDevice { driver_build: "", ..device() }, none, (2, Reason::SameDriver));
+    check(&SeenDevice { driver_build: "91278101-0123", ..device() }, none, (4, Reason::Portable));
     // What is known of the device is known of it with that driver; a program may promise it.
     check(&updated, none, (4, Reason::Portable));
     check(&updated, Promises::PROGRESS, (1, Reason::SameDevice));
@@ -77,7 +80,7 @@ fn portable_recipes_go_by_subgroup_size() {
         max_subgroup_size: size,
         ..device()
     };
-    let check = |device: &SeenDevice| choose(KEPT, Promises::NONE, device, 100);
+    let check = |device: &SeenDevice<'_>| choose(KEPT, Promises::NONE, device, 100);
     assert_eq!(check(&own(8)), Ok((5, Reason::Portable)));
     assert_eq!(check(&own(32)), Ok((4, Reason::Portable)));
     // A size that can be asked for, where there is nothing for its own.
@@ -100,7 +103,7 @@ fn what_a_device_lacks_is_said() {
         missing.to_string(),
         "shaderInt64, shaderBufferInt64Atomics is missing: enable it where the device has it"
     );
-    let lack = |change: fn(&mut SeenDevice)| {
+    let lack = |change: fn(&mut SeenDevice<'_>)| {
         let mut device = device();
         change(&mut device);
         choose(KEPT, Promises::NONE, &device, 100).unwrap_err()
@@ -108,7 +111,7 @@ fn what_a_device_lacks_is_said() {
     assert_eq!(lack(|device| device.max_shared_bytes = 1023), NotChosen::Lacks(Lack::SharedBytes(1024)));
     assert_eq!(lack(|device| device.max_workgroup_size = 64), NotChosen::Lacks(Lack::WorkgroupSize(128)));
     assert_eq!(lack(|device| device.max_workgroup_subgroups = 3), NotChosen::Lacks(Lack::WorkgroupSize(128)));
-    let updated = SeenDevice { driver_version: 1, ..device() };
+    let updated = SeenDevice { driver: "NVIDIA 581.1", ..device() };
     let unpromised = choose(ON_DEVICE, Promises::NONE, &updated, 5000).unwrap_err();
     assert_eq!(unpromised, NotChosen::NotPromised(Promises::PROGRESS));
     assert!(unpromised.to_string().contains("needs progress, which nobody promises"));

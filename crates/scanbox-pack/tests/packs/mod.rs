@@ -123,6 +123,9 @@ pub fn table(call_use: CallUse, needs: Promises, choices: &[(u64, &[u16])]) -> C
     ChoiceTable { call_use, needs, breakpoints: breakpoints.collect() }
 }
 
+const DRIVER: &str = "NVIDIA 580.159.04";
+const DRIVER_BUILD: &str = "91278100-0123";
+
 pub fn data() -> PackData {
     let one = one_pass(0, Split::One, None);
     let resident = Recipe { co_resident: true, ..one_pass(1, Split::AtMost(264), one_states()) };
@@ -153,11 +156,10 @@ pub fn data() -> PackData {
         measured_utc: "2026-11-22T15:40:51Z".into(),
         device: PackDevice {
             name: "NVIDIA H200".into(),
-            driver: "NVIDIA 580.159.04".into(),
+            driver: DRIVER.into(),
+            driver_build: DRIVER_BUILD.into(),
             vendor_id: 0x10de,
             device_id: 0x2335,
-            driver_id: 4,
-            driver_version: 2_435_301_632,
             units: 132,
             family: vec![0x2330, 0x2331],
             keeps: Promises::PROGRESS.with(Promises::CO_RESIDENCY),
@@ -191,12 +193,12 @@ pub fn pack() -> Pack {
 }
 
 /// The device of the pack, with all features.
-pub fn device() -> SeenDevice {
+pub fn device() -> SeenDevice<'static> {
     SeenDevice {
         vendor_id: 0x10de,
         device_id: 0x2335,
-        driver_id: 4,
-        driver_version: 2_435_301_632,
+        driver: DRIVER,
+        driver_build: DRIVER_BUILD,
         subgroup_size: 32,
         min_subgroup_size: 32,
         max_subgroup_size: 32,
@@ -246,25 +248,15 @@ fn any_recipe() -> impl Strategy<Value = Recipe<u16>> {
 pub fn any_pack() -> impl Strategy<Value = Pack> {
     let recipes = prop::collection::vec(("[ -~]{0,12}", any_recipe()), 1..6);
     let texts = ("\\PC{0,8}", "\\PC{0,8}", "\\PC{0,8}");
-    let numbers = (any::<[u32; 5]>(), prop::collection::vec(any::<u32>(), 0..4), 0u32..16);
+    let numbers = (any::<[u32; 3]>(), prop::collection::vec(any::<u32>(), 0..4), 0u32..16);
     (recipes, texts, numbers, any::<u64>()).prop_map(|(recipes, texts, numbers, time)| {
         let mut data = data();
         (data.written_by, data.licence, data.device.name) = texts;
         let (ids, family, keeps) = numbers;
-        let [vendor_id, device_id, driver_id, driver_version, units] = ids;
-        let (name, driver) = (data.device.name.clone(), String::new());
+        let [vendor_id, device_id, units] = ids;
+        let (name, driver, driver_build) = (data.device.name.clone(), String::new(), String::new());
         let keeps = Promises::from_bits(keeps).unwrap();
-        data.device = PackDevice {
-            name,
-            driver,
-            vendor_id,
-            device_id,
-            driver_id,
-            driver_version,
-            units,
-            family,
-            keeps,
-        };
+        data.device = PackDevice { name, driver, driver_build, vendor_id, device_id, units, family, keeps };
         let first = data.recipes.len() as u16;
         let recipes = recipes.into_iter().map(|(label, recipe)| PackRecipe { label, recipe });
         data.recipes.extend(recipes);
