@@ -8,6 +8,7 @@ use crate::scratch::{Scratch, ScratchContent, Tickets};
 
 /// What of a kernel depends on the number of elements: workgroups, tickets, scratch memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct Formula {
     /// Elements of a tile.
     pub tile_elements: NonZero<u64>,
@@ -23,6 +24,7 @@ pub struct Formula {
 
 /// How tiles are split over workgroups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Split {
     /// Each has one.
     Tiles,
@@ -36,6 +38,7 @@ pub enum Split {
 
 /// How many tickets a call takes from a counter that goes on from call to call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum TicketRule {
     /// None.
     None,
@@ -51,6 +54,7 @@ pub enum TicketRule {
 /// What workgroups that pass totals on have in the scratch memory: behind the ticket, and the sums of groups that are
 /// added up, a state for each tile, and behind these one for each group that is published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct StatesFormula {
     /// What is expected there before a call.
     pub content: ScratchContent,
@@ -66,6 +70,7 @@ pub struct StatesFormula {
 
 /// Where tile states begin in the scratch memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum StatesBegin {
     /// At so many bytes, whatever the number of elements is.
     At(u32),
@@ -75,6 +80,7 @@ pub enum StatesBegin {
 
 /// How the groups of a two-level lookback come by their totals (`stages/state/group_state.glsl`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum GroupState {
     /// Every tile adds its own, atomically, to words of 64 bits: sums of integers.
     Added,

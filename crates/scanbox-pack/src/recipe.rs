@@ -6,6 +6,7 @@ use crate::scratch::PushWord;
 /// How to run one kernel on one problem, for any number of elements that it takes. `M` stands for a compiled module:
 /// whatever the owner of the recipe finds it by.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct Recipe<M> {
     /// What follows from the number of elements.
     pub formula: Formula,
@@ -34,6 +35,24 @@ impl<M> Recipe<M> {
         (self.min_n..=self.max_n).contains(&n)
     }
 
+    /// Its passes, whichever of them a number of elements has; the fill is not among them.
+    pub fn all_passes(&self) -> impl Iterator<Item = &RecipePass<M>> {
+        let (only, levels) = match &self.passes {
+            RecipePasses::One(pass) => (Some(pass), None),
+            RecipePasses::ByLevels(levels) => (None, Some(levels)),
+        };
+        let levels = levels
+            .into_iter()
+            .flat_map(|levels| levels.up.iter().chain(&levels.last).chain(levels.down.iter().flatten()));
+        only.into_iter().chain(levels)
+    }
+
+    /// Whether its passes go down through levels again, as those of a reduction do not.
+    #[must_use]
+    pub fn goes_down(&self) -> bool {
+        matches!(&self.passes, RecipePasses::ByLevels(levels) if levels.down.is_some())
+    }
+
     /// The same recipe with other names for its modules.
     pub fn map<N>(self, mut name: impl FnMut(M) -> N) -> Recipe<N> {
         let name = &mut name;
@@ -59,6 +78,7 @@ impl<M> Recipe<M> {
 
 /// How many elements calls have that share their scratch memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum CallSizes {
     /// All of them the same number.
     Same,
@@ -71,6 +91,7 @@ pub enum CallSizes {
 
 /// Where shaders find their arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ArgumentKind {
     /// In push constants.
     Pushed,
@@ -82,6 +103,7 @@ pub enum ArgumentKind {
 
 /// The passes of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum RecipePasses<M> {
     /// One pass, whatever the number of elements is.
     One(RecipePass<M>),
@@ -93,6 +115,7 @@ pub enum RecipePasses<M> {
 /// one, over that, and down again. Of each two passes the first one is that over the input, the other one that over
 /// totals.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct LevelPasses<M> {
     /// From a level to the totals of its tiles.
     pub up: [RecipePass<M>; 2],
@@ -104,6 +127,7 @@ pub struct LevelPasses<M> {
 
 /// One pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct RecipePass<M> {
     /// Its module.
     pub module: M,
@@ -121,6 +145,7 @@ impl<M> RecipePass<M> {
 
 /// A pass that fills the scratch memory in front of a call with zeros. Its elements are the words that it fills.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct FillRecipe<M> {
     /// The pass.
     pub pass: RecipePass<M>,
@@ -130,6 +155,7 @@ pub struct FillRecipe<M> {
 
 /// Memory that a pass works on. `S` says where in the scratch memory: an offset in bytes, or what stands there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Place<S = u64> {
     /// What is scanned. A scan in place has no source.
     Source,
@@ -149,6 +175,7 @@ pub enum Place<S = u64> {
 
 /// A part of the scratch memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ScratchPart {
     /// All of it: ticket and turn come first.
     All,
@@ -164,6 +191,7 @@ pub enum ScratchPart {
 
 /// A word that a pass is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum RecipeWord {
     /// How many elements there are; of a pass over a level, those of the level.
     Elements,

@@ -3,6 +3,7 @@
 /// Scratch memory that a plan shares with all other plans of a session: the ticket, the sums of groups, the tile
 /// states; or the levels of a scan by levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct Scratch {
     /// Bytes in use, ticket included; 0: none.
     pub bytes: u64,
@@ -24,6 +25,7 @@ impl Scratch {
 
 /// What scratch memory holds between calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ScratchContent {
     /// There is none.
     None,
@@ -59,6 +61,7 @@ impl ScratchContent {
 
 /// How many tickets a pass takes from the counter that goes on from call to call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Tickets {
     /// None.
     None,
@@ -73,6 +76,7 @@ pub enum Tickets {
 
 /// A word of push constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum PushWord {
     /// This value.
     Value(u32),

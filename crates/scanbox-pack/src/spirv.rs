@@ -1,0 +1,130 @@
+//! What SPIR-V says of itself: enough to know that it is SPIR-V, and what a device must have for it.
+//!
+//! This is no validation of code. Who loads a pack runs what is in it.
+
+use crate::promises::FeatureSet;
+
+/// The first word of every module.
+pub const MAGIC: u32 = 0x0723_0203;
+
+/// Words before the first instruction.
+const HEADER_WORDS: usize = 5;
+
+/// SPIR-V 1.6, the newest that Vulkan 1.3 takes.
+const NEWEST: u32 = 0x0001_0600;
+
+// Numbers of the specification of SPIR-V.
+const OP_ENTRY_POINT: u32 = 15;
+const OP_EXECUTION_MODE: u32 = 16;
+const OP_CAPABILITY: u32 = 17;
+const OP_CONSTANT: u32 = 43;
+const OP_EXECUTION_MODE_ID: u32 = 331;
+const GL_COMPUTE: u32 = 5;
+const LOCAL_SIZE: u32 = 17;
+const LOCAL_SIZE_ID: u32 = 38;
+const SUBGROUP_UNIFORM_CONTROL_FLOW: u32 = 4421;
+
+/// What a module says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ModuleFacts {
+    /// Features by its capabilities and modes.
+    pub features: FeatureSet,
+    /// Invocations per workgroup.
+    pub workgroup_size: u32,
+}
+
+/// The features that a capability stands for; `None` where no kernel has it.
+fn features(capability: u32) -> Option<FeatureSet> {
+    Some(match capability {
+        // Shader, GroupNonUniform, VulkanMemoryModel, its device scope, PhysicalStorageBufferAddresses.
+        1 | 61 | 5345..=5347 => FeatureSet::NONE,
+        10 => FeatureSet::FLOAT64,
+        11 => FeatureSet::INT64,
+        12 => FeatureSet::INT64_ATOMICS,
+        62 => FeatureSet::VOTE,
+        63 => FeatureSet::ARITHMETIC,
+        64 => FeatureSet::BALLOT,
+        65 => FeatureSet::SHUFFLE,
+        66 => FeatureSet::SHUFFLE_RELATIVE,
+        67 => FeatureSet::CLUSTERED,
+        68 => FeatureSet::QUAD,
+        _ => return None,
+    })
+}
+
+/// What a module says of itself.
+///
+/// # Errors
+/// Why it is no SPIR-V of a kernel.
+pub fn facts(words: &[u32]) -> Result<ModuleFacts, String> {
+    let [magic, version, _, _, 0, ..] = words else {
+        return Err(format!("{} words without the header of SPIR-V", words.len()));
+    };
+    if *magic != MAGIC {
+        return Err(format!("it begins with {magic:#010x}, and SPIR-V begins with {MAGIC:#010x}"));
+    }
+    if *version > NEWEST {
+        return Err(format!("SPIR-V version {version:#x}, and Vulkan 1.3 takes {NEWEST:#x} and older"));
+    }
+    let mut found = ModuleFacts::default();
+    let mut has_entry = false;
+    let mut sizes: Option<[SizeConstant; 3]> = None;
+    let mut rest = &words[HEADER_WORDS..];
+    while let [first, ..] = rest {
+        let (length, code) = ((first >> 16) as usize, first & 0xffff);
+        let place = words.len() - rest.len();
+        let instruction = rest.get(1..length).ok_or_else(|| {
+            format!("the instruction at word {place} has {length} words, and {} are left", rest.len())
+        })?;
+        rest = &rest[length..];
+        match (code, instruction) {
+            (OP_CAPABILITY, [capability]) => {
+                let features = features(*capability)
+                    .ok_or_else(|| format!("capability {capability}, which no kernel has"))?;
+                found.features = found.features.with(features);
+            }
+            (OP_CAPABILITY, _) => return Err(format!("word {place} is no capability")),
+            (OP_ENTRY_POINT, [GL_COMPUTE, _, name @ ..]) if name.starts_with(&main_name()) && !has_entry => {
+                has_entry = true;
+            }
+            (OP_ENTRY_POINT, _) => return Err("another entry point than one compute shader, main".to_owned()),
+            (OP_EXECUTION_MODE, [_, LOCAL_SIZE, x, y, z]) if sizes.is_none() => {
+                sizes = Some([*x, *y, *z].map(|value| SizeConstant { id: None, value }));
+            }
+            (OP_EXECUTION_MODE_ID, [_, LOCAL_SIZE_ID, x, y, z]) if sizes.is_none() => {
+                sizes = Some([*x, *y, *z].map(|id| SizeConstant { id: Some(id), value: 0 }));
+            }
+            (OP_EXECUTION_MODE, [_, LOCAL_SIZE, ..]) | (OP_EXECUTION_MODE_ID, [_, LOCAL_SIZE_ID, ..]) => {
+                return Err("two workgroup sizes".to_owned());
+            }
+            (OP_CONSTANT, [_, id, value]) => {
+                let named = sizes.iter_mut().flatten().filter(|size| size.id == Some(*id));
+                named.for_each(|size| size.value = *value);
+            }
+            (OP_EXECUTION_MODE, [_, SUBGROUP_UNIFORM_CONTROL_FLOW]) => {
+                found.features = found.features.with(FeatureSet::UNIFORM_CONTROL_FLOW);
+            }
+            _ => {}
+        }
+    }
+    if !has_entry {
+        return Err("no entry point".to_owned());
+    }
+    // A size that is a constant of the pipeline is not there either.
+    match sizes.map(|sizes| sizes.map(|size| size.value)) {
+        Some([workgroup_size, 1, 1]) if workgroup_size > 0 => Ok(ModuleFacts { workgroup_size, ..found }),
+        Some([0, ..] | [_, 0, _] | [_, _, 0]) | None => Err("no workgroup size".to_owned()),
+        Some(_) => Err("workgroups of more than one dimension".to_owned()),
+    }
+}
+
+/// A workgroup size in one dimension: a number, or a constant that stands further behind.
+struct SizeConstant {
+    id: Option<u32>,
+    value: u32,
+}
+
+/// `main`, and the zeros that end it.
+fn main_name() -> [u32; 2] {
+    [u32::from_le_bytes(*b"main"), 0]
+}
