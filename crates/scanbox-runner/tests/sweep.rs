@@ -246,7 +246,8 @@ fn what_is_measured_at_another_speed_is_measured_again() {
         assert_eq!(repeated, expected, "{from} to {to}");
         let slow_at_last = slower(&ran.records);
         assert_eq!(slow_at_last, slow, "{from} to {to}");
-        let told = ran.remarks.iter().any(|text| text.contains("the device is not as fast as it was"));
+        let told =
+            ran.remarks.iter().any(|text| text.contains("the device runs at another speed than at first"));
         assert_eq!(told, to > 200, "{from} to {to}: {:?}", ran.remarks);
         let stay = ran.remarks.iter().any(|text| text.contains("100 rows stay as they are"));
         assert_eq!(stay, to == count, "{from} to {to}: {:?}", ran.remarks);

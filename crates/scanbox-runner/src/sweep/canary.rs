@@ -64,7 +64,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
             "stay as they are"
         };
         let text = format!(
-            "the device is not as fast as it was: a copy takes {:+.0} %{goes_on}; {} rows {then}",
+            "the device runs at another speed than at first: a copy takes {:+.0} %{goes_on}; {} rows {then}",
             100.0 * if before.abs() > behind.abs() { before } else { behind },
             points.len()
         );
@@ -81,8 +81,8 @@ impl<E: From<Failure>> Sweep<'_, E> {
             return Ok(points);
         }
         let text = format!(
-            "the device is not as fast as it was: {} rows stay as they are (column drift_pct); measure them in a new \
-             file when it is",
+            "the device runs at another speed than at first: {} rows stay as they are (column drift_pct); measure them \
+             in a new file when it is back",
             points.len()
         );
         (self.observer)(SweepEvent::Remark { text: &text })?;

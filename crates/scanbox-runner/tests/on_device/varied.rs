@@ -199,7 +199,8 @@ fn calls_of_different_size_take_turns() {
         let wrong = bench.device().submit_together(&plans, 4).unwrap();
         assert_eq!(wrong, 0, "{label} through the end of the turns");
     }
-    assert!(tried >= 8, "{tried}");
+    // Without 64-bit atomics some have no tile states.
+    assert!(tried >= 6, "{tried}");
 }
 
 /// The epochs that stand in the states of tiles and groups behind calls of two tiles and of one, in the last turn and
