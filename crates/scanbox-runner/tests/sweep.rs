@@ -221,7 +221,7 @@ fn once(kind: &str, row: &Record) -> String {
 
 #[test]
 fn what_is_measured_at_another_speed_is_measured_again() {
-    let clean = run_with("", many_points);
+    let clean = run_with("hardware = true\n", many_points);
     let count = clean.records.len();
     assert_eq!(count, 400);
     assert!(clean.records.iter().all(|record| record.drift_pct == Some(0.0)));
@@ -239,7 +239,8 @@ fn what_is_measured_at_another_speed_is_measured_again() {
         [(120, 150, 0..0, 30), (120, 230, 100..300, 0), (120, 205, 100..300, 0), (380, count, 0..0, 20)]
     {
         let recovers = clean.records.get(to).map_or(String::new(), |row| once("recover", row));
-        let ran = run_with(&(once("throttle", &clean.records[from]) + &recovers), many_points);
+        let faults = once("throttle", &clean.records[from]) + &recovers;
+        let ran = run_with(&format!("hardware = true\n{faults}"), many_points);
         let expected: BTreeSet<_> = clean.records[again.clone()].iter().map(key).collect();
         let repeated: BTreeSet<_> = ran.records[count..].iter().map(key).collect();
         assert_eq!(ran.records.len(), count + again.len(), "{from} to {to}");
@@ -251,6 +252,9 @@ fn what_is_measured_at_another_speed_is_measured_again() {
         assert_eq!(told, to > 200, "{from} to {to}: {:?}", ran.remarks);
         let stay = ran.remarks.iter().any(|text| text.contains("100 rows stay as they are"));
         assert_eq!(stay, to == count, "{from} to {to}: {:?}", ran.remarks);
+        // Times of software mean nothing.
+        let software = run_with(&faults, many_points);
+        assert_eq!((software.records.len(), software.remarks), (count, Vec::new()), "{from} to {to}");
     }
 }
 
