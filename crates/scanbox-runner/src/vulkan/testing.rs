@@ -2,6 +2,7 @@
 //! books.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::{self, GUARD_WORD};
@@ -222,14 +223,7 @@ impl VulkanSession {
         compare.record(&mut recorder, &Turn::NONE);
         fetch_report(&mut recorder, memory);
         recorder.submit()?;
-        commands.wait(*limit)?;
-        let mut mismatches = u64::from(memory.read_back()[0]);
-        for _ in 1..submissions {
-            commands.submit_again()?;
-            commands.wait(*limit)?;
-            mismatches += u64::from(memory.read_back()[0]);
-        }
-        Ok(mismatches)
+        mismatches_of(submissions, commands, memory, *limit)
     }
 
     fn submit_varied(&mut self, plan: &Plan, sizes: &[u64], submissions: u32) -> Result<u64, Failure> {
@@ -337,14 +331,7 @@ impl VulkanSession {
         }
         fetch_report(&mut recorder, memory);
         recorder.submit()?;
-        commands.wait(*limit)?;
-        let mut mismatches = u64::from(memory.read_back()[0]);
-        for _ in 1..submissions {
-            commands.submit_again()?;
-            commands.wait(*limit)?;
-            mismatches += u64::from(memory.read_back()[0]);
-        }
-        Ok(mismatches)
+        mismatches_of(submissions, commands, memory, *limit)
     }
 
     fn loaded_words(&mut self, words: usize) -> Result<[Vec<u32>; 2], Failure> {
@@ -368,4 +355,21 @@ impl VulkanSession {
 fn elsewhere_input(memory: &Memory) -> Result<&Buffer, Failure> {
     let missing = || Failure::new(Status::RuntimeError, "there is no other input");
     memory.elsewhere().map(|[input, _]| input).ok_or_else(missing)
+}
+
+/// What so many submissions of a recording that counts mismatches have counted; the first is under way.
+fn mismatches_of(
+    submissions: u32,
+    commands: &mut Commands,
+    memory: &mut Memory,
+    limit: Duration,
+) -> Result<u64, Failure> {
+    commands.wait(limit)?;
+    let mut mismatches = u64::from(memory.read_back()[0]);
+    for _ in 1..submissions {
+        commands.submit_again()?;
+        commands.wait(limit)?;
+        mismatches += u64::from(memory.read_back()[0]);
+    }
+    Ok(mismatches)
 }
