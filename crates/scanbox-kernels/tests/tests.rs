@@ -6,6 +6,7 @@ mod cases;
 mod compile;
 mod memory;
 mod operators;
+mod packing;
 mod packs;
 mod problems;
 mod recipes;

@@ -106,6 +106,12 @@ fn module(module: &PackModule) -> Soundness {
         format!("no device has subgroups of {subgroup_size}")
     })?;
     ensure(*shared_bytes <= 1 << 20, || format!("no device has {shared_bytes} bytes of shared memory"))?;
+    ensure(facts.shared_bytes <= u64::from(*shared_bytes), || {
+        format!(
+            "its code has {} bytes of shared memory, and the table says {shared_bytes}",
+            facts.shared_bytes
+        )
+    })?;
     ensure(features.has(facts.features), || {
         format!("its code needs {}, which the table does not say", facts.features.without(*features))
     })
