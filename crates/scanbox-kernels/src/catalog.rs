@@ -1,11 +1,12 @@
 //! Every kernel there is, its recipe and its plan. `resolve` is what a config comes to on a problem, a size and a
-//! device, `rules` say which one can run what where, `shader` and `constants` what shaders are told, `level_passes` are
-//! those of the families that have several passes, `copy_and_check` the kernels beside the scans. Each stands above
-//! those that it uses.
+//! device, `rules` say which one can run what where, `needs` what it counts on there, `shader` and `constants` what
+//! shaders are told, `level_passes` are those of the families that have several passes, `copy_and_check` the kernels
+//! beside the scans. Each stands above those that it uses.
 
 mod constants;
 mod copy_and_check;
 mod level_passes;
+mod needs;
 pub(crate) mod resolve;
 mod rules;
 mod shader;
@@ -36,6 +37,7 @@ pub use copy_and_check::{
     CEILING_SHAPES, REPORT_WORDS, ceiling, ceiling_shapes, compare, compare_input_sums, compare_with_kept,
     copy, empty, empty_beside, fill, helper_shaders, poison, shapes_by_arguments, sum_input,
 };
+pub use needs::{needs, promises};
 pub use resolve::{Resolved, input_kind, launched_per_call, resolved};
 pub use rules::{legal, resident, variant_legal};
 pub use scanbox_pack::levels::LAST_LEVEL_TILES;
