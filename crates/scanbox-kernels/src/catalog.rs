@@ -25,7 +25,7 @@ use scanbox_pack::{
     Split, StatesFormula,
 };
 
-use self::copy_and_check::fill_recipe;
+use self::copy_and_check::{fill_recipe, prepare_recipe};
 use self::resolve::{co_resident, passes_totals_on};
 use self::shader::shader;
 use self::variant_pass::{has_own_word, of_variant};
@@ -80,7 +80,7 @@ fn recipe_of(resolved: &Resolved<'_>, variant: Variant, sizes: RangeInclusive<u6
         Split::ByLevels => RecipePasses::ByLevels(Box::new(level_passes::passes(resolved, variant))),
         Split::Tiles | Split::AtMost(_) | Split::One => RecipePasses::One(only_pass(resolved, variant)),
     };
-    let clears = formula.states.is_some_and(|states| states.content == ScratchContent::Anything);
+    let content = formula.content(*sizes.end());
     Recipe {
         formula,
         min_n: *sizes.start(),
@@ -89,7 +89,8 @@ fn recipe_of(resolved: &Resolved<'_>, variant: Variant, sizes: RangeInclusive<u6
         alignment: variant.alignment(kernel, &resolved.problem),
         co_resident: co_resident(kernel),
         arguments,
-        fill: clears.then(|| fill_recipe(arguments, resolved.device)),
+        fill: (content == ScratchContent::Anything).then(|| fill_recipe(arguments, resolved.device)),
+        prepare: prepare_recipe(content, resolved.device),
         passes,
     }
 }
