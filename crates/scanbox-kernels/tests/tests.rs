@@ -5,6 +5,7 @@
 mod cases;
 mod compile;
 mod memory;
+mod needs;
 mod operators;
 mod packing;
 mod packs;

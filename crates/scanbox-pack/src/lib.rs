@@ -41,7 +41,7 @@ pub use levels::Levels;
 pub use pack::Pack;
 pub use promises::{FeatureSet, Promises};
 pub use recipe::{
-    ArgumentKind, CallSizes, FillRecipe, LevelPasses, Place, Recipe, RecipePass, RecipePasses, RecipeWord,
-    ScratchPart,
+    ArgumentKind, CallSizes, FillRecipe, LevelPasses, Place, Prepare, Recipe, RecipePass, RecipePasses,
+    RecipeWord, ScratchPart,
 };
 pub use scratch::{PushWord, Scratch, ScratchContent, Tickets};
