@@ -5,12 +5,12 @@ use std::collections::HashMap;
 
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Mode, Placement, Problem};
-use scanbox_model::safe_devices::Guarantee;
 use scanbox_pack::{
-    ModuleHash, Pack, PackData, PackDevice, PackError, PackModule, PackProblem, PackRecipe, PackTime,
-    Promises, Recipe, ScanMode, ScanProblem, spirv,
+    ModuleHash, Pack, PackData, PackDevice, PackError, PackModule, PackProblem, PackRecipe, PackTime, Recipe,
+    ScanMode, ScanProblem, spirv,
 };
 
+use crate::catalog;
 use crate::glsl::{CompileError, Compiler};
 use crate::plan::Shader;
 
@@ -194,18 +194,6 @@ pub fn scan_problem(problem: &Problem) -> ScanProblem {
     }
 }
 
-/// What packs call what a device keeps.
-#[must_use]
-pub fn promises(guarantees: &[Guarantee]) -> Promises {
-    guarantees.iter().fold(Promises::NONE, |promises, guarantee| {
-        promises.with(match guarantee {
-            Guarantee::WorkgroupOrder => Promises::WORKGROUP_ORDER,
-            Guarantee::SubgroupProgress => Promises::SUBGROUP_PROGRESS,
-            Guarantee::CoResidency => Promises::CO_RESIDENCY,
-        })
-    })
-}
-
 /// A device as packs say it. `family`: ids of devices of the same vendor that are like it.
 #[must_use]
 pub fn pack_device(device: &DeviceProfile, family: Vec<u32>) -> PackDevice {
@@ -217,6 +205,6 @@ pub fn pack_device(device: &DeviceProfile, family: Vec<u32>) -> PackDevice {
         device_id: device.device_id,
         units: device.compute_units.unwrap_or(0),
         family,
-        keeps: promises(&device.guarantees),
+        keeps: catalog::promises(&device.guarantees),
     }
 }

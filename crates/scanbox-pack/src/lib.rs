@@ -24,6 +24,7 @@ pub mod contents;
 pub mod pack;
 pub mod file;
 pub mod choose;
+mod built_in;
 mod check;
 mod coded;
 #[cfg(feature = "json")]
