@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
             for n in [0, 1, min, largest / 2, largest, u64::MAX] {
                 let Some(launch) = laid_out.at(n) else { continue };
                 assert!(launch.scratch().bytes <= laid_out.scratch_bytes());
-                for step in launch.fill().into_iter().chain(launch.steps()) {
+                for step in launch.fill().into_iter().chain(launch.steps()).chain(laid_out.prepare()) {
                     assert!(usize::from(*step.module()) < data.modules.len() && step.words().count() <= 32);
                     for place in step.places() {
                         let Place::Scratch(offset) = place else { continue };

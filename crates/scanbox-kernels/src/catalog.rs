@@ -1,11 +1,12 @@
 //! Every kernel there is, its recipe and its plan. `resolve` is what a config comes to on a problem, a size and a
-//! device, `rules` say which one can run what where, `shader` and `constants` what shaders are told, `level_passes` are
-//! those of the families that have several passes, `copy_and_check` the kernels beside the scans. Each stands above
-//! those that it uses.
+//! device, `rules` say which one can run what where, `needs` what it counts on there, `shader` and `constants` what
+//! shaders are told, `level_passes` are those of the families that have several passes, `copy_and_check` the kernels
+//! beside the scans. Each stands above those that it uses.
 
 mod constants;
 mod copy_and_check;
 mod level_passes;
+mod needs;
 pub(crate) mod resolve;
 mod rules;
 mod shader;
@@ -24,7 +25,7 @@ use scanbox_pack::{
     Split, StatesFormula,
 };
 
-use self::copy_and_check::fill_recipe;
+use self::copy_and_check::{fill_recipe, prepare_recipe};
 use self::resolve::{co_resident, passes_totals_on};
 use self::shader::shader;
 use self::variant_pass::{has_own_word, of_variant};
@@ -36,6 +37,7 @@ pub use copy_and_check::{
     CEILING_SHAPES, REPORT_WORDS, ceiling, ceiling_shapes, compare, compare_input_sums, compare_with_kept,
     copy, empty, empty_beside, fill, helper_shaders, poison, shapes_by_arguments, sum_input,
 };
+pub use needs::{needs, promises};
 pub use resolve::{Resolved, input_kind, launched_per_call, resolved};
 pub use rules::{legal, resident, variant_legal};
 pub use scanbox_pack::levels::LAST_LEVEL_TILES;
@@ -78,7 +80,7 @@ fn recipe_of(resolved: &Resolved<'_>, variant: Variant, sizes: RangeInclusive<u6
         Split::ByLevels => RecipePasses::ByLevels(Box::new(level_passes::passes(resolved, variant))),
         Split::Tiles | Split::AtMost(_) | Split::One => RecipePasses::One(only_pass(resolved, variant)),
     };
-    let clears = formula.states.is_some_and(|states| states.content == ScratchContent::Anything);
+    let content = formula.content(*sizes.end());
     Recipe {
         formula,
         min_n: *sizes.start(),
@@ -87,7 +89,8 @@ fn recipe_of(resolved: &Resolved<'_>, variant: Variant, sizes: RangeInclusive<u6
         alignment: variant.alignment(kernel, &resolved.problem),
         co_resident: co_resident(kernel),
         arguments,
-        fill: clears.then(|| fill_recipe(arguments, resolved.device)),
+        fill: (content == ScratchContent::Anything).then(|| fill_recipe(arguments, resolved.device)),
+        prepare: prepare_recipe(content, resolved.device),
         passes,
     }
 }

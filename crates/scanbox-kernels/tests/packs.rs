@@ -114,6 +114,8 @@ fn pack_of(
         total: variant.total,
         init_in_memory: variant.init_in_memory && problem.mode() == Mode::Exclusive,
         scratch_overwritten: recipe.fill.is_some(),
+        arguments: recipe.arguments,
+        any_element: variant.any_element,
     };
     let breakpoints = vec![Breakpoint { from: recipe.min_n.max(1), ranked: vec![0], worst_loss_ppm: None }];
     let measured = vec![ChoiceTable { call_use, needs: Promises::ALL, breakpoints }];
@@ -184,8 +186,7 @@ fn compiled_kernels_say_what_they_need() {
         let config: Config = label.parse().unwrap();
         let problem = problems.iter().find(|problem| problem.element().to_string() == element).unwrap();
         let recipe = catalog::recipe(&config, Variant::default(), problem, &device).unwrap();
-        let fill = recipe.fill.iter().map(|fill| &fill.pass);
-        for shader in recipe.all_passes().chain(fill).map(|pass| &pass.module) {
+        for shader in recipe.modules() {
             let words = compiler.compile(shader).unwrap().spirv;
             let facts = spirv::facts(&words).unwrap_or_else(|error| panic!("{shader}: {error}"));
             assert_eq!(facts.workgroup_size, shader.workgroup_size, "{shader}");

@@ -7,7 +7,9 @@ use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, propte
 use proptest::sample::{Index, select};
 use proptest::test_runner::TestCaseError;
 use scanbox_kernels::catalog::{self, Variant};
-use scanbox_kernels::plan::{Binding, Pass, Plan, PushWord, Shader, Tickets};
+use scanbox_kernels::plan::{
+    Binding, FIRST_TURN, Pass, Plan, PushWord, ScratchContent, Shader, TURN_WORD, Tickets,
+};
 use scanbox_model::config::{Arguments, Config, Parameter, Reset};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
@@ -199,18 +201,55 @@ fn check(
         prop_assert_eq!(u64::from(recipe.alignment), plan.alignment(), "{}", what);
         prop_assert_eq!(launch.tiles(), config.tiles(n), "{}", what);
         let fill = launch.fill().map(|fill| (fill.module().clone(), fill.workgroups, fill.words().collect()));
-        let clears = plan.scratch.content == scanbox_kernels::plan::ScratchContent::Anything;
+        let clears = plan.scratch.content == ScratchContent::Anything;
         let of_plan = clears.then(|| {
             let pass = catalog::fill(&plan, device).passes.remove(0);
             (pass.shader, pass.workgroups, pass.words)
         });
         prop_assert_eq!(fill, of_plan, "{}", what);
+        prepares(recipe, n, &plan, device, &what)?;
         shares_memory(recipe, n, &what)?;
         if config.kernel.reset == Reset::Turn && variant == Variant::default() {
             shares_with_smaller(recipe, config, problem, device, n)?;
         }
     }
     Ok(plans)
+}
+
+/// What makes the memory fit for a first call, where what calls leave is of use to the next one: the fill of a session
+/// whose memory is new, and the turn where the device counts.
+fn prepares(
+    recipe: &Recipe<Shader>,
+    n: u64,
+    plan: &Plan,
+    device: &DeviceProfile,
+    what: &str,
+) -> Result<(), TestCaseError> {
+    let prepared: Vec<_> = recipe
+        .laid_out(n)
+        .expect("it has taken this size")
+        .prepare()
+        .map(|step| {
+            (
+                step.module().clone(),
+                step.workgroups,
+                step.words().collect::<Vec<_>>(),
+                step.places().collect(),
+            )
+        })
+        .collect();
+    let mut expected = Vec::new();
+    if !plan.scratch.content.is_stateless() {
+        let pushed = Plan { passes: Vec::new(), ..plan.clone() };
+        let zeros = catalog::fill(&pushed, device).passes.remove(0);
+        let turn = (zeros.shader.clone(), 1, [1, FIRST_TURN].map(PushWord::Value).to_vec());
+        expected.push((zeros.shader, zeros.workgroups, zeros.words, vec![Place::Scratch(0)]));
+        if matches!(plan.scratch.content, ScratchContent::SelfTurning { .. }) {
+            expected.push((turn.0, turn.1, turn.2, vec![Place::Scratch(4 * TURN_WORD)]));
+        }
+    }
+    prop_assert_eq!(prepared, expected, "{}", what);
+    Ok(())
 }
 
 /// Smaller calls stay within the scratch memory of the largest, and find what others have left where it was.

@@ -5,7 +5,9 @@
 mod cases;
 mod compile;
 mod memory;
+mod needs;
 mod operators;
+mod packing;
 mod packs;
 mod problems;
 mod recipes;

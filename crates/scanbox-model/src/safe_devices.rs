@@ -14,6 +14,9 @@ use crate::parameters::Parameter;
 parameter! {
     /// Something that a kernel may need and that no specification promises.
     Guarantee, "guarantee", {
+        /// Workgroups that have started make progress, whatever others wait for, so that one may wait for another one
+        /// that has started. Packs ask for it; in a session every device is taken to give it.
+        Progress = "progress" / "",
         /// Workgroups start in the order of their numbers, so that one may wait for those before it.
         WorkgroupOrder = "workgroup-order" / "",
         /// Subgroups of one workgroup make progress independently, so that one may wait for another one in a loop.

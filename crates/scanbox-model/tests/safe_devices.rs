@@ -24,19 +24,23 @@ fn told(safe: &SafeDevices, mut device: DeviceProfile) -> (Vec<Guarantee>, Optio
 
 #[test]
 fn a_device_has_the_guarantees_of_all_entries_that_match_it() {
-    use Guarantee::{CoResidency, SubgroupProgress, WorkgroupOrder};
+    use Guarantee::{CoResidency, Progress, SubgroupProgress, WorkgroupOrder};
     let safe = read(BUILT_IN);
     let check = |device: DeviceProfile, guarantees: &[Guarantee], has_residency: bool| {
         let (found, residency) = told(&safe, device.clone());
         assert_eq!((&*found, residency.is_some()), (guarantees, has_residency), "{}", device.title());
     };
-    check(h200(), &[WorkgroupOrder, SubgroupProgress, CoResidency], true);
+    check(h200(), &[Progress, WorkgroupOrder, SubgroupProgress, CoResidency], true);
     check(
         device("NVIDIA GeForce RTX 4090", 0x10DE, "NVIDIA 550.1"),
-        &[WorkgroupOrder, SubgroupProgress],
+        &[Progress, WorkgroupOrder, SubgroupProgress],
         false,
     );
-    check(device("llvmpipe (LLVM 15.0.6)", 0x10005, "llvmpipe Mesa 22.3.6"), &[WorkgroupOrder], false);
+    check(
+        device("llvmpipe (LLVM 15.0.6)", 0x10005, "llvmpipe Mesa 22.3.6"),
+        &[Progress, WorkgroupOrder],
+        false,
+    );
     check(device("SwiftShader Device", 0x1AE0, "SwiftShader driver 5.0.0"), &[], false);
     check(device("H200", 1, "someone else's"), &[], false);
 }
@@ -55,7 +59,9 @@ fn what_is_assumed_holds_on_every_device() {
     for guarantee in Guarantee::VALUES {
         assert_eq!(guarantee.to_string().parse(), Ok(*guarantee));
     }
-    assert!("luck".parse::<Guarantee>().unwrap_err().contains("workgroup-order, subgroup-progress"));
+    assert!(
+        "luck".parse::<Guarantee>().unwrap_err().contains("progress, workgroup-order, subgroup-progress")
+    );
 }
 
 #[test]

@@ -106,6 +106,12 @@ fn module(module: &PackModule) -> Soundness {
         format!("no device has subgroups of {subgroup_size}")
     })?;
     ensure(*shared_bytes <= 1 << 20, || format!("no device has {shared_bytes} bytes of shared memory"))?;
+    ensure(facts.shared_bytes <= u64::from(*shared_bytes), || {
+        format!(
+            "its code has {} bytes of shared memory, and the table says {shared_bytes}",
+            facts.shared_bytes
+        )
+    })?;
     ensure(features.has(facts.features), || {
         format!("its code needs {}, which the table does not say", facts.features.without(*features))
     })
@@ -170,7 +176,8 @@ fn serves(recipe: &Recipe<u16>, scan: &ScanProblem, call_use: CallUse) -> Soundn
     let same = |what: &str, has: bool, wanted: bool| {
         ensure(has == wanted, || format!("{} {what}", if has { "has" } else { "lacks" }))
     };
-    let CallUse { n_on_device, total, init_in_memory, scratch_overwritten } = call_use;
+    let CallUse { n_on_device, total, init_in_memory, scratch_overwritten, arguments, any_element } =
+        call_use;
     let bytes = recipe.formula.element_bytes;
     ensure(bytes == scan.element_bytes, || format!("is for elements of {bytes} bytes"))?;
     same("a source beside the target", has(Place::Source), !scan.in_place)?;
@@ -178,6 +185,12 @@ fn serves(recipe: &Recipe<u16>, scan: &ScanProblem, call_use: CallUse) -> Soundn
     same("a place for the total", has(Place::Total), total)?;
     same("a place for the initial value", has(Place::Initial), init_in_memory)?;
     same("a length in memory", recipe.call_sizes == CallSizes::InMemory, n_on_device)?;
+    ensure(recipe.arguments == arguments, || {
+        format!("finds its arguments elsewhere: {:?}, and {arguments:?} is asked for", recipe.arguments)
+    })?;
+    ensure(!any_element || recipe.alignment <= bytes, || {
+        format!("has arrays that begin at multiples of {} bytes", recipe.alignment)
+    })?;
     let by_levels = recipe.formula.split == Split::ByLevels;
     ensure(!by_levels || recipe.goes_down() == (scan.mode != ScanMode::Reduce), || {
         "is not for this mode".to_owned()

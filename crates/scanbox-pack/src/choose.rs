@@ -303,9 +303,8 @@ fn choose_from<'a>(
             why = why.nearer(NotChosen::OtherSize { n, most: recipe.max_n });
             continue;
         }
-        let fill = recipe.fill.iter().map(|fill| &fill.pass);
-        let mut modules = recipe.all_passes().chain(fill).map(|pass| usize::from(pass.module));
-        let lack = modules.find_map(|place| data.modules.get(place).and_then(|module| device.lacks(module)));
+        let mut modules = recipe.modules().filter_map(|place| data.modules.get(usize::from(*place)));
+        let lack = modules.find_map(|module| device.lacks(module));
         match lack {
             Some(lack) => why = why.nearer(NotChosen::Lacks(lack)),
             None => return Ok((*place, others, breakpoint)),

@@ -11,8 +11,8 @@ use crate::error::PackError;
 use crate::formula::{Formula, GroupState, Split, StatesBegin, StatesFormula, TicketRule};
 use crate::promises::{FeatureSet, Promises};
 use crate::recipe::{
-    ArgumentKind, CallSizes, FillRecipe, LevelPasses, Place, Recipe, RecipePass, RecipePasses, RecipeWord,
-    ScratchPart,
+    ArgumentKind, CallSizes, FillRecipe, LevelPasses, Place, Prepare, Recipe, RecipePass, RecipePasses,
+    RecipeWord, ScratchPart,
 };
 use crate::scratch::{PushWord, ScratchContent};
 
@@ -214,16 +214,17 @@ macro_rules! fields {
 fields! {
     PackDevice { name, driver, driver_build, vendor_id, device_id, units, family, keeps }
     ScanProblem { mode, element, element_bytes, operator, operator_hash, init, in_place }
-    CallUse { n_on_device, total, init_in_memory, scratch_overwritten }
+    CallUse { n_on_device, total, init_in_memory, scratch_overwritten, arguments, any_element }
     PackProblem { scan, measured, portable }
     ChoiceTable { call_use, needs, breakpoints }
     Breakpoint { from, ranked, worst_loss_ppm }
     PackRecipe { label, recipe }
     PackTime { recipe, n, picoseconds, confirmed }
-    Recipe<u16> { formula, min_n, max_n, call_sizes, alignment, co_resident, arguments, fill, passes }
+    Recipe<u16> { formula, min_n, max_n, call_sizes, alignment, co_resident, arguments, fill, prepare, passes }
     Formula { tile_elements, element_bytes, split, tickets, states }
     StatesFormula { content, bytes, stride, begin, groups }
     FillRecipe<u16> { pass, words_per_workgroup }
+    Prepare<u16> { zeros, turn }
     LevelPasses<u16> { up, last, down }
     RecipePass<u16> { module, places, words }
 }
@@ -273,7 +274,7 @@ values! {
     Place<ScratchPart> {
         0 = Source, 1 = Target, 2 = Scratch(part), 3 = Counts, 4 = Total, 5 = Initial, 6 = Elements
     }
-    ScratchPart { 0 = All, 1 = Groups, 2 = States, 3 = Level, 4 = LevelAbove }
+    ScratchPart { 0 = All, 1 = Groups, 2 = States, 3 = Level, 4 = LevelAbove, 5 = Turn }
     RecipeWord { 0 = Elements, 1 = MostElements, 2 = Same(word) }
     PushWord { 0 = Value(value), 1 = Epoch, 2 = TicketBase, 3 = Bank, 4 = StaleGroups }
 }

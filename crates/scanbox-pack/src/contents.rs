@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::promises::{FeatureSet, Promises};
-use crate::recipe::Recipe;
+use crate::recipe::{ArgumentKind, Recipe};
 
 /// What is in a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,6 +96,11 @@ pub struct CallUse {
     pub init_in_memory: bool,
     /// Others overwrite the scratch memory between calls.
     pub scratch_overwritten: bool,
+    /// Where calls find their arguments: each is told its own as it is recorded, or they stand in lines that are bound
+    /// to its pipelines, or are constants of these.
+    pub arguments: ArgumentKind,
+    /// Source and target may begin at any element, and not only where a vector may.
+    pub any_element: bool,
 }
 
 /// A problem, and what to run for it.

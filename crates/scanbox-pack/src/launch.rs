@@ -1,8 +1,10 @@
 //! What a recipe comes to for a number of elements. Nothing here allocates.
 
+use crate::layout::TURN_WORD;
 use crate::levels::Levels;
 use crate::recipe::{
-    CallSizes, FillRecipe, LevelPasses, Place, Recipe, RecipePass, RecipePasses, RecipeWord, ScratchPart,
+    CallSizes, FillRecipe, LevelPasses, Place, Prepare, Recipe, RecipePass, RecipePasses, RecipeWord,
+    ScratchPart,
 };
 use crate::scratch::{PushWord, Scratch, Tickets};
 
@@ -46,6 +48,17 @@ impl<'a, M> LaidOut<'a, M> {
     #[must_use]
     pub fn scratch_bytes(&self) -> u64 {
         self.recipe.formula.scratch_bytes(self.max_n)
+    }
+
+    /// What makes its scratch memory fit for a first call, whatever stands there, with a barrier between; nothing where
+    /// every call does that itself.
+    pub fn prepare(&self) -> impl Iterator<Item = Step<'a, M>> + use<'a, M> {
+        let bytes = self.scratch_bytes();
+        let steps = move |Prepare { zeros, turn }: &'a Prepare<M>| {
+            let turn = turn.as_ref().map(|pass| Step::alone(pass, 1, 1));
+            [Some(zeros.step(bytes)), turn].into_iter().flatten()
+        };
+        self.recipe.prepare.iter().flat_map(steps)
     }
 
     /// A call of `n` elements; `None` where they are more than it is laid out for, or fewer than the recipe takes, or
@@ -185,15 +198,7 @@ impl<M> FillRecipe<M> {
     #[must_use]
     pub fn step(&self, bytes: u64) -> Step<'_, M> {
         let words = bytes.div_ceil(4);
-        Step {
-            pass: &self.pass,
-            n: words,
-            most: words,
-            workgroups: words.div_ceil(u64::from(self.words_per_workgroup).max(1)),
-            tickets: Tickets::None,
-            co_resident: false,
-            offsets: [0; 2],
-        }
+        Step::alone(&self.pass, words, words.div_ceil(u64::from(self.words_per_workgroup).max(1)))
     }
 }
 
@@ -215,6 +220,12 @@ pub struct Step<'a, M> {
 }
 
 impl<'a, M> Step<'a, M> {
+    /// One beside the passes of a scan, of so many words.
+    fn alone(pass: &'a RecipePass<M>, words: u64, workgroups: u64) -> Self {
+        let tickets = Tickets::None;
+        Self { pass, n: words, most: words, workgroups, tickets, co_resident: false, offsets: [0; 2] }
+    }
+
     /// Its module.
     #[must_use]
     pub fn module(&self) -> &'a M {
@@ -233,6 +244,7 @@ impl<'a, M> Step<'a, M> {
             Place::Elements => Place::Elements,
             Place::Scratch(part) => Place::Scratch(match part {
                 ScratchPart::All => 0,
+                ScratchPart::Turn => 4 * TURN_WORD,
                 ScratchPart::Groups | ScratchPart::Level => first,
                 ScratchPart::States | ScratchPart::LevelAbove => second,
             }),

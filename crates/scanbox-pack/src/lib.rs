@@ -24,6 +24,7 @@ pub mod contents;
 pub mod pack;
 pub mod file;
 pub mod choose;
+mod built_in;
 mod check;
 mod coded;
 #[cfg(feature = "json")]
@@ -41,7 +42,7 @@ pub use levels::Levels;
 pub use pack::Pack;
 pub use promises::{FeatureSet, Promises};
 pub use recipe::{
-    ArgumentKind, CallSizes, FillRecipe, LevelPasses, Place, Recipe, RecipePass, RecipePasses, RecipeWord,
-    ScratchPart,
+    ArgumentKind, CallSizes, FillRecipe, LevelPasses, Place, Prepare, Recipe, RecipePass, RecipePasses,
+    RecipeWord, ScratchPart,
 };
 pub use scratch::{PushWord, Scratch, ScratchContent, Tickets};

@@ -118,7 +118,7 @@ bit_set! {
         INT64_ATOMICS = 1, "shaderBufferInt64Atomics";
         /// 64-bit floats.
         FLOAT64 = 2, "shaderFloat64";
-        /// Subgroup operations on 64-bit integers. No module says by itself that it needs them.
+        /// Subgroup operations on 64-bit integers.
         EXTENDED_TYPES = 3, "shaderSubgroupExtendedTypes";
         /// Subgroups come together again behind branches that they enter together.
         UNIFORM_CONTROL_FLOW = 4, "shaderSubgroupUniformControlFlow";

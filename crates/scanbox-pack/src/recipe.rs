@@ -24,6 +24,8 @@ pub struct Recipe<M> {
     pub arguments: ArgumentKind,
     /// What clears its scratch memory in front of each call; none where nothing has to.
     pub fill: Option<FillRecipe<M>>,
+    /// What makes scratch memory of unknown content fit for a first call; none where every call does that itself.
+    pub prepare: Option<Prepare<M>>,
     /// The passes of a call, each of which depends on the one before.
     pub passes: RecipePasses<M>,
 }
@@ -35,7 +37,7 @@ impl<M> Recipe<M> {
         (self.min_n..=self.max_n).contains(&n)
     }
 
-    /// Its passes, whichever of them a number of elements has; the fill is not among them.
+    /// Its passes, whichever of them a number of elements has; fill and preparation are not among them.
     pub fn all_passes(&self) -> impl Iterator<Item = &RecipePass<M>> {
         let (only, levels) = match &self.passes {
             RecipePasses::One(pass) => (Some(pass), None),
@@ -45,6 +47,14 @@ impl<M> Recipe<M> {
             .into_iter()
             .flat_map(|levels| levels.up.iter().chain(&levels.last).chain(levels.down.iter().flatten()));
         only.into_iter().chain(levels)
+    }
+
+    /// The modules of all that it ever runs: passes, fill, preparation. Some come twice.
+    pub fn modules(&self) -> impl Iterator<Item = &M> {
+        let prepare =
+            self.prepare.iter().flat_map(|prepare| [Some(&prepare.zeros.pass), prepare.turn.as_ref()]);
+        let fill = self.fill.iter().map(|fill| &fill.pass);
+        self.all_passes().chain(fill).chain(prepare.flatten()).map(|pass| &pass.module)
     }
 
     /// Whether its passes go down through levels again, as those of a reduction do not.
@@ -57,9 +67,10 @@ impl<M> Recipe<M> {
     pub fn map<N>(self, mut name: impl FnMut(M) -> N) -> Recipe<N> {
         let name = &mut name;
         let Self { formula, min_n, max_n, call_sizes, alignment, co_resident, arguments, .. } = self;
-        let fill = self.fill.map(|fill| FillRecipe {
-            pass: fill.pass.map(name),
-            words_per_workgroup: fill.words_per_workgroup,
+        let fill = self.fill.map(|fill| fill.map(name));
+        let prepare = self.prepare.map(|Prepare { zeros, turn }| Prepare {
+            zeros: zeros.map(name),
+            turn: turn.map(|pass| pass.map(name)),
         });
         let passes = match self.passes {
             RecipePasses::One(pass) => RecipePasses::One(pass.map(name)),
@@ -72,7 +83,7 @@ impl<M> Recipe<M> {
                 }))
             }
         };
-        Recipe { formula, min_n, max_n, call_sizes, alignment, co_resident, arguments, fill, passes }
+        Recipe { formula, min_n, max_n, call_sizes, alignment, co_resident, arguments, fill, prepare, passes }
     }
 }
 
@@ -90,10 +101,11 @@ pub enum CallSizes {
 }
 
 /// Where shaders find their arguments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ArgumentKind {
     /// In push constants.
+    #[default]
     Pushed,
     /// In a line of memory, whose address is a constant of the pipeline.
     Line,
@@ -153,6 +165,23 @@ pub struct FillRecipe<M> {
     pub words_per_workgroup: u32,
 }
 
+impl<M> FillRecipe<M> {
+    fn map<N>(self, name: &mut impl FnMut(M) -> N) -> FillRecipe<N> {
+        FillRecipe { pass: self.pass.map(name), words_per_workgroup: self.words_per_workgroup }
+    }
+}
+
+/// What makes scratch memory of unknown content fit for a first call. Its arguments are pushed, wherever a call finds
+/// its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+pub struct Prepare<M> {
+    /// Fills all of it with zeros.
+    pub zeros: FillRecipe<M>,
+    /// Behind that, where the device counts calls: one workgroup that writes the first turn.
+    pub turn: Option<RecipePass<M>>,
+}
+
 /// Memory that a pass works on. `S` says where in the scratch memory: an offset in bytes, or what stands there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
@@ -177,7 +206,7 @@ pub enum Place<S = u64> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ScratchPart {
-    /// All of it: ticket and turn come first.
+    /// All of it: the ticket comes first.
     All,
     /// The totals of groups of tiles.
     Groups,
@@ -187,6 +216,8 @@ pub enum ScratchPart {
     Level,
     /// The level above, which has the totals of its tiles.
     LevelAbove,
+    /// The turn, where the device counts calls.
+    Turn,
 }
 
 /// A word that a pass is told.

@@ -2,6 +2,8 @@
 //!
 //! This is no validation of code. Who loads a pack runs what is in it.
 
+use std::collections::HashMap;
+
 use crate::promises::FeatureSet;
 
 /// The first word of every module.
@@ -17,7 +19,18 @@ const NEWEST: u32 = 0x0001_0600;
 const OP_ENTRY_POINT: u32 = 15;
 const OP_EXECUTION_MODE: u32 = 16;
 const OP_CAPABILITY: u32 = 17;
+const OP_TYPE_BOOL: u32 = 20;
+const OP_TYPE_INT: u32 = 21;
+const OP_TYPE_FLOAT: u32 = 22;
+const OP_TYPE_VECTOR: u32 = 23;
+const OP_TYPE_ARRAY: u32 = 28;
+const OP_TYPE_STRUCT: u32 = 30;
+const OP_TYPE_POINTER: u32 = 32;
 const OP_CONSTANT: u32 = 43;
+const OP_VARIABLE: u32 = 59;
+/// From the first operation of subgroups on to the last one that has a value for a result.
+const GROUP_OPERATIONS: std::ops::RangeInclusive<u32> = 333..=366;
+const SHARED: u32 = 4;
 const OP_EXECUTION_MODE_ID: u32 = 331;
 const GL_COMPUTE: u32 = 5;
 const LOCAL_SIZE: u32 = 17;
@@ -31,6 +44,67 @@ pub struct ModuleFacts {
     pub features: FeatureSet,
     /// Invocations per workgroup.
     pub workgroup_size: u32,
+    /// Bytes of shared memory of a workgroup, each variable at a multiple of 16.
+    pub shared_bytes: u64,
+}
+
+/// Types and constants of a module, by their ids, as far as they are needed.
+#[derive(Default)]
+struct DeclaredTypes {
+    /// Bytes of a value of a type, nothing between its members.
+    bytes: HashMap<u32, u64>,
+    /// Types made of 64-bit integers.
+    wide_integers: Vec<u32>,
+    /// What pointers to shared memory point to.
+    shared: HashMap<u32, u32>,
+    constants: HashMap<u32, u32>,
+}
+
+impl DeclaredTypes {
+    /// Takes a declaration in; other instructions are left alone. What is used is declared before.
+    fn declare(&mut self, code: u32, instruction: &[u32]) {
+        let bytes = |id: &u32| self.bytes.get(id).copied().unwrap_or(0);
+        match (code, instruction) {
+            (OP_TYPE_BOOL, [id]) => {
+                self.bytes.insert(*id, 4);
+            }
+            (OP_TYPE_INT | OP_TYPE_FLOAT, [id, bits, ..]) => {
+                self.bytes.insert(*id, u64::from(*bits / 8));
+                if code == OP_TYPE_INT && *bits == 64 {
+                    self.wide_integers.push(*id);
+                }
+            }
+            (OP_TYPE_VECTOR, [id, of, count]) => {
+                let all = bytes(of).saturating_mul((*count).into());
+                self.bytes.insert(*id, all);
+                if self.wide_integers.contains(of) {
+                    self.wide_integers.push(*id);
+                }
+            }
+            (OP_TYPE_ARRAY, [id, of, length]) => {
+                let count = self.constants.get(length).copied().unwrap_or(0);
+                let all = bytes(of).saturating_mul(count.into());
+                self.bytes.insert(*id, all);
+            }
+            (OP_TYPE_STRUCT, [id, members @ ..]) => {
+                let all = members.iter().map(bytes).fold(0, u64::saturating_add);
+                self.bytes.insert(*id, all);
+            }
+            (OP_TYPE_POINTER, [id, SHARED, of]) => {
+                self.shared.insert(*id, *of);
+            }
+            (OP_CONSTANT, [_, id, value]) => {
+                self.constants.insert(*id, *value);
+            }
+            _ => {}
+        }
+    }
+
+    /// Bytes of shared memory of a variable of this type.
+    fn shared_bytes(&self, pointer: u32) -> u64 {
+        let bytes = self.shared.get(&pointer).and_then(|of| self.bytes.get(of)).copied().unwrap_or(0);
+        bytes.checked_next_multiple_of(16).unwrap_or(u64::MAX)
+    }
 }
 
 /// The features that a capability stands for; `None` where no kernel has it.
@@ -68,6 +142,7 @@ pub fn facts(words: &[u32]) -> Result<ModuleFacts, String> {
     }
     let mut found = ModuleFacts::default();
     let mut has_entry = false;
+    let mut types = DeclaredTypes::default();
     let mut sizes: Option<[SizeConstant; 3]> = None;
     let mut rest = &words[HEADER_WORDS..];
     while let [first, ..] = rest {
@@ -77,6 +152,7 @@ pub fn facts(words: &[u32]) -> Result<ModuleFacts, String> {
             format!("the instruction at word {place} has {length} words, and {} are left", rest.len())
         })?;
         rest = &rest[length..];
+        types.declare(code, instruction);
         match (code, instruction) {
             (OP_CAPABILITY, [capability]) => {
                 let features = features(*capability)
@@ -100,6 +176,15 @@ pub fn facts(words: &[u32]) -> Result<ModuleFacts, String> {
             (OP_CONSTANT, [_, id, value]) => {
                 let named = sizes.iter_mut().flatten().filter(|size| size.id == Some(*id));
                 named.for_each(|size| size.value = *value);
+            }
+            (OP_VARIABLE, [pointer, _, SHARED, ..]) => {
+                found.shared_bytes = found.shared_bytes.saturating_add(types.shared_bytes(*pointer));
+            }
+            // No capability says so.
+            (code, [result, ..])
+                if GROUP_OPERATIONS.contains(&code) && types.wide_integers.contains(result) =>
+            {
+                found.features = found.features.with(FeatureSet::EXTENDED_TYPES);
             }
             (OP_EXECUTION_MODE, [_, SUBGROUP_UNIFORM_CONTROL_FLOW]) => {
                 found.features = found.features.with(FeatureSet::UNIFORM_CONTROL_FLOW);

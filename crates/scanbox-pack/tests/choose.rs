@@ -3,7 +3,7 @@
 use scanbox_pack::choose::Lack;
 use scanbox_pack::{CallUse, FeatureSet, NotChosen, Pack, Promises, Reason, ScanProblem, SeenDevice, Wish};
 
-use crate::packs::{KEPT, ON_DEVICE, OVERWRITTEN, data, device, pack, sum};
+use crate::packs::{ANY_ELEMENT, IN_LINE, KEPT, ON_DEVICE, OVERWRITTEN, data, device, pack, sum};
 
 fn choose(
     call_use: CallUse,
@@ -23,6 +23,8 @@ fn breakpoints_decide_on_the_device_of_the_pack() {
         assert_eq!(choose(KEPT, n), Ok((recipe, Reason::SameDriver)), "{n}");
     }
     assert_eq!(choose(ON_DEVICE, 1 << 20), Ok((6, Reason::SameDriver)));
+    assert_eq!(choose(IN_LINE, 1), Ok((7, Reason::SameDriver)));
+    assert_eq!(choose(ANY_ELEMENT, 1), Ok((8, Reason::SameDriver)));
     assert_eq!(choose(OVERWRITTEN, 2), Ok((3, Reason::SameDriver)));
     // No breakpoint is below.
     assert_eq!(choose(OVERWRITTEN, 1), Err(NotChosen::OtherSize { n: 1, most: 0 }));
@@ -33,7 +35,7 @@ fn breakpoints_decide_on_the_device_of_the_pack() {
     let (pack, scan) = (pack(), sum());
     let wish = Wish { scan: &scan, call_use: KEPT, promised: Promises::NONE };
     let chosen = pack.choose(&wish, &device(), 5000).unwrap();
-    assert_eq!((chosen.others, chosen.breakpoint.worst_loss_ppm), (&[7][..], Some(12_345)));
+    assert_eq!((chosen.others, chosen.breakpoint.worst_loss_ppm), (&[1][..], Some(12_345)));
     assert_eq!(chosen.table.needs, Promises::PROGRESS.with(Promises::CO_RESIDENCY));
 }
 
@@ -109,6 +111,9 @@ fn what_a_device_lacks_is_said() {
         choose(KEPT, Promises::NONE, &device, 100).unwrap_err()
     };
     assert_eq!(lack(|device| device.max_shared_bytes = 1023), NotChosen::Lacks(Lack::SharedBytes(1024)));
+    // What runs in front of the first call counts too: here the first module is that alone.
+    let turning = choose(ON_DEVICE, Promises::NONE, &SeenDevice { max_shared_bytes: 1023, ..device() }, 100);
+    assert_eq!(turning, Err(NotChosen::Lacks(Lack::SharedBytes(1024))));
     assert_eq!(lack(|device| device.max_workgroup_size = 64), NotChosen::Lacks(Lack::WorkgroupSize(128)));
     assert_eq!(lack(|device| device.max_workgroup_subgroups = 3), NotChosen::Lacks(Lack::WorkgroupSize(128)));
     let updated = SeenDevice { driver: "NVIDIA 581.1", ..device() };

@@ -3,8 +3,9 @@
 use std::num::NonZero;
 
 use scanbox_pack::{
-    CallSizes, FeatureSet, Pack, PackData, Place, Promises, Recipe, RecipePass, RecipePasses, RecipeWord,
-    ScanMode, ScratchContent, ScratchPart, Split, StatesBegin, StatesFormula, TicketRule, spirv,
+    ArgumentKind, CallSizes, FeatureSet, Pack, PackData, Place, Prepare, Promises, Recipe, RecipePass,
+    RecipePasses, RecipeWord, ScanMode, ScratchContent, ScratchPart, Split, StatesBegin, StatesFormula,
+    TicketRule, spirv,
 };
 
 use crate::packs::{data, module, spirv as code};
@@ -25,6 +26,10 @@ fn refused_recipe(change: impl FnOnce(&mut Recipe<u16>), expected: &str) {
 fn pass(recipe: &mut Recipe<u16>) -> &mut RecipePass<u16> {
     let RecipePasses::One(pass) = &mut recipe.passes else { panic!("it has one pass") };
     pass
+}
+
+fn prepare(recipe: &mut Recipe<u16>) -> &mut Prepare<u16> {
+    recipe.prepare.as_mut().unwrap()
 }
 
 fn states(recipe: &mut Recipe<u16>) -> &mut StatesFormula {
@@ -73,6 +78,19 @@ fn formulas_stay_in_bounds() {
         "levels with tile states",
     );
     refused(|data| data.recipes[4].recipe.formula.split = Split::Tiles, "passes of another kind");
+    refused_recipe(
+        |recipe| recipe.prepare = None,
+        "something in front of first calls false, where scratch memory has SelfTurning",
+    );
+    refused(
+        |data| data.recipes[0].recipe.prepare = data.recipes[1].recipe.prepare.clone(),
+        "recipe 0 (one) of the pack: something in front of first calls true, where scratch memory has None",
+    );
+    refused_recipe(|recipe| prepare(recipe).turn = None, "a first turn false, where");
+    refused(
+        |data| data.recipes[2].recipe.prepare = data.recipes[1].recipe.prepare.clone(),
+        "recipe 2 (pers) of the pack: a first turn true, where scratch memory has Zeros",
+    );
     let fill = |recipe: &mut Recipe<u16>| recipe.fill.as_mut().unwrap().words_per_workgroup = 0;
     refused(|data| fill(&mut data.recipes[3].recipe), "a fill that fills nothing");
 }
@@ -86,6 +104,23 @@ fn passes_name_what_is_there() {
     let states = Place::Scratch(ScratchPart::States);
     refused(|data| pass(&mut data.recipes[0].recipe).places.push(states), "works on Scratch(States)");
     refused_recipe(|recipe| pass(recipe).words.resize(23, RecipeWord::Elements), "132 bytes of arguments");
+    refused_recipe(|recipe| pass(recipe).places.push(Place::Scratch(ScratchPart::Turn)), "Scratch(Turn)");
+    refused_recipe(|recipe| prepare(recipe).zeros.pass.module = 4, "it names module 4");
+    refused_recipe(
+        |recipe| prepare(recipe).zeros.pass.places = vec![Place::Target],
+        "a fill of something else than the scratch memory",
+    );
+    refused_recipe(|recipe| prepare(recipe).zeros.words_per_workgroup = 0, "a fill that fills nothing");
+    refused_recipe(
+        |recipe| prepare(recipe).zeros.pass.words.swap(0, 1),
+        "something else than zeros in front of first calls",
+    );
+    let turn = |change: fn(&mut RecipePass<u16>), expected| {
+        refused_recipe(|recipe| change(prepare(recipe).turn.as_mut().unwrap()), expected);
+    };
+    turn(|turn| turn.module = 4, "it names module 4");
+    turn(|turn| turn.words.swap(0, 1), "a first turn that is another one, or elsewhere");
+    turn(|turn| turn.places = vec![Place::Scratch(ScratchPart::All)], "a first turn that is another one");
     let line = |data: &mut PackData| pass(&mut data.recipes[7].recipe).words.resize(11, RecipeWord::Elements);
     refused(line, "recipe 7 (par.block) of the pack: 25 words of a line, and there may be 24");
     refused(|data| pass(&mut data.recipes[7].recipe).words.clear(), "a line without source");
@@ -96,7 +131,7 @@ fn tables_name_recipes_for_their_use() {
     let table = "problem 0, measured table 0 of the pack: ";
     let name =
         |place| move |data: &mut PackData| data.problems[0].measured[0].breakpoints[1].ranked[0] = place;
-    refused(name(99), &format!("{table}it names recipe 99, and there are 8"));
+    refused(name(99), &format!("{table}it names recipe 99, and there are 9"));
     refused(name(6), "has a length in memory");
     refused(
         |data| data.problems[0].measured[0].breakpoints[1].from = 1 << 31,
@@ -126,6 +161,15 @@ fn tables_name_recipes_for_their_use() {
         },
         "par needs what it has left in the scratch memory",
     );
+    refused(
+        |data| data.problems[0].measured[3].call_use.arguments = ArgumentKind::Baked,
+        "par, n in memory finds its arguments elsewhere: Pushed, and Baked is asked for",
+    );
+    refused(name(7), "par.block finds its arguments elsewhere: Line, and Pushed is asked for");
+    refused(
+        |data| data.problems[0].measured[3].call_use.any_element = true,
+        "par, n in memory has arrays that begin at multiples of 16 bytes",
+    );
     refused(|data| data.problems[0].scan.in_place = true, "has a source beside the target");
     refused(|data| data.problems[0].scan.mode = ScanMode::Reduce, "rts is not for this mode");
     refused(
@@ -134,7 +178,7 @@ fn tables_name_recipes_for_their_use() {
     );
     refused(|data| data.problems[0].scan.element_bytes = 8, "is for elements of 4 bytes");
     refused(|data| data.problems.push(data.problems[0].clone()), "problem 1 of the pack: it is there twice");
-    refused(|data| data.times[0].recipe = 8, "time 0 of the pack: it names recipe 8, and there are 8");
+    refused(|data| data.times[0].recipe = 9, "time 0 of the pack: it names recipe 9, and there are 9");
     refused(|data| data.times[0].n = 0, "one does not take 0 elements");
     refused(
         |data| data.recipes[1].label = "\x1b[2J".into(),

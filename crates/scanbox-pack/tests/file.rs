@@ -29,7 +29,7 @@ pub fn use_all(pack: &Pack) {
             for n in [0, 1, min, max / 3, max, u64::MAX] {
                 let Some(launch) = laid_out.at(n) else { continue };
                 assert!(launch.scratch().bytes <= laid_out.scratch_bytes());
-                for step in launch.fill().into_iter().chain(launch.steps()) {
+                for step in launch.fill().into_iter().chain(launch.steps()).chain(laid_out.prepare()) {
                     let module = &data.modules[usize::from(*step.module())];
                     assert!(!module.words.is_empty() && step.workgroups > 0);
                     let offsets = step.places().filter_map(|place| match place {

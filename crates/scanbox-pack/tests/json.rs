@@ -26,7 +26,7 @@ fn it_says_what_the_file_says() {
     assert_eq!((&value["format"], &value["major"]), (&json!("scanbox-pack"), &json!(1)));
     let pack = &value["pack"];
     assert_eq!(pack["device"]["keeps"], json!(["progress", "co-residency"]));
-    assert_eq!(pack["problems"][0]["measured"][0]["breakpoints"][1]["ranked"], json!([2, 7]));
+    assert_eq!(pack["problems"][0]["measured"][0]["breakpoints"][1]["ranked"], json!([2, 1]));
     assert_eq!(pack["modules"][1]["hash"], json!("01".repeat(32)));
     assert_eq!(pack["modules"][1].get("words"), None);
     assert_eq!(pack["modules"][2]["features"], json!(["subgroup arithmetic"]));

@@ -2,9 +2,9 @@
 
 use std::num::NonZero;
 
-use scanbox_pack::layout::{STATES_OFFSET, TICKET_BYTES};
+use scanbox_pack::layout::{FIRST_TURN, STATES_OFFSET, TICKET_BYTES};
 use scanbox_pack::{
-    ArgumentKind, CallSizes, FillRecipe, Formula, GroupState, LevelPasses, Place, PushWord, Recipe,
+    ArgumentKind, CallSizes, FillRecipe, Formula, GroupState, LevelPasses, Place, Prepare, PushWord, Recipe,
     RecipePass, RecipePasses, RecipeWord, ScratchContent, ScratchPart, Split, StatesBegin, StatesFormula,
     Step, TicketRule, Tickets,
 };
@@ -52,6 +52,7 @@ fn one_pass(formula: Formula) -> Recipe<u16> {
             pass: RecipePass { module: 8, places: vec![all], words },
             words_per_workgroup: 50,
         }),
+        prepare: None,
         passes: RecipePasses::One(pass),
     }
 }
@@ -183,6 +184,27 @@ fn calls_of_any_size_share_the_layout_of_the_largest() {
     assert_eq!((at, bytes, fill), (256 + 256, 256 + 256 + 256, Some("8: 192 by 4: +0".into())));
 }
 
+/// Whatever stands in the memory is gone, and the device begins to count.
+#[test]
+fn a_first_call_finds_zeros_and_a_turn() {
+    let recipe = one_pass(formula(Split::Tiles, Some(states(TAGGED, None))));
+    let zeros = recipe.fill.clone().unwrap();
+    let words = vec![RecipeWord::Same(PushWord::Value(1)), RecipeWord::Same(PushWord::Value(FIRST_TURN))];
+    let turn = RecipePass { module: 8, places: vec![Place::Scratch(ScratchPart::Turn)], words };
+    let prepared = |turn| {
+        let prepare = Some(Prepare { zeros: zeros.clone(), turn });
+        let recipe = Recipe { prepare, ..recipe.clone() };
+        let laid_out = recipe.laid_out(3300).unwrap();
+        assert_eq!(laid_out.scratch_bytes(), STATES_OFFSET + 512);
+        laid_out.prepare().map(|step| in_words(&step)).collect::<Vec<_>>()
+    };
+    // All of the memory of the largest call, 50 words a workgroup.
+    let all = format!("8: {} by 5247: +0", (STATES_OFFSET + 512) / 4);
+    assert_eq!(prepared(Some(turn)), [&all, "8: 1 by 1: +128"]);
+    assert_eq!(prepared(None), [all]);
+    assert_eq!(recipe.laid_out(3300).unwrap().prepare().count(), 0);
+}
+
 #[test]
 fn levels_go_up_and_down() {
     let recipe = levels(false);
@@ -236,6 +258,13 @@ fn modules_get_other_names() {
     let modules: Vec<&String> = launch.steps().map(|step| step.module()).collect();
     assert_eq!(modules, ["m7"]);
     assert_eq!(launch.scratch(), before.scratch());
+    let pass = recipe.fill.clone().unwrap().pass;
+    let zeros = FillRecipe { pass: pass.clone(), words_per_workgroup: 9 };
+    let prepare = Prepare { zeros, turn: Some(RecipePass { module: 9, ..pass }) };
+    let prepared = Recipe { prepare: Some(prepare), ..recipe.clone() };
+    let named = prepared.clone().map(name);
+    assert!(named.modules().eq(["m7", "m8", "m8", "m9"]));
+    assert_eq!(named.map(|name| name[1..].parse::<u16>().unwrap()), prepared);
     let named = levels(false).map(name);
     let modules: Vec<&String> = named.at(40_001).unwrap().steps().map(|step| step.module()).collect();
     assert_eq!(modules, ["m10", "m11", "m21", "m31", "m30"]);

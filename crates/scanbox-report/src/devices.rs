@@ -77,6 +77,15 @@ pub fn tile_states(profile: &DeviceProfile) -> &'static str {
     }
 }
 
+/// What the device gives beyond what Vulkan promises, and what that means.
+pub fn guarantees_told(profile: &DeviceProfile) -> String {
+    let words: Vec<String> = profile.guarantees.iter().map(ToString::to_string).collect();
+    match words.is_empty() {
+        true => "nothing is known that the device gives beyond what Vulkan promises".to_owned(),
+        false => format!("beyond what Vulkan promises the device gives {}", words.join(", ")),
+    }
+}
+
 /// What a probe of the device found about arguments, if there was one.
 pub fn arguments_told(profile: &DeviceProfile) -> Option<String> {
     let probe = profile.arguments_probe.as_ref()?;
@@ -117,6 +126,7 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
             ),
         ),
         ("memory", format!("{memory_gib:.1} GiB")),
+        ("promises", guarantees_told(profile)),
         ("uuid", profile.uuid.clone()),
         ("usable", usable),
     ];

@@ -29,6 +29,14 @@ pub fn replay_script(selector: &str) -> Option<&Path> {
 /// When the lists of known issues or safe devices cannot be read.
 pub fn inform(profile: &mut DeviceProfile, assume: &[Guarantee]) -> anyhow::Result<()> {
     profile.forced = known_issues::of(profile)?.forced();
+    inform_of_guarantees(profile, assume)
+}
+
+/// The part of [`inform`] about guarantees: what the device gives beyond what Vulkan promises.
+///
+/// # Errors
+/// When the list of safe devices cannot be read.
+pub fn inform_of_guarantees(profile: &mut DeviceProfile, assume: &[Guarantee]) -> anyhow::Result<()> {
     safe_devices::all(assume)?.apply(profile);
     Ok(())
 }

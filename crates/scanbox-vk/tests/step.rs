@@ -48,6 +48,7 @@ fn recipe(places: &[Place<ScratchPart>], words: &[PushWord]) -> Recipe<u16> {
         co_resident: false,
         arguments: ArgumentKind::Pushed,
         fill: Some(FillRecipe { pass: fill, words_per_workgroup: 50 }),
+        prepare: None,
         passes: RecipePasses::One(RecipePass { module: 7, places: places.to_vec(), words: words.collect() }),
     }
 }

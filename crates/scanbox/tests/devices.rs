@@ -43,12 +43,18 @@ fn check(answer: &Answer, code: i32, parts: &[&str]) {
 fn devices_are_listed_with_what_they_can_do() {
     let Some(lavapipe) = Machine::lavapipe() else { return };
     let answer = run_once(lavapipe.clone(), &["devices"]);
-    check(&answer, 0, &[" 0  llvmpipe", "kind     software: ", "64-bit atomics\n", "usable   yes"]);
+    check(
+        &answer,
+        0,
+        &[" 0  llvmpipe", "kind     software: ", "64-bit atomics\n", "promises beyond what", "usable   yes"],
+    );
     assert!(answer.out.lines().all(|line| line.chars().count() <= 80), "{}", answer.out);
     let answer = run_once(lavapipe, &["devices", "--format", "json"]);
     check(&answer, 0, &[]);
     let devices: Value = serde_json::from_str(&answer.out).unwrap();
     assert_eq!((&devices[0]["index"], &devices[0]["usable"]), (&Value::from(0), &Value::from(true)));
+    let gives = serde_json::json!(["progress", "workgroup-order"]);
+    assert_eq!(devices[0]["profile"]["guarantees"], gives);
 }
 
 #[test]

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use scanbox_model::config::{Arguments, Config, Parameter, VectorWidth};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, ElementValue, Mode, Operator, Problem};
-use scanbox_pack::{ArgumentKind, FillRecipe, Place, RecipePass, RecipeWord, ScratchPart};
+use scanbox_pack::{ArgumentKind, FillRecipe, Place, Prepare, RecipePass, RecipeWord, ScratchPart};
 
 use super::constants::{GUARD_WORD, define, one_row, operator_defines, word};
 use crate::plan::{
-    Binding, CallFacts, CeilingShape, Expected, GUARD_WORDS, Pass, Plan, PlanKind, PushWord, Scratch, Shader,
-    Tickets,
+    Binding, CallFacts, CeilingShape, Expected, FIRST_TURN, GUARD_WORDS, Pass, Plan, PlanKind, PushWord,
+    Scratch, ScratchContent, Shader, Tickets,
 };
 
 /// Vectors per invocation of the helper kernels, times four words: enough in flight, few enough workgroups.
@@ -296,6 +296,21 @@ pub(super) fn fill_recipe(arguments: ArgumentKind, device: &DeviceProfile) -> Fi
     let words_per_workgroup = HELPER_BATCH_SIZE * VectorWidth::Vec4.lanes() * module.workgroup_size;
     let words = vec![RecipeWord::Elements, RecipeWord::Same(PushWord::Value(0))];
     FillRecipe { pass: RecipePass { module, places, words }, words_per_workgroup }
+}
+
+/// What makes scratch memory of unknown content one that a first call finds what it expects in.
+pub(super) fn prepare_recipe(content: ScratchContent, device: &DeviceProfile) -> Option<Prepare<Shader>> {
+    if content.is_stateless() {
+        return None;
+    }
+    let zeros = fill_recipe(ArgumentKind::Pushed, device);
+    // The same shader, which fills one word.
+    let turn = matches!(content, ScratchContent::SelfTurning { .. }).then(|| RecipePass {
+        module: zeros.pass.module.clone(),
+        places: vec![Place::Scratch(ScratchPart::Turn)],
+        words: [1, FIRST_TURN].map(|value| RecipeWord::Same(PushWord::Value(value))).to_vec(),
+    });
+    Some(Prepare { zeros, turn })
 }
 
 fn baked_fill_shader(device: &DeviceProfile) -> Shader {

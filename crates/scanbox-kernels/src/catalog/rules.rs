@@ -5,14 +5,14 @@ use std::ops::RangeInclusive;
 use scanbox_model::call_form::CallForm;
 use scanbox_model::config::{
     Arguments, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Publish, Rendezvous, Reset,
-    SubgroupScan, TileOrder, TileState,
+    SubgroupScan, TileState,
 };
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
-use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::space::Rejection;
 
-use super::resolve::{Resolved, co_resident, has_levels, launched_per_call, passes_totals_on};
+use super::needs::not_given;
+use super::resolve::{Resolved, has_levels, launched_per_call, passes_totals_on};
 use crate::input::{PACKED_MAX_TOTAL, decided_by_init};
 use crate::plan::{BANK_WORDS, GUARD_WORDS, Plan};
 use crate::variant::{LineUse, MAX_BLOCKING, Variant};
@@ -222,21 +222,8 @@ fn size_of_states(resolved: &Resolved<'_>) -> Legality {
 
 /// What the device has to keep beyond what Vulkan promises.
 fn guarantees(config: &Config, device: &DeviceProfile) -> Legality {
-    let kernel = &config.kernel;
-    let one_subgroup = config.workgroup_size <= device.subgroup_size;
-    let needs = [
-        (co_resident(kernel), Guarantee::CoResidency),
-        (
-            // Who falls back needs nobody to have started.
-            kernel.tile_order == TileOrder::WorkgroupId
-                && kernel.family != Family::Persistent
-                && kernel.lookback != Lookback::Fallback,
-            Guarantee::WorkgroupOrder,
-        ),
-        (kernel.rendezvous == Rendezvous::Flags && !one_subgroup, Guarantee::SubgroupProgress),
-    ];
-    match needs.iter().find(|(needed, guarantee)| *needed && !device.guarantees.contains(guarantee)) {
-        Some((_, guarantee)) => Err(Rejection {
+    match not_given(config, device) {
+        Some(guarantee) => Err(Rejection {
             rule: format!("needs-{guarantee}").into(),
             detail: format!(
                 "{} is not known to give the guarantee {guarantee} (configs/safe_devices.toml); --assume {guarantee} \

@@ -2,11 +2,12 @@
 
 use super::{Soundness, ensure, within};
 use crate::formula::{Formula, GroupState, Split, StatesBegin, StatesFormula, TicketRule};
-use crate::layout::{ARGUMENT_WORDS, BANK_WORDS, STATES_OFFSET, TICKET_BYTES};
+use crate::layout::{ARGUMENT_WORDS, BANK_WORDS, FIRST_TURN, STATES_OFFSET, TICKET_BYTES};
 use crate::recipe::{
-    ArgumentKind, CallSizes, Place, Recipe, RecipePass, RecipePasses, RecipeWord, ScratchPart,
+    ArgumentKind, CallSizes, FillRecipe, Place, Prepare, Recipe, RecipePass, RecipePasses, RecipeWord,
+    ScratchPart,
 };
-use crate::scratch::ScratchContent;
+use crate::scratch::{PushWord, ScratchContent};
 
 /// Bytes of push constants that every device takes.
 const PUSH_BYTES: usize = 128;
@@ -14,7 +15,8 @@ const PUSH_BYTES: usize = 128;
 const MOST_STATE_BYTES: u32 = 1 << 14;
 
 pub(super) fn recipe(recipe: &Recipe<u16>, modules: usize) -> Soundness {
-    let Recipe { formula, min_n, max_n, alignment, co_resident, arguments, fill, .. } = recipe;
+    let Recipe { formula, min_n, max_n, alignment, co_resident, arguments, fill, prepare: first, .. } =
+        recipe;
     ensure(min_n <= max_n && (1..=u64::from(u32::MAX)).contains(max_n), || {
         format!("it takes {min_n} to {max_n} elements; words of 32 bits count them")
     })?;
@@ -25,15 +27,18 @@ pub(super) fn recipe(recipe: &Recipe<u16>, modules: usize) -> Soundness {
     ensure(!co_resident || matches!(formula.split, Split::AtMost(_)), || {
         "all workgroups run at the same time, however many there are".to_owned()
     })?;
-    ensure(fill.is_some() == (formula.content(*max_n) == ScratchContent::Anything), || {
-        format!("a fill {}, where scratch memory has {:?}", fill.is_some(), formula.content(*max_n))
+    let content = formula.content(*max_n);
+    ensure(fill.is_some() == (content == ScratchContent::Anything), || {
+        format!("a fill {}, where scratch memory has {content:?}", fill.is_some())
     })?;
     if let Some(fill) = fill {
-        ensure(fill.words_per_workgroup > 0, || "a fill that fills nothing".to_owned())?;
-        pass(&fill.pass, modules, *arguments)?;
-        ensure(fill.pass.places.iter().all(|place| *place == Place::Scratch(ScratchPart::All)), || {
-            "a fill of something else than the scratch memory".to_owned()
-        })?;
+        self::fill(fill, modules, *arguments)?;
+    }
+    ensure(first.is_some() != content.is_stateless(), || {
+        format!("something in front of first calls {}, where scratch memory has {content:?}", first.is_some())
+    })?;
+    if let Some(first) = first {
+        prepare(first, content, modules)?;
     }
     let by_levels = matches!(recipe.passes, RecipePasses::ByLevels(_));
     ensure(by_levels == (formula.split == Split::ByLevels), || "passes of another kind".to_owned())?;
@@ -48,13 +53,40 @@ pub(super) fn recipe(recipe: &Recipe<u16>, modules: usize) -> Soundness {
                 Place::Elements => {
                     recipe.call_sizes == CallSizes::InMemory && *arguments == ArgumentKind::Pushed
                 }
-                Place::Counts => false,
+                Place::Counts | Place::Scratch(ScratchPart::Turn) => false,
                 Place::Source | Place::Target | Place::Total | Place::Initial => true,
             };
             ensure(is_there, || format!("a pass works on {place:?}, which it does not have"))?;
         }
     }
     Ok(())
+}
+
+fn fill(fill: &FillRecipe<u16>, modules: usize, arguments: ArgumentKind) -> Soundness {
+    ensure(fill.words_per_workgroup > 0, || "a fill that fills nothing".to_owned())?;
+    pass(&fill.pass, modules, arguments)?;
+    ensure(fill.pass.places.iter().all(|place| *place == Place::Scratch(ScratchPart::All)), || {
+        "a fill of something else than the scratch memory".to_owned()
+    })
+}
+
+/// A first call needs zeros, and the first turn where the device counts.
+fn prepare(prepare: &Prepare<u16>, content: ScratchContent, modules: usize) -> Soundness {
+    let Prepare { zeros, turn } = prepare;
+    let value = |value| RecipeWord::Same(PushWord::Value(value));
+    fill(zeros, modules, ArgumentKind::Pushed)?;
+    ensure(zeros.pass.words == [RecipeWord::Elements, value(0)], || {
+        "something else than zeros in front of first calls".to_owned()
+    })?;
+    ensure(turn.is_some() == matches!(content, ScratchContent::SelfTurning { .. }), || {
+        format!("a first turn {}, where scratch memory has {content:?}", turn.is_some())
+    })?;
+    let Some(turn) = turn else { return Ok(()) };
+    pass(turn, modules, ArgumentKind::Pushed)?;
+    let places = [Place::Scratch(ScratchPart::Turn)];
+    ensure(turn.places == places && turn.words == [value(1), value(FIRST_TURN)], || {
+        "a first turn that is another one, or elsewhere".to_owned()
+    })
 }
 
 fn formula(formula: &Formula, max_n: u64) -> Soundness {

@@ -3,11 +3,11 @@
 use std::num::NonZero;
 
 use proptest::prelude::{Strategy, any, prop};
-use scanbox_pack::layout::STATES_OFFSET;
+use scanbox_pack::layout::{FIRST_TURN, STATES_OFFSET};
 use scanbox_pack::{
     ArgumentKind, Breakpoint, CallSizes, CallUse, ChoiceTable, FeatureSet, FillRecipe, Formula, GroupState,
     LevelPasses, ModuleHash, Pack, PackData, PackDevice, PackModule, PackProblem, PackRecipe, PackTime,
-    Place, Promises, PushWord, Recipe, RecipePass, RecipePasses, RecipeWord, ScanMode, ScanProblem,
+    Place, Prepare, Promises, PushWord, Recipe, RecipePass, RecipePasses, RecipeWord, ScanMode, ScanProblem,
     ScratchContent, ScratchPart, SeenDevice, Split, StatesBegin, StatesFormula, TicketRule,
 };
 
@@ -46,12 +46,18 @@ pub fn sum() -> ScanProblem {
     }
 }
 
-pub const ON_DEVICE: CallUse =
-    CallUse { n_on_device: true, total: false, init_in_memory: false, scratch_overwritten: false };
-pub const OVERWRITTEN: CallUse =
-    CallUse { n_on_device: false, total: false, init_in_memory: false, scratch_overwritten: true };
-pub const KEPT: CallUse =
-    CallUse { n_on_device: false, total: false, init_in_memory: false, scratch_overwritten: false };
+pub const KEPT: CallUse = CallUse {
+    n_on_device: false,
+    total: false,
+    init_in_memory: false,
+    scratch_overwritten: false,
+    arguments: ArgumentKind::Pushed,
+    any_element: false,
+};
+pub const ON_DEVICE: CallUse = CallUse { n_on_device: true, ..KEPT };
+pub const OVERWRITTEN: CallUse = CallUse { scratch_overwritten: true, ..KEPT };
+pub const ANY_ELEMENT: CallUse = CallUse { any_element: true, ..KEPT };
+pub const IN_LINE: CallUse = CallUse { arguments: ArgumentKind::Line, ..KEPT };
 
 fn states(content: ScratchContent, begin: StatesBegin, groups: Option<GroupState>) -> StatesFormula {
     StatesFormula { content, bytes: 16, stride: 2, begin, groups }
@@ -59,6 +65,16 @@ fn states(content: ScratchContent, begin: StatesBegin, groups: Option<GroupState
 
 fn pass(module: u16, places: &[Place<ScratchPart>], words: &[RecipeWord]) -> RecipePass<u16> {
     RecipePass { module, places: places.to_vec(), words: words.to_vec() }
+}
+
+/// What makes scratch memory with this content fit for a first call.
+fn prepare(content: ScratchContent) -> Option<Prepare<u16>> {
+    let value = |value| RecipeWord::Same(PushWord::Value(value));
+    let zeros = pass(0, &[Place::Scratch(ScratchPart::All)], &[RecipeWord::Elements, value(0)]);
+    let turn = pass(0, &[Place::Scratch(ScratchPart::Turn)], &[value(1), value(FIRST_TURN)]);
+    let counts = matches!(content, ScratchContent::SelfTurning { .. });
+    let zeros = FillRecipe { pass: zeros, words_per_workgroup: 4096 };
+    (!content.is_stateless()).then(|| Prepare { zeros, turn: counts.then_some(turn) })
 }
 
 /// A recipe of one pass by this module, for words.
@@ -83,6 +99,7 @@ pub fn one_pass(module: u16, split: Split, states: Option<StatesFormula>) -> Rec
         co_resident: false,
         arguments: ArgumentKind::Pushed,
         fill: None,
+        prepare: states.and_then(|states| prepare(states.content)),
         passes: RecipePasses::One(pass(module, &places, &[RecipeWord::Elements, RecipeWord::MostElements])),
     }
 }
@@ -140,13 +157,16 @@ pub fn data() -> PackData {
         ("rts", by_levels(3)),
         ("par, n in memory", from_memory),
         ("par.block", line),
+        ("par at any element", Recipe { alignment: 4, ..turning(1) }),
     ];
     let recipes = recipes.map(|(label, recipe)| PackRecipe { label: label.to_owned(), recipe });
     let measured = vec![
-        table(KEPT, Promises::CO_RESIDENCY.with(Promises::PROGRESS), &[(1, &[0, 1]), (5000, &[2, 7])]),
+        table(KEPT, Promises::CO_RESIDENCY.with(Promises::PROGRESS), &[(1, &[0, 1]), (5000, &[2, 1])]),
         table(KEPT, Promises::PROGRESS, &[(1, &[0, 1]), (5000, &[1])]),
         table(OVERWRITTEN, Promises::PROGRESS, &[(2, &[3])]),
         table(ON_DEVICE, Promises::PROGRESS, &[(1, &[6])]),
+        table(IN_LINE, Promises::PROGRESS, &[(1, &[7])]),
+        table(ANY_ELEMENT, Promises::PROGRESS, &[(1, &[8])]),
     ];
     let portable = vec![table(KEPT, Promises::NONE, &[(1, &[4])]), table(KEPT, Promises::NONE, &[(1, &[5])])];
     PackData {
@@ -273,7 +293,9 @@ pub fn any_pack() -> impl Strategy<Value = Pack> {
                 element_bytes: recipe.formula.element_bytes,
                 ..sum()
             };
-            let call_use = CallUse { n_on_device: recipe.call_sizes == CallSizes::InMemory, ..KEPT };
+            let n_on_device = recipe.call_sizes == CallSizes::InMemory;
+            let any_element = recipe.alignment <= recipe.formula.element_bytes && time % 3 == 0;
+            let call_use = CallUse { n_on_device, arguments: recipe.arguments, any_element, ..KEPT };
             let needs = if recipe.co_resident { Promises::CO_RESIDENCY } else { Promises::NONE };
             let choices = (recipe.min_n.max(1), &[place, place][..]);
             let measured = vec![table(call_use, needs, &[choices])];

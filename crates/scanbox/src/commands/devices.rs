@@ -9,6 +9,7 @@ use crate::args::words::words;
 use crate::exit::Exit;
 use scanbox_report::devices::DeviceList;
 use scanbox_report::document::Format;
+use scanbox_session::device::inform_of_guarantees;
 use scanbox_session::probe;
 use scanbox_session::tools::Tools;
 
@@ -25,6 +26,7 @@ pub fn run(args: &DevicesArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let mut devices = vulkan::devices()?;
     for listed in &mut devices {
         listed.profile.arguments_probe = probe::kept(&listed.profile, tools);
+        inform_of_guarantees(&mut listed.profile, &tools.assume)?;
     }
     let usable = devices.iter().any(|device| device.problems.is_empty());
     let exit = if usable { Exit::Done } else { Exit::NoDevice };

@@ -10,9 +10,9 @@ use scanbox_runner::vulkan::{self, Listed, Loader, VulkanError};
 use super::bytes_label;
 use super::drivers::why_hidden;
 use super::host::available_memory_bytes;
-use scanbox_report::devices::{arguments_told, tile_states};
+use scanbox_report::devices::{arguments_told, guarantees_told, tile_states};
 use scanbox_report::doctor::{CheckResult, Finding};
-use scanbox_session::device::known_issues;
+use scanbox_session::device::{inform_of_guarantees, known_issues};
 use scanbox_session::probe;
 use scanbox_session::tools::Tools;
 
@@ -25,6 +25,8 @@ pub(super) struct Devices {
     found: Vec<(usize, Listed)>,
     /// Why there are none.
     error: Option<VulkanError>,
+    /// Why the list of safe devices cannot be read, if it cannot.
+    unreadable: Option<String>,
     /// Whether the user asked for this one.
     asked_for: bool,
     /// Whether there is a loader at all.
@@ -37,6 +39,7 @@ impl Devices {
         let mut devices = Self {
             found: Vec::new(),
             error: None,
+            unreadable: None,
             asked_for: selector.is_some(),
             has_loader: loader.is_ok(),
         };
@@ -54,6 +57,8 @@ impl Devices {
         }
         for (_, Listed { profile, .. }) in &mut devices.found {
             profile.arguments_probe = probe::kept(profile, tools);
+            let informed = inform_of_guarantees(profile, &tools.assume);
+            devices.unreadable = informed.err().map(|error| format!("{error:#}"));
         }
         devices
     }
@@ -88,6 +93,10 @@ impl Devices {
             }
             None => {}
         }
+        if let Some(error) = &self.unreadable {
+            let fix = "see what SCANBOX_SAFE_DEVICES names";
+            findings.push(Finding::problem("safe devices", error.clone(), fix));
+        }
         for (index, listed) in &self.found {
             findings.extend(self.check_device(*index, listed));
         }
@@ -111,6 +120,7 @@ impl Devices {
         }
         let mut findings = vec![Finding::ok(&*check, format!("{who}: it has what kernels need"))];
         findings.extend([atomics(profile), timestamps(profile), subgroups(profile), memory(profile)]);
+        findings.push(Finding::ok("guarantees", guarantees_told(profile)));
         findings.extend(dispatch(index, profile));
         findings.extend(issues(profile));
         for finding in &mut findings[1..] {

@@ -1,0 +1,210 @@
+//! Recipes of kernels into packs: compiles their shaders, keeps each module once, and says of modules, problems and
+//! devices what a pack says of them.
+
+use std::collections::HashMap;
+
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::{Mode, Placement, Problem};
+use scanbox_pack::{
+    ModuleHash, Pack, PackData, PackDevice, PackError, PackModule, PackProblem, PackRecipe, PackTime, Recipe,
+    ScanMode, ScanProblem, spirv,
+};
+
+use crate::catalog;
+use crate::glsl::{CompileError, Compiler};
+use crate::plan::Shader;
+
+/// What kernels and what is compiled of them may be used under, as an SPDX expression.
+pub const LICENCE: &str = env!("CARGO_PKG_LICENSE");
+
+/// Why a recipe does not get into a pack.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PackingError {
+    /// A shader of it does not compile.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// A module is none of a kernel.
+    #[error("{shader}: {wrong}")]
+    Module {
+        /// Root file and defines.
+        shader: String,
+        /// What is wrong.
+        wrong: String,
+    },
+    /// There are more recipes or modules than a pack can name.
+    #[error("a pack has 65536 {0} at most: put fewer problems into one")]
+    TooMany(&'static str),
+}
+
+/// Where the choices of a pack come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackOrigin {
+    /// Hash of the kernel sources.
+    pub kernel_hash: String,
+    /// When the choices were measured, in UTC; empty where nothing was.
+    pub measured_utc: String,
+    /// The device that they were measured on.
+    pub device: PackDevice,
+}
+
+/// Collects the recipes and modules of a pack.
+#[derive(Debug, Default)]
+pub struct PackBuilder {
+    recipes: Vec<PackRecipe>,
+    modules: Vec<PackModule>,
+    by_shader: HashMap<Shader, u16>,
+    by_hash: HashMap<ModuleHash, u16>,
+}
+
+impl PackBuilder {
+    /// One without recipes.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds recipes by their labels, whose shaders it compiles on all cores: where each stands in the pack. One that is
+    /// there already is not added again.
+    ///
+    /// # Errors
+    /// When a shader does not compile, its module is none of a kernel, or there are too many.
+    pub fn add_all(
+        &mut self,
+        compiler: &Compiler,
+        recipes: impl IntoIterator<Item = (String, Recipe<Shader>)>,
+    ) -> Result<Vec<u16>, PackingError> {
+        let recipes: Vec<_> = recipes.into_iter().collect();
+        let mut shaders: Vec<Shader> = recipes.iter().flat_map(|(_, recipe)| shaders_of(recipe)).collect();
+        shaders.sort();
+        shaders.dedup();
+        shaders.retain(|shader| !self.by_shader.contains_key(shader));
+        for (shader, module) in shaders.iter().zip(compiler.compile_all(&shaders)) {
+            let place = self.module(shader, module?.spirv.to_vec())?;
+            self.by_shader.insert(shader.clone(), place);
+        }
+        recipes.into_iter().map(|(label, recipe)| self.recipe(label, recipe)).collect()
+    }
+
+    fn recipe(&mut self, label: String, recipe: Recipe<Shader>) -> Result<u16, PackingError> {
+        let by_shader = &self.by_shader;
+        let recipe = recipe.map(|shader| by_shader[&shader]);
+        let recipe = PackRecipe { label, recipe };
+        if let Some(place) = self.recipes.iter().position(|other| *other == recipe) {
+            return Ok(place as u16);
+        }
+        let place = u16::try_from(self.recipes.len()).map_err(|_| PackingError::TooMany("recipes"))?;
+        self.recipes.push(recipe);
+        Ok(place)
+    }
+
+    fn module(&mut self, shader: &Shader, words: Vec<u32>) -> Result<u16, PackingError> {
+        let wrong = |wrong: String| PackingError::Module { shader: shader.to_string(), wrong };
+        let hash = module_hash(&words);
+        if let Some(place) = self.by_hash.get(&hash) {
+            return Ok(*place);
+        }
+        let facts = spirv::facts(&words).map_err(wrong)?;
+        let shared_bytes = u32::try_from(facts.shared_bytes)
+            .map_err(|_| wrong(format!("{} bytes of shared memory", facts.shared_bytes)))?;
+        let place = u16::try_from(self.modules.len()).map_err(|_| PackingError::TooMany("modules"))?;
+        self.modules.push(PackModule {
+            hash,
+            subgroup_size: shader.subgroup_size,
+            workgroup_size: facts.workgroup_size,
+            shared_bytes,
+            features: facts.features,
+            words,
+        });
+        self.by_hash.insert(hash, place);
+        Ok(place)
+    }
+
+    /// The recipes so far, by their places.
+    #[must_use]
+    pub fn recipes(&self) -> &[PackRecipe] {
+        &self.recipes
+    }
+
+    /// The pack of these problems, whose tables and times name recipes by the places that they got.
+    ///
+    /// # Errors
+    /// What does not fit together.
+    pub fn pack(
+        self,
+        origin: PackOrigin,
+        problems: Vec<PackProblem>,
+        times: Vec<PackTime>,
+    ) -> Result<Pack, PackError> {
+        let PackOrigin { kernel_hash, measured_utc, device } = origin;
+        Pack::new(PackData {
+            written_by: concat!("scanbox ", env!("CARGO_PKG_VERSION")).to_owned(),
+            kernel_hash,
+            licence: LICENCE.to_owned(),
+            measured_utc,
+            device,
+            problems,
+            recipes: self.recipes,
+            times,
+            modules: self.modules,
+        })
+    }
+}
+
+/// All shaders of a recipe.
+fn shaders_of(recipe: &Recipe<Shader>) -> Vec<Shader> {
+    let mut shaders = Vec::new();
+    let _ = recipe.clone().map(|shader| shaders.push(shader));
+    shaders
+}
+
+/// The hash of a module: BLAKE3 of its words as little-endian bytes.
+#[must_use]
+pub fn module_hash(words: &[u32]) -> ModuleHash {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    ModuleHash(*blake3::hash(&bytes).as_bytes())
+}
+
+/// The first module of a pack whose hash is not that of its words, by its place.
+#[must_use]
+pub fn wrong_module_hash(pack: &Pack) -> Option<usize> {
+    pack.data().modules.iter().position(|module| module_hash(&module.words) != module.hash)
+}
+
+/// A problem as packs say it. The identity of a user's operator, with which an exclusive scan of it begins, is known to
+/// its file alone: zeros stand for it.
+#[must_use]
+pub fn scan_problem(problem: &Problem) -> ScanProblem {
+    let element_bytes = problem.element().bytes();
+    let bits = problem.init().map_or(0, |init| init.bits);
+    let words = [bits as u32, (bits >> 32) as u32, 0, 0];
+    let (mode, init) = match problem.mode() {
+        Mode::Inclusive => (ScanMode::Inclusive, &words[..0]),
+        Mode::Exclusive => (ScanMode::Exclusive, &words[..element_bytes as usize / 4]),
+        Mode::Reduce => (ScanMode::Reduce, &words[..0]),
+    };
+    ScanProblem {
+        mode,
+        element: problem.element().to_string(),
+        element_bytes,
+        operator: problem.operator_name().to_string(),
+        operator_hash: problem.user().map_or_else(String::new, |user| user.hash_text()),
+        init: init.to_vec(),
+        in_place: problem.placement() == Placement::InPlace,
+    }
+}
+
+/// A device as packs say it. `family`: ids of devices of the same vendor that are like it.
+#[must_use]
+pub fn pack_device(device: &DeviceProfile, family: Vec<u32>) -> PackDevice {
+    PackDevice {
+        name: device.name.clone(),
+        driver: device.driver.clone(),
+        driver_build: device.driver_build.clone(),
+        vendor_id: device.vendor_id,
+        device_id: device.device_id,
+        units: device.compute_units.unwrap_or(0),
+        family,
+        keeps: catalog::promises(&device.guarantees),
+    }
+}
