@@ -38,6 +38,7 @@ void publish_own_total(const uint tile, const Element total) {
             publish_total(tile, total);
         }
     }
+    count_reader();
 }
 
 #if MODE == MODE_REDUCE
@@ -103,12 +104,13 @@ MAIN {
     } else {
         // The dispatch may have more workgroups than there are tiles.
         store_empty(tile);
-        leave();
+        leave_without_tile();
         pass_on_arguments();
         return;
     }
     expect_to_leave(tile);
     share_turn();
+    expect_to_wait();
     publish_and_store(tile, items);
     leave();
     pass_on_arguments();

@@ -99,8 +99,9 @@
 #if LOOKBACK == LOOKBACK_NONE
 #error "tiles that pass their totals on have a lookback"
 #endif
-#if LOOKBACK == LOOKBACK_FALLBACK && IN_PLACE
-#error "LOOKBACK_FALLBACK reads the input of other tiles, which is gone in place"
+#define FALLS_BACK (LOOKBACK == LOOKBACK_FALLBACK || LOOKBACK == LOOKBACK_GATHER_FALLBACK)
+#if FALLS_BACK && IN_PLACE
+#error "a fallback reads the input of other tiles, which is gone in place"
 #endif
 #if defined(BLOCKING) && (BLOCKING < 0 || BLOCKING > 31)
 #error "BLOCKING must be from 0 to 31"

@@ -186,7 +186,7 @@ fn numbers_of_the_catalog_are_those_of_the_shaders() {
         check(kernel.tile_state, &defines);
         check(kernel.reset, &defines);
         assert_eq!(defines["LOOKBACK_WIDTH"], kernel.lookback_width);
-        let falls_back = kernel.lookback == Lookback::Fallback;
+        let falls_back = kernel.lookback.falls_back();
         assert_eq!(defines.get("MAX_SPINS").copied(), falls_back.then_some(kernel.max_spins));
         assert_eq!(defines["STATE_STRIDE"], kernel.state_stride);
     }
@@ -240,9 +240,11 @@ fn what_a_rule_says_no_to() {
     combination("b4.vec4.gather.rake.width2.wg64", "width-needs-parallel");
     combination("b4.vec4.fallback.sub.striped.early.spins0.pause.stride4.split.fill.wg96", "");
     combination("b4.vec4.fallback.rake.packed.clean.wg64", "");
+    combination("b4.vec4.gatherfall.sub.striped.wgid.early.spins0.split.fill.wg96", "");
     combination("b4.vec4.fallback.rake.width2.wg64", "width-needs-parallel");
     combination("b4.vec4.par.rake.spins0.wg64", "spins-need-fallback");
     combination("pers.b4.vec4.fallback.sub.early.wg64.u1", "family-lookback");
+    combination("pers.b4.vec4.gatherfall.sub.early.wg64.u1", "family-lookback");
     combination("one.b4.vec4.fallback.sub.wg64", "family-lookback");
     combination("pers.b4.vec4.two.sub.wg64.u1", "persistent-publishes-before-scan");
     combination("pers.b4.vec4.two.rake.wg64.u1", "persistent-publishes-before-scan");
@@ -306,6 +308,7 @@ fn what_a_rule_says_no_to() {
     let vulkan = |device: &mut DeviceProfile| device.guarantees.clear();
     without("b4.vec4.par.rake.wgid.wg64", "needs-workgroup-order", &vulkan);
     without("b4.vec4.fallback.rake.wgid.wg64", "", &vulkan);
+    without("b4.vec4.gatherfall.rake.wgid.wg64", "", &vulkan);
     without("pers.b4.vec4.two.sub.robin.early.wg64.u1", "needs-co-residency", &vulkan);
     without("pers.b4.vec4.two.sub.wgid.early.wg64.u1", "needs-co-residency", &vulkan);
     without("pers.b4.vec4.two.sub.early.flags.wg64.u1", "needs-subgroup-progress", &vulkan);

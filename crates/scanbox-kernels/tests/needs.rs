@@ -24,6 +24,8 @@ const TABLE: &[(&str, &[Guarantee])] = {
         ("b1.vec4.chain.sub.wgid.early.wg64", &[Progress, WorkgroupOrder]),
         ("b1.vec4.fallback.sub.early.wg64", &[]),
         ("b1.vec4.fallback.sub.wgid.early.wg64", &[]),
+        ("b1.vec4.gatherfall.sub.early.wg64", &[]),
+        ("b1.vec4.gatherfall.sub.wgid.early.wg64", &[]),
         ("pers.b1.vec4.gather.sub.early.wg64.u1", &[Progress]),
         ("pers.b1.vec4.gather.sub.early.flags.wg64.u1", &[Progress, SubgroupProgress]),
         ("pers.b1.vec4.gather.sub.wgid.early.wg64.u1", &[Progress, CoResidency]),

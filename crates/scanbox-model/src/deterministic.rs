@@ -30,7 +30,7 @@ impl Kernel {
             (Lookback::Gather | Lookback::TwoLevel, Family::Persistent) => {
                 self.tile_order == TileOrder::RoundRobin
             }
-            (Lookback::Gather | Lookback::TwoLevel, _) => true,
+            (Lookback::Gather | Lookback::TwoLevel | Lookback::GatherFallback, _) => true,
             (Lookback::Sequential | Lookback::Parallel | Lookback::Fallback, _) => false,
         }
     }

@@ -3,13 +3,13 @@
 // The layout of the scratch memory. Shaders have the same numbers (kernels/glsl/stages/state/layout.glsl), which a
 // test compares.
 
-/// Bytes at the start of the scratch memory that hold the ticket and the count of leavers, on a cache line of their
-/// own, and where the device counts its calls the turn, on another one.
+/// Bytes at the start of the scratch memory that hold the ticket and the counts of leavers and readers, on a cache line
+/// of their own, and where the device counts its calls the turn, on another one.
 pub const TICKET_BYTES: u64 = 256;
 /// The word of the scratch memory that has the turn, as an epoch.
 pub const TURN_WORD: u64 = 32;
-/// The word that counts workgroups which have left a call whose last one makes the next turn.
-pub const LEAVERS_WORD: u64 = 48;
+/// The word that counts workgroups of a call which have read the turn, where one may end before others begin.
+pub const READERS_WORD: u64 = 16;
 /// The first turn: 0 is what cleared memory has, 1 is the epoch of calls that find zeros.
 pub const FIRST_TURN: u32 = 2;
 

@@ -1,6 +1,6 @@
 //! What kernels need of a device beyond what Vulkan promises: one table, for the rules of a session and for packs.
 
-use scanbox_model::config::{Config, Family, Lookback, Rendezvous, TileOrder};
+use scanbox_model::config::{Config, Family, Rendezvous, TileOrder};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_pack::Promises;
@@ -27,7 +27,7 @@ const NEEDS: [Need; 4] = [
         is_rule: false,
         // Who falls back adds up what it waits for.
         needed: |config, _| {
-            passes_totals_on(config.kernel.family) && config.kernel.lookback != Lookback::Fallback
+            passes_totals_on(config.kernel.family) && !config.kernel.lookback.falls_back()
         },
     },
     Need {
@@ -44,7 +44,7 @@ const NEEDS: [Need; 4] = [
         needed: |config, _| {
             config.kernel.tile_order == TileOrder::WorkgroupId
                 && config.kernel.family != Family::Persistent
-                && config.kernel.lookback != Lookback::Fallback
+                && !config.kernel.lookback.falls_back()
         },
     },
     Need {

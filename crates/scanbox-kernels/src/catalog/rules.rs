@@ -96,7 +96,10 @@ fn combines_in_order(kernel: &Kernel) -> bool {
     let tiles = match (kernel.family, kernel.lookback) {
         // Each invocation takes every n-th row or total.
         (Family::Recompute | Family::Persistent, _) => false,
-        (Family::ChainedScan | Family::OneWorkgroup, Lookback::Gather | Lookback::TwoLevel) => false,
+        (
+            Family::ChainedScan | Family::OneWorkgroup,
+            Lookback::Gather | Lookback::TwoLevel | Lookback::GatherFallback,
+        ) => false,
         (
             Family::ChainedScan | Family::OneWorkgroup,
             Lookback::Sequential | Lookback::Parallel | Lookback::Chain | Lookback::Fallback | Lookback::None,
@@ -162,7 +165,7 @@ fn modes_and_places(resolved: &Resolved<'_>) -> Legality {
             return reject("reduce-publishes-before-scan", detail);
         }
     }
-    if problem.placement() == Placement::InPlace && kernel.lookback == Lookback::Fallback {
+    if problem.placement() == Placement::InPlace && kernel.lookback.falls_back() {
         let detail = "in place, the owner of a tile may have overwritten what a fallback has to read";
         return reject("fallback-in-place", detail);
     }

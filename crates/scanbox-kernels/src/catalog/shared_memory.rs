@@ -76,6 +76,7 @@ impl Resolved<'_> {
             {
                 subgroups
             }
+            Family::ChainedScan if kernel.lookback == Lookback::GatherFallback => 2 * subgroups,
             Family::Recompute => subgroups,
             _ => 0,
         };

@@ -63,6 +63,7 @@ impl Family {
                     Lookback::TwoLevel,
                     Lookback::Chain,
                     Lookback::Fallback,
+                    Lookback::GatherFallback,
                 ],
                 tile_orders: &[TileOrder::Ticket, TileOrder::WorkgroupId],
                 ..FamilyEntry::PLAIN

@@ -123,7 +123,7 @@ macro_rules! with_parameters {
                     needs: Some(Needs {
                         rule: "spins-need-fallback",
                         parameter: "lookback",
-                        one_of: &["fallback"],
+                        one_of: &["fallback", "gather-fallback"],
                         detail: "a maximum spin count of {value} with lookback {other}, which waits as long as it takes",
                         else_open: true,
                         ..Needs::NONE

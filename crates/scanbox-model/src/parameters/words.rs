@@ -127,6 +127,8 @@ parameter! {
         /// As parallel; a workgroup that has waited too long for a tile adds it up itself (Smith, Levien and
         /// Owens 2025).
         Fallback = "fallback" / "fallback",
+        /// As gather, with the same fallback.
+        GatherFallback = "gather-fallback" / "gatherfall",
     }
 }
 parameter! {
@@ -250,6 +252,14 @@ parameter! {
         Baked = "baked" / "baked",
     }
 }
+impl Lookback {
+    /// Whether whoever has waited too long for a tile adds it up itself, so that nobody is waited for.
+    #[must_use]
+    pub fn falls_back(self) -> bool {
+        matches!(self, Self::Fallback | Self::GatherFallback)
+    }
+}
+
 impl VectorWidth {
     /// Elements per vector.
     #[must_use]

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use scanbox_kernels::plan::Plan;
-use scanbox_model::config::Lookback;
 
 use crate::backend::LookbackCounts;
 
@@ -15,7 +14,7 @@ fn blocking(plan: &Plan) -> Option<u32> {
 /// How often the workgroups of the plan look in vain before they fall back; none where they wait for ever.
 fn max_spins(plan: &Plan) -> Option<u32> {
     let kernel = &plan.build()?.config.kernel;
-    (kernel.lookback == Lookback::Fallback).then_some(kernel.max_spins)
+    kernel.lookback.falls_back().then_some(kernel.max_spins)
 }
 
 /// Whether tiles of the plan wait for one that is blocked: all that cannot fall back do, if there are two.

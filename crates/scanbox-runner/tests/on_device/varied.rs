@@ -15,7 +15,7 @@ use super::harness::{Bench, RANDOM, compiler_of_changed, device};
 use super::progress::hangs;
 
 /// One of each way to come by a prefix, with its state and reset.
-const KERNELS: [&str; 18] = [
+const KERNELS: [&str; 19] = [
     "b1.vec4.par.rake.block.wg64",
     "b1.vec2.seq.rake.split.block.wg64",
     "b1.vec4.two.sub.striped.early.block.wg64",
@@ -25,6 +25,7 @@ const KERNELS: [&str; 18] = [
     "b1.vec4.two.sub.striped.early.fill.block.wg64",
     "b2.vec4.chain.sub.early.block.wg64",
     "b1.vec4.fallback.sub.striped.early.split.block.wg64",
+    "b1.vec4.gatherfall.sub.striped.early.split.block.wg64",
     "pers.b1.vec4.gather.sub.striped.early.block.wg64.u1",
     "pers.b1.vec4.two.sub.striped.early.split.block.wg64.u2",
     "b1.vec4.par.rake.clean.block.wg64",
@@ -146,6 +147,7 @@ fn a_recording_stays_valid_for_ten_thousand_submissions() {
         "pers.b1.vec4.gather.sub.striped.early.split.turn.wg64.u1",
         "b1.vec4.gather.sub.striped.wgid.early.split.turn.wg64",
         "b1.vec4.fallback.sub.striped.wgid.early.split.turn.wg64",
+        "b1.vec4.gatherfall.sub.striped.wgid.early.split.turn.wg64",
         "pers.b1.vec4.two.sub.striped.wgid.early.split.turn.wg64.u1",
     ]
     .into_iter()

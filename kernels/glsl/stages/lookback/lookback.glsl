@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: lookback. Publishes the total of the tile and finds the total of all tiles before it.
 //
+// expect_to_wait(): called by all invocations before items are scanned, which has a barrier.
 // total_before_scan(items): called by all invocations before items are scanned.
 // total_for_others(before_scan): the total that publish_total gets, behind the block scan: its own, but where the one
 //   from before has to be published, since scans add up in another order.
@@ -18,7 +19,8 @@
 //   an inclusive prefix, so nobody waits for more than one hop, or two where groups are published.
 // LOOKBACK_CHAIN: as LOOKBACK_SEQUENTIAL, but it only ever looks at the tile before its own, until there is an
 //   inclusive prefix.
-// LOOKBACK_FALLBACK: as LOOKBACK_PARALLEL, but who waits too long adds up the tile that it waits for itself.
+// LOOKBACK_FALLBACK, LOOKBACK_GATHER_FALLBACK: as LOOKBACK_PARALLEL and LOOKBACK_GATHER, but who waits too long adds up
+//   the tile that it waits for itself.
 
 #include "stages/lookback/counts.glsl"
 
@@ -26,11 +28,20 @@
 #include "stages/lookback/walk.glsl"
 #elif LOOKBACK == LOOKBACK_FALLBACK
 #include "stages/lookback/fallback.glsl"
+#elif LOOKBACK == LOOKBACK_GATHER_FALLBACK
+#include "stages/lookback/gather_fallback.glsl"
 #else
 #include "stages/lookback/gather.glsl"
 #endif
 
-#if LOOKBACK != LOOKBACK_FALLBACK || ANY_ORDER
+#if LOOKBACK != LOOKBACK_GATHER_FALLBACK
+
+void expect_to_wait() {
+}
+
+#endif
+
+#if !FALLS_BACK || ANY_ORDER
 
 Element total_before_scan(const Vector items[BATCH_SIZE]) {
     return identity();
@@ -43,7 +54,7 @@ Element total_for_others(const Element before_scan) {
 #endif
 
 void lookback_end() {
-#if LOOKBACK != LOOKBACK_FALLBACK
+#if !FALLS_BACK
     barrier();
 #endif
 }

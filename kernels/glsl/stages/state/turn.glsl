@@ -6,6 +6,9 @@
 //   with it, and before a barrier; know_turn(): behind that, before anything of this stage is used.
 // end_turn(): called by one invocation, when all workgroups with a tile have read the turn; the next call has the next.
 //
+// count_reader(): called by all invocations behind know_turn, where FALLS_BACK; read_by_all(): whether the workgroup was
+//   the last one to be counted. Valid in the first invocation.
+//
 // The host counts (HOST_TURNS), or the device does (SELF_TURNING), so that what was recorded is right however often it
 // is submitted: the turn stands in the scratch memory, and the call itself moves it on. A call that finds zeros needs
 // no turn. A relaxed atomic is enough: pipeline barriers stand between calls.
@@ -53,9 +56,9 @@ void end_turn() {
 const uint FIRST_EPOCH = 2u;  // 0 is what cleared memory has, 1 what calls have that find it
 const uint LAST_EPOCH = (1u << (TILE_STATE == TILE_STATE_SPLIT ? 14u : 30u)) - 1u;
 
-// Both stand apart from the ticket and from each other: all workgroups read the one, and may write the other.
+// Apart from the ticket, which others write.
 const uint TURN_WORD = 32u;
-const uint LEAVERS_WORD = 48u;
+const uint READERS_WORD = 16u;
 
 layout(buffer_reference, std430, buffer_reference_align = 4) buffer TurnLine {
     uint at[TICKET_BYTES / 4u];
@@ -84,10 +87,41 @@ void know_turn() {
     }
 }
 
+#if FALLS_BACK
+
+// Of the first invocation: how many workgroups were counted before this one.
+uint private_readers_before = 0xffffffffu;
+
+void count_reader() {
+    if (invocation_rank() == 0u) {
+        TurnLine line = TurnLine(TICKET_ADDRESS);
+        // 1, which nobody knows before the turn has come: the count must not overtake that load.
+        const uint one = min(EPOCH, 1u);
+        private_readers_before = atomicAdd(line.at[READERS_WORD], one, gl_ScopeDevice, gl_StorageSemanticsNone,
+                                           gl_SemanticsRelaxed);
+    }
+}
+
+bool read_by_all() {
+    return private_readers_before == params.workgroups - 1u;
+}
+
+#endif
+
 void end_turn() {
     TurnLine line = TurnLine(TICKET_ADDRESS);
+#if FALLS_BACK
+    atomicStore(line.at[READERS_WORD], 0u, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+#endif
     const uint next = private_epoch == LAST_EPOCH ? FIRST_EPOCH : private_epoch + 1u;
     atomicStore(line.at[TURN_WORD], next, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+}
+
+#endif
+
+#if !(SELF_TURNING && FALLS_BACK)
+
+void count_reader() {
 }
 
 #endif

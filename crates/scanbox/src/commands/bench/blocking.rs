@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use scanbox_kernels::catalog::{self, Variant};
-use scanbox_model::config::{Config, Lookback};
+use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
@@ -125,7 +125,7 @@ impl BlockingArgs {
             let config = launched(config, problem, n, device);
             let rates = self.rates().unwrap_or_default();
             let blocked =
-                rates.into_iter().filter(|_| config.kernel.lookback == Lookback::Fallback).map(Some);
+                rates.into_iter().filter(|_| config.kernel.lookback.falls_back()).map(Some);
             for blocking in std::iter::once(None).chain(blocked) {
                 let variant = Variant::blocked(blocking);
                 // What cannot count is measured all the same.
@@ -156,7 +156,7 @@ impl BlockingArgs {
             return Ok(rows);
         }
         let plain = with_default(configs).into_iter().filter(|config| {
-            config.kernel.lookback != Lookback::Fallback
+            !config.kernel.lookback.falls_back()
                 && catalog::variant_legal(config, Variant::blocked(Some(PROOF))).is_ok()
         });
         for config in plain {
