@@ -5,12 +5,12 @@ use std::collections::HashMap;
 
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Mode, Placement, Problem};
-use scanbox_model::safe_devices::Guarantee;
 use scanbox_pack::{
     ModuleHash, Pack, PackData, PackDevice, PackError, PackModule, PackProblem, PackRecipe, PackTime,
     Promises, Recipe, ScanMode, ScanProblem, spirv,
 };
 
+use crate::catalog;
 use crate::glsl::{CompileError, Compiler};
 use crate::plan::Shader;
 
@@ -75,7 +75,8 @@ impl PackBuilder {
         recipes: impl IntoIterator<Item = (String, Recipe<Shader>)>,
     ) -> Result<Vec<u16>, PackingError> {
         let recipes: Vec<_> = recipes.into_iter().collect();
-        let mut shaders: Vec<Shader> = recipes.iter().flat_map(|(_, recipe)| shaders_of(recipe)).collect();
+        let mut shaders: Vec<Shader> =
+            recipes.iter().flat_map(|(_, recipe)| recipe.modules()).cloned().collect();
         shaders.sort();
         shaders.dedup();
         shaders.retain(|shader| !self.by_shader.contains_key(shader));
@@ -151,13 +152,6 @@ impl PackBuilder {
     }
 }
 
-/// All shaders of a recipe.
-fn shaders_of(recipe: &Recipe<Shader>) -> Vec<Shader> {
-    let mut shaders = Vec::new();
-    let _ = recipe.clone().map(|shader| shaders.push(shader));
-    shaders
-}
-
 /// The hash of a module: BLAKE3 of its words as little-endian bytes.
 #[must_use]
 pub fn module_hash(words: &[u32]) -> ModuleHash {
@@ -194,19 +188,8 @@ pub fn scan_problem(problem: &Problem) -> ScanProblem {
     }
 }
 
-/// What packs call what a device keeps.
-#[must_use]
-pub fn promises(guarantees: &[Guarantee]) -> Promises {
-    guarantees.iter().fold(Promises::NONE, |promises, guarantee| {
-        promises.with(match guarantee {
-            Guarantee::WorkgroupOrder => Promises::WORKGROUP_ORDER,
-            Guarantee::SubgroupProgress => Promises::SUBGROUP_PROGRESS,
-            Guarantee::CoResidency => Promises::CO_RESIDENCY,
-        })
-    })
-}
-
-/// A device as packs say it. `family`: ids of devices of the same vendor that are like it.
+/// A device as packs say it. `family`: ids of devices of the same vendor that are like it. Whether as many workgroups
+/// run as fit depends on what else a program has the device do, so that no pack takes it for known.
 #[must_use]
 pub fn pack_device(device: &DeviceProfile, family: Vec<u32>) -> PackDevice {
     PackDevice {
@@ -217,6 +200,6 @@ pub fn pack_device(device: &DeviceProfile, family: Vec<u32>) -> PackDevice {
         device_id: device.device_id,
         units: device.compute_units.unwrap_or(0),
         family,
-        keeps: promises(&device.guarantees),
+        keeps: catalog::promises(&device.guarantees).without(Promises::CO_RESIDENCY),
     }
 }
