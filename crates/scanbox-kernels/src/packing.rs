@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Mode, Placement, Problem};
 use scanbox_pack::{
-    ModuleHash, Pack, PackData, PackDevice, PackError, PackModule, PackProblem, PackRecipe, PackTime, Recipe,
-    ScanMode, ScanProblem, spirv,
+    ModuleHash, Pack, PackData, PackDevice, PackError, PackModule, PackProblem, PackRecipe, PackTime,
+    Promises, Recipe, ScanMode, ScanProblem, spirv,
 };
 
 use crate::catalog;
@@ -75,7 +75,8 @@ impl PackBuilder {
         recipes: impl IntoIterator<Item = (String, Recipe<Shader>)>,
     ) -> Result<Vec<u16>, PackingError> {
         let recipes: Vec<_> = recipes.into_iter().collect();
-        let mut shaders: Vec<Shader> = recipes.iter().flat_map(|(_, recipe)| shaders_of(recipe)).collect();
+        let mut shaders: Vec<Shader> =
+            recipes.iter().flat_map(|(_, recipe)| recipe.modules()).cloned().collect();
         shaders.sort();
         shaders.dedup();
         shaders.retain(|shader| !self.by_shader.contains_key(shader));
@@ -151,13 +152,6 @@ impl PackBuilder {
     }
 }
 
-/// All shaders of a recipe.
-fn shaders_of(recipe: &Recipe<Shader>) -> Vec<Shader> {
-    let mut shaders = Vec::new();
-    let _ = recipe.clone().map(|shader| shaders.push(shader));
-    shaders
-}
-
 /// The hash of a module: BLAKE3 of its words as little-endian bytes.
 #[must_use]
 pub fn module_hash(words: &[u32]) -> ModuleHash {
@@ -194,7 +188,8 @@ pub fn scan_problem(problem: &Problem) -> ScanProblem {
     }
 }
 
-/// A device as packs say it. `family`: ids of devices of the same vendor that are like it.
+/// A device as packs say it. `family`: ids of devices of the same vendor that are like it. Whether as many workgroups
+/// run as fit depends on what else a program has the device do, so that no pack takes it for known.
 #[must_use]
 pub fn pack_device(device: &DeviceProfile, family: Vec<u32>) -> PackDevice {
     PackDevice {
@@ -205,6 +200,6 @@ pub fn pack_device(device: &DeviceProfile, family: Vec<u32>) -> PackDevice {
         device_id: device.device_id,
         units: device.compute_units.unwrap_or(0),
         family,
-        keeps: catalog::promises(&device.guarantees),
+        keeps: catalog::promises(&device.guarantees).without(Promises::CO_RESIDENCY),
     }
 }

@@ -32,7 +32,9 @@ pub(crate) unsafe fn structure<T: SizedStructure>(pointer: *mut T) -> Result<*mu
         return Err(Failure::argument(format_args!("the pointer to {name} is NULL: pass one")));
     }
     if !pointer.is_aligned() {
-        return Err(Failure::argument(format_args!("the pointer to {name} is not aligned as the structure is")));
+        return Err(Failure::argument(format_args!(
+            "the pointer to {name} is not aligned as the structure is"
+        )));
     }
     // SAFETY: the caller sees to the memory, which begins with its size.
     let size = unsafe { pointer.cast::<usize>().read() };
@@ -85,7 +87,8 @@ pub(crate) unsafe fn handle<'a, T>(pointer: *const T, name: &str) -> Result<&'a 
 pub(crate) unsafe fn place<'a, T>(pointer: *mut *mut T) -> Result<&'a mut *mut T, Failure> {
     // SAFETY: the caller sees to it.
     let place = unsafe { pointer.as_mut() };
-    let place = place.ok_or_else(|| Failure::argument("the pointer that the handle goes to is NULL: pass one"))?;
+    let place =
+        place.ok_or_else(|| Failure::argument("the pointer that the handle goes to is NULL: pass one"))?;
     *place = std::ptr::null_mut();
     Ok(place)
 }
@@ -114,18 +117,16 @@ pub(crate) fn put_text(text: &str, into: &mut [c_char; SCANBOX_TEXT_CHARACTERS])
 
 pub(crate) fn promises(bits: u32) -> Result<Promises, Failure> {
     Promises::from_bits(bits).ok_or_else(|| {
-        Failure::argument(format_args!("promises are {bits:#x}, and this library knows the bits of {:#x}", Promises::ALL.bits()))
+        Failure::argument(format_args!(
+            "promises are {bits:#x}, and this library knows the bits of {:#x}",
+            Promises::ALL.bits()
+        ))
     })
 }
 
 /// The features that a program says are enabled.
 pub(crate) fn features(from: &ScanboxFeatures) -> Features {
-    Features {
-        v10: from.v10,
-        v12: from.v12,
-        v13: from.v13,
-        uniform_control_flow: from.uniform_control_flow,
-    }
+    Features { v10: from.v10, v12: from.v12, v13: from.v13, uniform_control_flow: from.uniform_control_flow }
 }
 
 pub(crate) fn call_use(uses: u32) -> Result<CallUse, Failure> {
@@ -138,14 +139,18 @@ pub(crate) fn call_use(uses: u32) -> Result<CallUse, Failure> {
         | SCANBOX_USE_BAKED;
     let has = |flag: u32| uses & flag != 0;
     if uses & !ALL != 0 {
-        return Err(Failure::argument(format_args!("uses are {uses:#x}, and this library knows the bits of {ALL:#x}")));
+        return Err(Failure::argument(format_args!(
+            "uses are {uses:#x}, and this library knows the bits of {ALL:#x}"
+        )));
     }
     let arguments = match (has(SCANBOX_USE_LINE), has(SCANBOX_USE_BAKED)) {
         (false, false) => ArgumentKind::Pushed,
         (true, false) => ArgumentKind::Line,
         (false, true) => ArgumentKind::Baked,
         (true, true) => {
-            return Err(Failure::argument("SCANBOX_USE_LINE with SCANBOX_USE_BAKED: arguments stand in one place"));
+            return Err(Failure::argument(
+                "SCANBOX_USE_LINE with SCANBOX_USE_BAKED: arguments stand in one place",
+            ));
         }
     };
     Ok(CallUse {
@@ -177,14 +182,20 @@ pub(crate) unsafe fn scan_problem(info: &ScanboxScanInfo, pack: &Pack) -> Result
     let init = match (info.init.is_null(), info.init_words) {
         (true, 0) => None,
         (true, words) => {
-            return Err(Failure::argument(format_args!("init_words is {words}, and init is NULL: point to the words")));
+            return Err(Failure::argument(format_args!(
+                "init_words is {words}, and init is NULL: point to the words"
+            )));
         }
-        (false, 0) => return Err(Failure::argument("init is there, and init_words is 0: say how many words it has")),
+        (false, 0) => {
+            return Err(Failure::argument("init is there, and init_words is 0: say how many words it has"));
+        }
         // SAFETY: the caller sees to the words. No element has more than four.
         (false, words) => Some(unsafe { std::slice::from_raw_parts(info.init, words.min(4)) }),
     };
     if init.is_some() && mode != ScanMode::Exclusive {
-        return Err(Failure::argument("init is there, and only an exclusive scan begins with something: leave it out"));
+        return Err(Failure::argument(
+            "init is there, and only an exclusive scan begins with something: leave it out",
+        ));
     }
     if let Some(scan) = ScanProblem::built_in(mode, element, operator) {
         let scan = if in_place { scan.in_place() } else { scan };

@@ -114,7 +114,10 @@ pub unsafe extern "C" fn scanbox_scan_chosen(
 /// # Safety
 /// As [`mod@super`] says.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn scanbox_scan_sync(scan: *const ScanboxScan, sync: *mut ScanboxSync) -> ScanboxResult {
+pub unsafe extern "C" fn scanbox_scan_sync(
+    scan: *const ScanboxScan,
+    sync: *mut ScanboxSync,
+) -> ScanboxResult {
     checked(|| {
         // SAFETY: the program sees to the handle.
         let found = unsafe { handle(scan, "the scan") }?.scan.sync();

@@ -26,10 +26,13 @@ unsafe fn loaded(
     instance: VkInstance,
     physical: VkPhysicalDevice,
 ) -> Result<ash::Instance, Failure> {
-    let get_instance_proc_addr = get_instance_proc_addr
-        .ok_or_else(|| Failure::argument("get_instance_proc_addr is NULL: pass the vkGetInstanceProcAddr of the loader"))?;
+    let get_instance_proc_addr = get_instance_proc_addr.ok_or_else(|| {
+        Failure::argument("get_instance_proc_addr is NULL: pass the vkGetInstanceProcAddr of the loader")
+    })?;
     if instance.is_null() || physical.is_null() {
-        return Err(Failure::argument("instance or physical device is VK_NULL_HANDLE: pass those of the device"));
+        return Err(Failure::argument(
+            "instance or physical device is VK_NULL_HANDLE: pass those of the device",
+        ));
     }
     // SAFETY: the caller sees to the instance.
     Ok(unsafe { ash::Instance::load(&ash::StaticFn { get_instance_proc_addr }, instance) })
@@ -103,8 +106,7 @@ pub unsafe extern "C" fn scanbox_scanner_create(
         // SAFETY: the program sees to the structure, which is as large as it says.
         let info = unsafe { &*structure(info.cast_mut())? };
         // SAFETY: the program sees to the instance.
-        let instance =
-            unsafe { loaded(info.get_instance_proc_addr, info.instance, info.physical_device) }?;
+        let instance = unsafe { loaded(info.get_instance_proc_addr, info.instance, info.physical_device) }?;
         if info.device.is_null() {
             return Err(Failure::argument("scanbox_scanner_info.device is VK_NULL_HANDLE: pass your device"));
         }
@@ -112,7 +114,9 @@ pub unsafe extern "C" fn scanbox_scanner_create(
         let enabled = features(unsafe { &*structure(info.enabled.cast_mut())? });
         let promises = promises(info.promises)?;
         if info.pack.is_null() {
-            return Err(Failure::argument("scanbox_scanner_info.pack is NULL: pass the bytes of a .scanpack file"));
+            return Err(Failure::argument(
+                "scanbox_scanner_info.pack is NULL: pass the bytes of a .scanpack file",
+            ));
         }
         // SAFETY: the program sees to the bytes.
         let bytes = unsafe { slice::from_raw_parts(info.pack.cast::<u8>(), info.pack_bytes) };
