@@ -20,6 +20,14 @@ pub(crate) struct RangeChoice {
     pub worst_loss_ppm: Option<u32>,
 }
 
+impl RangeChoice {
+    /// Whether there is no reason to tell it from the one behind it.
+    fn continues_with(&self, next: &Self) -> bool {
+        let known = [self, next].map(|range| range.worst_loss_ppm.is_some());
+        self.ranked == next.ranked && self.reason == next.reason && known[0] == known[1]
+    }
+}
+
 /// What to try for 1 to `max_n` elements, in ascending order; one range where only the device knows how many there are.
 ///
 /// # Errors
@@ -54,7 +62,7 @@ pub(crate) fn ranges(
     let mut ranges: Vec<RangeChoice> = Vec::new();
     for range in found.collect::<Result<Vec<_>, _>>()? {
         match ranges.last_mut() {
-            Some(last) if last.ranked == range.ranked && last.reason == range.reason => {
+            Some(last) if last.continues_with(&range) => {
                 last.to = range.to;
                 last.worst_loss_ppm = last.worst_loss_ppm.max(range.worst_loss_ppm);
             }

@@ -157,12 +157,7 @@ impl<'a> ScanMaker<'a> {
                 reason: choice.reason,
                 worst_loss_ppm: choice.worst_loss_ppm.filter(|_| best),
             };
-            match ranges.last_mut() {
-                Some(last) if last.kernel == range.kernel && last.reason == range.reason => {
-                    last.worst_loss_ppm = last.worst_loss_ppm.max(range.worst_loss_ppm);
-                }
-                _ => ranges.push(range),
-            }
+            ranges.push(range);
         }
         Ok(ranges)
     }
