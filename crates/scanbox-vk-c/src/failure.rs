@@ -38,12 +38,12 @@ pub enum ScanboxResult {
 }
 
 /// Why a call failed.
-pub(crate) struct Failure {
+pub(crate) struct Refusal {
     result: ScanboxResult,
     text: String,
 }
 
-impl Failure {
+impl Refusal {
     /// Something that the program passed is wrong.
     pub(crate) fn argument(text: impl fmt::Display) -> Self {
         Self { result: ScanboxResult::InvalidArgument, text: text.to_string() }
@@ -67,7 +67,7 @@ const IN_C: &[(&str, &str)] = &[
     ("`Scan::bind`", "scanbox_bound_create"),
 ];
 
-impl From<HandOverError> for Failure {
+impl From<HandOverError> for Refusal {
     fn from(error: HandOverError) -> Self {
         use HandOverError as E;
         let result = match &error {
@@ -101,10 +101,10 @@ fn remember(text: &str) {
 }
 
 /// Does what C asked for. A panic ends here: C has nothing to catch it with.
-pub(crate) fn checked(work: impl FnOnce() -> Result<(), Failure>) -> ScanboxResult {
+pub(crate) fn checked(work: impl FnOnce() -> Result<(), Refusal>) -> ScanboxResult {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => ScanboxResult::Success,
-        Ok(Err(Failure { result, text })) => {
+        Ok(Err(Refusal { result, text })) => {
             remember(&text);
             result
         }
@@ -115,8 +115,8 @@ pub(crate) fn checked(work: impl FnOnce() -> Result<(), Failure>) -> ScanboxResu
     }
 }
 
-/// What the last call of this thread that failed had to say: what is wrong, and what to do. Empty where none has failed.
-/// It is valid until another call of this thread fails.
+/// What the last call of this thread that failed had to say: what is wrong, and what to do. Empty where none has
+/// failed. It is valid until another call of this thread fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn scanbox_last_error() -> *const c_char {
     const NOTHING: &CStr = c"";

@@ -200,7 +200,7 @@ pub struct ScanboxCall {
     pub total_address: VkDeviceAddress,
 }
 
-/// Memory for arguments that are bound. A buffer with VK_BUFFER_USAGE_TRANSFER_DST_BIT beside what scratch memory needs.
+/// Memory for arguments that are bound. Its buffer has VK_BUFFER_USAGE_TRANSFER_DST_BIT beside what scratch memory has.
 #[repr(C)]
 pub struct ScanboxLine {
     /// sizeof(scanbox_line).

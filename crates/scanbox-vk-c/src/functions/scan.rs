@@ -5,7 +5,7 @@ use scanbox_vk::{Access, Scan};
 
 use super::scanner::ScanboxScanner;
 use crate::arguments::{call, call_use, handle, place, put_text, range, scan_problem, structure};
-use crate::failure::{Failure, ScanboxResult, checked};
+use crate::failure::{Refusal, ScanboxResult, checked};
 use crate::handles::VkCommandBuffer;
 use crate::structures::{
     ScanboxAccess, ScanboxCall, ScanboxChosen, ScanboxRange, ScanboxScanInfo, ScanboxScratch, ScanboxSync,
@@ -17,9 +17,9 @@ pub struct ScanboxScan {
 }
 
 /// A command buffer that is there.
-pub(super) fn recording(commands: VkCommandBuffer) -> Result<VkCommandBuffer, Failure> {
+pub(super) fn recording(commands: VkCommandBuffer) -> Result<VkCommandBuffer, Refusal> {
     match commands.is_null() {
-        true => Err(Failure::argument("the command buffer is VK_NULL_HANDLE: pass one that is recording")),
+        true => Err(Refusal::argument("the command buffer is VK_NULL_HANDLE: pass one that is recording")),
         false => Ok(commands),
     }
 }

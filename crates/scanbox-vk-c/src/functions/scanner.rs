@@ -8,7 +8,7 @@ use scanbox_pack::Pack;
 use scanbox_vk::{Scanner, ScannerInfo, wanted};
 
 use crate::arguments::{features, place, promises, structure};
-use crate::failure::{Failure, ScanboxResult, checked};
+use crate::failure::{Refusal, ScanboxResult, checked};
 use crate::handles::{PFN_vkGetInstanceProcAddr, VkInstance, VkPhysicalDevice};
 use crate::structures::{SCANBOX_MOST_EXTENSIONS, ScanboxFeatures, ScanboxScannerInfo};
 
@@ -25,12 +25,12 @@ unsafe fn loaded(
     get_instance_proc_addr: PFN_vkGetInstanceProcAddr,
     instance: VkInstance,
     physical: VkPhysicalDevice,
-) -> Result<ash::Instance, Failure> {
+) -> Result<ash::Instance, Refusal> {
     let get_instance_proc_addr = get_instance_proc_addr.ok_or_else(|| {
-        Failure::argument("get_instance_proc_addr is NULL: pass the vkGetInstanceProcAddr of the loader")
+        Refusal::argument("get_instance_proc_addr is NULL: pass the vkGetInstanceProcAddr of the loader")
     })?;
     if instance.is_null() || physical.is_null() {
-        return Err(Failure::argument(
+        return Err(Refusal::argument(
             "instance or physical device is VK_NULL_HANDLE: pass those of the device",
         ));
     }
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn scanbox_wanted(
         // SAFETY: the program sees to the instance.
         let instance = unsafe { loaded(get_instance_proc_addr, instance, physical_device) }?;
         // SAFETY: as above; the physical device is its.
-        let wanted = unsafe { wanted(&instance, physical_device) }.map_err(Failure::from)?;
+        let wanted = unsafe { wanted(&instance, physical_device) }.map_err(Refusal::from)?;
         merge(into, wanted.features);
         let names = wanted.extensions.iter().map(|name| name.as_ptr()).take(SCANBOX_MOST_EXTENSIONS);
         into.extensions = [std::ptr::null(); SCANBOX_MOST_EXTENSIONS];
@@ -108,13 +108,13 @@ pub unsafe extern "C" fn scanbox_scanner_create(
         // SAFETY: the program sees to the instance.
         let instance = unsafe { loaded(info.get_instance_proc_addr, info.instance, info.physical_device) }?;
         if info.device.is_null() {
-            return Err(Failure::argument("scanbox_scanner_info.device is VK_NULL_HANDLE: pass your device"));
+            return Err(Refusal::argument("scanbox_scanner_info.device is VK_NULL_HANDLE: pass your device"));
         }
         // SAFETY: the program sees to the structure, which is as large as it says.
         let enabled = features(unsafe { &*structure(info.enabled.cast_mut())? });
         let promises = promises(info.promises)?;
         if info.pack.is_null() {
-            return Err(Failure::argument(
+            return Err(Refusal::argument(
                 "scanbox_scanner_info.pack is NULL: pass the bytes of a .scanpack file",
             ));
         }

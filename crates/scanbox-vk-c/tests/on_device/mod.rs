@@ -1,4 +1,5 @@
-//! On a device: the first one that the loader lists. Without `SCANBOX_TEST_DEVICE=1` every test says that it is skipped.
+//! On a device: the first one that the loader lists. Without `SCANBOX_TEST_DEVICE=1` every test says that it is
+//! skipped.
 
 use std::path::PathBuf;
 
