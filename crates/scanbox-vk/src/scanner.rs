@@ -153,8 +153,8 @@ impl Scanner {
 /// Why there is no scan, for people.
 fn refusal(problem: &ScanProblem, call_use: CallUse, max_n: u64, why: NotChosen) -> HandOverError {
     match why {
-        NotChosen::OtherSize { n, most } if n == max_n && most > 0 && most < n => {
-            HandOverError::TooLarge { n, max: most }
+        NotChosen::OtherSize { most, .. } if most > 0 && most < max_n => {
+            HandOverError::TooLarge { n: max_n, max: most }
         }
         _ => HandOverError::NoKernel { problem: described(problem, call_use), why: vec![why.to_string()] },
     }

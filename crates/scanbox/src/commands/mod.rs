@@ -7,6 +7,7 @@ pub mod devices;
 pub mod doctor;
 pub mod export;
 pub mod import;
+pub mod pack;
 pub mod report;
 pub mod rerun;
 pub mod serve;

@@ -58,6 +58,8 @@ pub enum Kind {
     T4,
     /// An export as JSON.
     JsonRows,
+    /// Kernels for programs.
+    Pack,
     /// So little that it may be the beginning of what scanbox writes, or of anything.
     Piece,
     /// Bytes that are no text: of somebody else, or what a crash has left.
@@ -91,6 +93,7 @@ impl Kind {
             Self::Picture => "a picture of scanbox",
             Self::T4 => "an export in the format T4",
             Self::JsonRows => "an export as JSON",
+            Self::Pack => "a pack",
             Self::Piece | Self::Bytes | Self::Foreign => "a file that scanbox has not written",
         }
     }
@@ -123,6 +126,9 @@ impl Kind {
         let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD)]);
         let head = head.trim_start_matches('\u{feff}');
         let is = |begin: &str| head.starts_with(begin);
+        if bytes.starts_with(&scanbox_pack::file::MAGIC) {
+            return Self::Pack;
+        }
         if is("<!DOCTYPE html>") && head.contains(PAGE_MARK) {
             return Self::Page;
         }

@@ -31,6 +31,8 @@ pub enum Writes {
     Pairs,
     /// Rows for other programs, in the format that `--format` says.
     Export,
+    /// Kernels for programs.
+    Pack,
 }
 
 /// The command (empty: all of them), the name of the argument, and what it is for.
@@ -72,6 +74,10 @@ pub const PATHS: &[(&str, &str, Use)] = &[
     ("rerun", "program", Use::Read),
     ("rerun", "out", Use::Write(Writes::Pairs)),
     ("serve", "operator", Use::Read),
+    ("pack", "files", Use::Read),
+    ("pack", "operator", Use::Read),
+    ("pack", "show", Use::Read),
+    ("pack", "output", Use::Write(Writes::Pack)),
     ("export", "files", Use::Read),
     ("export", "output", Use::Write(Writes::Export)),
 ];
