@@ -89,7 +89,7 @@ pub(crate) fn aligned(what: Operand, address: u64, needed: u64) -> Result<(), Ha
 }
 
 /// Memory that is there, and has so many bytes.
-fn large_enough(what: Operand, range: DeviceRange, needed: u64) -> Result<(), HandOverError> {
+pub(crate) fn large_enough(what: Operand, range: DeviceRange, needed: u64) -> Result<(), HandOverError> {
     if range.address == 0 {
         Err(HandOverError::Missing { what })
     } else if range.bytes < needed {

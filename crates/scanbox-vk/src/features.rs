@@ -47,7 +47,6 @@ impl Features {
     }
 
     /// The features at the end of the chain of a device that is being made, in front of which nothing of them stands.
-    #[must_use]
     pub fn enable<'a>(&'a mut self, info: vk::DeviceCreateInfo<'a>) -> vk::DeviceCreateInfo<'a> {
         let Self { v10, v12, v13, uniform_control_flow } = self;
         let info = info.enabled_features(v10).push_next(v12).push_next(v13);

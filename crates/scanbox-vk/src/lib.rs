@@ -28,7 +28,9 @@ mod call;
 mod ranges;
 mod scanner;
 mod scan;
+mod bound;
 
+pub use bound::{Bound, LineBuffer, LineNeeds};
 pub use call::{CallLength, DeviceRange, ScanCall};
 pub use features::Features;
 pub use hand_over_error::{HandOverError, Operand};

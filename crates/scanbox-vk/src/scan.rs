@@ -287,8 +287,11 @@ impl ScanParts {
     }
 
     fn no_empty(&self) -> HandOverError {
+        self.no_kernel("none of its kernels stores what a call without elements leaves".to_owned())
+    }
+
+    pub fn no_kernel(&self, why: String) -> HandOverError {
         let Self { problem, rules, .. } = self;
-        let why = "none of its kernels stores what a call without elements leaves".to_owned();
         HandOverError::NoKernel { problem: described(problem, rules.call_use), why: vec![why] }
     }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(unsafe_code, reason = "what is tested is called as Vulkan is")]
 
+mod bound;
 mod cost;
 mod dependencies;
 mod driver;
