@@ -18,9 +18,6 @@ use scanbox_session::tools::Tools;
 use crate::exit::UsageError;
 use crate::inputs::{SweepInput, once};
 
-/// The subgroup sizes that get kernels for any device, where nobody says which.
-pub const PORTABLE: [u32; 4] = [8, 16, 32, 64];
-
 /// Where the operator of rows is, and whether rows may be of other kernels.
 #[derive(Debug, Clone, clap::Args)]
 pub struct RowArgs {
@@ -54,7 +51,7 @@ pub fn subgroup_size(text: &str) -> Result<Option<u32>, String> {
     size.map(Some).ok_or_else(|| format!("`{text}` is no subgroup size: 4, 8, 16, 32, 64, 128, or none"))
 }
 
-/// What a pack is to have where nobody says anything else.
+/// What is shipped for these uses, where nobody says anything else.
 pub fn wish(uses: &[CallTrait]) -> PackWish {
     PackWish {
         tiers: vec![Promises::NONE, Promises::PROGRESS],
@@ -207,6 +204,11 @@ fn check_operator(table: &DeviceTable, operator: Option<&OperatorFile>) -> Resul
 
 /// What a command reads beside rows.
 impl RowArgs {
+    /// Whether one of them is there.
+    pub fn is_given(&self) -> bool {
+        self.operator.is_some() || self.other_sources
+    }
+
     /// The file of the operator, where there is one.
     pub fn input(&self) -> Option<&Path> {
         self.operator.as_deref()
