@@ -6,7 +6,11 @@
 //! mark (1 for what is kept) -> exclusive sum of the marks (where it goes) -> scatter -> a third of each.
 //! One recording, submitted several times with other values; every result is checked.
 
-#![allow(unsafe_code, unsafe_op_in_unsafe_fn, reason = "Vulkan is a C API; main says why it is called rightly")]
+#![allow(
+    unsafe_code,
+    unsafe_op_in_unsafe_fn,
+    reason = "Vulkan is a C API; main says why it is called rightly"
+)]
 #![allow(clippy::print_stdout, reason = "it is a program")]
 
 use std::error::Error;
@@ -41,7 +45,8 @@ pub unsafe fn compact(pack: &[u8]) -> Result<String, Box<dyn Error>> {
     let extensions: Vec<_> = wanted.extensions.iter().map(|name| name.as_ptr()).collect();
     // The first family of lavapipe and of common GPUs has compute; a program looks for one.
     let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(0).queue_priorities(&[1.0])];
-    let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&extensions);
+    let info =
+        vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&extensions);
     let enabled = wanted.features;
     let device = instance.create_device(physical, &wanted.features.enable(info), None)?;
     let gpu = Gpu { instance: &instance, physical, device: &device };
@@ -64,9 +69,10 @@ pub unsafe fn compact(pack: &[u8]) -> Result<String, Box<dyn Error>> {
     let places = gpu.allocate(u64::from(N) * 4)?;
     let kept = gpu.allocate(u64::from(N) * 4)?;
     let counts = gpu.allocate(16)?;
-    // The address of a buffer is aligned to 256 bytes wherever that is asked for in its size here.
+    // Memory of its own begins at multiples of far more than the 256 bytes that scratch memory asks for.
     let scratch = gpu.allocate(scan.scratch().bytes.max(1))?;
-    let arrays = [values.range, marks.range, places.range, kept.range, counts.range].map(|range| range.address);
+    let arrays =
+        [values.range, marks.range, places.range, kept.range, counts.range].map(|range| range.address);
 
     let constants = [vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::COMPUTE).size(48)];
     let layout = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&constants);
@@ -122,14 +128,16 @@ pub unsafe fn compact(pack: &[u8]) -> Result<String, Box<dyn Error>> {
         let submit = vk::SubmitInfo::default().command_buffers(std::slice::from_ref(&commands));
         device.queue_submit(queue, &[submit], vk::Fence::null())?;
         device.queue_wait_idle(queue)?;
-        let expected: Vec<u32> = (0..N).map(random).filter(|value| value % 3 == 0).map(|value| value / 3).collect();
+        let expected: Vec<u32> =
+            (0..N).map(random).filter(|value| value % 3 == 0).map(|value| value / 3).collect();
         if counts.words()[3] as usize != expected.len() || kept.words()[..expected.len()] != expected {
             return Err(format!("round {round}: wrong, with {} values kept", counts.words()[3]).into());
         }
         most = expected.len().max(most);
     }
     let chosen = scan.chosen(N.into());
-    let told = format!("right three times, up to {most} of {N} kept, by {} ({})", chosen.label, chosen.reason);
+    let told =
+        format!("right three times, up to {most} of {N} kept, by {} ({})", chosen.label, chosen.reason);
 
     drop((scan, scanner));
     for pipeline in [mark, scatter, third] {
@@ -180,9 +188,11 @@ impl Gpu<'_> {
         let fits = |(place, of): (usize, &vk::MemoryType)| {
             needs.memory_type_bits >> place & 1 == 1 && of.property_flags.contains(visible)
         };
-        let place = types.memory_types_as_slice().iter().enumerate().position(fits).ok_or("no such memory")?;
+        let place =
+            types.memory_types_as_slice().iter().enumerate().position(fits).ok_or("no such memory")?;
         let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
-        let info = vk::MemoryAllocateInfo::default().allocation_size(needs.size).memory_type_index(place as u32);
+        let info =
+            vk::MemoryAllocateInfo::default().allocation_size(needs.size).memory_type_index(place as u32);
         let memory = self.device.allocate_memory(&info.push_next(&mut flags), None)?;
         self.device.bind_buffer_memory(buffer, memory, 0)?;
         let address = vk::BufferDeviceAddressInfo::default().buffer(buffer);
@@ -191,12 +201,17 @@ impl Gpu<'_> {
         Ok(Array { buffer, memory, range: DeviceRange { address, bytes }, mapped })
     }
 
-    unsafe fn pipeline(&self, layout: vk::PipelineLayout, spirv: &[u8]) -> Result<vk::Pipeline, Box<dyn Error>> {
+    unsafe fn pipeline(
+        &self,
+        layout: vk::PipelineLayout,
+        spirv: &[u8],
+    ) -> Result<vk::Pipeline, Box<dyn Error>> {
         let words = ash::util::read_spv(&mut Cursor::new(spirv))?;
         let module = vk::ShaderModuleCreateInfo::default().code(&words);
         let module = self.device.create_shader_module(&module, None)?;
         let stage = vk::PipelineShaderStageCreateInfo::default().stage(vk::ShaderStageFlags::COMPUTE);
-        let info = vk::ComputePipelineCreateInfo::default().stage(stage.module(module).name(c"main")).layout(layout);
+        let info =
+            vk::ComputePipelineCreateInfo::default().stage(stage.module(module).name(c"main")).layout(layout);
         let made = self.device.create_compute_pipelines(vk::PipelineCache::null(), &[info], None);
         self.device.destroy_shader_module(module, None);
         Ok(made.map_err(|(_, error)| error)?[0])

@@ -7,6 +7,7 @@ mod bound;
 mod cost;
 mod dependencies;
 mod driver;
+mod examples;
 mod features;
 mod instance;
 mod line;
