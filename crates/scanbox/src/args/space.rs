@@ -24,7 +24,7 @@ const SIZES_NAMED: usize = 8;
 /// Which part of which space.
 #[derive(Debug, Args)]
 pub struct SpaceSelection {
-    /// The space: thesis, quick, full, baked, nightly, problems, families, or the path of a .toml file
+    /// The space: thesis, quick, full, baked, handover, nightly, problems, families, or the path of a .toml file
     #[arg(long, default_value = "thesis", value_name = "NAME|FILE")]
     pub space: String,
 
@@ -136,6 +136,7 @@ const BUILT_IN_SPACES: &[(&str, &str)] = &[
     ("problems", include_str!("../../../../configs/problems.toml")),
     ("nightly", include_str!("../../../../configs/nightly.toml")),
     ("families", include_str!("../../../../configs/families.toml")),
+    ("handover", include_str!("../../../../configs/handover.toml")),
 ];
 
 /// Whether a space is named by a file.

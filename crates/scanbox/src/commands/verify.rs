@@ -55,8 +55,8 @@ pub struct VerifyArgs {
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: String,
 
-    /// Every kernel and workgroup size of this space: thesis, quick, full, baked, nightly, problems, families, or the
-    /// path of a .toml file
+    /// Every kernel and workgroup size of this space: thesis, quick, full, baked, handover, nightly, problems,
+    /// families, or the path of a .toml file
     #[arg(long, default_value = "thesis", value_name = "NAME|FILE")]
     space: String,
 
