@@ -25,6 +25,7 @@ pub mod call_trait;
 pub mod pack;
 pub mod file;
 pub mod choose;
+mod built_in;
 mod check;
 mod coded;
 #[cfg(feature = "json")]

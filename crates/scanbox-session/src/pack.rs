@@ -115,6 +115,29 @@ pub fn pack(rows: &[PackRows<'_>], wish: &PackWish) -> anyhow::Result<PackMade> 
     Ok(PackMade { pack, tiers, warnings, shaders })
 }
 
+/// A pack of kernels that run on any device with subgroups of one of the sizes that are wished for. Nothing in it was
+/// measured.
+///
+/// # Errors
+/// When a use of a problem has no such kernel, or a shader does not compile.
+pub fn for_any_device(problems: &[Problem], compiler: &Compiler, wish: &PackWish) -> anyhow::Result<Pack> {
+    let (mut builder, device) = (PackBuilder::new(), portable::nobodys());
+    let mut packed = Vec::new();
+    for &problem in problems {
+        let tables = portable::tables(&mut builder, compiler, problem, &device, wish)?;
+        if tables.is_empty() {
+            bail!("{problem}: no kernel for any device has one of these uses: --uses takes others");
+        }
+        packed.push(PackProblem { scan: scan_problem(&problem), measured: Vec::new(), portable: tables });
+    }
+    let origin = PackOrigin {
+        kernel_hash: compiler.kernel_hash(),
+        measured_utc: String::new(),
+        device: pack_device(&device, Vec::new()),
+    };
+    Ok(builder.pack(origin, packed, Vec::new())?)
+}
+
 /// A device with what is known of it now, and nothing that was assumed of it when it was measured.
 fn known(device: &DeviceProfile) -> anyhow::Result<DeviceProfile> {
     let mut known = device.clone();
@@ -201,7 +224,7 @@ impl<'a> ProblemPacker<'a> {
         }
         self.warn_of_missing(&drafts, made);
         let measured = self.add(builder, made, drafts)?;
-        let portable = portable::tables(builder, &self.rows, self.wish)?;
+        let portable = portable::tables(builder, self.rows.compiler, problem, self.rows.device, self.wish)?;
         Ok(PackProblem { scan: scan_problem(&problem), measured, portable })
     }
 

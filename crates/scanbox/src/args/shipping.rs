@@ -8,7 +8,9 @@ use scanbox_analysis::grouping::{Builder, Runs};
 use scanbox_analysis::table::{DeviceTable, Tables};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::operator_file::OperatorFile;
+use scanbox_model::config::Parameter;
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::record::Clock;
 use scanbox_pack::{CallTrait, Promises};
 use scanbox_session::notes::note;
@@ -49,6 +51,20 @@ pub fn subgroup_size(text: &str) -> Result<Option<u32>, String> {
     }
     let size = text.parse().ok().filter(|size: &u32| size.is_power_of_two() && (4..=128).contains(size));
     size.map(Some).ok_or_else(|| format!("`{text}` is no subgroup size: 4, 8, 16, 32, 64, 128, or none"))
+}
+
+/// A problem in one word: `u32:add:exclusive`, `f32:max:inclusive:in-place`.
+pub fn problem(text: &str) -> Result<Problem, String> {
+    let words: Vec<&str> = text.split(':').collect();
+    let (parts, placement) = match &*words {
+        [parts @ .., "in-place"] => (parts, Placement::InPlace),
+        parts => (parts, Placement::OutOfPlace),
+    };
+    let &[element, operator, mode] = parts else {
+        return Err(format!("`{text}` is no TYPE:OPERATOR:MODE, as u32:add:exclusive"));
+    };
+    let (element, operator) = (Element::from_word(element)?, Operator::from_word(operator)?);
+    Problem::new(Mode::from_word(mode)?, element, operator, None, placement)
 }
 
 /// What is shipped for these uses, where nobody says anything else.

@@ -4,17 +4,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use scanbox_kernels::packing::wrong_module_hash;
+use scanbox_model::problem::Problem;
 use scanbox_model::units::size_label;
 use scanbox_pack::{CallTrait, Pack, Promises};
 use scanbox_report::document::Format;
 use scanbox_report::pack::{PackContents, arguments_text, percent};
 use scanbox_session::notes::note;
-use scanbox_session::pack::{PackWish, TierLoss, UseSet};
+use scanbox_session::pack::{PackWish, TierLoss, UseSet, for_any_device};
 use scanbox_session::tools::Tools;
 
 use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
-use crate::args::shipping::{RowArgs, made, promises, subgroup_size};
+use crate::args::shipping::{RowArgs, made, problem, promises, subgroup_size};
 use crate::args::words::words;
 use crate::exit::Exit;
 use crate::output::{Kind, OutputContent, Outputs};
@@ -29,8 +30,19 @@ pack runs what is in it."
 )]
 pub struct PackArgs {
     /// CSV files of `scanbox sweep`, of one device, with the metadata beside each (x.csv: x.meta.json)
-    #[arg(required_unless_present = "show", value_name = "FILES")]
+    #[arg(required_unless_present_any = ["show", "any_device"], value_name = "FILES")]
     files: Vec<PathBuf>,
+
+    /// In place of files: these problems for any device with the subgroup sizes of --portable, TYPE:OPERATOR:MODE with
+    /// :in-place behind, as u32:add:exclusive
+    #[arg(
+        long,
+        value_name = "PROBLEMS",
+        value_delimiter = ',',
+        value_parser = problem,
+        conflicts_with_all = ["files", "show", "portfolio", "promises", "operator", "other_sources"]
+    )]
+    any_device: Vec<Problem>,
 
     /// The pack to write
     #[arg(
@@ -97,15 +109,19 @@ fn write(args: &PackArgs, path: &Path, tools: &Tools) -> anyhow::Result<Exit> {
         uses: UseSet::new(&args.uses),
         portable: args.portable.iter().flatten().copied().collect(),
     };
-    let made = made(&args.files, &args.rows, &wish, tools)?;
-    let bytes = made.pack.write();
+    let (pack, remarks): (Pack, Vec<String>) = if args.any_device.is_empty() {
+        let made = made(&args.files, &args.rows, &wish, tools)?;
+        (made.pack, made.tiers.iter().map(told).collect())
+    } else {
+        (for_any_device(&args.any_device, &tools.compiler()?, &wish)?, Vec::new())
+    };
+    let bytes = pack.write();
     output.write(|out| out.write_all(&bytes))?;
     let name = path.display().to_string();
-    let remarks: Vec<String> = made.tiers.iter().map(told).collect();
     if Kind::of(path).is_ok_and(|kind| kind == Kind::Stream) {
         return Ok(Exit::Done);
     }
-    let contents = PackContents { name: &name, bytes: bytes.len(), pack: &made.pack, remarks: &remarks };
+    let contents = PackContents { name: &name, bytes: bytes.len(), pack: &pack, remarks: &remarks };
     answered(print(&contents, args.format), Exit::Done)
 }
 

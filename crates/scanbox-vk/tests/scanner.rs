@@ -1,0 +1,567 @@
+//! Scanners and scans: what is chosen, what scratch memory is made of, what is recorded, and what is refused.
+
+use std::sync::Arc;
+
+use ash::vk;
+use ash::vk::Handle as _;
+use scanbox_pack::layout::STATES_OFFSET;
+use scanbox_pack::{
+    ArgumentKind, CallUse, Pack, PackData, Place, Promises, Reason, Recipe, RecipePasses, ScanMode,
+    ScanProblem,
+};
+use scanbox_vk::{
+    Access, CallLength, DeviceRange, Features, HandOverError, Operand, Scan, ScanCall, Scanner, ScannerInfo,
+    Wanted, wanted,
+};
+
+use crate::driver;
+use crate::instance::{FakeDevice, instance};
+use crate::packs::{ANY_ELEMENT, IN_LINE, KEPT, ON_DEVICE, OVERWRITTEN, data, sum};
+
+const BARRIER: &str = "barrier COMPUTE_SHADER SHADER_STORAGE_READ | SHADER_STORAGE_WRITE > \
+                       COMPUTE_SHADER SHADER_STORAGE_READ | SHADER_STORAGE_WRITE";
+
+/// The pack of tests, with any build of the driver.
+pub fn test_data() -> PackData {
+    let mut data = data();
+    data.device.driver_build = String::new();
+    data
+}
+
+pub fn scanner_of(data: PackData, device: FakeDevice, on: &ash::Device) -> Result<Scanner, HandOverError> {
+    let enabled = device.features;
+    let instance = instance(device);
+    let info = ScannerInfo {
+        instance: &instance,
+        physical: vk::PhysicalDevice::null(),
+        device: on,
+        enabled,
+        pipeline_cache: vk::PipelineCache::null(),
+        pack: Arc::new(Pack::new(data).unwrap()),
+        promises: Promises::NONE,
+    };
+    // SAFETY: this instance and this device take everything.
+    unsafe { Scanner::new(&info) }
+}
+
+pub fn scanner(data: PackData) -> Scanner {
+    scanner_of(data, FakeDevice::default(), &driver::device()).unwrap()
+}
+
+fn scan(max_n: u64, call_use: CallUse) -> Scan {
+    let scan = scanner(test_data()).scan(&sum(), max_n, call_use).unwrap();
+    driver::commands();
+    scan
+}
+
+pub const INPUT: u64 = 1 << 40;
+pub const OUTPUT: u64 = 2 << 40;
+pub const SCRATCH: u64 = 3 << 40;
+
+/// A call with room for everything.
+pub fn call(n: u64) -> ScanCall {
+    let range = |address| DeviceRange { address, bytes: 1 << 36 };
+    ScanCall {
+        input: range(INPUT),
+        output: range(OUTPUT),
+        scratch: range(SCRATCH),
+        n: CallLength::Host(n),
+        init: None,
+        total: None,
+    }
+}
+
+/// What a call records.
+fn recorded(scan: &Scan, call: &ScanCall) -> Result<Vec<String>, HandOverError> {
+    driver::commands();
+    // SAFETY: this device takes everything.
+    let result = unsafe { scan.cmd_scan(vk::CommandBuffer::null(), call) };
+    let commands = driver::commands();
+    match result {
+        Ok(()) => Ok(commands),
+        Err(error) => {
+            assert_eq!(commands, [""; 0], "{error}");
+            Err(error)
+        }
+    }
+}
+
+fn prepared(scan: &Scan) -> Vec<String> {
+    driver::commands();
+    let scratch = DeviceRange { address: SCRATCH, bytes: scan.scratch().bytes };
+    // SAFETY: this device takes everything.
+    unsafe { scan.cmd_prepare(vk::CommandBuffer::null(), scratch) }.unwrap();
+    driver::commands()
+}
+
+#[test]
+fn a_device_is_asked_for_what_it_has() {
+    let ask = |device: FakeDevice| {
+        let instance = instance(device);
+        // SAFETY: this instance takes any device.
+        unsafe { wanted(&instance, vk::PhysicalDevice::null()) }
+    };
+    let full = FakeDevice::default();
+    let Wanted { features, extensions } = ask(full.clone()).unwrap();
+    assert_eq!((features.set(), extensions.len()), (full.features.set(), 1));
+    assert_eq!(features.missing().count(), 0);
+    // The extension is asked for only where it is there.
+    let Wanted { features, extensions } = ask(FakeDevice { extensions: vec![], ..full.clone() }).unwrap();
+    assert_eq!(
+        (features.uniform_control_flow.shader_subgroup_uniform_control_flow, extensions.len()),
+        (0, 0)
+    );
+    let mut few = full.clone();
+    few.features.v10.shader_int64 = vk::FALSE;
+    few.features.uniform_control_flow.shader_subgroup_uniform_control_flow = vk::FALSE;
+    let Wanted { features, extensions } = ask(few).unwrap();
+    assert_eq!(features.v12.shader_buffer_int64_atomics, vk::FALSE, "half a feature");
+    assert_eq!((features.v10.shader_float64, extensions.len()), (vk::TRUE, 0));
+    let mut lacking = full.clone();
+    lacking.features.v12.buffer_device_address = vk::FALSE;
+    let lacks = |feature| HandOverError::Lacks { feature };
+    assert_eq!(ask(lacking).unwrap_err(), lacks("bufferDeviceAddress"));
+    let old = FakeDevice { api_version: vk::API_VERSION_1_2, ..full };
+    assert_eq!(ask(old).unwrap_err(), lacks("Vulkan 1.3"));
+}
+
+/// What `enable` puts into the chain of a device, by type.
+#[test]
+fn what_is_wanted_gets_into_the_chain_of_a_device() {
+    let chain = |mut features: Features| {
+        let info = features.enable(vk::DeviceCreateInfo::default());
+        let mut types = Vec::new();
+        let mut next = info.p_next.cast::<vk::BaseInStructure<'_>>();
+        // SAFETY: the chain is of structures that live here.
+        while let Some(one) = unsafe { next.as_ref() } {
+            types.push(one.s_type);
+            next = one.p_next;
+        }
+        assert!(!info.p_enabled_features.is_null());
+        types.len()
+    };
+    assert_eq!(chain(FakeDevice::default().features), 3);
+    assert_eq!(chain(Features::default()), 2);
+}
+
+#[test]
+fn scanners_need_what_kernels_cannot_do_without() {
+    let make = |device: FakeDevice| scanner_of(test_data(), device, &driver::device()).map(drop).unwrap_err();
+    let mut device = FakeDevice::default();
+    device.features.v13.maintenance4 = vk::FALSE;
+    assert_eq!(make(device), HandOverError::Lacks { feature: "maintenance4" });
+    let operations = vk::SubgroupFeatureFlags::VOTE;
+    let device = FakeDevice { operations, ..FakeDevice::default() };
+    assert_eq!(
+        make(device),
+        HandOverError::Lacks { feature: "basic subgroup operations in compute shaders" }
+    );
+    let device = FakeDevice { api_version: vk::API_VERSION_1_1, ..FakeDevice::default() };
+    assert_eq!(make(device), HandOverError::Lacks { feature: "Vulkan 1.3" });
+}
+
+#[test]
+fn breakpoints_become_kernels_with_scratch_memory_of_their_own() {
+    let scan = scan(1 << 20, KEPT);
+    let chosen = |n| {
+        let chosen = scan.chosen(n);
+        (chosen.label, chosen.reason, chosen.alignment)
+    };
+    for n in [0, 1, 4999] {
+        assert_eq!(chosen(n), ("one", Reason::SameDriver, 16));
+    }
+    for n in [5000, 1 << 20, u64::MAX] {
+        assert_eq!(chosen(n), ("pers", Reason::SameDriver, 16));
+    }
+    assert_eq!(scan.chosen(1000).measured.unwrap().nanoseconds, 2056.0);
+    assert_eq!((scan.chosen(1).worst_loss_ppm, scan.chosen(1).unaligned), (Some(12_345), None));
+    // One remembers nothing; 2,048 states of 16 bytes at 256 are the other's.
+    assert_eq!(scan.scratch().bytes, 256 + 2048 * 16);
+    assert_eq!((scan.scratch().alignment, scan.max_n()), (256, 1 << 20));
+    assert_eq!(prepared(&scan), ["push 0 [3, 3, 0, 768, 8256, 0]", "bind 22", "dispatch 3 1 1"]);
+    let [one, pers] = [100, 5000].map(|n| recorded(&scan, &call(n)).unwrap());
+    assert_eq!(one, ["push 0 [1, 1, 0, 256, 0, 512, 100, 100]", "bind 22", "dispatch 1 1 1"]);
+    assert_eq!(
+        pers,
+        [
+            "push 0 [10, 10, 0, 256, 0, 512, 0, 768, 256, 768, 256, 768, 5000, 1048576]",
+            "bind 28",
+            "dispatch 10 1 1"
+        ]
+    );
+    // Exactly as much as it says it needs.
+    let small = ScanCall {
+        input: DeviceRange { address: INPUT, bytes: 20_000 },
+        output: DeviceRange { address: OUTPUT, bytes: 20_000 },
+        scratch: DeviceRange { address: SCRATCH, bytes: 256 + 2048 * 16 },
+        ..call(5000)
+    };
+    assert_eq!(recorded(&scan, &small).unwrap(), pers);
+    // Neither a word nor a byte of anything where there is nothing to do.
+    let nothing = DeviceRange::default();
+    let none = ScanCall { input: nothing, output: nothing, ..call(0) };
+    assert_eq!(recorded(&scan, &none), Ok(vec![]));
+    let sync = scan.sync();
+    assert_eq!(sync.before, Access::COMPUTE);
+    assert_eq!(sync.behind.memory, vk::AccessFlags2::SHADER_STORAGE_WRITE);
+}
+
+/// Two kernels that count their calls never see each other's memory, and those that clear theirs share it.
+#[test]
+fn kernels_that_remember_do_not_share() {
+    let mut data = test_data();
+    data.recipes[0] = data.recipes[1].clone();
+    data.recipes[0].label = "other".to_owned();
+    // Another recipe, by a word.
+    let passes = &mut data.recipes[0].recipe.passes;
+    let RecipePasses::One(pass) = passes else { panic!("it has one pass") };
+    pass.words.push(pass.words[0]);
+    data.problems[0].measured[0].breakpoints[1].ranked = vec![1];
+    let scan = scanner(data).scan(&sum(), 10_000, KEPT).unwrap();
+    let part = STATES_OFFSET + 32 * 16;
+    let first = (STATES_OFFSET + 32 * 16).next_multiple_of(256);
+    assert_eq!((scan.chosen(1).label, scan.chosen(5000).label), ("other", "par"));
+    assert_eq!(scan.scratch().bytes, first + part.next_multiple_of(256));
+    let scratch = |n| recorded(&scan, &call(n)).unwrap()[0].split(", ").nth(6).unwrap().to_owned();
+    assert_eq!([scratch(100), scratch(5000)], ["0".to_owned(), first.to_string()]);
+    // Zeros and a turn for each, behind each other.
+    let prepared = prepared(&scan);
+    assert_eq!(prepared.len(), 2 * 6);
+    assert_eq!(
+        &prepared[3..6],
+        [BARRIER, "push 0 [1, 1, 128, 768, 1, 2]", "dispatch 1 1 1"].map(str::to_owned)
+    );
+    let turn = format!("push 0 [1, 1, {}, 768, 1, 2]", first + 128);
+    assert_eq!(prepared.last_chunk::<2>().unwrap()[0], turn);
+}
+
+#[test]
+fn memory_that_others_overwrite_needs_no_preparation() {
+    let mut data = test_data();
+    data.problems[0].measured[2].breakpoints[0].from = 1;
+    let scan = scanner(data).scan(&sum(), 1000, OVERWRITTEN).unwrap();
+    assert_eq!(prepared(&scan), [""; 0]);
+    let commands = recorded(&scan, &call(600)).unwrap();
+    assert_eq!(commands.len(), 7, "a fill, a barrier and a scan: {commands:?}");
+    assert_eq!((&commands[3][..], &commands[6][..]), (BARRIER, "dispatch 2 1 1"));
+}
+
+/// What a table leaves out, below its first breakpoint, has what is next to it.
+#[test]
+fn sizes_that_a_table_leaves_out_are_filled() {
+    let scan = scan(1000, OVERWRITTEN);
+    assert_eq!((scan.chosen(1).label, scan.chosen(1).worst_loss_ppm), ("fill", None));
+    assert_eq!(scan.chosen(2).worst_loss_ppm, Some(12_345));
+    assert_eq!(recorded(&scan, &call(1)).unwrap().len(), 7);
+}
+
+#[test]
+fn the_number_of_elements_may_stand_in_memory() {
+    let scan = scan(1000, ON_DEVICE);
+    // The pack of these tests lies: the recipe has no such place. So its words say what is told.
+    let on_device = |address| ScanCall { n: CallLength::Device { address }, ..call(0) };
+    let commands = recorded(&scan, &on_device(64)).unwrap();
+    assert_eq!(commands.last().unwrap(), "dispatch 2 1 1", "as many as the most elements need");
+    assert_eq!(recorded(&scan, &call(10)), Err(HandOverError::Missing { what: Operand::Length }));
+    assert_eq!(recorded(&scan, &on_device(0)), Err(HandOverError::Missing { what: Operand::Length }));
+    let misaligned = HandOverError::Misaligned { what: Operand::Length, address: 66, needed: 4 };
+    assert_eq!(recorded(&scan, &on_device(66)), Err(misaligned));
+    let small = ScanCall { input: DeviceRange { address: INPUT, bytes: 3999 }, ..on_device(64) };
+    let too_small = HandOverError::TooSmall { what: Operand::Input, bytes: 3999, needed: 4000 };
+    assert_eq!(recorded(&scan, &small), Err(too_small));
+    assert_eq!(
+        recorded(&scan, &on_device(OUTPUT + 8)),
+        Err(HandOverError::Overlap { one: Operand::Output, other: Operand::Length })
+    );
+}
+
+#[test]
+fn vectors_are_used_where_they_may_begin() {
+    let scan = scan(10_000, ANY_ELEMENT);
+    let chosen = scan.chosen(5000);
+    let other = chosen.unaligned.unwrap();
+    assert_eq!((chosen.label, chosen.alignment), ("pers", 16));
+    assert_eq!((other.label, other.alignment), ("par at any element", 4));
+    let at = |input, output| {
+        let mut call = call(5000);
+        (call.input.address, call.output.address) = (INPUT + input, OUTPUT + output);
+        recorded(&scan, &call)
+    };
+    let words = |commands: Vec<String>| commands[0].split(", ").count();
+    // That for vectors has a state less.
+    assert_eq!(words(at(0, 0).unwrap()), words(at(16, 32).unwrap()));
+    let scratch = |commands: Vec<String>| commands[0].split(", ").nth(6).unwrap().to_owned();
+    assert_ne!(scratch(at(0, 0).unwrap()), scratch(at(4, 0).unwrap()));
+    for (input, output) in [(4, 0), (0, 4), (12, 8)] {
+        assert_eq!(scratch(at(input, output).unwrap()), scratch(at(4, 4).unwrap()));
+    }
+    let misaligned = |what, address| HandOverError::Misaligned { what, address, needed: 4 };
+    assert_eq!(at(2, 0), Err(misaligned(Operand::Input, INPUT + 2)));
+    assert_eq!(at(0, 1), Err(misaligned(Operand::Output, OUTPUT + 1)));
+    // Without that use there are vectors alone.
+    let scan = self::scan(10_000, KEPT);
+    let mut call = call(5000);
+    call.output.address += 4;
+    let misaligned = HandOverError::Misaligned { what: Operand::Output, address: OUTPUT + 4, needed: 16 };
+    assert_eq!(recorded(&scan, &call), Err(misaligned.clone()));
+    assert!(misaligned.to_string().contains("CallUse::any_element"));
+}
+
+#[test]
+fn what_is_wrong_with_a_call_is_said_and_nothing_recorded() {
+    let scan = scan(10_000, KEPT);
+    let good = call(5000);
+    let check = |call: ScanCall, expected: HandOverError, says: &str| {
+        let error = recorded(&scan, &call).unwrap_err();
+        assert!(error.to_string().contains(says), "{error}");
+        assert_eq!(error, expected);
+    };
+    let (input, output, scratch) = (Operand::Input, Operand::Output, Operand::Scratch);
+    let range = |address, bytes| DeviceRange { address, bytes };
+    check(call(10_001), HandOverError::TooLarge { n: 10_001, max: 10_000 }, "10001 elements");
+    check(
+        ScanCall { input: range(INPUT, 19_999), ..good },
+        HandOverError::TooSmall { what: input, bytes: 19_999, needed: 20_000 },
+        "input has 19999 bytes",
+    );
+    check(
+        ScanCall { output: range(OUTPUT, 19_999), ..good },
+        HandOverError::TooSmall { what: output, bytes: 19_999, needed: 20_000 },
+        "output has 19999 bytes",
+    );
+    let needed = scan.scratch().bytes;
+    check(
+        ScanCall { scratch: range(SCRATCH, needed - 1), ..good },
+        HandOverError::TooSmall { what: scratch, bytes: needed - 1, needed },
+        "give it what `Scan::scratch` says",
+    );
+    check(
+        ScanCall { scratch: range(SCRATCH + 128, needed), ..good },
+        HandOverError::Misaligned { what: scratch, address: SCRATCH + 128, needed: 256 },
+        "scratch memory begins at 0x",
+    );
+    for what in [input, output, scratch] {
+        let null = |other| if other == what { range(0, 1 << 36) } else { range(1 << 40, 1 << 36) };
+        let call = ScanCall { input: null(input), output: null(output), scratch: null(scratch), ..good };
+        check(call, HandOverError::Missing { what }, "the call has none");
+    }
+    let overlap = |one, other| HandOverError::Overlap { one, other };
+    check(ScanCall { output: good.input, ..good }, overlap(output, input), "keep them apart");
+    check(
+        ScanCall { output: range(INPUT + 19_984, 1 << 36), ..good },
+        overlap(output, input),
+        "output and input overlap",
+    );
+    check(
+        ScanCall { scratch: range(OUTPUT + 19_968, 1 << 36), ..good },
+        overlap(scratch, output),
+        "scratch memory and output overlap",
+    );
+    check(
+        ScanCall { input: range(SCRATCH + needed - 16, 1 << 36), ..good },
+        overlap(scratch, input),
+        "scratch memory and input overlap",
+    );
+    // Next to each other they may stand.
+    let next = ScanCall { output: range(INPUT + 20_000, 1 << 36), ..good };
+    assert_eq!(recorded(&scan, &next).unwrap().len(), 3);
+    let unexpected = |what| HandOverError::Unexpected { what };
+    check(ScanCall { init: Some(64), ..good }, unexpected(Operand::Init), "made for calls without it");
+    check(ScanCall { total: Some(64), ..good }, unexpected(Operand::Total), "the call has total");
+    let n = CallLength::Device { address: 64 };
+    check(ScanCall { n, ..good }, unexpected(Operand::Length), "the call has number of elements");
+    // SAFETY: this device takes everything.
+    let prepared = unsafe { scan.cmd_prepare(vk::CommandBuffer::null(), range(SCRATCH, 8)) };
+    assert_eq!(prepared, Err(HandOverError::TooSmall { what: scratch, bytes: 8, needed }));
+    assert_eq!(driver::commands(), [""; 0]);
+}
+
+/// The pack of tests with `change` in the recipe of calls that count themselves, and that alone.
+fn with_turning(scan: ScanProblem, call_use: CallUse, change: impl FnOnce(&mut Recipe<u16>)) -> Scan {
+    let mut data = test_data();
+    change(&mut data.recipes[1].recipe);
+    let mut table = data.problems[0].measured[1].clone();
+    table.breakpoints.truncate(1);
+    table.breakpoints[0].ranked = vec![1];
+    table.call_use = call_use;
+    data.problems[0].measured = vec![table];
+    data.problems[0].portable.clear();
+    data.problems[0].scan = scan.clone();
+    let scan = scanner(data).scan(&scan, 1000, call_use).unwrap();
+    driver::commands();
+    scan
+}
+
+fn add_place(recipe: &mut Recipe<u16>, place: Place<scanbox_pack::ScratchPart>) {
+    let RecipePasses::One(pass) = &mut recipe.passes else { panic!("it has one pass") };
+    pass.places.push(place);
+}
+
+#[test]
+fn totals_and_initial_values_have_addresses() {
+    let exclusive = ScanProblem { mode: ScanMode::Exclusive, init: vec![0], ..sum() };
+    let call_use = CallUse { total: true, init_in_memory: true, ..KEPT };
+    let scan = with_turning(exclusive, call_use, |recipe| {
+        add_place(recipe, Place::Total);
+        add_place(recipe, Place::Initial);
+    });
+    let with = |n, init, total| recorded(&scan, &ScanCall { init, total, ..call(n) });
+    let commands = with(7, Some(64), Some(128)).unwrap();
+    assert!(commands[0].ends_with("128, 0, 64, 0, 7, 1000]"), "{commands:?}");
+    // The total of nothing is stored by one workgroup.
+    let commands = with(0, Some(64), Some(128)).unwrap();
+    assert!(commands[0].ends_with("64, 0, 0, 1000]") && commands[2] == "dispatch 1 1 1", "{commands:?}");
+    assert_eq!(with(7, None, Some(128)), Err(HandOverError::Missing { what: Operand::Init }));
+    assert_eq!(with(7, Some(64), None), Err(HandOverError::Missing { what: Operand::Total }));
+    assert_eq!(with(7, Some(64), Some(0)), Err(HandOverError::Missing { what: Operand::Total }));
+    let misaligned = HandOverError::Misaligned { what: Operand::Total, address: 130, needed: 4 };
+    assert_eq!(with(7, Some(64), Some(130)), Err(misaligned));
+    let overlap = |one, other| Err(HandOverError::Overlap { one, other });
+    assert_eq!(with(7, Some(64), Some(64)), overlap(Operand::Total, Operand::Init));
+    assert_eq!(with(7, Some(64), Some(INPUT + 24)), overlap(Operand::Total, Operand::Input));
+    assert_eq!(with(7, Some(OUTPUT), Some(64)), overlap(Operand::Output, Operand::Init));
+    // Behind the last element there is room for both.
+    assert!(with(7, Some(OUTPUT + 28), Some(INPUT + 28)).is_ok());
+}
+
+#[test]
+fn reductions_write_one_element_and_that_of_nothing_too() {
+    let reduce = ScanProblem { mode: ScanMode::Reduce, ..sum() };
+    let scan = with_turning(reduce, KEPT, |_| {});
+    let to =
+        |n, bytes| recorded(&scan, &ScanCall { output: DeviceRange { address: OUTPUT, bytes }, ..call(n) });
+    assert_eq!(to(600, 4).unwrap()[2], "dispatch 2 1 1");
+    assert_eq!(to(0, 4).unwrap()[2], "dispatch 1 1 1");
+    assert_eq!(to(0, 3), Err(HandOverError::TooSmall { what: Operand::Output, bytes: 3, needed: 4 }));
+    // Where no kernel can do that, it is said.
+    let reduce = ScanProblem { mode: ScanMode::Reduce, ..sum() };
+    let scan = with_turning(reduce, KEPT, |recipe| recipe.min_n = 1);
+    let refused = recorded(&scan, &call(0)).unwrap_err().to_string();
+    assert!(refused.contains("none of its kernels stores what a call without elements leaves"), "{refused}");
+}
+
+#[test]
+fn a_scan_in_place_has_one_array() {
+    let scan = with_turning(ScanProblem { in_place: true, ..sum() }, KEPT, |recipe| {
+        let RecipePasses::One(pass) = &mut recipe.passes else { panic!("it has one pass") };
+        pass.places[0] = Place::Target;
+    });
+    let good = ScanCall { output: call(7).input, ..call(7) };
+    assert!(recorded(&scan, &good).unwrap()[0].starts_with("push 0 [1, 1, 0, 256, 0, 256,"));
+    let apart = recorded(&scan, &call(7)).unwrap_err();
+    assert_eq!(apart, HandOverError::NotInPlace { input: INPUT, output: OUTPUT });
+    assert!(apart.to_string().contains("pass the same memory twice"));
+}
+
+#[test]
+fn a_pipeline_that_cannot_be_made_gives_way_to_the_next() {
+    let scanner = scanner(test_data());
+    // That of module 1, of which "pers" and "par" are.
+    driver::refuse(24);
+    let refused = scanner.scan(&sum(), 10_000, KEPT).unwrap_err();
+    let HandOverError::NoKernel { problem, why } = &refused else { panic!("{refused}") };
+    assert_eq!((&problem[..], why.len()), ("u32 add inclusive", 2));
+    assert_eq!(why[0], "pers: its pipeline cannot be made: A host memory allocation has failed");
+    assert!(refused.to_string().contains("make a pack with it on this device"), "{refused}");
+    // A smaller scan has no need of it.
+    let scan = scanner.scan(&sum(), 4999, KEPT).unwrap();
+    assert_eq!(scan.chosen(4999).label, "one");
+    driver::refuse(0);
+    assert_eq!(scanner.scan(&sum(), 10_000, KEPT).unwrap().chosen(10_000).label, "pers");
+    // "one" is of module 0, which all the others need in front of their first call: but "rts" does not.
+    let mut data = test_data();
+    data.problems[0].measured[0].breakpoints[0].ranked = vec![0, 4];
+    driver::refuse(18);
+    let scan = self::scanner(data).scan(&sum(), 4999, KEPT).unwrap();
+    assert_eq!((scan.chosen(9).label, scan.chosen(9).worst_loss_ppm), ("rts", None));
+    driver::refuse(0);
+}
+
+#[test]
+fn pipelines_are_made_once_and_go_with_the_last_scan() {
+    let scanner = scanner(test_data());
+    driver::commands();
+    let made = |scanner: &Scanner, call_use| {
+        let scan = scanner.scan(&sum(), 10_000, call_use).unwrap();
+        let commands = driver::commands();
+        (scan, commands.iter().filter(|command| command.starts_with("pipeline")).count())
+    };
+    let (first, pipelines) = made(&scanner, KEPT);
+    assert_eq!(pipelines, 2);
+    let (_, pipelines) = made(&scanner.clone(), ANY_ELEMENT);
+    assert_eq!(pipelines, 0, "of the same modules");
+    drop(scanner);
+    assert_eq!(driver::commands(), [""; 0]);
+    assert_eq!(recorded(&first, &call(5000)).unwrap().len(), 3);
+    drop(first);
+    let mut gone = driver::commands();
+    gone.sort();
+    assert_eq!(gone, ["no layout", "no pipeline 22", "no pipeline 28"]);
+}
+
+#[test]
+fn what_there_is_no_kernel_for_is_said() {
+    let scanner = scanner(test_data());
+    let refused = |problem: &ScanProblem, max_n, call_use| {
+        let error = scanner.scan(problem, max_n, call_use).unwrap_err();
+        (error.to_string(), error)
+    };
+    let (text, _) = refused(&ScanProblem { operator: "max".into(), ..sum() }, 100, KEPT);
+    assert!(
+        text.contains("no kernel for u32 max inclusive that runs here: the pack has no such scan"),
+        "{text}"
+    );
+    let (text, _) = refused(&sum(), 100, CallUse { total: true, n_on_device: true, ..KEPT });
+    assert!(text.contains("number of elements on the device, total beside"), "{text}");
+    let (_, error) = refused(&sum(), (1 << 30) + 1, KEPT);
+    assert_eq!(error, HandOverError::TooLarge { n: (1 << 30) + 1, max: 1 << 30 });
+    // A device that starts few workgroups has none for many elements.
+    let few = FakeDevice { max_groups: [10, 1, 1], ..FakeDevice::default() };
+    let scanner = scanner_of(test_data(), few, &driver::device()).unwrap();
+    let text = scanner.scan(&sum(), 1 << 20, KEPT).unwrap_err().to_string();
+    assert!(text.contains("pers: more workgroups or arguments than the device takes"), "{text}");
+    // "par" is not chosen, and "pers" starts as many as fit.
+    assert_eq!(scanner.scan(&sum(), 5120, KEPT).unwrap().chosen(5120).label, "pers");
+}
+
+/// On another device there is what needs no promise, in the subgroup size that it can be asked for.
+#[test]
+fn other_devices_have_portable_kernels() {
+    let other = FakeDevice { device_id: 1, subgroups: [8, 64, 64], ..FakeDevice::default() };
+    let scanner = scanner_of(test_data(), other, &driver::device()).unwrap();
+    let scan = scanner.scan(&sum(), 10_000, KEPT).unwrap();
+    let pinned = driver::commands().into_iter().find(|command| command.starts_with("pipeline")).unwrap();
+    assert!(pinned.contains("pinned Some(32)"), "{pinned}");
+    assert_eq!((scan.chosen(1).label, scan.chosen(1).reason), ("rts", Reason::Portable));
+    assert_eq!(scan.chosen(1).measured, None);
+    // Two levels of totals, which nobody has to clear: 20 tiles.
+    assert_eq!((scan.scratch().bytes, prepared(&scan).len()), (256, 0));
+    let commands = recorded(&scan, &call(10_000)).unwrap();
+    assert_eq!(commands.iter().filter(|command| command.starts_with("dispatch")).count(), 3);
+}
+
+#[test]
+fn scans_of_lines_are_bound_and_not_recorded() {
+    let scan = scan(1000, IN_LINE);
+    let refused = recorded(&scan, &call(1000)).unwrap_err();
+    assert_eq!(refused, HandOverError::OtherArguments { arguments: ArgumentKind::Line });
+    assert!(refused.to_string().contains("bind it (`Scan::bind`)"));
+}
+
+#[test]
+fn everything_may_be_shared_between_threads() {
+    fn check<T: Clone + Send + Sync>() {}
+    check::<Scanner>();
+    check::<Scan>();
+    check::<HandOverError>();
+    check::<Features>();
+    let scan = scan(10_000, KEPT);
+    let commands = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..2).map(|_| scope.spawn(|| recorded(&scan, &call(5000)).unwrap())).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert_eq!((commands[0].len(), &commands[0]), (3, &commands[1]));
+    // A null handle is printed as one.
+    assert!(format!("{:?}", scan.clone()).contains("one_device") || scan.max_n() == 10_000);
+    assert_eq!(vk::Pipeline::null().as_raw(), 0);
+}
