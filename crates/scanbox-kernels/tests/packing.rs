@@ -200,31 +200,6 @@ fn what_does_not_compile_is_said() {
     assert!(matches!(error, packing::PackingError::Compile(_)), "{error}");
 }
 
-/// What programs make of words is what packs are made with.
-#[test]
-fn scans_of_words_are_those_of_packs() {
-    let (mut built_in, mut of_users) = (0, 0);
-    for problem in all_problems() {
-        let expected = scan_problem(&problem);
-        let made = ScanProblem::built_in(expected.mode, &expected.element, &expected.operator);
-        if problem.user().is_some() {
-            assert_eq!(made, None, "{problem}");
-            of_users += 1;
-            continue;
-        }
-        let made = made.map(|scan| if expected.in_place { scan.in_place() } else { scan });
-        assert_eq!(made, Some(expected), "{problem}");
-        built_in += 1;
-    }
-    assert!(built_in > 150 && of_users > 10, "{built_in} {of_users}");
-    let three = Problem::new(Mode::Exclusive, Element::U64, Operator::Max, Some("3"), Placement::OutOfPlace);
-    let made = ScanProblem::built_in(ScanMode::Exclusive, "u64", "max").unwrap().begin_with(&[3, 0]);
-    assert_eq!(made, scan_problem(&three.unwrap()));
-    for (element, operator) in [("u16", "add"), ("u32", "plus"), ("f32", "xor"), ("struct8", "user")] {
-        assert_eq!(ScanProblem::built_in(ScanMode::Inclusive, element, operator), None);
-    }
-}
-
 #[test]
 fn flat_shaders_compile_to_the_same_code() {
     let compiler = Compiler::new(None, None).unwrap();
@@ -252,4 +227,29 @@ fn flat_shaders_compile_to_the_same_code() {
         }
     }
     assert!(compile_flat("#version 460\nvoid main() { none(); }", "flat.comp").is_err());
+}
+
+/// What programs make of words is what packs are made with.
+#[test]
+fn scans_of_words_are_those_of_packs() {
+    let (mut built_in, mut of_users) = (0, 0);
+    for problem in all_problems() {
+        let expected = scan_problem(&problem);
+        let made = ScanProblem::built_in(expected.mode, &expected.element, &expected.operator);
+        if problem.user().is_some() {
+            assert_eq!(made, None, "{problem}");
+            of_users += 1;
+            continue;
+        }
+        let made = made.map(|scan| if expected.in_place { scan.in_place() } else { scan });
+        assert_eq!(made, Some(expected), "{problem}");
+        built_in += 1;
+    }
+    assert!(built_in > 150 && of_users > 10, "{built_in} {of_users}");
+    let three = Problem::new(Mode::Exclusive, Element::U64, Operator::Max, Some("3"), Placement::OutOfPlace);
+    let made = ScanProblem::built_in(ScanMode::Exclusive, "u64", "max").unwrap().begin_with(&[3, 0]);
+    assert_eq!(made, scan_problem(&three.unwrap()));
+    for (element, operator) in [("u16", "add"), ("u32", "plus"), ("f32", "xor"), ("struct8", "user")] {
+        assert_eq!(ScanProblem::built_in(ScanMode::Inclusive, element, operator), None);
+    }
 }

@@ -128,17 +128,23 @@ fn kernel(data: &PackData, place: usize, packed: &PackRecipe, text: &mut String)
     if !features.is_empty() {
         let _ = writeln!(text, "- Features beside those of all: {}.", features.join(", "));
     }
-    let n = recipe.max_n.min(1_000_000);
-    let Some(laid_out) = recipe.laid_out(n) else { return };
-    let Some(launch) = laid_out.at(n) else { return };
-    if recipe.prepare.is_some() {
+    let largest = recipe.max_n.min(1_000_000);
+    if let Some(laid_out) = recipe.laid_out(largest).filter(|_| recipe.prepare.is_some()) {
         let _ = write!(
             text,
-            "\nOnce before the first call, whatever stands in the scratch memory; here with room for {n} elements:\n\n{}\n",
+            "\nOnce before the first call, whatever stands in the scratch memory; here with room for {largest} \
+             elements:\n\n{}\n",
             steps(data, laid_out.prepare())
         );
     }
-    let _ = write!(text, "\nA call of {n} elements:\n\n{}\n", steps(data, all_steps(&launch)));
+    // Few elements, many, and as many as there may be have other passes where these go level by level.
+    let mut sizes =
+        if formula.split == Split::ByLevels { vec![1000, largest, recipe.max_n] } else { vec![largest] };
+    sizes.dedup();
+    for n in sizes {
+        let Some(launch) = recipe.at(n) else { continue };
+        let _ = write!(text, "\nA call of {n} elements:\n\n{}\n", steps(data, all_steps(&launch)));
+    }
 }
 
 fn all_steps<'a>(launch: &Launch<'a, u16>) -> impl Iterator<Item = Step<'a, u16>> {

@@ -2,6 +2,7 @@
 //! skipped.
 
 mod bound_pack;
+mod installed;
 
 use std::fs;
 use std::path::PathBuf;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_model::units::plural;
 use scanbox_pack::CallTrait;
@@ -45,6 +46,7 @@ pub fn write(files: &[PathBuf], rows: &RowArgs, folder: &Path, tools: &Tools) ->
         code.push((claim(&format!("{name}.spv"))?, words));
         code.push((claim(&format!("{name}.comp"))?, flat.into_bytes()));
     }
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     for (output, bytes) in &code {
         output.write(|out| out.write_all(bytes))?;
     }
