@@ -5,14 +5,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
-use scanbox_pack::{ArgumentKind, CallSizes, CallUse, NotChosen, Pack, Promises, Recipe, ScanProblem, Wish};
+use scanbox_pack::{ArgumentKind, CallSizes, CallUse, Pack, Promises, Recipe, ScanProblem};
 
 use crate::device_facts::DeviceFacts;
 use crate::features::Features;
 use crate::hand_over_error::HandOverError;
 use crate::pipeline::{self, PipelineSource};
-use crate::ranges::{RangeChoice, ranges};
-use crate::scan::{Scan, ScanMaker};
+use crate::ranges::RangeChoice;
 use crate::shape::WorkgroupShape;
 use crate::step::{CallMemory, in_line, pushed};
 
@@ -49,8 +48,8 @@ impl fmt::Debug for ScannerInfo<'_> {
 
 /// Makes scans for a device. Clones are the same scanner.
 ///
-/// Pipelines live until the last clone, and the last [`Scan`] of it, is dropped: behind all work that was recorded with
-/// them, and before the device is destroyed.
+/// Pipelines live until the last clone, and the last [`crate::Scan`] of it, is dropped: behind all work that was
+/// recorded with them, and before the device is destroyed.
 #[derive(Debug, Clone)]
 pub struct Scanner {
     pub(crate) parts: Arc<ScannerParts>,
@@ -62,7 +61,7 @@ pub(crate) struct ScannerParts {
     pub layout: vk::PipelineLayout,
     pub cache: vk::PipelineCache,
     pub pack: Arc<Pack>,
-    promises: Promises,
+    pub promises: Promises,
     /// By the place of the module in the pack. Nobody asks while a call is recorded.
     pipelines: Mutex<HashMap<u16, vk::Pipeline>>,
 }
@@ -87,8 +86,8 @@ impl Scanner {
     /// - Instance, physical device and device are valid and belong together; the functions of `instance` and `device`
     ///   are theirs. They outlive the scanner, its clones and its scans.
     /// - What is said to be enabled is.
-    /// - The pipeline cache is null or of this device, outlives the scanner too, and may be used without synchronisation
-    ///   of the program's.
+    /// - The pipeline cache is null or of this device, outlives the scanner too, and needs no synchronisation of the
+    ///   program's.
     /// - The code in the pack comes from somebody whom the program trusts: it runs on the device as it is.
     pub unsafe fn new(info: &ScannerInfo<'_>) -> Result<Self, HandOverError> {
         let ScannerInfo { instance, physical, device, enabled, pipeline_cache, pack, promises } = info;
@@ -113,50 +112,6 @@ impl Scanner {
     #[must_use]
     pub fn pack(&self) -> &Pack {
         &self.parts.pack
-    }
-
-    /// A scan of up to `max_n` elements, by the best kernels that the pack has for them on this device. Makes their
-    /// pipelines, which other scans of the scanner share, and so may take a while. Where a pipeline cannot be made, the
-    /// kernel that comes next in the pack takes its place.
-    ///
-    /// # Errors
-    /// [`HandOverError::NoKernel`] where the pack has nothing that runs here, [`HandOverError::TooLarge`] where it has
-    /// nothing for as many elements.
-    pub fn scan(&self, problem: &ScanProblem, max_n: u64, call_use: CallUse) -> Result<Scan, HandOverError> {
-        let max_n = max_n.max(1);
-        let choices = |any_element| {
-            let wish = Wish {
-                scan: problem,
-                call_use: CallUse { any_element, ..call_use },
-                promised: self.parts.promises,
-            };
-            ranges(&self.parts.pack, &wish, &self.parts.facts.seen(), max_n)
-                .map_err(|why| refusal(problem, call_use, max_n, why))
-        };
-        let wanted = choices(call_use.any_element)?;
-        let mut maker = ScanMaker::new(self, problem, max_n, call_use);
-        if call_use.any_element {
-            // Vectors are faster, where the addresses of a call allow them; a pack need not have them.
-            if let Ok(aligned) = choices(false) {
-                maker.add(&aligned).map_or_else(drop, |ranges| maker.set_aligned(ranges));
-            }
-            let ranges = maker.add(&wanted)?;
-            maker.set_any_element(ranges);
-        } else {
-            let ranges = maker.add(&wanted)?;
-            maker.set_aligned(ranges);
-        }
-        maker.finish(&wanted)
-    }
-}
-
-/// Why there is no scan, for people.
-fn refusal(problem: &ScanProblem, call_use: CallUse, max_n: u64, why: NotChosen) -> HandOverError {
-    match why {
-        NotChosen::OtherSize { most, .. } if most > 0 && most < max_n => {
-            HandOverError::TooLarge { n: max_n, max: most }
-        }
-        _ => HandOverError::NoKernel { problem: described(problem, call_use), why: vec![why.to_string()] },
     }
 }
 

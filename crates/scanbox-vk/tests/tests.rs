@@ -4,6 +4,7 @@
 #![allow(unsafe_code, reason = "what is tested is called as Vulkan is")]
 
 mod bound;
+mod calls;
 mod cost;
 mod dependencies;
 mod driver;

@@ -1,4 +1,5 @@
-//! One recording, submitted many times: new inputs, sizes that memory says, a wrap of the turns, spoiled scratch memory.
+//! One recording, submitted many times: new inputs, sizes that memory says, a wrap of the turns, spoiled scratch
+//! memory.
 
 use std::ops::Range;
 
