@@ -106,6 +106,13 @@ impl TimeGrid {
         &self.sizes
     }
 
+    /// The largest size at which one of the configs has a time.
+    #[must_use]
+    pub fn largest(&self) -> Option<u64> {
+        let has = |size: &usize| self.configs.iter().any(|(_, times)| times[*size].is_some());
+        (0..self.sizes.len()).rfind(has).map(|size| self.sizes[size])
+    }
+
     /// The configs, by parameters.
     pub fn configs(&self) -> impl Iterator<Item = &Config> {
         self.configs.iter().map(|(config, _)| config)
@@ -179,13 +186,17 @@ impl TimeGrid {
     }
 
     /// One config for all sizes, since only the device knows how many elements a call has: the one whose worst loss is
-    /// the smallest, of those that start as many workgroups for few elements as for many, where there are such. What
-    /// others start and do not need takes a time that no row shows.
+    /// the smallest, of those that have a time at the largest size. Of these, those that start as many workgroups for few
+    /// elements as for many come first: what others start and do not need takes a time that no row shows.
     #[must_use]
     pub fn one_for_all(&self) -> Option<SizeRange> {
         let all: Vec<usize> = (0..self.configs.len()).collect();
-        let steady: Vec<usize> = all.iter().copied().filter(|&row| !grows(&self.configs[row].0)).collect();
-        let rows = if steady.is_empty() { all } else { steady.clone() };
+        let (largest, _) = *self.best(&all).last()?;
+        let (steady, growing): (Vec<usize>, Vec<usize>) = all
+            .into_iter()
+            .filter(|&row| self.ns(row, largest).is_some())
+            .partition(|&row| !grows(&self.configs[row].0));
+        let rows = if steady.is_empty() { growing } else { steady.clone() };
         let row = *self.fewest(&rows, 1).first()?;
         let range = self.range(1, None, row, &BTreeSet::from([row]), &rows);
         let worst_loss_ppm = range.worst_loss_ppm.filter(|_| !steady.is_empty());

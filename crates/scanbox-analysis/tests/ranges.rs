@@ -134,6 +134,10 @@ fn one_kernel_for_any_size_starts_no_more_workgroups_than_it_needs() {
         (PERSISTENT, 200, 1100),
     ];
     assert_eq!(chosen(&times), (PERSISTENT.to_owned(), Some(444_445)));
+    // Who ends before the others do is for no call of any size.
+    let more = [&times[..5], &[(A, 300, 1000)][..]].concat();
+    assert_eq!(chosen(&more), (A.to_owned(), None));
+    assert_eq!(grid(&more).largest(), Some(300));
     // What it starts in vain is in no row.
     assert_eq!(chosen(&times[..1]), (A.to_owned(), None));
 }

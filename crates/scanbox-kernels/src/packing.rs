@@ -121,6 +121,17 @@ impl PackBuilder {
         Ok(place)
     }
 
+    /// What the modules so far were compiled from, by their places.
+    #[must_use]
+    pub fn shaders(&self) -> Vec<Shader> {
+        let mut shaders: Vec<(&u16, &Shader)> =
+            self.by_shader.iter().map(|(shader, place)| (place, shader)).collect();
+        // Of several shaders with the same code the first one stands for all.
+        shaders.sort_unstable();
+        shaders.dedup_by_key(|(place, _)| **place);
+        shaders.into_iter().map(|(_, shader)| shader.clone()).collect()
+    }
+
     /// The recipes so far, by their places.
     #[must_use]
     pub fn recipes(&self) -> &[PackRecipe] {

@@ -111,24 +111,19 @@ impl PackContents<'_> {
             }
             writeln!(out, "{}", grid.draw(style))?;
         }
-        let mut grid = Grid::new([
-            GridColumn::words("other uses"),
-            GridColumn::words("needs"),
-            GridColumn::words("kernels"),
-            GridColumn::numbers("loss").unless_empty(),
-        ]);
-        let others: Vec<&ChoiceTable> = problem.measured.iter().filter(|table| !ordinary(table)).collect();
-        for table in &others {
-            let worst = table.breakpoints.iter().map(|range| range.worst_loss_ppm).max().flatten();
-            grid.push([
-                table.call_use.to_string(),
-                table.needs.to_string(),
-                self.labels(table),
-                percent(worst),
-            ]);
+        let mut others: BTreeMap<(u32, String), (&ChoiceTable, Vec<String>)> = BTreeMap::new();
+        for table in problem.measured.iter().filter(|table| !ordinary(table)) {
+            let key = (table.needs.bits(), self.labels(table));
+            let (_, uses) = others.entry(key).or_insert_with(|| (table, Vec::new()));
+            uses.push(table.call_use.to_string());
         }
         if !others.is_empty() {
-            writeln!(out, "\n{}", grid.draw(style))?;
+            writeln!(out, "\nOther uses:")?;
+        }
+        let width = if let Style::Text { width } = style { width } else { None };
+        for ((_, labels), (table, uses)) in others {
+            writeln!(out, "{}", fold("  ", &format!("{labels}, needs {}:", table.needs), 4, width))?;
+            writeln!(out, "{}", fold("    ", &uses.join(", "), 4, width))?;
         }
         self.portable(problem, style, out)
     }

@@ -33,6 +33,10 @@ pub use self::uses::UseSet;
 /// Kernels of a use that is not ordinary, at most.
 const MOST_OF_VARIANT: usize = 2;
 
+/// What goes level by level, and needs nothing.
+const BY_LEVELS: &str = "rts.b4.vec4.none.rake";
+const BY_LEVELS_SHAPE: &str = "wg256";
+
 /// What a pack is to have.
 #[derive(Debug, Clone)]
 pub struct PackWish {
@@ -70,6 +74,8 @@ pub struct PackMade {
     pub tiers: Vec<TierLoss>,
     /// What whoever asked for it should know.
     pub warnings: Vec<String>,
+    /// What its modules were compiled from, by their places.
+    pub shaders: Vec<Shader>,
 }
 
 /// What the ordinary calls of a problem lose in a set of promises.
@@ -104,8 +110,9 @@ pub fn pack(rows: &[PackRows<'_>], wish: &PackWish) -> anyhow::Result<PackMade> 
         measured_utc: newest.filter(|_| !times.is_empty()).cloned().unwrap_or_default(),
         device: pack_device(&known(first.device)?, Vec::new()),
     };
+    let shaders = builder.shaders();
     let pack = builder.pack(origin, problems, times)?;
-    Ok(PackMade { pack, tiers, warnings })
+    Ok(PackMade { pack, tiers, warnings, shaders })
 }
 
 /// A pack of kernels that run on any device with subgroups of one of the sizes that are wished for. Nothing in it was
@@ -209,23 +216,38 @@ impl<'a> ProblemPacker<'a> {
         }
         if twins {
             made.warnings.push(format!(
-                "{problem}: the host counts the calls of kernels with pushed arguments in these rows, and of a recording that \
+                "{}: the host counts the calls of kernels with pushed arguments in these rows, and of a recording that \
                  stays nobody does: their twins with reset turn are shipped, whose times nobody has measured; `scanbox sweep \
-                 --space handover` measures them"
+                 --space handover` measures them",
+                problem.title()
             ));
         }
-        for &tier in &self.wish.tiers {
-            let has = |draft: &DraftTable| tier.has(draft.needs) && uses::is_ordinary(draft.call_use);
-            if !drafts.iter().any(has) {
-                made.warnings.push(format!(
-                    "{problem}: no row is of a kernel that needs {tier} of a device; `scanbox sweep --space handover` measures \
-                     some"
-                ));
-            }
-        }
+        self.warn_of_missing(&drafts, made);
         let measured = self.add(builder, made, drafts)?;
         let portable = portable::tables(builder, self.rows.compiler, problem, self.rows.device, self.wish)?;
         Ok(PackProblem { scan: scan_problem(&problem), measured, portable })
+    }
+
+    /// Says which ordinary uses no row is about.
+    fn warn_of_missing(&self, drafts: &[DraftTable], made: &mut Collected) {
+        for call_use in self.wish.uses.uses(&self.problem()).into_iter().filter(|&one| uses::is_ordinary(one))
+        {
+            let word = match call_use.arguments {
+                ArgumentKind::Pushed => Arguments::Push,
+                ArgumentKind::Line => Arguments::Block,
+                // Few sweeps bake arguments, and few programs can use what they find.
+                ArgumentKind::Baked => continue,
+            };
+            for &tier in &self.wish.tiers {
+                if !drafts.iter().any(|draft| draft.call_use == call_use && tier.has(draft.needs)) {
+                    made.warnings.push(format!(
+                        "{}: no row is of a kernel with arguments {word} that can be shipped and needs {tier}; `scanbox sweep \
+                         --space handover` measures some",
+                        self.problem().title()
+                    ));
+                }
+            }
+        }
     }
 
     /// What a config is shipped as; `None` where it is for another use.
@@ -280,7 +302,7 @@ impl<'a> ProblemPacker<'a> {
             .grid
             .only(|config| if tier.has(self.needs(config)) { self.shipped(config, call_use) } else { None });
         let ordinary = uses::is_ordinary(call_use);
-        let ranges = if call_use.n_on_device {
+        let mut ranges = if call_use.n_on_device {
             grid.one_for_all().into_iter().collect()
         } else if ordinary {
             grid.ranges(self.wish.most)
@@ -290,6 +312,7 @@ impl<'a> ProblemPacker<'a> {
         if ranges.is_empty() {
             return None;
         }
+        ranges.extend(self.beyond(&grid, call_use));
         // Rows are about builds that differ in nothing from ordinary ones but in whose memory they are given.
         let is_measured = uses::is_measured(call_use) && !self.rows.other_sources;
         let is_known = |range: &SizeRange| is_measured && !self.is_twin(&range.config);
@@ -298,6 +321,20 @@ impl<'a> ProblemPacker<'a> {
         let configs = breakpoints.iter().flat_map(|(_, ranked, _)| ranked);
         let needs = configs.fold(Promises::NONE, |needs, config| needs.with(self.needs(config)));
         Some(DraftTable { call_use, needs, loss, breakpoints })
+    }
+
+    /// What runs beyond the largest size that a set of promises has a row of, where others have rows: kernels that are
+    /// made for few elements would take many all the same, in a time that grows with the square of their number.
+    fn beyond(&self, grid: &TimeGrid, call_use: CallUse) -> Option<SizeRange> {
+        let largest = grid.largest().filter(|largest| grid.sizes().last() > Some(largest))?;
+        let tag = match call_use.arguments {
+            ArgumentKind::Pushed => "",
+            ArgumentKind::Line => ".block",
+            ArgumentKind::Baked => ".baked",
+        };
+        let config: Config = format!("{BY_LEVELS}{tag}.{BY_LEVELS_SHAPE}").parse().ok()?;
+        let config = self.shipped(&config, call_use)?;
+        Some(SizeRange { from: largest + 1, config, others: Vec::new(), worst_loss_ppm: None })
     }
 
     fn breakpoints(
@@ -367,7 +404,7 @@ impl<'a> ProblemPacker<'a> {
 
     /// Why not one kernel of the rows can be shipped, and what to do.
     fn why_nothing(&self) -> String {
-        let problem = self.problem();
+        let problem = self.problem().title();
         let mut why: BTreeMap<String, usize> = BTreeMap::new();
         for config in self.grid.configs() {
             let needs = self.needs(config);

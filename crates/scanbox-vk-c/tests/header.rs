@@ -9,7 +9,8 @@ use scanbox_c::structures as rust;
 use crate::program::{compiles, folder};
 
 /// The files of the interface, in the order of the header.
-const SOURCES: [&str; 4] = ["structures.rs", "failure.rs", "functions/scanner.rs", "functions/scan.rs"];
+const SOURCES: [&str; 5] =
+    ["structures.rs", "failure.rs", "functions/scanner.rs", "functions/scan.rs", "functions/bound.rs"];
 
 /// The header, as it has to be.
 fn made() -> String {
@@ -84,6 +85,8 @@ fn both_sides_agree_about_structures() {
         ScanboxAccess = "scanbox_access" { stages, access }
         ScanboxSync = "scanbox_sync" { size, before, behind }
         ScanboxRange = "scanbox_range" { address, bytes }
+        ScanboxLineNeeds = "scanbox_line_needs" { size, bytes, alignment }
+        ScanboxLine = "scanbox_line" { size, buffer, offset, memory }
         ScanboxCall = "scanbox_call" {
             size, input, output, scratch, n, n_address, init_address, total_address
         }

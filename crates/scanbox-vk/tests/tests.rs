@@ -8,6 +8,7 @@ mod calls;
 mod cost;
 mod dependencies;
 mod driver;
+mod examples;
 mod features;
 mod instance;
 mod line;

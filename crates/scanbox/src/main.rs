@@ -51,7 +51,7 @@ fn run(cli: &Cli, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<ExitCode>
         Command::Report(args) => Ok(report::run(args)?.into()),
         Command::Compare(args) => Ok(compare::run(args)?.into()),
         Command::Rerun(args) => Ok(rerun::run(args, tools)?.into()),
-        Command::Export(args) => Ok(export::run(args)?.into()),
+        Command::Export(args) => Ok(export::run(args, tools)?.into()),
         Command::Pack(args) => Ok(pack::run(args, tools)?.into()),
         Command::Doctor(args) => Ok(doctor::run(args, tools)?.into()),
         Command::Serve(args) => serve::run(args, tools).map(|()| ExitCode::SUCCESS),

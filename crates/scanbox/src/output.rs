@@ -45,6 +45,8 @@ pub enum OutputContent {
     CsvRows,
     /// Kernels for programs.
     Pack,
+    /// A file among exported kernels.
+    KernelFile,
 }
 
 /// The endings of what stands beside a file of rows, and what it is.
@@ -279,7 +281,8 @@ fn check_one(path: &Path, option: &str, content: &OutputContent, held: &[Rc<Held
         | (OutputContent::Picture, Kind::Picture)
         | (OutputContent::T4, Kind::T4)
         | (OutputContent::JsonRows, Kind::JsonRows)
-        | (OutputContent::Pack, Kind::Pack) => true,
+        | (OutputContent::Pack, Kind::Pack)
+        | (OutputContent::KernelFile, Kind::KernelFile) => true,
         (OutputContent::Table(header), Kind::Foreign) => is_same_table(path, header),
         _ => false,
     };

@@ -153,6 +153,24 @@ fn cases() -> Vec<Case> {
         case("export", "output", "t4", export("t4"), "x.json", "x.json", "sweep.csv"),
         case("export", "output", "json", export("json"), "x.json", "x.json", "sweep.csv"),
         case("export", "output", "csv", export("csv"), "x.csv", "x.csv", "sweep.csv"),
+        case(
+            "export",
+            "output",
+            "kernels",
+            &["export", "sweep.csv", "--format", "kernels", "--output"],
+            "plots",
+            "plots/README.md",
+            "",
+        ),
+        case(
+            "pack",
+            "output",
+            "pack",
+            &["pack", "sweep.csv", "--uses", "pushed", "--portable", "none", "--output"],
+            "x.scanpack",
+            "x.scanpack",
+            "sweep.csv",
+        ),
     ]
 }
 
@@ -198,6 +216,9 @@ fn kinds(place: &Place) -> BTreeMap<&'static str, There> {
         ("t4", of("rows.t4.json")),
         ("json", of("rows.json")),
         ("csv", of("rows.csv")),
+        ("pack", of("rows.scanpack")),
+        ("kernels", of("kernels/README.md")),
+        ("foreign readme", text("# Scan kernels\n\nof mine\n")),
         ("foreign text", text("my notes\n")),
         ("foreign page", text("<!DOCTYPE html>\n<html><body>mine</body></html>\n")),
         ("foreign picture", text("<svg xmlns=\"http://www.w3.org/2000/svg\"><text>mine</text></svg>\n")),
@@ -244,6 +265,8 @@ fn may_write(case: &Case, kind: &str) -> bool {
         "page" => &["page"],
         "t4" => &["t4"],
         "json" => &["json"],
+        "pack" => &["pack"],
+        "kernels" => &["kernels"],
         "table" if case.command == "bench" => &["fallbacks", "older fallbacks"],
         "table" => &["throughput", "older throughput"],
         "import" | "csv" | "pairs" => &[],
@@ -285,6 +308,8 @@ fn sources() -> Place {
     for (name, writes) in [("rows.t4.json", "t4"), ("rows.json", "json"), ("rows.csv", "csv")] {
         run(&[of("output", writes).line, &[name]].concat());
     }
+    run(&[of("output", "kernels").line, &["kernels"]].concat());
+    run(&[of("output", "pack").line, &["rows.scanpack"]].concat());
     for command in ["report", "bench"] {
         let case = cases().into_iter().find(|case| case.command == command && case.option == "plots");
         run(&[case.unwrap().line, &["plots"]].concat());

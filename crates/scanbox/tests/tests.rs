@@ -27,6 +27,7 @@ mod operators;
 #[path = "../src/output/options.rs"]
 mod options;
 mod outputs;
+mod pack;
 mod pairs;
 mod problem;
 mod published;

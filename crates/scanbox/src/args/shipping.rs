@@ -20,9 +20,6 @@ use scanbox_session::tools::Tools;
 use crate::exit::UsageError;
 use crate::inputs::{SweepInput, once};
 
-/// The subgroup sizes that get kernels for any device, where nobody says which.
-pub const PORTABLE: [u32; 4] = [8, 16, 32, 64];
-
 /// Where the operator of rows is, and whether rows may be of other kernels.
 #[derive(Debug, Clone, clap::Args)]
 pub struct RowArgs {
@@ -70,7 +67,7 @@ pub fn problem(text: &str) -> Result<Problem, String> {
     Problem::new(Mode::from_word(mode)?, element, operator, None, placement)
 }
 
-/// What a pack is to have where nobody says anything else.
+/// What is shipped for these uses, where nobody says anything else.
 pub fn wish(uses: &[CallTrait]) -> PackWish {
     PackWish {
         tiers: vec![Promises::NONE, Promises::PROGRESS],
@@ -223,6 +220,11 @@ fn check_operator(table: &DeviceTable, operator: Option<&OperatorFile>) -> Resul
 
 /// What a command reads beside rows.
 impl RowArgs {
+    /// Whether one of them is there.
+    pub fn is_given(&self) -> bool {
+        self.operator.is_some() || self.other_sources
+    }
+
     /// The file of the operator, where there is one.
     pub fn input(&self) -> Option<&Path> {
         self.operator.as_deref()

@@ -128,7 +128,7 @@ fn write(args: &PackArgs, path: &Path, tools: &Tools) -> anyhow::Result<Exit> {
 /// What a set of promises costs, as a sentence.
 fn told(tier: &TierLoss) -> String {
     let TierLoss { problem, arguments, tier, loss } = tier;
-    let who = format!("{problem}, {}, {tier} promised", arguments_text(*arguments));
+    let who = format!("{}, {}, {tier} promised", problem.title(), arguments_text(*arguments));
     match loss {
         Some(loss) => format!(
             "{who}: {} slower than the fastest that was measured on average of {} sizes, {} at worst ({}).",

@@ -29,7 +29,7 @@ pub enum Writes {
     Plots,
     /// Base and new measured in turns.
     Pairs,
-    /// Rows for other programs, in the format that `--format` says.
+    /// Rows for other programs, in the format that `--format` says, or kernels in a folder.
     Export,
     /// Kernels for programs.
     Pack,
@@ -79,5 +79,6 @@ pub const PATHS: &[(&str, &str, Use)] = &[
     ("pack", "show", Use::Read),
     ("pack", "output", Use::Write(Writes::Pack)),
     ("export", "files", Use::Read),
+    ("export", "operator", Use::Read),
     ("export", "output", Use::Write(Writes::Export)),
 ];
