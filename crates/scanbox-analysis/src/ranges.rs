@@ -186,8 +186,8 @@ impl TimeGrid {
     }
 
     /// One config for all sizes, since only the device knows how many elements a call has: the one whose worst loss is
-    /// the smallest, of those that have a time at the largest size. Of these, those that start as many workgroups for few
-    /// elements as for many come first: what others start and do not need takes a time that no row shows.
+    /// the smallest, of those that have a time at the largest size. Of these, those that start as many workgroups for
+    /// few elements as for many come first: what others start and do not need takes a time that no row shows.
     #[must_use]
     pub fn one_for_all(&self) -> Option<SizeRange> {
         let all: Vec<usize> = (0..self.configs.len()).collect();

@@ -2,8 +2,8 @@
 //!
 //! Every use of a problem has a table for each set of promises that was asked for: the best that the rows show among
 //! kernels that need no more. Times are those of ordinary calls; of builds that no row is about (arrays at any element,
-//! a total beside the scan, a value in memory) a table says no loss. A use that is not ordinary has two kernels at most,
-//! and one where only the device knows how many elements there are.
+//! a total beside the scan, a value in memory) a table says no loss. A use that is not ordinary has two kernels at
+//! most, and one where only the device knows how many elements there are.
 
 mod portable;
 mod uses;

@@ -117,3 +117,16 @@ fn promises_are_those_of_packs() {
         "a promise is missing"
     );
 }
+
+/// What the guide shows in C is C.
+#[test]
+fn the_guide_compiles() {
+    let guide = fs::read_to_string(folder().join("../../docs/use-in-your-program.md")).unwrap();
+    let blocks: Vec<&str> =
+        guide.split("```c\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(!blocks.is_empty());
+    for block in blocks {
+        // Functions that nobody declares are fine in a program.
+        compiles("cc", &["-std=c11", "-x", "c"], block);
+    }
+}

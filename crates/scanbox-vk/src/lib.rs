@@ -41,3 +41,7 @@ pub use record::{Access, Dispatch, Told};
 pub use scan::{ChosenKernel, MeasuredTime, Scan, ScanSync, ScratchNeeds, UnalignedKernel};
 pub use scanner::{Scanner, ScannerInfo};
 pub use wanted::{Wanted, wanted};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/use-in-your-program.md")]
+struct GuideForPrograms;

@@ -19,7 +19,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    analyze, bench, compare, devices, doctor, export, import, pack, report, rerun, serve, space, sweep,
+    analyze, bench, compare, devices, doctor, export, import, pack, report, rerun, serve, space, sweep, tune,
     verify, worker,
 };
 
@@ -53,6 +53,7 @@ fn run(cli: &Cli, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<ExitCode>
         Command::Rerun(args) => Ok(rerun::run(args, tools)?.into()),
         Command::Export(args) => Ok(export::run(args, tools)?.into()),
         Command::Pack(args) => Ok(pack::run(args, tools)?.into()),
+        Command::Tune(args) => Ok(tune::run(args, tools)?.into()),
         Command::Doctor(args) => Ok(doctor::run(args, tools)?.into()),
         Command::Serve(args) => serve::run(args, tools).map(|()| ExitCode::SUCCESS),
         Command::Worker(args) => worker::run(args, tools).map(|()| ExitCode::SUCCESS),

@@ -377,3 +377,60 @@ fn kernels_are_files_that_say_how_to_dispatch_them() {
 fn scanbox_report_name(data: &scanbox_pack::PackData, module: u16) -> String {
     data.modules[usize::from(module)].hash.to_string()[..12].to_owned()
 }
+
+#[test]
+fn tuning_is_one_command() {
+    let place = Place::in_memory("");
+    fs::write(place.folder().join("ship.toml"), SHIPPED).unwrap();
+    let line = [
+        "tune",
+        "--device",
+        "replay:replay.toml",
+        "--space",
+        "./ship.toml",
+        "--uses",
+        "pushed,any-element",
+        "--portable",
+        "32",
+        "--folder",
+        "tuned",
+    ];
+    let problem = ["--problem", "u32:add:exclusive"];
+    let tuned = place.run(&[&line[..], &problem].concat(), 0);
+    let name = "tuned/replay.u32-add-exclusive.scanpack";
+    let pack = read(&place, name);
+    assert!(tuned.stdout.contains("exclusive u32 add") && tuned.stdout.contains(name), "{}", tuned.stdout);
+    assert!(pack.data().times.iter().any(|time| time.confirmed), "the leaders are confirmed");
+    assert!(pack.data().problems[0].portable.len() == 2);
+    // Again: nothing is left to measure, and the pack is the same.
+    place.run(&[&line[..], &["--mode", "exclusive"]].concat(), 0);
+    assert_eq!(read(&place, name), pack);
+    // What no kernel can be shipped of in this time is said.
+    refused(
+        &place,
+        &[&line[..], &["--problem", "u32:add"]].concat(),
+        2,
+        "`u32:add` is no TYPE:OPERATOR:MODE",
+    );
+    let both = ["--problem", "u32:add:exclusive", "--op", "max"];
+    refused(&place, &[&line[..], &both].concat(), 2, "cannot be used with");
+    refused(&place, &["tune", "--device", "replay:none.toml", "--folder", "tuned"], 1, "none.toml");
+    fs::write(place.folder().join("tuned/replay.f32-max-inclusive.scanpack"), "mine").unwrap();
+    let other = ["--type", "f32", "--op", "max"];
+    let ended = refused(&place, &[&line[..], &other].concat(), 1, "--folder");
+    assert!(!ended.stderr.contains("compiling"), "{}", ended.stderr);
+}
+
+#[test]
+fn packs_for_any_device_need_no_rows() {
+    let place = Place::in_memory("");
+    let line = ["pack", "--any-device", "u32:add:exclusive,f32:max:inclusive:in-place", "-o", "any.scanpack"];
+    let few = ["--portable", "32", "--uses", "pushed,total"];
+    place.run(&[&line[..], &few].concat(), 0);
+    let pack = read(&place, "any.scanpack");
+    let data = pack.data();
+    assert_eq!(data.problems.len(), 2);
+    assert!(data.problems.iter().all(|problem| problem.measured.is_empty() && problem.portable.len() == 2));
+    assert!(data.times.is_empty() && data.measured_utc.is_empty());
+    refused(&place, &["pack", "--any-device", "u32:plus:exclusive", "-o", "x"], 2, "plus");
+}

@@ -20,7 +20,8 @@ const LABELS: [&str; 4] = [
     "one.b4.scalar.none.rake.wg128",
 ];
 
-/// The tables of a problem for each subgroup size, with the element types of a device. Uses with lines and baked arguments gain by what was measured, and have none.
+/// The tables of a problem for each subgroup size, with the element types of a device. Uses with lines and baked
+/// arguments gain by what was measured, and have none.
 pub(super) fn tables(
     builder: &mut PackBuilder,
     compiler: &Compiler,

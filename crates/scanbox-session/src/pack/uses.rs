@@ -64,8 +64,8 @@ pub(super) fn is_ordinary(call_use: CallUse) -> bool {
     call_use == CallUse { arguments: call_use.arguments, ..CallUse::default() }
 }
 
-/// Whether rows are about its calls: its kernels are built as those that were measured, or find in memory alone how many
-/// elements there are.
+/// Whether rows are about its calls: its kernels are built as those that were measured, or find in memory alone how
+/// many elements there are.
 pub(super) fn is_measured(call_use: CallUse) -> bool {
     !call_use.total && !call_use.init_in_memory && !call_use.any_element
 }

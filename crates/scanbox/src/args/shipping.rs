@@ -20,6 +20,13 @@ use scanbox_session::tools::Tools;
 use crate::exit::UsageError;
 use crate::inputs::{SweepInput, once};
 
+/// The subgroup sizes that get kernels for any device, where nobody says which.
+pub const PORTABLE: &str = "8,16,32,64";
+
+/// Every use.
+pub const ALL_USES: &str =
+    "pushed,line,baked,n-on-device,total,init-in-memory,any-element,scratch-overwritten";
+
 /// Where the operator of rows is, and whether rows may be of other kernels.
 #[derive(Debug, Clone, clap::Args)]
 pub struct RowArgs {

@@ -13,5 +13,6 @@ pub mod rerun;
 pub mod serve;
 pub mod space;
 pub mod sweep;
+pub mod tune;
 pub mod verify;
 pub mod worker;

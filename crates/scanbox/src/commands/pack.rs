@@ -15,10 +15,10 @@ use scanbox_session::tools::Tools;
 
 use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
-use crate::args::shipping::{RowArgs, made, problem, promises, subgroup_size};
+use crate::args::shipping::{ALL_USES, PORTABLE, RowArgs, made, problem, promises, subgroup_size};
 use crate::args::words::words;
 use crate::exit::Exit;
-use crate::output::{Kind, OutputContent, Outputs};
+use crate::output::{Kind, Output, OutputContent, Outputs};
 
 /// Arguments of `scanbox pack`.
 #[derive(Debug, Clone, clap::Args)]
@@ -68,12 +68,12 @@ pub struct PackArgs {
         long,
         value_name = "WORDS",
         value_delimiter = ',',
-        default_value = "pushed,line,baked,n-on-device,total,init-in-memory,any-element,scratch-overwritten"
+        default_value = ALL_USES
     )]
     uses: Vec<CallTrait>,
 
     /// Subgroup sizes that get kernels for devices that nobody has measured, or none
-    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = subgroup_size, default_value = "8,16,32,64")]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = subgroup_size, default_value = PORTABLE)]
     portable: Vec<Option<u32>>,
 
     #[command(flatten)]
@@ -109,20 +109,34 @@ fn write(args: &PackArgs, path: &Path, tools: &Tools) -> anyhow::Result<Exit> {
         uses: UseSet::new(&args.uses),
         portable: args.portable.iter().flatten().copied().collect(),
     };
-    let (pack, remarks): (Pack, Vec<String>) = if args.any_device.is_empty() {
-        let made = made(&args.files, &args.rows, &wish, tools)?;
-        (made.pack, made.tiers.iter().map(told).collect())
-    } else {
-        (for_any_device(&args.any_device, &tools.compiler()?, &wish)?, Vec::new())
-    };
+    if !args.any_device.is_empty() {
+        let pack = for_any_device(&args.any_device, &tools.compiler()?, &wish)?;
+        return finish(&pack, &output, path, &[], args.format);
+    }
+    let made = made(&args.files, &args.rows, &wish, tools)?;
+    finish(&made.pack, &output, path, &made.tiers, args.format)
+}
+
+/// Writes a pack, and says what is in it.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn finish(
+    pack: &Pack,
+    output: &Output,
+    path: &Path,
+    tiers: &[TierLoss],
+    format: Format,
+) -> anyhow::Result<Exit> {
     let bytes = pack.write();
     output.write(|out| out.write_all(&bytes))?;
-    let name = path.display().to_string();
+    // Where it went to whoever reads the output, nothing else does.
     if Kind::of(path).is_ok_and(|kind| kind == Kind::Stream) {
         return Ok(Exit::Done);
     }
-    let contents = PackContents { name: &name, bytes: bytes.len(), pack: &pack, remarks: &remarks };
-    answered(print(&contents, args.format), Exit::Done)
+    let (name, remarks) = (path.display().to_string(), tiers.iter().map(told).collect::<Vec<_>>());
+    let contents = PackContents { name: &name, bytes: bytes.len(), pack, remarks: &remarks };
+    answered(print(&contents, format), Exit::Done)
 }
 
 /// What a set of promises costs, as a sentence.

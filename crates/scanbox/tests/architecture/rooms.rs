@@ -25,7 +25,7 @@ pub(super) const CRATES: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "scanbox-report",
-        &["scanbox-model", "scanbox-kernels", "scanbox-analysis", "scanbox-runner"],
+        &["scanbox-pack", "scanbox-model", "scanbox-kernels", "scanbox-analysis", "scanbox-runner"],
         &["ash", "shaderc", "clap", "signal-hook", "indicatif"],
     ),
     (
