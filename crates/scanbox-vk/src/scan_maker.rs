@@ -135,7 +135,8 @@ impl<'a> ScanMaker<'a> {
         let mut found =
             ranked.filter(|(place, _)| parts.recipe(*place).min_n == 0).filter_map(|(place, to)| {
                 let most = if self.call_use.n_on_device { to } else { 1 };
-                Some((place, parts.try_recipe(place, most, self.call_use.n_on_device).ok()?, most))
+                let groups = parts.facts.max_groups;
+                Some((place, parts.try_recipe(place, most, self.call_use.n_on_device, groups).ok()?, most))
             });
         if let Some((place, recipe, most)) = found.next() {
             self.kernel(place, recipe, most);

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
-use scanbox_pack::{ArgumentKind, CallSizes, CallUse, Pack, Promises, Recipe, ScanProblem};
+use scanbox_pack::{ArgumentKind, CallSizes, CallUse, Pack, Promises, Reason, Recipe, ScanProblem};
 
 use crate::device_facts::DeviceFacts;
 use crate::features::Features;
@@ -157,9 +157,14 @@ impl ScannerParts {
         choice: &RangeChoice,
         in_memory: bool,
     ) -> Result<(u16, Recipe<vk::Pipeline>), Vec<String>> {
+        // Code that was compiled for a device which takes all workgroups in one row may count on that. It is the same
+        // device with the same driver, or may take fewer; what is portable counts on nothing.
+        let one_row = matches!(choice.reason, Reason::SameDevice | Reason::SameFamily);
+        let [row, rows, _] = self.facts.max_groups;
+        let groups = [row, if one_row { 1 } else { rows }, 1];
         let mut why = Vec::new();
         for &place in &choice.ranked {
-            match self.try_recipe(place, choice.to, in_memory) {
+            match self.try_recipe(place, choice.to, in_memory, groups) {
                 Ok(recipe) => return Ok((place, recipe)),
                 Err(reason) => why.push(format!("{}: {reason}", self.label(place))),
             }
@@ -167,12 +172,14 @@ impl ScannerParts {
         Err(why)
     }
 
-    /// A recipe with its pipelines, whose calls of up to `max_n` elements can be recorded here.
+    /// A recipe with its pipelines, whose calls of up to `max_n` elements can be recorded here, in so many workgroups of
+    /// each dimension at most.
     pub fn try_recipe(
         &self,
         place: u16,
         max_n: u64,
         in_memory: bool,
+        groups: [u32; 3],
     ) -> Result<Recipe<vk::Pipeline>, String> {
         let recipe = self.recipe(place);
         if recipe.arguments == ArgumentKind::Pushed && recipe.call_sizes == CallSizes::Same {
@@ -181,7 +188,7 @@ impl ScannerParts {
         if (recipe.call_sizes == CallSizes::InMemory) != in_memory {
             return Err("it finds the number of elements elsewhere".to_owned());
         }
-        if !self.can_be_recorded(recipe, max_n) {
+        if !can_be_recorded(recipe, max_n, groups) {
             return Err(format!("more workgroups or arguments than the device takes, for {max_n} elements"));
         }
         let mut made = HashMap::new();
@@ -189,22 +196,6 @@ impl ScannerParts {
             made.insert(*module, self.pipeline(*module)?);
         }
         Ok(recipe.clone().map(|module| made[&module]))
-    }
-
-    /// Whether the device takes all that a call may be: that of most elements has the most workgroups, and words and
-    /// addresses are as many in all.
-    fn can_be_recorded(&self, recipe: &Recipe<u16>, max_n: u64) -> bool {
-        let (nothing, groups) = (CallMemory::default(), self.facts.max_groups);
-        let Some(laid_out) = recipe.laid_out(max_n) else { return false };
-        let Some(launch) = laid_out.at(max_n) else { return false };
-        let told = |step: &scanbox_pack::Step<'_, u16>| match recipe.arguments {
-            ArgumentKind::Pushed => pushed(step, vk::Pipeline::null(), &nothing, groups).is_some(),
-            ArgumentKind::Line | ArgumentKind::Baked => in_line(step, &nothing, groups).is_some(),
-        };
-        let prepared = |step| pushed(&step, vk::Pipeline::null(), &nothing, groups).is_some();
-        launch.fill().iter().all(told)
-            && launch.steps().all(|step| told(&step))
-            && laid_out.prepare().all(prepared)
     }
 
     /// The pipeline of a module; of one that reads no push constants, one to see that it can be made.
@@ -239,6 +230,22 @@ impl ScannerParts {
         unsafe { pipeline::create(&self.device, self.layout, self.cache, &source) }
             .map_err(PipelineFailure::Vulkan)
     }
+}
+
+/// Whether a device that takes so many workgroups takes all that a call may be: that of most elements has the most of
+/// them, and words and addresses are as many in all.
+fn can_be_recorded(recipe: &Recipe<u16>, max_n: u64, groups: [u32; 3]) -> bool {
+    let nothing = CallMemory::default();
+    let Some(laid_out) = recipe.laid_out(max_n) else { return false };
+    let Some(launch) = laid_out.at(max_n) else { return false };
+    let told = |step: &scanbox_pack::Step<'_, u16>| match recipe.arguments {
+        ArgumentKind::Pushed => pushed(step, vk::Pipeline::null(), &nothing, groups).is_some(),
+        ArgumentKind::Line | ArgumentKind::Baked => in_line(step, &nothing, groups).is_some(),
+    };
+    let prepared = |step| pushed(&step, vk::Pipeline::null(), &nothing, groups).is_some();
+    launch.fill().iter().all(told)
+        && launch.steps().all(|step| told(&step))
+        && laid_out.prepare().all(prepared)
 }
 
 /// Why a pipeline cannot be made.

@@ -323,6 +323,27 @@ fn what_there_is_no_kernel_for_is_said() {
     assert_eq!(scanner.scan(&sum(), 5120, KEPT).unwrap().chosen(5120).label, "pers");
 }
 
+/// Another driver may take fewer workgroups in a row than the one that code was compiled for, which may count on one
+/// row.
+#[test]
+fn other_drivers_run_one_row_of_workgroups_at_most() {
+    let refused = |driver: &str, max_n| {
+        let mut data = test_data();
+        data.device.driver = driver.to_owned();
+        data.problems[0].measured.drain(..1);
+        data.problems[0].measured[0].needs = Promises::NONE;
+        data.problems[0].measured[0].breakpoints[0].ranked = vec![1];
+        data.problems[0].portable.clear();
+        let device = FakeDevice { max_groups: [70, 70, 1], ..FakeDevice::default() };
+        let scanner = scanner_of(data, device, &driver::device()).unwrap();
+        scanner.scan(&sum(), max_n, KEPT).map(|scan| scan.chosen(1).reason)
+    };
+    assert_eq!(refused("NVIDIA 580.159.04", 71 * 512), Ok(Reason::SameDriver));
+    assert_eq!(refused("NVIDIA 581.1", 70 * 512), Ok(Reason::SameDevice));
+    let text = refused("NVIDIA 581.1", 70 * 512 + 1).unwrap_err().to_string();
+    assert!(text.contains("more workgroups or arguments than the device takes"), "{text}");
+}
+
 /// On another device there is what needs no promise, in the subgroup size that it can be asked for.
 #[test]
 fn other_devices_have_portable_kernels() {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::reference::Reference;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
-use scanbox_pack::layout::TURN_WORD;
+use scanbox_pack::layout::{FIRST_TURN, TURN_WORD};
 use scanbox_pack::{CallUse, ScratchContent};
 use scanbox_vk::{CallLength, DeviceRange, Scan, ScanCall};
 
@@ -148,6 +148,13 @@ impl<'a> Replayed<'a> {
         let (scan, scratch) = (&self.scan, self.call.scratch);
         // SAFETY: the memory is live and stays until all is done.
         self.gpu.once(|commands| unsafe { scan.cmd_prepare(commands, scratch) }.unwrap());
+        let turn = match self.content() {
+            ScratchContent::SelfTurning { .. } => vec![(TURN_WORD as usize, &FIRST_TURN)],
+            _ => vec![],
+        };
+        let words = &*self.gpu.words(scratch);
+        let left: Vec<(usize, &u32)> = words.iter().enumerate().filter(|(_, word)| **word != 0).collect();
+        assert_eq!(left, turn, "{}: zeros, and the first turn", self.label);
     }
 
     /// What its kernel expects in its scratch memory.
