@@ -176,7 +176,7 @@ fn one_recording_is_right_however_often_it_is_submitted() {
         let Some(replayed) = Replayed::new(&gpu, label, false) else { continue };
         tried += 1;
         replayed.prepare();
-        let count = submissions(120);
+        let count = submissions(60);
         replayed.submit(count, 1, |_| ());
         // Garbage, and prepared once more.
         gpu.spoil(replayed.call.scratch);
@@ -204,7 +204,7 @@ fn scratch_memory_that_others_overwrite_is_cleared_by_each_call() {
     for label in FORGETFUL {
         let Some(replayed) = Replayed::new(&gpu, label, true) else { continue };
         tried += 1;
-        replayed.submit(submissions(40), 3, |_| gpu.spoil(replayed.call.scratch));
+        replayed.submit(submissions(20), 3, |_| gpu.spoil(replayed.call.scratch));
     }
     assert!(tried >= 2, "{tried}");
 }
