@@ -166,7 +166,8 @@ fn show(path: &Path, format: Format, tools: &Tools) -> anyhow::Result<Exit> {
         note(&format!("warning: {name}: it has no problem"));
     }
     let (its, ours) = (&pack.data().kernel_hash, tools.compiler()?.kernel_hash());
-    let stale = format!("Its kernels are compiled of other sources ({its}) than those of this program ({ours}).");
+    let stale =
+        format!("Its kernels are compiled of other sources ({its}) than those of this program ({ours}).");
     let remarks = if *its == ours { Vec::new() } else { vec![stale] };
     let contents = PackContents { name: &name, bytes: bytes.len(), pack: &pack, remarks: &remarks };
     answered(print(&contents, format), Exit::Done)
