@@ -89,6 +89,9 @@ typedef enum scanbox_result {
   SCANBOX_RESULT_INTERNAL = -11,
 } scanbox_result;
 
+// A scan that is bound to memory: see scanbox_bound_create.
+typedef struct scanbox_bound scanbox_bound;
+
 // A scan of up to so many elements: see scanbox_scan_create.
 typedef struct scanbox_scan scanbox_scan;
 
@@ -238,12 +241,34 @@ typedef struct scanbox_call {
   VkDeviceAddress total_address;
 } scanbox_call;
 
+// The memory that arguments of a scan need which are bound.
+typedef struct scanbox_line_needs {
+  // sizeof(scanbox_line_needs).
+  size_t size;
+  // Bytes at least; 0 where none is needed.
+  VkDeviceSize bytes;
+  // What its address is a multiple of.
+  VkDeviceSize alignment;
+} scanbox_line_needs;
+
+// Memory for arguments that are bound. Its buffer has VK_BUFFER_USAGE_TRANSFER_DST_BIT beside what scratch memory has.
+typedef struct scanbox_line {
+  // sizeof(scanbox_line).
+  size_t size;
+  // The buffer.
+  VkBuffer buffer;
+  // Where its memory for arguments begins, in bytes.
+  VkDeviceSize offset;
+  // The same memory, by its address.
+  struct scanbox_range memory;
+} scanbox_line;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
-// What the last call of this thread that failed had to say: what is wrong, and what to do. Empty where none has failed.
-// It is valid until another call of this thread fails.
+// What the last call of this thread that failed had to say: what is wrong, and what to do. Empty where none has
+// failed. It is valid until another call of this thread fails.
 const char *scanbox_last_error(void);
 
 // Sets what a device has to have enabled to VK_TRUE, and what of it makes more kernels run, where the device has it;
@@ -290,6 +315,34 @@ enum scanbox_result scanbox_cmd_prepare(const struct scanbox_scan *scan,
 enum scanbox_result scanbox_cmd_scan(const struct scanbox_scan *scan,
                                      VkCommandBuffer command_buffer,
                                      const struct scanbox_call *call_info);
+
+// The memory that arguments of a scan need which was made with SCANBOX_USE_LINE.
+enum scanbox_result scanbox_scan_line_needs(const struct scanbox_scan *scan,
+                                            struct scanbox_line_needs *needs);
+
+// Binds a scan that was made with SCANBOX_USE_LINE or SCANBOX_USE_BAKED to the scratch memory and the number of
+// elements of a call; where arguments are constants, to all of the call. Makes pipelines, which takes milliseconds.
+// line is NULL where arguments are constants. One call at a time may run of what is bound.
+enum scanbox_result scanbox_bound_create(const struct scanbox_scan *scan,
+                                         const struct scanbox_line *line,
+                                         const struct scanbox_call *call_info,
+                                         struct scanbox_bound **bound);
+
+// Frees what was bound, and its pipelines, when nothing that was recorded with it will run any more. NULL is fine.
+void scanbox_bound_destroy(struct scanbox_bound *bound);
+
+// The address of the word that says how many elements the next call has, where the scan was made with
+// SCANBOX_USE_N_ON_DEVICE too: the device may write it, with barriers. 0 where there is none.
+enum scanbox_result scanbox_bound_length_address(const struct scanbox_bound *bound, VkDeviceAddress *address);
+
+// Records what the next calls are told, with barriers on both sides: before the first one, and where arrays or, where
+// the device says how many, elements are others.
+enum scanbox_result scanbox_bound_cmd_set(const struct scanbox_bound *bound,
+                                          VkCommandBuffer command_buffer,
+                                          const struct scanbox_call *call_info);
+
+// Records one call, of what was told last.
+enum scanbox_result scanbox_bound_cmd_scan(const struct scanbox_bound *bound, VkCommandBuffer command_buffer);
 
 #ifdef __cplusplus
 }  // extern "C"

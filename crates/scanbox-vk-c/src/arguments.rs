@@ -67,6 +67,7 @@ sized! {
     crate::structures::ScanboxChosen = "scanbox_chosen";
     crate::structures::ScanboxSync = "scanbox_sync";
     ScanboxCall = "scanbox_call";
+    crate::structures::ScanboxLineNeeds = "scanbox_line_needs";
     crate::structures::ScanboxLine = "scanbox_line";
 }
 

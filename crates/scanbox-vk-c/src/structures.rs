@@ -200,6 +200,17 @@ pub struct ScanboxCall {
     pub total_address: VkDeviceAddress,
 }
 
+/// The memory that arguments of a scan need which are bound.
+#[repr(C)]
+pub struct ScanboxLineNeeds {
+    /// sizeof(scanbox_line_needs).
+    pub size: usize,
+    /// Bytes at least; 0 where none is needed.
+    pub bytes: VkDeviceSize,
+    /// What its address is a multiple of.
+    pub alignment: VkDeviceSize,
+}
+
 /// Memory for arguments that are bound. Its buffer has VK_BUFFER_USAGE_TRANSFER_DST_BIT beside what scratch memory has.
 #[repr(C)]
 pub struct ScanboxLine {
@@ -207,8 +218,8 @@ pub struct ScanboxLine {
     pub size: usize,
     /// The buffer.
     pub buffer: VkBuffer,
-    /// Where its memory for arguments begins.
+    /// Where its memory for arguments begins, in bytes.
     pub offset: VkDeviceSize,
-    /// The address of that place.
-    pub address: VkDeviceAddress,
+    /// The same memory, by its address.
+    pub memory: ScanboxRange,
 }

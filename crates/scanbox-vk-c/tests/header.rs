@@ -9,7 +9,8 @@ use scanbox_c::structures as rust;
 use crate::program::{compiles, folder};
 
 /// The files of the interface, in the order of the header.
-const SOURCES: [&str; 4] = ["structures.rs", "failure.rs", "functions/scanner.rs", "functions/scan.rs"];
+const SOURCES: [&str; 5] =
+    ["structures.rs", "failure.rs", "functions/scanner.rs", "functions/scan.rs", "functions/bound.rs"];
 
 /// The header, as it has to be.
 fn made() -> String {
@@ -84,6 +85,8 @@ fn both_sides_agree_about_structures() {
         ScanboxAccess = "scanbox_access" { stages, access }
         ScanboxSync = "scanbox_sync" { size, before, behind }
         ScanboxRange = "scanbox_range" { address, bytes }
+        ScanboxLineNeeds = "scanbox_line_needs" { size, bytes, alignment }
+        ScanboxLine = "scanbox_line" { size, buffer, offset, memory }
         ScanboxCall = "scanbox_call" {
             size, input, output, scratch, n, n_address, init_address, total_address
         }
@@ -113,4 +116,17 @@ fn promises_are_those_of_packs() {
         Promises::ALL.bits(),
         "a promise is missing"
     );
+}
+
+/// What the guide shows in C is C.
+#[test]
+fn the_guide_compiles() {
+    let guide = fs::read_to_string(folder().join("../../docs/use-in-your-program.md")).unwrap();
+    let blocks: Vec<&str> =
+        guide.split("```c\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(!blocks.is_empty());
+    for block in blocks {
+        // Functions that nobody declares are fine in a program.
+        compiles("cc", &["-std=c11", "-x", "c"], block);
+    }
 }

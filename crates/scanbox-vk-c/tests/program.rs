@@ -22,7 +22,7 @@ pub fn folder() -> PathBuf {
 }
 
 /// The folder of the library that these tests were built with.
-fn library() -> PathBuf {
+pub fn library() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().to_owned()
 }
 
@@ -63,20 +63,24 @@ impl Program {
         Self { folder, path }
     }
 
-    /// Runs it, with the validation layer where tests are asked for that. It ends well, and the layer says nothing.
+    /// Runs it (see [`run`]).
     #[track_caller]
     pub fn check(&self, arguments: &[&Path]) -> String {
-        let mut command = Command::new(&self.path);
-        command.args(arguments).current_dir(self.folder.path());
-        if std::env::var_os("SCANBOX_VALIDATION").is_some() {
-            command.env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation");
-        }
-        let Output { status, stdout, stderr } = command.output().unwrap();
-        let said = [stdout, stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-        assert!(status.success(), "{status}:\n{said}");
-        assert!(!said.contains("VUID-") && !said.contains("Validation Error"), "{said}");
-        said
+        run(Command::new(&self.path).args(arguments).current_dir(self.folder.path()))
     }
+}
+
+/// Runs a program, with the validation layer where tests are asked for that. It ends well, and the layer says nothing.
+#[track_caller]
+pub fn run(command: &mut Command) -> String {
+    if std::env::var_os("SCANBOX_VALIDATION").is_some() {
+        command.env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation");
+    }
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let said = [stdout, stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    assert!(status.success(), "{status}:\n{said}");
+    assert!(!said.contains("VUID-") && !said.contains("Validation Error"), "{said}");
+    said
 }
 
 /// Compiles a text, and nothing more.

@@ -32,8 +32,8 @@ pub struct LineBuffer {
     pub range: DeviceRange,
 }
 
-/// A scan with pipelines of its own, which belong to this scratch memory and these lines; where arguments are constants,
-/// to these arrays and this number of elements too.
+/// A scan with pipelines of its own, which belong to its scratch memory and its lines; where arguments are constants,
+/// to its arrays and its number of elements too.
 ///
 /// Its calls find what they are told without waiting for push constants. Making one makes pipelines, which takes
 /// milliseconds. It is no [`Clone`]: what is bound to it belongs to one use that may be pending. Dropping it destroys
@@ -211,8 +211,8 @@ impl Bound {
     }
 
     /// Records what its next calls are told: other arrays, another number of elements where the scan was made for that,
-    /// with barriers on both sides, so that calls before it have read their lines and calls behind it find theirs. Where
-    /// the number of elements is that of [`Bound::length_address`], that word stays as it is.
+    /// with barriers on both sides, so that calls before it have read their lines and calls behind it find theirs.
+    /// Where the number of elements is that of [`Bound::length_address`], that word stays as it is.
     ///
     /// Neither allocates nor locks.
     ///

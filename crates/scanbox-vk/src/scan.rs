@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use ash::vk;
-use scanbox_pack::{ArgumentKind, CallUse, Reason, Recipe, ScanMode, ScanProblem, Step};
+use scanbox_pack::{ArgumentKind, Reason, Recipe, ScanMode, ScanProblem, Step};
 
 use crate::call::{CallRules, CheckedCall, DeviceRange, SCRATCH_ALIGNMENT, ScanCall, aligned};
 use crate::hand_over_error::{HandOverError, Operand};
-use crate::ranges::RangeChoice;
 use crate::record::{Access, Dispatch, record};
 use crate::scanner::{Scanner, described};
 use crate::step::{CallMemory, pushed};
@@ -83,19 +82,23 @@ pub struct Scan {
 pub(crate) struct ScanParts {
     pub scanner: Scanner,
     pub rules: CallRules,
-    problem: ScanProblem,
+    pub problem: ScanProblem,
     /// Which kernels run for which numbers of elements where vectors may begin, and at any element.
-    lists: [Vec<ScanRange>; 2],
+    pub lists: [Vec<ScanRange>; 2],
     pub kernels: Vec<RangeKernel>,
 }
 
 /// Which kernel runs from a number of elements on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScanRange {
-    from: u64,
-    kernel: usize,
-    reason: Reason,
-    worst_loss_ppm: Option<u32>,
+    /// The fewest elements.
+    pub from: u64,
+    /// Its place among the kernels.
+    pub kernel: usize,
+    /// On what ground it was chosen.
+    pub reason: Reason,
+    /// By how much it is slower than the fastest that was measured, in parts per million.
+    pub worst_loss_ppm: Option<u32>,
 }
 
 /// A kernel with its own part of the scratch memory.
@@ -112,129 +115,13 @@ pub(crate) struct RangeKernel {
 }
 
 impl RangeKernel {
-    fn scratch_bytes(&self) -> u64 {
+    pub fn scratch_bytes(&self) -> u64 {
         self.recipe.laid_out(self.max_n).map_or(0, |laid_out| laid_out.scratch_bytes())
     }
 
     /// Whether it finds in its scratch memory what its calls have left there.
-    fn remembers(&self) -> bool {
+    pub fn remembers(&self) -> bool {
         !self.recipe.formula.content(self.max_n).is_stateless()
-    }
-}
-
-/// A scan that is being made.
-pub(crate) struct ScanMaker<'a> {
-    scanner: &'a Scanner,
-    problem: &'a ScanProblem,
-    max_n: u64,
-    call_use: CallUse,
-    lists: [Vec<ScanRange>; 2],
-    kernels: Vec<RangeKernel>,
-}
-
-impl<'a> ScanMaker<'a> {
-    pub fn new(scanner: &'a Scanner, problem: &'a ScanProblem, max_n: u64, call_use: CallUse) -> Self {
-        Self { scanner, problem, max_n, call_use, lists: Default::default(), kernels: Vec::new() }
-    }
-
-    /// The kernels of these ranges.
-    ///
-    /// # Errors
-    /// Where all kernels of one cannot be had.
-    pub fn add(&mut self, choices: &[RangeChoice]) -> Result<Vec<ScanRange>, HandOverError> {
-        let mut ranges: Vec<ScanRange> = Vec::new();
-        let before = self.kernels.len();
-        for choice in choices {
-            let first = self.scanner.parts.first_that_works(choice, self.call_use.n_on_device);
-            let (place, recipe) = first.map_err(|why| {
-                self.kernels.truncate(before);
-                self.no_kernel(why)
-            })?;
-            let best = choice.ranked.first() == Some(&place);
-            let range = ScanRange {
-                from: choice.from,
-                kernel: self.kernel(place, recipe, choice.to),
-                reason: choice.reason,
-                worst_loss_ppm: choice.worst_loss_ppm.filter(|_| best),
-            };
-            ranges.push(range);
-        }
-        Ok(ranges)
-    }
-
-    pub fn set_aligned(&mut self, ranges: Vec<ScanRange>) {
-        self.lists[0] = ranges;
-    }
-
-    pub fn set_any_element(&mut self, ranges: Vec<ScanRange>) {
-        self.lists[1] = ranges;
-    }
-
-    fn no_kernel(&self, why: Vec<String>) -> HandOverError {
-        HandOverError::NoKernel { problem: described(self.problem, self.call_use), why }
-    }
-
-    /// The kernel of a recipe, for as many elements too.
-    fn kernel(&mut self, place: u16, recipe: Recipe<vk::Pipeline>, max_n: u64) -> usize {
-        match self.kernels.iter().position(|kernel| kernel.place == place) {
-            Some(at) => {
-                let known = &mut self.kernels[at].max_n;
-                *known = max_n.max(*known);
-                at
-            }
-            None => {
-                self.kernels.push(RangeKernel { place, recipe, max_n, offset: 0 });
-                self.kernels.len() - 1
-            }
-        }
-    }
-
-    /// Adds a kernel for calls without elements, which have to store something, where there is none yet and one could
-    /// be.
-    fn add_empty(&mut self, choices: &[RangeChoice]) {
-        if self.kernels.iter().any(|kernel| kernel.recipe.min_n == 0) {
-            return;
-        }
-        let parts = &self.scanner.parts;
-        let ranked = choices.iter().flat_map(|choice| choice.ranked.iter().map(|place| (*place, choice.to)));
-        let mut found =
-            ranked.filter(|(place, _)| parts.recipe(*place).min_n == 0).filter_map(|(place, to)| {
-                let most = if self.call_use.n_on_device { to } else { 1 };
-                Some((place, parts.try_recipe(place, most, self.call_use.n_on_device).ok()?, most))
-            });
-        if let Some((place, recipe, most)) = found.next() {
-            self.kernel(place, recipe, most);
-        }
-    }
-
-    /// The scan. `choices`: those for all calls.
-    pub fn finish(mut self, choices: &[RangeChoice]) -> Result<Scan, HandOverError> {
-        let mut rules = CallRules {
-            mode: self.problem.mode,
-            in_place: self.problem.in_place,
-            element_bytes: self.problem.element_bytes.into(),
-            call_use: self.call_use,
-            max_n: self.max_n,
-            scratch_bytes: 0,
-        };
-        if rules.stores_one() {
-            self.add_empty(choices);
-        }
-        // Kernels that clear or write what they read share their memory; each of the others has its own, since what one
-        // leaves would be wrong for another.
-        let shared = self.kernels.iter().filter(|kernel| !kernel.remembers());
-        let shared = shared.map(RangeKernel::scratch_bytes).max().unwrap_or(0);
-        let mut end = shared.next_multiple_of(SCRATCH_ALIGNMENT);
-        for kernel in &mut self.kernels {
-            if kernel.remembers() {
-                kernel.offset = end;
-                end += kernel.scratch_bytes().next_multiple_of(SCRATCH_ALIGNMENT);
-            }
-        }
-        rules.scratch_bytes = end;
-        let Self { scanner, problem, lists, kernels, .. } = self;
-        let parts = ScanParts { scanner: scanner.clone(), rules, problem: problem.clone(), lists, kernels };
-        Ok(Scan { parts: Arc::new(parts) })
     }
 }
 
@@ -400,8 +287,8 @@ impl Scan {
     /// # Safety
     /// - The command buffer is of the scanner's device, is recording outside of a render pass, may have dispatches, and
     ///   no other thread uses it.
-    /// - The memory that the call names is live, with as many bytes as it says, when what was recorded runs, and buffers
-    ///   there have device addresses. Barriers order the call and other work on that memory ([`Scan::sync`]).
+    /// - The memory that the call names is live, with as many bytes as it says, when what was recorded runs, and its
+    ///   buffers have device addresses. Barriers order the call and other work on that memory ([`Scan::sync`]).
     /// - The scratch memory was prepared ([`Scan::cmd_prepare`]) for this scan, and nothing but calls of this scan has
     ///   written to it since; where it may be overwritten between calls, nothing writes to it while one runs.
     /// - The scan, or a clone of it, lives until what was recorded will not run any more.

@@ -5,14 +5,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
-use scanbox_pack::{ArgumentKind, CallSizes, CallUse, NotChosen, Pack, Promises, Recipe, ScanProblem, Wish};
+use scanbox_pack::{ArgumentKind, CallSizes, CallUse, Pack, Promises, Reason, Recipe, ScanProblem};
 
 use crate::device_facts::DeviceFacts;
 use crate::features::Features;
 use crate::hand_over_error::HandOverError;
 use crate::pipeline::{self, PipelineSource};
-use crate::ranges::{RangeChoice, ranges};
-use crate::scan::{Scan, ScanMaker};
+use crate::ranges::RangeChoice;
 use crate::shape::WorkgroupShape;
 use crate::step::{CallMemory, in_line, pushed};
 
@@ -49,8 +48,8 @@ impl fmt::Debug for ScannerInfo<'_> {
 
 /// Makes scans for a device. Clones are the same scanner.
 ///
-/// Pipelines live until the last clone, and the last [`Scan`] of it, is dropped: behind all work that was recorded with
-/// them, and before the device is destroyed.
+/// Pipelines live until the last clone, and the last [`crate::Scan`] of it, is dropped: behind all work that was
+/// recorded with them, and before the device is destroyed.
 #[derive(Debug, Clone)]
 pub struct Scanner {
     pub(crate) parts: Arc<ScannerParts>,
@@ -62,7 +61,7 @@ pub(crate) struct ScannerParts {
     pub layout: vk::PipelineLayout,
     pub cache: vk::PipelineCache,
     pub pack: Arc<Pack>,
-    promises: Promises,
+    pub promises: Promises,
     /// By the place of the module in the pack. Nobody asks while a call is recorded.
     pipelines: Mutex<HashMap<u16, vk::Pipeline>>,
 }
@@ -87,8 +86,8 @@ impl Scanner {
     /// - Instance, physical device and device are valid and belong together; the functions of `instance` and `device`
     ///   are theirs. They outlive the scanner, its clones and its scans.
     /// - What is said to be enabled is.
-    /// - The pipeline cache is null or of this device, outlives the scanner too, and may be used without synchronisation
-    ///   of the program's.
+    /// - The pipeline cache is null or of this device, outlives the scanner too, and needs no synchronisation of the
+    ///   program's.
     /// - The code in the pack comes from somebody whom the program trusts: it runs on the device as it is.
     pub unsafe fn new(info: &ScannerInfo<'_>) -> Result<Self, HandOverError> {
         let ScannerInfo { instance, physical, device, enabled, pipeline_cache, pack, promises } = info;
@@ -113,50 +112,6 @@ impl Scanner {
     #[must_use]
     pub fn pack(&self) -> &Pack {
         &self.parts.pack
-    }
-
-    /// A scan of up to `max_n` elements, by the best kernels that the pack has for them on this device. Makes their
-    /// pipelines, which other scans of the scanner share, and so may take a while. Where a pipeline cannot be made, the
-    /// kernel that comes next in the pack takes its place.
-    ///
-    /// # Errors
-    /// [`HandOverError::NoKernel`] where the pack has nothing that runs here, [`HandOverError::TooLarge`] where it has
-    /// nothing for as many elements.
-    pub fn scan(&self, problem: &ScanProblem, max_n: u64, call_use: CallUse) -> Result<Scan, HandOverError> {
-        let max_n = max_n.max(1);
-        let choices = |any_element| {
-            let wish = Wish {
-                scan: problem,
-                call_use: CallUse { any_element, ..call_use },
-                promised: self.parts.promises,
-            };
-            ranges(&self.parts.pack, &wish, &self.parts.facts.seen(), max_n)
-                .map_err(|why| refusal(problem, call_use, max_n, why))
-        };
-        let wanted = choices(call_use.any_element)?;
-        let mut maker = ScanMaker::new(self, problem, max_n, call_use);
-        if call_use.any_element {
-            // Vectors are faster, where the addresses of a call allow them; a pack need not have them.
-            if let Ok(aligned) = choices(false) {
-                maker.add(&aligned).map_or_else(drop, |ranges| maker.set_aligned(ranges));
-            }
-            let ranges = maker.add(&wanted)?;
-            maker.set_any_element(ranges);
-        } else {
-            let ranges = maker.add(&wanted)?;
-            maker.set_aligned(ranges);
-        }
-        maker.finish(&wanted)
-    }
-}
-
-/// Why there is no scan, for people.
-fn refusal(problem: &ScanProblem, call_use: CallUse, max_n: u64, why: NotChosen) -> HandOverError {
-    match why {
-        NotChosen::OtherSize { most, .. } if most > 0 && most < max_n => {
-            HandOverError::TooLarge { n: max_n, max: most }
-        }
-        _ => HandOverError::NoKernel { problem: described(problem, call_use), why: vec![why.to_string()] },
     }
 }
 
@@ -202,9 +157,14 @@ impl ScannerParts {
         choice: &RangeChoice,
         in_memory: bool,
     ) -> Result<(u16, Recipe<vk::Pipeline>), Vec<String>> {
+        // Code that was compiled for a device which takes all workgroups in one row may count on that. It is the same
+        // device with the same driver, or may take fewer; what is portable counts on nothing.
+        let one_row = matches!(choice.reason, Reason::SameDevice | Reason::SameFamily);
+        let [row, rows, _] = self.facts.max_groups;
+        let groups = [row, if one_row { 1 } else { rows }, 1];
         let mut why = Vec::new();
         for &place in &choice.ranked {
-            match self.try_recipe(place, choice.to, in_memory) {
+            match self.try_recipe(place, choice.to, in_memory, groups) {
                 Ok(recipe) => return Ok((place, recipe)),
                 Err(reason) => why.push(format!("{}: {reason}", self.label(place))),
             }
@@ -212,12 +172,14 @@ impl ScannerParts {
         Err(why)
     }
 
-    /// A recipe with its pipelines, whose calls of up to `max_n` elements can be recorded here.
+    /// A recipe with its pipelines, whose calls of up to `max_n` elements can be recorded here, in so many workgroups of
+    /// each dimension at most.
     pub fn try_recipe(
         &self,
         place: u16,
         max_n: u64,
         in_memory: bool,
+        groups: [u32; 3],
     ) -> Result<Recipe<vk::Pipeline>, String> {
         let recipe = self.recipe(place);
         if recipe.arguments == ArgumentKind::Pushed && recipe.call_sizes == CallSizes::Same {
@@ -226,7 +188,7 @@ impl ScannerParts {
         if (recipe.call_sizes == CallSizes::InMemory) != in_memory {
             return Err("it finds the number of elements elsewhere".to_owned());
         }
-        if !self.can_be_recorded(recipe, max_n) {
+        if !can_be_recorded(recipe, max_n, groups) {
             return Err(format!("more workgroups or arguments than the device takes, for {max_n} elements"));
         }
         let mut made = HashMap::new();
@@ -234,22 +196,6 @@ impl ScannerParts {
             made.insert(*module, self.pipeline(*module)?);
         }
         Ok(recipe.clone().map(|module| made[&module]))
-    }
-
-    /// Whether the device takes all that a call may be: that of most elements has the most workgroups, and words and
-    /// addresses are as many in all.
-    fn can_be_recorded(&self, recipe: &Recipe<u16>, max_n: u64) -> bool {
-        let (nothing, groups) = (CallMemory::default(), self.facts.max_groups);
-        let Some(laid_out) = recipe.laid_out(max_n) else { return false };
-        let Some(launch) = laid_out.at(max_n) else { return false };
-        let told = |step: &scanbox_pack::Step<'_, u16>| match recipe.arguments {
-            ArgumentKind::Pushed => pushed(step, vk::Pipeline::null(), &nothing, groups).is_some(),
-            ArgumentKind::Line | ArgumentKind::Baked => in_line(step, &nothing, groups).is_some(),
-        };
-        let prepared = |step| pushed(&step, vk::Pipeline::null(), &nothing, groups).is_some();
-        launch.fill().iter().all(told)
-            && launch.steps().all(|step| told(&step))
-            && laid_out.prepare().all(prepared)
     }
 
     /// The pipeline of a module; of one that reads no push constants, one to see that it can be made.
@@ -284,6 +230,22 @@ impl ScannerParts {
         unsafe { pipeline::create(&self.device, self.layout, self.cache, &source) }
             .map_err(PipelineFailure::Vulkan)
     }
+}
+
+/// Whether a device that takes so many workgroups takes all that a call may be: that of most elements has the most of
+/// them, and words and addresses are as many in all.
+fn can_be_recorded(recipe: &Recipe<u16>, max_n: u64, groups: [u32; 3]) -> bool {
+    let nothing = CallMemory::default();
+    let Some(laid_out) = recipe.laid_out(max_n) else { return false };
+    let Some(launch) = laid_out.at(max_n) else { return false };
+    let told = |step: &scanbox_pack::Step<'_, u16>| match recipe.arguments {
+        ArgumentKind::Pushed => pushed(step, vk::Pipeline::null(), &nothing, groups).is_some(),
+        ArgumentKind::Line | ArgumentKind::Baked => in_line(step, &nothing, groups).is_some(),
+    };
+    let prepared = |step| pushed(&step, vk::Pipeline::null(), &nothing, groups).is_some();
+    launch.fill().iter().all(told)
+        && launch.steps().all(|step| told(&step))
+        && laid_out.prepare().all(prepared)
 }
 
 /// Why a pipeline cannot be made.

@@ -6,10 +6,10 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use ash::vk;
-use scanbox_vk::DeviceRange;
+use scanbox_vk::{DeviceRange, LineBuffer};
 
 use crate::instance::FakeDevice;
-use crate::packs::{ANY_ELEMENT, KEPT, sum};
+use crate::packs::{ANY_ELEMENT, IN_LINE, KEPT, sum};
 use crate::scanner::{SCRATCH, call, scanner_of, test_data};
 use crate::silent;
 
@@ -63,6 +63,25 @@ fn recording_allocates_nothing() {
         assert!(scan.cmd_scan(commands, &call(u64::MAX)).is_err());
         black_box(scan.clone().chosen(5000));
     });
+    assert_eq!(counted, 0);
+}
+
+#[test]
+fn telling_what_is_bound_allocates_nothing() {
+    let scanner = scanner_of(test_data(), FakeDevice::default(), &silent::device()).unwrap();
+    let scan = scanner.scan(&sum(), 1 << 20, IN_LINE).unwrap();
+    let range = DeviceRange { address: 1 << 30, bytes: 128 };
+    let lines = LineBuffer { buffer: vk::Buffer::null(), offset: 0, range };
+    let commands = vk::CommandBuffer::null();
+    // SAFETY: this device takes everything.
+    let counted = unsafe {
+        let bound = scan.bind(Some(lines), &call(5000)).unwrap();
+        allocations(|| {
+            bound.cmd_set(commands, &call(5000)).unwrap();
+            bound.cmd_scan(commands);
+            assert!(bound.cmd_set(commands, &call(5001)).is_err());
+        })
+    };
     assert_eq!(counted, 0);
 }
 

