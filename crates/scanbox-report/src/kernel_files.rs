@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use scanbox_model::units::size_label;
 use scanbox_pack::{
     CallUse, ChoiceTable, GroupState, Launch, Pack, PackData, PackModule, PackRecipe, Place, PushWord,
-    ScratchContent, Split, StatesBegin, Step,
+    Recipe, RecipeWord, ScratchContent, Split, StatesBegin, Step,
 };
 
 use crate::grid::{Grid, GridColumn, Style};
@@ -23,11 +23,14 @@ pub fn readme(pack: &Pack, commit: &str) -> String {
     let data = pack.data();
     let mut text = String::new();
     let device = &data.device;
-    let measured = if data.measured_utc.is_empty() { "not measured" } else { &data.measured_utc };
+    let measured = match &*data.measured_utc {
+        "" => "no times were measured".to_owned(),
+        utc => format!("times of {utc}"),
+    };
     // Writing to a text cannot fail.
     let _ = write!(
         text,
-        "# Scan kernels\n\nWritten by {} ({commit}) for {}, driver {}; measured: {measured}. Kernel sources: {}. Licence of \
+        "# Scan kernels\n\nWritten by {} ({commit}) for {}, driver {}; {measured}. Kernel sources: {}. Licence of \
          all files: {}.\n\n{RULES}",
         data.written_by, device.name, device.driver, data.kernel_hash, data.licence
     );
@@ -44,8 +47,8 @@ pub fn readme(pack: &Pack, commit: &str) -> String {
 }
 
 const RULES: &str = "\
-`recipe.json` has all of this for programs. For each module there are `HASH.spv`, which was verified and measured, and \
-`HASH.comp`, the same as GLSL, which compiles to the same SPIR-V by `glslc -O --target-env=vulkan1.3`.
+`recipe.json` has all of this for programs. For each module there are `HASH.spv`, the code, and `HASH.comp`, the same as \
+GLSL, which compiles to the same SPIR-V by `glslc -O --target-env=vulkan1.3`.
 
 ## What holds for all of them
 
@@ -134,7 +137,7 @@ fn kernel(data: &PackData, place: usize, packed: &PackRecipe, text: &mut String)
             text,
             "\nOnce before the first call, whatever stands in the scratch memory; here with room for {largest} \
              elements:\n\n{}\n",
-            steps(data, laid_out.prepare())
+            steps(data, recipe, laid_out.prepare())
         );
     }
     // Few elements, many, and as many as there may be have other passes where these go level by level.
@@ -143,7 +146,7 @@ fn kernel(data: &PackData, place: usize, packed: &PackRecipe, text: &mut String)
     sizes.dedup();
     for n in sizes {
         let Some(launch) = recipe.at(n) else { continue };
-        let _ = write!(text, "\nA call of {n} elements:\n\n{}\n", steps(data, all_steps(&launch)));
+        let _ = write!(text, "\nA call of {n} elements:\n\n{}\n", steps(data, recipe, all_steps(&launch)));
     }
 }
 
@@ -194,7 +197,7 @@ fn scratch(packed: &PackRecipe) -> String {
 }
 
 /// Dispatches in their order, as Markdown.
-fn steps<'a>(data: &PackData, steps: impl Iterator<Item = Step<'a, u16>>) -> String {
+fn steps<'a>(data: &PackData, recipe: &Recipe<u16>, steps: impl Iterator<Item = Step<'a, u16>>) -> String {
     let mut grid = Grid::new([
         GridColumn::words("module"),
         GridColumn::numbers("subgroup size"),
@@ -206,7 +209,12 @@ fn steps<'a>(data: &PackData, steps: impl Iterator<Item = Step<'a, u16>>) -> Str
     for step in steps {
         let Some(module) = data.modules.get(usize::from(*step.module())) else { continue };
         let places: Vec<String> = step.places().map(place_text).collect();
-        let words: Vec<String> = step.words().map(word_text).collect();
+        let meanings = meanings(recipe, *step.module());
+        let words = step.words().enumerate().map(|(place, word)| {
+            let meaning = meanings.get(place).copied().unwrap_or_default();
+            format!("{meaning}{}", word_text(word))
+        });
+        let words: Vec<String> = words.collect();
         grid.push([
             format!("`{}`", module_file(module)),
             module.subgroup_size.to_string(),
@@ -230,6 +238,19 @@ fn place_text(place: Place) -> String {
         Place::Initial => "initial value".to_owned(),
         Place::Elements => "number of elements".to_owned(),
     }
+}
+
+/// What the words of passes with this module are, in front of their values.
+fn meanings(recipe: &Recipe<u16>, module: u16) -> Vec<&'static str> {
+    let pass = recipe.all_passes().find(|pass| pass.module == module);
+    let by_levels = recipe.formula.split == Split::ByLevels;
+    let meaning = |word: &RecipeWord| match word {
+        RecipeWord::Elements if by_levels => "elements of the level = ",
+        RecipeWord::Elements => "n = ",
+        RecipeWord::MostElements => "largest n that the scratch memory has room for = ",
+        RecipeWord::Same(_) => "",
+    };
+    pass.map_or_else(Vec::new, |pass| pass.words.iter().map(meaning).collect())
 }
 
 /// A word of calls that the host does not count.

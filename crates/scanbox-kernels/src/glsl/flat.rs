@@ -15,8 +15,11 @@ impl Compiler {
             .preprocess(self.root(shader)?, shader.root, "main", Some(&options))
             .map_err(|error| failed(shader, &error.to_string()))?;
         let mut text = String::new();
-        // Lines of other files are no lines of this one.
-        let is_code = |line: &&str| !line.trim_start().starts_with("#line") && !line.trim().is_empty();
+        // Lines of other files are no lines of this one, and what asks for includes asks for nothing here.
+        let is_code = |line: &&str| {
+            let line = line.trim();
+            !line.is_empty() && !line.starts_with("#line") && !line.contains("GL_GOOGLE_include_directive")
+        };
         for line in flat.as_text().lines().filter(is_code) {
             text.push_str(line.trim_end());
             text.push('\n');

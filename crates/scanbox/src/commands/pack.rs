@@ -94,7 +94,7 @@ pub struct PackArgs {
 /// When a file cannot be read or written, or nothing can be shipped.
 pub fn run(args: &PackArgs, tools: &Tools) -> anyhow::Result<Exit> {
     match (&args.show, &args.output) {
-        (Some(path), _) => show(path, args.format),
+        (Some(path), _) => show(path, args.format, tools),
         (None, Some(output)) => write(args, output, tools),
         (None, None) => bail!("--output FILE names the pack to write"),
     }
@@ -155,7 +155,7 @@ fn told(tier: &TierLoss) -> String {
     }
 }
 
-fn show(path: &Path, format: Format) -> anyhow::Result<Exit> {
+fn show(path: &Path, format: Format, tools: &Tools) -> anyhow::Result<Exit> {
     let name = path.display().to_string();
     let bytes = std::fs::read(path).with_context(|| name.clone())?;
     let pack = Pack::read(&bytes).with_context(|| name.clone())?;
@@ -165,6 +165,10 @@ fn show(path: &Path, format: Format) -> anyhow::Result<Exit> {
     if pack.data().problems.is_empty() {
         note(&format!("warning: {name}: it has no problem"));
     }
-    let contents = PackContents { name: &name, bytes: bytes.len(), pack: &pack, remarks: &[] };
+    let (its, ours) = (&pack.data().kernel_hash, tools.compiler()?.kernel_hash());
+    let stale =
+        format!("Its kernels are compiled of other sources ({its}) than those of this program ({ours}).");
+    let remarks = if *its == ours { Vec::new() } else { vec![stale] };
+    let contents = PackContents { name: &name, bytes: bytes.len(), pack: &pack, remarks: &remarks };
     answered(print(&contents, format), Exit::Done)
 }
