@@ -2,7 +2,8 @@
 //!
 //! [`grouping`] sorts the rows of any number of files into one dense [`table`] per device and run, without those that
 //! [`trust`] lets count nowhere, and with one time per row on one scale ([`confirmed`]). [`ideal`] finds the best
-//! config for each size (the ICS), [`mod@between`] one for a size between two of them, [`lines`] prunes to one
+//! config for each size (the ICS), [`mod@between`] one for a size between two of them, [`ranges`] one for each range of
+//! sizes, [`lines`] prunes to one
 //! config per kernel and size, [`eligible`] says which kernels and sizes can be compared ([`coverage`]),
 //! [`best_kernel`] chooses one kernel for a device by a [`metric`], and [`portable`] one kernel for several devices
 //! after a [`normalize`] step; [`portfolio`] chooses several kernels. [`shared`] finds one config per size for several
@@ -24,6 +25,7 @@ pub mod trust;
 pub mod confirmed;
 pub mod ideal;
 pub mod between;
+pub mod ranges;
 pub mod lines;
 pub mod coverage;
 pub mod eligible;

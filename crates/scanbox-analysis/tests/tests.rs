@@ -15,6 +15,7 @@ mod metrics;
 mod pairs;
 mod portfolio;
 mod properties;
+mod ranges;
 mod rows;
 mod stats;
 mod trust;

@@ -14,6 +14,9 @@ use crate::operator_file::{OperatorFile, TEXT_NAME};
 use crate::plan::{Module, Shader};
 
 mod config_source;
+mod flat;
+
+pub use flat::compile_flat;
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../kernels/glsl");
 
@@ -117,12 +120,25 @@ impl Compiler {
     }
 
     fn compile_uncached(&self, shader: &Shader) -> Result<Vec<u32>, CompileError> {
-        let compiler = shaderc::Compiler::new().map_err(|error| CompileError::Compiler(error.to_string()))?;
-        let mut options =
-            shaderc::CompileOptions::new().map_err(|error| CompileError::Compiler(error.to_string()))?;
-        options.set_target_env(shaderc::TargetEnv::Vulkan, shaderc::EnvVersion::Vulkan1_3 as u32);
-        options.set_optimization_level(shaderc::OptimizationLevel::Performance);
-        options.set_warnings_as_errors();
+        let (compiler, options) = self.tools(shader)?;
+        let source = self.root(shader)?;
+        compiler
+            .compile_into_spirv(source, shaderc::ShaderKind::Compute, shader.root, "main", Some(&options))
+            .map(|artifact| artifact.as_binary().to_vec())
+            .map_err(|error| failed(shader, &error.to_string()))
+    }
+
+    /// The text of its root file.
+    fn root(&self, shader: &Shader) -> Result<&str, CompileError> {
+        self.source(shader.root).ok_or_else(|| failed(shader, "there is no such kernel source"))
+    }
+
+    /// shaderc, and how it has to compile a shader.
+    fn tools(
+        &self,
+        shader: &Shader,
+    ) -> Result<(shaderc::Compiler, shaderc::CompileOptions<'_>), CompileError> {
+        let (compiler, mut options) = plain_tools()?;
         for (name, value) in &shader.defines {
             options.add_macro_definition(name, Some(&value.to_string()));
         }
@@ -135,16 +151,7 @@ impl Compiler {
                 .ok_or_else(|| format!("there is no kernel source {path}"))?;
             Ok(shaderc::ResolvedInclude { resolved_name, content })
         });
-        let failed =
-            |log: String| CompileError::Shader { shader: shader.to_string(), log: log.trim().to_owned() };
-        let source = self
-            .sources
-            .get(shader.root)
-            .ok_or_else(|| failed("there is no such kernel source".to_owned()))?;
-        compiler
-            .compile_into_spirv(source, shaderc::ShaderKind::Compute, shader.root, "main", Some(&options))
-            .map(|artifact| artifact.as_binary().to_vec())
-            .map_err(|error| failed(error.to_string()))
+        Ok((compiler, options))
     }
 
     /// What a stage includes of a user's operator: its name for the compiler, and its text.
@@ -200,6 +207,21 @@ impl Compiler {
             }
         }
     }
+}
+
+/// shaderc, and the options of all shaders.
+fn plain_tools<'a>() -> Result<(shaderc::Compiler, shaderc::CompileOptions<'a>), CompileError> {
+    let none = |error: shaderc::Error| CompileError::Compiler(error.to_string());
+    let compiler = shaderc::Compiler::new().map_err(none)?;
+    let mut options = shaderc::CompileOptions::new().map_err(none)?;
+    options.set_target_env(shaderc::TargetEnv::Vulkan, shaderc::EnvVersion::Vulkan1_3 as u32);
+    options.set_optimization_level(shaderc::OptimizationLevel::Performance);
+    options.set_warnings_as_errors();
+    Ok((compiler, options))
+}
+
+fn failed(shader: &Shader, log: &str) -> CompileError {
+    CompileError::Shader { shader: shader.to_string(), log: log.trim().to_owned() }
 }
 
 /// Hashes a text with its length, so that no two sequences of texts look alike.

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Mode, Placement, Problem};
 use scanbox_pack::{
-    ModuleHash, Pack, PackData, PackDevice, PackError, PackModule, PackProblem, PackRecipe, PackTime, Recipe,
-    ScanMode, ScanProblem, spirv,
+    ModuleHash, Pack, PackData, PackDevice, PackError, PackModule, PackProblem, PackRecipe, PackTime,
+    Promises, Recipe, ScanMode, ScanProblem, spirv,
 };
 
 use crate::catalog;
@@ -75,7 +75,8 @@ impl PackBuilder {
         recipes: impl IntoIterator<Item = (String, Recipe<Shader>)>,
     ) -> Result<Vec<u16>, PackingError> {
         let recipes: Vec<_> = recipes.into_iter().collect();
-        let mut shaders: Vec<Shader> = recipes.iter().flat_map(|(_, recipe)| shaders_of(recipe)).collect();
+        let mut shaders: Vec<Shader> =
+            recipes.iter().flat_map(|(_, recipe)| recipe.modules()).cloned().collect();
         shaders.sort();
         shaders.dedup();
         shaders.retain(|shader| !self.by_shader.contains_key(shader));
@@ -120,6 +121,17 @@ impl PackBuilder {
         Ok(place)
     }
 
+    /// What the modules so far were compiled from, by their places.
+    #[must_use]
+    pub fn shaders(&self) -> Vec<Shader> {
+        let mut shaders: Vec<(&u16, &Shader)> =
+            self.by_shader.iter().map(|(shader, place)| (place, shader)).collect();
+        // Of several shaders with the same code the first one stands for all.
+        shaders.sort_unstable();
+        shaders.dedup_by_key(|(place, _)| **place);
+        shaders.into_iter().map(|(_, shader)| shader.clone()).collect()
+    }
+
     /// The recipes so far, by their places.
     #[must_use]
     pub fn recipes(&self) -> &[PackRecipe] {
@@ -149,13 +161,6 @@ impl PackBuilder {
             modules: self.modules,
         })
     }
-}
-
-/// All shaders of a recipe.
-fn shaders_of(recipe: &Recipe<Shader>) -> Vec<Shader> {
-    let mut shaders = Vec::new();
-    let _ = recipe.clone().map(|shader| shaders.push(shader));
-    shaders
 }
 
 /// The hash of a module: BLAKE3 of its words as little-endian bytes.
@@ -194,7 +199,8 @@ pub fn scan_problem(problem: &Problem) -> ScanProblem {
     }
 }
 
-/// A device as packs say it. `family`: ids of devices of the same vendor that are like it.
+/// A device as packs say it. `family`: ids of devices of the same vendor that are like it. Whether as many workgroups
+/// run as fit depends on what else a program has the device do, so that no pack takes it for known.
 #[must_use]
 pub fn pack_device(device: &DeviceProfile, family: Vec<u32>) -> PackDevice {
     PackDevice {
@@ -205,6 +211,6 @@ pub fn pack_device(device: &DeviceProfile, family: Vec<u32>) -> PackDevice {
         device_id: device.device_id,
         units: device.compute_units.unwrap_or(0),
         family,
-        keeps: catalog::promises(&device.guarantees),
+        keeps: catalog::promises(&device.guarantees).without(Promises::CO_RESIDENCY),
     }
 }

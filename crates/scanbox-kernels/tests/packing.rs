@@ -1,7 +1,7 @@
 //! Packs that are built from compiled kernels.
 
 use scanbox_kernels::catalog::{self, Variant};
-use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::glsl::{Compiler, compile_flat};
 use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_kernels::packing::{
     self, LICENCE, PackBuilder, PackOrigin, module_hash, pack_device, scan_problem, wrong_module_hash,
@@ -95,7 +95,7 @@ fn modules_are_there_once_and_say_what_they_are() {
     assert_eq!(licence, LICENCE);
     assert_eq!(*kernel_hash, Compiler::new(None, None).unwrap().kernel_hash());
     assert_eq!((device.units, device.device_id, &device.family[..]), (7, 77, &[78][..]));
-    assert_eq!(device.keeps, Promises::WORKGROUP_ORDER.with(Promises::CO_RESIDENCY));
+    assert_eq!(device.keeps, Promises::WORKGROUP_ORDER, "co-residency depends on the program");
 
     let mut data = pack.into_data();
     data.modules[2].hash.0[0] ^= 1;
@@ -198,6 +198,35 @@ fn what_does_not_compile_is_said() {
         .add_all(&Compiler::new(None, None).unwrap(), [(String::new(), recipe)])
         .expect_err("there is no such source");
     assert!(matches!(error, packing::PackingError::Compile(_)), "{error}");
+}
+
+#[test]
+fn flat_shaders_compile_to_the_same_code() {
+    let compiler = Compiler::new(None, None).unwrap();
+    let device = DeviceProfile { uniform_control_flow: true, ..device() };
+    for (label, element) in [
+        ("b4.vec4.two.sub.turn.wg64", Element::U32),
+        ("b4.vec2.par.sub.split.turn.wg64", Element::I64),
+        ("b4.vec4.fallback.rake.fill.wg64", Element::F32),
+        ("pers.b4.vec4.gather.sub.wgid.early.baked.wg64.u2", Element::U32),
+        ("b4.vec4.two.sub.block.wg64", Element::U32),
+        ("rts.b1.vec4.none.rake.wg32", Element::F64),
+    ] {
+        let recipe =
+            catalog::recipe(&config(label), Variant::default(), &problem(Mode::Inclusive, element), &device);
+        for shader in recipe.unwrap().modules() {
+            let head = ["one".to_owned(), "two".to_owned()];
+            let flat = compiler.flat(shader, &head).unwrap();
+            assert!(flat.starts_with("#version 460\n// one\n// two\n"), "{label}: {}", &flat[..200]);
+            assert!(
+                !flat.contains("include") && !flat.contains("#line") && !flat.contains("#define"),
+                "{label}"
+            );
+            let spirv = compiler.compile(shader).unwrap().spirv;
+            assert!(compile_flat(&flat, "flat.comp").unwrap() == *spirv, "{shader}");
+        }
+    }
+    assert!(compile_flat("#version 460\nvoid main() { none(); }", "flat.comp").is_err());
 }
 
 /// What programs make of words is what packs are made with.

@@ -4,8 +4,8 @@ use crate::contents::{ScanMode, ScanProblem};
 
 impl ScanProblem {
     /// The scan of elements of a type (`u32`, `i32`, `f32`, `u64`, `i64`, `f64`) by an operator (`add`, `min`, `max`,
-    /// `mul`, `and`, `or`, `xor`), out of place; an exclusive one begins with the identity. `None` where there is no such
-    /// type or operator, or they do not go together. A user's operator stands in its pack alone: see
+    /// `mul`, `and`, `or`, `xor`), out of place; an exclusive one begins with the identity. `None` where there is no
+    /// such type or operator, or they do not go together. A user's operator stands in its pack alone: see
     /// [`PackData::problems`](crate::PackData::problems).
     ///
     /// ```

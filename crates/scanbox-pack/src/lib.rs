@@ -21,6 +21,7 @@ mod version;
 pub mod error;
 pub mod spirv;
 pub mod contents;
+pub mod call_trait;
 pub mod pack;
 pub mod file;
 pub mod choose;
@@ -30,6 +31,7 @@ mod coded;
 #[cfg(feature = "json")]
 pub mod json;
 
+pub use call_trait::CallTrait;
 pub use choose::{Chosen, NotChosen, Reason, SeenDevice, Wish};
 pub use contents::{
     Breakpoint, CallUse, ChoiceTable, ModuleHash, PackData, PackDevice, PackModule, PackProblem, PackRecipe,

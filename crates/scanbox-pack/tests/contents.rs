@@ -103,7 +103,7 @@ fn passes_name_what_is_there() {
     refused_recipe(|recipe| pass(recipe).places.push(Place::Scratch(ScratchPart::Level)), "Scratch(Level)");
     let states = Place::Scratch(ScratchPart::States);
     refused(|data| pass(&mut data.recipes[0].recipe).places.push(states), "works on Scratch(States)");
-    refused_recipe(|recipe| pass(recipe).words.resize(23, RecipeWord::Elements), "132 bytes of arguments");
+    refused_recipe(|recipe| pass(recipe).words.resize(21, RecipeWord::Elements), "132 bytes of arguments");
     refused_recipe(|recipe| pass(recipe).places.push(Place::Scratch(ScratchPart::Turn)), "Scratch(Turn)");
     refused_recipe(|recipe| prepare(recipe).zeros.pass.module = 4, "it names module 4");
     refused_recipe(

@@ -21,6 +21,8 @@ pub enum Format {
     T4,
     /// A page with figures.
     Html,
+    /// Kernels, in a folder of files.
+    Kernels,
 }
 
 /// An answer.

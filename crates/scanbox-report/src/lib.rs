@@ -15,6 +15,8 @@ pub mod evidence;
 pub mod figure;
 pub mod grid;
 pub mod html;
+pub mod kernel_files;
+pub mod pack;
 pub mod paste;
 pub mod plot;
 pub mod records;

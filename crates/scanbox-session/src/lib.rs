@@ -5,7 +5,8 @@
 //! reports. [`process`] is a worker seen from its supervisor, [`lock`] keeps two runs from one device or
 //! file, [`probe`] asks a device what no driver tells, [`supervise`] goes on whatever happens to workers. [`store`] is
 //! the files of a sweep. The tasks ([`sweep`], [`verify`], [`mod@bench`], [`confirm`]) say what workers do and where
-//! outcomes go; [`worker`] is the process that does it. [`pairs`] lets two versions of scanbox measure in turns.
+//! outcomes go; [`worker`] is the process that does it. [`pairs`] lets two versions of scanbox measure in turns,
+//! [`mod@pack`] makes of rows what is shipped.
 
 pub mod bench;
 pub mod confirm;
@@ -14,6 +15,7 @@ pub mod failure;
 pub mod lock;
 pub mod notes;
 pub mod origin;
+pub mod pack;
 pub mod pairs;
 pub mod probe;
 pub mod process;

@@ -1,6 +1,7 @@
 //! Features of devices: what kernels cannot do without, and what some of them need.
 
 use ash::vk;
+use scanbox_pack::FeatureSet;
 
 /// Features of a device, as it offers them, or as they are enabled: the same list for the question and the answer.
 #[derive(Debug, Clone, Copy, Default)]
@@ -11,6 +12,8 @@ pub struct Features {
     pub v12: vk::PhysicalDeviceVulkan12Features<'static>,
     /// Those of Vulkan 1.3. Its chain is the caller's.
     pub v13: vk::PhysicalDeviceVulkan13Features<'static>,
+    /// That of `VK_KHR_shader_subgroup_uniform_control_flow`. Its chain is the caller's.
+    pub uniform_control_flow: vk::PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR<'static>,
 }
 
 /// What only some kernels need.
@@ -25,7 +28,7 @@ pub struct OptionalFeatures {
 }
 
 impl Features {
-    /// What a device offers. All it has beside these is left out.
+    /// What a device of Vulkan 1.3 offers without extensions. All it has beside these is left out.
     ///
     /// # Safety
     ///
@@ -41,6 +44,35 @@ impl Features {
         // What they were chained by is gone.
         (features.v12.p_next, features.v13.p_next) = (std::ptr::null_mut(), std::ptr::null_mut());
         features
+    }
+
+    /// The features at the end of the chain of a device that is being made, in front of which nothing of them stands.
+    pub fn enable<'a>(&'a mut self, info: vk::DeviceCreateInfo<'a>) -> vk::DeviceCreateInfo<'a> {
+        let Self { v10, v12, v13, uniform_control_flow } = self;
+        let info = info.enabled_features(v10).push_next(v12).push_next(v13);
+        match uniform_control_flow.shader_subgroup_uniform_control_flow {
+            // Only with its extension may it be in the chain.
+            vk::FALSE => info,
+            _ => info.push_next(uniform_control_flow),
+        }
+    }
+
+    /// As packs name them.
+    #[must_use]
+    pub fn set(&self) -> FeatureSet {
+        [
+            (self.v10.shader_int64, FeatureSet::INT64),
+            (self.v12.shader_buffer_int64_atomics, FeatureSet::INT64_ATOMICS),
+            (self.v10.shader_float64, FeatureSet::FLOAT64),
+            (self.v12.shader_subgroup_extended_types, FeatureSet::EXTENDED_TYPES),
+            (
+                self.uniform_control_flow.shader_subgroup_uniform_control_flow,
+                FeatureSet::UNIFORM_CONTROL_FLOW,
+            ),
+        ]
+        .into_iter()
+        .filter(|(on, _)| *on == vk::TRUE)
+        .fold(FeatureSet::NONE, |set, (_, feature)| set.with(feature))
     }
 
     /// What is enabled on a device that misses nothing.

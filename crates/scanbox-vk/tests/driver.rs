@@ -1,12 +1,19 @@
 //! A driver that does nothing but remember its commands.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_void};
 
 use ash::vk;
 
 thread_local! {
     static COMMANDS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    static MODULE_WORDS: Cell<u32> = const { Cell::new(0) };
+    static REFUSED_WORDS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// From now on, on this thread, no pipeline can be made of modules of so many words.
+pub fn refuse(words: u32) {
+    REFUSED_WORDS.set(words);
 }
 
 fn remember(command: String) {
@@ -76,6 +83,7 @@ unsafe extern "system" fn create_module(
     // SAFETY: Vulkan wants one there, and room for a handle.
     unsafe {
         remember(format!("module of {}", (*info).code_size / 4));
+        MODULE_WORDS.set((*info).code_size as u32 / 4);
         *made = vk::Handle::from_raw(3);
     }
     vk::Result::SUCCESS
@@ -118,30 +126,67 @@ unsafe extern "system" fn create_pipelines(
         assert!(entries.iter().map(|entry| entry.constant_id).eq(0..special.map_entry_count));
         let name = CStr::from_ptr(stage.p_name).to_str().unwrap();
         remember(format!("pipeline {name} {flags:?} {:?} pinned {pinned:?} {constants:?}", stage.flags));
-        *made = vk::Handle::from_raw(7);
+        *made = vk::Handle::from_raw(u64::from(MODULE_WORDS.get()) + 4);
     }
     match vk::Handle::as_raw(cache) {
         BAD_CACHE => vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
+        _ if MODULE_WORDS.get() == REFUSED_WORDS.get() => vk::Result::ERROR_OUT_OF_HOST_MEMORY,
         _ => vk::Result::SUCCESS,
     }
 }
 
-/// A device without a driver: what a call has no use for panics.
+unsafe extern "system" fn destroy_pipeline(
+    _: vk::Device,
+    pipeline: vk::Pipeline,
+    _: *const vk::AllocationCallbacks<'_>,
+) {
+    remember(format!("no pipeline {}", vk::Handle::as_raw(pipeline)));
+}
+
+unsafe extern "system" fn destroy_layout(
+    _: vk::Device,
+    _: vk::PipelineLayout,
+    _: *const vk::AllocationCallbacks<'_>,
+) {
+    remember("no layout".to_owned());
+}
+
+unsafe extern "system" fn update(
+    _: vk::CommandBuffer,
+    buffer: vk::Buffer,
+    offset: u64,
+    bytes: u64,
+    data: *const c_void,
+) {
+    // SAFETY: Vulkan wants as many bytes there.
+    let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), bytes as usize) };
+    let words: Vec<u32> = bytes.chunks(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect();
+    remember(format!("update {} {offset} {words:?}", vk::Handle::as_raw(buffer)));
+}
+
+/// The function of this name; null: what a call has no use for.
 #[expect(clippy::fn_to_numeric_cast_any, reason = "drivers hand out functions as addresses")]
-pub fn device() -> ash::Device {
-    let load = |name: &CStr| match name.to_bytes() {
+pub fn function(name: &CStr) -> *const c_void {
+    match name.to_bytes() {
         b"vkCmdPushConstants" => push_constants as vk::PFN_vkCmdPushConstants as *const c_void,
         b"vkCmdBindPipeline" => bind as vk::PFN_vkCmdBindPipeline as *const c_void,
         b"vkCmdDispatch" => dispatch as vk::PFN_vkCmdDispatch as *const c_void,
         b"vkCmdPipelineBarrier2" => barrier as vk::PFN_vkCmdPipelineBarrier2 as *const c_void,
+        b"vkCmdUpdateBuffer" => update as vk::PFN_vkCmdUpdateBuffer as *const c_void,
         b"vkCreatePipelineLayout" => create_layout as vk::PFN_vkCreatePipelineLayout as *const c_void,
         b"vkCreateShaderModule" => create_module as vk::PFN_vkCreateShaderModule as *const c_void,
         b"vkDestroyShaderModule" => destroy_module as vk::PFN_vkDestroyShaderModule as *const c_void,
         b"vkCreateComputePipelines" => create_pipelines as vk::PFN_vkCreateComputePipelines as *const c_void,
+        b"vkDestroyPipeline" => destroy_pipeline as vk::PFN_vkDestroyPipeline as *const c_void,
+        b"vkDestroyPipelineLayout" => destroy_layout as vk::PFN_vkDestroyPipelineLayout as *const c_void,
         _ => std::ptr::null(),
-    };
+    }
+}
+
+/// A device without a driver: what a call has no use for panics.
+pub fn device() -> ash::Device {
     // SAFETY: each function has the type of its name.
-    unsafe { ash::Device::load_with(load, vk::Device::null()) }
+    unsafe { ash::Device::load_with(function, vk::Device::null()) }
 }
 
 /// What was recorded on this thread since it was asked for last.

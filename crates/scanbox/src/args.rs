@@ -4,6 +4,7 @@ pub mod format;
 pub mod problem;
 pub mod request;
 pub mod sharing;
+pub mod shipping;
 pub mod space;
 pub mod time;
 pub mod words;

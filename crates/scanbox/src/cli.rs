@@ -73,6 +73,10 @@ pub enum Command {
     Rerun(commands::rerun::RerunArgs),
     /// Write the rows of sweeps for other programs: the T4 format of autotuners, JSON, one CSV
     Export(commands::export::ExportArgs),
+    /// Make of sweeps what programs ship: a pack of kernels for every size, and show what is in one
+    Pack(Box<commands::pack::PackArgs>),
+    /// Find the fastest kernels of a device for programs, and pack them: one command for who does not care how
+    Tune(Box<commands::tune::TuneArgs>),
     /// Look for what keeps scanbox from working here, and say what to do about it; changes nothing
     Doctor(commands::doctor::DoctorArgs),
     /// Verify and time configs on request (internal)

@@ -121,6 +121,11 @@ impl SweepInput {
         Ok(Self { planned: metadata.as_ref().map(planned), rows, metadata, warnings })
     }
 
+    /// The metadata beside it, where that is about one of its devices.
+    pub fn metadata(&self) -> Option<&Metadata> {
+        self.metadata.as_ref()
+    }
+
     /// Adds its rows to what is analysed; `label` is what the user calls it.
     pub fn add_to(self, builder: &mut Builder, label: &str, warnings: &mut Vec<String>) {
         warnings.extend(self.warnings);

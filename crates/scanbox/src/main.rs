@@ -19,8 +19,8 @@ use clap::{CommandFactory, FromArgMatches};
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    analyze, bench, compare, devices, doctor, export, import, report, rerun, serve, space, sweep, verify,
-    worker,
+    analyze, bench, compare, devices, doctor, export, import, pack, report, rerun, serve, space, sweep, tune,
+    verify, worker,
 };
 
 fn main() -> ExitCode {
@@ -51,7 +51,9 @@ fn run(cli: &Cli, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<ExitCode>
         Command::Report(args) => Ok(report::run(args)?.into()),
         Command::Compare(args) => Ok(compare::run(args)?.into()),
         Command::Rerun(args) => Ok(rerun::run(args, tools)?.into()),
-        Command::Export(args) => Ok(export::run(args)?.into()),
+        Command::Export(args) => Ok(export::run(args, tools)?.into()),
+        Command::Pack(args) => Ok(pack::run(args, tools)?.into()),
+        Command::Tune(args) => Ok(tune::run(args, tools)?.into()),
         Command::Doctor(args) => Ok(doctor::run(args, tools)?.into()),
         Command::Serve(args) => serve::run(args, tools).map(|()| ExitCode::SUCCESS),
         Command::Worker(args) => worker::run(args, tools).map(|()| ExitCode::SUCCESS),

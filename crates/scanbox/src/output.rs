@@ -43,6 +43,10 @@ pub enum OutputContent {
     JsonRows,
     /// An export as CSV, which nothing tells from a sweep.
     CsvRows,
+    /// Kernels for programs.
+    Pack,
+    /// A file among exported kernels.
+    KernelFile,
 }
 
 /// The endings of what stands beside a file of rows, and what it is.
@@ -276,7 +280,9 @@ fn check_one(path: &Path, option: &str, content: &OutputContent, held: &[Rc<Held
         | (OutputContent::Page, Kind::Page)
         | (OutputContent::Picture, Kind::Picture)
         | (OutputContent::T4, Kind::T4)
-        | (OutputContent::JsonRows, Kind::JsonRows) => true,
+        | (OutputContent::JsonRows, Kind::JsonRows)
+        | (OutputContent::Pack, Kind::Pack)
+        | (OutputContent::KernelFile, Kind::KernelFile) => true,
         (OutputContent::Table(header), Kind::Foreign) => is_same_table(path, header),
         _ => false,
     };

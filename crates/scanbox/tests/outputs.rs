@@ -2,164 +2,16 @@
 #![cfg(unix)]
 
 mod beside;
+mod cases;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::{Path, PathBuf};
 
+use self::cases::{Case, cases};
 use crate::options::{PATHS, Use, Writes};
 use crate::sweeps::{CONFIG, Place, ended};
-
-/// An output: the option, and a command that writes to `OUT`.
-struct Case {
-    command: &'static str,
-    option: &'static str,
-    /// The word for what is written, of [`kinds`].
-    writes: &'static str,
-    line: &'static [&'static str],
-    /// The name of the output, and, of a folder, the file in it that is put to the test.
-    out: &'static str,
-    file: &'static str,
-    /// A file that the command reads.
-    input: &'static str,
-}
-
-const BENCH: [&str; 12] = [
-    "bench",
-    CONFIG,
-    "--device",
-    "replay:replay.toml",
-    "--sizes",
-    "4096",
-    "--rounds",
-    "1",
-    "--samples",
-    "3",
-    "--with",
-    "bench.csv",
-];
-
-/// Every output.
-fn cases() -> Vec<Case> {
-    let case = |command, option, writes, line, out, file, input| Case {
-        command,
-        option,
-        writes,
-        line,
-        out,
-        file,
-        input,
-    };
-    let export = |format: &'static str| -> &'static [&'static str] {
-        match format {
-            "t4" => &["export", "sweep.csv", "--format", "t4", "--output"],
-            "json" => &["export", "sweep.csv", "--format", "json", "--output"],
-            _ => &["export", "sweep.csv", "--format", "csv", "--output"],
-        }
-    };
-    let blocking: &[&str] = &[
-        "bench",
-        "b4.vec4.fallback.rake.wg64",
-        "--device",
-        "replay:replay.toml",
-        "--blocking=2",
-        "--sizes",
-        "4096",
-        "--rounds",
-        "1",
-        "--out",
-        "blocking.csv",
-        "--plots",
-    ];
-    vec![
-        case(
-            "sweep",
-            "out",
-            "sweep",
-            &["sweep", "--device", "replay:replay.toml", "--space", "./space.csv", "--out"],
-            "x.csv",
-            "x.csv",
-            "space.csv",
-        ),
-        case("bench", "out", "benchmark", &BENCH_OUT, "x.csv", "x.csv", "bench.csv"),
-        case(
-            "bench",
-            "plot",
-            "picture",
-            &["bench", "--show", "bench.csv", "--plot"],
-            "x.svg",
-            "x.svg",
-            "bench.csv",
-        ),
-        case("bench", "plots", "picture", blocking, "plots", "plots/spins.svg", ""),
-        case("bench", "plots", "table", blocking, "plots", "plots/fallbacks.csv", ""),
-        case(
-            "import",
-            "out",
-            "import",
-            &[
-                "import",
-                "times.csv",
-                "--subject",
-                "other",
-                "--version",
-                "Other 1",
-                "--device-name",
-                "Replay",
-                "--out",
-            ],
-            "x.csv",
-            "x.csv",
-            "times.csv",
-        ),
-        case("report", "out", "page", &["report", "sweep.csv", "--out"], "x.html", "x.html", "sweep.csv"),
-        case(
-            "report",
-            "plots",
-            "picture",
-            &["report", "sweep.csv", "--out", "page.html", "--plots"],
-            "plots",
-            "plots/replay.throughput.svg",
-            "",
-        ),
-        case(
-            "report",
-            "plots",
-            "table",
-            &["report", "sweep.csv", "--out", "page.html", "--plots"],
-            "plots",
-            "plots/replay.throughput.csv",
-            "",
-        ),
-        case(
-            "rerun",
-            "out",
-            "pairs",
-            &[
-                "rerun",
-                "sweep.csv",
-                "sweep.csv",
-                "--program",
-                env!("CARGO_BIN_EXE_scanbox"),
-                "--device",
-                "replay:replay.toml",
-                "--out",
-            ],
-            "x.csv",
-            "x.csv",
-            "sweep.csv",
-        ),
-        case("export", "output", "t4", export("t4"), "x.json", "x.json", "sweep.csv"),
-        case("export", "output", "json", export("json"), "x.json", "x.json", "sweep.csv"),
-        case("export", "output", "csv", export("csv"), "x.csv", "x.csv", "sweep.csv"),
-    ]
-}
-
-const BENCH_OUT: [&str; 13] = {
-    let [a, b, c, d, e, f, g, h, i, j, k, l] = BENCH;
-    [a, b, c, d, e, f, g, h, i, j, k, l, "--out"]
-};
 
 /// What may be at the place of an output.
 enum There {
@@ -198,6 +50,9 @@ fn kinds(place: &Place) -> BTreeMap<&'static str, There> {
         ("t4", of("rows.t4.json")),
         ("json", of("rows.json")),
         ("csv", of("rows.csv")),
+        ("pack", of("rows.scanpack")),
+        ("kernels", of("kernels/README.md")),
+        ("foreign readme", text("# Scan kernels\n\nof mine\n")),
         ("foreign text", text("my notes\n")),
         ("foreign page", text("<!DOCTYPE html>\n<html><body>mine</body></html>\n")),
         ("foreign picture", text("<svg xmlns=\"http://www.w3.org/2000/svg\"><text>mine</text></svg>\n")),
@@ -244,6 +99,8 @@ fn may_write(case: &Case, kind: &str) -> bool {
         "page" => &["page"],
         "t4" => &["t4"],
         "json" => &["json"],
+        "pack" => &["pack"],
+        "kernels" => &["kernels"],
         "table" if case.command == "bench" => &["fallbacks", "older fallbacks"],
         "table" => &["throughput", "older throughput"],
         "import" | "csv" | "pairs" => &[],
@@ -285,6 +142,8 @@ fn sources() -> Place {
     for (name, writes) in [("rows.t4.json", "t4"), ("rows.json", "json"), ("rows.csv", "csv")] {
         run(&[of("output", writes).line, &[name]].concat());
     }
+    run(&[of("output", "kernels").line, &["kernels"]].concat());
+    run(&[of("output", "pack").line, &["rows.scanpack"]].concat());
     for command in ["report", "bench"] {
         let case = cases().into_iter().find(|case| case.command == command && case.option == "plots");
         run(&[case.unwrap().line, &["plots"]].concat());
@@ -458,6 +317,10 @@ fn devices_are_written_to_and_stay() {
             continue;
         }
         for device in ["/dev/null", "/dev/stdout"] {
+            // A pack is no text, which the output of a command is taken for here.
+            if case.writes == "pack" && device == "/dev/stdout" {
+                continue;
+            }
             let ran = ended(sources.scanbox(case.line).arg(device).output().unwrap());
             assert_eq!(ran.code, Some(i32::from(rows)), "{} {device}: {}", case.command, ran.stderr);
             let kind = fs::symlink_metadata("/dev/null").unwrap().file_type();

@@ -138,7 +138,10 @@ fn pass(pass: &RecipePass<u16>, modules: usize, arguments: ArgumentKind) -> Soun
     let RecipePass { module, places, words } = pass;
     ensure(usize::from(*module) < modules, || format!("it names module {module}, and there are {modules}"))?;
     match arguments {
-        ArgumentKind::Pushed => within("bytes of arguments", 8 * places.len() + 4 * words.len(), PUSH_BYTES)?,
+        // Workgroups in a row and in all, addresses, words.
+        ArgumentKind::Pushed => {
+            within("bytes of arguments", 8 + 8 * places.len() + 4 * words.len(), PUSH_BYTES)?;
+        }
         // Source and target, a record, the other addresses, workgroups in a row, words but for the length.
         ArgumentKind::Line | ArgumentKind::Baked => {
             ensure(places.len() >= 2 && words.first() == Some(&RecipeWord::Elements), || {

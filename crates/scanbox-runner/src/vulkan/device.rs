@@ -8,6 +8,7 @@ use ash::{khr, vk};
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
+use scanbox_vk::driver::{driver_build, driver_name};
 use scanbox_vk::features::{Features, OptionalFeatures};
 use scanbox_vk::shape::{ShapeLimits, subgroup_problems};
 
@@ -125,10 +126,8 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
         } else {
             DeviceKind::Hardware
         },
-        driver: format!("{} {}", text(driver.driver_name_as_c_str()), text(driver.driver_info_as_c_str()))
-            .trim()
-            .to_owned(),
-        driver_build: format!("{:08x}-{}", base.driver_version, hex(base.pipeline_cache_uuid)),
+        driver: driver_name(&driver),
+        driver_build: driver_build(&base),
         api_version: version_text(version),
         subgroup_size: shapes.subgroup_size,
         min_subgroup_size: shapes.min_subgroup_size,

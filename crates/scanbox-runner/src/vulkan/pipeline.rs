@@ -33,12 +33,12 @@ pub(super) struct Pipelines {
     /// What pipelines with addresses in them are made of.
     modules: HashMap<Shader, Module>,
     /// Those pipelines. Their addresses change from session to session, so that no cache on disk has them.
-    bound: Mutex<HashMap<Bound, Pipeline>>,
+    bound: Mutex<HashMap<BoundKey, Pipeline>>,
 }
 
 /// What a pipeline with addresses in it is made of.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Bound {
+struct BoundKey {
     shader: Shader,
     /// The line of its arguments.
     line: vk::DeviceAddress,
@@ -132,7 +132,7 @@ impl Pipelines {
         max_n: Option<u64>,
     ) -> Result<vk::Pipeline, Failure> {
         let max_n = max_n.map_or(0, |max_n| u32::try_from(max_n).unwrap_or(u32::MAX));
-        Ok(self.bind(Bound { shader: shader.clone(), line, arguments, max_n })?.0)
+        Ok(self.bind(BoundKey { shader: shader.clone(), line, arguments, max_n })?.0)
     }
 
     /// The scratch memory stands here from now on: pipelines that have another address in them are gone.
@@ -144,8 +144,8 @@ impl Pipelines {
             .retain(|bound, _| !bound.shader.turns_itself());
     }
 
-    fn bind(&self, bound: Bound) -> Result<(vk::Pipeline, PipelineInfo), Failure> {
-        let known = |all: &HashMap<Bound, Pipeline>| all.get(&bound).map(|one| (one.raw, one.info));
+    fn bind(&self, bound: BoundKey) -> Result<(vk::Pipeline, PipelineInfo), Failure> {
+        let known = |all: &HashMap<BoundKey, Pipeline>| all.get(&bound).map(|one| (one.raw, one.info));
         let lock = || self.bound.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known(&lock()) {
             return Ok(known);
@@ -185,7 +185,7 @@ impl Pipelines {
                     let max_n = if module.shader.counts_at_each_call() { SOME_N } else { 0 };
                     let bind = |line| {
                         let shader = module.shader.clone();
-                        self.bind(Bound { shader, line, arguments: baked, max_n })
+                        self.bind(BoundKey { shader, line, arguments: baked, max_n })
                     };
                     let [first, second] = line_addresses(self.lines, 0);
                     let bound = bind(first);

@@ -24,4 +24,9 @@ pub const ROWS: &[HelpWord<Format>] = &[
     ),
     ("json", "One JSON array with an object per row; cells without a value are left out", Format::Json),
     ("csv", "One CSV of all files, with every column of this version", Format::Csv),
+    (
+        "kernels",
+        "A folder with the kernels that win: SPIR-V, GLSL in one text each, recipe.json, and a README on how to dispatch them",
+        Format::Kernels,
+    ),
 ];

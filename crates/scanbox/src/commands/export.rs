@@ -1,4 +1,6 @@
-//! `scanbox export`: the rows of sweeps, as other programs read them.
+//! `scanbox export`: the rows of sweeps, as other programs read them, and the kernels that win them.
+
+mod kernels;
 
 use std::path::{Path, PathBuf};
 
@@ -6,13 +8,15 @@ use scanbox_model::csv_file;
 
 use crate::answer::{answered, print};
 use crate::args::format::ROWS;
+use crate::args::shipping::RowArgs;
 use crate::args::words::words;
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::inputs::{metadata_of, once, unreadable};
 use crate::output::{OutputContent, Outputs};
 use scanbox_report::document::{Document, Format};
 use scanbox_report::records::{Exported, Exports};
 use scanbox_session::notes::note;
+use scanbox_session::tools::Tools;
 
 /// Arguments of `scanbox export`.
 #[derive(Debug, Clone, clap::Args)]
@@ -25,16 +29,25 @@ pub struct ExportArgs {
     #[arg(long, value_parser = words(ROWS))]
     format: Format,
 
-    /// The file to write [default: standard output]
-    #[arg(long, short, visible_alias = "out", value_name = "FILE")]
+    /// The file to write [default: standard output]; of kernels, the folder
+    #[arg(long, short, visible_alias = "out", value_name = "FILE", required_if_eq("format", "kernels"))]
     output: Option<PathBuf>,
+
+    #[command(flatten)]
+    rows: RowArgs,
 }
 
 /// Exports.
 ///
 /// # Errors
 /// When a file cannot be read or written.
-pub fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
+pub fn run(args: &ExportArgs, tools: &Tools) -> anyhow::Result<Exit> {
+    if let (Format::Kernels, Some(folder)) = (args.format, &args.output) {
+        return kernels::write(&args.files, &args.rows, folder, tools);
+    }
+    if args.rows.is_given() {
+        return Err(UsageError("--operator and --other-sources are for --format kernels".to_owned()).into());
+    }
     let mut warnings = Vec::new();
     let paths = once(&args.files, &mut warnings);
     for warning in warnings {

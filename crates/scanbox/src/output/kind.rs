@@ -58,6 +58,10 @@ pub enum Kind {
     T4,
     /// An export as JSON.
     JsonRows,
+    /// Kernels for programs.
+    Pack,
+    /// A file among exported kernels.
+    KernelFile,
     /// So little that it may be the beginning of what scanbox writes, or of anything.
     Piece,
     /// Bytes that are no text: of somebody else, or what a crash has left.
@@ -91,6 +95,8 @@ impl Kind {
             Self::Picture => "a picture of scanbox",
             Self::T4 => "an export in the format T4",
             Self::JsonRows => "an export as JSON",
+            Self::Pack => "a pack",
+            Self::KernelFile => "a file of exported kernels",
             Self::Piece | Self::Bytes | Self::Foreign => "a file that scanbox has not written",
         }
     }
@@ -123,6 +129,13 @@ impl Kind {
         let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD)]);
         let head = head.trim_start_matches('\u{feff}');
         let is = |begin: &str| head.starts_with(begin);
+        if bytes.starts_with(&scanbox_pack::file::MAGIC) {
+            return Self::Pack;
+        }
+        let is_code = bytes.starts_with(&SPIRV_MAGIC) && is_named_by_hash(path);
+        if is_code || KERNEL_FILES.iter().any(|begin| is(begin)) || is_flat_kernel(head) {
+            return Self::KernelFile;
+        }
         if is("<!DOCTYPE html>") && head.contains(PAGE_MARK) {
             return Self::Page;
         }
@@ -201,8 +214,27 @@ const HEAD: usize = 4096;
 const PAGE_MARK: &str = "<meta name=\"generator\" content=\"scanbox ";
 /// The first columns of a file of pairs.
 const PAIRS_HEADER: &str = "n_elements,config_id,round,base_1_ns,new_1_ns,";
+/// The first word of SPIR-V.
+const SPIRV_MAGIC: [u8; 4] = [3, 2, 0x23, 7];
+/// How the README beside exported kernels begins, and their recipes.
+const KERNEL_FILES: [&str; 2] =
+    ["# Scan kernels\n\nWritten by scanbox ", "{\n  \"format\": \"scanbox-pack\",\n  \"major\": "];
 /// So many names of columns in one line are no chance.
 const MANY_COLUMNS: usize = 8;
+
+/// Whether a file is called as modules among exported kernels are.
+fn is_named_by_hash(path: &Path) -> bool {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    stem.len() == 12 && stem.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether a shader has the head of an exported one.
+fn is_flat_kernel(head: &str) -> bool {
+    let mut lines = head.lines();
+    let [version, licence, tool] = [lines.next(), lines.next(), lines.next()].map(Option::unwrap_or_default);
+    let ours = tool.starts_with("// scanbox ") && tool.contains(", kernel sources ");
+    version.starts_with("#version ") && licence.starts_with("// SPDX-License-Identifier: ") && ours
+}
 
 /// Whether a line of a picture is a title of the versions before [`SVG_MARK`]: it ends with who drew it.
 fn is_old_title(line: &str) -> bool {

@@ -29,8 +29,10 @@ pub enum Writes {
     Plots,
     /// Base and new measured in turns.
     Pairs,
-    /// Rows for other programs, in the format that `--format` says.
+    /// Rows for other programs, in the format that `--format` says, or kernels in a folder.
     Export,
+    /// Kernels for programs.
+    Pack,
 }
 
 /// The command (empty: all of them), the name of the argument, and what it is for.
@@ -72,6 +74,14 @@ pub const PATHS: &[(&str, &str, Use)] = &[
     ("rerun", "program", Use::Read),
     ("rerun", "out", Use::Write(Writes::Pairs)),
     ("serve", "operator", Use::Read),
+    ("pack", "files", Use::Read),
+    ("pack", "operator", Use::Read),
+    ("pack", "show", Use::Read),
+    ("pack", "output", Use::Write(Writes::Pack)),
+    ("tune", "space", Use::Read),
+    ("tune", "operator", Use::Read),
+    ("tune", "folder", Use::Write(Writes::Pack)),
     ("export", "files", Use::Read),
+    ("export", "operator", Use::Read),
     ("export", "output", Use::Write(Writes::Export)),
 ];

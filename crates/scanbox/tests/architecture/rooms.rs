@@ -11,6 +11,11 @@ pub(super) const CRATES: &[(&str, &[&str], &[&str])] = &[
     ("scanbox-pack", &[], &["ash", "shaderc", "clap", "toml", "csv"]),
     ("scanbox-model", &[], &["ash", "shaderc", "clap"]),
     ("scanbox-vk", &["scanbox-pack"], &["shaderc", "clap", "toml", "csv", "gpu-allocator"]),
+    (
+        "scanbox-vk-c",
+        &["scanbox-pack", "scanbox-vk"],
+        &["shaderc", "clap", "toml", "csv", "serde", "gpu-allocator"],
+    ),
     ("scanbox-kernels", &["scanbox-pack", "scanbox-model"], &["ash", "gpu-allocator", "clap"]),
     ("scanbox-analysis", &["scanbox-model"], &["ash", "shaderc", "clap"]),
     (
@@ -20,7 +25,7 @@ pub(super) const CRATES: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "scanbox-report",
-        &["scanbox-model", "scanbox-kernels", "scanbox-analysis", "scanbox-runner"],
+        &["scanbox-pack", "scanbox-model", "scanbox-kernels", "scanbox-analysis", "scanbox-runner"],
         &["ash", "shaderc", "clap", "signal-hook", "indicatif"],
     ),
     (

@@ -1,5 +1,6 @@
 //! What stands beside rows, and is theirs or somebody else's.
 
+use super::cases::BENCH_OUT;
 use super::*;
 
 #[test]

@@ -1,0 +1,235 @@
+//! What is in a pack: for whom, which kernel at which size, and what that takes and loses.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use scanbox_model::units::{plural, size_label};
+use scanbox_pack::json::PackText;
+use scanbox_pack::{
+    ArgumentKind, Breakpoint, CallUse, ChoiceTable, Pack, PackData, PackProblem, ScanMode, ScanProblem,
+};
+
+use crate::document::{Document, Format, write_json};
+use crate::grid::{Grid, GridColumn, Style};
+use crate::terminal::fold;
+
+/// A pack and what it is called.
+pub struct PackContents<'a> {
+    /// The file.
+    pub name: &'a str,
+    /// Its bytes.
+    pub bytes: usize,
+    /// The pack.
+    pub pack: &'a Pack,
+    /// What is known of it beside: sentences.
+    pub remarks: &'a [String],
+}
+
+impl Document for PackContents<'_> {
+    fn write(&self, format: Format, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+        match format {
+            Format::Table => self.table(width, out),
+            Format::Json => write_json(out, &PackText::from(self.pack)),
+            other => other.missing("a pack"),
+        }
+    }
+}
+
+impl PackContents<'_> {
+    fn table(&self, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+        let data = self.pack.data();
+        let device = &data.device;
+        let kinds: usize = data.modules.iter().map(|module| 4 * module.words.len()).sum();
+        writeln!(out, "{}: {}, of which modules {}", self.name, bytes_text(self.bytes), bytes_text(kinds))?;
+        let facts = [
+            (
+                "device",
+                format!(
+                    "{} (vendor {:#06x}, device {:#06x})",
+                    device.name, device.vendor_id, device.device_id
+                ),
+            ),
+            ("driver", device.driver.clone()),
+            ("keeps", device.keeps.to_string()),
+            (
+                "measured",
+                if data.measured_utc.is_empty() { "nothing".to_owned() } else { data.measured_utc.clone() },
+            ),
+            ("kernels", format!("{}, written by {}, {}", data.kernel_hash, data.written_by, data.licence)),
+            (
+                "holds",
+                format!("{}, {}", plural(data.recipes.len(), "recipe"), plural(data.modules.len(), "module")),
+            ),
+        ];
+        for (name, fact) in facts {
+            writeln!(out, "{name:<9} {fact}")?;
+        }
+        let style = Format::Table.style(width);
+        for problem in &data.problems {
+            writeln!(out, "\n{}", title(&problem.scan))?;
+            self.problem(problem, style, out)?;
+        }
+        for remark in self.remarks {
+            writeln!(out, "\n{}", fold("", remark, 0, width))?;
+        }
+        Ok(())
+    }
+
+    fn problem(&self, problem: &PackProblem, style: Style, out: &mut dyn Write) -> io::Result<()> {
+        let ordinary = |table: &&ChoiceTable| {
+            table.call_use == CallUse { arguments: table.call_use.arguments, ..CallUse::default() }
+        };
+        for table in problem.measured.iter().filter(ordinary) {
+            let worst = table.breakpoints.iter().map(|range| range.worst_loss_ppm);
+            let worst = worst.collect::<Option<Vec<u32>>>().and_then(|all| all.into_iter().max());
+            let worst = worst.map_or_else(|| "not measured".to_owned(), |worst| percent(Some(worst)));
+            writeln!(
+                out,
+                "\n{}, needs {}; worst loss {worst}",
+                arguments_text(table.call_use.arguments),
+                table.needs
+            )?;
+            let mut grid = Grid::new([
+                GridColumn::numbers("from n"),
+                GridColumn::words("kernel"),
+                GridColumn::numbers("time"),
+                GridColumn::numbers("at n"),
+                GridColumn::numbers("loss"),
+                GridColumn::numbers("others").expendable(1),
+            ]);
+            for (place, range) in table.breakpoints.iter().enumerate() {
+                let next = table.breakpoints.get(place + 1).map(|next| next.from);
+                let (time, at) = self.time(range, next);
+                grid.push([
+                    size_label(range.from),
+                    self.label(range),
+                    time,
+                    at,
+                    percent(range.worst_loss_ppm),
+                    (range.ranked.len() - 1).to_string(),
+                ]);
+            }
+            writeln!(out, "{}", grid.draw(style))?;
+        }
+        let mut others: BTreeMap<(u32, String), (&ChoiceTable, Vec<String>)> = BTreeMap::new();
+        for table in problem.measured.iter().filter(|table| !ordinary(table)) {
+            let key = (table.needs.bits(), self.labels(table));
+            let (_, uses) = others.entry(key).or_insert_with(|| (table, Vec::new()));
+            uses.push(table.call_use.to_string());
+        }
+        if !others.is_empty() {
+            writeln!(out, "\nOther uses:")?;
+        }
+        let width = if let Style::Text { width } = style { width } else { None };
+        for ((_, labels), (table, uses)) in others {
+            writeln!(out, "{}", fold("  ", &format!("{labels}, needs {}:", table.needs), 4, width))?;
+            writeln!(out, "{}", fold("    ", &uses.join(", "), 4, width))?;
+        }
+        self.portable(problem, style, out)
+    }
+
+    /// The kernels for devices that nobody measured: for each, which subgroup sizes it is there for, and how many uses.
+    fn portable(&self, problem: &PackProblem, style: Style, out: &mut dyn Write) -> io::Result<()> {
+        if problem.portable.is_empty() {
+            return Ok(());
+        }
+        let data = self.pack.data();
+        let mut kernels: BTreeMap<String, (Vec<u32>, Vec<CallUse>)> = BTreeMap::new();
+        for table in &problem.portable {
+            let (sizes, uses) = kernels.entry(self.labels(table)).or_default();
+            let recipe = table.breakpoints.first().and_then(|range| range.ranked.first());
+            let size = recipe.and_then(|recipe| subgroup_size(data, *recipe)).unwrap_or(0);
+            if !sizes.contains(&size) {
+                sizes.push(size);
+            }
+            if !uses.contains(&table.call_use) {
+                uses.push(table.call_use);
+            }
+        }
+        let mut grid = Grid::new([
+            GridColumn::words("on any device with subgroups of"),
+            GridColumn::words("kernels"),
+            GridColumn::numbers("uses"),
+        ]);
+        for (labels, (sizes, uses)) in kernels {
+            let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
+            grid.push([sizes.join(", "), labels, uses.len().to_string()]);
+        }
+        writeln!(out, "\n{}", grid.draw(style))
+    }
+
+    fn label(&self, range: &Breakpoint) -> String {
+        let recipe = range.ranked.first().and_then(|place| self.pack.data().recipes.get(usize::from(*place)));
+        recipe.map_or_else(String::new, |recipe| recipe.label.clone())
+    }
+
+    /// The kernels of a table, each with where it begins.
+    fn labels(&self, table: &ChoiceTable) -> String {
+        let label = |range: &Breakpoint| match range.from {
+            0 | 1 => self.label(range),
+            from => format!("from {} {}", size_label(from), self.label(range)),
+        };
+        table.breakpoints.iter().map(label).collect::<Vec<_>>().join("; ")
+    }
+
+    /// The time at the smallest size of a range that has one, and that size.
+    fn time(&self, range: &Breakpoint, next: Option<u64>) -> (String, String) {
+        let inside = |n: u64| n >= range.from && next.is_none_or(|next| n < next);
+        let times = self.pack.data().times.iter();
+        let own = times.filter(|time| Some(&time.recipe) == range.ranked.first() && inside(time.n));
+        match own.min_by_key(|time| time.n) {
+            Some(time) => (time_text(time.picoseconds), size_label(time.n)),
+            None => (String::new(), String::new()),
+        }
+    }
+}
+
+fn subgroup_size(data: &PackData, recipe: u16) -> Option<u32> {
+    let module = *data.recipes.get(usize::from(recipe))?.recipe.modules().next()?;
+    Some(data.modules.get(usize::from(module))?.subgroup_size)
+}
+
+/// What is computed, as other answers say it.
+#[must_use]
+pub fn title(scan: &ScanProblem) -> String {
+    let ScanProblem { mode, element, operator, init, in_place, .. } = scan;
+    let mode = match mode {
+        ScanMode::Inclusive => "inclusive",
+        ScanMode::Exclusive => "exclusive",
+        ScanMode::Reduce => "reduce",
+    };
+    let words: String = init.iter().rev().map(|word| format!("{word:08x}")).collect();
+    let init = if init.iter().all(|word| *word == 0) { String::new() } else { format!(" from 0x{words}") };
+    format!("{mode} {element} {operator}{init}{}", if *in_place { " in place" } else { "" })
+}
+
+/// Where calls find their arguments.
+#[must_use]
+pub fn arguments_text(arguments: ArgumentKind) -> &'static str {
+    match arguments {
+        ArgumentKind::Pushed => "pushed arguments",
+        ArgumentKind::Line => "arguments in a line",
+        ArgumentKind::Baked => "baked arguments",
+    }
+}
+
+/// Parts per million as percent: rounded up, so that no loss looks smaller than it is.
+#[must_use]
+pub fn percent(ppm: Option<u32>) -> String {
+    ppm.map_or_else(String::new, |ppm| format!("{:.1} %", f64::from(ppm.div_ceil(1000)) / 10.0))
+}
+
+fn time_text(picoseconds: u64) -> String {
+    match picoseconds {
+        0..1_000_000 => format!("{} ns", picoseconds.div_ceil(1000)),
+        1_000_000..1_000_000_000 => format!("{:.2} us", picoseconds as f64 / 1e6),
+        _ => format!("{:.2} ms", picoseconds as f64 / 1e9),
+    }
+}
+
+fn bytes_text(bytes: usize) -> String {
+    match bytes {
+        0..10_240 => format!("{bytes} bytes"),
+        _ => format!("{} KiB", bytes.div_ceil(1024)),
+    }
+}

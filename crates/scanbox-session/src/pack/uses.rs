@@ -1,0 +1,71 @@
+//! Uses of a scan: which there are, and which build of a kernel is for one.
+
+use scanbox_kernels::catalog::Variant;
+use scanbox_model::problem::{Mode, Problem};
+use scanbox_pack::{ArgumentKind, CallTrait, CallUse};
+
+/// Which uses a pack is for: those that have nothing beside these.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UseSet(Vec<CallTrait>);
+
+impl UseSet {
+    /// Uses of these traits; of any arguments where no trait says which.
+    #[must_use]
+    pub fn new(traits: &[CallTrait]) -> Self {
+        let mut traits = traits.to_vec();
+        let kinds = [CallTrait::Pushed, CallTrait::Line, CallTrait::Baked];
+        if !kinds.iter().any(|kind| traits.contains(kind)) {
+            traits.extend(kinds);
+        }
+        Self(traits)
+    }
+
+    /// The uses of a problem: with pushed arguments and with a line any combination, as far as the problem has it; with
+    /// baked ones those that are told how many elements there are.
+    pub fn uses(&self, problem: &Problem) -> Vec<CallUse> {
+        let mut uses = Vec::new();
+        for arguments in [ArgumentKind::Pushed, ArgumentKind::Line, ArgumentKind::Baked] {
+            for bits in 0..32u32 {
+                let has = |bit: u32| bits >> bit & 1 == 1;
+                let call_use = CallUse {
+                    arguments,
+                    any_element: has(0),
+                    total: has(1),
+                    n_on_device: has(2),
+                    init_in_memory: has(3),
+                    scratch_overwritten: has(4),
+                };
+                let goes = (!call_use.total || problem.mode() != Mode::Reduce)
+                    && (!call_use.init_in_memory || problem.init().is_some())
+                    && (!call_use.n_on_device || arguments != ArgumentKind::Baked);
+                if goes && CallTrait::of(call_use).all(|what| self.0.contains(&what)) {
+                    uses.push(call_use);
+                }
+            }
+        }
+        uses
+    }
+
+    /// Whether a use is among them, whatever the problem is.
+    #[must_use]
+    pub fn has(&self, what: CallTrait) -> bool {
+        self.0.contains(&what)
+    }
+}
+
+/// The build of a kernel for a use.
+pub(super) fn variant(call_use: CallUse) -> Variant {
+    let CallUse { n_on_device, total, init_in_memory, any_element, .. } = call_use;
+    Variant { max_n: n_on_device.then_some(0), total, init_in_memory, any_element, ..Variant::default() }
+}
+
+/// Whether it is the use that sweeps measure: calls that are told everything.
+pub(super) fn is_ordinary(call_use: CallUse) -> bool {
+    call_use == CallUse { arguments: call_use.arguments, ..CallUse::default() }
+}
+
+/// Whether rows are about its calls: its kernels are built as those that were measured, or find in memory alone how
+/// many elements there are.
+pub(super) fn is_measured(call_use: CallUse) -> bool {
+    !call_use.total && !call_use.init_in_memory && !call_use.any_element
+}

@@ -1,0 +1,124 @@
+//! What goes back to C when something is wrong: a code, and a text.
+
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use scanbox_vk::HandOverError;
+
+/// How a call ended. Where it did not succeed, nothing was recorded or made, and scanbox_last_error() has a text.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScanboxResult {
+    /// It is done.
+    Success = 0,
+    /// A pointer, a handle, a size word, a flag or a text of the program is wrong.
+    InvalidArgument = -1,
+    /// The pack is none, is cut or damaged, or is of a newer version.
+    BadPack = -2,
+    /// The device lacks something, or it is not enabled.
+    Lacks = -3,
+    /// The pack has no kernel for this scan on this device.
+    NoKernel = -4,
+    /// There are more elements than the scan was made for.
+    TooLarge = -5,
+    /// An address is not aligned.
+    Misaligned = -6,
+    /// Memory is too small.
+    TooSmall = -7,
+    /// Memory overlaps.
+    Overlap = -8,
+    /// An argument that the use of the scan has is missing, or one that it does not have is there.
+    OtherUse = -9,
+    /// A function of Vulkan failed.
+    Vulkan = -10,
+    /// A fault of scanbox itself.
+    Internal = -11,
+}
+
+/// Why a call failed.
+pub(crate) struct Refusal {
+    result: ScanboxResult,
+    text: String,
+}
+
+impl Refusal {
+    /// Something that the program passed is wrong.
+    pub(crate) fn argument(text: impl fmt::Display) -> Self {
+        Self { result: ScanboxResult::InvalidArgument, text: text.to_string() }
+    }
+
+    /// The pack has no such scan.
+    pub(crate) fn no_kernel(text: impl fmt::Display) -> Self {
+        Self { result: ScanboxResult::NoKernel, text: text.to_string() }
+    }
+}
+
+/// What errors name in Rust, and what that is in C.
+const IN_C: &[(&str, &str)] = &[
+    ("`wanted`", "scanbox_wanted"),
+    ("`ScannerInfo::enabled`", "scanbox_scanner_info.enabled"),
+    ("`CallUse::any_element`", "SCANBOX_USE_ANY_ELEMENT"),
+    ("`CallUse::arguments`", "SCANBOX_USE_LINE, SCANBOX_USE_BAKED"),
+    ("`CallUse`", "SCANBOX_USE_..."),
+    ("`Scan::scratch`", "scanbox_scan_scratch"),
+    ("`Scan::cmd_scan`", "scanbox_cmd_scan"),
+    ("`Scan::bind`", "scanbox_bound_create"),
+];
+
+impl From<HandOverError> for Refusal {
+    fn from(error: HandOverError) -> Self {
+        use HandOverError as E;
+        let result = match &error {
+            E::Pack(_) => ScanboxResult::BadPack,
+            E::Lacks { .. } => ScanboxResult::Lacks,
+            E::NoKernel { .. } => ScanboxResult::NoKernel,
+            E::TooLarge { .. } => ScanboxResult::TooLarge,
+            E::Misaligned { .. } => ScanboxResult::Misaligned,
+            E::TooSmall { .. } => ScanboxResult::TooSmall,
+            E::Overlap { .. } | E::NotInPlace { .. } => ScanboxResult::Overlap,
+            E::Missing { .. } | E::Unexpected { .. } | E::OtherArguments { .. } | E::BoundToOther { .. } => {
+                ScanboxResult::OtherUse
+            }
+            E::Vulkan { .. } => ScanboxResult::Vulkan,
+            _ => ScanboxResult::Internal,
+        };
+        let text = IN_C.iter().fold(error.to_string(), |text, (rust, c)| text.replace(rust, c));
+        Self { result, text }
+    }
+}
+
+thread_local! {
+    static LAST: RefCell<CString> = RefCell::new(CString::default());
+}
+
+fn remember(text: &str) {
+    // A text from a file may have zeros in it, at which C would stop reading.
+    let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
+    // A thread that is about to end remembers nothing any more.
+    let _ = LAST.try_with(|last| last.replace(text));
+}
+
+/// Does what C asked for. A panic ends here: C has nothing to catch it with.
+pub(crate) fn checked(work: impl FnOnce() -> Result<(), Refusal>) -> ScanboxResult {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(())) => ScanboxResult::Success,
+        Ok(Err(Refusal { result, text })) => {
+            remember(&text);
+            result
+        }
+        Err(_) => {
+            remember("a fault of scanbox, whose message is on stderr: report it with what was called");
+            ScanboxResult::Internal
+        }
+    }
+}
+
+/// What the last call of this thread that failed had to say: what is wrong, and what to do. Empty where none has
+/// failed. It is valid until another call of this thread fails.
+#[unsafe(no_mangle)]
+pub extern "C" fn scanbox_last_error() -> *const c_char {
+    const NOTHING: &CStr = c"";
+    LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(NOTHING.as_ptr())
+}

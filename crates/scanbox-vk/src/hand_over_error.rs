@@ -1,0 +1,222 @@
+//! What can go wrong between a program and the library, and how to mend it.
+
+use std::error::Error;
+use std::fmt;
+
+use ash::vk;
+use scanbox_pack::{ArgumentKind, PackError};
+
+/// Memory that a program names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operand {
+    /// What is scanned.
+    Input,
+    /// The scan.
+    Output,
+    /// The scratch memory.
+    Scratch,
+    /// What an exclusive scan begins with.
+    Init,
+    /// Where the total goes.
+    Total,
+    /// The word that says how many elements there are.
+    Length,
+    /// The lines of arguments.
+    Lines,
+}
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Input => "input",
+            Self::Output => "output",
+            Self::Scratch => "scratch memory",
+            Self::Init => "initial value",
+            Self::Total => "total",
+            Self::Length => "number of elements",
+            Self::Lines => "lines of arguments",
+        })
+    }
+}
+
+/// Why a scan cannot be made or recorded. Where recording says this, nothing was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HandOverError {
+    /// The pack cannot be read.
+    Pack(PackError),
+    /// The device does not have something, or has it and the program has not enabled it.
+    Lacks {
+        /// Its name in Vulkan.
+        feature: &'static str,
+    },
+    /// The pack has nothing that runs here.
+    NoKernel {
+        /// For what.
+        problem: String,
+        /// Why not: of each kernel that was tried, or of the pack.
+        why: Vec<String>,
+    },
+    /// More elements than the scan was made for, or than any kernel takes.
+    TooLarge {
+        /// Elements.
+        n: u64,
+        /// As many there may be.
+        max: u64,
+    },
+    /// Memory begins at an address that it cannot begin at.
+    Misaligned {
+        /// Which.
+        what: Operand,
+        /// Where it begins.
+        address: u64,
+        /// What that has to be a multiple of, in bytes.
+        needed: u64,
+    },
+    /// Memory has fewer bytes than the call touches.
+    TooSmall {
+        /// Which.
+        what: Operand,
+        /// Its bytes.
+        bytes: u64,
+        /// Those that are touched.
+        needed: u64,
+    },
+    /// Two pieces of memory have bytes in common, and one of them is written.
+    Overlap {
+        /// One.
+        one: Operand,
+        /// The other one.
+        other: Operand,
+    },
+    /// A scan in place whose output stands somewhere else than its input.
+    NotInPlace {
+        /// Where the input begins.
+        input: u64,
+        /// Where the output does.
+        output: u64,
+    },
+    /// The scan was made for calls that name this, and the call does not, or by a null address.
+    Missing {
+        /// What.
+        what: Operand,
+    },
+    /// The call names this, and the scan was made for calls that do not.
+    Unexpected {
+        /// What.
+        what: Operand,
+    },
+    /// Calls of the scan find their arguments elsewhere.
+    OtherArguments {
+        /// Where the scan was made to find them.
+        arguments: ArgumentKind,
+    },
+    /// What is bound to pipelines stays as it was bound, and the call has something else.
+    BoundToOther {
+        /// What.
+        what: Operand,
+    },
+    /// Vulkan has failed.
+    Vulkan {
+        /// The function.
+        call: &'static str,
+        /// What it said.
+        result: vk::Result,
+    },
+}
+
+impl fmt::Display for HandOverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pack(error) => write!(f, "{error}"),
+            Self::Lacks { feature } => write!(
+                f,
+                "{feature} is missing: where the device has it, enable it when the device is made (`wanted` says what \
+                 to enable), and say so in `ScannerInfo::enabled`",
+            ),
+            Self::NoKernel { problem, why } => {
+                write!(f, "the pack has no kernel for {problem} that runs here: {}", why.join("; "))?;
+                f.write_str("; make a pack with it on this device (`scanbox tune`, `scanbox pack`)")
+            }
+            Self::TooLarge { n, max } => write!(
+                f,
+                "{n} elements, and there may be {max}: make the scan for as many, or scan in parts where no kernel \
+                 takes more",
+            ),
+            Self::Misaligned { what: what @ (Operand::Input | Operand::Output), address, needed } => write!(
+                f,
+                "{what} begins at {address:#x}, which is no multiple of {needed} bytes: begin there, or make the scan \
+                 for arrays at any element (`CallUse::any_element`), which begin at multiples of an element",
+            ),
+            Self::Misaligned { what, address, needed } => {
+                write!(f, "{what} begins at {address:#x}, which is no multiple of {needed} bytes: move it there")
+            }
+            Self::TooSmall { what: Operand::Scratch, bytes, needed } => write!(
+                f,
+                "scratch memory has {bytes} bytes, and the scan needs {needed}: give it what `Scan::scratch` says",
+            ),
+            Self::TooSmall { what, bytes, needed } => write!(
+                f,
+                "{what} has {bytes} bytes, and the call touches {needed}: pass all of it, or fewer elements (where the \
+                 device says how many there are, memory has to have room for the most that the scan was made for)",
+            ),
+            Self::Overlap { one, other } => write!(
+                f,
+                "{one} and {other} overlap: keep them apart (a scan in place is another problem, whose input and \
+                 output are the same)",
+            ),
+            Self::NotInPlace { input, output } => write!(
+                f,
+                "a scan in place has its input at {input:#x} and its output at {output:#x}: pass the same memory \
+                 twice, or make the scan out of place",
+            ),
+            Self::Missing { what } => write!(
+                f,
+                "the scan was made for calls with {what}, and the call has none: name it, or make the scan without it",
+            ),
+            Self::Unexpected { what } => write!(
+                f,
+                "the call has {what}, and the scan was made for calls without it: leave it out, or make the scan with \
+                 it (`CallUse`)",
+            ),
+            Self::OtherArguments { arguments: ArgumentKind::Pushed } => f.write_str(
+                "calls of the scan are told their arguments as they are recorded: record it by `Scan::cmd_scan`, or \
+                 make it for arguments in lines or constants (`CallUse::arguments`) to bind it",
+            ),
+            Self::OtherArguments { .. } => f.write_str(
+                "pipelines of the scan find their arguments in lines or constants: bind it (`Scan::bind`) and record \
+                 that, or make it for pushed arguments (`CallUse::arguments`)",
+            ),
+            Self::BoundToOther { what } => write!(
+                f,
+                "{what} is not what was bound, and pipelines know where that is: bind the scan again for it",
+            ),
+            Self::Vulkan { call, result } => write!(
+                f,
+                "{call} failed: {result}; the validation layer may say more, and memory may have run out",
+            ),
+        }
+    }
+}
+
+impl Error for HandOverError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Pack(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<PackError> for HandOverError {
+    fn from(error: PackError) -> Self {
+        Self::Pack(error)
+    }
+}
+
+impl HandOverError {
+    /// A failed call of Vulkan.
+    pub(crate) fn vulkan(call: &'static str) -> impl FnOnce(vk::Result) -> Self {
+        move |result| Self::Vulkan { call, result }
+    }
+}

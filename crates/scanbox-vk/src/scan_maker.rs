@@ -1,0 +1,182 @@
+//! The making of scans: which of the kernels that may run do, and where their scratch memory is.
+
+use std::sync::Arc;
+
+use ash::vk;
+use scanbox_pack::{CallUse, NotChosen, Recipe, ScanProblem, Wish};
+
+use crate::call::{CallRules, SCRATCH_ALIGNMENT};
+use crate::hand_over_error::HandOverError;
+use crate::ranges::{RangeChoice, ranges};
+use crate::scan::{RangeKernel, Scan, ScanParts, ScanRange};
+use crate::scanner::{Scanner, described};
+
+impl Scanner {
+    /// A scan of up to `max_n` elements, by the best kernels that the pack has for them on this device. Makes their
+    /// pipelines, which other scans of the scanner share, and so may take a while. Where a pipeline cannot be made, the
+    /// kernel that comes next in the pack takes its place.
+    ///
+    /// # Errors
+    /// [`HandOverError::NoKernel`] where the pack has nothing that runs here, [`HandOverError::TooLarge`] where it has
+    /// nothing for as many elements.
+    pub fn scan(&self, problem: &ScanProblem, max_n: u64, call_use: CallUse) -> Result<Scan, HandOverError> {
+        let max_n = max_n.max(1);
+        let choices = |any_element| {
+            let wish = Wish {
+                scan: problem,
+                call_use: CallUse { any_element, ..call_use },
+                promised: self.parts.promises,
+            };
+            ranges(&self.parts.pack, &wish, &self.parts.facts.seen(), max_n)
+                .map_err(|why| refusal(problem, call_use, max_n, why))
+        };
+        let wanted = choices(call_use.any_element)?;
+        let mut maker = ScanMaker::new(self, problem, max_n, call_use);
+        if call_use.any_element {
+            // Vectors are faster, where the addresses of a call allow them; a pack need not have them.
+            if let Ok(aligned) = choices(false) {
+                maker.add(&aligned).map_or_else(drop, |ranges| maker.set_aligned(ranges));
+            }
+            let ranges = maker.add(&wanted)?;
+            maker.set_any_element(ranges);
+        } else {
+            let ranges = maker.add(&wanted)?;
+            maker.set_aligned(ranges);
+        }
+        maker.finish(&wanted)
+    }
+}
+
+/// Why there is no scan, for people.
+fn refusal(problem: &ScanProblem, call_use: CallUse, max_n: u64, why: NotChosen) -> HandOverError {
+    match why {
+        NotChosen::OtherSize { most, .. } if most > 0 && most < max_n => {
+            HandOverError::TooLarge { n: max_n, max: most }
+        }
+        _ => HandOverError::NoKernel { problem: described(problem, call_use), why: vec![why.to_string()] },
+    }
+}
+
+/// A scan that is being made.
+struct ScanMaker<'a> {
+    scanner: &'a Scanner,
+    problem: &'a ScanProblem,
+    max_n: u64,
+    call_use: CallUse,
+    lists: [Vec<ScanRange>; 2],
+    kernels: Vec<RangeKernel>,
+}
+
+impl<'a> ScanMaker<'a> {
+    fn new(scanner: &'a Scanner, problem: &'a ScanProblem, max_n: u64, call_use: CallUse) -> Self {
+        Self { scanner, problem, max_n, call_use, lists: Default::default(), kernels: Vec::new() }
+    }
+
+    /// The kernels of these ranges.
+    ///
+    /// # Errors
+    /// Where all kernels of one cannot be had.
+    fn add(&mut self, choices: &[RangeChoice]) -> Result<Vec<ScanRange>, HandOverError> {
+        let mut ranges: Vec<ScanRange> = Vec::new();
+        let before = self.kernels.len();
+        for choice in choices {
+            let first = self.scanner.parts.first_that_works(choice, self.call_use.n_on_device);
+            let (place, recipe) = first.map_err(|why| {
+                self.kernels.truncate(before);
+                self.no_kernel(why)
+            })?;
+            let best = choice.ranked.first() == Some(&place);
+            let range = ScanRange {
+                from: choice.from,
+                kernel: self.kernel(place, recipe, choice.to),
+                reason: choice.reason,
+                worst_loss_ppm: choice.worst_loss_ppm.filter(|_| best),
+            };
+            ranges.push(range);
+        }
+        Ok(ranges)
+    }
+
+    fn set_aligned(&mut self, ranges: Vec<ScanRange>) {
+        self.lists[0] = ranges;
+    }
+
+    fn set_any_element(&mut self, ranges: Vec<ScanRange>) {
+        self.lists[1] = ranges;
+    }
+
+    fn no_kernel(&self, why: Vec<String>) -> HandOverError {
+        HandOverError::NoKernel { problem: described(self.problem, self.call_use), why }
+    }
+
+    /// The kernel of a recipe, for as many elements too.
+    fn kernel(&mut self, place: u16, recipe: Recipe<vk::Pipeline>, max_n: u64) -> usize {
+        match self.kernels.iter().position(|kernel| kernel.place == place) {
+            Some(at) => {
+                let known = &mut self.kernels[at].max_n;
+                *known = max_n.max(*known);
+                at
+            }
+            None => {
+                self.kernels.push(RangeKernel { place, recipe, max_n, offset: 0 });
+                self.kernels.len() - 1
+            }
+        }
+    }
+
+    /// Adds a kernel for calls without elements, which have to store something, where there is none yet and one could
+    /// be.
+    fn add_empty(&mut self, choices: &[RangeChoice]) {
+        if self.kernels.iter().any(|kernel| kernel.recipe.min_n == 0) {
+            return;
+        }
+        let parts = &self.scanner.parts;
+        let ranked = choices.iter().flat_map(|choice| choice.ranked.iter().map(|place| (*place, choice.to)));
+        // What is portable needs no promise.
+        let problem = parts.pack.data().problems.iter().find(|problem| problem.scan == *self.problem);
+        let portable = problem.into_iter().flat_map(|problem| &problem.portable);
+        let portable =
+            portable.filter(|table| table.call_use == self.call_use).flat_map(|table| &table.breakpoints);
+        let portable = portable.flat_map(|breakpoint| &breakpoint.ranked).map(|place| (*place, self.max_n));
+        let ranked = ranked.chain(portable);
+        let mut found =
+            ranked.filter(|(place, _)| parts.recipe(*place).min_n == 0).filter_map(|(place, to)| {
+                let most = if self.call_use.n_on_device { to } else { 1 };
+                let groups = parts.facts.max_groups;
+                Some((place, parts.try_recipe(place, most, self.call_use.n_on_device, groups).ok()?, most))
+            });
+        if let Some((place, recipe, most)) = found.next() {
+            self.kernel(place, recipe, most);
+        }
+    }
+
+    /// The scan. `choices`: those for all calls.
+    fn finish(mut self, choices: &[RangeChoice]) -> Result<Scan, HandOverError> {
+        let mut rules = CallRules {
+            mode: self.problem.mode,
+            in_place: self.problem.in_place,
+            element_bytes: self.problem.element_bytes.into(),
+            call_use: self.call_use,
+            max_n: self.max_n,
+            scratch_bytes: 0,
+        };
+        if rules.stores_one() {
+            self.add_empty(choices);
+        }
+        // Kernels that clear or write what they read share their memory; each of the others has its own, since what one
+        // leaves would be wrong for another.
+        let shared = self.kernels.iter().filter(|kernel| !kernel.remembers());
+        let shared = shared.map(RangeKernel::scratch_bytes).max().unwrap_or(0);
+        let mut end = shared.next_multiple_of(SCRATCH_ALIGNMENT);
+        for kernel in &mut self.kernels {
+            if kernel.remembers() {
+                kernel.offset = end;
+                end += kernel.scratch_bytes().next_multiple_of(SCRATCH_ALIGNMENT);
+            }
+        }
+        rules.scratch_bytes = end;
+        let Self { scanner, problem, lists, kernels, .. } = self;
+        let parts = ScanParts { scanner: scanner.clone(), rules, problem: problem.clone(), lists, kernels };
+        Ok(Scan { parts: Arc::new(parts) })
+    }
+}

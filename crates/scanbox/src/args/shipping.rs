@@ -1,0 +1,239 @@
+//! The flags that say what of rows is shipped, and what comes of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use scanbox_analysis::grouping::{Builder, Runs};
+use scanbox_analysis::table::{DeviceTable, Tables};
+use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::operator_file::OperatorFile;
+use scanbox_model::config::Parameter;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
+use scanbox_model::record::Clock;
+use scanbox_pack::{CallTrait, Promises};
+use scanbox_session::notes::note;
+use scanbox_session::pack::{PackMade, PackRows, PackWish, UseSet, pack};
+use scanbox_session::tools::Tools;
+
+use crate::exit::UsageError;
+use crate::inputs::{SweepInput, once};
+
+/// The subgroup sizes that get kernels for any device, where nobody says which.
+pub const PORTABLE: &str = "8,16,32,64";
+
+/// Every use.
+pub const ALL_USES: &str =
+    "pushed,line,baked,n-on-device,total,init-in-memory,any-element,scratch-overwritten";
+
+/// Where the operator of rows is, and whether rows may be of other kernels.
+#[derive(Debug, Clone, clap::Args)]
+pub struct RowArgs {
+    /// The GLSL file of the operator that the rows name, where that is one of your own
+    #[arg(long, value_name = "FILE")]
+    pub operator: Option<PathBuf>,
+
+    /// Take rows of other kernel sources: they choose kernels, and their times and losses are left out
+    #[arg(long)]
+    pub other_sources: bool,
+}
+
+/// A set of promises: `none`, `progress`, `progress+workgroup-order`.
+pub fn promises(text: &str) -> Result<Promises, String> {
+    let words = || Promises::ALL.words().collect::<Vec<_>>().join(", ");
+    text.split('+').filter(|word| *word != "none" || text != "none").try_fold(Promises::NONE, |set, word| {
+        let one = Promises::try_from(vec![word.to_owned()]);
+        one.map(|one| set.with(one)).map_err(|_| {
+            let word: String = word.chars().take(40).collect();
+            format!("`{word}` is no promise: none, or any of {}, joined by +", words())
+        })
+    })
+}
+
+/// Subgroup sizes; no list where the word is `none`.
+pub fn subgroup_size(text: &str) -> Result<Option<u32>, String> {
+    if text == "none" {
+        return Ok(None);
+    }
+    let size = text.parse().ok().filter(|size: &u32| size.is_power_of_two() && (4..=128).contains(size));
+    size.map(Some).ok_or_else(|| format!("`{text}` is no subgroup size: 4, 8, 16, 32, 64, 128, or none"))
+}
+
+/// A problem in one word: `u32:add:exclusive`, `f32:max:inclusive:in-place`.
+pub fn problem(text: &str) -> Result<Problem, String> {
+    let words: Vec<&str> = text.split(':').collect();
+    let (parts, placement) = match &*words {
+        [parts @ .., "in-place"] => (parts, Placement::InPlace),
+        parts => (parts, Placement::OutOfPlace),
+    };
+    let &[element, operator, mode] = parts else {
+        return Err(format!("`{text}` is no TYPE:OPERATOR:MODE, as u32:add:exclusive"));
+    };
+    let (element, operator) = (Element::from_word(element)?, Operator::from_word(operator)?);
+    Problem::new(Mode::from_word(mode)?, element, operator, None, placement)
+}
+
+/// What is shipped for these uses, where nobody says anything else.
+pub fn wish(uses: &[CallTrait]) -> PackWish {
+    PackWish {
+        tiers: vec![Promises::NONE, Promises::PROGRESS],
+        most: None,
+        uses: UseSet::new(uses),
+        portable: Vec::new(),
+    }
+}
+
+/// The pack of the rows in these files.
+///
+/// # Errors
+/// When a file cannot be read, rows are not of one device or not of these kernels, or nothing can be shipped.
+pub fn made(files: &[PathBuf], args: &RowArgs, wish: &PackWish, tools: &Tools) -> anyhow::Result<PackMade> {
+    let mut warnings = Vec::new();
+    let operator = args.operator.as_deref().map(OperatorFile::read).transpose();
+    let operator = operator.map_err(|error| UsageError(format!("--operator {error}")))?;
+    let compiler = tools.compiler()?;
+    let compiler = match &operator {
+        Some(file) => compiler.with_operator(file.clone()),
+        None => compiler,
+    };
+    let rows = Rows::read(files, &mut warnings)?;
+    let first = rows.one_device()?;
+    let tables: Vec<&DeviceTable> =
+        rows.tables.devices.iter().filter(|table| !table.sizes.is_empty()).collect();
+    let mut packed = Vec::new();
+    for table in tables {
+        check_operator(table, operator.as_ref())?;
+        let other_sources = check_sources(table, &compiler, args.other_sources)?;
+        let device = rows.device(table, first)?;
+        packed.push(PackRows {
+            catalog: &rows.tables.catalog,
+            table,
+            device,
+            compiler: &compiler,
+            other_sources,
+        });
+    }
+    if packed.is_empty() {
+        let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        bail!(
+            "{}: no row of a sweep is ok and has a time, so that nothing can be shipped; `scanbox sweep --space handover` \
+             measures kernels to ship",
+            names.join(", ")
+        );
+    }
+    for warning in &warnings {
+        note(&format!("warning: {warning}"));
+    }
+    tools.warn_of_cache();
+    let made = pack(&packed, wish)?;
+    for warning in &made.warnings {
+        note(&format!("warning: {warning}"));
+    }
+    Ok(made)
+}
+
+/// Rows, and the devices that the metadata beside them is about.
+struct Rows {
+    tables: Tables,
+    /// By file.
+    devices: BTreeMap<String, DeviceProfile>,
+}
+
+impl Rows {
+    fn read(files: &[PathBuf], warnings: &mut Vec<String>) -> anyhow::Result<Self> {
+        let mut builder = Builder::new(Clock::Steady);
+        let mut devices = BTreeMap::new();
+        for path in once(files, warnings) {
+            let file = SweepInput::read(path, Clock::Steady)?;
+            if let Some(metadata) = file.metadata() {
+                devices.insert(path.display().to_string(), metadata.device.clone());
+            }
+            file.add_to(&mut builder, "", warnings);
+        }
+        let (tables, more) = builder.finish(Runs::Latest);
+        warnings.extend(more.iter().map(ToString::to_string));
+        Ok(Self { tables, devices })
+    }
+
+    /// The first table, if all are of one device.
+    fn one_device(&self) -> anyhow::Result<Option<&DeviceTable>> {
+        let first = self.tables.devices.first();
+        let another = first.and_then(|first| {
+            let differs = |table: &&DeviceTable| {
+                table.device != first.device || table.provenance.driver != first.provenance.driver
+            };
+            Some((first, self.tables.devices.iter().find(differs)?))
+        });
+        if let Some((first, other)) = another {
+            bail!(
+                "a pack is of one device with one driver, and there are rows of {} ({}) and of {} ({}): name files of one, \
+                 and make a pack of each",
+                first.title,
+                first.provenance.driver,
+                other.title,
+                other.provenance.driver
+            );
+        }
+        Ok(first)
+    }
+
+    /// What the device of a table can do.
+    fn device(&self, table: &DeviceTable, first: Option<&DeviceTable>) -> anyhow::Result<&DeviceProfile> {
+        let of = |table: &DeviceTable| {
+            let mut found = table.files.iter().filter_map(|file| self.devices.get(file));
+            found.find(|device| device.driver == table.provenance.driver)
+        };
+        of(table).or_else(|| first.and_then(of)).with_context(|| {
+            format!(
+                "{}: there is no metadata beside it (x.csv: x.meta.json), which says what the device can do",
+                table.files.join(", ")
+            )
+        })
+    }
+}
+
+/// Whether the rows of a table are of other sources than these, which somebody has to want.
+fn check_sources(table: &DeviceTable, compiler: &Compiler, accepted: bool) -> anyhow::Result<bool> {
+    let (measured, here) = (&table.provenance.kernel_hash, compiler.kernel_hash());
+    if *measured == here {
+        return Ok(false);
+    }
+    if !accepted {
+        bail!(
+            "{}: the rows are of kernel sources {measured}, and these are {here}: what was measured would not be what is \
+             shipped; sweep again, or pass --other-sources, which leaves their times out",
+            table.files.join(", ")
+        );
+    }
+    Ok(true)
+}
+
+/// Whether the operator of a table is the one that is there to be compiled.
+fn check_operator(table: &DeviceTable, operator: Option<&OperatorFile>) -> Result<(), UsageError> {
+    let Some(user) = table.problem.user() else { return Ok(()) };
+    let wrong = match operator {
+        Some(file) if file.operator() == user => return Ok(()),
+        Some(file) => format!("--operator {} is another one", file.source().path),
+        None => "--operator FILE names it".to_owned(),
+    };
+    Err(UsageError(format!(
+        "{}: the rows are of the operator {} of a file of your own ({}): {wrong}",
+        table.files.join(", "),
+        user.name,
+        user.hash_text()
+    )))
+}
+
+/// What a command reads beside rows.
+impl RowArgs {
+    /// Whether one of them is there.
+    pub fn is_given(&self) -> bool {
+        self.operator.is_some() || self.other_sources
+    }
+
+    /// The file of the operator, where there is one.
+    pub fn input(&self) -> Option<&Path> {
+        self.operator.as_deref()
+    }
+}

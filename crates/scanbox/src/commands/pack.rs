@@ -1,0 +1,174 @@
+//! `scanbox pack`: from rows, what programs ship; and what is in such a file.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use scanbox_kernels::packing::wrong_module_hash;
+use scanbox_model::problem::Problem;
+use scanbox_model::units::size_label;
+use scanbox_pack::{CallTrait, Pack, Promises};
+use scanbox_report::document::Format;
+use scanbox_report::pack::{PackContents, arguments_text, percent};
+use scanbox_session::notes::note;
+use scanbox_session::pack::{PackWish, TierLoss, UseSet, for_any_device};
+use scanbox_session::tools::Tools;
+
+use crate::answer::{answered, print};
+use crate::args::format::TABLE_OR_JSON;
+use crate::args::shipping::{ALL_USES, PORTABLE, RowArgs, made, problem, promises, subgroup_size};
+use crate::args::words::words;
+use crate::exit::Exit;
+use crate::output::{Kind, Output, OutputContent, Outputs};
+
+/// Arguments of `scanbox pack`.
+#[derive(Debug, Clone, clap::Args)]
+#[command(
+    after_help = "A pack has, for each set of promises, the fastest kernels that need no more than that of a device: \
+nothing beyond Vulkan (none), that workgroups which have started make progress (progress), or more: workgroup-order, \
+subgroup-progress, co-residency; + joins them. Its checksum finds damage, and says nothing of who made it: whoever loads a \
+pack runs what is in it."
+)]
+pub struct PackArgs {
+    /// CSV files of `scanbox sweep`, of one device, with the metadata beside each (x.csv: x.meta.json)
+    #[arg(required_unless_present_any = ["show", "any_device"], value_name = "FILES")]
+    files: Vec<PathBuf>,
+
+    /// In place of files: these problems for any device with the subgroup sizes of --portable, TYPE:OPERATOR:MODE with
+    /// :in-place behind, as u32:add:exclusive
+    #[arg(
+        long,
+        value_name = "PROBLEMS",
+        value_delimiter = ',',
+        value_parser = problem,
+        conflicts_with_all = ["files", "show", "portfolio", "promises", "operator", "other_sources"]
+    )]
+    any_device: Vec<Problem>,
+
+    /// The pack to write
+    #[arg(
+        long,
+        short,
+        visible_alias = "out",
+        value_name = "FILE",
+        required_unless_present = "show",
+        conflicts_with = "show"
+    )]
+    output: Option<PathBuf>,
+
+    /// Kernels of one use at most [default: as many as it takes to be within 2 % everywhere]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "show")]
+    portfolio: Option<u32>,
+
+    /// Sets of promises that programs may make
+    #[arg(long, value_name = "SETS", value_delimiter = ',', value_parser = promises, default_value = "none,progress")]
+    promises: Vec<Promises>,
+
+    /// Uses: those that have nothing beside these
+    #[arg(
+        long,
+        value_name = "WORDS",
+        value_delimiter = ',',
+        default_value = ALL_USES
+    )]
+    uses: Vec<CallTrait>,
+
+    /// Subgroup sizes that get kernels for devices that nobody has measured, or none
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = subgroup_size, default_value = PORTABLE)]
+    portable: Vec<Option<u32>>,
+
+    #[command(flatten)]
+    rows: RowArgs,
+
+    /// Show what is in a pack, and that its code is what it says
+    #[arg(long, value_name = "PACK", conflicts_with_all = ["files", "operator", "other_sources"])]
+    show: Option<PathBuf>,
+
+    /// How to write what is in it
+    #[arg(long, value_parser = words(TABLE_OR_JSON), default_value = "table")]
+    format: Format,
+}
+
+/// Makes a pack, or shows one.
+///
+/// # Errors
+/// When a file cannot be read or written, or nothing can be shipped.
+pub fn run(args: &PackArgs, tools: &Tools) -> anyhow::Result<Exit> {
+    match (&args.show, &args.output) {
+        (Some(path), _) => show(path, args.format, tools),
+        (None, Some(output)) => write(args, output, tools),
+        (None, None) => bail!("--output FILE names the pack to write"),
+    }
+}
+
+fn write(args: &PackArgs, path: &Path, tools: &Tools) -> anyhow::Result<Exit> {
+    let mut outputs = Outputs::beside(args.files.iter().map(PathBuf::as_path).chain(args.rows.input()));
+    let output = outputs.claim("--output", path, OutputContent::Pack)?;
+    let wish = PackWish {
+        tiers: args.promises.clone(),
+        most: args.portfolio.map(|most| most as usize),
+        uses: UseSet::new(&args.uses),
+        portable: args.portable.iter().flatten().copied().collect(),
+    };
+    if !args.any_device.is_empty() {
+        let pack = for_any_device(&args.any_device, &tools.compiler()?, &wish)?;
+        return finish(&pack, &output, path, &[], args.format);
+    }
+    let made = made(&args.files, &args.rows, &wish, tools)?;
+    finish(&made.pack, &output, path, &made.tiers, args.format)
+}
+
+/// Writes a pack, and says what is in it.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn finish(
+    pack: &Pack,
+    output: &Output,
+    path: &Path,
+    tiers: &[TierLoss],
+    format: Format,
+) -> anyhow::Result<Exit> {
+    let bytes = pack.write();
+    output.write(|out| out.write_all(&bytes))?;
+    // Where it went to whoever reads the output, nothing else does.
+    if Kind::of(path).is_ok_and(|kind| kind == Kind::Stream) {
+        return Ok(Exit::Done);
+    }
+    let (name, remarks) = (path.display().to_string(), tiers.iter().map(told).collect::<Vec<_>>());
+    let contents = PackContents { name: &name, bytes: bytes.len(), pack, remarks: &remarks };
+    answered(print(&contents, format), Exit::Done)
+}
+
+/// What a set of promises costs, as a sentence.
+fn told(tier: &TierLoss) -> String {
+    let TierLoss { problem, arguments, tier, loss } = tier;
+    let who = format!("{}, {}, {tier} promised", problem.title(), arguments_text(*arguments));
+    match loss {
+        Some(loss) => format!(
+            "{who}: {} slower than the fastest that was measured on average of {} sizes, {} at worst ({}).",
+            percent(Some(loss.mean_ppm)),
+            loss.sizes,
+            percent(Some(loss.worst_ppm)),
+            size_label(loss.worst_at)
+        ),
+        None => format!("{who}: what it loses was not measured."),
+    }
+}
+
+fn show(path: &Path, format: Format, tools: &Tools) -> anyhow::Result<Exit> {
+    let name = path.display().to_string();
+    let bytes = std::fs::read(path).with_context(|| name.clone())?;
+    let pack = Pack::read(&bytes).with_context(|| name.clone())?;
+    if let Some(place) = wrong_module_hash(&pack) {
+        bail!("{name}: the code of module {place} is not what its hash says: have the pack written again");
+    }
+    if pack.data().problems.is_empty() {
+        note(&format!("warning: {name}: it has no problem"));
+    }
+    let (its, ours) = (&pack.data().kernel_hash, tools.compiler()?.kernel_hash());
+    let stale =
+        format!("Its kernels are compiled of other sources ({its}) than those of this program ({ours}).");
+    let remarks = if *its == ours { Vec::new() } else { vec![stale] };
+    let contents = PackContents { name: &name, bytes: bytes.len(), pack: &pack, remarks: &remarks };
+    answered(print(&contents, format), Exit::Done)
+}
