@@ -61,9 +61,12 @@ pub fn recipe(
     rules::variant_of_problem(config, variant, problem)?;
     let sizes = rules::sizes(config, problem, device)?;
     let resolved = Resolved::new(config, problem, *sizes.start(), device);
-    // Calls that share their memory with calls of other sizes may have no elements.
+    // Calls that share their memory with calls of other sizes may have no elements. So may those of reductions whose
+    // last workgroup stores what it has, whatever that is.
     let turns = resolved.runs.kernel.reset == Reset::Turn || variant.max_n.is_some();
-    let least = if turns && *sizes.start() == 1 { 0 } else { *sizes.start() };
+    let alone = matches!(resolved.formula().split, Split::One | Split::ByLevels);
+    let takes_none = turns || (problem.mode() == Mode::Reduce && alone);
+    let least = if takes_none && *sizes.start() == 1 { 0 } else { *sizes.start() };
     Ok(recipe_of(&resolved, variant, least..=*sizes.end()))
 }
 

@@ -4,13 +4,15 @@
 //! sources embedded in the binary, [`packing`] puts recipes into packs. [`input`] makes inputs, [`mod@reference`] the
 //! CPU's answer, [`operator_file`] reads users' operators, and [`rounding`] says how far from it sums of floats may
 //! be. [`cases`] are the sizes, inputs and circumstances in which scans go wrong; [`ledger`] is what scratch memory has
-//! seen. Needs shaderc, not Vulkan.
+//! seen. Needs shaderc, unless feature `compile` is off, and not Vulkan.
 //! Neighbours: `scanbox-model` below, `scanbox-runner` above.
 
 pub mod plan;
 pub mod ledger;
 pub mod catalog;
+#[cfg(feature = "compile")]
 pub mod glsl;
+#[cfg(feature = "compile")]
 pub mod packing;
 pub mod input;
 pub mod operator_file;

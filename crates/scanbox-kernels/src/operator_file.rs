@@ -150,6 +150,7 @@ impl OperatorFile {
     }
 
     /// The GLSL around its text (`stages/tile/operator_file.glsl`).
+    #[cfg_attr(not(feature = "compile"), expect(dead_code, reason = "nothing is compiled"))]
     pub(crate) fn glue(&self) -> &str {
         &self.glue
     }

@@ -4,6 +4,7 @@
 
 mod cases;
 mod compile;
+mod dependencies;
 mod memory;
 mod needs;
 mod operators;

@@ -161,7 +161,8 @@ impl<'a, M> Launch<'a, M> {
         let element_bytes = self.recipe.formula.element_bytes.into();
         Some(Step {
             pass: &pair[usize::from(level > 0)],
-            n: length,
+            // There is a level even where there are no elements.
+            n: if level == 0 { self.told } else { length },
             most: length,
             workgroups: if at == last { 1 } else { self.recipe.formula.tiles(length) },
             tickets: Tickets::None,

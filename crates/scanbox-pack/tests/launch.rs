@@ -228,6 +228,9 @@ fn levels_go_up_and_down() {
     let scratch = recipe.at(40_001).unwrap().scratch();
     assert_eq!((scratch.bytes, scratch.content), (1792 + 256, ScratchContent::Overwritten));
     assert_eq!(recipe.at(100).unwrap().scratch().content, ScratchContent::None);
+    // No elements are scanned by nobody, and what they come to is stored by one.
+    let of_none = Recipe { min_n: 0, ..levels(true) };
+    assert_eq!(steps(&of_none, 0), ["20: 0 by 1: Source Target"]);
     assert_eq!(
         steps(&levels(true), 40_001),
         ["10: 40001 by 401: Source +0", "11: 401 by 5: +0 +1792", "21: 5 by 1: +1792 +1792"]

@@ -6,6 +6,7 @@
 //! Neighbours: `scanbox-vk` below. Nothing in Rust stands above.
 
 #![expect(unsafe_code, reason = "C calls it")]
+#![expect(clippy::doc_markdown, reason = "these comments go into the header, where names stand as they are")]
 
 pub mod handles;
 pub mod structures;

@@ -9,7 +9,7 @@
 #![allow(
     unsafe_code,
     unsafe_op_in_unsafe_fn,
-    reason = "Vulkan is a C API; main says why it is called rightly"
+    reason = "Vulkan is a C API; compact says why it is called rightly"
 )]
 #![allow(clippy::print_stdout, reason = "it is a program")]
 
@@ -23,18 +23,26 @@ use scanbox_vk::record::barrier;
 use scanbox_vk::{Access, CallLength, DeviceRange, ScanCall, Scanner, ScannerInfo, wanted};
 
 const N: u32 = 1 << 20;
-const PORTABLE_PACK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packs/portable.scanpack");
+/// What runs where the program is not told another pack.
+pub const PORTABLE_PACK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packs/portable.scanpack");
 
 fn main() -> Result<(), Box<dyn Error>> {
     let pack = std::env::args().nth(1).unwrap_or_else(|| PORTABLE_PACK.to_owned());
-    // SAFETY: everything is made from what was made before it, is used by this thread alone, and lives until the queue
-    // is idle; `record` has the barriers.
-    println!("{}", unsafe { compact(&std::fs::read(pack)?) }?);
+    println!("{}", compact(&std::fs::read(pack)?)?);
     Ok(())
 }
 
-/// What it did, as a sentence.
-pub unsafe fn compact(pack: &[u8]) -> Result<String, Box<dyn Error>> {
+/// What it did with this pack, as a sentence.
+///
+/// # Errors
+/// What Vulkan or the library says, or that a result is wrong.
+pub fn compact(pack: &[u8]) -> Result<String, Box<dyn Error>> {
+    // SAFETY: everything is made from what was made before it, is used by this thread alone, and lives until the queue
+    // is idle; barriers stand between what depends on each other.
+    unsafe { run(pack) }
+}
+
+unsafe fn run(pack: &[u8]) -> Result<String, Box<dyn Error>> {
     // The program's own instance and device. The device enables what `wanted` says beside what else the program needs.
     let entry = Entry::load()?;
     let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);

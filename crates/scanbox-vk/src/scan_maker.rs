@@ -132,6 +132,13 @@ impl<'a> ScanMaker<'a> {
         }
         let parts = &self.scanner.parts;
         let ranked = choices.iter().flat_map(|choice| choice.ranked.iter().map(|place| (*place, choice.to)));
+        // What is portable needs no promise.
+        let problem = parts.pack.data().problems.iter().find(|problem| problem.scan == *self.problem);
+        let portable = problem.into_iter().flat_map(|problem| &problem.portable);
+        let portable =
+            portable.filter(|table| table.call_use == self.call_use).flat_map(|table| &table.breakpoints);
+        let portable = portable.flat_map(|breakpoint| &breakpoint.ranked).map(|place| (*place, self.max_n));
+        let ranked = ranked.chain(portable);
         let mut found =
             ranked.filter(|(place, _)| parts.recipe(*place).min_n == 0).filter_map(|(place, to)| {
                 let most = if self.call_use.n_on_device { to } else { 1 };

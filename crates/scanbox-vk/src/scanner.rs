@@ -172,8 +172,8 @@ impl ScannerParts {
         Err(why)
     }
 
-    /// A recipe with its pipelines, whose calls of up to `max_n` elements can be recorded here, in so many workgroups of
-    /// each dimension at most.
+    /// A recipe with its pipelines, whose calls of up to `max_n` elements can be recorded here, in so many workgroups
+    /// of each dimension at most.
     pub fn try_recipe(
         &self,
         place: u16,

@@ -186,6 +186,23 @@ fn reductions_write_one_element_and_that_of_nothing_too() {
     assert_eq!(to(600, 4).unwrap()[2], "dispatch 2 1 1");
     assert_eq!(to(0, 4).unwrap()[2], "dispatch 1 1 1");
     assert_eq!(to(0, 3), Err(HandOverError::TooSmall { what: Operand::Output, bytes: 3, needed: 4 }));
+    // Where the chosen kernel cannot, a portable one does that, and that alone.
+    let reduce = ScanProblem { mode: ScanMode::Reduce, ..sum() };
+    let mut data = test_data();
+    data.recipes[1].recipe.min_n = 1;
+    data.recipes[4].recipe.min_n = 0;
+    let RecipePasses::ByLevels(levels) = &mut data.recipes[4].recipe.passes else { panic!("it has levels") };
+    levels.down = None;
+    let problem = &mut data.problems[0];
+    problem.scan = reduce.clone();
+    problem.measured.truncate(1);
+    problem.measured[0].breakpoints.truncate(1);
+    problem.measured[0].breakpoints[0].ranked = vec![1];
+    problem.portable.truncate(1);
+    let scan = scanner(data).scan(&reduce, 1000, KEPT).unwrap();
+    assert_eq!(recorded(&scan, &call(1)).unwrap()[1], "bind 28");
+    let none = recorded(&scan, &call(0)).unwrap();
+    assert_eq!(none, ["push 0 [1, 1, 0, 256, 0, 512, 0]", "bind 26", "dispatch 1 1 1"]);
     // Where no kernel can do that, it is said.
     let reduce = ScanProblem { mode: ScanMode::Reduce, ..sum() };
     let scan = with_turning(reduce, KEPT, |recipe| recipe.min_n = 1);

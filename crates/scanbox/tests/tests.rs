@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod analyze;
+mod any_device;
 mod architecture;
 mod auto_arguments;
 mod bench;

@@ -11,9 +11,8 @@ fn values_are_compacted_on_the_device() {
         eprintln!("skipped: set SCANBOX_TEST_DEVICE=1");
         return;
     }
-    let pack = include_bytes!("../../../../packs/portable.scanpack");
-    // SAFETY: as in the main of the example.
-    let said = unsafe { compaction::compact(pack) }.unwrap();
+    let pack = std::fs::read(compaction::PORTABLE_PACK).unwrap();
+    let said = compaction::compact(&pack).unwrap();
     assert!(said.starts_with("right three times, up to 3"), "{said}");
     assert!(said.contains("the portable choice"), "{said}");
 }

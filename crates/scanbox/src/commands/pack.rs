@@ -117,7 +117,7 @@ pub fn run(args: &PackArgs, tools: &Tools) -> anyhow::Result<Exit> {
         return check(path, args, tools);
     }
     match (&args.show, &args.output) {
-        (Some(path), _) => show(path, args.format),
+        (Some(path), _) => show(path, args.format, tools),
         (None, Some(output)) => write(args, output, tools),
         (None, None) => bail!("--output FILE names the pack to write"),
     }
@@ -216,12 +216,16 @@ fn read(path: &Path) -> anyhow::Result<(Pack, usize)> {
     Ok((pack, bytes.len()))
 }
 
-fn show(path: &Path, format: Format) -> anyhow::Result<Exit> {
+fn show(path: &Path, format: Format, tools: &Tools) -> anyhow::Result<Exit> {
     let name = path.display().to_string();
     let (pack, bytes) = read(path)?;
     if pack.data().problems.is_empty() {
         note(&format!("warning: {name}: it has no problem"));
     }
-    let contents = PackContents { name: &name, bytes, pack: &pack, remarks: &[] };
+    let (its, ours) = (&pack.data().kernel_hash, tools.compiler()?.kernel_hash());
+    let stale =
+        format!("Its kernels are compiled of other sources ({its}) than those of this program ({ours}).");
+    let remarks = if *its == ours { Vec::new() } else { vec![stale] };
+    let contents = PackContents { name: &name, bytes, pack: &pack, remarks: &remarks };
     answered(print(&contents, format), Exit::Done)
 }
