@@ -3,8 +3,10 @@
 
 use std::collections::HashMap;
 
+use scanbox_model::config::Parameter;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::{Mode, Placement, Problem};
+use scanbox_model::problem::{Element, ElementValue, Mode, Operator, Placement, Problem};
+use scanbox_model::user_operator::UserOperator;
 use scanbox_pack::{
     ModuleHash, Pack, PackData, PackDevice, PackError, PackModule, PackProblem, PackRecipe, PackTime,
     Promises, Recipe, ScanMode, ScanProblem, spirv,
@@ -197,6 +199,35 @@ pub fn scan_problem(problem: &Problem) -> ScanProblem {
         init: init.to_vec(),
         in_place: problem.placement() == Placement::InPlace,
     }
+}
+
+/// The problem that packs say so; `None` where this version has none, or it is of the operator of another file than
+/// `user`.
+#[must_use]
+pub fn problem_of(scan: &ScanProblem, user: Option<UserOperator>) -> Option<Problem> {
+    let mode = match scan.mode {
+        ScanMode::Inclusive => Mode::Inclusive,
+        ScanMode::Exclusive => Mode::Exclusive,
+        ScanMode::Reduce => Mode::Reduce,
+    };
+    let placement = if scan.in_place { Placement::InPlace } else { Placement::OutOfPlace };
+    let problem = if scan.operator_hash.is_empty() {
+        let (element, operator) =
+            (Element::from_word(&scan.element).ok()?, Operator::from_word(&scan.operator).ok()?);
+        let word = |place: usize| u64::from(scan.init.get(place).copied().unwrap_or(0));
+        let init = ElementValue { element, bits: word(0) | word(1) << 32 };
+        let plain = Problem::new(mode, element, operator, None, placement).ok()?;
+        match plain.init() {
+            // The identity may be a value that nobody can type.
+            Some(identity) if identity != init => {
+                Problem::new(mode, element, operator, Some(&init.to_string()), placement).ok()?
+            }
+            _ => plain,
+        }
+    } else {
+        Problem::of_user(mode, user?, placement).ok()?
+    };
+    (scan_problem(&problem) == *scan).then_some(problem)
 }
 
 /// A device as packs say it. `family`: ids of devices of the same vendor that are like it. Whether as many workgroups

@@ -4,7 +4,8 @@ use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::{Compiler, compile_flat};
 use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_kernels::packing::{
-    self, LICENCE, PackBuilder, PackOrigin, module_hash, pack_device, scan_problem, wrong_module_hash,
+    self, LICENCE, PackBuilder, PackOrigin, module_hash, pack_device, problem_of, scan_problem,
+    wrong_module_hash,
 };
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
@@ -227,6 +228,28 @@ fn flat_shaders_compile_to_the_same_code() {
         }
     }
     assert!(compile_flat("#version 460\nvoid main() { none(); }", "flat.comp").is_err());
+}
+
+/// What a pack says is computed can be computed again, to try it.
+#[test]
+fn problems_come_back_from_packs() {
+    for problem in all_problems() {
+        let scan = scan_problem(&problem);
+        assert_eq!(problem_of(&scan, problem.user()), Some(problem), "{problem}");
+        assert_eq!(problem_of(&scan, None).is_none(), problem.user().is_some(), "{problem}");
+    }
+    let six =
+        Problem::new(Mode::Exclusive, Element::F64, Operator::Mul, Some("-0.1"), Placement::InPlace).unwrap();
+    assert_eq!(problem_of(&scan_problem(&six), None), Some(six));
+    let sum = scan_problem(&problem(Mode::Inclusive, Element::U32));
+    for wrong in [
+        ScanProblem { element: "u128".into(), ..sum.clone() },
+        ScanProblem { operator: "plus".into(), ..sum.clone() },
+        ScanProblem { operator_hash: "0123456789abcdef".into(), ..sum.clone() },
+        ScanProblem { element_bytes: 8, ..sum },
+    ] {
+        assert_eq!(problem_of(&wrong, None), None, "{wrong:?}");
+    }
 }
 
 /// What programs make of words is what packs are made with.

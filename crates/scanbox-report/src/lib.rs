@@ -17,6 +17,7 @@ pub mod grid;
 pub mod html;
 pub mod kernel_files;
 pub mod pack;
+pub mod pack_tried;
 pub mod paste;
 pub mod plot;
 pub mod records;

@@ -10,6 +10,7 @@ use scanbox_model::problem::{Element, ElementValue, Problem};
 use scanbox_model::record::{Cache, Status};
 use serde::{Deserialize, Serialize};
 
+use crate::packed::PackedKernel;
 use crate::twin::{Checked, Course};
 
 /// One device, driven by one process.
@@ -73,6 +74,23 @@ pub trait Backend {
             0 => Ok(comparison.compared),
             wrong => Err(Failure::new(Status::WrongResult, format!("{wrong} words are wrong"))),
         }
+    }
+
+    /// Runs a kernel of a pack through the library that programs have, on what is loaded, at these elements of its
+    /// memory, and compares what it leaves: what the plan says, which has no passes. Returns how many elements were
+    /// compared.
+    ///
+    /// # Errors
+    /// When it does not run to its end; `unsupported` where the device cannot run it; `wrong_result`, when an element
+    /// is wrong.
+    fn verify_packed(
+        &mut self,
+        plan: &Plan,
+        _begin: [u64; 2],
+        _kernel: &PackedKernel,
+    ) -> Result<u64, Failure> {
+        let reason = format!("{}: who plays a device runs no code", plan.label);
+        Err(Failure::new(Status::Unsupported, reason))
     }
 
     /// Keeps the output of the call that [`Backend::verify`] has made last, of this plan or one with as many outputs.

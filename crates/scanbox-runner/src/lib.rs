@@ -5,7 +5,7 @@
 //! [`mod@bench`] measures few subjects against each other in alternating blocks, among them other implementations
 //! ([`baseline`]). [`session`] is what these three do alike before they run: prepare, load, plan. [`mod@serve`]
 //! answers another version of scanbox as a baseline does.
-//! [`backend`] is what all need from a device, and [`replay`] and [`vulkan`] are the two devices there are.
+//! [`packed`] tries what is in a pack. [`backend`] is what all need from a device, and [`replay`] and [`vulkan`] are the two devices there are.
 
 pub mod backend;
 pub mod prepare;
@@ -20,6 +20,7 @@ pub mod baseline;
 pub mod bench;
 pub mod serve;
 pub mod probe;
+pub mod packed;
 pub mod replay;
 #[expect(unsafe_code, reason = "Vulkan is a C API: the only module that may call it")]
 pub mod vulkan;

@@ -6,7 +6,7 @@
 //! file, [`probe`] asks a device what no driver tells, [`supervise`] goes on whatever happens to workers. [`store`] is
 //! the files of a sweep. The tasks ([`sweep`], [`verify`], [`mod@bench`], [`confirm`]) say what workers do and where
 //! outcomes go; [`worker`] is the process that does it. [`pairs`] lets two versions of scanbox measure in turns,
-//! [`mod@pack`] makes of rows what is shipped.
+//! [`mod@pack`] makes of rows what is shipped, and [`pack_check`] tries that on a device.
 
 pub mod bench;
 pub mod confirm;
@@ -16,6 +16,7 @@ pub mod lock;
 pub mod notes;
 pub mod origin;
 pub mod pack;
+pub mod pack_check;
 pub mod pairs;
 pub mod probe;
 pub mod process;

@@ -10,6 +10,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::probe::ArgumentsProbe;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::{BenchJob, EmptyCall};
+use scanbox_runner::packed::PackVerdict;
 use scanbox_runner::session::{End, Setup};
 use scanbox_runner::subject::Subject;
 use scanbox_runner::sweep::SweepJob;
@@ -50,6 +51,11 @@ pub enum Work {
     Bench(BenchWork),
     /// Find out where arguments are best.
     Probe,
+    /// Try the kernels of a pack.
+    Pack {
+        /// Its file.
+        path: PathBuf,
+    },
 }
 
 /// A benchmark with the programs that take part in it.
@@ -144,6 +150,8 @@ pub enum Message {
         /// The size.
         n: u64,
     },
+    /// What became of a kernel of a pack.
+    Packed(Box<PackVerdict>),
     /// What a probe found; or why it found nothing.
     Probed(Result<ArgumentsProbe, String>),
     /// Nothing more to do.

@@ -369,7 +369,7 @@ impl Shift<'_> {
                 Ok(Message::Failed { reason, cause }) => {
                     return Err(SessionError::Worker { reason, cause }.into());
                 }
-                Ok(Message::Ready { .. } | Message::Probed(_)) => {}
+                Ok(Message::Ready { .. } | Message::Probed(_) | Message::Packed(_)) => {}
                 Err(Silence::Dead(status)) => return self.worker_died(status, in_flight, &profile),
                 Err(Silence::Waiting) => {}
             }

@@ -4,7 +4,9 @@
 //! sweep runs each device in a worker of its own. Supervisor and worker talk in lines of JSON; the worker waits for a
 //! word before each config, so that the supervisor has written down which one it is before anything can go wrong.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write, stdin, stdout};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
@@ -12,11 +14,14 @@ use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_model::csv_file;
 use scanbox_model::record::Record;
+use scanbox_model::user_operator::UserOperator;
+use scanbox_pack::Pack;
 use scanbox_runner::backend::Backend;
 use scanbox_runner::baseline::Baseline;
 use scanbox_runner::bench::{self, BenchEvent};
+use scanbox_runner::packed::{self, PackEvent};
 use scanbox_runner::probe;
-use scanbox_runner::session::RunSummary;
+use scanbox_runner::session::{End, RunSummary};
 use scanbox_runner::subject::Subject;
 use scanbox_runner::sweep::{self, SweepEvent, SweepJob};
 use scanbox_runner::verify::{self, VerifyEvent, VerifyJob};
@@ -70,13 +75,17 @@ fn work(selector: &str, tools: &Tools) -> anyhow::Result<()> {
     send(&Message::Ready { profile, unit: device::unit_of(selector)? })?;
     let Some(Order::Work { work, operator, device_lock }) = receive()? else { return Ok(()) };
     device_lock.iter().for_each(|path| lock::hold_for_worker(path));
+    let mut user = None;
     if let Some(source) = operator {
-        compiler = compiler.with_operator(OperatorFile::new(source)?);
+        let file = OperatorFile::new(source)?;
+        user = Some(file.operator());
+        compiler = compiler.with_operator(file);
     }
     let outcome = match *work {
         Work::Sweep(job) => sweep(&job, backend.as_mut(), &compiler)?,
         Work::Verify(job) => verify(&job, backend.as_mut(), &compiler)?,
         Work::Bench(work) => bench(&work, backend.as_mut(), &compiler)?,
+        Work::Pack { path } => try_pack(&path, user, backend.as_mut(), &compiler)?,
         Work::Probe => {
             let probed = probe::arguments(backend.as_mut(), &compiler);
             send(&Message::Probed(probed.map_err(|failure| failure.reason)))?;
@@ -153,6 +162,26 @@ fn bench(work: &BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> an
         Ok(())
     };
     Ok(bench::run(backend, &mut baselines, compiler, &work.job, &stop, observer)?)
+}
+
+fn try_pack(
+    path: &Path,
+    user: Option<UserOperator>,
+    backend: &mut dyn Backend,
+    compiler: &Compiler,
+) -> anyhow::Result<RunSummary> {
+    let place = || path.display().to_string();
+    let pack = Pack::read(&std::fs::read(path).with_context(place)?).with_context(place)?;
+    let observer = &mut |event: PackEvent<'_>| -> Result<(), WorkerError> {
+        match event {
+            PackEvent::Setup(setup) => send(&Message::Setup(setup))?,
+            PackEvent::Started { what } => send(&Message::Doing { what: what.to_owned() })?,
+            PackEvent::Finished { verdict } => send(&Message::Packed(Box::new(verdict)))?,
+        }
+        Ok(())
+    };
+    packed::run(backend, compiler, &pack, user, observer)?;
+    Ok(RunSummary { end: End::Complete, seconds: BTreeMap::new() })
 }
 
 /// Waits for the word to run a config.

@@ -10,6 +10,7 @@ use scanbox_model::record::{Record, Status};
 use scanbox_pack::json::PackText;
 use scanbox_pack::{ArgumentKind, CallUse, Chosen, Pack, Promises, Reason, SeenDevice, Wish};
 
+use crate::machines::Machine;
 use crate::sweeps::{Ended, Place};
 
 /// Kernels that can be shipped: some that need progress, some that need nothing.
@@ -433,4 +434,71 @@ fn packs_for_any_device_need_no_rows() {
     assert!(data.problems.iter().all(|problem| problem.measured.is_empty() && problem.portable.len() == 2));
     assert!(data.times.is_empty() && data.measured_utc.is_empty());
     refused(&place, &["pack", "--any-device", "u32:plus:exclusive", "-o", "x"], 2, "plus");
+}
+
+/// A pack as the program makes it, run by the library that programs have: on lavapipe.
+#[test]
+fn packs_are_tried_through_the_library() {
+    let Some(Machine::With(driver)) = Machine::lavapipe() else { return };
+    let place = Place::in_memory("");
+    fs::write(place.folder().join("ship.toml"), SHIPPED).unwrap();
+    let run = |line: &[&str], code: i32| {
+        let mut command = place.scanbox(line);
+        // Subgroups of 8; kernels that wait for workgroups on another core may wait for a long time.
+        command
+            .env("VK_DRIVER_FILES", &driver)
+            .env("LP_NATIVE_VECTOR_WIDTH", "256")
+            .env("LP_NUM_THREADS", "1");
+        let ended = crate::sweeps::ended(command.env("SCANBOX_LOCKS", place.folder()).output().unwrap());
+        assert_eq!(ended.code, Some(code), "{line:?}: {}{}", ended.stdout, ended.stderr);
+        ended
+    };
+    let uses = ["--uses", "pushed,line,baked,n-on-device,total", "--portable", "8,16"];
+    let tune = [
+        "tune",
+        "--device",
+        "0",
+        "--space",
+        "./ship.toml",
+        "--problem",
+        "u32:add:exclusive",
+        "--folder",
+        ".",
+    ];
+    run(&[&tune[..], &uses].concat(), 0);
+    let pack = "llvmpipe.u32-add-exclusive.scanpack";
+    let json = run(&["pack", "--check", pack, "--format", "json"], 0).stdout;
+    let tried: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let verdicts = tried["verdicts"].as_array().unwrap();
+    for verdict in verdicts {
+        // What is for subgroups of 16 cannot run; everything else did.
+        let what = verdict["what"].as_str().unwrap();
+        let expected = if what.ends_with("subgroups of 16") { "unsupported" } else { "ok" };
+        assert_eq!(verdict["status"], expected, "{verdict}");
+        assert!(expected != "ok" || verdict["calls"].as_u64() >= Some(5), "{verdict}");
+    }
+    for part in
+        [", pushed n-on-device total,", ", line n-on-device,", ", baked total,", "rts.", "fallback", ".turn."]
+    {
+        let found = verdicts.iter().any(|verdict| verdict["what"].as_str().unwrap().contains(part));
+        assert!(found, "{part}: {json}");
+    }
+
+    // Code that gives something else is found: sums in place of maxima.
+    let data = |operator: &str| {
+        let (name, problem) = (format!("{operator}.scanpack"), format!("u32:{operator}:inclusive"));
+        let few = ["--uses", "pushed", "--portable", "8", "-o", &name];
+        place.run(&[&["pack", "--any-device", &problem][..], &few].concat(), 0);
+        read(&place, &name).into_data()
+    };
+    let (sums, mut maxima) = (data("add"), data("max"));
+    maxima.modules = sums.modules;
+    fs::write(place.folder().join("wrong.scanpack"), Pack::new(maxima).unwrap().write()).unwrap();
+    let wrong = run(&["pack", "--check", "wrong.scanpack"], 5);
+    assert!(wrong.stdout.contains("1 kernel wrong") && wrong.stderr.contains("wrong_result"), "{wrong:?}");
+    refused(&place, &["pack", "--check", "none.scanpack"], 1, "none.scanpack");
+    refused(&place, &["pack", "rows.csv", "-o", "x.scanpack", "--device", "0"], 2, "--check");
+    // Who plays a device runs no code.
+    let played = ["pack", "--check", pack, "--device", "replay:replay.toml"];
+    refused(&place, &played, 1, "").stdout.contains("who plays a device runs no code").then_some(()).unwrap();
 }

@@ -155,6 +155,16 @@ impl Recorder<'_> {
         &self.commands.gpu
     }
 
+    /// The command buffer, for who records into it beside this.
+    pub fn raw(&self) -> vk::CommandBuffer {
+        self.commands.buffer
+    }
+
+    /// Somebody else has bound another pipeline.
+    pub fn forget_bound(&mut self) {
+        self.bound = vk::Pipeline::null();
+    }
+
     /// What follows and matches `to` waits for what came before and matches `from`, and sees its writes.
     pub fn barrier(&mut self, from: Access, to: Access) {
         // SAFETY: the buffer is recording; synchronization2 is enabled.

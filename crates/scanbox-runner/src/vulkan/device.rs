@@ -260,6 +260,9 @@ pub(super) fn version_text(version: u32) -> String {
 pub(super) struct Gpu {
     pub profile: Arc<DeviceProfile>,
     pub raw: ash::Device,
+    pub physical: vk::PhysicalDevice,
+    /// What is enabled.
+    pub enabled: Features,
     pub queue: vk::Queue,
     pub queue_family: u32,
     pub limits: VulkanLimits,
@@ -288,6 +291,9 @@ impl Gpu {
             int64_elements: listed.profile.int64_elements,
             float64_elements: listed.profile.float64_elements,
         });
+        let mut enabled = features;
+        enabled.uniform_control_flow.shader_subgroup_uniform_control_flow =
+            vk::Bool32::from(listed.profile.uniform_control_flow);
         let mut statistics_feature = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default()
             .pipeline_executable_info(true);
         let queues =
@@ -340,12 +346,19 @@ impl Gpu {
             statistics: limits
                 .executable_statistics
                 .then(|| khr::pipeline_executable_properties::Device::new(&instance.raw, &raw)),
+            physical: *physical,
+            enabled,
             limits: limits.clone(),
             names: instance.validates().then(|| ash::ext::debug_utils::Device::new(&instance.raw, &raw)),
             allocator,
             raw,
             _instance: instance,
         }))
+    }
+
+    /// The instance that it was made from.
+    pub fn instance(&self) -> &ash::Instance {
+        &self._instance.raw
     }
 
     /// What workgroups it can start.

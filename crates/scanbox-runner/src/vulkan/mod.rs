@@ -17,6 +17,7 @@ mod instance;
 mod line;
 mod memory;
 mod operator;
+mod packed;
 mod pipeline;
 #[cfg(feature = "testing")]
 mod testing;
@@ -53,6 +54,7 @@ pub use self::testing::Tamper;
 use self::timestamps::Timestamps;
 use self::timing::VulkanSession;
 use crate::backend::{Backend, ElementComparison, Failure, PipelineInfo, TickInterval};
+use crate::packed::PackedKernel;
 use crate::twin::{Checked, Course};
 use scanbox_kernels::cases::Garbage;
 use scanbox_kernels::ledger::Ledger;
@@ -342,6 +344,10 @@ impl Backend for Vulkan {
 
     fn verify_at(&mut self, plan: &Plan, begin: [u64; 2]) -> Result<u64, Failure> {
         self.with(|session| session.verify_at(plan, begin))
+    }
+
+    fn verify_packed(&mut self, plan: &Plan, begin: [u64; 2], kernel: &PackedKernel) -> Result<u64, Failure> {
+        self.with(|session| session.verify_packed(plan, begin, kernel))
     }
 
     fn keep(&mut self, plan: &Plan) -> Result<(), Failure> {

@@ -21,7 +21,7 @@ use scanbox_kernels::ledger::Turn;
 pub(super) struct Check {
     /// For messages.
     what: &'static str,
-    poison: Call,
+    pub poison: Call,
     pub compare: Call,
 }
 
@@ -146,7 +146,7 @@ pub(super) fn n_in_memory(plan: &Plan) -> Option<(u64, u32)> {
 }
 
 /// Where source and target are, this many bytes behind the beginnings of their memory.
-fn elsewhere(memory: &Memory, offsets: [u64; 2]) -> Result<[BufferOffset<'_>; 2], Failure> {
+pub(super) fn elsewhere(memory: &Memory, offsets: [u64; 2]) -> Result<[BufferOffset<'_>; 2], Failure> {
     let missing = || Failure::new(Status::RuntimeError, "there is no other input and output");
     let [input, output] = memory.elsewhere().ok_or_else(missing)?;
     let place = |buffer, offset| BufferOffset { buffer, offset };

@@ -1,23 +1,30 @@
 //! `scanbox pack`: from rows, what programs ship; and what is in such a file.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
+use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_kernels::packing::wrong_module_hash;
 use scanbox_model::problem::Problem;
+use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 use scanbox_pack::{CallTrait, Pack, Promises};
 use scanbox_report::document::Format;
 use scanbox_report::pack::{PackContents, arguments_text, percent};
+use scanbox_report::pack_tried::PackTried;
+use scanbox_runner::packed::PackVerdict;
 use scanbox_session::notes::note;
 use scanbox_session::pack::{PackWish, TierLoss, UseSet, for_any_device};
+use scanbox_session::pack_check;
 use scanbox_session::tools::Tools;
 
 use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::shipping::{ALL_USES, PORTABLE, RowArgs, made, problem, promises, subgroup_size};
+use crate::args::time::parse_limit;
 use crate::args::words::words;
-use crate::exit::Exit;
+use crate::exit::{Completion, Exit, UsageError};
 use crate::output::{Kind, Output, OutputContent, Outputs};
 
 /// Arguments of `scanbox pack`.
@@ -30,7 +37,7 @@ pack runs what is in it."
 )]
 pub struct PackArgs {
     /// CSV files of `scanbox sweep`, of one device, with the metadata beside each (x.csv: x.meta.json)
-    #[arg(required_unless_present_any = ["show", "any_device"], value_name = "FILES")]
+    #[arg(required_unless_present_any = ["show", "any_device", "check"], value_name = "FILES")]
     files: Vec<PathBuf>,
 
     /// In place of files: these problems for any device with the subgroup sizes of --portable, TYPE:OPERATOR:MODE with
@@ -50,7 +57,7 @@ pub struct PackArgs {
         short,
         visible_alias = "out",
         value_name = "FILE",
-        required_unless_present = "show",
+        required_unless_present_any = ["show", "check"],
         conflicts_with = "show"
     )]
     output: Option<PathBuf>,
@@ -83,6 +90,19 @@ pub struct PackArgs {
     #[arg(long, value_name = "PACK", conflicts_with_all = ["files", "operator", "other_sources"])]
     show: Option<PathBuf>,
 
+    /// Try every kernel of a pack in every use on --device, through the library that programs have, and compare all
+    /// that it writes
+    #[arg(long, value_name = "PACK", conflicts_with_all = ["files", "show", "any_device", "output", "other_sources"])]
+    check: Option<PathBuf>,
+
+    /// The device to try it on: index (see `scanbox devices`), name, UUID or PCI address
+    #[arg(long, default_value = "0", value_name = "DEVICE", requires = "check")]
+    device: String,
+
+    /// How long one kernel may take in one use, with its pipelines
+    #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "60s", requires = "check")]
+    timeout: Duration,
+
     /// How to write what is in it
     #[arg(long, value_parser = words(TABLE_OR_JSON), default_value = "table")]
     format: Format,
@@ -93,6 +113,9 @@ pub struct PackArgs {
 /// # Errors
 /// When a file cannot be read or written, or nothing can be shipped.
 pub fn run(args: &PackArgs, tools: &Tools) -> anyhow::Result<Exit> {
+    if let Some(path) = &args.check {
+        return check(path, args, tools);
+    }
     match (&args.show, &args.output) {
         (Some(path), _) => show(path, args.format, tools),
         (None, Some(output)) => write(args, output, tools),
@@ -155,13 +178,47 @@ fn told(tier: &TierLoss) -> String {
     }
 }
 
-fn show(path: &Path, format: Format, tools: &Tools) -> anyhow::Result<Exit> {
+/// Tries the kernels of a pack, and says how that went.
+fn check(path: &Path, args: &PackArgs, tools: &Tools) -> anyhow::Result<Exit> {
+    read(path)?;
+    let operator = args.rows.input().map(OperatorFile::read).transpose();
+    let operator = operator.map_err(|error| UsageError(format!("--operator {error}")))?;
+    let heard = &mut |verdict: &PackVerdict| match verdict.status {
+        Status::Ok | Status::Unsupported => {}
+        status => note(&format!("{}: {status}: {}", verdict.what, verdict.reason)),
+    };
+    let checked = pack_check::check(path, &args.device, operator.as_ref(), args.timeout, tools, heard)?;
+    let name = path.display().to_string();
+    let report = PackTried {
+        pack: &name,
+        device: checked.device.title(),
+        verdicts: &checked.verdicts,
+        trouble: checked.trouble.as_deref(),
+    };
+    let counts = report.counts();
+    let completion = Completion {
+        left: false,
+        stuck: false,
+        wrong: counts.wrong,
+        nothing_ok: counts.right == 0 || counts.failed > 0 || checked.trouble.is_some(),
+    };
+    answered(print(&report, args.format), completion.exit())
+}
+
+/// A pack whose code is what its hashes say.
+fn read(path: &Path) -> anyhow::Result<(Pack, usize)> {
     let name = path.display().to_string();
     let bytes = std::fs::read(path).with_context(|| name.clone())?;
     let pack = Pack::read(&bytes).with_context(|| name.clone())?;
     if let Some(place) = wrong_module_hash(&pack) {
         bail!("{name}: the code of module {place} is not what its hash says: have the pack written again");
     }
+    Ok((pack, bytes.len()))
+}
+
+fn show(path: &Path, format: Format, tools: &Tools) -> anyhow::Result<Exit> {
+    let name = path.display().to_string();
+    let (pack, bytes) = read(path)?;
     if pack.data().problems.is_empty() {
         note(&format!("warning: {name}: it has no problem"));
     }
@@ -169,6 +226,6 @@ fn show(path: &Path, format: Format, tools: &Tools) -> anyhow::Result<Exit> {
     let stale =
         format!("Its kernels are compiled of other sources ({its}) than those of this program ({ours}).");
     let remarks = if *its == ours { Vec::new() } else { vec![stale] };
-    let contents = PackContents { name: &name, bytes: bytes.len(), pack: &pack, remarks: &remarks };
+    let contents = PackContents { name: &name, bytes, pack: &pack, remarks: &remarks };
     answered(print(&contents, format), Exit::Done)
 }

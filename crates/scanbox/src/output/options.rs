@@ -77,6 +77,7 @@ pub const PATHS: &[(&str, &str, Use)] = &[
     ("pack", "files", Use::Read),
     ("pack", "operator", Use::Read),
     ("pack", "show", Use::Read),
+    ("pack", "check", Use::Read),
     ("pack", "output", Use::Write(Writes::Pack)),
     ("tune", "space", Use::Read),
     ("tune", "operator", Use::Read),

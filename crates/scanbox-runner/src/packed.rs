@@ -1,0 +1,271 @@
+//! Kernels of packs, recorded as programs record them, and compared as a verification does it.
+//!
+//! Every kernel is tried in every use that a table of the pack has it for: at sizes around those where tiles end, on
+//! scratch memory of unknown content that is prepared once, in two calls where the first one leaves the input alone.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use scanbox_kernels::catalog::{self, Variant};
+use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::input::{Input, InputKind};
+use scanbox_kernels::packing::problem_of;
+use scanbox_kernels::plan::{Build, Expected, Plan, PlanKind, Scratch};
+use scanbox_model::config::Config;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::{Mode, Problem};
+use scanbox_model::record::Status;
+use scanbox_model::user_operator::UserOperator;
+use scanbox_pack::{
+    Breakpoint, CallUse, ChoiceTable, Pack, PackData, PackModule, PackProblem, PackRecipe, Promises, Recipe,
+    ScanProblem,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::backend::{Backend, Failure};
+use crate::session::{Ahead, Session, Setup};
+
+/// The most elements that a kernel is tried with.
+const MOST_ELEMENTS: u64 = 1 << 19;
+
+/// One kernel of a pack for one use, as a pack of its own.
+#[derive(Debug, Clone)]
+pub struct PackedKernel {
+    /// Nothing but this kernel, for the device that tries it.
+    pub pack: Arc<Pack>,
+    /// What is computed.
+    pub scan: ScanProblem,
+    /// The use.
+    pub call_use: CallUse,
+    /// The most elements of a call.
+    pub max_n: u64,
+}
+
+/// What became of a kernel in a use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PackVerdict {
+    /// The kernel and its use.
+    pub what: String,
+    /// `ok`, `unsupported` where the device cannot run it, or what went wrong.
+    pub status: Status,
+    /// Why it is not ok.
+    pub reason: String,
+    /// Calls that were compared.
+    pub calls: u64,
+    /// Elements that were compared, guards included.
+    pub elements: u64,
+}
+
+/// What happens while a pack is tried.
+#[derive(Debug)]
+pub enum PackEvent<'a> {
+    /// Something takes time before anything runs.
+    Setup(Setup),
+    /// A kernel is about to be tried.
+    Started {
+        /// The kernel and its use.
+        what: &'a str,
+    },
+    /// It has been.
+    Finished {
+        /// How that went.
+        verdict: PackVerdict,
+    },
+}
+
+/// A kernel in a use.
+struct PackItem {
+    recipe: usize,
+    call_use: CallUse,
+    needs: Promises,
+}
+
+/// Tries every kernel of a pack. `operator`: that of a user's file, where there is one.
+///
+/// # Errors
+/// What the observer returns; a failure of the device before any kernel could be tried.
+pub fn run<E: From<Failure>>(
+    backend: &mut dyn Backend,
+    compiler: &Compiler,
+    pack: &Pack,
+    operator: Option<UserOperator>,
+    observer: &mut dyn FnMut(PackEvent<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    for problem in &pack.data().problems {
+        let items = items(problem);
+        let Some(computed) = problem_of(&problem.scan, operator) else {
+            for item in items {
+                let what = name(pack.data(), problem, &item);
+                let reason = format!(
+                    "its operator {} is of a file, which --operator has to name",
+                    problem.scan.operator
+                );
+                observer(PackEvent::Finished {
+                    verdict: verdict(what, Err(Failure::new(Status::Unsupported, reason))),
+                })?;
+            }
+            continue;
+        };
+        let mut session = Session::new(&mut *backend, compiler, computed);
+        session.prepare(Ahead::default(), &mut |setup| observer(PackEvent::Setup(setup)))?;
+        let largest = items.iter().flat_map(|item| sizes(&pack.data().recipes[item.recipe].recipe)).max();
+        let input = Input { kind: InputKind::Random, seed: 1 };
+        let mut loads = vec![largest.unwrap_or(1) + 1];
+        // Who has no memory for so few elements has none for anything.
+        if let Some((_, failure)) =
+            session.load(&input, &mut loads, |n| *n, &mut |setup| observer(PackEvent::Setup(setup)))?
+        {
+            return Err(failure.into());
+        }
+        for item in &items {
+            let what = name(pack.data(), problem, item);
+            observer(PackEvent::Started { what: &what })?;
+            let tried = attempt(session.backend, pack.data(), &problem.scan, computed, item);
+            let lost = tried.as_ref().is_err_and(Failure::is_fatal);
+            observer(PackEvent::Finished { verdict: verdict(what, tried) })?;
+            if lost {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Each kernel once for each use.
+fn items(problem: &PackProblem) -> Vec<PackItem> {
+    let mut seen = BTreeSet::new();
+    let mut items = Vec::new();
+    for table in problem.measured.iter().chain(&problem.portable) {
+        for recipe in table.breakpoints.iter().flat_map(|range| &range.ranked) {
+            if seen.insert((*recipe, table.call_use.to_string())) {
+                let (call_use, needs) = (table.call_use, table.needs);
+                items.push(PackItem { recipe: usize::from(*recipe), call_use, needs });
+            }
+        }
+    }
+    items
+}
+
+fn name(data: &PackData, problem: &PackProblem, item: &PackItem) -> String {
+    let recipe = &data.recipes[item.recipe];
+    let module = recipe.recipe.modules().next().map_or(0, |place| usize::from(*place));
+    let subgroup_size = data.modules.get(module).map_or(0, |module| module.subgroup_size);
+    let ScanProblem { element, operator, .. } = &problem.scan;
+    format!("{} for {element} {operator}, {}, subgroups of {subgroup_size}", recipe.label, item.call_use)
+}
+
+fn verdict(what: String, tried: Result<(u64, u64), Failure>) -> PackVerdict {
+    match tried {
+        Ok((calls, elements)) => {
+            PackVerdict { what, status: Status::Ok, reason: String::new(), calls, elements }
+        }
+        Err(Failure { status, reason }) => PackVerdict { what, status, reason, calls: 0, elements: 0 },
+    }
+}
+
+/// Sizes at which a kernel is tried: around the ends of tiles, of a group of them, and of levels.
+fn sizes(recipe: &Recipe<u16>) -> Vec<u64> {
+    let tile = recipe.formula.tile_elements.get();
+    let sizes = [1, tile.saturating_sub(1), tile, tile + 1, 3 * tile + 5, 33 * tile + 7, 300 * tile + 3];
+    let most = recipe.max_n.min(MOST_ELEMENTS);
+    let mut sizes: Vec<u64> =
+        sizes.into_iter().filter(|n| *n > 0 && (recipe.min_n..=most).contains(n)).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+/// Tries a kernel at all sizes. Returns calls and elements.
+fn attempt(
+    backend: &mut dyn Backend,
+    data: &PackData,
+    scan: &ScanProblem,
+    problem: Problem,
+    item: &PackItem,
+) -> Result<(u64, u64), Failure> {
+    let device = Arc::clone(backend.profile());
+    let PackRecipe { label, recipe } = &data.recipes[item.recipe];
+    let unsupported = |reason: String| Failure::new(Status::Unsupported, reason);
+    let given = catalog::promises(&device.guarantees);
+    // In a session every device is taken to make progress.
+    let missing = item.needs.without(given).without(Promises::PROGRESS);
+    if missing != Promises::NONE {
+        return Err(unsupported(format!("it needs {missing}, which the device is not known to give")));
+    }
+    let config: Config =
+        label.parse().map_err(|_| unsupported(format!("{label} is no label of this version")))?;
+    let sizes = sizes(recipe);
+    let max_n =
+        sizes.last().copied().ok_or_else(|| unsupported("it takes no size that is tried".to_owned()))?;
+    let pack = Arc::new(alone(data, scan, item, &device).map_err(unsupported)?);
+    let kernel = PackedKernel { pack, scan: scan.clone(), call_use: item.call_use, max_n };
+    let begin = u64::from(recipe.alignment) / problem.element_bytes();
+    let (mut calls, mut elements) = (0, 0);
+    for n in sizes {
+        let plan = compared(config, problem, n, item.call_use);
+        elements += backend.verify_packed(&plan, [begin, 3 * begin], &kernel)?;
+        calls += 1;
+    }
+    Ok((calls, elements))
+}
+
+/// A plan that says what a call has to leave, and has nothing to run.
+fn compared(config: Config, problem: Problem, n: u64, call_use: CallUse) -> Plan {
+    let variant = Variant {
+        total: call_use.total,
+        init_in_memory: call_use.init_in_memory,
+        any_element: call_use.any_element,
+        max_n: call_use.n_on_device.then_some(n),
+        ..Variant::default()
+    };
+    let kind = PlanKind::Config(Build { config, variant, tile_state: None, shared_bytes: 0 });
+    Plan {
+        label: kind.to_string(),
+        kind,
+        problem,
+        n,
+        bytes_moved: problem.bytes_moved(n),
+        result: if problem.mode() == Mode::Reduce { Expected::Total } else { Expected::Scan },
+        error_bound: 0.0,
+        scratch: Scratch::NONE,
+        passes: Vec::new(),
+    }
+}
+
+/// A pack of one kernel for one use, for a device that it was measured on, so that a library takes it.
+fn alone(
+    data: &PackData,
+    scan: &ScanProblem,
+    item: &PackItem,
+    device: &DeviceProfile,
+) -> Result<Pack, String> {
+    let packed = &data.recipes[item.recipe];
+    let mut modules: Vec<PackModule> = Vec::new();
+    let recipe = packed.recipe.clone().map(|place| {
+        let module = &data.modules[usize::from(place)];
+        let found = modules.iter().position(|other| other.hash == module.hash);
+        found.unwrap_or_else(|| {
+            modules.push(module.clone());
+            modules.len() - 1
+        }) as u16
+    });
+    let from = recipe.min_n.max(1);
+    let breakpoints = vec![Breakpoint { from, ranked: vec![0], worst_loss_ppm: None }];
+    let table = ChoiceTable { call_use: item.call_use, needs: item.needs, breakpoints };
+    let mut of_device = data.device.clone();
+    (of_device.vendor_id, of_device.device_id) = (device.vendor_id, device.device_id);
+    of_device.driver.clone_from(&device.driver);
+    of_device.driver_build.clone_from(&device.driver_build);
+    Pack::new(PackData {
+        device: of_device,
+        problems: vec![PackProblem { scan: scan.clone(), measured: vec![table], portable: Vec::new() }],
+        recipes: vec![PackRecipe { label: packed.label.clone(), recipe }],
+        times: Vec::new(),
+        modules,
+        written_by: data.written_by.clone(),
+        kernel_hash: data.kernel_hash.clone(),
+        licence: data.licence.clone(),
+        measured_utc: data.measured_utc.clone(),
+    })
+    .map_err(|error| error.to_string())
+}
