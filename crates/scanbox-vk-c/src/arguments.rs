@@ -250,3 +250,37 @@ pub(crate) fn call(call: &ScanboxCall) -> Result<ScanCall, Refusal> {
         total: given(call.total_address),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_and_end() {
+        let mut into = [1; SCANBOX_TEXT_CHARACTERS];
+        put_text("b4", &mut into);
+        assert_eq!(into[..4], [b'b' as c_char, b'4' as c_char, 0, 0]);
+        put_text(&"x".repeat(2 * SCANBOX_TEXT_CHARACTERS), &mut into);
+        assert_eq!(
+            (into[SCANBOX_TEXT_CHARACTERS - 2], into[SCANBOX_TEXT_CHARACTERS - 1]),
+            (b'x' as c_char, 0)
+        );
+    }
+
+    #[test]
+    fn uses_are_what_their_bits_say() {
+        let plain = CallUse::default();
+        for (bits, expected) in [
+            (0, plain),
+            (SCANBOX_USE_N_ON_DEVICE, CallUse { n_on_device: true, ..plain }),
+            (SCANBOX_USE_TOTAL, CallUse { total: true, ..plain }),
+            (SCANBOX_USE_INIT_IN_MEMORY, CallUse { init_in_memory: true, ..plain }),
+            (SCANBOX_USE_SCRATCH_OVERWRITTEN, CallUse { scratch_overwritten: true, ..plain }),
+            (SCANBOX_USE_ANY_ELEMENT, CallUse { any_element: true, ..plain }),
+            (SCANBOX_USE_LINE, CallUse { arguments: ArgumentKind::Line, ..plain }),
+            (SCANBOX_USE_BAKED, CallUse { arguments: ArgumentKind::Baked, ..plain }),
+        ] {
+            assert!(call_use(bits).is_ok_and(|found| found == expected), "{bits}");
+        }
+    }
+}

@@ -122,3 +122,60 @@ pub extern "C" fn scanbox_last_error() -> *const c_char {
     const NOTHING: &CStr = c"";
     LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(NOTHING.as_ptr())
 }
+
+#[cfg(test)]
+mod tests {
+    use ash::vk;
+    use scanbox_pack::{ArgumentKind, PackError};
+    use scanbox_vk::Operand;
+
+    use super::*;
+
+    fn last() -> String {
+        // SAFETY: it is a text of this thread.
+        unsafe { CStr::from_ptr(scanbox_last_error()) }.to_string_lossy().into_owned()
+    }
+
+    #[test]
+    fn a_panic_ends_at_the_interface() {
+        assert_eq!(checked(|| panic!("on purpose")), ScanboxResult::Internal);
+        assert!(last().contains("a fault of scanbox"), "{}", last());
+        assert_eq!(checked(|| Err(Refusal::argument("with a \0 in it"))), ScanboxResult::InvalidArgument);
+        assert_eq!(last(), "with a   in it");
+        // What succeeds leaves the text of what failed.
+        assert_eq!(checked(|| Ok(())), ScanboxResult::Success);
+        assert_eq!(last(), "with a   in it");
+    }
+
+    /// Texts name what there is in C, and every error has a code.
+    #[test]
+    fn errors_speak_of_c() {
+        use HandOverError as E;
+        let what = Operand::Scratch;
+        let mut errors = vec![
+            E::Pack(PackError::NotAPack),
+            E::Lacks { feature: "shaderInt64" },
+            E::NoKernel { problem: "u32 add".to_owned(), why: vec!["it is so".to_owned()] },
+            E::TooLarge { n: 2, max: 1 },
+            E::NotInPlace { input: 1, output: 2 },
+            E::BoundToOther { what },
+            E::Vulkan { call: "vkCreateDevice", result: vk::Result::ERROR_UNKNOWN },
+        ];
+        for what in [Operand::Input, Operand::Scratch, Operand::Total, Operand::Length, Operand::Lines] {
+            errors.push(E::Misaligned { what, address: 4, needed: 16 });
+            errors.push(E::TooSmall { what, bytes: 4, needed: 16 });
+            errors.push(E::Overlap { one: what, other: Operand::Output });
+            errors.push(E::Missing { what });
+            errors.push(E::Unexpected { what });
+        }
+        for arguments in [ArgumentKind::Pushed, ArgumentKind::Line, ArgumentKind::Baked] {
+            errors.push(E::OtherArguments { arguments });
+        }
+        for error in errors {
+            let rust = error.to_string();
+            let Refusal { result, text } = error.into();
+            assert!(result != ScanboxResult::Internal && result != ScanboxResult::Success, "{rust}");
+            assert!(!text.contains("::"), "{text}");
+        }
+    }
+}

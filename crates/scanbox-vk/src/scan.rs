@@ -279,8 +279,8 @@ impl Scan {
     /// Records one call, with barriers between its own passes alone. Binds a compute pipeline and writes push constants
     /// of compute shaders; descriptors, and what is bound for graphics, stay as they are.
     ///
-    /// A call without elements records nothing, unless it is a reduction, or stores the total: one workgroup of a kernel
-    /// that takes no elements stores that of nothing. Where the pack has none for this use,
+    /// A call without elements records nothing, unless it is a reduction, or stores the total: one workgroup of a
+    /// kernel that takes no elements stores that of nothing. Where the pack has none for this use,
     /// [`HandOverError::NoKernel`] says so.
     ///
     /// Neither allocates nor locks.
