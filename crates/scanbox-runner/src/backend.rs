@@ -8,10 +8,23 @@ use scanbox_kernels::plan::{Module, Plan};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, ElementValue, Problem};
 use scanbox_model::record::{Cache, Status};
+use scanbox_pack::{CallUse, Pack, ScanProblem};
 use serde::{Deserialize, Serialize};
 
-use crate::packed::PackedKernel;
 use crate::twin::{Checked, Course};
+
+/// One kernel of a pack for one use, as a pack of its own.
+#[derive(Debug, Clone)]
+pub struct PackedKernel {
+    /// Nothing but this kernel, for the device that tries it.
+    pub pack: Arc<Pack>,
+    /// What is computed.
+    pub scan: ScanProblem,
+    /// The use.
+    pub call_use: CallUse,
+    /// The most elements of a call.
+    pub max_n: u64,
+}
 
 /// One device, driven by one process.
 ///

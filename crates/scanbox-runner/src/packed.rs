@@ -22,24 +22,11 @@ use scanbox_pack::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Failure};
+use crate::backend::{Backend, Failure, PackedKernel};
 use crate::session::{Ahead, Session, Setup};
 
 /// The most elements that a kernel is tried with.
 const MOST_ELEMENTS: u64 = 1 << 19;
-
-/// One kernel of a pack for one use, as a pack of its own.
-#[derive(Debug, Clone)]
-pub struct PackedKernel {
-    /// Nothing but this kernel, for the device that tries it.
-    pub pack: Arc<Pack>,
-    /// What is computed.
-    pub scan: ScanProblem,
-    /// The use.
-    pub call_use: CallUse,
-    /// The most elements of a call.
-    pub max_n: u64,
-}
 
 /// What became of a kernel in a use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -53,8 +53,7 @@ use self::pipeline::Pipelines;
 pub use self::testing::Tamper;
 use self::timestamps::Timestamps;
 use self::timing::VulkanSession;
-use crate::backend::{Backend, ElementComparison, Failure, PipelineInfo, TickInterval};
-use crate::packed::PackedKernel;
+use crate::backend::{Backend, ElementComparison, Failure, PackedKernel, PipelineInfo, TickInterval};
 use crate::twin::{Checked, Course};
 use scanbox_kernels::cases::Garbage;
 use scanbox_kernels::ledger::Ledger;
@@ -463,9 +462,7 @@ mod tests {
         for beyond in 1..20 {
             check_in(&one, &beyond.to_string(), Err(&["there is no device `", "; there is 0: llvmpipe"]));
         }
-        check("+1", Err(&["there is no device `+1`"]));
-        check("-1", Err(&["there is no device `-1`"]));
-        check("1.", Err(&["there is no device `1.`"]));
+        ["+1", "-1", "1."].map(|text| check(text, Err(&["there is no device `", text])));
         // UUIDs and PCI addresses, whole.
         check("BBBBBBBB-0000", Ok(1));
         for part in ["aaaaaaaa", "bbbb", "0000:41", "41:00.0"] {

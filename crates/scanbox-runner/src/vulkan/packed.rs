@@ -17,8 +17,7 @@ use super::buffer::Buffer;
 use super::memory::{GUARD_BYTES, INITIAL_OFFSET, N_OFFSET};
 use super::timing::{NO_MISMATCH, VulkanSession, fetch_report};
 use super::varied::{elsewhere, tell_of_none};
-use crate::backend::Failure;
-use crate::packed::PackedKernel;
+use crate::backend::{Failure, PackedKernel};
 
 /// What ranges of scratch memory and lines begin at multiples of.
 const ALIGNMENT: u64 = 256;
