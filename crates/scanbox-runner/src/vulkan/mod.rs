@@ -462,7 +462,7 @@ mod tests {
         for beyond in 1..20 {
             check_in(&one, &beyond.to_string(), Err(&["there is no device `", "; there is 0: llvmpipe"]));
         }
-        ["+1", "-1", "1."].map(|text| check(text, Err(&["there is no device `", text])));
+        ["+1", "-1", "1."].iter().for_each(|text| check(text, Err(&["there is no device `", text])));
         // UUIDs and PCI addresses, whole.
         check("BBBBBBBB-0000", Ok(1));
         for part in ["aaaaaaaa", "bbbb", "0000:41", "41:00.0"] {
