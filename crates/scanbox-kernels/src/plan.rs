@@ -10,8 +10,8 @@ use scanbox_model::user_operator::UserOperator;
 use serde::{Deserialize, Serialize};
 
 pub use scanbox_pack::layout::{
-    ARGUMENT_WORDS, BANK_WORDS, FIRST_TURN, GROUP_TILES, LINE_BYTES, N_WORD, NEXT_WORD,
-    READERS_WORD, RECORD_WORDS, ROW, STATES_OFFSET, TICKET_BYTES, TURN_WORD,
+    ARGUMENT_WORDS, BANK_WORDS, FIRST_TURN, GROUP_TILES, LINE_BYTES, N_WORD, NEXT_WORD, READERS_WORD,
+    RECORD_WORDS, ROW, STATES_OFFSET, TICKET_BYTES, TURN_WORD,
 };
 use scanbox_pack::{Place, Step};
 pub use scanbox_pack::{PushWord, Scratch, ScratchContent, Tickets};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::{
-    ARGUMENT_WORDS, BANK_WORDS, FIRST_TURN, GROUP_TILES, LINE_BYTES, N_WORD, NEXT_WORD,
-    READERS_WORD, RECORD_WORDS, ROW, TICKET_BYTES, TURN_WORD,
+    ARGUMENT_WORDS, BANK_WORDS, FIRST_TURN, GROUP_TILES, LINE_BYTES, N_WORD, NEXT_WORD, READERS_WORD,
+    RECORD_WORDS, ROW, TICKET_BYTES, TURN_WORD,
 };
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::parameters::Parameter;
@@ -69,7 +69,7 @@ fn lines_of_arguments_have_the_layout_of_the_plan() {
 
 #[test]
 fn turns_have_the_layout_of_the_plan() {
-    let plan = 
+    let plan =
         [("FIRST_EPOCH", u64::from(FIRST_TURN)), ("TURN_WORD", TURN_WORD), ("READERS_WORD", READERS_WORD)];
     let numbers = numbers(TURN);
     for (name, number) in plan {

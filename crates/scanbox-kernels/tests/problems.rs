@@ -518,7 +518,6 @@ fn what_a_rule_says_no_to() {
     any("rts.b4.vec4.none.sub.wg64", in_place, "");
     any("stp.b4.vec4.none.sub.wg64", in_place, "");
     any("b4.vec4.chain.rake.wg64", of(E::F64, O::Mul), "");
-    any("b4.vec4.fallback.rake.wg64", in_place, "fallback-in-place");
     any("b4.vec4.gatherfall.rake.wg64", in_place, "fallback-in-place");
     any("b4.vec4.fallback.rake.wg64", reduce, "");
     any("b4.vec4.fallback.sub.early.wg64", of(E::F64, O::Mul), "");

@@ -118,6 +118,7 @@ fn atomics_live_where_workgroups_or_subgroups_meet() {
         "/arguments.glsl",
         "/block/rendezvous_flags.glsl",
         "/lookback/back_off.glsl",
+        "/lookback/gather_fallback.glsl",
         "/compare.comp",
         "/compare_sums.comp",
         "/operator_check.comp",
@@ -128,7 +129,7 @@ fn atomics_live_where_workgroups_or_subgroups_meet() {
         });
     }
     // Those within a workgroup see shared memory alone.
-    for stage in ["rendezvous_flags.glsl", "back_off.glsl"] {
+    for stage in ["rendezvous_flags.glsl", "back_off.glsl", "gather_fallback.glsl"] {
         check("kernels/glsl/stages", "glsl", &["gl_ScopeDevice", "buffer_reference"], |name| {
             !name.ends_with(stage)
         });

@@ -25,6 +25,8 @@ const WIDE: &[(&str, usize)] = &[
     ("crates/scanbox-runner/src/baseline.rs", 1),
     ("crates/scanbox-runner/src/replay.rs", 1),
     ("crates/scanbox-session/src/store/journal.rs", 1),
+    // As in the packs of this repository.
+    ("kernels/glsl/stages/state/turn.glsl", 1),
     ("kernels/operators/affine-f32.glsl", 2),
     ("kernels/operators/affine.glsl", 3),
     ("kernels/operators/argmax.glsl", 1),

@@ -26,9 +26,7 @@ const NEEDS: [Need; 4] = [
         promise: Promises::PROGRESS,
         is_rule: false,
         // Who falls back adds up what it waits for.
-        needed: |config, _| {
-            passes_totals_on(config.kernel.family) && !config.kernel.lookback.falls_back()
-        },
+        needed: |config, _| passes_totals_on(config.kernel.family) && !config.kernel.lookback.falls_back(),
     },
     Need {
         guarantee: Guarantee::CoResidency,

@@ -229,7 +229,7 @@ fn nobody_needs_the_insertions_of_others() {
     for (label, problem) in [
         ("b1.vec4.fallback.sub.early.spins0.wg32", Problem::default()),
         ("b2.vec4.fallback.rake.split.wg64", Problem::default()),
-        ("b2.vec2.fallback.sub.striped.early.split.wg64", floats.clone()),
+        ("b2.vec2.fallback.sub.striped.early.split.wg64", floats),
         ("b1.vec4.gatherfall.sub.early.spins0.wg32", Problem::default()),
         ("b2.vec2.gatherfall.sub.striped.early.split.wg64", floats),
     ] {

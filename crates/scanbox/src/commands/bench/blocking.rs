@@ -124,8 +124,7 @@ impl BlockingArgs {
         for config in with_default(configs) {
             let config = launched(config, problem, n, device);
             let rates = self.rates().unwrap_or_default();
-            let blocked =
-                rates.into_iter().filter(|_| config.kernel.lookback.falls_back()).map(Some);
+            let blocked = rates.into_iter().filter(|_| config.kernel.lookback.falls_back()).map(Some);
             for blocking in std::iter::once(None).chain(blocked) {
                 let variant = Variant::blocked(blocking);
                 // What cannot count is measured all the same.
