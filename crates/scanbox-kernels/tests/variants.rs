@@ -40,6 +40,10 @@ fn variants_are_other_builds_of_the_same_config() {
     check("pers.b4.vec4.two.sub.early.wg64.u1", blocked(1), "blocking-needs-chained-scan");
     check("one.b4.vec4.none.sub.wg64", blocked(1), "blocking-needs-chained-scan");
     check("b4.vec4.par.rake.spins0.wg64", blocked(1), "spins-need-fallback");
+    check("b4.vec4.gatherfall.sub.wg64", blocked(1), "");
+    check("b4.vec4.gatherfall.sub.fill.block.wg64", blocked(1), "");
+    check("b4.vec4.gatherfall.sub.turn.wg64", blocked(1), "blocking-without-owner");
+    check("b4.vec4.gatherfall.sub.block.wg64", blocked(1), "blocking-without-owner");
     let (up_to, total) = (Variant::up_to(4000), Variant::default().with_total());
     check("b4.vec4.par.rake.block.wg64", up_to.at_any_element().with_total(), "");
     check("pers.b4.vec4.two.sub.early.block.wg64.u1", up_to, "");

@@ -13,13 +13,13 @@ impl Kernel {
     /// - one workgroup; recompute; reduce-then-scan and scan-then-propagate, whose passes wait for each other;
     /// - lookback chain: prefixes are handed from tile to tile;
     /// - lookback gather and two-level: each invocation adds the totals of its own predecessors, in their order. In a
-    ///   persistent
-    ///   kernel these go on from the last tile that the workgroup had, so that only a fixed assignment of tiles
-    //(round robin) /   will do;
+    ///   persistent kernel these go on from the last tile that the workgroup had, so that only a fixed assignment of
+    ///   tiles (round robin) will do;
     /// - kernels that only ever add integers, which nothing rounds: tile state packed.
     ///
     /// No for lookback sequential, parallel and fallback: how many totals are added before an inclusive prefix is met
-    /// depends on when the others have published theirs.
+    /// depends on when the others have published theirs. No for gather-fallback: who adds a tile up depends on that,
+    /// and compilers need not make one total of a user's operator, or of zeros of both signs, from two pieces of code.
     #[must_use]
     pub fn is_deterministic(&self) -> bool {
         if self.tile_state == TileState::Packed {
@@ -30,8 +30,11 @@ impl Kernel {
             (Lookback::Gather | Lookback::TwoLevel, Family::Persistent) => {
                 self.tile_order == TileOrder::RoundRobin
             }
-            (Lookback::Gather | Lookback::TwoLevel | Lookback::GatherFallback, _) => true,
-            (Lookback::Sequential | Lookback::Parallel | Lookback::Fallback, _) => false,
+            (Lookback::Gather | Lookback::TwoLevel, _) => true,
+            (
+                Lookback::Sequential | Lookback::Parallel | Lookback::Fallback | Lookback::GatherFallback,
+                _,
+            ) => false,
         }
     }
 }

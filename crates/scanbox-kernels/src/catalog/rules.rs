@@ -368,6 +368,14 @@ pub fn variant_legal(config: &Config, variant: Variant) -> Legality {
             );
             return reject("blocking-needs-chained-scan", detail);
         }
+        // Its blocked tiles never get a state of their own, and states of others are worth nothing behind a wrap.
+        let device_counts = kernel.reset == Reset::Turn
+            || kernel.arguments != Arguments::Push && matches!(kernel.reset, Reset::Auto | Reset::Epoch);
+        if kernel.lookback == Lookback::GatherFallback && device_counts {
+            let detail = "simulated blocking of lookback gather-fallback where the device counts the calls: use arguments \
+                          push, or reset fill";
+            return reject("blocking-without-owner", detail);
+        }
         if !(1..=MAX_BLOCKING).contains(&k) {
             let detail = format!("1 in 2^{k} tiles blocked: the exponent is from 1 to {MAX_BLOCKING}");
             return reject("blocking-rate", detail);

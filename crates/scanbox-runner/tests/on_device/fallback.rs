@@ -140,7 +140,7 @@ fn check_states_and_spins(session: &mut Session, rates: &[u32]) {
         "b1.vec4.gatherfall.sub.shuffle.striped.wgid.early.spins1.wg32",
         "b2.vec2.gatherfall.blelloch.direct.spins8.split.fill.wg64",
         "b3.vec4.gatherfall.rake.spins0.split.clean.wg32",
-        "b1.scalar.gatherfall.sub.wgid.early.spins3.split.block.wg64",
+        "b1.scalar.gatherfall.sub.wgid.early.spins3.split.wg64",
     ] {
         for n in sizes(session, label) {
             for &k in rates {
