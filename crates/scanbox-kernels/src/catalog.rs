@@ -21,8 +21,8 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Mode, Placement, Problem};
 use scanbox_model::space::Rejection;
 use scanbox_pack::{
-    ArgumentKind, CallSizes, Formula, Place, Recipe, RecipePass, RecipePasses, RecipeWord, ScratchPart,
-    Split, StatesFormula,
+    ArgumentKind, CallSizes, Formula, GroupState, Place, Recipe, RecipePass, RecipePasses, RecipeWord,
+    ScratchPart, Split, StatesFormula,
 };
 
 use self::copy_and_check::{fill_recipe, prepare_recipe};
@@ -99,12 +99,18 @@ fn recipe_of(resolved: &Resolved<'_>, variant: Variant, sizes: RangeInclusive<u6
 }
 
 /// How many elements calls have that share their scratch memory. Where the device counts calls, it has to expect that
-/// they differ.
+/// they differ. Calls that clear what they have written find published groups right behind their own tiles only if all
+/// have as many.
 fn call_sizes(formula: &Formula, kernel: &Kernel, variant: Variant) -> CallSizes {
     let self_turning = |states: StatesFormula| matches!(states.content, ScratchContent::SelfTurning { .. });
+    let clears_published = |states: StatesFormula| {
+        states.content == ScratchContent::Zeros && states.groups == Some(GroupState::Published)
+    };
     if variant.max_n.is_some() {
         CallSizes::InMemory
-    } else if formula.states.is_some_and(self_turning) && kernel.reset != Reset::Turn {
+    } else if formula.states.is_some_and(self_turning) && kernel.reset != Reset::Turn
+        || formula.states.is_some_and(clears_published)
+    {
         CallSizes::Same
     } else {
         CallSizes::Told

@@ -56,7 +56,7 @@ pub struct PackBuilder {
     recipes: Vec<PackRecipe>,
     modules: Vec<PackModule>,
     by_shader: HashMap<Shader, u16>,
-    by_hash: HashMap<ModuleHash, u16>,
+    by_hash: HashMap<(ModuleHash, u32), u16>,
 }
 
 impl PackBuilder {
@@ -104,7 +104,9 @@ impl PackBuilder {
     fn module(&mut self, shader: &Shader, words: Vec<u32>) -> Result<u16, PackingError> {
         let wrong = |wrong: String| PackingError::Module { shader: shader.to_string(), wrong };
         let hash = module_hash(&words);
-        if let Some(place) = self.by_hash.get(&hash) {
+        // The same code for subgroups of another size is another module: a device has to have that size.
+        let key = (hash, shader.subgroup_size);
+        if let Some(place) = self.by_hash.get(&key) {
             return Ok(*place);
         }
         let facts = spirv::facts(&words).map_err(wrong)?;
@@ -119,7 +121,7 @@ impl PackBuilder {
             features: facts.features,
             words,
         });
-        self.by_hash.insert(hash, place);
+        self.by_hash.insert(key, place);
         Ok(place)
     }
 

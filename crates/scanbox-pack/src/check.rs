@@ -75,6 +75,7 @@ pub(crate) fn pack(data: &PackData) -> Result<(), PackError> {
     for (place, one) in recipes.iter().enumerate() {
         part(&format!("the label of recipe {place}"), text("label", &one.label))?;
         part(&format!("recipe {place} ({})", one.label), recipe::recipe(&one.recipe, modules.len()))?;
+        part(&format!("recipe {place} ({})", one.label), one_subgroup_size(&one.recipe, modules))?;
     }
     part("the times", within("times", times.len(), MOST_ENTRIES))?;
     for (place, time) in times.iter().enumerate() {
@@ -93,6 +94,18 @@ pub(crate) fn pack(data: &PackData) -> Result<(), PackError> {
             .map_err(|(table, wrong)| PackError::malformed(format!("{name}, {table}"), wrong))?;
     }
     Ok(())
+}
+
+/// Modules of one recipe run on one device.
+fn one_subgroup_size(recipe: &Recipe<u16>, modules: &[PackModule]) -> Soundness {
+    let beside = recipe.fill.iter().map(|fill| &fill.pass);
+    let sizes = recipe.all_passes().chain(beside).filter_map(|pass| modules.get(usize::from(pass.module)));
+    let mut sizes = sizes.map(|module| module.subgroup_size);
+    let first = sizes.next();
+    match sizes.find(|size| Some(*size) != first) {
+        None => Ok(()),
+        Some(other) => Err(format!("it has modules for subgroups of {} and of {other}", first.unwrap_or(0))),
+    }
 }
 
 fn module(module: &PackModule) -> Soundness {

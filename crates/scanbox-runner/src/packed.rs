@@ -230,7 +230,7 @@ fn alone(
     let mut modules: Vec<PackModule> = Vec::new();
     let recipe = packed.recipe.clone().map(|place| {
         let module = &data.modules[usize::from(place)];
-        let found = modules.iter().position(|other| other.hash == module.hash);
+        let found = modules.iter().position(|other| other == module);
         found.unwrap_or_else(|| {
             modules.push(module.clone());
             modules.len() - 1

@@ -123,14 +123,14 @@ typedef struct scanbox_scanner_info {
   size_t size;
   // The loader's, with which the instance was made.
   PFN_vkGetInstanceProcAddr get_instance_proc_addr;
-  // Has to outlive the scanner, and everything made with it.
+  // Made with apiVersion 1.3 or newer. Has to outlive the scanner, and everything made with it.
   VkInstance instance;
   // Of the instance.
   VkPhysicalDevice physical_device;
   // Has to outlive the scanner, and everything made with it.
   VkDevice device;
   // Makes pipelines faster the next time; VK_NULL_HANDLE where there is none. Has to outlive the scanner, which uses
-  // it while it makes scans: nobody else may use it then, if it was made to be synchronized by the program.
+  // it while it makes scans and binds them, from any thread: it has to be one that Vulkan synchronizes.
   VkPipelineCache pipeline_cache;
   // The features that were enabled as the device was made. Vulkan cannot be asked.
   const struct scanbox_features *enabled;
@@ -231,7 +231,7 @@ typedef struct scanbox_call {
   struct scanbox_range output;
   // Memory that is prepared, and that no other call uses at the same time.
   struct scanbox_range scratch;
-  // How many elements; 0 with SCANBOX_USE_N_ON_DEVICE.
+  // How many elements; with SCANBOX_USE_N_ON_DEVICE 0, but where arguments are bound: there as many as are told.
   uint64_t n;
   // With SCANBOX_USE_N_ON_DEVICE: a 32-bit word that says how many. What is beyond max_n counts as max_n.
   VkDeviceAddress n_address;

@@ -74,14 +74,14 @@ pub struct ScanboxScannerInfo {
     pub size: usize,
     /// The loader's, with which the instance was made.
     pub get_instance_proc_addr: PFN_vkGetInstanceProcAddr,
-    /// Has to outlive the scanner, and everything made with it.
+    /// Made with apiVersion 1.3 or newer. Has to outlive the scanner, and everything made with it.
     pub instance: VkInstance,
     /// Of the instance.
     pub physical_device: VkPhysicalDevice,
     /// Has to outlive the scanner, and everything made with it.
     pub device: VkDevice,
     /// Makes pipelines faster the next time; VK_NULL_HANDLE where there is none. Has to outlive the scanner, which uses
-    /// it while it makes scans: nobody else may use it then, if it was made to be synchronized by the program.
+    /// it while it makes scans and binds them, from any thread: it has to be one that Vulkan synchronizes.
     pub pipeline_cache: VkPipelineCache,
     /// The features that were enabled as the device was made. Vulkan cannot be asked.
     pub enabled: *const ScanboxFeatures,
@@ -190,7 +190,7 @@ pub struct ScanboxCall {
     pub output: ScanboxRange,
     /// Memory that is prepared, and that no other call uses at the same time.
     pub scratch: ScanboxRange,
-    /// How many elements; 0 with SCANBOX_USE_N_ON_DEVICE.
+    /// How many elements; with SCANBOX_USE_N_ON_DEVICE 0, but where arguments are bound: there as many as are told.
     pub n: u64,
     /// With SCANBOX_USE_N_ON_DEVICE: a 32-bit word that says how many. What is beyond max_n counts as max_n.
     pub n_address: VkDeviceAddress,

@@ -4,7 +4,7 @@ use ash::vk;
 use scanbox_pack::layout::{LINE_BYTES, N_WORD};
 use scanbox_pack::{ArgumentKind, CallSizes, Launch};
 
-use crate::call::{CallLength, CallRules, CheckedCall, DeviceRange, ScanCall, aligned, large_enough};
+use crate::call::{CallLength, CallRules, CheckedCall, DeviceRange, ScanCall, aligned, apart, large_enough};
 use crate::hand_over_error::{HandOverError, Operand};
 use crate::pipeline::constants;
 use crate::record::{Access, Dispatch, Told, barrier, record};
@@ -112,7 +112,13 @@ impl Scan {
         let rules = told_rules(&parts.rules);
         let lines = self.checked_lines(lines)?;
         let (checked, n) = rules.check_bound(call, &parts.rules)?;
-        let kernel = parts.kernel(&CheckedCall { n, ..checked })?;
+        self.lines_apart(lines, call, n)?;
+        let bound = CheckedCall { n, ..checked };
+        // Lines may be told of other arrays later, constants not.
+        let kernel = match lines.filter(|_| rules.call_use.any_element) {
+            Some(_) => parts.kernel_of_any_element(&bound)?,
+            None => parts.kernel(&bound)?,
+        };
         let scanner = &parts.scanner;
         let mut pipelines = OwnPipelines { scanner: scanner.clone(), pipelines: Vec::new() };
         let mut dispatches = Vec::new();
@@ -172,6 +178,25 @@ impl Scan {
         }
     }
 
+    /// Lines share no bytes with what a call of `n` elements reads or writes.
+    fn lines_apart(&self, lines: Option<LineBuffer>, call: &ScanCall, n: u64) -> Result<(), HandOverError> {
+        let Some(lines) = lines else { return Ok(()) };
+        let rules = &self.parts.rules;
+        let one = |address: Option<u64>| address.map_or((0, 0), |address| (address, rules.element_bytes));
+        let arrays = [
+            (Operand::Scratch, (call.scratch.address, rules.scratch_bytes)),
+            (Operand::Output, (call.output.address, rules.output_bytes(n))),
+            (Operand::Total, one(call.total)),
+            (Operand::Input, (call.input.address, n * rules.element_bytes)),
+            (Operand::Init, one(call.init)),
+        ];
+        let needs = self.line_needs().bytes;
+        match arrays.into_iter().find(|(_, range)| !apart((lines.range.address, needs), *range)) {
+            None => Ok(()),
+            Some((other, _)) => Err(HandOverError::Overlap { one: Operand::Lines, other }),
+        }
+    }
+
     fn unmade(&self, kernel: &RangeKernel, failure: PipelineFailure) -> HandOverError {
         match failure {
             PipelineFailure::Vulkan(result) => {
@@ -188,9 +213,17 @@ impl Scan {
 impl CallRules {
     /// What a bound call works on, and how many elements its dispatches are for. `asked`: the rules of the scan.
     fn check_bound(&self, call: &ScanCall, asked: &Self) -> Result<(CheckedCall, u64), HandOverError> {
-        let checked = self.check(call)?;
-        let n = if asked.call_use.n_on_device { asked.max_n } else { checked.n };
-        Ok((checked, n))
+        if !asked.call_use.n_on_device {
+            let checked = self.check(call)?;
+            return Ok((checked, checked.n));
+        }
+        // Whatever number the device writes, up to the most there may be, has to have room.
+        let told = match call.n {
+            CallLength::Host(n) => n,
+            CallLength::Device { .. } => asked.max_n,
+        };
+        let checked = self.check(&ScanCall { n: CallLength::Host(told), ..*call })?;
+        Ok((checked, asked.max_n))
     }
 }
 
@@ -203,7 +236,8 @@ impl Bound {
 
     /// The address of the word, in its line, that says how many elements the next call has, where the scan was made for
     /// calls whose number the device knows: the device may write it, behind a [`Bound::cmd_set`] and a barrier, and
-    /// with a barrier in front of the call.
+    /// with a barrier in front of the call. The arrays of that [`Bound::cmd_set`] then need room for as many, which is
+    /// checked where the call was told this address.
     #[must_use]
     pub fn length_address(&self) -> Option<u64> {
         let varies = self.scan.parts.rules.call_use.n_on_device;
@@ -240,6 +274,7 @@ impl Bound {
         if n != self.n {
             return other(Operand::Length);
         }
+        self.scan.lines_apart(self.lines, &told, n)?;
         if parts.rules.scratch_bytes > 0 && checked.memory.scratch != self.scratch {
             return other(Operand::Scratch);
         }

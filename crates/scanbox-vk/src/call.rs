@@ -99,9 +99,17 @@ pub(crate) fn large_enough(what: Operand, range: DeviceRange, needed: u64) -> Re
     }
 }
 
+/// Whether two ranges, by address and bytes, share none.
+pub(crate) fn apart((one, bytes): (u64, u64), (other, other_bytes): (u64, u64)) -> bool {
+    bytes == 0
+        || other_bytes == 0
+        || one.saturating_add(bytes) <= other
+        || other.saturating_add(other_bytes) <= one
+}
+
 impl CallRules {
     /// Bytes that calls of so many elements write into their output.
-    fn output_bytes(&self, n: u64) -> u64 {
+    pub fn output_bytes(&self, n: u64) -> u64 {
         if self.mode == ScanMode::Reduce { self.element_bytes } else { n * self.element_bytes }
     }
 
@@ -161,11 +169,7 @@ impl CallRules {
         ];
         for (place, (one, at, bytes)) in touched.iter().take(3).enumerate() {
             for (other, other_at, other_bytes) in &touched[place + 1..] {
-                let apart = at.saturating_add(*bytes) <= *other_at
-                    || other_at.saturating_add(*other_bytes) <= *at
-                    || *bytes == 0
-                    || *other_bytes == 0;
-                if !apart {
+                if !apart((*at, *bytes), (*other_at, *other_bytes)) {
                     return Err(HandOverError::Overlap { one: *one, other: *other });
                 }
             }

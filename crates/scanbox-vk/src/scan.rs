@@ -159,6 +159,14 @@ impl ScanParts {
         Err(refused.unwrap_or_else(|| self.no_empty()))
     }
 
+    /// The kernel of calls whose arrays may begin at any element, wherever those of this one do.
+    pub fn kernel_of_any_element(&self, call: &CheckedCall) -> Result<Option<&RangeKernel>, HandOverError> {
+        match self.lists.iter().next_back().and_then(|list| range_of(list, call.n)) {
+            Some(range) if call.n > 0 => Ok(Some(&self.kernels[range.kernel])),
+            _ => self.kernel(call),
+        }
+    }
+
     /// The kernel of a call without elements, which stores something.
     fn empty_kernel(&self, memory: &CallMemory) -> Result<&RangeKernel, HandOverError> {
         // Only a reduction touches its output then.

@@ -1,5 +1,6 @@
 //! The device of a program, and what it has to enable there.
 
+use std::ffi::CStr;
 use std::slice;
 use std::sync::Arc;
 
@@ -32,6 +33,14 @@ unsafe fn loaded(
     if instance.is_null() || physical.is_null() {
         return Err(Refusal::argument(
             "instance or physical device is VK_NULL_HANDLE: pass those of the device",
+        ));
+    }
+    // Where one is missing, nothing that is called in its place could say so.
+    // SAFETY: the caller sees to the instance; the name ends with a zero.
+    let is_there = |name: &CStr| unsafe { get_instance_proc_addr(instance, name.as_ptr()) }.is_some();
+    if !is_there(c"vkGetPhysicalDeviceFeatures2") || !is_there(c"vkGetPhysicalDeviceProperties2") {
+        return Err(Refusal::argument(
+            "the instance is one of Vulkan 1.0: make it with apiVersion 1.3 or newer in VkApplicationInfo",
         ));
     }
     // SAFETY: the caller sees to the instance.
