@@ -2,7 +2,7 @@
 
 use ash::vk;
 use scanbox_pack::layout::{LINE_BYTES, N_WORD};
-use scanbox_pack::{ArgumentKind, CallSizes, Launch};
+use scanbox_pack::{ArgumentKind, CallSizes, Launch, Recipe};
 
 use crate::call::{CallLength, CallRules, CheckedCall, DeviceRange, ScanCall, aligned, apart, large_enough};
 use crate::hand_over_error::{HandOverError, Operand};
@@ -77,10 +77,10 @@ fn told_rules(rules: &CallRules) -> CallRules {
 }
 
 /// A call of a kernel that is bound.
-fn launch_of(kernel: &RangeKernel, n: u64) -> Launch<'_, vk::Pipeline> {
+fn launch_of<M>(recipe: &Recipe<M>, max_n: u64, n: u64) -> Launch<'_, M> {
     // Calls of a kernel that take turns by themselves all have the number that it is laid out for.
-    let most = if kernel.recipe.call_sizes == CallSizes::Same { n } else { kernel.max_n };
-    let launch = kernel.recipe.laid_out(most).and_then(|laid_out| laid_out.at(n));
+    let most = if recipe.call_sizes == CallSizes::Same { n } else { max_n };
+    let launch = recipe.laid_out(most).and_then(|laid_out| laid_out.at(n));
     launch.expect("its range is of elements that it takes")
 }
 
@@ -90,7 +90,9 @@ impl Scan {
     pub fn line_needs(&self) -> LineNeeds {
         let parts = &*self.parts;
         let in_lines = parts.rules.call_use.arguments == ArgumentKind::Line;
-        let steps = |kernel: &RangeKernel| launch_of(kernel, kernel.max_n).steps().count() as u64;
+        let steps = |kernel: &RangeKernel| {
+            launch_of(&kernel.recipe, kernel.max_n, kernel.max_n).steps().count() as u64
+        };
         let most = parts.kernels.iter().filter(|_| in_lines).map(steps).max();
         LineNeeds { bytes: most.unwrap_or(0) * LINE_BYTES, alignment: LINE_BYTES }
     }
@@ -125,10 +127,8 @@ impl Scan {
         let scratch = checked.memory.scratch;
         if let Some(kernel) = kernel {
             let modules = scanner.parts.recipe(kernel.place);
-            let most = if modules.call_sizes == CallSizes::Same { n } else { kernel.max_n };
             // The same steps, by their modules.
-            let launch = modules.laid_out(most).and_then(|laid_out| laid_out.at(n));
-            let launch = launch.expect("its range is of elements that it takes");
+            let launch = launch_of(modules, kernel.max_n, n);
             let memory = CallMemory { scratch: scratch + kernel.offset, ..checked.memory };
             let fill = launch.fill().map(|step| (step, None));
             let steps = (0..).zip(launch.steps()).map(|(place, step)| {
@@ -157,7 +157,7 @@ impl Scan {
         Ok(Bound { scan: self.clone(), kernel, n, scratch, lines, dispatches, _pipelines: pipelines })
     }
 
-    /// Lines exactly where the scan has some, as large and aligned as it says.
+    /// Lines exactly where the scan has some, as large and aligned as it says: no more of them than it needs.
     fn checked_lines(&self, lines: Option<LineBuffer>) -> Result<Option<LineBuffer>, HandOverError> {
         let what = Operand::Lines;
         match (self.parts.rules.call_use.arguments, lines) {
@@ -173,7 +173,8 @@ impl Scan {
                 aligned(what, lines.range.address, needs.alignment)?;
                 // Commands that write them want whole words.
                 aligned(what, lines.offset, 4)?;
-                Ok(Some(lines))
+                let range = DeviceRange { bytes: needs.bytes, ..lines.range };
+                Ok(Some(LineBuffer { range, ..lines }))
             }
         }
     }
@@ -190,8 +191,8 @@ impl Scan {
             (Operand::Input, (call.input.address, n * rules.element_bytes)),
             (Operand::Init, one(call.init)),
         ];
-        let needs = self.line_needs().bytes;
-        match arrays.into_iter().find(|(_, range)| !apart((lines.range.address, needs), *range)) {
+        let of_lines = (lines.range.address, lines.range.bytes);
+        match arrays.into_iter().find(|(_, range)| !apart(of_lines, *range)) {
             None => Ok(()),
             Some((other, _)) => Err(HandOverError::Overlap { one: Operand::Lines, other }),
         }
@@ -286,7 +287,7 @@ impl Bound {
         // SAFETY: the caller sees to the command buffer; lines and buffer are what was bound.
         unsafe {
             barrier(&scanner.device, commands, Access::COMPUTE, Access::TRANSFER);
-            for (place, step) in (0..).zip(launch_of(kernel, checked.n).steps()) {
+            for (place, step) in (0..).zip(launch_of(&kernel.recipe, kernel.max_n, checked.n).steps()) {
                 let told = in_line(&step, &memory, groups);
                 let (words, _) = told.expect("a call of most elements was checked when the scan was made");
                 let at = lines.offset + place * LINE_BYTES;

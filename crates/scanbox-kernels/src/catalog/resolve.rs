@@ -19,6 +19,15 @@ const ASSUMED_UNITS: u32 = 16;
 const WORD64_EPOCH_BITS: u32 = 30;
 const SPLIT_EPOCH_BITS: u32 = 14;
 
+/// Whether the device counts the calls of kernels that pass totals on; else the host does, or nobody has to.
+pub(super) fn device_counts(reset: Reset, arguments: Arguments) -> bool {
+    match reset {
+        Reset::Turn => true,
+        Reset::Auto | Reset::Epoch => arguments != Arguments::Push,
+        Reset::Fill | Reset::Clean => false,
+    }
+}
+
 /// The config with the values that `auto` stands for on this device: what a known issue forces, else what suits the
 /// device.
 #[must_use]
@@ -173,13 +182,13 @@ impl<'a> Resolved<'a> {
             TileState::Split => SPLIT_EPOCH_BITS,
             TileState::Auto | TileState::Word64 | TileState::Packed => WORD64_EPOCH_BITS,
         };
-        match (reset, arguments) {
-            (Reset::Fill, _) => ScratchContent::Anything,
-            (Reset::Clean, _) => ScratchContent::Zeros,
-            (Reset::Auto | Reset::Epoch, Arguments::Push) => ScratchContent::Tagged { epoch_bits },
-            (Reset::Auto | Reset::Epoch, Arguments::Block | Arguments::Baked) | (Reset::Turn, _) => {
+        match reset {
+            Reset::Fill => ScratchContent::Anything,
+            Reset::Clean => ScratchContent::Zeros,
+            Reset::Auto | Reset::Epoch | Reset::Turn if device_counts(reset, arguments) => {
                 ScratchContent::SelfTurning { epoch_bits }
             }
+            Reset::Auto | Reset::Epoch | Reset::Turn => ScratchContent::Tagged { epoch_bits },
         }
     }
 

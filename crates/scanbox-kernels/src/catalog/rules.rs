@@ -12,7 +12,7 @@ use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::space::Rejection;
 
 use super::needs::not_given;
-use super::resolve::{Resolved, has_levels, launched_per_call, passes_totals_on};
+use super::resolve::{Resolved, device_counts, has_levels, launched_per_call, passes_totals_on};
 use crate::input::{PACKED_MAX_TOTAL, decided_by_init};
 use crate::plan::{BANK_WORDS, GUARD_WORDS, Plan};
 use crate::variant::{LineUse, MAX_BLOCKING, Variant};
@@ -369,9 +369,7 @@ pub fn variant_legal(config: &Config, variant: Variant) -> Legality {
             return reject("blocking-needs-chained-scan", detail);
         }
         // Its blocked tiles never get a state of their own, and states of others are worth nothing behind a wrap.
-        let device_counts = kernel.reset == Reset::Turn
-            || kernel.arguments != Arguments::Push && matches!(kernel.reset, Reset::Auto | Reset::Epoch);
-        if kernel.lookback == Lookback::GatherFallback && device_counts {
+        if kernel.lookback == Lookback::GatherFallback && device_counts(kernel.reset, kernel.arguments) {
             let detail = "simulated blocking of lookback gather-fallback where the device counts the calls: use arguments \
                           push, or reset fill";
             return reject("blocking-without-owner", detail);
