@@ -12,7 +12,7 @@
 #pragma use_vulkan_memory_model
 #define REQUIRE_SCAN
 #define REQUIRE_TILE_STATE
-#define HOLDS_PLACE (LOOKBACK == LOOKBACK_GATHER)
+#define HOLDS_PLACE (LOOKBACK == LOOKBACK_GATHER || LOOKBACK == LOOKBACK_GATHER_FALLBACK)
 #include "kernel.glsl"
 #include "stages/tile/element.glsl"
 #include "stages/subgroup/operator.glsl"

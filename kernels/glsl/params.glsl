@@ -16,7 +16,6 @@
 // OPERATOR           OPERATOR_*                 problem
 // OPERATOR_HASH      a word                     problem, of a user's operator: hash of its file
 // OPERATOR_COMMUTATIVE 0, 1                     problem, of a user's operator: whether order makes no difference
-// SUBGROUP_TOTAL     SUBGROUP_TOTAL_*           device, of a user's operator: how a subgroup combines its elements
 // IN_PLACE           0, 1                       problem: whether the output stands where the input stood
 // TRANSPOSE_ROUNDS   1 to BATCH_SIZE            shared memory of the device (stages/tile/load_store.glsl)
 // REFERENCE_STEP     REFERENCE_STEP_*           pass, where the answer to a user's operator is made
@@ -49,8 +48,6 @@
 
 #include "config.glsl"
 
-#define SUBGROUP_TOTAL_SHUFFLE 0
-#define SUBGROUP_TOTAL_SHARED_MEMORY 1
 #define REFERENCE_STEP_TOTALS 0
 #define REFERENCE_STEP_PREFIXES 1
 #define REFERENCE_STEP_SCAN 2
@@ -81,11 +78,6 @@
 #error "OPERATOR_AND, OPERATOR_OR and OPERATOR_XOR are for integers"
 #elif (OPERATOR == OPERATOR_USER) != (ELEMENT >= ELEMENT_STRUCT4)
 #error "OPERATOR_USER is for ELEMENT_STRUCT*, and no other operator is"
-#endif
-#if OPERATOR == OPERATOR_USER && \
-    (!defined(SUBGROUP_TOTAL) || SUBGROUP_TOTAL < SUBGROUP_TOTAL_SHUFFLE || \
-     SUBGROUP_TOTAL > SUBGROUP_TOTAL_SHARED_MEMORY)
-#error "SUBGROUP_TOTAL must be one of SUBGROUP_TOTAL_*"
 #endif
 #if !defined(IN_PLACE) || IN_PLACE < 0 || IN_PLACE > 1
 #error "IN_PLACE must be 0 or 1"

@@ -6,7 +6,8 @@
 //
 // Traffic: n elements read, n written, one tile state written per tile. Only totals are published, never inclusive
 // prefixes: a workgroup keeps the prefix of its last tile and adds what lies between. In two levels it reads at most
-// GROUP_TILES totals of tiles and the sums of the groups since its last tile.
+// GROUP_TILES totals of tiles and the sums of the groups since its last tile. With fallback it adds up itself what does
+// not come, and needs no progress of others.
 // Source of the idea: StreamScan (Yan et al. 2013) and Merrill and Garland 2016; the overlap with the next tile is
 //   ours.
 
@@ -31,6 +32,19 @@
 #include "stages/block/rendezvous.glsl"
 #include "stages/state/leave.glsl"
 
+// Whether tiles are scanned before their totals are published. Where the order of elements matters, a total takes as many
+// shuffles as the scan, which has it as well.
+#define SCANS_AHEAD (IN_ORDER && LOAD_LAYOUT == LOAD_LAYOUT_STRIPED && BATCH_SIZE > 1 && !FALLS_BACK)
+
+// What a subgroup adds to the total of a tile that others may have to add up.
+#if SCANS_AHEAD
+#define TOTAL_OF_SUBGROUP subgroup_scan
+#elif FALLS_BACK
+#define TOTAL_OF_SUBGROUP subgroup_part
+#else
+#define TOTAL_OF_SUBGROUP subgroup_total
+#endif
+
 // Scans full tiles until there are no more of them for this workgroup. tile, round: the first, then what comes next.
 // The last tile may be a part of one. It comes after all others, and nobody needs its total, so that the loop knows
 // full tiles only: whatever else stood between a load and its use would keep loads from being under way for long.
@@ -39,7 +53,10 @@ void scan_full_tiles(const uint full_tiles, inout uint tile, inout uint round) {
     Vector items[BATCH_SIZE];
     load_full_tile(tile, items);
     choose_second_tile();
-    arrive(0u, tile, subgroup_total(items));
+    arrive(0u, tile, TOTAL_OF_SUBGROUP(items));
+#if FALLS_BACK
+    count_reader();
+#endif
 
     for (;; ++round) {
         const uint next = next_tile(round);
@@ -48,9 +65,11 @@ void scan_full_tiles(const uint full_tiles, inout uint tile, inout uint round) {
         if (more) {
             load_full_tile(next, next_items);
         }
+#if !SCANS_AHEAD
         subgroup_scan(items);
+#endif
         if (more) {
-            arrive(round + 1u, next, subgroup_total(next_items));
+            arrive(round + 1u, next, TOTAL_OF_SUBGROUP(next_items));
         }
         const Element prefix = wait_for_prefix(round, tile, more);
         add_prefix(items, combine(prefix, total_of_earlier_subgroups(round)));
@@ -74,6 +93,11 @@ void scan_last_tile(const uint tile, const uint round) {
     load_partial_tile(tile, items);
     expect_to_leave(tile);
     arrive_unpublished(round, subgroup_total(items));
+#if FALLS_BACK
+    if (round == 0u) {
+        count_reader();
+    }
+#endif
     subgroup_scan(items);
     const Element prefix = wait_for_prefix(round, tile, false);
     add_prefix(items, combine(prefix, total_of_earlier_subgroups(round)));
@@ -89,6 +113,14 @@ MAIN {
     uint tile = rendezvous_begin();
     const uint full_tiles = ELEMENTS / TILE_ELEMENTS;
     uint round = 0u;
+#if FALLS_BACK
+    if (tile >= tile_count()) {
+        store_empty(tile);
+        leave_without_tile();
+        pass_on_arguments();
+        return;
+    }
+#endif
     if (tile < full_tiles) {
         scan_full_tiles(full_tiles, tile, round);
     }

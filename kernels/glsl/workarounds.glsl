@@ -18,12 +18,9 @@
 #define LAVAPIPE_SHUFFLES_AT_RENDEZVOUS 1
 #endif
 
-// Shuffles of a user's elements are wrong in the loops of a lookback. The device decides, since the way round costs
-// shared memory and time: a forced SUBGROUP_TOTAL.
-#if defined(SUBGROUP_TOTAL) && SUBGROUP_TOTAL == SUBGROUP_TOTAL_SHARED_MEMORY
-#define NVIDIA_SHUFFLES_IN_LOOPS 1
-#else
-#define NVIDIA_SHUFFLES_IN_LOOPS 0
+// In some loops that shuffle too, what reduces a subgroup to one number is wrong.
+#ifndef NVIDIA_REDUCTIONS_BESIDE_SHUFFLES
+#define NVIDIA_REDUCTIONS_BESIDE_SHUFFLES 1
 #endif
 
 // Polled words that stand side by side may be loaded as one vector, which stops changing.

@@ -47,6 +47,7 @@ pub mod answers;
 pub mod bench;
 mod verdict;
 pub mod versus;
+pub mod library;
 pub mod blocking;
 pub mod compare;
 pub mod pairs;

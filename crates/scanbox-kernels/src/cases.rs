@@ -176,7 +176,7 @@ pub fn boundary_sizes(config: &Config, device: &DeviceProfile, thorough: bool) -
     // Tiles that a parallel lookback sees at a time, or that make up a group of a two-level one.
     let window = match config.kernel.lookback {
         Lookback::TwoLevel => GROUP_TILES * tile,
-        _ => u64::from(device.subgroup_size * config.kernel.lookback_width) * tile,
+        _ => u64::from(device.subgroup_size_of(&config.kernel) * config.kernel.lookback_width) * tile,
     };
     // Workgroups that go from tile to tile: three rounds and a bit.
     let rounds = 3 * u64::from(catalog::launched_per_call(config, device).unwrap_or(0)) * tile;
@@ -202,7 +202,7 @@ pub fn boundary_sizes(config: &Config, device: &DeviceProfile, thorough: bool) -
     sizes.extend([10, 16, 17].map(|exponent| (1 << exponent) + 1));
     sizes.extend(levels);
     if thorough {
-        sizes.extend(1..=4 * u64::from(device.subgroup_size));
+        sizes.extend(1..=4 * u64::from(device.subgroup_size_of(&config.kernel)));
         sizes.extend((1..=20).flat_map(|exponent| around(1 << exponent)));
         sizes.extend([3 * tile, window, 2 * window, 4 * window].into_iter().flat_map(around));
         sizes.extend([257, 8191, 32_749, 262_139, 524_287, 1_048_573]);

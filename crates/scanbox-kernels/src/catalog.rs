@@ -21,8 +21,8 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Mode, Placement, Problem};
 use scanbox_model::space::Rejection;
 use scanbox_pack::{
-    ArgumentKind, CallSizes, Formula, GroupState, Place, Recipe, RecipePass, RecipePasses, RecipeWord,
-    ScratchPart, Split, StatesFormula,
+    ArgumentKind, CallSizes, Formula, Place, Recipe, RecipePass, RecipePasses, RecipeWord, ScratchPart,
+    Split, StatesFormula,
 };
 
 use self::copy_and_check::{fill_recipe, prepare_recipe};
@@ -37,8 +37,8 @@ pub use copy_and_check::{
     CEILING_SHAPES, REPORT_WORDS, ceiling, ceiling_shapes, compare, compare_input_sums, compare_with_kept,
     copy, empty, empty_beside, fill, helper_shaders, poison, shapes_by_arguments, sum_input,
 };
-pub use needs::{needs, promises};
-pub use resolve::{Resolved, input_kind, launched_per_call, resolved};
+pub use needs::{Waiting, needed, needs, promises, waiting};
+pub use resolve::{ASSUMED_UNITS, Resolved, input_kind, launched_per_call, resolved};
 pub use rules::{legal, resident, variant_legal};
 pub use scanbox_pack::levels::LAST_LEVEL_TILES;
 pub use user_operator::{OPERATOR_LAWS, OperatorLaw, operator_check, operator_load, operator_shaders};
@@ -61,11 +61,12 @@ pub fn recipe(
     rules::variant_of_problem(config, variant, problem)?;
     let sizes = rules::sizes(config, problem, device)?;
     let resolved = Resolved::new(config, problem, *sizes.start(), device);
-    // Calls that share their memory with calls of other sizes may have no elements. So may those of reductions whose
-    // last workgroup stores what it has, whatever that is.
+    // Calls that turn by themselves, or find in memory how many elements they have, may have none. So may all others
+    // that store something then, unless the host counts them.
     let turns = resolved.runs.kernel.reset == Reset::Turn || variant.max_n.is_some();
-    let alone = matches!(resolved.formula().split, Split::One | Split::ByLevels);
-    let takes_none = turns || (problem.mode() == Mode::Reduce && alone);
+    let stores = variant.total || problem.mode() == Mode::Reduce;
+    let counted = matches!(resolved.formula().content(1), ScratchContent::Tagged { .. });
+    let takes_none = turns || (stores && !counted);
     let least = if takes_none && *sizes.start() == 1 { 0 } else { *sizes.start() };
     Ok(recipe_of(&resolved, variant, least..=*sizes.end()))
 }
@@ -84,6 +85,15 @@ fn recipe_of(resolved: &Resolved<'_>, variant: Variant, sizes: RangeInclusive<u6
         Split::Tiles | Split::AtMost(_) | Split::One => RecipePasses::One(only_pass(resolved, variant)),
     };
     let content = formula.content(*sizes.end());
+    // All modules of a recipe are for subgroups of one size.
+    let own_choice;
+    let device = match resolved.subgroup_size() {
+        size if size == resolved.device.subgroup_size => resolved.device,
+        size => {
+            own_choice = resolved.device.with_subgroups_of(size);
+            &own_choice
+        }
+    };
     Recipe {
         formula,
         min_n: *sizes.start(),
@@ -92,25 +102,19 @@ fn recipe_of(resolved: &Resolved<'_>, variant: Variant, sizes: RangeInclusive<u6
         alignment: variant.alignment(kernel, &resolved.problem),
         co_resident: co_resident(kernel),
         arguments,
-        fill: (content == ScratchContent::Anything).then(|| fill_recipe(arguments, resolved.device)),
-        prepare: prepare_recipe(content, resolved.device),
+        fill: (content == ScratchContent::Anything).then(|| fill_recipe(arguments, device)),
+        prepare: prepare_recipe(content, device),
         passes,
     }
 }
 
 /// How many elements calls have that share their scratch memory. Where the device counts calls, it has to expect that
-/// they differ. Calls that clear what they have written find published groups right behind their own tiles only if all
-/// have as many.
+/// they differ.
 fn call_sizes(formula: &Formula, kernel: &Kernel, variant: Variant) -> CallSizes {
     let self_turning = |states: StatesFormula| matches!(states.content, ScratchContent::SelfTurning { .. });
-    let clears_published = |states: StatesFormula| {
-        states.content == ScratchContent::Zeros && states.groups == Some(GroupState::Published)
-    };
     if variant.max_n.is_some() {
         CallSizes::InMemory
-    } else if formula.states.is_some_and(self_turning) && kernel.reset != Reset::Turn
-        || formula.states.is_some_and(clears_published)
-    {
+    } else if formula.states.is_some_and(self_turning) && kernel.reset != Reset::Turn {
         CallSizes::Same
     } else {
         CallSizes::Told

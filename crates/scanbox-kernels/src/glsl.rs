@@ -15,8 +15,10 @@ use crate::plan::{Module, Shader};
 
 mod config_source;
 mod flat;
+mod probes;
 
 pub use flat::compile_flat;
+pub use probes::{ProbeShader, compile_probe, held_by, probe_hash};
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../kernels/glsl");
 

@@ -232,6 +232,24 @@ pub fn problem_of(scan: &ScanProblem, user: Option<UserOperator>) -> Option<Prob
     (scan_problem(&problem) == *scan).then_some(problem)
 }
 
+/// Devices with the same architecture, as far as it is known: vendor, and device ids. What was measured on one of a row
+/// is a better guess for the others than what is portable.
+const FAMILIES: &[(u32, &[u32])] = &[
+    // NVIDIA, GH100: H100 (NVL, 80 GB, PCIe, 64 GB), H800 (PCIe, SXM), H20, H200 (SXM, NVL), GH200 (two memories).
+    (0x10de, &[0x2321, 0x2330, 0x2331, 0x2339, 0x2322, 0x2324, 0x2329, 0x2335, 0x233b, 0x2342, 0x2348]),
+    // NVIDIA, GA100: A100 (SXM of 40 and 80 GB, PCIe of 80 and 40 GB).
+    (0x10de, &[0x20b0, 0x20b2, 0x20b5, 0x20f1]),
+];
+
+/// Device ids of the vendor of a device with its architecture, where that is known; its own is not among them.
+#[must_use]
+pub fn family_of(device: &DeviceProfile) -> Vec<u32> {
+    let known =
+        FAMILIES.iter().find(|(vendor, ids)| *vendor == device.vendor_id && ids.contains(&device.device_id));
+    let ids = known.into_iter().flat_map(|(_, ids)| *ids).copied();
+    ids.filter(|id| *id != device.device_id).collect()
+}
+
 /// A device as packs say it. `family`: ids of devices of the same vendor that are like it. Whether as many workgroups
 /// run as fit depends on what else a program has the device do, so that no pack takes it for known.
 #[must_use]

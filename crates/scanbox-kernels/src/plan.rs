@@ -82,6 +82,12 @@ impl Plan {
         if let PlanKind::Config(build) = &self.kind { Some(build) } else { None }
     }
 
+    /// Whether the library records it that programs have, out of a pack.
+    #[must_use]
+    pub fn is_by_library(&self) -> bool {
+        self.build().is_some_and(|build| build.variant.by_library)
+    }
+
     /// Whether it was made for one input and output alone: cold calls have others each.
     #[must_use]
     pub fn is_baked(&self) -> bool {
@@ -112,7 +118,13 @@ impl Plan {
     /// How the lines of its calls come to be what they are, where it has some.
     #[must_use]
     pub fn line_use(&self) -> LineUse {
-        self.build().map_or(LineUse::default(), |build| build.variant.line)
+        let variant = self.build().map(|build| build.variant).unwrap_or_default();
+        let has_lines = || self.passes.iter().any(|pass| pass.shader.arguments() == Arguments::Block);
+        match variant.line {
+            // A program tells a line when it has something to say.
+            LineUse::Rewritten if variant.by_library && has_lines() => LineUse::Unchanged,
+            line => line,
+        }
     }
 
     /// What the addresses of its source and target are multiples of, in bytes.

@@ -57,9 +57,9 @@ pub fn tells(problem: &Problem, n: u64, error_bound: f64) -> Result<(), Rejectio
 /// Roundings that an element may pass through on its way into the output, at most. Combining with an identity rounds
 /// nothing.
 fn roundings(resolved: &Resolved<'_>) -> u64 {
-    let &Resolved { config, n, device, .. } = resolved;
+    let &Resolved { config, n, .. } = resolved;
     let kernel = &config.kernel;
-    let subgroup_size = u64::from(device.subgroup_size);
+    let subgroup_size = u64::from(resolved.subgroup_size());
     let subgroups = u64::from(config.workgroup_size) / subgroup_size;
     let tiles = config.tiles(n);
     // Within an invocation; row by row; in a subgroup operation, however a driver makes it; among the subgroups,

@@ -35,6 +35,9 @@ pub struct Variant {
     /// How the line of a call comes to be what it is. The build is the same.
     #[serde(default)]
     pub line: LineUse,
+    /// Whether a program's library records it, out of a pack. The build is the same.
+    #[serde(default)]
+    pub by_library: bool,
 }
 
 /// How the line of arguments comes to be what a call finds there.
@@ -83,6 +86,12 @@ impl Variant {
         Self { init_in_memory: true, ..self }
     }
 
+    /// The same, recorded by the library.
+    #[must_use]
+    pub fn recorded_by_library(self) -> Self {
+        Self { by_library: true, ..self }
+    }
+
     /// The build for a form of calls of so many elements.
     #[must_use]
     pub fn of_form(form: CallForm, n: u64) -> Self {
@@ -93,6 +102,9 @@ impl Variant {
             CallForm::Max(factor) => Self::up_to(n.saturating_mul(factor.into())),
             CallForm::AnyElement => Self::default().at_any_element(),
             CallForm::Total => Self::default().with_total(),
+            CallForm::Library => Self::default().recorded_by_library(),
+            CallForm::LibraryUpdated => line(LineUse::Updated).recorded_by_library(),
+            CallForm::LibraryLength => Self::up_to(n).recorded_by_library(),
         }
     }
 
@@ -107,7 +119,15 @@ impl Variant {
     pub fn form(self, n: u64) -> Option<CallForm> {
         let largest = self.max_n.filter(|max_n| n > 0 && max_n.is_multiple_of(n));
         let largest = largest.and_then(|max_n| u32::try_from(max_n / n).ok()).map(CallForm::Max);
-        let forms = [CallForm::UnchangedLine, CallForm::UpdatedLine, CallForm::AnyElement, CallForm::Total];
+        let forms = [
+            CallForm::UnchangedLine,
+            CallForm::UpdatedLine,
+            CallForm::AnyElement,
+            CallForm::Total,
+            CallForm::Library,
+            CallForm::LibraryUpdated,
+            CallForm::LibraryLength,
+        ];
         largest.into_iter().chain(forms).find(|form| Self::of_form(*form, n) == self)
     }
 
@@ -139,10 +159,11 @@ impl fmt::Display for Variant {
         if self.init_in_memory {
             f.write_str(" with init in memory")?;
         }
-        match self.line {
-            LineUse::Rewritten => Ok(()),
-            LineUse::Unchanged => f.write_str(" with an unchanged line"),
-            LineUse::Updated => f.write_str(" with an updated line"),
-        }
+        f.write_str(match self.line {
+            LineUse::Rewritten => "",
+            LineUse::Unchanged => " with an unchanged line",
+            LineUse::Updated => " with an updated line",
+        })?;
+        f.write_str(if self.by_library { " by the library" } else { "" })
     }
 }

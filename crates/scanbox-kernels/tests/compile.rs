@@ -244,7 +244,10 @@ fn what_a_rule_says_no_to() {
     combination("b4.vec4.fallback.rake.width2.wg64", "width-needs-parallel");
     combination("b4.vec4.par.rake.spins0.wg64", "spins-need-fallback");
     combination("pers.b4.vec4.fallback.sub.early.wg64.u1", "family-lookback");
-    combination("pers.b4.vec4.gatherfall.sub.early.wg64.u1", "family-lookback");
+    combination("pers.b4.vec4.gatherfall.sub.striped.early.spins0.split.fill.wg96.u1", "");
+    combination("pers.b4.vec4.gatherfall.sub.robin.early.turn.wg64.u1", "");
+    combination("pers.b4.vec4.gatherfall.sub.early.flags.wg64.u1", "fallback-needs-barriers");
+    combination("pers.b4.vec4.gatherfall.sub.wgid.early.wg64.u1", "persistent-fallback-order");
     combination("one.b4.vec4.fallback.sub.wg64", "family-lookback");
     combination("pers.b4.vec4.two.sub.wg64.u1", "persistent-publishes-before-scan");
     combination("pers.b4.vec4.two.rake.wg64.u1", "persistent-publishes-before-scan");

@@ -9,7 +9,7 @@ use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
 use scanbox_kernels::plan::Binding;
 use scanbox_kernels::{catalog, legal};
 use scanbox_model::config::Parameter;
-use scanbox_model::device::{DeviceProfile, SubgroupTotal};
+use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Placement, Problem};
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_testing::device::with_subgroups as device;
@@ -312,26 +312,26 @@ fn rules_say_which_kernels_can_run_an_operator() {
         "b4.vec4.par.sub.shuffle.striped.wg64",
         "b2.vec2.par.rake.direct.width3.stride4.split.fill.wg64",
         "one.b1.scalar.none.rake.wg64",
+        "b4.vec4.gather.rake.wg64",
+        "b4.vec4.gather.sub.striped.early.wg64",
+        "b4.vec4.two.rake.wg64",
     ] {
         for file in [&affine, &argmax, &matrix] {
             check(label, file, "");
         }
-    }
-    for label in ["b4.vec4.gather.rake.wg64", "b4.vec4.gather.sub.striped.early.wg64"] {
-        check(label, &affine, "needs-commutative");
-        check(label, &argmax, "");
     }
     let scan = |label: &str, file: &OperatorFile, expected: &str| {
         let problem = problems(file)[0];
         let rule = legal(&label.parse().unwrap(), &problem, 1000, &willing).err();
         assert_eq!(rule.map(|no| no.rule.into_owned()).unwrap_or_default(), expected, "{label} {problem}");
     };
-    scan("redo.b1.vec4.none.rake.wg64", &affine, "needs-commutative");
-    scan("redo.b1.vec4.none.rake.wg64", &argmax, "");
-    scan("pers.b2.vec4.gather.sub.early.wg64.u2", &matrix, "needs-commutative");
-    scan("pers.b2.vec4.gather.sub.early.wg64.u2", &argmax, "");
-    scan("b4.vec4.two.rake.wg64", &argmax, "");
-    scan("b4.vec4.two.rake.wg64", &affine, "needs-commutative");
+    for file in [&affine, &argmax, &matrix] {
+        scan("redo.b1.vec4.none.rake.wg64", file, "");
+        scan("pers.b2.vec4.gather.sub.early.wg64.u2", file, "");
+        scan("pers.b2.vec4.two.sub.shuffle.striped.early.wg64.u2", file, "");
+    }
+    scan("b4.vec4.gatherfall.rake.wg64", &affine, "needs-commutative");
+    scan("b4.vec4.gatherfall.rake.wg64", &argmax, "");
     scan("b4.vec4.par.rake.packed.wg64", &argmax, "packed-needs-u32-sum");
     scan("b4.vec4.par.rake.word64.wg64", &affine, "");
     scan("b4.vec4.par.sub.shuffle.wg64", &affine, "shuffle-is-operation");
@@ -341,37 +341,6 @@ fn rules_say_which_kernels_can_run_an_operator() {
     // The memory of a tile is that of its elements: 1,024 x 4 x 16 x 16 bytes do not go through 32 KiB at once, nor
     // in 16 rounds.
     scan("b16.vec4.par.rake.wg1024", &matrix, "shared-memory");
-}
-
-#[test]
-fn totals_go_through_shared_memory_where_an_issue_says_so() {
-    let mut device = device(32, true);
-    let shuffles = device.clone();
-    device.forced.subgroup_total = Some(SubgroupTotal::SharedMemory);
-    let labels = [
-        "b2.vec2.par.sub.striped.early.width2.wg64",
-        "b4.vec4.fallback.rake.wg128",
-        "pers.b2.vec2.gather.sub.shuffle.striped.early.wg64.u2",
-        "rts.b3.vec4.none.sub.striped.wg128",
-    ];
-    for file in [example("argmax"), example("matrix2x2")] {
-        let compiler = none_with(&file);
-        for label in labels {
-            let config = label.parse().unwrap();
-            let problem = problems(&file)[0];
-            let Ok(plan) = catalog::plan(&config, &problem, 70_001, &device) else { continue };
-            for pass in &plan.passes {
-                compiler.compile(&pass.shader).unwrap();
-            }
-            let bytes = |device| catalog::Resolved::new(&config, &problem, 1, device).shared_bytes().unwrap();
-            let elements = u64::from(config.workgroup_size) * problem.element_bytes();
-            assert_eq!(bytes(&device), bytes(&shuffles) + elements, "{label} {problem}");
-        }
-    }
-    // An operator of scanbox's own has operations.
-    let config = labels[0].parse().unwrap();
-    let sum = |device| catalog::plan(&config, &Problem::default(), 70_001, device).unwrap();
-    assert_eq!(sum(&device), sum(&shuffles));
 }
 
 #[test]

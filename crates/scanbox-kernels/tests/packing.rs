@@ -4,7 +4,7 @@ use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::{Compiler, compile_flat};
 use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_kernels::packing::{
-    self, LICENCE, PackBuilder, PackOrigin, module_hash, pack_device, problem_of, scan_problem,
+    self, LICENCE, PackBuilder, PackOrigin, family_of, module_hash, pack_device, problem_of, scan_problem,
     wrong_module_hash,
 };
 use scanbox_model::config::Config;
@@ -275,4 +275,17 @@ fn scans_of_words_are_those_of_packs() {
     for (element, operator) in [("u16", "add"), ("u32", "plus"), ("f32", "xor"), ("struct8", "user")] {
         assert_eq!(ScanProblem::built_in(ScanMode::Inclusive, element, operator), None);
     }
+}
+
+/// What was measured on an H200 is chosen for an H100, and for nothing of another architecture.
+#[test]
+fn devices_of_one_architecture_are_a_family() {
+    let device = |vendor_id, device_id| DeviceProfile { vendor_id, device_id, ..with_subgroups(32, true) };
+    let (h200, h100, a100) = (device(0x10de, 0x2335), device(0x10de, 0x2330), device(0x10de, 0x20b2));
+    assert!(family_of(&h200).contains(&0x2330) && family_of(&h100).contains(&0x2335));
+    assert!(!family_of(&h200).contains(&0x2335), "its own");
+    assert!(family_of(&a100).iter().all(|id| !family_of(&h200).contains(id)));
+    assert_eq!(family_of(&device(0x1002, 0x2335)), [0; 0], "of another vendor");
+    let data = pack_device(&h200, family_of(&h200));
+    assert_eq!((data.device_id, data.family.len()), (0x2335, 10));
 }

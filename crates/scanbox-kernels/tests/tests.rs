@@ -11,6 +11,7 @@ mod operators;
 mod packing;
 mod packs;
 mod problems;
+mod profiles;
 mod recipes;
 mod shown;
 mod variants;

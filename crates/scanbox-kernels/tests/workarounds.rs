@@ -48,6 +48,9 @@ fn kernels_compile_without_them() {
     let checked = [
         ("LAVAPIPE_SHARED_LOOPS", "b1.vec4.par.rake.wg64"),
         ("LAVAPIPE_SHUFFLES_AT_RENDEZVOUS", "pers.b1.vec4.gather.sub.early.wg64.u1"),
+        ("NVIDIA_REDUCTIONS_BESIDE_SHUFFLES", "b1.vec4.par.rake.wg64"),
+        ("NVIDIA_REDUCTIONS_BESIDE_SHUFFLES", "b1.vec4.par.rake.width2.wg64"),
+        ("NVIDIA_REDUCTIONS_BESIDE_SHUFFLES", "b1.vec4.gatherfall.rake.wg4"),
         ("NVIDIA_VECTOR_LOADS", "b1.vec4.par.rake.wg64"),
         ("SWIFTSHADER_BRANCHES_AROUND_READS", "b1.vec4.par.sub.wg64"),
         ("SWIFTSHADER_REFERENCE_CASTS", "b1.vec4.par.rake.wg64"),
@@ -55,9 +58,6 @@ fn kernels_compile_without_them() {
     for (switch, label) in checked {
         assert!(!without(switch, label).is_empty());
     }
-    // Of the device's: a forced SUBGROUP_TOTAL, which the tests of operators compile both ways.
-    let of_devices = BTreeSet::from(["NVIDIA_SHUFFLES_IN_LOOPS".to_owned()]);
-    let all: BTreeSet<String> =
-        checked.map(|(switch, _)| switch.to_owned()).into_iter().chain(of_devices).collect();
+    let all: BTreeSet<String> = checked.map(|(switch, _)| switch.to_owned()).into_iter().collect();
     assert_eq!(all, switches());
 }

@@ -25,6 +25,13 @@ pub enum CallForm {
     AnyElement,
     /// The total is stored beside the scan.
     Total,
+    /// A program records it: by the library that is handed over, out of a pack. Where its arguments stand in a line,
+    /// that stays.
+    Library,
+    /// The same, and the library writes the line before each call, within the time.
+    LibraryUpdated,
+    /// The same with the number of elements in memory: as many as the call is laid out for.
+    LibraryLength,
 }
 
 /// The most times as many elements that a call is laid out for.
@@ -32,22 +39,30 @@ const MOST: u32 = 1 << 20;
 
 impl CallForm {
     /// What may be written, for help and errors.
-    pub const WORDS: &str =
-        "unchanged-line, updated-line, max-4 (or another number from 1), any-element, total";
+    pub const WORDS: &str = "unchanged-line, updated-line, max-4 (or another number from 1), any-element, total, library, \
+         library-updated, library-length";
 
     /// Whether a kernel may have such calls.
     #[must_use]
     pub fn goes_with(self, kernel: &Kernel) -> bool {
         match (self, kernel.arguments) {
-            (Self::UnchangedLine | Self::UpdatedLine, arguments) => arguments == Arguments::Block,
-            (Self::Max(_), Arguments::Push) => {
+            (Self::UnchangedLine | Self::UpdatedLine | Self::LibraryUpdated, arguments) => {
+                arguments == Arguments::Block
+            }
+            (Self::Max(_) | Self::LibraryLength, Arguments::Push) => {
                 // The host counts calls whose elements it knows.
                 let passes_on = kernel.family.entry().totals == Totals::PassedOn;
                 !passes_on || !matches!(kernel.reset, Reset::Auto | Reset::Epoch)
             }
-            (Self::Max(_), arguments) => arguments == Arguments::Block,
-            (Self::AnyElement | Self::Total, _) => true,
+            (Self::Max(_) | Self::LibraryLength, arguments) => arguments == Arguments::Block,
+            (Self::AnyElement | Self::Total | Self::Library, _) => true,
         }
+    }
+
+    /// Whether the library records such calls, which needs a pack.
+    #[must_use]
+    pub fn is_of_library(self) -> bool {
+        matches!(self, Self::Library | Self::LibraryUpdated | Self::LibraryLength)
     }
 }
 
@@ -59,6 +74,9 @@ impl fmt::Display for CallForm {
             Self::Max(factor) => write!(f, "max-{factor}"),
             Self::AnyElement => f.write_str("any-element"),
             Self::Total => f.write_str("total"),
+            Self::Library => f.write_str("library"),
+            Self::LibraryUpdated => f.write_str("library-updated"),
+            Self::LibraryLength => f.write_str("library-length"),
         }
     }
 }
@@ -75,6 +93,9 @@ impl FromStr for CallForm {
             "updated-line" => Ok(Self::UpdatedLine),
             "any-element" => Ok(Self::AnyElement),
             "total" => Ok(Self::Total),
+            "library" => Ok(Self::Library),
+            "library-updated" => Ok(Self::LibraryUpdated),
+            "library-length" => Ok(Self::LibraryLength),
             _ => text.strip_prefix("max-").and_then(factor).map(Self::Max).ok_or_else(|| {
                 let shown: String = text.chars().take(40).collect();
                 format!("`{shown}` is no form of calls: {}", Self::WORDS)
@@ -103,7 +124,10 @@ mod tests {
 
     #[test]
     fn words_are_read_as_they_are_written() {
-        for text in ["unchanged-line", "updated-line", "max-1", "max-64", "any-element", "total"] {
+        for text in ["unchanged-line", "updated-line", "max-1", "max-64", "any-element", "total"]
+            .into_iter()
+            .chain(["library", "library-updated", "library-length"])
+        {
             assert_eq!(text.parse::<CallForm>().map(|form| form.to_string()), Ok(text.to_owned()));
         }
         for text in ["", "max", "max-", "max-0", "max--4", "max-4.5", "max-99999999", "unchanged", "Total"] {

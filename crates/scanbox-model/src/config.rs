@@ -2,7 +2,7 @@
 
 pub use crate::parameters::words::{
     Arguments, BackOff, BlockScan, Family, LoadLayout, Lookback, Parameter, Publish, Rendezvous, Reset,
-    SubgroupScan, TileOrder, TileState, VectorWidth,
+    SubgroupScan, SubgroupSize, TileOrder, TileState, VectorWidth,
 };
 pub use crate::parameters::{Config, Kernel, LabelError};
 

@@ -1,8 +1,10 @@
 //! What one device is and can do, in plain numbers: the part of the answer that needs no driver to read.
 
-use serde::{Deserialize, Serialize};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::config::{Arguments, Reset, TileState};
+use crate::config::{Arguments, Kernel, Reset, SubgroupSize, TileState};
+use crate::guarantee_probe::{GuaranteeFacts, ProbeVerdict};
 use crate::parameters::{Declaration, Parameter, Typed, Value};
 use crate::probe::ArgumentsProbe;
 use crate::safe_devices::{Guarantee, Residency};
@@ -15,6 +17,8 @@ pub enum DeviceKind {
     Hardware,
     /// A driver that runs shaders on the CPU: right for correctness, meaningless for speed.
     Software,
+    /// A driver without a device behind it: it makes pipelines as for a chip, and runs none.
+    Null,
 }
 
 /// Identity, driver and limits of one device.
@@ -48,6 +52,10 @@ pub struct DeviceProfile {
     pub min_subgroup_size: u32,
     /// The largest subgroup size that the device offers.
     pub max_subgroup_size: u32,
+    /// Subgroups of a workgroup at most, where the subgroup size of a kernel can be chosen: the device has several, and
+    /// its driver takes one for each pipeline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pinned_subgroups: Option<u32>,
     /// Invocations per workgroup at most, in the first dimension.
     pub max_workgroup_size: u32,
     /// Workgroups per dispatch at most, per dimension.
@@ -63,6 +71,9 @@ pub struct DeviceProfile {
     /// Compute units (streaming multiprocessors, compute units, cores), where the driver tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compute_units: Option<u32>,
+    /// What is taken for them where it does not: of rows of persistent kernels, workgroups follow from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assumed_compute_units: Option<u32>,
     /// Whether buffers can be addressed directly (no limit of the binding range then).
     pub buffer_addresses: bool,
     /// Whether shaders have 64-bit integers and 64-bit atomics on buffers.
@@ -82,11 +93,14 @@ pub struct DeviceProfile {
     /// Meaningful bits of a timestamp; 0: the device has none.
     pub timestamp_valid_bits: u32,
     /// What `auto` stands for because of a known issue of the device, not because of what it can do.
-    #[serde(default, skip_serializing_if = "Forced::is_empty")]
+    #[serde(default, skip_serializing_if = "Forced::is_empty", deserialize_with = "forced_of_file")]
     pub forced: Forced,
     /// What the device keeps beyond what Vulkan promises (see [`crate::safe_devices`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guarantees: Vec<Guarantee>,
+    /// What is known beside that: assumptions of the user, what a probe found.
+    #[serde(default, skip_serializing_if = "GuaranteeFacts::is_empty")]
+    pub guarantee_facts: GuaranteeFacts,
     /// What one compute unit holds at a time, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub residency: Option<Residency>,
@@ -106,21 +120,21 @@ pub struct Forced {
     /// The reset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset: Option<Reset>,
-    /// How subgroups find the total of elements of a user's operator.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub subgroup_total: Option<SubgroupTotal>,
 }
 
-/// How a subgroup finds the total of elements of a user's operator
-/// (`kernels/glsl/stages/subgroup/operator_of_file.glsl`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SubgroupTotal {
-    /// By shuffles, from register to register.
-    #[default]
-    Shuffle,
-    /// Through shared memory.
-    SharedMemory,
+/// Reads what was forced from a description of a device; older ones also say how subgroups of NVIDIA devices found the
+/// totals of users' elements, which no kernel asks any more.
+fn forced_of_file<'de, D: Deserializer<'de>>(file: D) -> Result<Forced, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct ForcedThen {
+        tile_state: Option<TileState>,
+        reset: Option<Reset>,
+        #[serde(rename = "subgroup_total")]
+        _subgroup_total: Option<IgnoredAny>,
+    }
+    let ForcedThen { tile_state, reset, .. } = ForcedThen::deserialize(file)?;
+    Ok(Forced { tile_state, reset })
 }
 
 impl Forced {
@@ -136,9 +150,38 @@ impl DeviceProfile {
     #[must_use]
     pub fn title(&self) -> String {
         match self.kind {
-            DeviceKind::Hardware => self.name.clone(),
+            DeviceKind::Hardware | DeviceKind::Null => self.name.clone(),
             DeviceKind::Software => format!("{} (software)", self.name),
         }
+    }
+
+    /// Whether a session takes the device to give this: what the user assumes goes before what was found there, and
+    /// that before what is listed. Progress, which nearly every kernel needs, is taken for granted where nothing speaks
+    /// against it.
+    #[must_use]
+    pub fn gives(&self, guarantee: Guarantee) -> bool {
+        let facts = &self.guarantee_facts;
+        if facts.assumed.contains(&guarantee) {
+            return true;
+        }
+        if facts.lacks.contains(&guarantee) {
+            return false;
+        }
+        match facts.finding(guarantee).map(|finding| finding.verdict) {
+            Some(ProbeVerdict::Refuted) => false,
+            Some(ProbeVerdict::NotRefuted) => true,
+            Some(ProbeVerdict::Unknown) | None => {
+                self.guarantees.contains(&guarantee) || guarantee == Guarantee::Progress
+            }
+        }
+    }
+
+    /// Whether nothing is left to find out about this: it is listed, assumed, known to be missing, or was found out.
+    #[must_use]
+    pub fn is_settled(&self, guarantee: Guarantee) -> bool {
+        let facts = &self.guarantee_facts;
+        let lists = [&self.guarantees, &facts.assumed, &facts.lacks];
+        lists.iter().any(|list| list.contains(&guarantee)) || facts.finding(guarantee).is_some()
     }
 
     /// What `auto` of arguments stands for: what a probe found, and `push` where there was none. Never `baked`.
@@ -157,6 +200,49 @@ impl DeviceProfile {
             Value::Auto if parameter.name == Arguments::NAME => self.arguments().value(),
             entry => entry,
         }
+    }
+
+    /// The subgroup sizes that kernels can be built for: the device's own choice alone where nobody else can choose.
+    #[must_use]
+    pub fn offered_subgroup_sizes(&self) -> Vec<u32> {
+        let range = self.min_subgroup_size..=self.max_subgroup_size;
+        let sizes = <SubgroupSize as Parameter>::VALUES.iter().filter_map(|size| size.invocations());
+        let can = |size: &u32| {
+            *size == self.subgroup_size || (self.pinned_subgroups.is_some() && range.contains(size))
+        };
+        sizes.filter(can).collect()
+    }
+
+    /// The sizes of subgroups among which the driver chooses, whatever a kernel was built for.
+    #[must_use]
+    pub fn chosen_by_driver(&self) -> Option<(u32, u32)> {
+        let sizes = (self.min_subgroup_size, self.max_subgroup_size);
+        (sizes.0 != sizes.1 && self.pinned_subgroups.is_none()).then_some(sizes)
+    }
+
+    /// The subgroup size of a kernel.
+    #[must_use]
+    pub fn subgroup_size_of(&self, kernel: &Kernel) -> u32 {
+        kernel.subgroup_size.invocations().unwrap_or(self.subgroup_size)
+    }
+
+    /// What `all` stands for in a list of a parameter on the device: its own choice first, and never twice.
+    #[must_use]
+    pub fn offers(&self, parameter: &Declaration) -> Vec<Value> {
+        if parameter.name != SubgroupSize::NAME {
+            return Vec::new();
+        }
+        let offered = self.offered_subgroup_sizes();
+        let others = <SubgroupSize as Parameter>::VALUES.iter().filter(|size| {
+            size.invocations().is_some_and(|size| size != self.subgroup_size && offered.contains(&size))
+        });
+        std::iter::once(&SubgroupSize::Device).chain(others).map(|size| size.value()).collect()
+    }
+
+    /// The same device with kernels for subgroups of this size, which it offers.
+    #[must_use]
+    pub fn with_subgroups_of(&self, subgroup_size: u32) -> Self {
+        Self { subgroup_size, ..self.clone() }
     }
 
     /// Workgroups that one dispatch can start, in rows.

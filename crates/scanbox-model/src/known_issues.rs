@@ -326,7 +326,6 @@ impl DeviceIssues {
         Forced {
             tile_state: self.active.iter().find_map(|issue| issue.force.tile_state),
             reset: self.active.iter().find_map(|issue| issue.force.reset),
-            subgroup_total: self.active.iter().find_map(|issue| issue.force.subgroup_total),
         }
     }
 

@@ -19,6 +19,7 @@ pub mod sample;
 pub mod space;
 mod stateless;
 pub mod filter;
+pub mod guarantee_probe;
 pub mod device;
 pub mod known_issues;
 pub mod safe_devices;

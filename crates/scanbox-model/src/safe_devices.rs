@@ -15,7 +15,7 @@ parameter! {
     /// Something that a kernel may need and that no specification promises.
     Guarantee, "guarantee", {
         /// Workgroups that have started make progress, whatever others wait for, so that one may wait for another one
-        /// that has started. Packs ask for it; in a session every device is taken to give it.
+        /// that has started. Packs ask for it; a session takes every device to give it that nothing is known against.
         Progress = "progress" / "",
         /// Workgroups start in the order of their numbers, so that one may wait for those before it.
         WorkgroupOrder = "workgroup-order" / "",
@@ -91,6 +91,8 @@ struct SafeDevice {
     device: DeviceMatch,
     #[serde(default)]
     guarantees: BTreeSet<Guarantee>,
+    #[serde(default)]
+    lacks: BTreeSet<Guarantee>,
     residency: Option<Residency>,
     why: String,
 }
@@ -121,6 +123,9 @@ impl SafeDevices {
             if entry.residency.is_some_and(|residency| residency.partitions == 0) {
                 return refuse("`residency`: a unit has at least one partition");
             }
+            if let Some(both) = entry.lacks.intersection(&entry.guarantees).next() {
+                return refuse(&format!("`lacks`: it gives and lacks {both}"));
+            }
         }
         Ok(Self { entries: file.device, assumed: BTreeSet::new() })
     }
@@ -140,5 +145,8 @@ impl SafeDevices {
             matching.iter().flat_map(|entry| &entry.guarantees).chain(&self.assumed).copied().collect();
         device.residency = matching.iter().find_map(|entry| entry.residency);
         device.guarantees = guarantees.into_iter().collect();
+        device.guarantee_facts.assumed = self.assumed.iter().copied().collect();
+        let lacks: BTreeSet<Guarantee> = matching.iter().flat_map(|entry| &entry.lacks).copied().collect();
+        device.guarantee_facts.lacks = lacks.into_iter().collect();
     }
 }

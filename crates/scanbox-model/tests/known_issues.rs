@@ -1,7 +1,7 @@
 //! Known issues: which devices they are about, what they do to configs, and what a wrong file gets for an answer.
 
 use scanbox_model::config::{Config, Reset, TileState};
-use scanbox_model::device::{DeviceProfile, Forced, SubgroupTotal};
+use scanbox_model::device::{DeviceProfile, Forced};
 use scanbox_model::known_issues::{DeviceIssues, Expectation, KnownIssues, Version};
 use scanbox_model::record::{Record, Status};
 use scanbox_testing::device::example as device;
@@ -101,11 +101,7 @@ fn the_first_issue_decides_what_auto_stands_for() {
     assert_eq!(forced(&[]), Forced::default());
     assert_eq!(
         forced(&[r#"force = { reset = "fill" }"#, r#"force = { reset = "epoch", tile_state = "packed" }"#]),
-        Forced { reset: Some(Reset::Fill), tile_state: Some(TileState::Packed), subgroup_total: None }
-    );
-    assert_eq!(
-        forced(&[r#"force = { subgroup_total = "shared-memory" }"#]).subgroup_total,
-        Some(SubgroupTotal::SharedMemory)
+        Forced { reset: Some(Reset::Fill), tile_state: Some(TileState::Packed) }
     );
 }
 

@@ -45,6 +45,24 @@ fn a_device_has_the_guarantees_of_all_entries_that_match_it() {
     check(device("H200", 1, "someone else's"), &[], false);
 }
 
+/// What a device is known not to give is not tried, unless the user says so.
+#[test]
+fn a_device_may_lack_a_guarantee() {
+    use Guarantee::{CoResidency, Progress};
+    let mut m1 = device("Apple M1 Max", 0x106b, "MoltenVK 1.2");
+    read(BUILT_IN).apply(&mut m1);
+    assert_eq!(
+        (&*m1.guarantee_facts.lacks, m1.gives(Progress), m1.is_settled(Progress)),
+        (&[Progress][..], false, true)
+    );
+    assert!(!m1.gives(CoResidency) && !m1.is_settled(CoResidency));
+    read(BUILT_IN).assuming([Progress]).apply(&mut m1);
+    assert!(m1.gives(Progress));
+    // Another list, told to the same profile.
+    read("").apply(&mut m1);
+    assert!(m1.guarantee_facts.is_empty() && m1.gives(Progress));
+}
+
 #[test]
 fn what_is_assumed_holds_on_every_device() {
     let unknown = || device("Example", 1, "Example 1.0");
@@ -88,11 +106,12 @@ fn workgroups_that_fit_a_unit() {
     check(128, 1, 0, 16);
     // One subgroup leaves three partitions to nobody: at least so many fit.
     check(32, 8, 0, 16);
-    // By shared memory: 228 KiB, and one KiB for each workgroup beside its own.
-    check(128, 32, 56 << 10, 4);
-    check(128, 32, (56 << 10) + 1, 3);
-    check(128, 32, 227 << 10, 1);
-    check(128, 32, 228 << 10, 0);
+    // By shared memory: 33 KiB, and one KiB for each workgroup beside its own.
+    check(128, 32, 7 << 10, 4);
+    check(128, 32, 10 << 10, 3);
+    check(128, 32, (10 << 10) + 1, 2);
+    check(128, 32, 32 << 10, 1);
+    check(128, 32, 33 << 10, 0);
     check(128, 32, u64::from(u32::MAX) << 10, 0);
     // By workgroups.
     let few = Residency { workgroups: 3, ..residency };
@@ -118,6 +137,8 @@ fn a_wrong_file_gets_an_answer() {
     check("why = \"it was seen\"", "", &["why"]);
     check("workgroup-order", "luck", &["line 3", "luck", "workgroup-order"]);
     check("guarantees", "promises", &["line 3", "promises"]);
+    let both = "lacks = [\"workgroup-order\"]\nwhy";
+    check("why", both, &["device 1", "`lacks`", "gives and lacks workgroup-order"]);
     let none = "residency = { partitions = 0, registers = 1, register_step = 1, subgroups = 1, workgroups = 1, \
                 shared_bytes = 1, shared_overhead = 1 }\nwhy";
     check("why", none, &["device 1", "`residency`"]);

@@ -242,6 +242,25 @@ impl Pack {
     /// # Errors
     /// Why there is nothing.
     pub fn choose(&self, wish: &Wish<'_>, device: &SeenDevice<'_>, n: u64) -> Result<Chosen<'_>, NotChosen> {
+        let has_scan = self.data().problems.iter().any(|problem| problem.scan == *wish.scan);
+        let mut why = if has_scan { NotChosen::OtherUse } else { NotChosen::OtherScan };
+        for choice in self.choices(wish, device, n) {
+            match choice {
+                Ok(chosen) => return Ok(chosen),
+                Err(nearer) => why = why.nearer(nearer),
+            }
+        }
+        Err(why)
+    }
+
+    /// What every table for the use says, in the order in which they are asked: the first one that is there is what
+    /// [`Pack::choose`] says, and those behind it stand in for it where no pipeline of its table can be made.
+    pub fn choices<'a>(
+        &'a self,
+        wish: &Wish<'_>,
+        device: &SeenDevice<'_>,
+        n: u64,
+    ) -> impl Iterator<Item = Result<Chosen<'a>, NotChosen>> {
         let data = self.data();
         let likeness = self.likeness(device);
         let promised = match likeness {
@@ -250,32 +269,25 @@ impl Pack {
             Reason::SameFamily | Reason::Portable => wish.promised.without(Promises::CO_RESIDENCY),
         };
         let problem = data.problems.iter().find(|problem| problem.scan == *wish.scan);
-        let problem = problem.ok_or(NotChosen::OtherScan)?;
-        let measured = problem.measured.iter().filter(|_| likeness != Reason::Portable);
-        let measured = measured.map(|table| (table, likeness));
+        let measured = problem.into_iter().flat_map(|problem| &problem.measured);
+        let measured =
+            measured.filter(move |_| likeness != Reason::Portable).map(move |table| (table, likeness));
         // Those for the subgroup size of the device come before those for one that it can be asked for.
-        let portable = [true, false].into_iter().flat_map(|own| {
+        let portable = [true, false].into_iter().flat_map(move |own| {
             let of_size =
                 move |table: &&ChoiceTable| (subgroup_size(data, table) == Some(device.subgroup_size)) == own;
-            problem.portable.iter().filter(of_size).map(|table| (table, Reason::Portable))
+            let tables = problem.into_iter().flat_map(|problem| &problem.portable);
+            tables.filter(of_size).map(|table| (table, Reason::Portable))
         });
-        let mut why = NotChosen::OtherUse;
-        for (table, reason) in measured.chain(portable) {
-            if table.call_use != wish.call_use {
-                continue;
-            }
+        let call_use = wish.call_use;
+        let of_use = measured.chain(portable).filter(move |(table, _)| table.call_use == call_use);
+        of_use.map(move |(table, reason)| {
             if !promised.has(table.needs) {
-                why = why.nearer(NotChosen::NotPromised(table.needs.without(promised)));
-                continue;
+                return Err(NotChosen::NotPromised(table.needs.without(promised)));
             }
-            match choose_from(data, table, device, n) {
-                Ok((recipe, others, breakpoint)) => {
-                    return Ok(Chosen { recipe, others, reason, table, breakpoint });
-                }
-                Err(nearer) => why = why.nearer(nearer),
-            }
-        }
-        Err(why)
+            let (recipe, others, breakpoint) = choose_from(data, table, device, n)?;
+            Ok(Chosen { recipe, others, reason, table, breakpoint })
+        })
     }
 }
 

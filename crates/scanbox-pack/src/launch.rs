@@ -62,15 +62,15 @@ impl<'a, M> LaidOut<'a, M> {
     }
 
     /// A call of `n` elements; `None` where they are more than it is laid out for, or fewer than the recipe takes, or
-    /// all calls have as many as it is laid out for. Where they find in memory how many they have, `n` is what stands
-    /// there, and may be any number.
+    /// all calls that have any have as many as it is laid out for. Where they find in memory how many they have, `n` is
+    /// what stands there, and may be any number.
     #[must_use]
     pub fn at(&self, n: u64) -> Option<Launch<'a, M>> {
         let Self { recipe, max_n } = *self;
         let formula = &recipe.formula;
         let least = match recipe.call_sizes {
-            CallSizes::Same => max_n,
-            CallSizes::Told | CallSizes::InMemory => recipe.min_n,
+            CallSizes::Same if n > 0 => max_n,
+            CallSizes::Same | CallSizes::Told | CallSizes::InMemory => recipe.min_n,
         };
         // As many workgroups start as the largest call has.
         let sized = if recipe.call_sizes == CallSizes::InMemory { max_n } else { n };

@@ -3,9 +3,9 @@
 use std::num::NonZero;
 
 use scanbox_pack::{
-    ArgumentKind, CallSizes, FeatureSet, GroupState, Pack, PackData, Place, Prepare, Promises, Recipe,
-    RecipePass, RecipePasses, RecipeWord, ScanMode, ScratchContent, ScratchPart, Split, StatesBegin,
-    StatesFormula, TicketRule, spirv,
+    ArgumentKind, CallSizes, FeatureSet, Pack, PackData, Place, Prepare, Promises, Recipe, RecipePass,
+    RecipePasses, RecipeWord, ScanMode, ScratchContent, ScratchPart, Split, StatesBegin, StatesFormula,
+    TicketRule, spirv,
 };
 
 use crate::packs::{data, module, spirv as code};
@@ -93,12 +93,6 @@ fn formulas_stay_in_bounds() {
     );
     let fill = |recipe: &mut Recipe<u16>| recipe.fill.as_mut().unwrap().words_per_workgroup = 0;
     refused(|data| fill(&mut data.recipes[3].recipe), "a fill that fills nothing");
-    let clears = |recipe: &mut Recipe<u16>| {
-        let states = states(recipe);
-        (states.content, states.groups) = (ScratchContent::Zeros, Some(GroupState::Published));
-        prepare(recipe).turn = None;
-    };
-    refused_recipe(clears, "clear groups of tiles where calls of their own size");
     let other_subgroups = |data: &mut PackData| {
         data.recipes[3].recipe.fill.as_mut().unwrap().pass.module = 3;
     };

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use scanbox_analysis::bench::{Heat, TimedForm, TimedSubject};
 use scanbox_analysis::grouping::OWN_SUBJECT;
+use scanbox_analysis::library::LibraryDifference;
 use scanbox_model::call_form::CallForm;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
@@ -17,6 +18,7 @@ use serde::Serialize;
 
 use super::document::{Document, Format};
 use super::grid::{Grid, GridColumn, Style};
+use super::library::{LibraryRow, write_library};
 use super::terminal::fold;
 use super::versus::{self, VersusRow};
 use super::words::{ceiling_share, subject_title, write_header};
@@ -36,6 +38,8 @@ pub struct BenchReport<'a> {
     pub heats: &'a [Heat<'a>],
     /// Forms of calls beside the ordinary ones.
     pub forms: &'a [TimedForm<'a>],
+    /// What the library costs, where it took part.
+    pub library: &'a [LibraryDifference<'a>],
     /// How the run ended.
     pub end: End,
 }
@@ -52,6 +56,8 @@ struct BenchJson<'a> {
     rows: Vec<BenchRow<'a>>,
     /// Forms of calls beside the ordinary ones.
     call_forms: Vec<CallFormRow<'a>>,
+    /// What the library costs.
+    library: Vec<LibraryRow<'a>>,
     /// Each size in one line: the fastest config against the fastest scan of another implementation.
     summary: Vec<VersusRow<'a>>,
 }
@@ -191,6 +197,7 @@ impl BenchReport<'_> {
             end: self.end,
             rows: rows.collect(),
             call_forms: self.forms.iter().map(CallFormRow::new).collect(),
+            library: self.library.iter().map(LibraryRow::new).collect(),
             summary: versus::machine(self.heats),
         };
         serde_json::to_writer_pretty(&mut *out, &document)?;
@@ -234,6 +241,7 @@ impl BenchReport<'_> {
         );
         writeln!(out, "{}", fold("", &legend, 2, width))?;
         self.write_forms(width, out)?;
+        write_library(self.library, width, out)?;
         self.write_empty_calls(&empty_calls, width, out)?;
         versus::write_loses(self.heats, width, out)?;
         self.write_others(width, out)?;

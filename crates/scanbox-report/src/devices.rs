@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
-use scanbox_kernels::catalog;
+use scanbox_kernels::catalog::{self, ASSUMED_UNITS};
 use scanbox_model::config::{Config, TileState};
 use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::guarantee_probe::{GuaranteeFinding, ProbeVerdict};
 use scanbox_model::units::size_label;
 use scanbox_runner::vulkan::Listed;
 use serde::Serialize;
@@ -86,6 +87,22 @@ pub fn guarantees_told(profile: &DeviceProfile) -> String {
     }
 }
 
+/// What a probe of the device found about what it gives beyond what Vulkan promises, if there was one.
+pub fn findings_told(profile: &DeviceProfile) -> Option<String> {
+    let probe = profile.guarantee_facts.probe.as_ref()?;
+    let told = probe.findings.iter().map(|finding| {
+        let GuaranteeFinding { guarantee, calls, detail, .. } = finding;
+        match finding.verdict {
+            ProbeVerdict::Refuted => format!("{guarantee} refuted ({detail})"),
+            ProbeVerdict::NotRefuted => format!("{guarantee} not refuted in {calls} calls ({detail})"),
+            ProbeVerdict::Unknown => format!("{guarantee} unknown ({detail})"),
+        }
+    });
+    let date =
+        probe.findings.first().map_or("", |finding| finding.date.split('T').next().unwrap_or_default());
+    Some(format!("asked on {date}: {}", told.collect::<Vec<_>>().join("; ")))
+}
+
 /// What a probe of the device found about arguments, if there was one.
 pub fn arguments_told(profile: &DeviceProfile) -> Option<String> {
     let probe = profile.arguments_probe.as_ref()?;
@@ -100,11 +117,35 @@ pub fn arguments_told(profile: &DeviceProfile) -> Option<String> {
     ))
 }
 
+/// How many units run workgroups, and whether somebody knows.
+fn units_told(profile: &DeviceProfile) -> String {
+    match (profile.compute_units, profile.assumed_compute_units) {
+        (Some(units), _) => units.to_string(),
+        (None, assumed) => {
+            format!("{} assumed: the driver does not tell", assumed.unwrap_or(ASSUMED_UNITS))
+        }
+    }
+}
+
+/// The sizes of subgroups that kernels can be built for: the device's own choice first.
+#[must_use]
+pub fn subgroups_told(profile: &DeviceProfile) -> String {
+    let (own, min, max) = (profile.subgroup_size, profile.min_subgroup_size, profile.max_subgroup_size);
+    let others = profile.offered_subgroup_sizes().into_iter().filter(|size| *size != own);
+    let others: Vec<String> = others.map(|size| size.to_string()).collect();
+    match (others.is_empty(), min == max) {
+        (true, true) => own.to_string(),
+        (true, false) => format!("{own} (the driver may choose {min} to {max}, and cannot be told)"),
+        (false, _) => format!("{own} (or {})", others.join(", ")),
+    }
+}
+
 /// What there is to know about a device, with a label each.
 fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
     let kind = match profile.kind {
         DeviceKind::Hardware => "hardware",
         DeviceKind::Software => "software: right for correctness, its times mean nothing for GPUs",
+        DeviceKind::Null => "a driver without a device: it makes pipelines, and runs none",
     };
     let memory_gib = profile.memory_bytes as f64 / f64::from(1 << 30);
     let atomics = match profile.int64_atomics {
@@ -120,11 +161,12 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
             "kernels",
             format!(
                 "subgroups of {}, workgroups of up to {}, {} KiB of shared memory, {atomics}",
-                profile.subgroup_size,
+                subgroups_told(profile),
                 profile.max_workgroup_size,
                 profile.max_shared_bytes / 1024,
             ),
         ),
+        ("units", units_told(profile)),
         ("memory", format!("{memory_gib:.1} GiB")),
         ("promises", guarantees_told(profile)),
         ("uuid", profile.uuid.clone()),
@@ -132,6 +174,9 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
     ];
     if let Some(told) = arguments_told(profile) {
         facts.insert(facts.len() - 2, ("dispatch", told));
+    }
+    if let Some(told) = findings_told(profile) {
+        facts.insert(facts.len() - 2, ("probe", told));
     }
     if let Some(address) = &profile.pci_address {
         facts.insert(facts.len() - 1, ("pci", address.clone()));

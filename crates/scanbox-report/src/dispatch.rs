@@ -194,7 +194,9 @@ impl<'a> DispatchReport<'a> {
         let device = &self.metadata.device;
         let unknown = match device.kind {
             DeviceKind::Software => "auto of arguments is push, as on every software device",
-            DeviceKind::Hardware => "auto of arguments is push: a probe of the device has found nothing",
+            DeviceKind::Hardware | DeviceKind::Null => {
+                "auto of arguments is push: a probe of the device has found nothing"
+            }
         };
         let auto = arguments_told(device).unwrap_or_else(|| unknown.to_owned());
         writeln!(out, "{}", fold("", &auto, indent, width))?;

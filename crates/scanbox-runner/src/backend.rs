@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use scanbox_kernels::cases::Garbage;
 use scanbox_kernels::input::Input;
-use scanbox_kernels::plan::{Module, Plan};
+use scanbox_kernels::plan::{Module, Plan, Shader};
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::guarantee_probe::GuaranteesProbe;
 use scanbox_model::problem::{Element, ElementValue, Problem};
 use scanbox_model::record::{Cache, Status};
-use scanbox_pack::{CallUse, Pack, ScanProblem};
+use scanbox_pack::{CallUse, Pack, Promises, ScanProblem};
 use serde::{Deserialize, Serialize};
 
 use crate::twin::{Checked, Course};
@@ -26,6 +27,33 @@ pub struct PackedKernel {
     pub max_n: u64,
 }
 
+/// One call of a probe, on memory of its own that is all zeros before.
+#[derive(Debug, Clone, Copy)]
+pub struct ProbeCall<'a> {
+    /// Its shader, whose pipeline was created.
+    pub shader: &'a Shader,
+    /// Workgroups in one row.
+    pub workgroups: u32,
+    /// What stands behind the address of the memory in its push constants.
+    pub arguments: [u32; 4],
+    /// Words of memory that it works on.
+    pub words: u64,
+    /// The shader of other work that runs before and behind it, with no barrier between, and its words.
+    pub load: Option<(&'a Shader, u32)>,
+}
+
+/// What came of a call of a probe.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProbeAnswer {
+    /// The first words of its memory.
+    pub words: [u32; PROBE_WORDS],
+    /// How long the device was busy, in nanoseconds.
+    pub busy_ns: f64,
+}
+
+/// Words that the host reads of the memory of a probe.
+pub const PROBE_WORDS: usize = 8;
+
 /// One device, driven by one process.
 ///
 /// A backend holds the memory of the session (input, output, reference, scratch) and the pipelines. All calls are
@@ -33,6 +61,15 @@ pub struct PackedKernel {
 pub trait Backend {
     /// What the device is and can do.
     fn profile(&self) -> &Arc<DeviceProfile>;
+
+    /// What was found out about guarantees holds from here on: the rules go by it.
+    fn learn(&mut self, found: GuaranteesProbe);
+
+    /// Runs a call of a probe.
+    ///
+    /// # Errors
+    /// When it does not run to its end.
+    fn ask(&mut self, call: &ProbeCall<'_>) -> Result<ProbeAnswer, Failure>;
 
     /// Sees to scratch memory of this size ahead, so that pipelines that have its address in them are made once.
     ///
@@ -104,6 +141,15 @@ pub trait Backend {
     ) -> Result<u64, Failure> {
         let reason = format!("{}: who plays a device runs no code", plan.label);
         Err(Failure::new(Status::Unsupported, reason))
+    }
+
+    /// Lends a pack: plans whose calls the library records take them from it, under these promises of a program.
+    ///
+    /// # Errors
+    /// Why the library cannot work on the device.
+    fn lend(&mut self, _pack: Arc<Pack>, _promises: Promises) -> Result<(), Failure> {
+        // Who plays a device plays calls of a plan, whoever records them.
+        Ok(())
     }
 
     /// Keeps the output of the call that [`Backend::verify`] has made last, of this plan or one with as many outputs.
@@ -340,6 +386,20 @@ impl Failure {
     #[must_use]
     pub fn is_fatal(&self) -> bool {
         matches!(self.status, Status::Timeout | Status::DeviceLost)
+    }
+
+    /// The reason as rows have it, in one line: of a wrong result on a device that chooses the size of subgroups itself
+    /// it says that too.
+    #[must_use]
+    pub fn reason_on(&self, device: &DeviceProfile) -> String {
+        let reason = self.reason.replace(['\n', '\r'], " ");
+        match (self.status, device.chosen_by_driver()) {
+            (Status::WrongResult, Some((min, max))) => format!(
+                "{reason} (kernels are built for subgroups of {}, and the driver chooses among {min} to {max} itself)",
+                device.subgroup_size
+            ),
+            _ => reason,
+        }
     }
 
     /// The same failure of something that is no config: its reason says what was going on, for example `the copy of

@@ -436,7 +436,7 @@ impl<E: From<Failure>> Bench<'_, E> {
             match subject.failure.clone().or_else(|| subject.unfit_for(cache)) {
                 Some(failure) => {
                     record.status = failure.status;
-                    record.reason = failure.reason.replace(['\n', '\r'], " ");
+                    record.reason = failure.reason_on(self.session.backend.profile());
                 }
                 None => {
                     let measured = pooled(blocks).measurement();

@@ -20,6 +20,7 @@ pub mod baseline;
 pub mod bench;
 pub mod serve;
 pub mod probe;
+pub mod guarantees;
 pub mod packed;
 pub mod replay;
 #[expect(unsafe_code, reason = "Vulkan is a C API: the only module that may call it")]

@@ -1,7 +1,7 @@
 //! Kernels of packs, recorded as programs record them, and compared as a verification does it.
 //!
 //! Every kernel is tried in every use that a table of the pack has it for: at sizes around those where tiles end, on
-//! scratch memory of unknown content that is prepared once, in two calls where the first one leaves the input alone.
+//! scratch memory of unknown content that is prepared once, behind a call of other elements and another number of them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use scanbox_model::record::Status;
 use scanbox_model::user_operator::UserOperator;
 use scanbox_pack::{
     Breakpoint, CallUse, ChoiceTable, Pack, PackData, PackModule, PackProblem, PackRecipe, Promises, Recipe,
-    ScanProblem,
+    ScanMode, ScanProblem,
 };
 use serde::{Deserialize, Serialize};
 
@@ -78,9 +78,11 @@ pub fn run<E: From<Failure>>(
     operator: Option<UserOperator>,
     observer: &mut dyn FnMut(PackEvent<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
+    let mut left: usize = pack.data().problems.iter().map(|problem| items(problem).len()).sum();
     for problem in &pack.data().problems {
         let items = items(problem);
         let Some(computed) = problem_of(&problem.scan, operator) else {
+            left -= items.len();
             for item in items {
                 let what = name(pack.data(), problem, &item);
                 let reason = format!(
@@ -95,7 +97,8 @@ pub fn run<E: From<Failure>>(
         };
         let mut session = Session::new(&mut *backend, compiler, computed);
         session.prepare(Ahead::default(), &mut |setup| observer(PackEvent::Setup(setup)))?;
-        let largest = items.iter().flat_map(|item| sizes(&pack.data().recipes[item.recipe].recipe)).max();
+        let largest =
+            items.iter().flat_map(|item| sizes(&pack.data().recipes[item.recipe].recipe, false)).max();
         let input = Input { kind: InputKind::Random, seed: 1 };
         let mut loads = vec![largest.unwrap_or(1) + 1];
         // Who has no memory for so few elements has none for anything.
@@ -105,13 +108,16 @@ pub fn run<E: From<Failure>>(
             return Err(failure.into());
         }
         for item in &items {
+            left -= 1;
             let what = name(pack.data(), problem, item);
             observer(PackEvent::Started { what: &what })?;
             let tried = attempt(session.backend, pack.data(), &problem.scan, computed, item);
-            let lost = tried.as_ref().is_err_and(Failure::is_fatal);
+            let lost = tried.as_ref().err().filter(|failure| failure.is_fatal() && left > 0).cloned();
             observer(PackEvent::Finished { verdict: verdict(what, tried) })?;
-            if lost {
-                return Ok(());
+            if let Some(Failure { status, reason }) = lost {
+                return Err(
+                    Failure::new(status, format!("{reason}; the {left} behind it were not tried")).into()
+                );
             }
         }
     }
@@ -151,12 +157,13 @@ fn verdict(what: String, tried: Result<(u64, u64), Failure>) -> PackVerdict {
 }
 
 /// Sizes at which a kernel is tried: around the ends of tiles, of a group of them, and of levels.
-fn sizes(recipe: &Recipe<u16>) -> Vec<u64> {
+/// Calls without elements are tried where they store something.
+fn sizes(recipe: &Recipe<u16>, stores: bool) -> Vec<u64> {
     let tile = recipe.formula.tile_elements.get();
-    let sizes = [1, tile.saturating_sub(1), tile, tile + 1, 3 * tile + 5, 33 * tile + 7, 300 * tile + 3];
+    let sizes = [0, 1, tile.saturating_sub(1), tile, tile + 1, 3 * tile + 5, 33 * tile + 7, 300 * tile + 3];
     let most = recipe.max_n.min(MOST_ELEMENTS);
     let mut sizes: Vec<u64> =
-        sizes.into_iter().filter(|n| *n > 0 && (recipe.min_n..=most).contains(n)).collect();
+        sizes.into_iter().filter(|n| (*n > 0 || stores) && (recipe.min_n..=most).contains(n)).collect();
     sizes.sort_unstable();
     sizes.dedup();
     sizes
@@ -181,7 +188,7 @@ fn attempt(
     }
     let config: Config =
         label.parse().map_err(|_| unsupported(format!("{label} is no label of this version")))?;
-    let sizes = sizes(recipe);
+    let sizes = sizes(recipe, item.call_use.total || scan.mode == ScanMode::Reduce);
     let max_n =
         sizes.last().copied().ok_or_else(|| unsupported("it takes no size that is tried".to_owned()))?;
     let pack = Arc::new(alone(data, scan, item, &device).map_err(unsupported)?);

@@ -36,7 +36,9 @@
 //! times = 1                 # how often in the life of this device; left out: always
 //! ```
 
+mod asked;
 mod blocked;
+mod faults;
 pub mod noise;
 mod script;
 
@@ -49,14 +51,17 @@ use scanbox_kernels::cases::Garbage;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{GUARD_WORDS, Module, Plan, PlanKind};
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::guarantee_probe::GuaranteesProbe;
 use scanbox_model::problem::{Element, Problem};
 use scanbox_model::record::{Cache, Status};
 
+use self::asked::registers_of;
 use self::blocked::{counts, hang, waits_for_ever};
 use self::noise::{NoiseModel, RowNoise, Weather, factor, unit_interval};
-pub use self::script::{Fault, FaultKind, Script, ScriptError, Slow};
+pub use self::script::{Fault, FaultKind, ProbeScript, Script, ScriptError, Slow};
 use crate::backend::{
-    Backend, ElementComparison, Failure, Mismatch, PipelineInfo, RoundingError, TickInterval, cold_slots,
+    Backend, ElementComparison, Failure, Mismatch, PipelineInfo, ProbeAnswer, ProbeCall, RoundingError,
+    TickInterval, cold_slots,
 };
 use crate::twin::{Checked, Course, TwinStep};
 use scanbox_kernels::ledger::Ledger;
@@ -124,56 +129,6 @@ impl Replay {
     /// The profile, for what is known of the device beside what the script says.
     pub fn profile_mut(&mut self) -> &mut DeviceProfile {
         Arc::make_mut(&mut self.profile)
-    }
-
-    /// The first fault of one of these kinds that hits this plan now.
-    fn fault(&mut self, plan: &Plan, kinds: &[FaultKind]) -> Option<FaultKind> {
-        self.fault_at(&plan.label, plan.n, kinds)
-    }
-
-    fn fault_at(&mut self, label: &str, n: u64, kinds: &[FaultKind]) -> Option<FaultKind> {
-        let draw = unit_interval(&format!("{} {label} {n}", self.script.seed));
-        let matches = |fault: &Fault| {
-            // A fault of every config is none of a load.
-            let named = !fault.config.is_empty() || !["load", "pipeline"].contains(&label);
-            kinds.contains(&fault.kind)
-                && named
-                && label.starts_with(&fault.config)
-                && fault.n.is_none_or(|other| other == n)
-                && draw < fault.share
-        };
-        for (fault, happened) in
-            self.script.faults.iter().zip(&mut self.happened).filter(|(fault, _)| matches(fault))
-        {
-            let first = fault.after;
-            if *happened < first {
-                *happened += 1;
-            } else if fault.times.is_none_or(|times| *happened - first < times) {
-                *happened += 1;
-                return Some(fault.kind);
-            }
-        }
-        None
-    }
-
-    /// What ends the session of something that is no config, if the script has that.
-    fn fail_at(&mut self, label: &str, n: u64) -> Result<(), Failure> {
-        use FaultKind as F;
-        self.alive()?;
-        match self.fault_at(label, n, &[F::DeviceLost, F::Hang, F::Crash, F::OutOfMemory]) {
-            Some(F::Crash) => std::process::abort(),
-            Some(F::Hang) => hang(),
-            Some(F::DeviceLost) => Err(self.lose()),
-            Some(F::OutOfMemory) => Err(Failure::new(Status::OutOfMemory, "scripted")),
-            _ => Ok(()),
-        }
-    }
-
-    /// Loses the device.
-    fn lose(&mut self) -> Failure {
-        let failure = Failure::new(Status::DeviceLost, "scripted");
-        self.lost = Some(failure.clone());
-        failure
     }
 
     /// How long a call of this plan takes on the device without noise.
@@ -250,8 +205,19 @@ impl Backend for Replay {
         &self.profile
     }
 
+    fn learn(&mut self, found: GuaranteesProbe) {
+        self.profile_mut().guarantee_facts.probe = Some(found);
+    }
+
+    fn ask(&mut self, call: &ProbeCall<'_>) -> Result<ProbeAnswer, Failure> {
+        self.answer(call)
+    }
+
     fn create_pipelines(&mut self, modules: &[Module]) -> Vec<Result<PipelineInfo, Failure>> {
-        let one = |_| self.fail_at("pipeline", 0).map(|()| PipelineInfo { registers: Some(32) });
+        let one = |module: &Module| {
+            let registers = Some(registers_of(&module.shader));
+            self.fail_at("pipeline", 0).map(|()| PipelineInfo { registers })
+        };
         modules.iter().map(one).collect()
     }
 

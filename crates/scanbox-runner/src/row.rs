@@ -70,7 +70,7 @@ pub fn blank_record(
             workgroups: u32::try_from(resolved.workgroups()).ok(),
             ..Cells::of(&resolved.runs)
         },
-        subgroup_size: Some(device.subgroup_size),
+        subgroup_size: Some(resolved.subgroup_size()),
         shared_bytes: resolved.shared_bytes().and_then(|bytes| u32::try_from(bytes).ok()),
         ..record_of_run(point.n, input, device, origin)
     };

@@ -59,6 +59,12 @@ impl Subject {
         }
     }
 
+    /// The config, where it is one.
+    #[must_use]
+    pub fn as_config(&self) -> Option<&Config> {
+        if let Self::Config { config, .. } = self { Some(config) } else { None }
+    }
+
     /// Which build it is; nothing but configs have several.
     #[must_use]
     pub fn variant(&self) -> Variant {

@@ -477,7 +477,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
 
     fn failed(&mut self, mut record: Record, failure: &Failure) -> Record {
         record.status = failure.status;
-        record.reason = failure.reason.replace(['\n', '\r'], " ");
+        record.reason = failure.reason_on(self.session.backend.profile());
         self.finished(record)
     }
 

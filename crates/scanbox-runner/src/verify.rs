@@ -6,6 +6,7 @@
 //! backend and no kernel family, and prints nothing: verdicts leave through an observer.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rand::SeedableRng;
@@ -366,8 +367,10 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
 
     /// One case in all circumstances.
     fn case(&mut self, item: &Item, n: u64, tally: &mut Tally) -> Result<(), Ended<E>> {
+        let device = Arc::clone(self.session.backend.profile());
         let failed = |failure: Failure, circumstance| {
-            let failed = FailedCase { n, circumstance, reason: failure.reason, mismatch: None };
+            let reason = failure.reason_on(&device);
+            let failed = FailedCase { n, circumstance, reason, mismatch: None };
             Ended::ByFailure(failure.status, failed)
         };
         let plan = self.session.ready(&item.config, self.job.variant, n);

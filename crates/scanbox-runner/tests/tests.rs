@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod guarantees;
 mod ledger;
 mod on_device;
 mod probe;

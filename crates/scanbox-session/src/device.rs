@@ -1,17 +1,20 @@
 //! The only way to a device and to its profile: with what is known of it beside what its driver reports.
 
+pub mod compiler;
 pub mod known_issues;
 mod safe_devices;
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use anyhow::bail;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_runner::backend::Backend;
 use scanbox_runner::replay::{Replay, Script};
-use scanbox_runner::vulkan;
+use scanbox_runner::vulkan::{self, FORCED_FAMILY};
 
 use crate::tools::Tools;
 
@@ -77,6 +80,31 @@ pub fn open(selector: &str, compiler: &Compiler, tools: &Tools) -> anyhow::Resul
             Ok(Box::new(vulkan::open(selector, compiler, options)?))
         }
     }
+}
+
+/// What RADV says before it ends the process.
+const UNKNOWN_FAMILY: &str = "Unknown family";
+
+/// Whether RADV knows the chip that it is told to make pipelines for. Where it does not, it ends the process that asks
+/// for devices: so another one asks, `asking`, with what it needs to ask for nothing but devices.
+///
+/// # Errors
+/// When it knows no such chip.
+pub fn check_forced_family(asking: &mut Command) -> anyhow::Result<()> {
+    let Some(family) = std::env::var_os(FORCED_FAMILY).filter(|family| !family.is_empty()) else {
+        return Ok(());
+    };
+    // What cannot be started, or fails of something else, fails again and says so.
+    let Ok(output) = asking.stdin(Stdio::null()).output() else { return Ok(()) };
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() && said.contains(UNKNOWN_FAMILY) {
+        bail!(
+            "{FORCED_FAMILY}={}: RADV knows no such chip; it is a name of Mesa's, such as gfx1100 (navi31 in newer versions), \
+             navi21 or vega10; or unset it",
+            family.display()
+        );
+    }
+    Ok(())
 }
 
 /// How many devices of the same name come before the selected one. By their order, not by their UUIDs: drivers give

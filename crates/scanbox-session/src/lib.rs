@@ -9,6 +9,7 @@
 //! [`mod@pack`] makes of rows what is shipped, and [`pack_check`] tries that on a device.
 
 pub mod bench;
+mod breaker;
 pub mod confirm;
 pub mod device;
 pub mod failure;

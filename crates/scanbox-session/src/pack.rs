@@ -5,6 +5,7 @@
 //! a total beside the scan, a value in memory) a table says no loss. A use that is not ordinary has two kernels at
 //! most, and one where only the device knows how many elements there are.
 
+mod chosen;
 mod portable;
 mod uses;
 
@@ -15,10 +16,11 @@ use scanbox_analysis::ranges::{ChoiceLoss, SizeRange, TimeGrid};
 use scanbox_analysis::table::{Catalog, DeviceTable};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
-use scanbox_kernels::packing::{PackBuilder, PackOrigin, PackingError, pack_device, scan_problem};
+use scanbox_kernels::packing::{PackBuilder, PackOrigin, PackingError, family_of, pack_device, scan_problem};
 use scanbox_kernels::plan::Shader;
 use scanbox_model::config::{Arguments, Config, Parameter, Reset};
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::guarantee_probe::GuaranteesProbe;
 use scanbox_model::problem::Problem;
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_pack::{
@@ -28,6 +30,7 @@ use scanbox_pack::{
 
 use crate::device::inform;
 
+pub use self::chosen::chosen;
 pub use self::uses::UseSet;
 
 /// Kernels of a use that is not ordinary, at most.
@@ -108,7 +111,7 @@ pub fn pack(rows: &[PackRows<'_>], wish: &PackWish) -> anyhow::Result<PackMade> 
     let origin = PackOrigin {
         kernel_hash: first.compiler.kernel_hash(),
         measured_utc: newest.filter(|_| !times.is_empty()).cloned().unwrap_or_default(),
-        device: pack_device(&known(first.device)?, Vec::new()),
+        device: pack_device(&known(first.device)?, family_of(first.device)),
     };
     let shaders = builder.shaders();
     let pack = builder.pack(origin, problems, times)?;
@@ -139,9 +142,17 @@ pub fn for_any_device(problems: &[Problem], compiler: &Compiler, wish: &PackWish
 }
 
 /// A device with what is known of it now, and nothing that was assumed of it when it was measured.
-fn known(device: &DeviceProfile) -> anyhow::Result<DeviceProfile> {
+///
+/// # Errors
+/// When the lists of known issues or safe devices cannot be read.
+pub fn known(device: &DeviceProfile) -> anyhow::Result<DeviceProfile> {
     let mut known = device.clone();
     inform(&mut known, &[])?;
+    // What a probe did not refute opens nothing that is shipped; what it refuted closes it.
+    let facts = &mut known.guarantee_facts;
+    facts.probe = facts.probe.as_ref().and_then(GuaranteesProbe::refuted);
+    let kept: Vec<_> = known.guarantees.iter().copied().filter(|guarantee| known.gives(*guarantee)).collect();
+    known.guarantees = kept;
     Ok(known)
 }
 

@@ -45,6 +45,7 @@ pub fn check(
     worker.process.order(&Order::Work {
         work: Box::new(Work::Pack { path: path.to_owned() }),
         operator: operator.map(|file| file.source().clone()),
+        guarantees: None,
         device_lock: None,
     });
     let mut verdicts = Vec::new();

@@ -1,4 +1,5 @@
-//! What is found out on a device by measuring, and kept: what `auto` of arguments stands for.
+//! What is found out on a device by measuring, and kept: what `auto` of arguments stands for, here, and what the device
+//! keeps beyond what Vulkan promises ([`guarantees`]).
 //!
 //! It is measured once for each device, build of its driver, and version of the kernels, when somebody asks for it, by
 //! a worker of its own: what it leaves in memory and clocks is gone before anything else runs, and a device that it
@@ -6,15 +7,15 @@
 //! their times say nothing; `auto` is `push` there, and wherever a probe failed. That is not kept: the next run tries
 //! again.
 
-use std::fs;
-use std::path::PathBuf;
+pub mod guarantees;
+mod kept;
+
 use std::time::{Duration, Instant};
 
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::probe::ArgumentsProbe;
-use scanbox_model::whole_file;
-use serde::{Deserialize, Serialize};
 
+use self::kept::{Findings, ProbeVersion};
 use crate::device;
 use crate::failure::SessionError;
 use crate::lock::Sharing;
@@ -26,40 +27,15 @@ use crate::tools::Tools;
 /// How long a probe may take, with the compilation of its copies. It is given up with its worker.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// The file of a probe: what it was of, and what it found.
-#[derive(Serialize, Deserialize)]
-struct ProbeFile {
-    #[serde(flatten)]
-    of: Probed,
-    probe: ArgumentsProbe,
-}
+impl Findings for ArgumentsProbe {
+    const NAME: &'static str = "arguments";
 
-/// What a probe is of: whenever one of these changes there is another one.
-#[derive(PartialEq, Serialize, Deserialize)]
-struct Probed {
-    device: String,
-    device_uuid: String,
-    driver: String,
-    driver_build: String,
-    kernel_hash: String,
-}
-
-impl Probed {
-    fn new(device: &DeviceProfile, kernel_hash: &str) -> Self {
-        Self {
-            device: device.name.clone(),
-            device_uuid: device.uuid.clone(),
-            driver: device.driver.clone(),
-            driver_build: device.driver_build.clone(),
-            kernel_hash: kernel_hash.to_owned(),
-        }
+    fn is_possible(&self) -> bool {
+        self.is_sound()
     }
 
-    /// Where it is kept: each in a file of its own, so that nobody has to change what somebody else has written.
-    fn path(&self, tools: &Tools) -> Option<PathBuf> {
-        let text = serde_json::to_vec(self).ok()?;
-        let name = format!("arguments-{}.json", &blake3::hash(&text).to_hex()[..16]);
-        Some(tools.probes()?.join(name))
+    fn version(_: &DeviceProfile, tools: &Tools) -> anyhow::Result<ProbeVersion> {
+        Ok(ProbeVersion { kernel_hash: tools.compiler()?.kernel_hash(), scanbox: None, threads: None })
     }
 }
 
@@ -76,21 +52,12 @@ pub fn kept(device: &DeviceProfile, tools: &Tools) -> Option<ArgumentsProbe> {
     if !is_probed(device) {
         return None;
     }
-    let probed = Probed::new(device, &tools.compiler().ok()?.kernel_hash());
-    let text = fs::read(probed.path(tools)?).ok()?;
-    let file: ProbeFile = serde_json::from_slice(&text).ok()?;
-    (file.of == probed && file.probe.is_sound()).then_some(file.probe)
+    kept::read(device, tools)
 }
 
 /// Keeps what a probe found. Where it cannot be kept it is found out again.
 fn keep(device: &DeviceProfile, tools: &Tools, probe: &ArgumentsProbe) -> anyhow::Result<()> {
-    let of = Probed::new(device, &tools.compiler()?.kernel_hash());
-    let Some(path) = of.path(tools) else { return Ok(()) };
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let text = serde_json::to_string_pretty(&ProbeFile { of, probe: probe.clone() })?;
-    Ok(whole_file::replace_text(&path, &(text + "\n"))?)
+    kept::write(device, tools, probe)
 }
 
 /// The worker, whose profile has what a probe of its device found: an earlier one, or one that is made now. Then it is
@@ -201,7 +168,12 @@ fn measured(
     worker: &mut Worker,
     limits: &RunLimits<'_>,
 ) -> Result<Result<ArgumentsProbe, String>, SessionError> {
-    worker.process.order(&Order::Work { work: Box::new(Work::Probe), operator: None, device_lock: None });
+    worker.process.order(&Order::Work {
+        work: Box::new(Work::Probe),
+        operator: None,
+        guarantees: None,
+        device_lock: None,
+    });
     let deadline = Instant::now() + LIMIT;
     loop {
         match worker.process.next_message() {
@@ -221,6 +193,8 @@ fn measured(
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use scanbox_model::config::Arguments;
     use scanbox_model::probe::ProbedSize;
     use scanbox_testing::device::example;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::guarantee_probe::GuaranteesProbe;
 use scanbox_runner::session::End;
 
 use crate::device::known_issues;
@@ -93,6 +94,8 @@ pub struct WorkerCommand {
     /// The operator that the worker is to compile with, where it is of a file. The worker gets its text, so that a
     /// file which changes meanwhile changes nothing.
     pub operator: Option<OperatorSource>,
+    /// What was found out about guarantees of the device.
+    pub guarantees: Option<GuaranteesProbe>,
     /// What its workers lock as long as they live.
     pub device_lock: Option<PathBuf>,
 }
@@ -134,6 +137,7 @@ impl WorkerCommand {
             program: None,
             tools: tools.clone(),
             operator: operator.map(|file| file.source().clone()),
+            guarantees: None,
             device_lock: None,
         }
     }
@@ -178,7 +182,8 @@ impl WorkerCommand {
         let deadline = Instant::now() + OPEN_LIMIT;
         loop {
             match process.next_message() {
-                Ok(Message::Ready { profile, unit }) => {
+                Ok(Message::Ready { mut profile, unit }) => {
+                    profile.guarantee_facts.probe.clone_from(&self.guarantees);
                     return Ok(Worker { process, profile: *profile, unit });
                 }
                 Ok(Message::Failed { reason, cause }) => {

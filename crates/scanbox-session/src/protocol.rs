@@ -7,9 +7,13 @@ use scanbox_kernels::cases::Circumstance;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::operator_file::OperatorSource;
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::guarantee_probe::GuaranteesProbe;
 use scanbox_model::probe::ArgumentsProbe;
+use scanbox_model::safe_devices::Guarantee;
+use scanbox_pack::Promises;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::{BenchJob, EmptyCall};
+use scanbox_runner::guarantees::Found;
 use scanbox_runner::packed::PackVerdict;
 use scanbox_runner::session::{End, Setup};
 use scanbox_runner::subject::Subject;
@@ -31,6 +35,8 @@ pub enum Order {
         work: Box<Work>,
         /// The operator, where it is of a user's file.
         operator: Option<OperatorSource>,
+        /// What was found out about guarantees of the device.
+        guarantees: Option<Box<GuaranteesProbe>>,
         /// What is locked as long as the worker lives.
         device_lock: Option<PathBuf>,
     },
@@ -51,6 +57,11 @@ pub enum Work {
     Bench(BenchWork),
     /// Find out where arguments are best.
     Probe,
+    /// Find out what the device keeps beyond what Vulkan promises.
+    Guarantees {
+        /// These, in this order.
+        asked: Vec<Guarantee>,
+    },
     /// Try the kernels of a pack.
     Pack {
         /// Its file.
@@ -67,8 +78,20 @@ pub struct BenchWork {
     pub baselines: Vec<PathBuf>,
     /// Their subjects that take part; empty: all.
     pub baseline_subjects: Vec<String>,
+    /// What the library takes its kernels from, where it takes part.
+    #[serde(default)]
+    pub pack: Option<LentPack>,
     /// How long one block, or one answer of a program, may take.
     pub timeout: Duration,
+}
+
+/// A pack that a program would have, and what it would promise.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LentPack {
+    /// Its file.
+    pub path: PathBuf,
+    /// What is promised of the device.
+    pub promises: Promises,
 }
 
 /// What a subject in flight is known by.
@@ -154,6 +177,8 @@ pub enum Message {
     Packed(Box<PackVerdict>),
     /// What a probe found; or why it found nothing.
     Probed(Result<ArgumentsProbe, String>),
+    /// What a probe found about a guarantee.
+    Found(Box<Found>),
     /// Nothing more to do.
     Ended {
         /// Why.

@@ -284,6 +284,7 @@ impl Shift<'_> {
         process.order(&Order::Work {
             work: Box::new(self.task.work(self.one_by_one)),
             operator: self.supervision.command.operator.clone(),
+            guarantees: self.supervision.command.guarantees.clone().map(Box::new),
             device_lock: self.supervision.command.device_lock.clone(),
         });
         let mut in_flight: Option<InFlight> = None;
@@ -369,7 +370,7 @@ impl Shift<'_> {
                 Ok(Message::Failed { reason, cause }) => {
                     return Err(SessionError::Worker { reason, cause }.into());
                 }
-                Ok(Message::Ready { .. } | Message::Probed(_) | Message::Packed(_)) => {}
+                Ok(Message::Ready { .. } | Message::Probed(_) | Message::Found(_) | Message::Packed(_)) => {}
                 Err(Silence::Dead(status)) => return self.worker_died(status, in_flight, &profile),
                 Err(Silence::Waiting) => {}
             }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use scanbox_kernels::catalog;
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Record, Status};
@@ -15,6 +16,7 @@ use scanbox_runner::row::{Computation, Origin, blank_record, now_utc};
 use scanbox_runner::session::End;
 use scanbox_runner::sweep::SweepJob;
 
+use crate::breaker::{hanging_kinds, why_ended};
 use crate::confirm::{CACHES, PASSES, confirm, unconfirmed};
 use crate::failure::Cause;
 use crate::notes::note;
@@ -188,7 +190,7 @@ impl Asked {
             serde_json::json!({ "confirm": self.confirm, "rounds": self.rounds, "protocol": job.protocol });
         file.begin_run(&job.origin.run_id, self.seed, told)?;
         let (baselines, baseline_subjects) = (Vec::new(), Vec::new());
-        let work = BenchWork { job, baselines, baseline_subjects, timeout: self.timeout };
+        let work = BenchWork { job, baselines, baseline_subjects, pack: None, timeout: self.timeout };
         let result = confirm(supervision, worker, work, file);
         end_run(result, file, failed)
     }
@@ -262,6 +264,21 @@ impl<'a> SweepTask<'a> {
         self.file.append(record)
     }
 
+    /// Kinds of waiting that hang on this device: what is left of them gets its row without being tried.
+    fn end_kinds(&mut self, device: &DeviceProfile) -> anyhow::Result<()> {
+        let left = self.left.values().map(|point| point.config);
+        for (waiting, culprits) in hanging_kinds(&self.file.records, left, device) {
+            let reason = why_ended(&waiting, &culprits);
+            let of_kind = |point: &&Point| catalog::waiting(&point.config, device).as_ref() == Some(&waiting);
+            let keys: Vec<RowKey> = self.left.values().filter(of_kind).map(point_key).collect();
+            self.progress.remark(&format!("{}: {reason}", plural(keys.len(), "config")));
+            for key in keys {
+                self.append_for(&key, device, Status::Unsupported, reason.clone())?;
+            }
+        }
+        Ok(())
+    }
+
     /// The row of a config that could not give one itself.
     fn append_for(
         &mut self,
@@ -317,7 +334,7 @@ impl Task for SweepTask<'_> {
                 self.append_for(&key, device, Status::Quarantined, reason)?;
             }
         }
-        Ok(())
+        self.end_kinds(device)
     }
 
     fn phase(&mut self, what: &str) {

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write, stdin, stdout};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
@@ -14,11 +15,13 @@ use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_model::csv_file;
 use scanbox_model::record::Record;
+use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::user_operator::UserOperator;
 use scanbox_pack::Pack;
-use scanbox_runner::backend::Backend;
+use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::baseline::Baseline;
 use scanbox_runner::bench::{self, BenchEvent};
+use scanbox_runner::guarantees::{self, Found};
 use scanbox_runner::packed::{self, PackEvent};
 use scanbox_runner::probe;
 use scanbox_runner::session::{End, RunSummary};
@@ -27,7 +30,7 @@ use scanbox_runner::sweep::{self, SweepEvent, SweepJob};
 use scanbox_runner::verify::{self, VerifyEvent, VerifyJob};
 
 use crate::failure::{Cause, WorkerError};
-use crate::protocol::{BenchWork, ConfigResult, MARK, Message, Order, SubjectKey, Work};
+use crate::protocol::{BenchWork, ConfigResult, LentPack, MARK, Message, Order, SubjectKey, Work};
 use crate::tools::Tools;
 use crate::{device, lock, signals};
 
@@ -73,7 +76,10 @@ fn work(selector: &str, tools: &Tools) -> anyhow::Result<()> {
     let mut backend = device::open(selector, &compiler, tools)?;
     let profile = Box::new(backend.profile().as_ref().clone());
     send(&Message::Ready { profile, unit: device::unit_of(selector)? })?;
-    let Some(Order::Work { work, operator, device_lock }) = receive()? else { return Ok(()) };
+    let Some(Order::Work { work, operator, guarantees, device_lock }) = receive()? else { return Ok(()) };
+    if let Some(found) = guarantees {
+        backend.learn(*found);
+    }
     device_lock.iter().for_each(|path| lock::hold_for_worker(path));
     let mut user = None;
     if let Some(source) = operator {
@@ -86,6 +92,7 @@ fn work(selector: &str, tools: &Tools) -> anyhow::Result<()> {
         Work::Verify(job) => verify(&job, backend.as_mut(), &compiler)?,
         Work::Bench(work) => bench(&work, backend.as_mut(), &compiler)?,
         Work::Pack { path } => try_pack(&path, user, backend.as_mut(), &compiler)?,
+        Work::Guarantees { asked } => ask_for(&asked, backend.as_mut())?,
         Work::Probe => {
             let probed = probe::arguments(backend.as_mut(), &compiler);
             send(&Message::Probed(probed.map_err(|failure| failure.reason)))?;
@@ -148,6 +155,9 @@ fn bench(work: &BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> an
         send(&Message::Greeted(baseline.greeting().clone()))?;
         baselines.push(baseline);
     }
+    if let Some(LentPack { path, promises }) = &work.pack {
+        backend.lend(Arc::new(read_pack(path)?), *promises).map_err(WorkerError::from)?;
+    }
     let stop = AtomicBool::new(false);
     let observer = &mut |event: BenchEvent<'_>| -> Result<(), WorkerError> {
         match event {
@@ -164,14 +174,18 @@ fn bench(work: &BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> an
     Ok(bench::run(backend, &mut baselines, compiler, &work.job, &stop, observer)?)
 }
 
+fn read_pack(path: &Path) -> anyhow::Result<Pack> {
+    let place = || path.display().to_string();
+    Pack::read(&std::fs::read(path).with_context(place)?).with_context(place)
+}
+
 fn try_pack(
     path: &Path,
     user: Option<UserOperator>,
     backend: &mut dyn Backend,
     compiler: &Compiler,
 ) -> anyhow::Result<RunSummary> {
-    let place = || path.display().to_string();
-    let pack = Pack::read(&std::fs::read(path).with_context(place)?).with_context(place)?;
+    let pack = read_pack(path)?;
     let observer = &mut |event: PackEvent<'_>| -> Result<(), WorkerError> {
         match event {
             PackEvent::Setup(setup) => send(&Message::Setup(setup))?,
@@ -181,6 +195,20 @@ fn try_pack(
         Ok(())
     };
     packed::run(backend, compiler, &pack, user, observer)?;
+    Ok(RunSummary { end: End::Complete, seconds: BTreeMap::new() })
+}
+
+fn ask_for(asked: &[Guarantee], backend: &mut dyn Backend) -> anyhow::Result<RunSummary> {
+    for &guarantee in asked {
+        let outcome = guarantees::find(backend, guarantee);
+        let is_fatal = outcome.as_ref().is_err_and(Failure::is_fatal);
+        let found = outcome.unwrap_or_else(|failure| Found::unknown(guarantee, failure.reason));
+        send(&Message::Found(Box::new(found)))?;
+        if is_fatal {
+            // Another process goes on.
+            break;
+        }
+    }
     Ok(RunSummary { end: End::Complete, seconds: BTreeMap::new() })
 }
 

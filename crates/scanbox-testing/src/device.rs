@@ -1,6 +1,7 @@
 //! Profiles of devices for tests that need no device.
 
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
+use scanbox_model::guarantee_probe::GuaranteeFacts;
 
 /// A device with subgroups of 32 and 64-bit atomics that promises nothing beyond what Vulkan does.
 pub fn example(name: &str, vendor_id: u32, driver: &str) -> DeviceProfile {
@@ -17,6 +18,7 @@ pub fn example(name: &str, vendor_id: u32, driver: &str) -> DeviceProfile {
         subgroup_size: 32,
         min_subgroup_size: 32,
         max_subgroup_size: 32,
+        pinned_subgroups: None,
         max_workgroup_size: 1024,
         max_workgroup_count: [65_535; 3],
         max_shared_bytes: 32 << 10,
@@ -31,9 +33,11 @@ pub fn example(name: &str, vendor_id: u32, driver: &str) -> DeviceProfile {
         timestamp_valid_bits: 64,
         forced: Forced::default(),
         guarantees: Vec::new(),
+        guarantee_facts: GuaranteeFacts::default(),
         residency: None,
         arguments_probe: None,
         compute_units: None,
+        assumed_compute_units: None,
         uniform_control_flow: false,
     }
 }

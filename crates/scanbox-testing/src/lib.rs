@@ -4,6 +4,7 @@
 
 pub mod covering;
 pub mod device;
+pub mod fixture;
 pub mod folder;
 pub mod operator_files;
 #[cfg(unix)]

@@ -6,15 +6,11 @@ use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
 use scanbox_model::user_operator::UserOperator;
 
 /// The last element that is not zero: not commutative.
-const LAST: &str = "
-#pragma scanbox operator(commutative = no, exact = yes)
-struct Element { uint value; };
-Element identity() { return Element(0u); }
-Element combine(const Element earlier, const Element later) {
-    return Element(later.value != 0u ? later.value : earlier.value);
-}
-Element draw(const uvec2 random, const uint index) { return Element((random.x & 15u) == 0u ? random.y : 0u); }
-";
+const LAST: &str = include_str!("operators/last.glsl");
+
+/// Permutations of eight things, four bits for where each goes: that of the earlier element comes first. Hardly two of
+/// them commute, and none loses anything of what is before it.
+const PERMUTATION: &str = include_str!("operators/permutation.glsl");
 
 /// An example that comes with scanbox.
 pub fn example(name: &str) -> OperatorFile {
@@ -30,7 +26,11 @@ pub fn operator(name: &str, text: &str) -> OperatorFile {
 /// One of each kind: every size, commutative and not, exact and not.
 pub fn all() -> Vec<OperatorFile> {
     let examples = ["affine", "affine-f32", "matrix2x2", "segmented-sum", "argmax"];
-    examples.into_iter().map(example).chain([operator("last", LAST)]).collect()
+    examples
+        .into_iter()
+        .map(example)
+        .chain([operator("last", LAST), operator("permutation", PERMUTATION)])
+        .collect()
 }
 
 /// The file of an operator.

@@ -22,6 +22,9 @@ pub(crate) unsafe trait SizedStructure {
     const NAME: &'static str;
 }
 
+/// Bytes that a structure of a newer header may have more.
+const MOST_UNKNOWN: usize = 4096;
+
 /// A pointer to a structure, if it is none by mistake.
 ///
 /// # Safety
@@ -43,6 +46,18 @@ pub(crate) unsafe fn structure<T: SizedStructure>(pointer: *mut T) -> Result<*mu
         return Err(Refusal::argument(format_args!(
             "{name}.size is {size}, and this library knows {needed} bytes of it: set it to sizeof({name}), and compile \
              with the header of this library",
+        )));
+    }
+    if size - needed > MOST_UNKNOWN {
+        return Err(Refusal::argument(format_args!("{name}.size is {size}: set it to sizeof({name})")));
+    }
+    // A newer header may have more. What it says with zeros is what this library does.
+    // SAFETY: the memory is as large as its first word says.
+    let unknown = unsafe { std::slice::from_raw_parts(pointer.cast::<u8>().add(needed), size - needed) };
+    if unknown.iter().any(|byte| *byte != 0) {
+        return Err(Refusal::argument(format_args!(
+            "{name}.size is {size}, and what stands behind the {needed} bytes that this library knows is not zero: use a newer \
+             library, or leave what it does not know at zero",
         )));
     }
     Ok(pointer)

@@ -7,6 +7,10 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
+/// What programs are linked to: before 1.0, minor versions do not go with each other.
+pub const SONAME: &str =
+    concat!("libscanbox_c.so.", env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
+
 /// How a program comes by the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Linked {
@@ -50,7 +54,7 @@ impl Program {
             Linked::Statically => command.arg(library().join("libscanbox_c.a")),
             Linked::Dynamically => {
                 // By the name that programs remember, as an installed one has it.
-                for name in ["libscanbox_c.so", "libscanbox_c.so.0"] {
+                for name in ["libscanbox_c.so", SONAME] {
                     symlink(library().join("libscanbox_c.so"), folder.path().join(name)).unwrap();
                 }
                 command.arg("-L").arg(folder.path()).arg("-lscanbox_c");

@@ -94,6 +94,9 @@ pub(crate) fn large_enough(what: Operand, range: DeviceRange, needed: u64) -> Re
         Err(HandOverError::Missing { what })
     } else if range.bytes < needed {
         Err(HandOverError::TooSmall { what, bytes: range.bytes, needed })
+    } else if range.address.checked_add(needed).is_none() {
+        // Memory ends where addresses do.
+        Err(HandOverError::TooSmall { what, bytes: range.address.wrapping_neg(), needed })
     } else {
         Ok(())
     }

@@ -71,12 +71,17 @@ impl DeviceFacts {
             return Err(HandOverError::Lacks { feature: "basic subgroup operations in compute shaders" });
         }
         let limits = &base.limits;
+        let shapes = ShapeLimits::of(limits, &subgroup, &properties13);
+        // SPIR-V 1.6 may run with any of them, unless a pipeline asks for one.
+        if shapes.min_subgroup_size != shapes.max_subgroup_size && !shapes.pins_subgroup_size {
+            return Err(HandOverError::Lacks { feature: "a choice of the subgroup size in compute shaders" });
+        }
         Ok(Self {
             vendor_id: base.vendor_id,
             device_id: base.device_id,
             driver: driver_name(&driver),
             driver_build: driver_build(&base),
-            shapes: ShapeLimits::of(limits, &subgroup, &properties13),
+            shapes,
             max_groups: limits.max_compute_work_group_count,
             max_shared_bytes: limits.max_compute_shared_memory_size,
             features: OPERATIONS

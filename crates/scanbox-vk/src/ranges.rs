@@ -11,11 +11,10 @@ pub(crate) struct RangeChoice {
     pub from: u64,
     /// The most.
     pub to: u64,
-    /// Recipes by their places in the pack, the best one first. All of them take these numbers of elements, and the
-    /// device lacks nothing for them.
-    pub ranked: Vec<u16>,
-    /// On what ground they were chosen.
-    pub reason: Reason,
+    /// Recipes by their places in the pack, and on what ground each was chosen, the best one first; those of tables
+    /// that would have been asked next come last. All of them take these numbers of elements, and the device lacks
+    /// nothing for them.
+    pub ranked: Vec<(u16, Reason)>,
     /// By how much the best one is slower than the fastest that was measured, at the worst size, in parts per million.
     pub worst_loss_ppm: Option<u32>,
 }
@@ -24,7 +23,7 @@ impl RangeChoice {
     /// Whether there is no reason to tell it from the one behind it.
     fn continues_with(&self, next: &Self) -> bool {
         let known = [self, next].map(|range| range.worst_loss_ppm.is_some());
-        self.ranked == next.ranked && self.reason == next.reason && known[0] == known[1]
+        self.ranked == next.ranked && known[0] == known[1]
     }
 }
 
@@ -77,15 +76,14 @@ fn borrow(pack: &Pack, found: &mut [Result<RangeChoice, (u64, u64, NotChosen)>],
     let (Err((first, last, NotChosen::OtherSize { .. })), Ok(near)) = (&found[place], &found[from]) else {
         return;
     };
-    let takes = |at: &u16| {
+    let takes = |(at, _): &(u16, Reason)| {
         let recipe = &pack.data().recipes[usize::from(*at)].recipe;
         recipe.takes(*first) && recipe.takes(*last)
     };
-    let ranked: Vec<u16> = near.ranked.iter().copied().filter(takes).collect();
+    let ranked: Vec<(u16, Reason)> = near.ranked.iter().copied().filter(takes).collect();
     if !ranked.is_empty() {
         // What it loses there is not known.
-        found[place] =
-            Ok(RangeChoice { from: *first, to: *last, ranked, worst_loss_ppm: None, ..near.clone() });
+        found[place] = Ok(RangeChoice { from: *first, to: *last, ranked, worst_loss_ppm: None });
     }
 }
 
@@ -117,12 +115,13 @@ fn choice(pack: &Pack, wish: &Wish<'_>, device: &SeenDevice<'_>, n: u64) -> Resu
         let mut modules = recipe.modules().map(|module| &data.modules[usize::from(*module)]);
         recipe.takes(n) && modules.all(|module| device.lacks(module).is_none())
     };
-    let others = chosen.others.iter().filter(can).copied();
-    Ok(RangeChoice {
-        from: n,
-        to: n,
-        ranked: [chosen.recipe].into_iter().chain(others).collect(),
-        reason: chosen.reason,
-        worst_loss_ppm: chosen.breakpoint.worst_loss_ppm,
-    })
+    let mut ranked: Vec<(u16, Reason)> = Vec::new();
+    for choice in pack.choices(wish, device, n).flatten() {
+        for place in [choice.recipe].iter().chain(choice.others.iter().filter(can)) {
+            if !ranked.iter().any(|(other, _)| other == place) {
+                ranked.push((*place, choice.reason));
+            }
+        }
+    }
+    Ok(RangeChoice { from: n, to: n, ranked, worst_loss_ppm: chosen.breakpoint.worst_loss_ppm })
 }

@@ -14,7 +14,7 @@ use crate::scanner::{Scanner, described};
 impl Scanner {
     /// A scan of up to `max_n` elements, by the best kernels that the pack has for them on this device. Makes their
     /// pipelines, which other scans of the scanner share, and so may take a while. Where a pipeline cannot be made, the
-    /// kernel that comes next in the pack takes its place.
+    /// kernel that comes next in the pack takes its place, at last the portable one.
     ///
     /// # Errors
     /// [`HandOverError::NoKernel`] where the pack has nothing that runs here, [`HandOverError::TooLarge`] where it has
@@ -81,15 +81,15 @@ impl<'a> ScanMaker<'a> {
         let before = self.kernels.len();
         for choice in choices {
             let first = self.scanner.parts.first_that_works(choice, self.call_use.n_on_device);
-            let (place, recipe) = first.map_err(|why| {
+            let (place, reason, recipe) = first.map_err(|why| {
                 self.kernels.truncate(before);
                 self.no_kernel(why)
             })?;
-            let best = choice.ranked.first() == Some(&place);
+            let best = choice.ranked.first().is_some_and(|(best, _)| *best == place);
             let range = ScanRange {
                 from: choice.from,
                 kernel: self.kernel(place, recipe, choice.to),
-                reason: choice.reason,
+                reason,
                 worst_loss_ppm: choice.worst_loss_ppm.filter(|_| best),
             };
             ranges.push(range);
@@ -131,7 +131,8 @@ impl<'a> ScanMaker<'a> {
             return;
         }
         let parts = &self.scanner.parts;
-        let ranked = choices.iter().flat_map(|choice| choice.ranked.iter().map(|place| (*place, choice.to)));
+        let ranked =
+            choices.iter().flat_map(|choice| choice.ranked.iter().map(|(place, _)| (*place, choice.to)));
         // What is portable needs no promise.
         let problem = parts.pack.data().problems.iter().find(|problem| problem.scan == *self.problem);
         let portable = problem.into_iter().flat_map(|problem| &problem.portable);

@@ -156,16 +156,16 @@ impl ScannerParts {
         &self,
         choice: &RangeChoice,
         in_memory: bool,
-    ) -> Result<(u16, Recipe<vk::Pipeline>), Vec<String>> {
+    ) -> Result<(u16, Reason, Recipe<vk::Pipeline>), Vec<String>> {
         // Code that was compiled for a device which takes all workgroups in one row may count on that. It is the same
         // device with the same driver, or may take fewer; what is portable counts on nothing.
-        let one_row = matches!(choice.reason, Reason::SameDevice | Reason::SameFamily);
         let [row, rows, _] = self.facts.max_groups;
-        let groups = [row, if one_row { 1 } else { rows }, 1];
         let mut why = Vec::new();
-        for &place in &choice.ranked {
+        for &(place, reason) in &choice.ranked {
+            let one_row = matches!(reason, Reason::SameDevice | Reason::SameFamily);
+            let groups = [row, if one_row { 1 } else { rows }, 1];
             match self.try_recipe(place, choice.to, in_memory, groups) {
-                Ok(recipe) => return Ok((place, recipe)),
+                Ok(recipe) => return Ok((place, reason, recipe)),
                 Err(reason) => why.push(format!("{}: {reason}", self.label(place))),
             }
         }

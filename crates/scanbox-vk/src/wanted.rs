@@ -43,8 +43,13 @@ pub unsafe fn wanted(
     // SAFETY: the caller sees to the device.
     let listed = unsafe { instance.enumerate_device_extension_properties(physical) }
         .map_err(HandOverError::vulkan("vkEnumerateDeviceExtensionProperties"))?;
+    let has = |name| listed.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name));
+    // A device that has it wants it enabled (VUID-VkDeviceCreateInfo-pProperties-04451).
+    if has(khr::portability_subset::NAME) {
+        extensions.push(khr::portability_subset::NAME);
+    }
     let name = khr::shader_subgroup_uniform_control_flow::NAME;
-    if listed.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name)) {
+    if has(name) {
         let mut uniform = vk::PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR::default();
         let mut chain = vk::PhysicalDeviceFeatures2::default().push_next(&mut uniform);
         // SAFETY: the caller sees to the device, which knows the structure in the chain.

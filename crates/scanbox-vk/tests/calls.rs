@@ -82,6 +82,12 @@ fn what_is_wrong_with_a_call_is_said_and_nothing_recorded() {
         HandOverError::TooSmall { what: output, bytes: 19_999, needed: 20_000 },
         "output has 19999 bytes",
     );
+    // Addresses end before it does.
+    check(
+        ScanCall { output: range(0u64.wrapping_sub(4096), u64::MAX), ..good },
+        HandOverError::TooSmall { what: output, bytes: 4096, needed: 20_000 },
+        "output has 4096 bytes",
+    );
     let needed = scan.scratch().bytes;
     check(
         ScanCall { scratch: range(SCRATCH, needed - 1), ..good },

@@ -17,6 +17,8 @@ pub struct FakeDevice {
     pub operations: vk::SubgroupFeatureFlags,
     /// Of the smallest subgroup, of the one that it has by itself, and of the largest one.
     pub subgroups: [u32; 3],
+    /// Shaders whose pipelines may ask for one of them.
+    pub pinned_stages: vk::ShaderStageFlags,
     pub max_groups: [u32; 3],
     pub max_shared_bytes: u32,
     /// Extensions that it has.
@@ -34,6 +36,7 @@ impl Default for FakeDevice {
             features,
             operations: vk::SubgroupFeatureFlags::from_raw(0xff),
             subgroups: [32; 3],
+            pinned_stages: vk::ShaderStageFlags::COMPUTE,
             max_groups: [1 << 31, 65_535, 65_535],
             max_shared_bytes: 1 << 15,
             extensions: vec![khr::shader_subgroup_uniform_control_flow::NAME],
@@ -89,7 +92,7 @@ unsafe extern "system" fn properties2(_: vk::PhysicalDevice, made: *mut vk::Phys
                 vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES => {
                     let v13 = &mut *next.cast::<vk::PhysicalDeviceVulkan13Properties<'_>>();
                     (v13.min_subgroup_size, v13.max_subgroup_size) = (min, max);
-                    v13.required_subgroup_size_stages = vk::ShaderStageFlags::COMPUTE;
+                    v13.required_subgroup_size_stages = device.pinned_stages;
                     v13.max_compute_workgroup_subgroups = 32;
                 }
                 other => panic!("{other:?} was not asked for"),

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ash::vk;
 use ash::vk::Handle as _;
+use ash::{khr, vk};
 use scanbox_pack::layout::STATES_OFFSET;
 use scanbox_pack::{CallUse, Pack, PackData, Promises, Reason, RecipePasses, ScanProblem};
 use scanbox_vk::{
@@ -108,6 +108,9 @@ fn a_device_is_asked_for_what_it_has() {
         (features.uniform_control_flow.shader_subgroup_uniform_control_flow, extensions.len()),
         (0, 0)
     );
+    // A driver that stands on another interface wants that to be said.
+    let portable = FakeDevice { extensions: vec![khr::portability_subset::NAME], ..full.clone() };
+    assert_eq!(ask(portable).unwrap().extensions, [khr::portability_subset::NAME]);
     let mut few = full.clone();
     few.features.v10.shader_int64 = vk::FALSE;
     few.features.uniform_control_flow.shader_subgroup_uniform_control_flow = vk::FALSE;
@@ -254,9 +257,15 @@ fn sizes_that_a_table_leaves_out_are_filled() {
 
 #[test]
 fn a_pipeline_that_cannot_be_made_gives_way_to_the_next() {
-    let scanner = scanner(test_data());
-    // That of module 1, of which "pers" and "par" are.
+    // That of module 1, of which "pers" and "par" are: what is portable comes last.
     driver::refuse(24);
+    let scan = scanner(test_data()).scan(&sum(), 10_000, KEPT).unwrap();
+    let chosen = [4999, 5000].map(|n| (scan.chosen(n).label, scan.chosen(n).reason));
+    assert_eq!(chosen, [("one", Reason::SameDriver), ("rts", Reason::Portable)]);
+    assert_eq!((scan.chosen(5000).worst_loss_ppm, scan.chosen(5000).measured), (None, None));
+    let mut alone = test_data();
+    alone.problems[0].portable.clear();
+    let scanner = scanner(alone);
     let refused = scanner.scan(&sum(), 10_000, KEPT).unwrap_err();
     let HandOverError::NoKernel { problem, why } = &refused else { panic!("{refused}") };
     assert_eq!((&problem[..], why.len()), ("u32 add inclusive", 2));
@@ -342,6 +351,20 @@ fn other_drivers_run_one_row_of_workgroups_at_most() {
     assert_eq!(refused("NVIDIA 581.1", 70 * 512), Ok(Reason::SameDevice));
     let text = refused("NVIDIA 581.1", 70 * 512 + 1).unwrap_err().to_string();
     assert!(text.contains("more workgroups or arguments than the device takes"), "{text}");
+}
+
+/// What may run with subgroups of another size than it was compiled for does not run.
+#[test]
+fn a_device_with_several_subgroup_sizes_can_be_asked_for_one() {
+    let made = |subgroups, pinned_stages| {
+        let device = FakeDevice { subgroups, pinned_stages, ..FakeDevice::default() };
+        scanner_of(test_data(), device, &driver::device()).map(drop)
+    };
+    let (compute, others) = (vk::ShaderStageFlags::COMPUTE, vk::ShaderStageFlags::FRAGMENT);
+    assert_eq!(made([8, 32, 64], compute), Ok(()));
+    assert_eq!(made([32, 32, 32], others), Ok(()));
+    let feature = "a choice of the subgroup size in compute shaders";
+    assert_eq!(made([8, 32, 64], others), Err(HandOverError::Lacks { feature }));
 }
 
 /// On another device there is what needs no promise, in the subgroup size that it can be asked for.

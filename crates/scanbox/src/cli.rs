@@ -26,8 +26,8 @@ pub struct Cli {
     #[arg(help_heading = FOR_ALL, long, global = true, value_name = "DIR", env = "SCANBOX_CACHE")]
     pub cache: Option<PathBuf>,
 
-    /// Take the device to give this: workgroup-order, subgroup-progress, co-residency, so that kernels which need it
-    /// run, or progress; what hangs costs its row
+    /// Take the device to give this, whatever a probe found: progress, workgroup-order, subgroup-progress or
+    /// co-residency, so that kernels which need it run; what hangs costs its row
     #[arg(help_heading = FOR_ALL, long, global = true, value_name = "GUARANTEE", value_delimiter = ',', env = "SCANBOX_ASSUME")]
     pub assume: Vec<Guarantee>,
 

@@ -40,6 +40,7 @@ fn main() -> ExitCode {
 /// Runs the command. `given` are its arguments but for `--device`.
 fn run(cli: &Cli, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<ExitCode> {
     let tools = &cli.tools();
+    check_forced_family(&cli.command)?;
     match &cli.command {
         Command::Devices(args) => Ok(devices::run(args, tools)?.into()),
         Command::Space(args) => Ok(space::run(args, tools)?.into()),
@@ -58,4 +59,24 @@ fn run(cli: &Cli, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<ExitCode>
         Command::Serve(args) => serve::run(args, tools).map(|()| ExitCode::SUCCESS),
         Command::Worker(args) => worker::run(args, tools).map(|()| ExitCode::SUCCESS),
     }
+}
+
+/// Set for the process that asks first whether there are devices.
+const IS_FIRST: &str = "SCANBOX_ASKS_FOR_DEVICES";
+
+/// Whether the driver of a chip that is not there knows it, of commands that a user gives and that look for devices.
+fn check_forced_family(command: &Command) -> anyhow::Result<()> {
+    let looks = match command {
+        Command::Serve(_) | Command::Worker(_) => false,
+        Command::Import(_) | Command::Analyze(_) | Command::Report(_) | Command::Compare(_) => false,
+        _ => std::env::var_os(IS_FIRST).is_none(),
+    };
+    if !looks {
+        return Ok(());
+    }
+    let program = std::env::current_exe()?;
+    let mut asking = std::process::Command::new(program);
+    asking.args(["devices", "--format", "json"]).env(IS_FIRST, "1");
+    scanbox_session::device::check_forced_family(&mut asking)
+        .map_err(|error| exit::UsageError(format!("{error:#}")).into())
 }

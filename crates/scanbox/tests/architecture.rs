@@ -119,6 +119,7 @@ fn atomics_live_where_workgroups_or_subgroups_meet() {
         "/block/rendezvous_flags.glsl",
         "/lookback/back_off.glsl",
         "/lookback/gather_fallback.glsl",
+        "/lookback/onward_fallback.glsl",
         "/compare.comp",
         "/compare_sums.comp",
         "/operator_check.comp",
@@ -129,7 +130,7 @@ fn atomics_live_where_workgroups_or_subgroups_meet() {
         });
     }
     // Those within a workgroup see shared memory alone.
-    for stage in ["rendezvous_flags.glsl", "back_off.glsl", "gather_fallback.glsl"] {
+    for stage in ["rendezvous_flags.glsl", "back_off.glsl", "gather_fallback.glsl", "onward_fallback.glsl"] {
         check("kernels/glsl/stages", "glsl", &["gl_ScopeDevice", "buffer_reference"], |name| {
             !name.ends_with(stage)
         });

@@ -39,6 +39,28 @@ fn check(answer: &Answer, code: i32, parts: &[&str]) {
     }
 }
 
+/// The loader hides drivers that stand on another interface from programs that do not ask for them.
+#[test]
+fn a_driver_on_another_interface_is_found_and_used() {
+    let Some(Machine::With(lavapipe)) = Machine::lavapipe() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut manifest: Value = serde_json::from_str(&fs::read_to_string(lavapipe).unwrap()).unwrap();
+    manifest["ICD"]["is_portability_driver"] = Value::from(true);
+    let driver = folder.path().join("portable.json");
+    fs::write(&driver, manifest.to_string()).unwrap();
+    let on = |arguments: &[&str]| run(folder.path(), Machine::With(driver.clone()), arguments);
+    check(&on(&["devices"]), 0, &[" 0  llvmpipe", "usable   yes"]);
+    check(&on(&["doctor"]), 0, &["portable in what VK_DRIVER_FILES names", "it has"]);
+    check(&on(&["verify", "one.b1.vec4.none.rake.wg64", "--sizes", "100"]), 0, &["ok"]);
+    // A size of subgroups that is said is that of the device, which has one; it has no other.
+    let devices: Value = serde_json::from_str(&on(&["devices", "--format", "json"]).out).unwrap();
+    let size = &devices[0]["profile"]["subgroup_size"];
+    let said = format!("one.b1.vec4.none.rake.sg{size}.wg64");
+    check(&on(&["verify", &said, "--sizes", "100"]), 0, &["1 ok"]);
+    let other = "one.b1.vec4.none.rake.sg128.wg128";
+    check(&on(&["verify", other, "--sizes", "100"]), 2, &["subgroup-size-limit"]);
+}
+
 #[test]
 fn devices_are_listed_with_what_they_can_do() {
     let Some(lavapipe) = Machine::lavapipe() else { return };

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::sweeps::{ALL, Place, Rows, all_ok, children, fault, faulty, signal, wait, wait_until};
 use rustix::process::Signal;
+use scanbox_model::csv_file;
 use scanbox_model::filter::Filter;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
@@ -49,6 +50,57 @@ fn wrong_answers_are_never_ok() {
     check("wrong_element", Status::WrongResult, "the first is element 0", 5);
     check("wrong_last", Status::WrongResult, "the first is element 4095", 5);
     check("write_behind", Status::WrongResult, "behind the output", 5);
+}
+
+/// Where nobody can choose, a kernel is built for a size of subgroups that the driver need not take.
+#[test]
+fn a_wrong_answer_says_where_the_driver_chooses_the_subgroup_size() {
+    let reason = |script: &str| {
+        let place = Place::in_memory(&(script.to_owned() + &fault("wrong_element")));
+        assert_eq!(place.sweep(&[]).code, Some(5));
+        let rows = place.records();
+        rows.into_iter().find(|row| row.status == Status::WrongResult).unwrap().reason
+    };
+    let said = "built for subgroups of 32, and the driver chooses among 4 to 32 itself";
+    assert!(reason("subgroup_sizes = [4, 32]\n").contains(said));
+    assert!(!reason("").contains("chooses"));
+    assert!(!reason("subgroup_sizes = [4, 32]\npinned_subgroups = 32\n").contains("chooses"));
+}
+
+/// Kernels for each size that a device offers are rows of their own, which say what they ran with.
+#[test]
+fn subgroup_sizes_are_swept_and_analysed_like_any_parameter() {
+    let place = Place::in_memory("subgroup_sizes = [8, 32]\npinned_subgroups = 128\n");
+    let space =
+        crate::sweeps::SPACE.replacen("workgroup_size", "subgroup_size = [\"all\"]\nworkgroup_size", 1);
+    fs::write(place.folder().join("sizes.toml"), space).unwrap();
+    let sweep = ["sweep", "--device", "replay:replay.toml", "--space", "./sizes.toml", "--out", "sizes.csv"];
+    let rows = |file: &str| csv_file::read(&place.folder().join(file)).unwrap().records;
+    place.run(&sweep, 0);
+    let records = rows("sizes.csv");
+    for (tag, size) in [("", 32), (".sg8.", 8), (".sg16.", 16)] {
+        let of_size: Vec<_> =
+            records
+                .iter()
+                .filter(|row| {
+                    if tag.is_empty() { !row.config_id.contains(".sg") } else { row.config_id.contains(tag) }
+                })
+                .collect();
+        assert!(!of_size.is_empty() && of_size.len() * 3 == records.len(), "{tag}: {}", of_size.len());
+        assert!(
+            of_size.iter().all(|row| row.subgroup_size == Some(size) && row.status == Status::Ok),
+            "{tag}"
+        );
+    }
+    // The same command has nothing left to do, and a filter takes one of them.
+    place.run(&sweep, 0);
+    let again = rows("sizes.csv");
+    assert_eq!(again.len(), records.len());
+    let only = [&sweep[..5], &["--filter", "subgroup_size=16", "--out", "one.csv"]].concat();
+    place.run(&only, 0);
+    let one = rows("one.csv");
+    assert!(one.len() * 3 == records.len() && one.iter().all(|row| row.config_id.contains(".sg16.")));
+    place.run(&["analyze", "sizes.csv", "--include-software"], 0);
 }
 
 #[test]

@@ -66,22 +66,23 @@ fn kinds(place: &Place) -> BTreeMap<&'static str, There> {
         ("pipe", There::Pipe),
         ("dead link", There::DeadLink),
     ]);
-    for (word, name) in [("fallbacks", "plots/fallbacks.csv"), ("throughput", "plots/replay.throughput.csv")]
-    {
+    for (word, noted, older, name) in [
+        ("fallbacks", "fallbacks and notes", "older fallbacks", "plots/fallbacks.csv"),
+        ("throughput", "throughput and notes", "older throughput", "plots/replay.throughput.csv"),
+        ("pipelines", "pipelines and notes", "older pipelines", "pipelines.csv"),
+    ] {
         kinds.insert(word, of(name));
         // With a column of the user's own.
         let table = String::from_utf8(fs::read(place.folder().join(name)).unwrap()).unwrap();
         let table: String = table.lines().map(|line| format!("{line},note\n")).collect();
-        let word = if word == "fallbacks" { "fallbacks and notes" } else { "throughput and notes" };
-        kinds.insert(word, There::Bytes(table.into_bytes()));
+        kinds.insert(noted, There::Bytes(table.into_bytes()));
         // Of an older version, which had fewer columns.
         let fewer: String = String::from_utf8(fs::read(place.folder().join(name)).unwrap())
             .unwrap()
             .lines()
             .map(|line| format!("{}\n", line.rsplit_once(',').unwrap().0))
             .collect();
-        let word = if word == "fallbacks and notes" { "older fallbacks" } else { "older throughput" };
-        kinds.insert(word, There::Bytes(fewer.into_bytes()));
+        kinds.insert(older, There::Bytes(fewer.into_bytes()));
     }
     for (word, name) in [("linked sweep", "sweep.csv"), ("linked page", "page.html")] {
         kinds.insert(word, There::Link(true, name));
@@ -103,6 +104,7 @@ fn may_write(case: &Case, kind: &str) -> bool {
         "kernels" => &["kernels"],
         "table" if case.command == "bench" => &["fallbacks", "older fallbacks"],
         "table" => &["throughput", "older throughput"],
+        "pipelines" => &["pipelines", "older pipelines"],
         "import" | "csv" | "pairs" => &[],
         other => panic!("{other}"),
     };
@@ -144,6 +146,7 @@ fn sources() -> Place {
     }
     run(&[of("output", "kernels").line, &["kernels"]].concat());
     run(&[of("output", "pack").line, &["rows.scanpack"]].concat());
+    run(&[of("compile", "pipelines").line, &["pipelines.csv"]].concat());
     for command in ["report", "bench"] {
         let case = cases().into_iter().find(|case| case.command == command && case.option == "plots");
         run(&[case.unwrap().line, &["plots"]].concat());
@@ -240,7 +243,7 @@ fn every_output_leaves_alone_what_is_not_its_own() {
         for (kind, there) in &kinds {
             let folder_out = case.out != case.file;
             // A pipe waits for its reader; what is written to one is tried with a device below.
-            let rows = ["sweep", "benchmark", "table"].contains(&case.writes);
+            let rows = ["sweep", "benchmark", "table", "pipelines"].contains(&case.writes);
             if *kind == "pipe" && !rows {
                 continue;
             }
@@ -311,7 +314,7 @@ fn no_input_is_an_output_however_it_is_spelled() {
 fn devices_are_written_to_and_stay() {
     let sources = sources();
     for case in cases().iter().filter(|case| case.out == case.file) {
-        let rows = ["sweep", "benchmark"].contains(&case.writes);
+        let rows = ["sweep", "benchmark", "pipelines"].contains(&case.writes);
         // What names no CSV is a folder to a sweep.
         if case.writes == "sweep" {
             continue;

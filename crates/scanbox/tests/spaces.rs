@@ -52,8 +52,8 @@ fn a_space_is_the_same_point_for_point() {
     check("nightly", Element::U64, 941, 0x41cc_fc7a_1002_c55d);
     check("nightly", Element::F64, 941, 0xcc73_8dec_ac19_043b);
     check("baked", Element::U32, 990, 0x1422_cf31_aef5_8e45);
-    check("handover", Element::U32, 2228, 0x919c_d7d2_080b_9637);
-    check("handover", Element::F64, 1284, 0xa248_3b2e_cd38_812e);
+    check("handover", Element::U32, 2326, 0x1751_eb3e_4ec1_437b);
+    check("handover", Element::F64, 1326, 0xea48_2b9b_8b82_fb1a);
     check("problems", Element::U32, 1084, 0xa88d_806e_eb6c_93a2);
     check("families", Element::U32, 1642, 0x7cca_15c1_dc09_00bf);
 }

@@ -16,6 +16,7 @@ mod exit_codes;
 mod export;
 mod faults;
 mod gate;
+mod guarantees;
 mod import;
 mod in_use;
 mod kill;
@@ -23,12 +24,14 @@ mod known_issues;
 mod machines;
 mod mutants;
 mod nightly;
+mod null_device;
 mod operators;
 #[cfg(unix)]
 #[path = "../src/output/options.rs"]
 mod options;
 mod outputs;
 mod pack;
+mod pack_check;
 mod pairs;
 mod problem;
 mod published;

@@ -15,7 +15,6 @@ const LONG: &[(&str, usize)] = &[
     ("crates/scanbox-kernels/tests/problems.rs", 560),
     ("crates/scanbox-model/src/problem.rs", 515),
     ("crates/scanbox-model/src/record.rs", 532),
-    ("crates/scanbox/src/commands/bench.rs", 509),
     ("crates/scanbox/tests/analyze.rs", 520),
 ];
 
@@ -25,8 +24,8 @@ const WIDE: &[(&str, usize)] = &[
     ("crates/scanbox-runner/src/baseline.rs", 1),
     ("crates/scanbox-runner/src/replay.rs", 1),
     ("crates/scanbox-session/src/store/journal.rs", 1),
-    // As in the packs of this repository.
-    ("kernels/glsl/stages/state/turn.glsl", 1),
+    ("kernels/glsl/persistent_scan.comp", 1),
+    ("kernels/glsl/stages/lookback/last_place.glsl", 1),
     ("kernels/operators/affine-f32.glsl", 2),
     ("kernels/operators/affine.glsl", 3),
     ("kernels/operators/argmax.glsl", 1),

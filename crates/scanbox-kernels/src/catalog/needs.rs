@@ -1,6 +1,8 @@
 //! What kernels need of a device beyond what Vulkan promises: one table, for the rules of a session and for packs.
 
-use scanbox_model::config::{Config, Family, Rendezvous, TileOrder};
+use std::fmt;
+
+use scanbox_model::config::{Config, Family, Lookback, Rendezvous, TileOrder};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_pack::Promises;
@@ -12,9 +14,6 @@ struct Need {
     guarantee: Guarantee,
     /// The same, as packs say it.
     promise: Promises,
-    /// Whether a session refuses kernels that need it on devices that are not known to give it. In a session, a hang
-    /// costs a row.
-    is_rule: bool,
     /// Whether a config needs it on a device.
     needed: fn(&Config, &DeviceProfile) -> bool,
 }
@@ -24,20 +23,17 @@ const NEEDS: [Need; 4] = [
     Need {
         guarantee: Guarantee::Progress,
         promise: Promises::PROGRESS,
-        is_rule: false,
         // Who falls back adds up what it waits for.
         needed: |config, _| passes_totals_on(config.kernel.family) && !config.kernel.lookback.falls_back(),
     },
     Need {
         guarantee: Guarantee::CoResidency,
         promise: Promises::CO_RESIDENCY,
-        is_rule: true,
         needed: |config, _| co_resident(&config.kernel),
     },
     Need {
         guarantee: Guarantee::WorkgroupOrder,
         promise: Promises::WORKGROUP_ORDER,
-        is_rule: true,
         // Who falls back needs nobody to have started.
         needed: |config, _| {
             config.kernel.tile_order == TileOrder::WorkgroupId
@@ -48,9 +44,9 @@ const NEEDS: [Need; 4] = [
     Need {
         guarantee: Guarantee::SubgroupProgress,
         promise: Promises::SUBGROUP_PROGRESS,
-        is_rule: true,
         needed: |config, device| {
-            config.kernel.rendezvous == Rendezvous::Flags && config.workgroup_size > device.subgroup_size
+            config.kernel.rendezvous == Rendezvous::Flags
+                && config.workgroup_size > device.subgroup_size_of(&config.kernel)
         },
     },
 ];
@@ -73,10 +69,42 @@ pub fn promises(guarantees: &[Guarantee]) -> Promises {
         .fold(Promises::NONE, |promises, need| promises.with(need.promise))
 }
 
-/// The first guarantee that a session refuses to do without, and the device is not known to give.
+/// What a config needs, as guarantees.
+pub fn needed(config: &Config, device: &DeviceProfile) -> impl Iterator<Item = Guarantee> {
+    NEEDS.iter().filter(|need| (need.needed)(config, device)).map(|need| need.guarantee)
+}
+
+/// The first guarantee that a session refuses to do without, and does not take the device to give. In a session a hang
+/// costs a row, so that it takes more on trust than a program does ([`DeviceProfile::gives`]).
 pub(super) fn not_given(config: &Config, device: &DeviceProfile) -> Option<Guarantee> {
-    let lacks = |need: &&Need| {
-        need.is_rule && (need.needed)(config, device) && !device.guarantees.contains(&need.guarantee)
-    };
-    NEEDS.iter().find(lacks).map(|need| need.guarantee)
+    needed(config, device).find(|guarantee| !device.gives(*guarantee))
+}
+
+/// A kind of waiting: what kernels have in common of which one hangs where the others do.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Waiting {
+    /// What it needs of a device.
+    pub guarantees: Vec<Guarantee>,
+    lookback: Lookback,
+    tile_order: TileOrder,
+    is_persistent: bool,
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let persistent = if self.is_persistent { "persistent workgroups, " } else { "" };
+        write!(f, "{persistent}lookback {}, tiles by {}", self.lookback, self.tile_order)
+    }
+}
+
+/// The kind of waiting of a config; none where nobody waits for anybody who might never come.
+#[must_use]
+pub fn waiting(config: &Config, device: &DeviceProfile) -> Option<Waiting> {
+    let guarantees: Vec<Guarantee> = needed(config, device).collect();
+    (!guarantees.is_empty()).then_some(Waiting {
+        guarantees,
+        lookback: config.kernel.lookback,
+        tile_order: config.kernel.tile_order,
+        is_persistent: config.kernel.family == Family::Persistent,
+    })
 }

@@ -13,7 +13,7 @@ use crate::input::{InputKind, PACKED_MAX_TOTAL};
 use crate::plan::{GUARD_WORDS, STATES_OFFSET, ScratchContent, TICKET_BYTES};
 
 /// Compute units to launch workgroups for where the driver does not tell how many there are.
-const ASSUMED_UNITS: u32 = 16;
+pub const ASSUMED_UNITS: u32 = 16;
 
 /// Bits of the epoch in a 64-bit tile state, and in each word of a split one.
 const WORD64_EPOCH_BITS: u32 = 30;
@@ -75,15 +75,19 @@ pub(super) fn has_levels(family: Family) -> bool {
 }
 
 /// Whether workgroups wait for others that have to run at the same time: persistent ones whose first tiles are not
-/// handed out in the order in which they start.
+/// handed out in the order in which they start. Who falls back waits for nobody.
 pub(super) fn co_resident(kernel: &Kernel) -> bool {
-    kernel.family == Family::Persistent && kernel.tile_order != TileOrder::Ticket
+    kernel.family == Family::Persistent
+        && kernel.tile_order != TileOrder::Ticket
+        && !kernel.lookback.falls_back()
 }
 
 /// Workgroups that a config launches at most, whatever the size, where there is such a limit.
 #[must_use]
 pub fn launched_per_call(config: &Config, device: &DeviceProfile) -> Option<u32> {
-    config.workgroups_per_unit.map(|per_unit| per_unit * device.compute_units.unwrap_or(ASSUMED_UNITS))
+    config.workgroups_per_unit.map(|per_unit| {
+        per_unit * device.compute_units.or(device.assumed_compute_units).unwrap_or(ASSUMED_UNITS)
+    })
 }
 
 /// A config on a problem of a size on a device, and what follows from them. Whether it is legal is another question
@@ -107,6 +111,12 @@ impl<'a> Resolved<'a> {
     #[must_use]
     pub fn new(config: &Config, problem: &Problem, n: u64, device: &'a DeviceProfile) -> Self {
         Self { config: *config, runs: resolved(config, device), problem: *problem, n, device }
+    }
+
+    /// Invocations of a subgroup.
+    #[must_use]
+    pub fn subgroup_size(&self) -> u32 {
+        self.device.subgroup_size_of(&self.config.kernel)
     }
 
     /// Workgroups of a call; of a family that goes level by level, those of the passes over the input.

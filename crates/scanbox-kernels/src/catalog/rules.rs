@@ -8,7 +8,9 @@ use scanbox_model::config::{
     SubgroupScan, TileState,
 };
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::guarantee_probe::ProbeVerdict;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
+use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::space::Rejection;
 
 use super::needs::not_given;
@@ -90,29 +92,6 @@ fn combination(config: &Config) -> Legality {
     config.check_combination().map_err(|(rule, detail)| Rejection { rule: rule.into(), detail })
 }
 
-/// Whether a kernel combines elements in their order only, so that its operator need not be commutative. Every value
-/// is named: a new one has to say.
-fn combines_in_order(kernel: &Kernel) -> bool {
-    let tiles = match (kernel.family, kernel.lookback) {
-        // Each invocation takes every n-th row or total.
-        (Family::Recompute | Family::Persistent, _) => false,
-        (
-            Family::ChainedScan | Family::OneWorkgroup,
-            Lookback::Gather | Lookback::TwoLevel | Lookback::GatherFallback,
-        ) => false,
-        (
-            Family::ChainedScan | Family::OneWorkgroup,
-            Lookback::Sequential | Lookback::Parallel | Lookback::Chain | Lookback::Fallback | Lookback::None,
-        ) => true,
-        (Family::ReduceThenScan | Family::ScanThenPropagate, _) => true,
-    };
-    let within = match kernel.block_scan {
-        BlockScan::Raking | BlockScan::Blelloch | BlockScan::Subgroup => true,
-        BlockScan::KoggeStone | BlockScan::Sklansky | BlockScan::BrentKung | BlockScan::ReduceScan => true,
-    };
-    tiles && within
-}
-
 /// What kernels and devices can compute.
 fn computes(resolved: &Resolved<'_>) -> Legality {
     let Resolved { config, problem, device, .. } = resolved;
@@ -126,12 +105,9 @@ fn computes(resolved: &Resolved<'_>) -> Legality {
     if missing {
         return reject("element-needs-64-bit", format!("the device has no type {element} in shaders"));
     }
-    if !problem.commutes() && !combines_in_order(kernel) {
-        let detail = format!(
-            "{problem} by family {family}, lookback {}: it combines totals as they come, and the order of these matters",
-            kernel.lookback,
-            family = kernel.family
-        );
+    // An invocation that has come to the end of its run takes the first total of the next run for its own.
+    if !problem.commutes() && kernel.lookback == Lookback::GatherFallback {
+        let detail = format!("{problem} by lookback {}: it adds totals up as they come", kernel.lookback);
         return reject("needs-commutative", detail);
     }
     let rows = if kernel.load_layout == LoadLayout::Striped { kernel.batch_size } else { 1 };
@@ -225,17 +201,20 @@ fn size_of_states(resolved: &Resolved<'_>) -> Legality {
 
 /// What the device has to keep beyond what Vulkan promises.
 fn guarantees(config: &Config, device: &DeviceProfile) -> Legality {
-    match not_given(config, device) {
-        Some(guarantee) => Err(Rejection {
-            rule: format!("needs-{guarantee}").into(),
-            detail: format!(
-                "{} is not known to give the guarantee {guarantee} (configs/safe_devices.toml); --assume {guarantee} \
-                 runs it all the same",
-                device.title()
-            ),
-        }),
-        None => Ok(()),
-    }
+    let Some(guarantee) = not_given(config, device) else { return Ok(()) };
+    let facts = &device.guarantee_facts;
+    let refuted = facts.finding(guarantee).filter(|finding| finding.verdict == ProbeVerdict::Refuted);
+    let why = match refuted {
+        Some(finding) => format!("was seen not to give the guarantee {guarantee} ({})", finding.detail),
+        None if facts.lacks.contains(&guarantee) => {
+            format!("is known not to give the guarantee {guarantee} (configs/safe_devices.toml)")
+        }
+        None => {
+            format!("is not known to give the guarantee {guarantee} (configs/safe_devices.toml, or a probe)")
+        }
+    };
+    let detail = format!("{} {why}; --assume {guarantee} runs it all the same", device.title());
+    Err(Rejection { rule: format!("needs-{guarantee}").into(), detail })
 }
 
 /// Whether the device can start such workgroups.
@@ -249,12 +228,27 @@ fn shape(resolved: &Resolved<'_>) -> Legality {
         );
         return reject("workgroup-size-limit", detail);
     }
-    if workgroup_size == 0 || !workgroup_size.is_multiple_of(device.subgroup_size) {
+    let subgroup_size = resolved.subgroup_size();
+    if !device.offered_subgroup_sizes().contains(&subgroup_size) && subgroup_size != device.subgroup_size {
+        let those = device.offered_subgroup_sizes().iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
         let detail = format!(
-            "a workgroup of {workgroup_size} is no multiple of the subgroup size {}",
-            device.subgroup_size
+            "subgroups of {subgroup_size}, where a kernel can be built for {those} (the device has {} to {})",
+            device.min_subgroup_size, device.max_subgroup_size
         );
+        return reject("subgroup-size-limit", detail);
+    }
+    if workgroup_size == 0 || !workgroup_size.is_multiple_of(subgroup_size) {
+        let detail =
+            format!("a workgroup of {workgroup_size} is no multiple of the subgroup size {subgroup_size}");
         return reject("full-subgroups", detail);
+    }
+    let subgroups = workgroup_size / subgroup_size;
+    if let Some(most) = device.pinned_subgroups.filter(|most| subgroups > *most) {
+        let detail = format!(
+            "{subgroups} subgroups of {subgroup_size} per workgroup, where the device has {most} at most of a size that is \
+             chosen"
+        );
+        return reject("subgroups-per-workgroup", detail);
     }
     if config.kernel.block_scan == BlockScan::Blelloch && !workgroup_size.is_power_of_two() {
         let detail = format!("the Blelloch block scan with a workgroup of {workgroup_size}");
@@ -425,23 +419,37 @@ pub fn resident(plan: &Plan, device: &DeviceProfile, registers: Option<u32>) -> 
     if launched == 1 {
         return Ok(());
     }
-    let (Some(residency), Some(units), Some(registers)) = (device.residency, device.compute_units, registers)
-    else {
-        let detail =
-            "how many workgroups fit the device is not known (units, registers, configs/safe_devices.toml)";
-        return reject("residency-unknown", detail);
-    };
     let shared_bytes = build.shared_bytes;
     let workgroup_size = build.config.workgroup_size;
-    let per_unit =
-        residency.workgroups_per_unit(workgroup_size, device.subgroup_size, registers, shared_bytes);
-    let fit = u64::from(per_unit) * u64::from(units);
-    if launched > fit {
-        let detail = format!(
-            "{launched} workgroups that have to run at the same time, where {fit} fit: {registers} registers per \
-             invocation, {shared_bytes} bytes of shared memory"
-        );
-        return reject("residency", detail);
+    let facts = &device.guarantee_facts;
+    let subgroup_size = device.subgroup_size_of(&build.config.kernel);
+    // It was counted with subgroups of the device's own choice.
+    let counted = facts.probe.as_ref().filter(|_| subgroup_size == device.subgroup_size);
+    let seen = counted.and_then(|probe| probe.resident(workgroup_size, registers, shared_bytes));
+    let at_most =
+        counted.map_or(u64::MAX, |probe| probe.resident_at_most(workgroup_size, registers, shared_bytes));
+    let computed = || {
+        let (residency, units) = (device.residency?, device.compute_units?);
+        let per_unit = residency.workgroups_per_unit(workgroup_size, subgroup_size, registers?, shared_bytes);
+        Some((u64::from(per_unit) * u64::from(units)).min(at_most))
+    };
+    let registers = registers.map_or_else(|| "unknown".to_owned(), |registers| registers.to_string());
+    let shape = format!("{registers} registers per invocation, {shared_bytes} bytes of shared memory");
+    // Shapes were counted in steps, between which the maker may know better; but not against what was counted.
+    match seen.max(computed()) {
+        Some(fit) if launched <= fit => Ok(()),
+        Some(fit) => {
+            let detail =
+                format!("{launched} workgroups that have to run at the same time, where {fit} fit: {shape}");
+            reject("residency", detail)
+        }
+        // Who assumes it takes the consequences: what hangs costs its row.
+        None if facts.assumed.contains(&Guarantee::CoResidency) => Ok(()),
+        None => {
+            let detail = format!(
+                "how many workgroups fit the device is not known ({shape}; configs/safe_devices.toml, or a probe)"
+            );
+            reject("residency-unknown", detail)
+        }
     }
-    Ok(())
 }

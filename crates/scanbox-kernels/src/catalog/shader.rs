@@ -4,8 +4,10 @@ use scanbox_model::parameters::{KERNEL_PARAMETERS, Scope};
 
 use super::constants::{define, one_row, operator_defines};
 use super::resolve::{Resolved, passes_totals_on};
-use super::shared_memory::subgroup_total;
 use crate::plan::Shader;
+
+/// The vendor whose driver gets reductions beside shuffles wrong (configs/known_issues.toml).
+const NVIDIA: u32 = 0x10de;
 
 /// The shader of a config for a problem on a device; of a family that goes level by level, that which scans tiles.
 pub(super) fn shader(resolved: &Resolved<'_>) -> Shader {
@@ -14,7 +16,7 @@ pub(super) fn shader(resolved: &Resolved<'_>) -> Shader {
     let root = kernel.family.entry().shader;
     let mut defines = vec![
         ("WORKGROUP_SIZE", config.workgroup_size),
-        ("SUBGROUP_SIZE", device.subgroup_size),
+        ("SUBGROUP_SIZE", resolved.subgroup_size()),
         ("MODE", define(problem.mode())),
         ("ELEMENT", define(problem.element())),
         ("OPERATOR", define(problem.operator())),
@@ -27,8 +29,9 @@ pub(super) fn shader(resolved: &Resolved<'_>) -> Shader {
     });
     defines.extend(parameters.filter_map(|parameter| parameter.define_of(&resolved.runs)));
     defines.extend(problem.user().iter().flat_map(operator_defines));
-    if problem.user().is_some() {
-        defines.push(("SUBGROUP_TOTAL", subgroup_total(device) as u32));
+    // NVIDIA's way round is one that lavapipe goes wrong on: shuffles at a rendezvous.
+    if kernel.family.entry().persistent && kernel.lookback.falls_back() && device.vendor_id != NVIDIA {
+        defines.push(("NVIDIA_REDUCTIONS_BESIDE_SHUFFLES", 0));
     }
     defines.push(("INT64", u32::from(device.int64_atomics)));
     defines.push(("UNIFORM_FLOW", u32::from(device.uniform_control_flow)));
@@ -40,7 +43,7 @@ pub(super) fn shader(resolved: &Resolved<'_>) -> Shader {
         root,
         defines,
         workgroup_size: config.workgroup_size,
-        subgroup_size: device.subgroup_size,
+        subgroup_size: resolved.subgroup_size(),
         operator_file: problem.user().is_some(),
     }
 }

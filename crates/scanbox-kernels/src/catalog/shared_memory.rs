@@ -1,14 +1,8 @@
 //! The shared memory of a config: with how many rounds its transposition fits, and how many bytes it takes.
 
 use scanbox_model::config::{BlockScan, Config, Family, LoadLayout, Lookback, Rendezvous};
-use scanbox_model::device::{DeviceProfile, SubgroupTotal};
 
 use super::resolve::Resolved;
-
-/// How subgroups combine elements of a user's operator.
-pub(super) fn subgroup_total(device: &DeviceProfile) -> SubgroupTotal {
-    device.forced.subgroup_total.unwrap_or_default()
-}
 
 fn transposes(config: &Config) -> bool {
     config.kernel.load_layout == LoadLayout::Transposed && config.kernel.batch_size > 1
@@ -38,12 +32,12 @@ impl Resolved<'_> {
     /// Bytes of shared memory that the transposition of a tile takes in this many rounds
     /// (`stages/tile/load_store.glsl`).
     fn exchange_bytes(&self, rounds: u32) -> u64 {
-        let Self { config, problem, device, .. } = self;
-        let kernel = &config.kernel;
+        let Self { config, problem, .. } = self;
+        let (kernel, subgroup_size) = (&config.kernel, self.subgroup_size());
         let lanes = kernel.vector_width.lanes();
-        let round_vectors = kernel.batch_size / rounds * device.subgroup_size;
+        let round_vectors = kernel.batch_size / rounds * subgroup_size;
         let pad_period = (32 / lanes).max(kernel.batch_size);
-        let subgroups = config.workgroup_size / device.subgroup_size;
+        let subgroups = config.workgroup_size / subgroup_size;
         problem.element_bytes()
             * u64::from(lanes)
             * u64::from(subgroups)
@@ -52,11 +46,11 @@ impl Resolved<'_> {
 
     /// Bytes of shared memory of everything but the transposition (headers of the stages), with room for alignment.
     fn scan_shared_bytes(&self) -> u64 {
-        let Self { config, problem, device, .. } = self;
+        let Self { config, problem, .. } = self;
         let kernel = &config.kernel;
         let element = problem.element_bytes();
         let size = u64::from(config.workgroup_size);
-        let subgroup_size = u64::from(device.subgroup_size);
+        let subgroup_size = u64::from(self.subgroup_size());
         let subgroups = size / subgroup_size;
         let totals = match kernel.block_scan {
             _ if kernel.family == Family::Persistent => 0,
@@ -70,6 +64,7 @@ impl Resolved<'_> {
         let shares = match kernel.family {
             Family::Persistent if kernel.rendezvous == Rendezvous::Flags => 4 * (subgroups + 5),
             Family::Persistent if kernel.lookback == Lookback::Gather => 5 * subgroups + 4,
+            Family::Persistent if kernel.lookback == Lookback::GatherFallback => 6 * subgroups + 6,
             Family::Persistent => 3 * subgroups + 4,
             Family::ChainedScan
                 if matches!(kernel.lookback, Lookback::Gather | Lookback::TwoLevel | Lookback::Fallback) =>
@@ -80,12 +75,8 @@ impl Resolved<'_> {
             Family::Recompute => subgroups,
             _ => 0,
         };
-        let elements = match subgroup_total(device) {
-            SubgroupTotal::SharedMemory if problem.user().is_some() => size,
-            SubgroupTotal::SharedMemory | SubgroupTotal::Shuffle => 0,
-        };
         const SCALARS: u64 = 6;
         const ALIGNMENT: u64 = 64;
-        element * (totals + shares + elements + SCALARS) + ALIGNMENT
+        element * (totals + shares + SCALARS) + ALIGNMENT
     }
 }

@@ -71,7 +71,7 @@ impl Family {
             Self::Persistent => FamilyEntry {
                 shader: "persistent_scan.comp",
                 totals: Totals::PassedOn,
-                lookbacks: &[Lookback::Gather, Lookback::TwoLevel],
+                lookbacks: &[Lookback::Gather, Lookback::TwoLevel, Lookback::GatherFallback],
                 tile_orders: &[TileOrder::Ticket, TileOrder::WorkgroupId, TileOrder::RoundRobin],
                 persistent: true,
                 no_reduction: ITS_TILES_WAIT_FOR_NOBODY,
@@ -151,6 +151,16 @@ impl Config {
         }
         if !persistent && kernel.rendezvous != Rendezvous::Barrier {
             return Err(("flags-need-persistent", format!("rendezvous flags with family {family}")));
+        }
+        if kernel.rendezvous == Rendezvous::Flags && kernel.lookback.falls_back() {
+            let detail =
+                "rendezvous flags with a fallback: all subgroups together add a tile up, between barriers";
+            return Err(("fallback-needs-barriers", detail.to_owned()));
+        }
+        if persistent && kernel.lookback.falls_back() && kernel.tile_order == TileOrder::WorkgroupId {
+            let detail = "tile order workgroup-id of a persistent kernel with a fallback: how many tickets a call takes depends \
+                          on how many workgroups start, which is fixed where all of them have to run at the same time";
+            return Err(("persistent-fallback-order", detail.to_owned()));
         }
         if persistent != self.workgroups_per_unit.is_some() {
             let detail = match persistent {

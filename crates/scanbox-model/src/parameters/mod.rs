@@ -15,7 +15,7 @@ pub use document::document;
 pub use family::{FamilyEntry, Totals};
 pub use label::{LabelError, begins_a_label};
 pub use table::{Cells, Config, Declaration, Define, KERNEL_PARAMETERS, Kernel, Needs, PARAMETERS, Scope};
-pub(crate) use value::AUTO;
+pub(crate) use value::{ALL, AUTO};
 pub use value::{Typed, Value, Values};
 pub use words::{Parameter, Word};
 
@@ -62,3 +62,15 @@ pub const PARAMETER_NAMES: [&str; PARAMETERS.len()] = {
     }
     names
 };
+
+impl Cells {
+    /// What a row of a config says where its workgroups do not matter.
+    #[must_use]
+    pub fn of(config: &Config) -> Self {
+        let mut cells = Self::default();
+        for parameter in PARAMETERS.iter().filter(|parameter| parameter.column.is_some()) {
+            parameter.set_cell(&mut cells, parameter.value(config));
+        }
+        cells
+    }
+}

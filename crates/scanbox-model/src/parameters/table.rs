@@ -10,7 +10,7 @@ use super::launch::{WORKGROUP_SIZE, WORKGROUPS, WORKGROUPS_PER_UNIT};
 use super::value::{AUTO, Typed, Value, Values};
 use super::words::{
     Arguments, BackOff, BlockScan, Family, LoadLayout, Lookback, Publish, Rendezvous, Reset, SubgroupScan,
-    TileOrder, TileState, VectorWidth, Word,
+    SubgroupSize, TileOrder, TileState, VectorWidth, Word,
 };
 
 /// More vectors per invocation than this do not fit any register file (256 registers at most).
@@ -181,6 +181,8 @@ macro_rules! with_parameters {
                     define: Some(Define::scan("ARGUMENTS")),
                     found: true,
                 }
+                /// Invocations of a subgroup, where the device offers a choice.
+                subgroup_size: SubgroupSize { offered: true }
             }
         }
     };
@@ -218,6 +220,8 @@ pub struct Declaration {
     pub define: Option<Define>,
     /// Whether lists and filters may say `auto`, for what is found out on the device. Configs never have it.
     pub found: bool,
+    /// Whether lists may say `all`, for every value that the device offers. Configs never have it.
+    pub offered: bool,
     /// Reads it from a config.
     pub(super) get: Read<Config>,
     /// Writes it to a config; a value of another type changes nothing.
@@ -328,6 +332,7 @@ impl Declaration {
             needs: None,
             define: None,
             found: false,
+            offered: false,
             get,
             set,
             cell,
@@ -401,18 +406,6 @@ impl Declaration {
         let detail =
             || needs.detail.replace("{value}", &value.to_string()).replace("{other}", &other.to_string());
         if goes { Ok(()) } else { Err((needs.rule, detail())) }
-    }
-}
-
-impl Cells {
-    /// What a row of a config says where its workgroups do not matter.
-    #[must_use]
-    pub fn of(config: &Config) -> Self {
-        let mut cells = Self::default();
-        for parameter in PARAMETERS.iter().filter(|parameter| parameter.column.is_some()) {
-            parameter.set_cell(&mut cells, parameter.value(config));
-        }
-        cells
     }
 }
 

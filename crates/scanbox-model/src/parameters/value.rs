@@ -7,6 +7,9 @@ use super::words::{Parameter, Word};
 /// The word for what follows from the device and the other parameters.
 pub(crate) const AUTO: &str = "auto";
 
+/// The word for every value that the device offers.
+pub(crate) const ALL: &str = "all";
+
 /// The values that a parameter may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Values {
@@ -70,6 +73,8 @@ pub enum Value {
     },
     /// What is found out on the device: in lists alone, never of a config.
     Auto,
+    /// Every value that the device offers: in lists alone, never of a config.
+    All,
 }
 
 /// As in CSV: an open value is empty.
@@ -80,6 +85,7 @@ impl fmt::Display for Value {
             Self::Number(number) => write!(f, "{number}"),
             Self::Word { word, .. } => f.write_str(word),
             Self::Auto => f.write_str(AUTO),
+            Self::All => f.write_str(ALL),
         }
     }
 }
@@ -137,7 +143,7 @@ impl Typed for Option<u32> {
         match value {
             Value::Open => Some(None),
             Value::Number(number) => Some(Some(number)),
-            Value::Word { .. } | Value::Auto => None,
+            Value::Word { .. } | Value::Auto | Value::All => None,
         }
     }
 }

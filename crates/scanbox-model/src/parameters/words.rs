@@ -252,6 +252,33 @@ parameter! {
         Baked = "baked" / "baked",
     }
 }
+parameter! {
+    /// Invocations of a subgroup. A kernel is compiled for one number of them, and its pipeline pinned to that.
+    SubgroupSize, "subgroup_size", {
+        /// The device's own choice, which its driver has tuned its compiler for.
+        Device = "device" / "",
+        /// Four.
+        Four = "4" / "sg4",
+        /// Eight.
+        Eight = "8" / "sg8",
+        /// Sixteen.
+        Sixteen = "16" / "sg16",
+        /// Thirty-two.
+        ThirtyTwo = "32" / "sg32",
+        /// Sixty-four.
+        SixtyFour = "64" / "sg64",
+        /// A hundred and twenty-eight.
+        Hundred28 = "128" / "sg128",
+    }
+}
+impl SubgroupSize {
+    /// As many, where it is not left to the device.
+    #[must_use]
+    pub fn invocations(self) -> Option<u32> {
+        (self != Self::Device).then(|| 2 << self as u32)
+    }
+}
+
 impl Lookback {
     /// Whether whoever has waited too long for a tile adds it up itself, so that nobody is waited for.
     #[must_use]

@@ -1,4 +1,5 @@
-//! An entry of a list of a product as it stands in a file: a value, or `auto` where the device is asked.
+//! An entry of a list of a product as it stands in a file: a value, `auto` for what is found out on the device, or
+//! `all` for what it offers.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,7 +7,7 @@ use std::marker::PhantomData;
 use serde::de::{Error, IntoDeserializer, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::parameters::{AUTO, Declaration, Typed, Value};
+use crate::parameters::{ALL, AUTO, Declaration, Typed, Value};
 
 /// An entry of a list. (A parameter that has a value of its own named `auto` has that: it stands in labels.)
 pub(super) enum Entry<T> {
@@ -14,24 +15,32 @@ pub(super) enum Entry<T> {
     Value(T),
     /// What is found out on the device.
     Auto,
+    /// Every value that the device offers.
+    All,
 }
 
 impl<T: Typed> Entry<T> {
     /// The value in a product.
     ///
     /// # Errors
-    /// When nothing of the parameter is found out on devices.
+    /// When nothing of the parameter is found out on devices, or none offers any.
     pub fn value(self, parameter: &Declaration) -> Result<Value, String> {
         match self {
             Self::Value(value) => Ok(value.value()),
             Self::Auto if parameter.found => Ok(Value::Auto),
             Self::Auto => Err(parameter.values.unknown(parameter.name, AUTO)),
+            Self::All if parameter.offered => Ok(Value::All),
+            Self::All => Err(parameter.values.unknown(parameter.name, ALL)),
         }
     }
 
     /// The entry of a value.
     pub fn of(value: Value) -> Option<Self> {
-        if value == Value::Auto { Some(Self::Auto) } else { T::of(value).map(Self::Value) }
+        match value {
+            Value::Auto => Some(Self::Auto),
+            Value::All => Some(Self::All),
+            value => T::of(value).map(Self::Value),
+        }
     }
 }
 
@@ -40,6 +49,7 @@ impl<T: Serialize> Serialize for Entry<T> {
         match self {
             Self::Value(value) => value.serialize(serializer),
             Self::Auto => serializer.serialize_str(AUTO),
+            Self::All => serializer.serialize_str(ALL),
         }
     }
 }
@@ -63,15 +73,21 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for EntryVisitor<T> {
         match T::deserialize(text.into_deserializer()) {
             Ok(value) => Ok(Entry::Value(value)),
             Err(_) if text == AUTO => Ok(Entry::Auto),
+            Err(_) if text == ALL => Ok(Entry::All),
             Err(error) => Err(error),
         }
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<Entry<T>, E> {
-        T::deserialize(number.into_deserializer()).map(Entry::Value)
+        // The words of some parameters are numbers.
+        T::deserialize(number.into_deserializer())
+            .or_else(|_: E| T::deserialize(number.to_string().into_deserializer()))
+            .map(Entry::Value)
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<Entry<T>, E> {
-        T::deserialize(number.into_deserializer()).map(Entry::Value)
+        T::deserialize(number.into_deserializer())
+            .or_else(|_: E| T::deserialize(number.to_string().into_deserializer()))
+            .map(Entry::Value)
     }
 }

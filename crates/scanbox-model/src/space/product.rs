@@ -9,7 +9,7 @@ use crate::parameters::launch::{MAX_WORKGROUP_SIZE, MAX_WORKGROUPS, MAX_WORKGROU
 use crate::parameters::table::ANY_CONFIG;
 use crate::parameters::words::{
     Arguments, BackOff, BlockScan, Family, LoadLayout, Lookback, Publish, Rendezvous, Reset, SubgroupScan,
-    TileOrder, TileState, VectorWidth,
+    SubgroupSize, TileOrder, TileState, VectorWidth,
 };
 use crate::parameters::{Config, Declaration, KERNEL_PARAMETERS, Typed, Value, Values};
 use crate::problem::Element;
@@ -249,7 +249,11 @@ impl Product {
         let mut configs = vec![ANY_CONFIG];
         for (parameter, listed) in KERNEL_PARAMETERS.iter().zip(&self.kernels) {
             let mut values: Vec<Value> = Vec::with_capacity(listed.len());
-            for value in listed.iter().map(|entry| device.found(parameter, *entry)) {
+            let of_device = |entry: &Value| match entry {
+                Value::All => device.offers(parameter),
+                entry => vec![device.found(parameter, *entry)],
+            };
+            for value in listed.iter().flat_map(of_device) {
                 // What the device is found to be best with may be listed too.
                 if !values.contains(&value) {
                     values.push(value);

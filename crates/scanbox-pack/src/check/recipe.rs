@@ -40,12 +40,6 @@ pub(super) fn recipe(recipe: &Recipe<u16>, modules: usize) -> Soundness {
     if let Some(first) = first {
         prepare(first, content, modules)?;
     }
-    let clears_published = formula.states.is_some_and(|states| {
-        states.content == ScratchContent::Zeros && states.groups == Some(GroupState::Published)
-    });
-    ensure(!clears_published || recipe.call_sizes != CallSizes::Told, || {
-        "calls of any size clear groups of tiles where calls of their own size have them".to_owned()
-    })?;
     let by_levels = matches!(recipe.passes, RecipePasses::ByLevels(_));
     ensure(by_levels == (formula.split == Split::ByLevels), || "passes of another kind".to_owned())?;
     for one in recipe.all_passes() {

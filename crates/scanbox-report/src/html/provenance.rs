@@ -114,7 +114,8 @@ fn kind(kind: Option<DeviceKind>) -> &'static str {
     match kind {
         Some(DeviceKind::Hardware) => "hardware",
         Some(DeviceKind::Software) => "software: times mean nothing for GPUs",
-        None => "",
+        // It has no rows.
+        Some(DeviceKind::Null) | None => "",
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use scanbox_kernels::plan::Plan;
 use scanbox_model::config::Parameter;
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
+use scanbox_model::guarantee_probe::GuaranteeFacts;
 use serde::Deserialize;
 
 use super::noise::NoiseModel;
@@ -23,6 +24,10 @@ pub struct Script {
     pub driver: String,
     /// Its subgroup size.
     pub subgroup_size: u32,
+    /// The smallest and the largest one, where it has several.
+    pub subgroup_sizes: Option<[u32; 2]>,
+    /// Subgroups of a workgroup at most, where their size can be chosen.
+    pub pinned_subgroups: Option<u32>,
     /// Invocations per workgroup at most.
     pub max_workgroup_size: u32,
     /// Device memory in bytes.
@@ -65,6 +70,8 @@ pub struct Script {
     pub night: Option<u64>,
     /// Noise of blocks.
     pub noise: NoiseModel,
+    /// What probes of guarantees find. Left out, there is nothing to ask.
+    pub probe: Option<ProbeScript>,
     /// What is slower.
     pub slow: Vec<Slow>,
     /// What goes wrong.
@@ -80,6 +87,8 @@ impl Default for Script {
             pci_address: None,
             driver: "replay 1".to_owned(),
             subgroup_size: 32,
+            subgroup_sizes: None,
+            pinned_subgroups: None,
             max_workgroup_size: 1024,
             memory_bytes: 16 << 30,
             int64_atomics: true,
@@ -100,9 +109,32 @@ impl Default for Script {
             wall_ms_per_config: 0,
             night: None,
             noise: NoiseModel::default(),
+            probe: None,
             slow: Vec::new(),
             faults: Vec::new(),
         }
+    }
+}
+
+/// What probes of guarantees find.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProbeScript {
+    /// Whether workgroups start in order.
+    pub order: bool,
+    /// Whether subgroups of a workgroup make progress independently.
+    pub subgroups: bool,
+    /// Whether workgroups that have started make progress.
+    pub progress: bool,
+    /// Whether as many workgroups run together as were seen to be there.
+    pub together: bool,
+    /// Invocations that are there at the same time.
+    pub invocations: u32,
+}
+
+impl Default for ProbeScript {
+    fn default() -> Self {
+        Self { order: true, subgroups: true, progress: true, together: true, invocations: 1 << 15 }
     }
 }
 
@@ -208,7 +240,8 @@ pub struct ScriptError {
 
 impl Script {
     /// What the device is and can do.
-    pub(super) fn profile(&self) -> DeviceProfile {
+    pub(crate) fn profile(&self) -> DeviceProfile {
+        let [min_subgroup_size, max_subgroup_size] = self.subgroup_sizes.unwrap_or([self.subgroup_size; 2]);
         DeviceProfile {
             name: self.name.clone(),
             uuid: self.uuid.clone(),
@@ -220,8 +253,9 @@ impl Script {
             driver_build: String::new(),
             api_version: "1.3.0".to_owned(),
             subgroup_size: self.subgroup_size,
-            min_subgroup_size: self.subgroup_size,
-            max_subgroup_size: self.subgroup_size,
+            min_subgroup_size,
+            max_subgroup_size,
+            pinned_subgroups: self.pinned_subgroups,
             max_workgroup_size: self.max_workgroup_size,
             max_workgroup_count: [i32::MAX as u32, 65_535, 65_535],
             max_shared_bytes: 48 << 10,
@@ -236,9 +270,11 @@ impl Script {
             timestamp_valid_bits: 48,
             forced: Forced::default(),
             guarantees: Vec::new(),
+            guarantee_facts: GuaranteeFacts::default(),
             residency: None,
             arguments_probe: None,
             compute_units: None,
+            assumed_compute_units: None,
             uniform_control_flow: false,
         }
     }

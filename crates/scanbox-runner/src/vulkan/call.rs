@@ -9,6 +9,7 @@ use scanbox_vk::push::{PUSH_BYTES, spread};
 use scanbox_vk::{Access, Dispatch, Push, Told};
 
 use super::commands::Recorder;
+use super::library::LibraryCall;
 use super::line::{Chain, Line};
 use super::memory::{INITIAL_OFFSET, Memory, N_OFFSET};
 use super::pipeline::Pipelines;
@@ -82,6 +83,8 @@ pub(super) struct Call {
     untold: Vec<(u64, Vec<u32>)>,
     /// Which lines the next call that is recorded finds its arguments in: the first of each pair, or the second.
     lines: usize,
+    /// What records it in place of all that, where that is the library which programs have.
+    library: Option<LibraryCall>,
 }
 
 struct PreparedPass {
@@ -102,7 +105,8 @@ impl Call {
         max_workgroup_count: [u32; 3],
     ) -> Result<Self, Failure> {
         let (layout, passes) = (pipelines.layout(), Vec::new());
-        let mut call = Self { passes, layout, scratch, tickets: 0, untold: Vec::new(), lines: 0 };
+        let untold = Vec::new();
+        let mut call = Self { passes, layout, scratch, tickets: 0, untold, lines: 0, library: None };
         for plan in plans {
             for (place, pass) in (0..).zip(&plan.passes) {
                 let groups = spread(pass.workgroups, max_workgroup_count);
@@ -156,9 +160,27 @@ impl Call {
         Ok(call)
     }
 
+    /// A call that the library records.
+    pub fn by_library(library: LibraryCall, pipelines: &Pipelines) -> Self {
+        Self {
+            passes: Vec::new(),
+            layout: pipelines.layout(),
+            scratch: Scratch::NONE,
+            tickets: 0,
+            untold: Vec::new(),
+            lines: 0,
+            library: Some(library),
+        }
+    }
+
+    /// Whether all that was recorded of it may be submitted.
+    pub fn check(&mut self) -> Result<(), Failure> {
+        self.library.as_mut().map_or(Ok(()), LibraryCall::check)
+    }
+
     /// Dispatches of one call.
     pub fn dispatches(&self) -> usize {
-        self.passes.len()
+        self.library.as_ref().map_or(self.passes.len(), |library| library.dispatches)
     }
 
     /// The turns of `count` calls in a row. At most the first of them asks for cleared memory, so that it can be
@@ -179,6 +201,9 @@ impl Call {
     /// Makes the calls that are recorded from now on find this binding here: input, output, what is expected, or the
     /// report. Of calls with lines, those behind the next [`Call::tell`]; those that are baked stay where they are.
     pub fn aim(&mut self, binding: Binding, address: vk::DeviceAddress) {
+        if let Some(library) = &mut self.library {
+            library.aim(binding, address);
+        }
         for PreparedPass { dispatch, places, line } in &mut self.passes {
             if let Told::Pushed(push) = &mut dispatch.told {
                 places.aim(binding, address, push);
@@ -197,6 +222,9 @@ impl Call {
     /// Records what the lines of the call are told, and the words beside them, where that has changed: behind what was
     /// recorded, and before what will be. Within a time that is taken only where that is what is timed.
     pub fn tell(&mut self, recorder: &mut Recorder<'_>, memory: &Memory) {
+        if let Some(library) = &mut self.library {
+            return library.tell(recorder, memory);
+        }
         let untold = std::mem::take(&mut self.untold);
         if untold.is_empty() && self.lines().all(|line| line.is_told()) {
             return;
@@ -212,6 +240,9 @@ impl Call {
 
     /// Has the next [`Call::tell`] write all lines, whatever they have.
     pub fn forget_lines(&mut self) {
+        if let Some(library) = &mut self.library {
+            library.forget_line();
+        }
         self.lines().for_each(Line::forget);
     }
 
@@ -235,6 +266,9 @@ impl Call {
 
     /// Records one call: its dispatches, each after the one before. Its lines have been told.
     pub fn record(&mut self, recorder: &mut Recorder<'_>, turn: &Turn) {
+        if let Some(library) = &mut self.library {
+            return library.record(recorder);
+        }
         for PreparedPass { dispatch, places, .. } in &mut self.passes {
             if let Told::Pushed(push) = &mut dispatch.told {
                 places.take(turn, push);

@@ -7,13 +7,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ash::{khr, vk};
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
+use scanbox_kernels::catalog::ASSUMED_UNITS;
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
+use scanbox_model::guarantee_probe::GuaranteeFacts;
 use scanbox_vk::driver::{driver_build, driver_name};
 use scanbox_vk::features::{Features, OptionalFeatures};
 use scanbox_vk::shape::{ShapeLimits, subgroup_problems};
 
 use super::instance::Instance;
 use super::{Listed, VulkanError};
+
+/// The variable that has RADV make pipelines for a chip that is not there.
+pub const FORCED_FAMILY: &str = "RADV_FORCE_FAMILY";
+
+/// The memory of a device that has none, so that its space has the points of a chip: that of many cards.
+const NULL_MEMORY_BYTES: u64 = 16 << 30;
 
 /// A physical device: what the outside may know, and what opening it needs.
 pub(super) struct Candidate {
@@ -27,16 +35,15 @@ pub(super) struct Candidate {
 /// Facts that only this module needs.
 #[derive(Debug, Clone)]
 pub(super) struct VulkanLimits {
-    /// Whether the subgroup size of a compute pipeline can be chosen, and has to be: the device has several.
-    pins_subgroup_size: bool,
-    /// Subgroups per workgroup at most, where the size is pinned.
-    max_workgroup_subgroups: u32,
     /// Buffers in bytes at most.
     pub max_buffer_bytes: u64,
     /// What a pipeline cache is only good for.
     pub pipeline_cache_uuid: [u8; vk::UUID_SIZE],
     /// The driver's version, as a plain number.
     pub driver_version: u32,
+    /// Whether the driver stands on another interface, and lacks some of what all others have: nothing that kernels
+    /// use.
+    is_portability_subset: bool,
     /// Whether the driver tells statistics of pipelines.
     executable_statistics: bool,
 }
@@ -57,7 +64,11 @@ pub(super) fn candidates(instance: &Instance) -> Result<Vec<Candidate>, VulkanEr
         return Err(VulkanError::NoDevice);
     }
     // Stable: within each kind the loader's order stays.
-    candidates.sort_by_key(|candidate| candidate.listed.profile.kind == DeviceKind::Software);
+    candidates.sort_by_key(|candidate| match candidate.listed.profile.kind {
+        DeviceKind::Hardware => 0,
+        DeviceKind::Software => 1,
+        DeviceKind::Null => 2,
+    });
     Ok(candidates)
 }
 
@@ -110,6 +121,7 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
     let memory = unsafe { instance.raw.get_physical_device_memory_properties(raw) };
 
     let limits = &base.limits;
+    let kind = kind(&base, &driver);
     let compute_units = compute_units(instance, raw, has_extension);
     let queue_family = queue_family(&families);
     let shapes = ShapeLimits::of(limits, &subgroup, &properties13);
@@ -121,41 +133,38 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
         pci_address: pci_address(instance, raw, has_extension),
         vendor_id: base.vendor_id,
         device_id: base.device_id,
-        kind: if base.device_type == vk::PhysicalDeviceType::CPU {
-            DeviceKind::Software
-        } else {
-            DeviceKind::Hardware
-        },
+        kind,
         driver: driver_name(&driver),
         driver_build: driver_build(&base),
         api_version: version_text(version),
         subgroup_size: shapes.subgroup_size,
         min_subgroup_size: shapes.min_subgroup_size,
         max_subgroup_size: shapes.max_subgroup_size,
+        pinned_subgroups: shapes.pins_subgroup_size.then_some(shapes.max_workgroup_subgroups),
         max_workgroup_size: shapes.max_workgroup_size,
         max_workgroup_count: limits.max_compute_work_group_count,
         max_shared_bytes: limits.max_compute_shared_memory_size,
         max_storage_buffer_bytes: u64::from(limits.max_storage_buffer_range),
         max_allocation_bytes: maintenance3.max_memory_allocation_size,
-        memory_bytes: memory
-            .memory_heaps_as_slice()
-            .iter()
-            .filter(|heap| heap.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL))
-            .map(|heap| heap.size)
-            .max()
-            .unwrap_or(0),
+        memory_bytes: match kind {
+            DeviceKind::Null => NULL_MEMORY_BYTES,
+            DeviceKind::Hardware | DeviceKind::Software => largest_local_heap(&memory),
+        },
         buffer_addresses: features.v12.buffer_device_address == vk::TRUE,
         int64_atomics: optional.int64_atomics,
         int64_elements: optional.int64_elements,
         float64_elements: optional.float64_elements,
         uniform_control_flow: uniform_control_flow.shader_subgroup_uniform_control_flow == vk::TRUE,
-        timestamp_period_ns: limits.timestamp_period,
+        // Of no clock it is infinite, which no file can say.
+        timestamp_period_ns: if limits.timestamp_period.is_finite() { limits.timestamp_period } else { 0.0 },
         timestamp_valid_bits: queue_family.map_or(0, |family| families[family].timestamp_valid_bits),
         forced: Forced::default(),
         guarantees: Vec::new(),
+        guarantee_facts: GuaranteeFacts::default(),
         residency: None,
         arguments_probe: None,
         compute_units,
+        assumed_compute_units: compute_units.is_none().then_some(ASSUMED_UNITS),
     };
 
     let mut problems = Vec::new();
@@ -170,15 +179,36 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
     }
 
     let limits = VulkanLimits {
-        pins_subgroup_size: shapes.pins_subgroup_size,
-        max_workgroup_subgroups: shapes.max_workgroup_subgroups,
         max_buffer_bytes: properties13.max_buffer_size,
         pipeline_cache_uuid: base.pipeline_cache_uuid,
         driver_version: base.driver_version,
+        is_portability_subset: has_extension(khr::portability_subset::NAME),
         executable_statistics: has_extension(khr::pipeline_executable_properties::NAME),
     };
     let queue_family = queue_family.unwrap_or(0) as u32;
     Ok(Candidate { raw, listed: Listed { profile, problems }, queue_family, limits })
+}
+
+/// What stands behind the driver. RADV makes pipelines for any chip that `RADV_FORCE_FAMILY` names, without one.
+fn kind(base: &vk::PhysicalDeviceProperties, driver: &vk::PhysicalDeviceDriverProperties<'_>) -> DeviceKind {
+    let is_forced = || {
+        driver.driver_id == vk::DriverId::MESA_RADV
+            && std::env::var_os(FORCED_FAMILY).is_some_and(|family| !family.is_empty())
+    };
+    if base.device_type == vk::PhysicalDeviceType::CPU {
+        DeviceKind::Software
+    } else if text(base.device_name_as_c_str()).starts_with("Null hardware") || is_forced() {
+        DeviceKind::Null
+    } else {
+        DeviceKind::Hardware
+    }
+}
+
+/// The largest heap of the device's own, in bytes.
+fn largest_local_heap(memory: &vk::PhysicalDeviceMemoryProperties) -> u64 {
+    let heaps = memory.memory_heaps_as_slice().iter();
+    let local = heaps.filter(|heap| heap.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL));
+    local.map(|heap| heap.size).max().unwrap_or(0)
 }
 
 /// The first family with compute and timestamps, one with graphics before others: that is the main queue of a
@@ -210,6 +240,7 @@ fn pci_address(instance: &Instance, raw: vk::PhysicalDevice, has: impl Fn(&CStr)
 fn compute_units(instance: &Instance, raw: vk::PhysicalDevice, has: impl Fn(&CStr) -> bool) -> Option<u32> {
     let mut nvidia = vk::PhysicalDeviceShaderSMBuiltinsPropertiesNV::default();
     let mut amd = vk::PhysicalDeviceShaderCorePropertiesAMD::default();
+    let mut active = vk::PhysicalDeviceShaderCoreProperties2AMD::default();
     let mut arm = vk::PhysicalDeviceShaderCoreBuiltinsPropertiesARM::default();
     let mut properties = vk::PhysicalDeviceProperties2::default();
     if has(ash::nv::shader_sm_builtins::NAME) {
@@ -218,6 +249,9 @@ fn compute_units(instance: &Instance, raw: vk::PhysicalDevice, has: impl Fn(&CSt
     if has(ash::amd::shader_core_properties::NAME) {
         properties = properties.push_next(&mut amd);
     }
+    if has(ash::amd::shader_core_properties2::NAME) {
+        properties = properties.push_next(&mut active);
+    }
     if has(ash::arm::shader_core_builtins::NAME) {
         properties = properties.push_next(&mut arm);
     }
@@ -225,6 +259,8 @@ fn compute_units(instance: &Instance, raw: vk::PhysicalDevice, has: impl Fn(&CSt
     unsafe { instance.raw.get_physical_device_properties2(raw, &mut properties) };
     let units = [
         nvidia.shader_sm_count,
+        // Those that are not switched off, where the driver tells apart.
+        active.active_compute_unit_count,
         amd.shader_engine_count * amd.shader_arrays_per_engine_count * amd.compute_units_per_shader_array,
         arm.shader_core_count,
     ];
@@ -307,6 +343,9 @@ impl Gpu {
             .enabled_features(&features.v10)
             .push_next(&mut features.v12)
             .push_next(&mut features.v13);
+        if limits.is_portability_subset {
+            extensions.push(khr::portability_subset::NAME.as_ptr());
+        }
         if limits.executable_statistics {
             extensions.push(khr::pipeline_executable_properties::NAME.as_ptr());
             info = info.push_next(&mut statistics_feature);
@@ -363,14 +402,14 @@ impl Gpu {
 
     /// What workgroups it can start.
     pub fn shape_limits(&self) -> ShapeLimits {
-        let Self { profile, limits, .. } = self;
+        let profile = &self.profile;
         ShapeLimits {
             max_workgroup_size: profile.max_workgroup_size,
             subgroup_size: profile.subgroup_size,
             min_subgroup_size: profile.min_subgroup_size,
             max_subgroup_size: profile.max_subgroup_size,
-            pins_subgroup_size: limits.pins_subgroup_size,
-            max_workgroup_subgroups: limits.max_workgroup_subgroups,
+            pins_subgroup_size: profile.pinned_subgroups.is_some(),
+            max_workgroup_subgroups: profile.pinned_subgroups.unwrap_or(0),
         }
     }
 

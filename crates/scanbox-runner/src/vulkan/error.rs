@@ -19,8 +19,9 @@ pub enum VulkanError {
     },
     /// A loader, but nothing behind it.
     #[error(
-        "there is no Vulkan device: install a driver (the GPU vendor's; Debian, Ubuntu: mesa-vulkan-drivers, which has \
-         a software device too), and see that VK_DRIVER_FILES, if it is set, names one"
+        "there is no Vulkan device, because the loader finds no driver that works: where VK_DRIVER_FILES is set, see that \
+         it names one; where a driver is installed, VK_LOADER_DEBUG=error,warn says why it fails; where none is, there is \
+         the GPU vendor's (Debian, Ubuntu: mesa-vulkan-drivers, which has a software device too; macOS: MoltenVK)"
     )]
     NoDevice,
     /// The validation layer was asked for.

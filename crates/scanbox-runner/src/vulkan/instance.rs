@@ -2,11 +2,11 @@
 //!
 //! The loader is opened at run time, so that everything that needs no device works on machines without Vulkan.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ash::{ext, vk};
+use ash::{ext, khr, vk};
 
 use super::device::version_text;
 use super::{Loader, VulkanError};
@@ -46,23 +46,35 @@ impl Instance {
             .application_name(c"scanbox")
             .engine_name(c"scanbox")
             .api_version(vk::API_VERSION_1_3);
-        let info = vk::InstanceCreateInfo::default().application_info(&application);
-        if validation {
-            return Self::with_validation(entry, info);
+        // Without them the loader hides drivers that stand on another interface, such as MoltenVK on Metal.
+        let portability = has_extension(&entry, khr::portability_enumeration::NAME)?;
+        let mut info = vk::InstanceCreateInfo::default().application_info(&application);
+        let mut extensions = Vec::new();
+        if portability {
+            info = info.flags(vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR);
+            extensions.push(khr::portability_enumeration::NAME.as_ptr());
         }
+        if validation {
+            return Self::with_validation(entry, info, extensions);
+        }
+        let info = info.enabled_extension_names(&extensions);
         // SAFETY: `info` and what it points to live until the call returns.
         let raw = unsafe { entry.create_instance(&info, None) }.map_err(creation_error)?;
         Ok(Self { raw, messenger: None, _entry: entry })
     }
 
-    fn with_validation(entry: ash::Entry, info: vk::InstanceCreateInfo<'_>) -> Result<Self, VulkanError> {
+    fn with_validation(
+        entry: ash::Entry,
+        info: vk::InstanceCreateInfo<'_>,
+        mut extension_names: Vec<*const c_char>,
+    ) -> Result<Self, VulkanError> {
         if !has_validation_layer(&entry)? {
             return Err(VulkanError::NoValidationLayer);
         }
 
         let log = ValidationLog::default();
         let layer_names = [VALIDATION_LAYER.as_ptr()];
-        let extension_names = [ext::debug_utils::NAME.as_ptr(), ext::validation_features::NAME.as_ptr()];
+        extension_names.extend([ext::debug_utils::NAME, ext::validation_features::NAME].map(CStr::as_ptr));
         let enabled = [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
         let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&enabled);
         // In the chain as well: creation and destruction of the instance are checked too.
@@ -135,6 +147,14 @@ fn open_loader(loader: Option<&Path>) -> Result<(ash::Entry, u32), VulkanError> 
         return Err(VulkanError::NoLoader { reason: "the loader offers Vulkan 1.0 only".to_owned() });
     }
     Ok((entry, version))
+}
+
+/// Whether the loader, or a driver behind it, has an extension of instances.
+fn has_extension(entry: &ash::Entry, name: &CStr) -> Result<bool, VulkanError> {
+    // SAFETY: the entry is loaded; the function has no preconditions.
+    let extensions = unsafe { entry.enumerate_instance_extension_properties(None) }
+        .map_err(|result| VulkanError::call("vkEnumerateInstanceExtensionProperties", result))?;
+    Ok(extensions.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name)))
 }
 
 fn has_validation_layer(entry: &ash::Entry) -> Result<bool, VulkanError> {

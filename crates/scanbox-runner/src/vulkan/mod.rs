@@ -8,17 +8,23 @@
 //!
 //! Shaders reach memory by address, which they get in push constants: no descriptors, no limit of a binding's range.
 
+mod asking;
 mod buffer;
 mod call;
 mod commands;
 mod device;
 mod error;
 mod instance;
+mod library;
 mod line;
 mod memory;
 mod operator;
+mod options;
 mod packed;
 mod pipeline;
+mod pipeline_maker;
+mod select;
+mod statistics;
 #[cfg(feature = "testing")]
 mod testing;
 mod timestamps;
@@ -28,69 +34,49 @@ mod varied;
 mod watch;
 
 use std::mem::ManuallyDrop;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ash::vk;
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{Module, Plan};
-use scanbox_model::device::DeviceProfile;
-use scanbox_model::known_issues::KnownIssues;
+use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::guarantee_probe::GuaranteesProbe;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Status};
-use scanbox_model::safe_devices::SafeDevices;
+use scanbox_pack::{Pack, Promises};
 
 use self::commands::Commands;
+pub use self::device::FORCED_FAMILY;
 use self::device::{Candidate, Gpu};
 pub use self::error::VulkanError;
 use self::instance::Instance;
+use self::library::Library;
 use self::memory::Memory;
+pub use self::options::Options;
 use self::pipeline::Pipelines;
+pub use self::pipeline_maker::{MadePipeline, PipelineMaker};
+use self::select::find;
+pub use self::select::{place_of, select};
+pub use self::statistics::PipelineStatistics;
 #[cfg(feature = "testing")]
 pub use self::testing::Tamper;
 use self::timestamps::Timestamps;
 use self::timing::VulkanSession;
-use crate::backend::{Backend, ElementComparison, Failure, PackedKernel, PipelineInfo, TickInterval};
+use crate::backend::{
+    Backend, ElementComparison, Failure, PackedKernel, PipelineInfo, ProbeAnswer, ProbeCall, TickInterval,
+};
 use crate::twin::{Checked, Course};
 use scanbox_kernels::cases::Garbage;
 use scanbox_kernels::ledger::Ledger;
 
+/// What is wrong with a driver without a device.
+const NO_HARDWARE: &str = "has no hardware behind its driver, which makes pipelines and runs none (`scanbox space \
+                           --compile` shows what it tells of them)";
+
 /// Timestamps to start with; more are made when a submission needs them.
 const TIMESTAMPS: u32 = 64;
-
-/// How to open devices.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// How long one submission may take before the device counts as hung.
-    pub timeout: Duration,
-    /// The folder where pipelines are cached between sessions.
-    pub pipeline_cache: Option<PathBuf>,
-    /// Whether the validation layer checks every call, synchronisation included.
-    pub validation: bool,
-    /// The library file of the Vulkan loader, instead of the system's.
-    pub loader: Option<PathBuf>,
-    /// What may be forced on a device.
-    pub known_issues: KnownIssues,
-    /// What devices keep beyond what Vulkan promises.
-    pub safe_devices: SafeDevices,
-}
-
-impl Default for Options {
-    /// 30 seconds, no cache, no validation, the system's loader, no known issues.
-    fn default() -> Self {
-        Self {
-            timeout: Duration::from_secs(30),
-            pipeline_cache: None,
-            validation: false,
-            loader: None,
-            known_issues: KnownIssues::default(),
-            safe_devices: SafeDevices::default(),
-        }
-    }
-}
 
 /// A failed call as the failure of a config.
 fn failed(what: &str, result: vk::Result) -> Failure {
@@ -160,27 +146,11 @@ fn candidates(instance: &Instance, options: &Options) -> Result<Vec<Candidate>, 
         let profile = &mut candidate.listed.profile;
         profile.forced = options.known_issues.on(profile, |name| std::env::var(name).ok()).forced();
         options.safe_devices.apply(profile);
+        if profile.kind == DeviceKind::Null {
+            candidate.listed.problems.push(NO_HARDWARE.to_owned());
+        }
     }
     Ok(candidates)
-}
-
-/// The device that `selector` names: its index in [`devices`] (digits alone are nothing else), its whole UUID, its
-/// PCI address, its name, or a part of its name; a name, or part of one, that no other device has.
-///
-/// # Errors
-/// When there is no such device, and when there are several.
-pub fn select(selector: &str) -> Result<Listed, VulkanError> {
-    let mut devices = devices()?;
-    let index = place_of(&devices, selector)?;
-    Ok(devices.swap_remove(index))
-}
-
-/// The index among these devices of the one that `selector` names, as in [`select`].
-///
-/// # Errors
-/// As [`select`].
-pub fn place_of(devices: &[Listed], selector: &str) -> Result<usize, VulkanError> {
-    find(&devices.iter().collect::<Vec<_>>(), selector)
 }
 
 /// Opens the device that `selector` names, as in [`select`].
@@ -198,55 +168,13 @@ pub fn open(selector: &str, compiler: &Compiler, options: Options) -> Result<Vul
     }
     let session = VulkanSession::new(Gpu::new(instance, candidate)?, &options);
     let session = session.map_err(|failure| VulkanError::Setup { device: profile.name.clone(), failure })?;
-    let mut vulkan = Vulkan { session: ManuallyDrop::new(session), gone: None };
+    let profile_now = Arc::clone(&session.gpu.profile);
+    let mut vulkan = Vulkan { session: ManuallyDrop::new(session), profile: profile_now, gone: None };
     let modules: Vec<Module> =
         compiler.compile_all(&catalog::helper_shaders(profile)).into_iter().collect::<Result<_, _>>()?;
     let created: Result<Vec<_>, _> = vulkan.create_pipelines(&modules).into_iter().collect();
     created.map_err(|failure| VulkanError::Setup { device: profile.name.clone(), failure })?;
     Ok(vulkan)
-}
-
-/// The place of the device that `selector` names. Digits are an index and nothing else: a device that has fallen off
-/// the bus must not be another one whose name has that digit.
-fn find(devices: &[&Listed], selector: &str) -> Result<usize, VulkanError> {
-    let selector = selector.trim();
-    let describe = |indices: &[usize]| {
-        let one = |&index: &usize| {
-            let profile = &devices[index].profile;
-            let pci =
-                profile.pci_address.as_ref().map_or_else(String::new, |address| format!(", PCI {address}"));
-            format!("{index}: {} ({}{pci})", profile.title(), profile.uuid)
-        };
-        match indices {
-            [] => "none".to_owned(),
-            indices => indices.iter().map(one).collect::<Vec<_>>().join(", "),
-        }
-    };
-    let all: Vec<usize> = (0..devices.len()).collect();
-    let not_found = || VulkanError::NotFound { selector: selector.to_owned(), devices: describe(&all) };
-    if selector.is_empty() {
-        return Err(VulkanError::NoSelector { devices: describe(&all) });
-    }
-    if selector.bytes().all(|byte| byte.is_ascii_digit()) {
-        return selector.parse().ok().filter(|index| *index < devices.len()).ok_or_else(not_found);
-    }
-    let wanted = selector.to_lowercase();
-    let matching = |matches: &dyn Fn(&DeviceProfile) -> bool| -> Vec<usize> {
-        all.iter().copied().filter(|&index| matches(&devices[index].profile)).collect()
-    };
-    let attempts = [
-        matching(&|profile| profile.uuid.eq_ignore_ascii_case(&wanted)),
-        matching(&|profile| profile.pci_address.as_ref().is_some_and(|it| it.eq_ignore_ascii_case(&wanted))),
-        matching(&|profile| profile.name.to_lowercase() == wanted),
-        matching(&|profile| profile.name.to_lowercase().contains(&wanted)),
-    ];
-    match attempts.iter().find(|found| !found.is_empty()).map(Vec::as_slice) {
-        Some([index]) => Ok(*index),
-        Some(several) => {
-            Err(VulkanError::Ambiguous { selector: selector.to_owned(), devices: describe(several) })
-        }
-        None => Err(not_found()),
-    }
 }
 
 impl VulkanSession {
@@ -261,7 +189,9 @@ impl VulkanSession {
             timestamps: Timestamps::new(&gpu, TIMESTAMPS)?,
             ledger: Ledger::default(),
             records: None,
+            library: None,
             tried_comparisons: std::collections::BTreeSet::new(),
+            probe_memory: None,
             limit: options.timeout,
             gpu,
         })
@@ -273,6 +203,8 @@ impl VulkanSession {
 /// After a time-out or the loss of the device, every call returns that failure: only another process can go on.
 pub struct Vulkan {
     session: ManuallyDrop<VulkanSession>,
+    /// What the driver told, and what was found out since.
+    profile: Arc<DeviceProfile>,
     /// The failure that ended the session.
     gone: Option<Failure>,
 }
@@ -295,7 +227,15 @@ impl Vulkan {
 
 impl Backend for Vulkan {
     fn profile(&self) -> &Arc<DeviceProfile> {
-        &self.session.gpu.profile
+        &self.profile
+    }
+
+    fn learn(&mut self, found: GuaranteesProbe) {
+        Arc::make_mut(&mut self.profile).guarantee_facts.probe = Some(found);
+    }
+
+    fn ask(&mut self, call: &ProbeCall<'_>) -> Result<ProbeAnswer, Failure> {
+        self.with(|session| session.ask(call))
     }
 
     fn reserve_scratch(&mut self, bytes: u64) -> Result<(), Failure> {
@@ -347,6 +287,13 @@ impl Backend for Vulkan {
 
     fn verify_packed(&mut self, plan: &Plan, begin: [u64; 2], kernel: &PackedKernel) -> Result<u64, Failure> {
         self.with(|session| session.verify_packed(plan, begin, kernel))
+    }
+
+    fn lend(&mut self, pack: Arc<Pack>, promises: Promises) -> Result<(), Failure> {
+        self.with(|session| {
+            session.library = Some(Library::new(&session.gpu, pack, promises)?);
+            Ok(())
+        })
     }
 
     fn keep(&mut self, plan: &Plan) -> Result<(), Failure> {
@@ -408,86 +355,7 @@ impl Drop for Vulkan {
 
 #[cfg(test)]
 mod tests {
-    use scanbox_model::device::DeviceKind;
-
     use super::*;
-    use crate::replay::{Replay, Script};
-
-    fn listed(name: &str, uuid: &str, pci: &str) -> Listed {
-        let script = Script { name: name.to_owned(), uuid: uuid.to_owned(), ..Script::default() };
-        let profile = DeviceProfile {
-            kind: DeviceKind::Hardware,
-            pci_address: (!pci.is_empty()).then(|| pci.to_owned()),
-            ..Replay::new(script).profile().as_ref().clone()
-        };
-        Listed { profile, problems: Vec::new() }
-    }
-
-    #[test]
-    fn a_selector_names_one_device_or_none() {
-        // A name with digits, two units of a model, and two that have the same UUID too.
-        let all = [
-            listed("NVIDIA H200", "aaaaaaaa-0000", "0000:01:00.0"),
-            listed("NVIDIA H200", "bbbbbbbb-0000", "0000:41:00.0"),
-            listed("llvmpipe (LLVM 15.0.6, 256 bits)", "cccccccc-0000", ""),
-            listed("AMD Radeon PRO W7900", "00000000-0300", "0000:03:00.0"),
-            listed("AMD Radeon PRO W7900", "00000000-0300", "0000:83:00.0"),
-            listed("NVIDIA H200 NVL", "dddddddd-0000", "0000:c1:00.0"),
-            listed("99", "eeeeeeee-0000", ""),
-        ];
-        let check_in = |all: &[Listed], selector: &str, expected: Result<usize, &[&str]>| {
-            let found = place_of(all, selector).map_err(|error| error.to_string());
-            match (&found, expected) {
-                (Ok(found), Ok(expected)) => assert_eq!(*found, expected, "{selector}"),
-                (Err(message), Err(parts)) => {
-                    parts.iter().for_each(|part| assert!(message.contains(part), "no `{part}` in {message}"));
-                }
-                _ => panic!("{selector}: {found:?}"),
-            }
-        };
-        let check = |selector: &str, expected: Result<usize, &[&str]>| check_in(&all, selector, expected);
-        // Digits are an index, whatever names have in them.
-        check("0", Ok(0));
-        check(" 2 ", Ok(2));
-        check("06", Ok(6));
-        for beyond in ["7", "15", "99", "200", "256", "7900", "18446744073709551616"] {
-            check(
-                beyond,
-                Err(&["there is no device `", "0: NVIDIA H200 (aaaaaaaa-0000, PCI 0000:01:00.0), 1: "]),
-            );
-        }
-        // On a machine with one device whose name has every digit.
-        let one = [listed("llvmpipe (LLVM 15.0.6, 1234567890)", "cccccccc-0000", "")];
-        check_in(&one, "0", Ok(0));
-        for beyond in 1..20 {
-            check_in(&one, &beyond.to_string(), Err(&["there is no device `", "; there is 0: llvmpipe"]));
-        }
-        ["+1", "-1", "1."].iter().for_each(|text| check(text, Err(&["there is no device `", text])));
-        // UUIDs and PCI addresses, whole.
-        check("BBBBBBBB-0000", Ok(1));
-        for part in ["aaaaaaaa", "bbbb", "0000:41", "41:00.0"] {
-            check(part, Err(&["there is no device"]));
-        }
-        check("0000:41:00.0", Ok(1));
-        check("0000:83:00.0", Ok(4));
-        check("00000000-0300", Err(&["several", "PCI 0000:03:00.0", "4: AMD", "PCI 0000:83:00.0"]));
-        // Names, and parts of one that are unique.
-        check("LLVMpipe", Ok(2));
-        check("llvm 15", Ok(2));
-        check("nvl", Ok(5));
-        check("nvidia h200 nvl", Ok(5));
-        check(
-            "nvidia h200",
-            Err(&["use the index or the PCI address; there is 0: NVIDIA H200", ", 1: NVIDIA H200 ("]),
-        );
-        check("H200", Err(&["stands for several", "5: NVIDIA H200 NVL"]));
-        check("W7900", Err(&["3: AMD", "4: AMD"]));
-        check("all", Err(&["there is no device `all`"]));
-        for nothing in ["", " ", "\t"] {
-            check(nothing, Err(&["no device is named; there is 0: NVIDIA H200"]));
-        }
-        check_in(&[], "0", Err(&["there is none"]));
-    }
 
     #[test]
     fn a_missing_loader_says_what_to_install() {

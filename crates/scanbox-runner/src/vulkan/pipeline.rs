@@ -17,6 +17,7 @@ use scanbox_vk::pipeline::{self, PipelineSource};
 use scanbox_vk::shape::WorkgroupShape;
 
 use super::device::{Gpu, hex};
+use super::statistics::PipelineStatistics;
 use crate::backend::{Failure, PipelineInfo};
 
 /// All pipelines of a session. They share one layout: no descriptors, and all push constants there may be.
@@ -220,6 +221,21 @@ impl Pipelines {
         infos
     }
 
+    /// Makes a pipeline and keeps nothing of it but what the driver tells; one whose arguments are not pushed with
+    /// arguments that nothing runs with.
+    pub fn tried(&self, module: &Module) -> Result<PipelineStatistics, Failure> {
+        let [line, _] = line_addresses(self.lines, 0);
+        let constants = match module.shader.arguments() {
+            Arguments::Push => Vec::new(),
+            Arguments::Block => pipeline::constants(None, line, self.scratch, SOME_N).to_vec(),
+            Arguments::Baked => {
+                pipeline::constants(Some(&SOME_ARGUMENTS), line, self.scratch, SOME_N).to_vec()
+            }
+        };
+        let pipeline = self.create_one(module, &constants)?;
+        Ok(PipelineStatistics::of(&self.gpu, pipeline.raw))
+    }
+
     /// `constants`: the values of the specialisation constants 0, 1 and so on.
     fn create_one(&self, module: &Module, constants: &[u32]) -> Result<Pipeline, Failure> {
         let gpu = &self.gpu;
@@ -249,7 +265,11 @@ impl Pipelines {
         let raw = unsafe { pipeline::create(&gpu.raw, self.layout, cache, &source) }.map_err(refused)?;
         // An owner from here on.
         let mut pipeline = Pipeline { gpu: Arc::clone(gpu), raw, info: PipelineInfo::default() };
-        pipeline.info.registers = registers(gpu, raw);
+        let told = PipelineStatistics::of(gpu, raw);
+        pipeline.info.registers = told.registers;
+        if let Some(wrong) = told.other_subgroup_size(&gpu.profile, subgroup_size) {
+            return Err(Failure::new(Status::Unsupported, wrong));
+        }
         gpu.name(raw, shader.root);
         Ok(pipeline)
     }
@@ -285,35 +305,6 @@ impl Drop for Pipelines {
             self.gpu.raw.destroy_pipeline_layout(self.layout, None);
         }
     }
-}
-
-/// Registers per invocation, from whatever the driver calls them.
-fn registers(gpu: &Gpu, pipeline: vk::Pipeline) -> Option<u32> {
-    /// In the words of NVIDIA, RADV, AMDVLK, ANV and Turnip.
-    const NAMES: [&str; 5] = ["Register Count", "VGPRs", "numUsedVgprs", "GRF registers", "Registers used"];
-    let functions = gpu.statistics.as_ref()?;
-    let pipeline_info = vk::PipelineInfoKHR::default().pipeline(pipeline);
-    // SAFETY: the extension and its feature are enabled; the pipeline is valid.
-    let executables = unsafe { functions.get_pipeline_executable_properties(&pipeline_info) }.ok()?;
-    // A compute pipeline has one executable; where a driver tells of none there is nothing to ask for.
-    if executables.is_empty() {
-        return None;
-    }
-    let info = vk::PipelineExecutableInfoKHR::default().pipeline(pipeline).executable_index(0);
-    // SAFETY: as above; there is an executable with this index, and the pipeline was created with CAPTURE_STATISTICS.
-    let statistics = unsafe { functions.get_pipeline_executable_statistics(&info) }.ok()?;
-    statistics.iter().find_map(|statistic| {
-        let name = statistic.name_as_c_str().ok()?.to_str().ok()?;
-        NAMES.contains(&name).then_some(())?;
-        // SAFETY: the format says which member of the union was written.
-        unsafe {
-            match statistic.format {
-                vk::PipelineExecutableStatisticFormatKHR::UINT64 => u32::try_from(statistic.value.u64).ok(),
-                vk::PipelineExecutableStatisticFormatKHR::INT64 => u32::try_from(statistic.value.i64).ok(),
-                _ => None,
-            }
-        }
-    })
 }
 
 /// A cache is only good for one build of one driver.

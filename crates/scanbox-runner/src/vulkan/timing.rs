@@ -14,10 +14,12 @@ use scanbox_model::problem::{Element, Problem};
 use scanbox_model::record::{Cache, Status};
 use scanbox_vk::Access;
 
+use super::asking::ProbeMemory;
 use super::buffer::{Buffer, WORD_BYTES};
 use super::call::Call;
 use super::commands::{Commands, Recorder};
 use super::device::Gpu;
+use super::library::Library;
 use super::line::Chain;
 use super::memory::{ELEMENT_WORDS, Memory, REPORT_BYTES};
 use super::pipeline::Pipelines;
@@ -45,9 +47,13 @@ pub(super) struct VulkanSession {
     pub ledger: Ledger,
     /// Records that follow each other in lines.
     pub records: Option<Buffer>,
+    /// The pack that a run was lent, and what came of it.
+    pub library: Option<Library>,
     /// The comparisons that were seen to find what is wrong: all that decides what one finds, with the bits of the
     /// error bound.
     pub tried_comparisons: BTreeSet<(Shader, Problem, Expected, u64)>,
+    /// The memory of probes, once one has run.
+    pub probe_memory: Option<ProbeMemory>,
     /// How long one submission may take.
     pub limit: Duration,
 }
@@ -116,6 +122,7 @@ impl VulkanSession {
             recorder.copy((counts, 0), (host, 0), counts.bytes());
         }
         fetch_report(&mut recorder, memory);
+        call.check()?;
         recorder.submit()?;
         commands.wait(self.limit)?;
 
@@ -315,6 +322,7 @@ impl VulkanSession {
             }
             recorder.timestamp(timestamps, 2 * sample + 1);
         }
+        call.check()?;
         recorder.submit()?;
         commands.wait(*limit)?;
         timestamps.intervals(queries)
@@ -349,6 +357,14 @@ impl VulkanSession {
         }
         if plan.stores_total() {
             self.memory.reserve_total()?;
+        }
+        if plan.is_by_library() {
+            let library = self.library.as_mut().ok_or_else(|| {
+                let reason = format!("{}: there is no pack to take it from", plan.label);
+                Failure::new(Status::Unsupported, reason)
+            })?;
+            let library = library.prepare(plan, &self.memory)?;
+            return Ok(Call::by_library(library, &self.pipelines));
         }
         let clears = plan.scratch.content == ScratchContent::Anything;
         let fill = clears.then(|| catalog::fill(plan, &self.gpu.profile));

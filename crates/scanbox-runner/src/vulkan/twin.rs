@@ -112,6 +112,7 @@ impl VulkanSession {
                 watch.record(&mut recorder, memory, count);
                 fetch_reports(&mut recorder, memory, reports);
             }
+            parts.check()?;
             recorder.submit()?;
             commands.wait(*limit)?;
         }
@@ -138,6 +139,12 @@ impl Parts<'_> {
         if let Some(chain) = &self.chain {
             self.call.enter(chain, self.first_slot.unwrap_or(0) + self.called);
         }
+    }
+
+    /// Whether all that was recorded of the calls may be submitted.
+    fn check(&mut self) -> Result<(), Failure> {
+        self.other_call.as_mut().map_or(Ok(()), Call::check)?;
+        self.call.check()
     }
 
     /// Records one step. Returns its dispatches.

@@ -200,6 +200,53 @@ fn tiles_that_are_never_published_hold_up_nobody_who_falls_back() {
     check_problems(&mut session);
 }
 
+/// Kernels whose workgroups go from tile to tile, and publish one tile of three themselves: the others have to be added
+/// up, those of the own workgroup too. `lose`: what is inserted is lost.
+fn persistent_and_silent(lose: bool) -> Compiler {
+    let publish = (
+        "stages/block/rendezvous_barrier.glsl",
+        "if (own_lane == 0) {\n            publish_total(",
+        "if (own_lane == 0 && tile % 3u == 1u) {\n            publish_total(",
+    );
+    let insert = ("stages/lookback/onward_fallback.glsl", "insert_state(blocking, AGGREGATE, total);", ";");
+    if lose { compiler_of_changed(&[publish, insert]) } else { compiler_of_changed(&[publish]) }
+}
+
+#[test]
+fn persistent_workgroups_add_up_what_nobody_publishes() {
+    use Mode::{Exclusive, Inclusive};
+    for lose in [false, true] {
+        let Some(mut session) = Session::new(|| persistent_and_silent(lose)) else { return };
+        let real = InputKind::Real;
+        for (label, problem, kind) in [
+            (
+                "pers.b1.vec4.gatherfall.sub.striped.early.spins0.wg64.u1",
+                Problem::default(),
+                InputKind::Random,
+            ),
+            (
+                "pers.b2.vec4.gatherfall.sub.shuffle.striped.robin.early.spins3.split.wg32.u2",
+                problem(Exclusive, Element::I32, Operator::Min),
+                InputKind::Random,
+            ),
+            (
+                "pers.b3.vec2.gatherfall.sub.direct.early.spins1.split.fill.wg64.u1",
+                problem(Inclusive, Element::F32, Operator::Add),
+                real,
+            ),
+            (
+                "pers.b2.scalar.gatherfall.sub.striped.robin.early.split.clean.wg16.u1",
+                problem(Exclusive, Element::F64, Operator::Add),
+                real,
+            ),
+        ] {
+            for n in sizes(&mut session, label).into_iter().skip(1) {
+                check(&mut session, label, None, &problem, kind, n);
+            }
+        }
+    }
+}
+
 #[test]
 fn every_tile_that_is_never_published_is_inserted_once() {
     let Some(mut session) = Session::new(silent) else { return };

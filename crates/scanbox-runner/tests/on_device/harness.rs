@@ -11,6 +11,7 @@ use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{Plan, Shader};
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::guarantee_probe::{GuaranteeFinding, GuaranteesProbe, ProbeVerdict};
 use scanbox_model::problem::Problem;
 use scanbox_model::safe_devices::{Guarantee, SafeDevices};
 use scanbox_runner::backend::{Backend, ElementComparison};
@@ -127,14 +128,19 @@ impl Bench {
     /// The first device, with the sources that `compiler` has; nothing where tests on a device are not asked for.
     pub fn new(compiler: impl FnOnce() -> Compiler) -> Option<Self> {
         let safe_devices = SafeDevices::from_toml(SAFE_DEVICES, "configs/safe_devices.toml").unwrap();
-        Self::with(
-            compiler,
-            Options {
-                // Of one workgroup this is true everywhere; tests start no more where it is not known how many fit.
-                safe_devices: safe_devices.assuming([Guarantee::CoResidency]),
-                ..options()
-            },
-        )
+        let mut bench = Self::with(compiler, Options { safe_devices, ..options() })?;
+        // Of one workgroup this is true everywhere; tests start no more where it is not known how many fit.
+        bench.device().learn(GuaranteesProbe {
+            findings: vec![GuaranteeFinding {
+                guarantee: Guarantee::CoResidency,
+                verdict: ProbeVerdict::NotRefuted,
+                calls: 1,
+                detail: "one workgroup".to_owned(),
+                date: "2026-11-23".to_owned(),
+            }],
+            residents: Vec::new(),
+        });
+        Some(bench)
     }
 
     /// The same with these options.

@@ -15,7 +15,7 @@ use super::harness::{Bench, RANDOM, compiler_of_changed, device};
 use super::progress::hangs;
 
 /// One of each way to come by a prefix, with its state and reset.
-const KERNELS: [&str; 19] = [
+const KERNELS: [&str; 21] = [
     "b1.vec4.par.rake.block.wg64",
     "b1.vec2.seq.rake.split.block.wg64",
     "b1.vec4.two.sub.striped.early.block.wg64",
@@ -28,6 +28,8 @@ const KERNELS: [&str; 19] = [
     "b1.vec4.gatherfall.sub.striped.early.split.block.wg64",
     "pers.b1.vec4.gather.sub.striped.early.block.wg64.u1",
     "pers.b1.vec4.two.sub.striped.early.split.block.wg64.u2",
+    "pers.b1.vec4.gatherfall.sub.striped.early.spins0.block.wg64.u1",
+    "pers.b1.vec4.gatherfall.sub.striped.robin.early.split.block.wg64.u2",
     "b1.vec4.par.rake.clean.block.wg64",
     "redo.b1.vec4.none.sub.striped.block.wg64",
     "one.b1.vec4.none.rake.block.wg64",
@@ -149,6 +151,7 @@ fn a_recording_stays_valid_for_ten_thousand_submissions() {
         "b1.vec4.fallback.sub.striped.wgid.early.split.turn.wg64",
         "b1.vec4.gatherfall.sub.striped.wgid.early.split.turn.wg64",
         "pers.b1.vec4.two.sub.striped.wgid.early.split.turn.wg64.u1",
+        "pers.b1.vec4.gatherfall.sub.striped.robin.early.split.turn.wg64.u1",
     ]
     .into_iter()
     .enumerate()
@@ -330,6 +333,11 @@ fn arrays_begin_at_any_element() {
         ("b1.vec4.par.rake.wg64", Placement::OutOfPlace),
         ("b3.vec4.seq.rake.wg64", Placement::InPlace),
         ("b4.vec2.fallback.sub.striped.early.split.block.wg64", Placement::OutOfPlace),
+        ("b1.vec4.par.sub.striped.wg64", Placement::OutOfPlace),
+        ("b3.vec4.two.sub.shuffle.striped.early.split.clean.wg64", Placement::OutOfPlace),
+        ("b2.vec4.two.sub.striped.early.split.wg64", Placement::InPlace),
+        ("pers.b2.vec4.gather.sub.striped.early.wg64.u1", Placement::OutOfPlace),
+        ("pers.b3.vec4.gatherfall.sub.shuffle.striped.robin.early.split.wg32.u2", Placement::OutOfPlace),
         ("redo.b2.vec4.none.sub.striped.wg64", Placement::OutOfPlace),
         ("rts.b2.vec4.none.rake.block.wg64", Placement::OutOfPlace),
         ("stp.b2.vec4.none.rake.wg64", Placement::InPlace),

@@ -6,6 +6,7 @@ use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::packing::{PackBuilder, PackingError};
 use scanbox_model::config::Config;
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
+use scanbox_model::guarantee_probe::GuaranteeFacts;
 use scanbox_model::problem::Problem;
 use scanbox_pack::{ArgumentKind, Breakpoint, CallUse, ChoiceTable, Promises};
 
@@ -72,6 +73,7 @@ pub(super) fn nobodys() -> DeviceProfile {
         subgroup_size: 32,
         min_subgroup_size: 32,
         max_subgroup_size: 32,
+        pinned_subgroups: None,
         max_workgroup_size: 128,
         max_workgroup_count: [65_535; 3],
         max_shared_bytes: 16 << 10,
@@ -79,6 +81,7 @@ pub(super) fn nobodys() -> DeviceProfile {
         max_allocation_bytes: 1 << 30,
         memory_bytes: 1 << 30,
         compute_units: None,
+        assumed_compute_units: None,
         buffer_addresses: true,
         int64_atomics: false,
         int64_elements: true,
@@ -88,6 +91,7 @@ pub(super) fn nobodys() -> DeviceProfile {
         timestamp_valid_bits: 0,
         forced: Forced::default(),
         guarantees: Vec::new(),
+        guarantee_facts: GuaranteeFacts::default(),
         residency: None,
         arguments_probe: None,
     }
@@ -100,14 +104,17 @@ fn any_device(measured: &DeviceProfile, subgroup_size: u32) -> DeviceProfile {
         subgroup_size,
         min_subgroup_size: subgroup_size,
         max_subgroup_size: subgroup_size,
+        pinned_subgroups: None,
         max_workgroup_size: 128,
         max_workgroup_count: [65_535; 3],
         max_shared_bytes: 16 << 10,
         compute_units: None,
+        assumed_compute_units: None,
         int64_atomics: false,
         uniform_control_flow: false,
         forced: Forced::default(),
         guarantees: Vec::new(),
+        guarantee_facts: GuaranteeFacts::default(),
         residency: None,
         arguments_probe: None,
         ..measured.clone()

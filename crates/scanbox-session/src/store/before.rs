@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::bail;
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::guarantee_probe::GuaranteesProbe;
 use scanbox_model::metadata::{Metadata, MetadataError};
 use scanbox_model::problem::{Problem, ProblemDifference};
 use scanbox_model::record::Record;
@@ -85,6 +86,15 @@ pub fn device_before(path: &Path, asks: bool) -> anyhow::Result<Option<DevicePro
         ))),
         Err(_) => Ok(None),
     }
+}
+
+/// What the rows that are there were chosen by: what was found out about guarantees of this device, under this driver.
+#[must_use]
+pub fn guarantees_before(path: &Path, device: &DeviceProfile) -> Option<GuaranteesProbe> {
+    std::fs::metadata(path).ok().filter(|file| file.len() > 0)?;
+    let before = Metadata::read(&Metadata::path_beside(path)).ok()?.device;
+    let same = before.driver == device.driver && before.driver_build == device.driver_build;
+    before.guarantee_facts.probe.filter(|probe| same && before.name == device.name && probe.is_sound())
 }
 
 /// Whether the rows that are there are of the space of this run: a file of two spaces would be of a union that nobody

@@ -54,6 +54,16 @@ static scanbox_scan *check_scans(const scanbox_scanner *scanner)
     scanbox_scan_info info;
     memset(&info, 0, sizeof info);
     EXPECT(scanbox_scan_create(scanner, &info, &scan), SCANBOX_RESULT_INVALID_ARGUMENT, "sizeof(scanbox_scan_info)");
+    struct {
+        scanbox_scan_info info;
+        unsigned char more[16];
+    } newer;
+    memset(&newer, 0, sizeof newer);
+    newer.info.size = sizeof newer;
+    newer.more[15] = 1;
+    EXPECT(scanbox_scan_create(scanner, &newer.info, &scan), SCANBOX_RESULT_INVALID_ARGUMENT, "is not zero");
+    newer.info.size = (size_t)1 << 40;
+    EXPECT(scanbox_scan_create(scanner, &newer.info, &scan), SCANBOX_RESULT_INVALID_ARGUMENT, "sizeof(scanbox_scan_info)");
     EXPECT(scanbox_scan_create(scanner, NULL, &scan), SCANBOX_RESULT_INVALID_ARGUMENT, "scanbox_scan_info is NULL");
     info.size = sizeof info;
     info.max_n = N;
@@ -74,8 +84,8 @@ static scanbox_scan *check_scans(const scanbox_scanner *scanner)
     EXPECT(scanbox_scan_create(scanner, &info, &scan), SCANBOX_RESULT_INVALID_ARGUMENT, "SCANBOX_USE_BAKED");
     info.uses = 1u << 31;
     EXPECT(scanbox_scan_create(scanner, &info, &scan), SCANBOX_RESULT_INVALID_ARGUMENT, "uses are");
-    info.uses = SCANBOX_USE_SCRATCH_OVERWRITTEN;
-    EXPECT(scanbox_scan_create(scanner, &info, &scan), SCANBOX_RESULT_NO_KERNEL, "overwritten");
+    info.uses = SCANBOX_USE_LINE;
+    EXPECT(scanbox_scan_create(scanner, &info, &scan), SCANBOX_RESULT_NO_KERNEL, "line");
     info.uses = 0;
     info.max_n = (uint64_t)1 << 40;
     EXPECT(scanbox_scan_create(scanner, &info, &scan), SCANBOX_RESULT_TOO_LARGE, "1099511627776");

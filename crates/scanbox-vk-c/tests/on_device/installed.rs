@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::is_asked_for;
-use crate::program::{folder, library, run};
+use crate::program::{SONAME, folder, library, run};
 
 /// Runs a program to its end: what it says.
 #[track_caller]
@@ -42,6 +42,11 @@ fn the_example_is_built_by_cmake_and_by_pkg_config_and_is_right() {
     );
     done(Command::new("cmake").arg("--build").arg(&build));
     check_example(&build.join("example"));
+
+    // It is linked to the part of the version that goes with it, which is what is installed.
+    let needed = done(Command::new("readelf").arg("-d").arg(build.join("example")));
+    assert!(needed.contains(&format!("[{SONAME}]")), "{needed}");
+    assert!(prefix.join("lib").join(SONAME).exists());
 
     // The same by hand, into one program.
     let pkg_config = |argument: &str| {

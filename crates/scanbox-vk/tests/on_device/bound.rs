@@ -53,6 +53,9 @@ impl<'a> Unbound<'a> {
         let Self { gpu, call, label, .. } = self;
         let answer = fill(gpu, &sum(Mode::Inclusive), call.input, seed, n);
         gpu.spoil(call.output);
+        if let Some(address) = call.total {
+            gpu.spoil(DeviceRange { address, bytes: 4 });
+        }
         submit();
         let what = format!("{label}, {n} elements, seed {seed}");
         check(gpu, call.output, &answer, answer.len()..call.output.bytes as usize / 4, &what);
@@ -201,4 +204,36 @@ fn constants_are_arguments() {
         }
     }
     assert!(tried >= 3, "{tried}");
+}
+
+/// What is bound to no elements stores what they come to, and a wish of it is no error.
+#[test]
+fn nothing_can_be_bound() {
+    let Some(gpu) = TestGpu::new() else { return };
+    let mut tried = 0;
+    for (label, arguments) in [
+        ("b1.vec4.two.sub.striped.early.split.block.wg64", ArgumentKind::Line),
+        ("b1.vec4.fallback.sub.striped.early.split.block.wg64", ArgumentKind::Line),
+        ("redo.b1.vec4.none.sub.striped.block.wg64", ArgumentKind::Line),
+        ("pers.b1.vec4.gatherfall.sub.striped.early.split.baked.wg64.u1", ArgumentKind::Baked),
+        ("b1.vec4.two.sub.striped.early.split.clean.baked.wg64", ArgumentKind::Baked),
+    ] {
+        let call_use = CallUse { total: true, arguments, ..IN_LINE };
+        let Some(unbound) = Unbound::new(&gpu, label, call_use) else { continue };
+        tried += 1;
+        let bound = unbound.bound(0);
+        let pool = gpu.pool();
+        // SAFETY: the memory is live and stays until all is done; calls wait for each other.
+        let commands = gpu.record(pool, |commands| unsafe { bound.cmd_scan(commands) });
+        if arguments == ArgumentKind::Line {
+            let call = ScanCall { n: CallLength::Host(0), ..unbound.call };
+            // SAFETY: as above.
+            gpu.once(|commands| unsafe { bound.cmd_set(commands, &call) }.unwrap());
+        }
+        for turn in 0..3 {
+            unbound.check(0, turn, || gpu.submit(&[commands]));
+        }
+        gpu.drop_pool(pool);
+    }
+    assert!(tried >= 4, "{tried}");
 }

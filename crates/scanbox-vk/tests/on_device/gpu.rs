@@ -51,7 +51,8 @@ pub struct TestGpu {
     instance: ash::Instance,
     physical: vk::PhysicalDevice,
     enabled: Features,
-    queue: vk::Queue,
+    /// Two where the family has so many; otherwise one is both.
+    queues: [vk::Queue; 2],
     family: u32,
     memory: vk::DeviceMemory,
     mapped: *mut u32,
@@ -112,18 +113,22 @@ impl TestGpu {
             let families = instance.get_physical_device_queue_family_properties(physical);
             let family = families.iter().position(|one| one.queue_flags.contains(vk::QueueFlags::COMPUTE));
             let family = family.unwrap() as u32;
+            let queue_count = families[family as usize].queue_count.min(2);
             let Wanted { mut features, extensions } = wanted(&instance, physical).unwrap();
             let enabled = features;
             let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
-            let queues =
-                [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
+            let priorities = [1.0; 2];
+            let queues = [vk::DeviceQueueCreateInfo::default()
+                .queue_family_index(family)
+                .queue_priorities(&priorities[..queue_count as usize])];
             let info =
                 vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&names);
             let device = instance.create_device(physical, &features.enable(info), None).unwrap();
-            let queue = device.get_device_queue(family, 0);
+            let queues = [0, queue_count - 1].map(|place| device.get_device_queue(family, place));
             let info = vk::BufferCreateInfo::default().size(MEMORY_BYTES).usage(
                 vk::BufferUsageFlags::STORAGE_BUFFER
                     | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS
+                    | vk::BufferUsageFlags::TRANSFER_SRC
                     | vk::BufferUsageFlags::TRANSFER_DST,
             );
             let buffer = device.create_buffer(&info, None).unwrap();
@@ -151,7 +156,7 @@ impl TestGpu {
                 buffer,
                 physical,
                 enabled,
-                queue,
+                queues,
                 family,
                 memory,
                 mapped: mapped.unwrap().cast(),
@@ -168,13 +173,23 @@ impl TestGpu {
 
     /// A scanner of this pack, for a program that promises progress.
     pub fn scanner(&self, pack: Pack) -> Scanner {
+        self.scanner_by(&self.device, vk::PipelineCache::null(), Arc::new(pack))
+    }
+
+    /// The same by other functions of the device, and with a cache.
+    pub fn scanner_by(
+        &self,
+        device: &ash::Device,
+        pipeline_cache: vk::PipelineCache,
+        pack: Arc<Pack>,
+    ) -> Scanner {
         let info = ScannerInfo {
             instance: &self.instance,
             physical: self.physical,
-            device: &self.device,
+            device,
             enabled: self.enabled,
-            pipeline_cache: vk::PipelineCache::null(),
-            pack: Arc::new(pack),
+            pipeline_cache,
+            pack,
             promises: Promises::PROGRESS,
         };
         // SAFETY: the device outlives what is made here, and the code is our own.
@@ -259,11 +274,43 @@ impl TestGpu {
     /// Submits recordings together and waits for them.
     pub fn submit(&self, commands: &[vk::CommandBuffer]) {
         let submits = [vk::SubmitInfo::default().command_buffers(commands)];
-        // SAFETY: they were recorded, and nobody else uses the queue.
-        unsafe {
-            self.device.queue_submit(self.queue, &submits, vk::Fence::null()).unwrap();
-            self.device.queue_wait_idle(self.queue).unwrap();
-        }
+        self.submit_to(0, &submits);
+        self.wait();
+    }
+
+    /// Submits to one of two queues, and does not wait.
+    pub fn submit_to(&self, queue: usize, submits: &[vk::SubmitInfo<'_>]) {
+        // SAFETY: what is submitted was recorded, and one thread uses the queues.
+        unsafe { self.device.queue_submit(self.queues[queue], submits, vk::Fence::null()) }.unwrap();
+    }
+
+    /// Waits for both queues.
+    pub fn wait(&self) {
+        // SAFETY: one thread uses the queues.
+        self.queues.iter().for_each(|queue| unsafe { self.device.queue_wait_idle(*queue) }.unwrap());
+    }
+
+    /// Whether its queues are two.
+    pub fn has_two_queues(&self) -> bool {
+        self.queues[0] != self.queues[1]
+    }
+
+    /// The device, with another function for barriers; and the one that it has.
+    #[expect(clippy::fn_to_numeric_cast_any, reason = "drivers hand out functions as addresses")]
+    pub fn with_barriers(
+        &self,
+        other: vk::PFN_vkCmdPipelineBarrier2,
+    ) -> (ash::Device, vk::PFN_vkCmdPipelineBarrier2) {
+        let handle = self.device.handle();
+        let load = |name: &CStr| match name.to_bytes() {
+            b"vkCmdPipelineBarrier2" => other as *const c_void,
+            // SAFETY: the device is one of the instance.
+            _ => unsafe { self.instance.get_device_proc_addr(handle, name.as_ptr()) }
+                .map_or(std::ptr::null(), |function| function as *const c_void),
+        };
+        // SAFETY: each function has the type of its name.
+        let device = unsafe { ash::Device::load_with(load, handle) };
+        (device, self.device.fp_v1_3().cmd_pipeline_barrier2)
     }
 
     /// Records and submits once.

@@ -22,7 +22,9 @@ pub const TURNING: &[&str] = &[
     "b1.vec4.fallback.sub.striped.early.split.turn.wg64",
     "pers.b1.vec4.gather.sub.striped.early.turn.wg64.u1",
     "pers.b1.vec4.two.sub.striped.early.split.turn.wg64.u2",
+    "pers.b1.vec4.gatherfall.sub.striped.robin.early.split.turn.wg64.u2",
     "b1.vec4.two.sub.striped.early.clean.wg64",
+    "b1.vec4.two.sub.striped.early.split.clean.wg64",
 ];
 
 /// Kernels that nothing has to be kept for.

@@ -181,13 +181,8 @@ fn problems_are_solved_at_all_borders() {
             for n in shape.sizes() {
                 shape.check(n, [0, 0], told);
             }
-            // What stores the result of nothing takes turns, or is a workgroup that has all.
-            let alone = ["rts.", "stp.", "one."].iter().any(|family| label.starts_with(family));
-            let reduces = problem.mode() == Mode::Reduce && alone;
-            if !shape.stores_one() || label.contains(".turn") || reduces {
-                shape.check(0, [0, 0], told);
-                empty += 1;
-            }
+            shape.check(0, [0, 0], told);
+            empty += u32::from(shape.stores_one());
             let max = shape.scan.max_n();
             let room = DeviceRange { address: 1 << 20, bytes: u64::MAX >> 1 };
             let n = CallLength::Host(max + 1);
@@ -203,6 +198,35 @@ fn problems_are_solved_at_all_borders() {
     }
     // Without 64-bit atomics there are few.
     assert!(tried >= 8 && empty >= 4, "{tried} {empty}");
+}
+
+/// Whatever kernel it is and wherever its scratch memory comes from, a call without elements stores what it comes to.
+#[test]
+fn nothing_comes_to_something() {
+    let Some(gpu) = TestGpu::new() else { return };
+    let total = CallUse { total: true, ..CallUse::default() };
+    let exclusive =
+        Problem::new(Mode::Exclusive, Element::U32, Operator::Add, Some("7"), Placement::OutOfPlace);
+    let exclusive = exclusive.unwrap();
+    let mut tried = 0;
+    for label in [
+        "b1.vec4.two.sub.striped.early.split.fill.wg64",
+        "b1.vec4.two.sub.striped.early.split.clean.wg64",
+        "b1.vec4.fallback.sub.striped.early.split.fill.wg64",
+        "pers.b1.vec4.gatherfall.sub.striped.early.split.clean.wg64.u1",
+        "pers.b1.vec4.gatherfall.sub.striped.robin.early.split.turn.wg64.u2",
+        FORGETFUL[1],
+        FORGETFUL[2],
+    ] {
+        for (problem, call_use) in [(exclusive, total), (sum(Mode::Reduce), CallUse::default())] {
+            let Some(shape) = Shape::new(&gpu, problem, call_use, label, 9) else { continue };
+            tried += 1;
+            for n in [0, 3 * shape.tile + 1, 0, 0, shape.tile] {
+                shape.check(n, [0, 0], None);
+            }
+        }
+    }
+    assert!(tried >= 9, "{tried}");
 }
 
 /// Where a vector may begin it does, and elsewhere no kernel has one.

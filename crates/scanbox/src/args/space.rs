@@ -10,6 +10,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::filter::Filter;
 use scanbox_model::parameters::Value;
 use scanbox_model::problem::Problem;
+use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::{Enumeration, Space};
 use scanbox_model::units::size_label;
@@ -24,7 +25,7 @@ const SIZES_NAMED: usize = 8;
 /// Which part of which space.
 #[derive(Debug, Args)]
 pub struct SpaceSelection {
-    /// The space: thesis, quick, full, baked, handover, nightly, problems, families, or the path of a .toml file
+    /// The space: thesis, quick, full, baked, handover, nightly, problems, families, safe, or the path of a .toml file
     #[arg(long, default_value = "thesis", value_name = "NAME|FILE")]
     pub space: String,
 
@@ -75,6 +76,26 @@ impl SpaceSelection {
             enumeration.points.retain(|point| filter.accepts(&point.config));
         }
         Ok(enumeration)
+    }
+
+    /// What takes the place of a built-in space on a device whose workgroups make no progress, where nothing of it is
+    /// left: kernels that end on every device, at the same sizes.
+    ///
+    /// # Errors
+    /// When the space cannot be enumerated.
+    pub fn instead(
+        &self,
+        space: &Space,
+        problem: &Problem,
+        device: &DeviceProfile,
+    ) -> anyhow::Result<Option<Space>> {
+        if is_space_file(&self.space)
+            || device.gives(Guarantee::Progress)
+            || !self.enumerate(space, problem, device)?.points.is_empty()
+        {
+            return Ok(None);
+        }
+        Ok(Some(load_space("safe", problem)?.with_sizes(space.sizes.clone())))
     }
 
     /// Which of the sizes that were asked for have no config, in words.
@@ -137,6 +158,7 @@ const BUILT_IN_SPACES: &[(&str, &str)] = &[
     ("nightly", include_str!("../../../../configs/nightly.toml")),
     ("families", include_str!("../../../../configs/families.toml")),
     ("handover", include_str!("../../../../configs/handover.toml")),
+    ("safe", include_str!("../../../../configs/safe.toml")),
 ];
 
 /// Whether a space is named by a file.

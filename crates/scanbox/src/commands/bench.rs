@@ -5,6 +5,8 @@ mod dispatch;
 mod ending;
 mod file;
 mod forms;
+mod library;
+mod pictures;
 mod select;
 
 use std::collections::BTreeSet;
@@ -14,7 +16,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use scanbox_analysis::bench::{Heat, heats, timed_forms};
+use scanbox_analysis::bench::{heats, timed_forms};
+use scanbox_analysis::library::library_differences;
 use scanbox_model::config::{Config, Kernel};
 use scanbox_model::csv_file;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
@@ -31,10 +34,12 @@ use scanbox_runner::session::End;
 
 use self::blocking::{BlockingArgs, is_refuted};
 use self::dispatch::DispatchArgs;
-use self::ending::completion;
+use self::ending::{completion, warn_of_other_devices};
 use self::file::{BenchFile, metadata, others};
 use self::forms::CallFormArgs;
-use self::select::{ScratchUse, Tuned, selected};
+use self::library::{LibraryArgs, PackTakingPart};
+use self::pictures::{Pictures, draw};
+use self::select::{ScratchUse, Tuned, configs_of, selected};
 use crate::answer::{answered, print};
 use crate::args::format::ANSWERS;
 use crate::args::problem::{Elements, ProblemArgs};
@@ -43,16 +48,16 @@ use crate::args::time::{parse_duration, parse_limit};
 use crate::args::words::{HelpWord, words};
 use crate::exit::{Exit, UsageError};
 use crate::inputs::expect;
-use crate::output::{Kind, Output, OutputContent, Outputs};
+use crate::output::{Kind, OutputContent};
 use scanbox_report::bench::BenchReport;
 use scanbox_report::document::Format;
+use scanbox_report::paste;
 use scanbox_report::versus::{VersusReport, VersusView};
-use scanbox_report::{figure, paste, plot};
 use scanbox_session::bench::{BenchTask, News};
 use scanbox_session::device::known_issues;
 use scanbox_session::notes::note;
 use scanbox_session::origin::origin;
-use scanbox_session::probe;
+use scanbox_session::probe::{self, guarantees};
 use scanbox_session::process::{RunLimits, WorkerCommand};
 use scanbox_session::protocol::BenchWork;
 use scanbox_session::supervise::Supervision;
@@ -119,14 +124,16 @@ pub struct BenchArgs {
     forms: CallFormArgs,
 
     #[command(flatten)]
+    library: LibraryArgs,
+
+    #[command(flatten)]
     problem: ProblemArgs,
 
     /// The elements
     #[arg(long, value_name = "INPUT", value_enum, default_value_t = Elements::Random)]
     input: Elements,
 
-    /// Hot: every call works on the same buffers; cold: on other ones than the calls before, together larger than any
-    /// cache
+    /// Hot: every call works on the same buffers; cold: on other ones than before, together larger than any cache
     #[arg(long, value_name = "STATES", value_enum, value_delimiter = ',', default_value = "hot")]
     buffers: Vec<Buffers>,
 
@@ -165,7 +172,7 @@ pub struct BenchArgs {
     #[command(flatten)]
     sharing: SharingArgs,
 
-    /// Stop after this time, also in a set-up that takes too long; the rows of the sizes that were finished are kept
+    /// Stop after this time, also in a set-up that takes too long; the rows of finished sizes are kept
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     budget: Option<Duration>,
 
@@ -177,8 +184,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE.csv")]
     with: Vec<PathBuf>,
 
-    /// Measure nothing: show the rows of this benchmark again, with --format, --with and --plot; with --sizes only
-    /// these
+    /// Measure nothing: show the rows of this benchmark again, with --format, --with, --plot; those of --sizes alone
     #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["configs", "from", "baseline", "out", "blocking"])]
     show: Option<PathBuf>,
 
@@ -216,7 +222,10 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
         return show(args, path);
     }
     let mut places = Pictures::claim(args)?;
-    let nobody = args.configs.is_empty() && args.from.is_none() && args.baseline.is_empty();
+    let nobody = args.configs.is_empty()
+        && args.from.is_none()
+        && args.baseline.is_empty()
+        && !args.library.is_asked_for();
     if nobody && !args.blocking.is_asked_for() && !args.dispatch.is_asked_for() {
         let message =
             "nothing to compare: name configs, or take those of a sweep with --from, or give a --baseline";
@@ -224,6 +233,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     }
     let (problem, operator) = args.problem.problem()?;
     let real = args.input.real(&problem)?;
+    let pack = args.library.read()?;
     if !problem.is_default() && !args.baseline.is_empty() {
         let message =
             format!("--baseline with {problem}: baselines scan u32 by addition, inclusive, out of place");
@@ -238,19 +248,23 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     if args.dispatch.is_asked_for() {
         worker = probe::inform(worker, &command, &args.sharing.sharing(), &limits)?;
     }
+    try_operator(compiler, operator.as_ref(), &problem, &worker.profile).map_err(UsageError)?;
+    let read = |path: &PathBuf| Tuned::read(path, &problem, &worker.profile, args.kernel);
+    let tuned = args.from.as_ref().map(read).transpose()?;
+    let sizes = args.sizes(tuned.as_ref(), &problem, &worker.profile)?;
+    let sharing = args.sharing.sharing();
+    let asked =
+        configs_of(&args.selected(&sizes, tuned.as_ref(), pack.as_ref(), &problem, &worker.profile)?);
+    let worker = guarantees::inform_for(&asked, worker, &mut command, &sharing, args.timeout, &limits)?;
     let device = worker.profile.clone();
-    try_operator(compiler, operator.as_ref(), &problem, &device).map_err(UsageError)?;
-    let tuned =
-        args.from.as_ref().map(|path| Tuned::read(path, &problem, &device, args.kernel)).transpose()?;
-    let sizes = args.sizes(tuned.as_ref(), &problem, &device)?;
-    let selected = args.selected(&sizes, tuned.as_ref(), &problem, &device);
+    let selected = args.selected(&sizes, tuned.as_ref(), pack.as_ref(), &problem, &device)?;
     args.forms.check(&selected, &problem, &device)?;
     let path = args.path(&problem, &device);
     let others = others(&args.with, &sizes, &args.caches(), &problem)?;
     let output = places.outputs.claim("--out", &path, OutputContent::Benchmark)?;
     introduce(&device, &sizes, &path)?;
+    pack.iter().for_each(|pack| pack.introduce(sizes.iter(), &problem, &device, &kernel_hash));
 
-    let sharing = args.sharing.sharing();
     let (worker, occupied) = sharing.occupy(worker, &mut command, &limits)?;
     let mut file = BenchFile::create(&path, output)?;
     let supervision = Supervision { command, timeout: args.timeout, limits };
@@ -270,6 +284,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
         job,
         baselines: args.baselines()?,
         baseline_subjects: args.baseline_subjects.clone(),
+        pack: pack.as_ref().map(PackTakingPart::lent),
         timeout: args.timeout,
     };
     let started_utc = now_utc();
@@ -298,6 +313,9 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
         metadata(&device, &sizes, &work.job, &baselines, started_utc, &supervised, &file.records)?;
     if let Some(rates) = args.blocking.rates() {
         metadata.runs.iter_mut().for_each(|run| run.settings["blocking"] = rates.clone().into());
+    }
+    if let Some(pack) = &pack {
+        metadata.runs.iter_mut().for_each(|run| run.settings["library"] = pack.settings());
     }
     metadata.runs.iter_mut().for_each(|run| run.settings["empty_calls"] = serde_json::json!(empty_calls));
     warn_of_other_devices(&device, &baselines);
@@ -349,24 +367,6 @@ fn show(args: &BenchArgs, path: &Path) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Where the pictures go, which is settled before anything runs.
-struct Pictures {
-    outputs: Outputs,
-    plot: Option<Output>,
-    plots: Vec<[Output; 2]>,
-}
-
-impl Pictures {
-    fn claim(args: &BenchArgs) -> anyhow::Result<Self> {
-        let read = [args.from.as_deref(), args.show.as_deref(), args.problem.input()];
-        let read =
-            read.into_iter().flatten().chain(args.with.iter().chain(&args.baseline).map(PathBuf::as_path));
-        let mut outputs = Outputs::beside(read);
-        let plot = args.plot.as_ref().map(|path| outputs.claim("--plot", path, OutputContent::Picture));
-        Ok(Self { plot: plot.transpose()?, plots: args.blocking.claim(&mut outputs)?, outputs })
-    }
-}
-
 impl BenchArgs {
     /// The file to write.
     fn path(&self, problem: &Problem, device: &DeviceProfile) -> PathBuf {
@@ -405,19 +405,23 @@ impl BenchArgs {
         &self,
         sizes: &Sizes,
         tuned: Option<&Tuned>,
+        pack: Option<&PackTakingPart<'_>>,
         problem: &Problem,
         device: &DeviceProfile,
-    ) -> Vec<(u64, Vec<Selected>)> {
+    ) -> Result<Vec<(u64, Vec<Selected>)>, UsageError> {
         let at = |n: u64| {
             if self.dispatch.is_asked_for() {
-                return (n, by_arguments(problem, device));
+                return Ok((n, by_arguments(problem, device)));
             }
             if self.blocking.is_asked_for() {
-                return (n, self.blocking.selected(&self.configs, n, problem, device));
+                return Ok((n, self.blocking.selected(&self.configs, n, problem, device)));
             }
             let mut selected = selected(&self.configs, tuned, &self.scratch, n, problem, device);
             self.forms.join(&mut selected, n, problem, device);
-            (n, behind_ceilings(selected, problem, device))
+            if let Some(pack) = pack {
+                pack.join(&mut selected, n, problem, device)?;
+            }
+            Ok((n, behind_ceilings(selected, problem, device)))
         };
         sizes.iter().map(at).collect()
     }
@@ -451,18 +455,6 @@ fn introduce(device: &DeviceProfile, sizes: &Sizes, path: &Path) -> anyhow::Resu
     Ok(())
 }
 
-/// A baseline on another device measures something else.
-fn warn_of_other_devices(device: &DeviceProfile, baselines: &[Greeting]) {
-    for Greeting { tool, device: name, device_uuid, .. } in baselines {
-        if !device_uuid.is_empty() && !device_uuid.eq_ignore_ascii_case(&device.uuid) {
-            note(&format!(
-                "warning: {tool} ran on {name} ({device_uuid}), scanbox on {} ({})",
-                device.name, device.uuid
-            ));
-        }
-    }
-}
-
 /// Prints and draws the rows. That nobody reads them is no error.
 #[expect(clippy::too_many_arguments, reason = "what a run was, and what came of it")]
 fn conclude(
@@ -477,7 +469,8 @@ fn conclude(
 ) -> anyhow::Result<()> {
     let heats = heats(records, Clock::Steady);
     let forms = timed_forms(records, Clock::Steady);
-    let report = BenchReport { metadata, baselines, heats: &heats, forms: &forms, end };
+    let library = library_differences(records);
+    let report = BenchReport { metadata, baselines, heats: &heats, forms: &forms, library: &library, end };
     let written = if args.blocking.is_asked_for() {
         print(&args.blocking.report(records, proof, metadata, end, &places.plots)?, args.format)
     } else if args.dispatch.is_asked_for() {
@@ -500,10 +493,4 @@ fn conclude(
 
 fn so_far(place: &Path) -> String {
     format!("the rows of the sizes that were finished are in {}", paste::path(place))
-}
-
-/// Writes the picture.
-fn draw(output: &Output, metadata: &Metadata, heats: &[Heat<'_>]) -> anyhow::Result<()> {
-    let title = format!("{}, scanbox {}", metadata.device.title(), metadata.tool_version);
-    output.write_text(&figure::file(&plot::svg(&title, heats)?))
 }

@@ -1,5 +1,7 @@
 //! `scanbox space`: what a space holds on a device, and what it does not and why.
 
+mod compile;
+
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -8,7 +10,7 @@ use scanbox_model::metadata::Metadata;
 use scanbox_report::document::Format;
 use scanbox_report::space::SpaceCounts;
 use scanbox_session::device;
-use scanbox_session::probe;
+use scanbox_session::probe::{self, guarantees};
 use scanbox_session::tools::Tools;
 
 use crate::answer::{answered, print};
@@ -33,6 +35,16 @@ pub struct SpaceArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "device")]
     profile: Option<PathBuf>,
 
+    /// Have the device's driver make every pipeline of the space, run none, and write what it tells of each to this CSV
+    /// file: registers, spills, shared memory, occupancy, size of the program. It works without hardware where the
+    /// driver does: RADV, with the name of a chip in a variable (docs/amd-compiler.md)
+    #[arg(long, value_name = "FILE", conflicts_with = "profile")]
+    compile: Option<PathBuf>,
+
+    /// With --compile: for subgroups of these sizes, of those that the device offers [default: its own choice]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', requires = "compile")]
+    subgroup_sizes: Vec<u32>,
+
     /// Output format
     #[arg(long, value_parser = words(TABLE_OR_JSON), default_value = "table")]
     format: Format,
@@ -40,9 +52,12 @@ pub struct SpaceArgs {
 
 /// Counts the space.
 pub fn run(args: &SpaceArgs, tools: &Tools) -> anyhow::Result<Exit> {
+    if let Some(file) = &args.compile {
+        return compile::run(args, file, args.format, tools);
+    }
     let (problem, _) = args.selection.problem.problem()?;
     let space = args.selection.load(&problem)?;
-    let device = match &args.profile {
+    let mut device = match &args.profile {
         Some(path) => {
             let kinds = [Kind::SweepMetadata, Kind::BenchmarkMetadata, Kind::TornMetadata];
             expect(
@@ -58,6 +73,9 @@ pub fn run(args: &SpaceArgs, tools: &Tools) -> anyhow::Result<Exit> {
         None if args.selection.asks_device(&space) => probe::informed_profile(&args.device, tools)?,
         None => device::profile(&args.device, &tools.assume)?,
     };
+    if args.profile.is_none() {
+        device.guarantee_facts.probe = guarantees::kept(&device, tools);
+    }
     if args.selection.asks_device(&space) {
         probe::tell(&device);
     }

@@ -38,11 +38,11 @@ use scanbox_session::confirm::ROUNDS;
 use scanbox_session::device::{known_issues, replay_script};
 use scanbox_session::lock::check_free;
 use scanbox_session::notes::note;
-use scanbox_session::probe;
+use scanbox_session::probe::{self, guarantees};
 use scanbox_session::process::{RunLimits, WorkerCommand};
 use scanbox_session::store::{
-    Before, Resume, RowKey, SweepFile, counts, device_before, point_key, row_key, sizes_without_ceiling,
-    stays, wrong_before,
+    Before, Resume, RowKey, SweepFile, counts, device_before, guarantees_before, point_key, row_key,
+    sizes_without_ceiling, stays, wrong_before,
 };
 use scanbox_session::supervise::Supervised;
 use scanbox_session::sweep::{self, Asked, Ran};
@@ -179,13 +179,13 @@ fn goes_on(file: &SweepFile) {
 fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let (problem, operator) = args.selection.problem.problem()?;
     let real = args.input.real(&problem)?;
-    let space = args.selection.load(&problem)?;
+    let mut space = args.selection.load(&problem)?;
     tools.warn_of_cache();
     let compiler = tools.compiler()?;
     let limits = RunLimits::of_run(args.budget)?;
     let mut command = WorkerCommand::new(selector, operator.as_ref(), tools);
     let mut worker = command.start(&limits)?;
-    let path = output_path(&args.out, &worker.profile, worker.unit, &space, &problem, real);
+    let mut path = output_path(&args.out, &worker.profile, worker.unit, &space, &problem, real);
     let asks = args.selection.asks_device(&space);
     let before = device_before(&path, asks)?;
     let began = before.is_some();
@@ -197,6 +197,26 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
         }
         None if asks => worker = probe::inform(worker, &command, &args.sharing.sharing(), &limits)?,
         None => {}
+    }
+    let everything = args.selection.enumerate(&space, &problem, &guarantees::with_all(&worker.profile))?;
+    if let Some(before) = guarantees_before(&path, &worker.profile) {
+        guarantees::tell(&mut worker, &mut command, Some(before));
+    } else if guarantees::is_wanted(everything.points.iter().map(|point| &point.config), &worker.profile) {
+        if args.dry_run {
+            worker.profile.guarantee_facts.probe = guarantees::kept(&worker.profile, tools);
+        } else {
+            let sharing = args.sharing.sharing();
+            worker = guarantees::inform(worker, &mut command, &sharing, args.timeout, &limits)?;
+        }
+    }
+    if let Some(safe) = args.selection.instead(&space, &problem, &worker.profile)? {
+        note(&format!(
+            "every kernel of space {} waits for others, and the workgroups of this device make no progress meanwhile: space {} \
+             takes its place; --assume progress tries them all the same",
+            space.name, safe.name
+        ));
+        space = safe;
+        path = output_path(&args.out, &worker.profile, worker.unit, &space, &problem, real);
     }
     match asks {
         true if began => probe::tell_of_file(&worker.profile),

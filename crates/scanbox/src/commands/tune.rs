@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, FromArgMatches};
+use scanbox_model::device::DeviceKind;
 use scanbox_model::problem::Problem;
+use scanbox_model::sizes::Sizes;
 use scanbox_model::units::slug;
 use scanbox_pack::{CallTrait, Promises};
 use scanbox_report::document::Format;
@@ -28,6 +30,9 @@ use crate::output::{OutputContent, Outputs};
 
 /// Configs of each size that are confirmed.
 const CONFIRMED: &str = "8";
+
+/// What is measured of a space on software devices, where nobody says anything else.
+const SOFTWARE_SIZES: &str = "2^10..2^20";
 
 /// Arguments of `scanbox tune`.
 #[derive(Debug, Clone, Args)]
@@ -55,6 +60,10 @@ pub struct TuneArgs {
     /// The kernels that are tried: a space as of `scanbox sweep`
     #[arg(long, default_value = "handover", value_name = "NAME|FILE")]
     space: String,
+
+    /// Only these input sizes, as of `scanbox sweep` [default: those of the space; on software devices up to 2^20]
+    #[arg(long, value_name = "SIZES")]
+    sizes: Option<Sizes>,
 
     /// Sets of promises that programs may make, as of `scanbox pack`
     #[arg(long, value_name = "SETS", value_delimiter = ',', value_parser = promises, default_value = "none,progress")]
@@ -103,14 +112,13 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let mut outputs = Outputs::beside(inputs.chain(replay_script(&args.device)));
     let output = outputs.claim("--folder", &pack, OutputContent::Pack)?;
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-    let swept = sweep::run(&sweep_args(args, &problem, &rows)?, tools, &Vec::new)?;
-    match swept {
-        Exit::Done | Exit::WrongResult => {}
-        Exit::Incomplete => note(&format!(
-            "not all was measured in this time; the pack has the best of what was, and the same command goes on: {}",
-            paste::this_command()
-        )),
-        other => return Ok(other),
+    let sizes = args.sizes.as_ref().map(ToString::to_string);
+    // Memory for the largest sizes, and their first calls, would take a software device all of the time.
+    let few = device.kind == DeviceKind::Software && !space.exists();
+    let sizes = sizes.or_else(|| few.then(|| SOFTWARE_SIZES.to_owned()));
+    let swept = sweep::run(&sweep_args(args, &problem, &rows, sizes.as_deref())?, tools, &Vec::new)?;
+    if !matches!(swept, Exit::Done | Exit::WrongResult | Exit::Incomplete) {
+        return Ok(swept);
     }
     let wish = PackWish {
         tiers: args.promises.clone(),
@@ -121,17 +129,29 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let of_rows = RowArgs { operator: args.parts.input().map(Path::to_owned), other_sources: false };
     let made = made(&[rows], &of_rows, &wish, tools)?;
     finish(&made.pack, &output, &pack, &made.tiers, args.format)?;
+    if swept == Exit::Incomplete {
+        note(&format!(
+            "not all was measured in this time; the pack has the best of what was, and the same command goes on: {}",
+            paste::this_command()
+        ));
+    }
     // What was wrong is in no pack, and still something that the user has to hear of.
     Ok(if swept == Exit::WrongResult { swept } else { Exit::Done })
 }
 
 /// The sweep that a user would have asked for.
-fn sweep_args(args: &TuneArgs, problem: &Problem, rows: &Path) -> anyhow::Result<SweepArgs> {
+fn sweep_args(
+    args: &TuneArgs,
+    problem: &Problem,
+    rows: &Path,
+    sizes: Option<&str>,
+) -> anyhow::Result<SweepArgs> {
     let budget = format!("{}ms", args.budget.as_millis());
     let mut line: Vec<OsString> =
         ["sweep", "--device", &args.device, "--space", &args.space].map(Into::into).into();
     line.extend(["--confirm", CONFIRMED, "--budget", &budget, "--out"].map(OsString::from));
     line.push(rows.into());
+    line.extend(sizes.into_iter().flat_map(|sizes| ["--sizes", sizes]).map(OsString::from));
     let flags = if args.problem.is_some() { problem.flags() } else { args.parts.flags(problem) };
     line.extend(flags.into_iter().map(OsString::from));
     let command = SweepArgs::augment_args(clap::Command::new("sweep"));

@@ -30,7 +30,7 @@ use scanbox_report::paste;
 use scanbox_report::verify::{FailedConfig, VerifyEnding};
 use scanbox_session::device::known_issues;
 use scanbox_session::notes::note;
-use scanbox_session::probe;
+use scanbox_session::probe::{self, guarantees};
 use scanbox_session::process::{RunLimits, WorkerCommand};
 use scanbox_session::supervise::{Supervised, Supervision};
 use scanbox_session::tools::{Tools, try_operator};
@@ -121,6 +121,9 @@ pub fn run(args: &VerifyArgs, tools: &Tools) -> anyhow::Result<Exit> {
         worker = probe::inform(worker, &command, &args.sharing.sharing(), &limits)?;
         probe::tell(&worker.profile);
     }
+    let configs = args.configs(&problem, &worker.profile)?;
+    let sharing = args.sharing.sharing();
+    worker = guarantees::inform_for(&configs, worker, &mut command, &sharing, args.timeout, &limits)?;
     let device = worker.profile.clone();
     try_operator(tools.compiler()?, operator.as_ref(), &problem, &device).map_err(UsageError)?;
     let issues = known_issues::of(&device)?;

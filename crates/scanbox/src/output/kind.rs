@@ -9,6 +9,7 @@ use scanbox_model::metadata::{Metadata, MetadataError};
 use scanbox_model::record::{COLUMNS, Record, SCHEMA};
 use scanbox_model::whole_file;
 
+use scanbox_report::compiled;
 use scanbox_report::figure::SVG_MARK;
 use scanbox_session::store::companions;
 use serde::de::IgnoredAny;
@@ -170,6 +171,10 @@ impl Kind {
         }
         if is(PAIRS_HEADER) {
             return Self::Pairs;
+        }
+        // It shares names of columns with rows.
+        if is(compiled::FIRST_COLUMNS) {
+            return Self::Foreign;
         }
         match Self::of_rows(bytes, head, path) {
             Self::Foreign if metadata.starts_with(head) || companions::may_begin_journal(head) => Self::Piece,

@@ -33,6 +33,8 @@ pub enum Writes {
     Export,
     /// Kernels for programs.
     Pack,
+    /// What a compiler says of pipelines, as CSV.
+    Pipelines,
 }
 
 /// The command (empty: all of them), the name of the argument, and what it is for.
@@ -42,6 +44,7 @@ pub const PATHS: &[(&str, &str, Use)] = &[
     ("space", "space", Use::Read),
     ("space", "operator", Use::Read),
     ("space", "profile", Use::Read),
+    ("space", "compile", Use::Write(Writes::Pipelines)),
     ("sweep", "space", Use::Read),
     ("sweep", "operator", Use::Read),
     ("sweep", "out", Use::Write(Writes::Sweep)),
@@ -53,6 +56,7 @@ pub const PATHS: &[(&str, &str, Use)] = &[
     ("bench", "with", Use::Read),
     ("bench", "show", Use::Read),
     ("bench", "out", Use::Write(Writes::Benchmark)),
+    ("bench", "pack", Use::Read),
     ("bench", "plot", Use::Write(Writes::Picture)),
     ("bench", "plots", Use::Write(Writes::Plots)),
     ("import", "files", Use::Read),

@@ -73,6 +73,15 @@ pub fn cases() -> Vec<Case> {
             "x.csv",
             "space.csv",
         ),
+        case(
+            "space",
+            "compile",
+            "pipelines",
+            &["space", "--device", "replay:replay.toml", "--space", "./space.csv", "--compile"],
+            "x.csv",
+            "x.csv",
+            "space.csv",
+        ),
         case("bench", "out", "benchmark", &BENCH_OUT, "x.csv", "x.csv", "bench.csv"),
         case(
             "bench",

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Rendezvous: workgroup barriers. Shared bytes: 4 * (3 * SUBGROUPS + 4), gather: 4 * (5 * SUBGROUPS + 4). Barriers: 2
-// per round.
+// per round, and 3 per fallback.
 //
-// Lookback two-level: subgroup 0 looks back, and tells the others. Lookback gather: all invocations look at once.
+// Lookback two-level: subgroup 0 looks back, and tells the others. Lookbacks gather and gather-fallback: all
+// invocations look at once.
 
 // Three: the totals of a round are still being read while those of the round after the next are written.
 const uint TOTAL_SLOTS = 3u;
-#if LOOKBACK == LOOKBACK_GATHER
+#if LOOKBACK != LOOKBACK_TWO_LEVEL
 // Two: without another round no barrier stands between shares that are read and the next ones.
 const uint SHARE_SLOTS = 2u;
 #else
@@ -30,18 +31,41 @@ Element combine_totals(const uint round, const uint count) {
     return combine_slot(round % TOTAL_SLOTS, count, SUBGROUPS);
 }
 
+// The total of the tile of a round.
+#if FALLS_BACK && !ANY_ORDER
+// As total_of_parts has it.
+Element combine_all_totals(const uint round) {
+    const uint slot = round % TOTAL_SLOTS;
+    Element total = shared_totals[slot][0];
+    [[unroll]] for (uint subgroup = 1u; subgroup < SUBGROUPS; ++subgroup) {
+        total = COMBINE_PARTS(total, shared_totals[slot][subgroup]);
+    }
+    return total;
+}
+#else
+#define combine_all_totals(round) combine_totals(round, SUBGROUPS)
+#endif
+
 #if TILE_ORDER == TILE_ORDER_TICKET
 shared uint shared_first_tile;
 
 uint rendezvous_begin() {
     if (invocation_rank() == 0u) {
         shared_first_tile = first_tile();
+#if FALLS_BACK
+        prepare_fallback();
+#endif
     }
     barrier();
     return shared_first_tile;
 }
 #else
 uint rendezvous_begin() {
+#if FALLS_BACK
+    if (invocation_rank() == 0u) {
+        prepare_fallback();
+    }
+#endif
     return first_tile();
 }
 #endif
@@ -65,7 +89,7 @@ void arrive(const uint round, const uint tile, const Element total) {
     }
     arrive_unpublished(round, total);
     if (own_subgroup == 0) {
-        const Element tile_total = combine_totals(round, SUBGROUPS);
+        const Element tile_total = combine_all_totals(round);
         if (own_lane == 0) {
             publish_total(tile, tile_total);
         }
@@ -95,6 +119,42 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
         shared_next_tile = chosen;
     }
     barrier();
+    return prefix_from(tile, combine_slot(slot, SUBGROUPS, SUBGROUPS));
+}
+#elif LOOKBACK == LOOKBACK_GATHER_FALLBACK
+void give_share(const uint slot, const Element share) {
+    const Element part = subgroup_reduce(share);
+    if (own_lane == 0) {
+        shared_totals[slot][own_subgroup] = part;
+    }
+}
+
+Element wait_for_prefix(const uint round, const uint tile, const bool more) {
+    uint chosen = 0u;
+    if (more && chooses_tiles()) {
+        chosen = choose_tile(round + 2u);
+    }
+    const uint slot = TOTAL_SLOTS + round % SHARE_SLOTS;
+    uint next = RUN_BEGIN(private_done, tile, invocation_rank(), WORKGROUP_SIZE);
+    const uint end = RUN_END(private_done, tile, invocation_rank(), WORKGROUP_SIZE);
+    Element share = identity();
+    add_totals(end, next, share);
+    give_share(slot, share);
+    if (more && chooses_tiles()) {
+        shared_next_tile = chosen;
+    }
+    uint blocking = tile_waited_for(round, end, next);
+    while (blocking != NO_TILE) {
+        const Element total = add_up(round, blocking);
+        if (next == blocking) {
+            share = combine(share, total);
+            next += RUN_STEP(WORKGROUP_SIZE);
+        }
+        barrier();
+        add_totals(end, next, share);
+        give_share(slot, share);
+        blocking = tile_waited_for(round, end, next);
+    }
     return prefix_from(tile, combine_slot(slot, SUBGROUPS, SUBGROUPS));
 }
 #else

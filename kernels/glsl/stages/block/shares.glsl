@@ -6,7 +6,8 @@
 //   subgroup already, in all its invocations.
 // tile_prefix(): all shares combined. part_prefix(): that and block_prefix() combined, for the price of one of them.
 //   Both are valid in all invocations after the next barrier; called by whole subgroups.
-// The order in which shares are combined is not that of the tiles: for commutative operators only.
+// Shares are combined in the order of their invocations, which is that of the tiles where the order matters
+// (stages/lookback/run.glsl).
 // Shared bytes: 4 * SUBGROUPS. Barriers: 0.
 
 shared Element shared_shares[SUBGROUPS];
@@ -42,7 +43,7 @@ Element tile_prefix() {
     return combine_shares(SUBGROUPS, SUBGROUPS);
 }
 
-#if BLOCK_SCAN != BLOCK_SCAN_SUBGROUP || FEW_SUBGROUPS || WORKGROUP_SIZE == SUBGROUP_SIZE
+#if BLOCK_SCAN != BLOCK_SCAN_SUBGROUP || FEW_SUBGROUPS || WORKGROUP_SIZE == SUBGROUP_SIZE || IN_ORDER
 
 Element part_prefix() {
     return combine(tile_prefix(), block_prefix());

@@ -13,11 +13,13 @@
 // Shared bytes: those of shares, and 4 * (SUBGROUPS + 1). Barriers: 1, and 3 per fallback. Called by all invocations.
 
 #include "stages/block/shares.glsl"
+#include "stages/lookback/last_place.glsl"
+#include "stages/lookback/run.glsl"
 #include "stages/lookback/total_of_tile.glsl"
 
 const uint NO_TILE = 0xffffffffu;
 
-// The first tile that somebody waits for in vain, or NO_TILE.
+// A tile that somebody waits for in vain, or NO_TILE.
 shared uint shared_fallback_tile;
 
 void expect_to_wait() {
@@ -35,16 +37,16 @@ bool others_need_lookback(const uint tile) {
 }
 
 // Adds up the totals of the own predecessors, until there are no more or one does not come.
-void add_predecessors(const uint tile, inout uint next, inout Element share) {
+void add_predecessors(const uint end, inout uint next, inout Element share) {
     uint rounds = 0u;
     uint spins = 0u;
     // Subgroups go round together until none of their invocations waits, but only those that wait look again.
-    while (subgroupAny(next < tile && spins <= MAX_SPINS)) {
-        if (next < tile && spins <= MAX_SPINS) {
+    while (subgroupAny(next < end && spins <= MAX_SPINS)) {
+        if (next < end && spins <= MAX_SPINS) {
             const StateWord word = load_state(next);
             if (word_state(word) != INVALID) {
                 share = combine(share, word_value(word));
-                next += WORKGROUP_SIZE;
+                next += RUN_STEP(WORKGROUP_SIZE);
                 spins = 0u;
             } else {
                 spins += 1u;
@@ -54,13 +56,23 @@ void add_predecessors(const uint tile, inout uint next, inout Element share) {
     }
 }
 
-// The first tile that any invocation of the workgroup waits for, or NO_TILE: the same in all of them. Barriers: 1.
-uint tile_waited_for(const uint tile, const uint next) {
-    const uint own = next < tile ? next : NO_TILE;
+// Of a workgroup of one subgroup: one of the tiles that its invocations wait for, or NO_TILE.
+uint one_waited_for(const uint own) {
+#if OPERATOR == OPERATOR_USER
+    // Where nobody waits, the first invocation says so.
+    return subgroupShuffle(own, max(last_place(own != NO_TILE ? own_lane + 1u : 0u), 1u) - 1u);
+#else
+    return subgroupMin(own);
+#endif
+}
+
+// A tile that an invocation of the workgroup waits for, or NO_TILE: the same in all of them. Barriers: 1.
+uint tile_waited_for(const uint end, const uint next) {
+    const uint own = next < end ? next : NO_TILE;
     if (SUBGROUPS == 1u) {
-        const uint first = subgroupMin(own);
+        const uint one = one_waited_for(own);
         barrier();
-        return first;
+        return one;
     }
     if (own != NO_TILE) {
         atomicMin(shared_fallback_tile, own);
@@ -71,10 +83,11 @@ uint tile_waited_for(const uint tile, const uint next) {
 
 void lookback(const uint tile) {
     Element share = identity();
-    uint next = invocation_rank();
-    add_predecessors(tile, next, share);
+    uint next = RUN_BEGIN(0u, tile, invocation_rank(), WORKGROUP_SIZE);
+    const uint end = RUN_END(0u, tile, invocation_rank(), WORKGROUP_SIZE);
+    add_predecessors(end, next, share);
     give_share(share);
-    uint blocking = tile_waited_for(tile, next);
+    uint blocking = tile_waited_for(end, next);
     while (blocking != NO_TILE) {
         subgroupBarrier();
         // Behind its barrier nobody reads the tile that was waited for any more.
@@ -85,11 +98,11 @@ void lookback(const uint tile) {
         }
         if (next == blocking) {
             share = combine(share, total);
-            next += WORKGROUP_SIZE;
+            next += RUN_STEP(WORKGROUP_SIZE);
         }
         barrier();
-        add_predecessors(tile, next, share);
+        add_predecessors(end, next, share);
         give_share(share);
-        blocking = tile_waited_for(tile, next);
+        blocking = tile_waited_for(end, next);
     }
 }

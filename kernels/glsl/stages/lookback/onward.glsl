@@ -2,11 +2,13 @@
 // Lookback: onward, for workgroups that go from tile to tile. One subgroup keeps the prefix that it has found and adds
 // the totals that came since.
 // Result valid in: all invocations of the subgroup. Called by one and the same subgroup with growing tiles.
-// The order in which totals are combined is not that of the tiles: for commutative operators only.
 //
 // publish_total(tile, total): called by one invocation, for each tile in turn. Where the tile ends a group, that is
 //   published behind it at once, not where the workgroup looks back: whole groups are what everybody behind waits for.
-// find_prefix_onward(tile): the total of all tiles before this one.
+// find_prefix_onward(tile): the total of all tiles before this one. Who may fall back looks with all invocations of the
+//   workgroup, by totals that the rendezvous asks for.
+
+#include "stages/lookback/run.glsl"
 
 // What has been added up for good: all tiles, or all groups, before this one.
 uint private_done = 0u;
@@ -18,28 +20,29 @@ void publish_total(const uint tile, const Element total) {
 }
 
 #if LOOKBACK == LOOKBACK_GATHER
-// The totals of the tiles from private_done on, before `tile`: of those the first-th, and every step-th behind it. Two
-// at a time are under way together. Called by whole subgroups.
-Element totals_of_some(const uint tile, const uint first, const uint step) {
+// What a member, of so many, takes of the totals of the tiles from private_done on, before `tile`, combined. Two at a
+// time are under way together. Called by whole subgroups.
+Element totals_of_some(const uint tile, const uint member, const uint members) {
     uint rounds = 0u;
-    uint next = private_done + first;
+    uint next = RUN_BEGIN(private_done, tile, member, members);
+    const uint end = RUN_END(private_done, tile, member, members);
     Element share = identity();
-    while (subgroupAny(next < tile)) {
+    while (subgroupAny(next < end)) {
         StateWord word = no_word();
         StateWord word_behind = no_word();
-        if (next < tile) {
+        if (next < end) {
             word = load_state(next);
         }
-        if (next + step < tile) {
-            word_behind = load_state(next + step);
+        if (next + RUN_STEP(members) < end) {
+            word_behind = load_state(next + RUN_STEP(members));
         }
-        if (next < tile) {
+        if (next < end) {
             if (word_state(word) != INVALID) {
                 share = combine(share, word_value(word));
-                next += step;
-                if (next < tile && word_state(word_behind) != INVALID) {
+                next += RUN_STEP(members);
+                if (next < end && word_state(word_behind) != INVALID) {
                     share = combine(share, word_value(word_behind));
-                    next += step;
+                    next += RUN_STEP(members);
                 }
             } else {
                 back_off(rounds);
@@ -48,7 +51,11 @@ Element totals_of_some(const uint tile, const uint first, const uint step) {
     }
     return share;
 }
+#elif LOOKBACK == LOOKBACK_GATHER_FALLBACK
+#include "stages/lookback/onward_fallback.glsl"
+#endif
 
+#if LOOKBACK != LOOKBACK_TWO_LEVEL
 // What comes before a tile, from the totals of all tiles since private_done.
 Element prefix_from(const uint tile, const Element totals) {
     private_done = tile;
@@ -57,38 +64,42 @@ Element prefix_from(const uint tile, const Element totals) {
 }
 #endif
 
+#if LOOKBACK != LOOKBACK_GATHER_FALLBACK
+
 Element find_prefix_onward(const uint tile) {
     const uint lane = own_lane;
 #if LOOKBACK == LOOKBACK_TWO_LEVEL
     uint rounds = 0u;
     const uint group = tile / GROUP_TILES;
-    uint next_group = private_done + lane;
-    uint next_tile = group * GROUP_TILES + lane;
+    uint next_group = RUN_BEGIN(private_done, group, lane, SUBGROUP_SIZE);
+    const uint end_group = RUN_END(private_done, group, lane, SUBGROUP_SIZE);
+    uint next_tile = RUN_BEGIN(group * GROUP_TILES, tile, lane, SUBGROUP_SIZE);
+    const uint end_tile = RUN_END(group * GROUP_TILES, tile, lane, SUBGROUP_SIZE);
     Element groups_share = identity();
     Element share = identity();
-    while (subgroupAny(next_tile < tile || next_group < group)) {
+    while (subgroupAny(next_tile < end_tile || next_group < end_group)) {
         // Both loads are under way together: one hop, not two.
         StateWord tile_word = no_word();
         GroupWord group_word = no_group();
-        if (next_tile < tile) {
+        if (next_tile < end_tile) {
             tile_word = load_state(next_tile);
         }
-        if (next_group < group) {
+        if (next_group < end_group) {
             group_word = load_group(next_group);
         }
         bool waits = false;
-        if (next_tile < tile) {
+        if (next_tile < end_tile) {
             if (word_state(tile_word) != INVALID) {
                 share = combine(share, word_value(tile_word));
-                next_tile += SUBGROUP_SIZE;
+                next_tile += RUN_STEP(SUBGROUP_SIZE);
             } else {
                 waits = true;
             }
         }
-        if (next_group < group) {
+        if (next_group < end_group) {
             if (group_is_whole(group_word)) {
                 groups_share = combine(groups_share, group_total(group_word));
-                next_group += SUBGROUP_SIZE;
+                next_group += RUN_STEP(SUBGROUP_SIZE);
             } else {
                 waits = true;
             }
@@ -104,3 +115,5 @@ Element find_prefix_onward(const uint tile) {
     return prefix_from(tile, subgroup_reduce(totals_of_some(tile, lane, SUBGROUP_SIZE)));
 #endif
 }
+
+#endif

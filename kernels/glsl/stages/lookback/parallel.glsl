@@ -11,12 +11,12 @@ Element find_prefix(const uint tile) {
     uint rounds = 0u;
     uint window_end = tile;
     bool found = false;
-    while (ALIKE(!found)) {
+    while (!found) {
         Element value;
         uint last_inclusive;
         uint last_invalid;
         look_at_window(window_end, value, last_inclusive, last_invalid);
-        if (ALIKE(last_invalid <= last_inclusive)) {
+        if (last_invalid <= last_inclusive) {
             found = add_window(window_end, prefix, value, last_inclusive);
         } else {
             count_spins(1u);

@@ -14,9 +14,14 @@
 const uint FEW_ROWS = 4u;
 const uint MANY_ROWS = 8u;
 
-StoredVector load_row(const uint row) {
+// A vector of the invocation, of so many: a row apart, or side by side where the order of elements matters.
+StoredVector load_row(const uint row, const uint rows) {
     InputVectors source = InputVectors(params.source_address);
+#if IN_ORDER
+    return source.at[invocation_rank() * rows + row];
+#else
     return source.at[row * WORKGROUP_SIZE + invocation_rank()];
+#endif
 }
 
 // Combines share with up to `count` rows, a constant, of those from `first` to `rows`.
@@ -26,7 +31,7 @@ StoredVector load_row(const uint row) {
         [[unroll]] for (uint k = 0u; k < count; ++k) {                                      \
             vectors[k] = stored_vector(VECTOR_OF(identity()));                              \
             if (first + k < rows) {                                                         \
-                vectors[k] = load_row(first + k);                                           \
+                vectors[k] = load_row(first + k, rows);                                     \
             }                                                                               \
         }                                                                                   \
         [[unroll]] for (uint k = 0u; k < count; ++k) {                                      \

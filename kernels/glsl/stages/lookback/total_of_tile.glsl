@@ -42,8 +42,13 @@ Element total_of_parts(const Element part) {
 
 #if ANY_ORDER
 
-// Vectors that are under way together, per invocation: few, because the workgroup holds its own items meanwhile.
+// Vectors that are under way together, per invocation: few, because the workgroup holds its own items meanwhile, and a
+// persistent one those of the next tile too.
+#ifdef PERSISTENT
+const uint FALLBACK_ROWS = 1u;
+#else
 const uint FALLBACK_ROWS = min(BATCH_SIZE, 2);
+#endif
 
 // The total of a full tile, from the input.
 Element total_of_tile(const uint tile) {
@@ -80,20 +85,25 @@ Element with_item(const Element before, const Vector item) {
 #endif
 }
 
-Element total_of_shares(const Element share) {
+// What the subgroup has, in all its invocations, of the shares of these.
+Element part_of_shares(const Element share) {
 #if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED
-    return total_of_parts(share);
+    return share;
 #else
-    return total_of_parts(subgroup_reduce(share));
+    return subgroup_reduce(share);
 #endif
 }
 
-Element total_before_scan(const Vector items[BATCH_SIZE]) {
+Element share_of_items(const Vector items[BATCH_SIZE]) {
     Element share = identity();
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
         share = with_item(share, items[k]);
     }
-    return total_of_shares(share);
+    return share;
+}
+
+Element total_before_scan(const Vector items[BATCH_SIZE]) {
+    return total_of_parts(part_of_shares(share_of_items(items)));
 }
 
 Element total_for_others(const Element before_scan) {
@@ -106,7 +116,7 @@ Element total_of_tile(const uint tile) {
     [[dont_unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
         share = with_item(share, loaded_vector(source.at[item_vector(k)]));
     }
-    return total_of_shares(share);
+    return total_of_parts(part_of_shares(share));
 }
 
 #endif

@@ -28,9 +28,6 @@ bool others_need_lookback(const uint tile) {
 }
 
 void lookback(const uint tile) {
-#if NVIDIA_SHUFFLES_IN_LOOPS
-    barrier();
-#endif
     if (own_subgroup == 0) {
         Element prefix = identity();
         if (tile != 0u) {

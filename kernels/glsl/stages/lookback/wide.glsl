@@ -7,6 +7,8 @@
 // The words of an invocation stand a row apart, never side by side (NVIDIA_VECTOR_LOADS).
 // Result valid in: all invocations of the subgroup.
 
+#include "stages/lookback/last_place.glsl"
+
 const uint WINDOW = SUBGROUP_SIZE * LOOKBACK_WIDTH;
 
 Element find_prefix(const uint tile) {
@@ -15,7 +17,7 @@ Element find_prefix(const uint tile) {
     uint rounds = 0u;
     uint window_end = tile;
     bool found = false;
-    while (ALIKE(!found)) {
+    while (!found) {
         uint states[LOOKBACK_WIDTH];
         Element values[LOOKBACK_WIDTH];
         [[unroll]] for (uint row = 0u; row < LOOKBACK_WIDTH; ++row) {
@@ -26,7 +28,7 @@ Element find_prefix(const uint tile) {
         }
         uint last_inclusive = 0u;
         bool blocked = true;
-        while (ALIKE(blocked)) {
+        while (blocked) {
             StateWord words[LOOKBACK_WIDTH];
             [[unroll]] for (uint row = 0u; row < LOOKBACK_WIDTH; ++row) {
                 words[row] = no_word();
@@ -48,8 +50,8 @@ Element find_prefix(const uint tile) {
                 own_inclusive = states[row] == INCLUSIVE ? place : own_inclusive;
                 own_invalid = states[row] == INVALID ? place : own_invalid;
             }
-            last_inclusive = subgroupMax(own_inclusive);
-            blocked = subgroupMax(own_invalid) > last_inclusive;
+            last_inclusive = last_place(own_inclusive);
+            blocked = last_place(own_invalid) > last_inclusive;
             if (blocked) {
                 count_spins(1u);
                 back_off(rounds);

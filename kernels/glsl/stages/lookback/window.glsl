@@ -9,6 +9,8 @@
 //   Returns: whether the prefix is whole.
 // Called by whole subgroups.
 
+#include "stages/lookback/last_place.glsl"
+
 void look_at_window(const uint window_end, out Element value, out uint last_inclusive, out uint last_invalid) {
     const uint lane = own_lane;
     // Lanes that would stand before tile 0 hold the identity and block nobody.
@@ -20,8 +22,8 @@ void look_at_window(const uint window_end, out Element value, out uint last_incl
         state = word_state(word);
         value = word_value(word);
     }
-    last_inclusive = subgroupMax(state == INCLUSIVE ? lane + 1u : 0u);
-    last_invalid = subgroupMax(state == INVALID ? lane + 1u : 0u);
+    last_inclusive = last_place(state == INCLUSIVE ? lane + 1u : 0u);
+    last_invalid = last_place(state == INVALID ? lane + 1u : 0u);
 }
 
 bool add_window(inout uint window_end, inout Element prefix, const Element value, const uint last_inclusive) {

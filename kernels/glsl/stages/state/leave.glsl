@@ -2,24 +2,25 @@
 // Stage: leave. What a workgroup does when it reads no state of another one any more.
 //
 // expect_to_leave(tile): called by all invocations with each tile of the workgroup, when its loads are under way.
-// leave(): called by all invocations of every workgroup that started, after the last barrier behind its lookback.
-// leave_without_tile(): in its place, of a workgroup that has no tile and nothing else in common with the others.
+// leave(): called by all invocations of a workgroup that has a tile, after the last barrier behind its lookback.
+// leave_without_tile(): in its place, by all invocations of one that has none.
 //
-// One workgroup leaves last, or comes later than all that matter: it makes the next turn (stages/state/turn.glsl) and,
-// where RESET is RESET_CLEAN, clears what the call has written, so that the next call finds the memory as this one did
-// and needs to know nothing about it. Which one:
-// - The workgroup of the last tile. Its prefix has in it what all other tiles have published, so all workgroups with a
-//   tile know their turn. Others do not need it.
-// - Where FALLS_BACK, and totals may be somebody else's work, the last one to be counted among those that have read the
-//   turn. They are counted as soon as they have published, and not at their end, where they would wait for the count
-//   (0.1 us on an NVIDIA H200).
-// - With RESET_CLEAN the last one to leave by count, which acquires and releases: the reads of the others have to come
-//   before.
-// Shared bytes: of RESET_CLEAN, and where N_VARIES if FALLS_BACK, 4. Barriers: of RESET_CLEAN, 1.
+// Where the device counts the calls, one workgroup makes the next turn (stages/state/turn.glsl):
+// - that of the last tile. Its prefix has in it what all other tiles have published, so all workgroups with a tile know
+//   their turn. Others do not need it.
+// - Where FALLS_BACK, and totals may be somebody else's work, the last one to be counted of all that have started, with
+//   a tile or without. They are counted as soon as they have published, and not at their end, where they would wait for
+//   the count (0.1 us on an NVIDIA H200).
+// With RESET_CLEAN the last one to leave clears what the call has written, so that the next call finds zeros as this
+// one did, and needs to know nothing about it. They are counted as they leave, by an addition that acquires and
+// releases: the reads of the others have to come before.
+// Shared bytes: of RESET_CLEAN, and where SELF_TURNING if FALLS_BACK and N_VARIES, 4. Barriers: of RESET_CLEAN, 1; of
+// the other, 1 in the calls with the last and the first epoch.
 //
-// Where N_VARIES a state may be older than all epochs: calls with fewer tiles have not written it. So the calls of
-// the last epoch and of the first one each clear all states that they do not write. Between two calls of one epoch lie
-// both, so that neither meets a state of the other; one would leave its own states to the next call of its epoch.
+// Where N_VARIES, calls with few tiles leave states behind theirs as they are, which may be of any epoch. So the calls
+// with the last epoch and those with the first one clear all states that they do not write. Between two calls with the
+// same epoch there are both, so that the later one meets no state of the earlier one. Either of the two alone would
+// leave what it has written itself until its epoch comes again.
 
 #if SELF_TURNING && N_VARIES
 
@@ -54,9 +55,12 @@ layout(buffer_reference, std430, buffer_reference_align = 4) buffer ScratchWords
 
 shared uint shared_leavers;
 
-// Room for the states that a call writes, in whole rows: those of tiles, and of groups where they are published.
+// Whether groups are published, in states that stand behind those of the tiles of the largest call.
+#define CLEARS_GROUPS (LOOKBACK == LOOKBACK_TWO_LEVEL && GROUP_STATE == GROUP_STATE_PUBLISHED)
+
+// Room for the states that are cleared together, in whole rows.
 uint state_count() {
-#if N_FROM_MEMORY
+#if CLEARS_GROUPS
     return in_whole_rows(tile_count());
 #else
     return in_whole_rows(tile_count()) + in_whole_rows(published_group_count());
@@ -74,9 +78,8 @@ void leave() {
     }
     barrier();
     if (shared_leavers == params.workgroups - 1u) {
-#if N_FROM_MEMORY
-        // Groups stand behind the tiles of the largest n.
-        ScratchWords groups = ScratchWords(params.groups_address);
+#if CLEARS_GROUPS
+        ScratchWords groups = ScratchWords(group_states_address());
         const uint group_words = in_whole_rows(published_group_count()) * STATE_STRIDE * STATE_WORDS;
         for (uint i = invocation_rank(); i < group_words; i += WORKGROUP_SIZE) {
             groups.at[i] = 0u;

@@ -4,10 +4,10 @@
 // EPOCH: in the states of this call, and in no other state that is there. BANK: the bank of group words that it uses.
 // read_turn(): called by all invocations at their beginning; share_turn(): behind the loads that are to be under way
 //   with it, and before a barrier; know_turn(): behind that, before anything of this stage is used.
-// end_turn(): called by one invocation, when all workgroups with a tile have read the turn; the next call has the next.
-//
-// count_reader(): called by all invocations behind know_turn, where FALLS_BACK; read_by_all(): whether the workgroup was
-//   the last one to be counted. Valid in the first invocation.
+// end_turn(): called by one invocation, when nobody who needs the turn has still to read it; the next call has the next
+//   one.
+// count_reader(): called by all invocations of every workgroup, once, behind know_turn. It counts where FALLS_BACK.
+// read_by_all(): whether the workgroup was the last one to be counted. Valid in the first invocation.
 //
 // The host counts (HOST_TURNS), or the device does (SELF_TURNING), so that what was recorded is right however often it
 // is submitted: the turn stands in the scratch memory, and the call itself moves it on. A call that finds zeros needs
@@ -64,7 +64,8 @@ layout(buffer_reference, std430, buffer_reference_align = 4) buffer TurnLine {
     uint at[TICKET_BYTES / 4u];
 };
 
-// One load for the workgroup: atomic ones go past the nearest cache, and all workgroups ask for the same word.
+// What the first invocation has loaded. One subgroup asks for the workgroup: atomic loads go past the nearest cache,
+// and all workgroups ask for the same word.
 shared uint shared_epoch;
 uint private_epoch;
 
@@ -93,14 +94,23 @@ void know_turn() {
 uint private_readers_before = 0xffffffffu;
 
 void count_reader() {
+#if WORKGROUP_SIZE == SUBGROUP_SIZE
+    // Each invocation has loaded its own.
+    const uint epoch = subgroupMin(EPOCH);
+#else
+    // The others have it from the first one.
+#define epoch EPOCH
+#endif
     if (invocation_rank() == 0u) {
         TurnLine line = TurnLine(TICKET_ADDRESS);
         // 1, which nobody knows before the turn has come: the count must not overtake that load.
-        const uint one = min(EPOCH, 1u);
+        const uint one = min(epoch, 1u);
         private_readers_before = atomicAdd(line.at[READERS_WORD], one, gl_ScopeDevice, gl_StorageSemanticsNone,
                                            gl_SemanticsRelaxed);
     }
 }
+
+#undef epoch
 
 bool read_by_all() {
     return private_readers_before == params.workgroups - 1u;

@@ -4,7 +4,7 @@
 // subgroup_exclusive_scan(x, total), SHUFFLED_UP(x, distance), from_last(x): the x of the invocation so many places
 //   before, of the last one;
 // VALUE_IF(exists, x): x, or the identity where there is none;
-// ALIKE(condition): a condition that is the same in all invocations of the subgroup;
+// IN_ORDER: whether elements have to be combined in their order;
 // ANY_ORDER: whether any order and grouping of elements has the same total, bit for bit;
 // FEW_SUBGROUPS: whether the workgroup has so few subgroups that each invocation had better combine their totals
 // itself, one after the other, than by a subgroup operation (on an NVIDIA H200 up to 8: 0.1 us at 2^14, 0.7 us at 2^18;
@@ -12,12 +12,6 @@
 //
 // An operator is one entry here: its identity for every type, how it combines, and its subgroup operations. min and max
 // of infinities are infinities; with a NaN among the elements results are undefined, as in GLSL.
-
-#if NVIDIA_SHUFFLES_IN_LOOPS
-#define ALIKE(condition) subgroupAny(condition)
-#else
-#define ALIKE(condition) (condition)
-#endif
 
 #define FEW_SUBGROUPS (WORKGROUP_SIZE / SUBGROUP_SIZE <= 8 && OPERATOR != OPERATOR_USER)
 
@@ -28,6 +22,12 @@
 #define ANY_ORDER 1
 #else
 #define ANY_ORDER 0
+#endif
+
+#if OPERATOR == OPERATOR_USER && !OPERATOR_COMMUTATIVE
+#define IN_ORDER 1
+#else
+#define IN_ORDER 0
 #endif
 
 #if OPERATOR == OPERATOR_USER
@@ -93,9 +93,19 @@ Element combine(const Element earlier, const Element later) {
     return COMBINED(earlier, later);
 }
 
+#if defined(PERSISTENT) && FALLS_BACK && NVIDIA_REDUCTIONS_BESIDE_SHUFFLES
+Element subgroup_reduce(const Element x) {
+    Element total = x;
+    [[unroll]] for (uint distance = 1u; distance < SUBGROUP_SIZE; distance *= 2u) {
+        total = combine(total, subgroupShuffleXor(total, distance));
+    }
+    return total;
+}
+#else
 Element subgroup_reduce(const Element x) {
     return SUBGROUP_REDUCE(x);
 }
+#endif
 
 Element subgroup_exclusive_scan(const Element x) {
     return SUBGROUP_EXCLUSIVE(x);

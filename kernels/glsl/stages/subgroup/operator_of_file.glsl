@@ -2,12 +2,6 @@
 // Operator: that of a user's file, which has identity() and combine() (stages/tile/element_of_file.glsl). Nothing but
 // its associativity is made use of: subgroups combine each value with what stands right before it, and never with that
 // of an invocation which is not there. Shuffles move words.
-//
-// SUBGROUP_TOTAL: how the total of a subgroup is found. By shuffles; or through shared memory, where a known issue says
-// that the driver gets shuffles in the loops of a lookback wrong (configs/known_issues.toml). Shared bytes then: those
-// of
-// WORKGROUP_SIZE elements. Loops also end by votes then, and a lookback begins with a barrier: only all three together
-// were seen to be right.
 
 #define SHUFFLED_UP(value, distance) element_of_words(subgroupShuffleUp(element_words(value), distance))
 
@@ -34,26 +28,6 @@ Element subgroup_inclusive_scan(const Element x) {
     return inclusive;
 }
 
-#if NVIDIA_SHUFFLES_IN_LOOPS
-
-shared Element shared_elements[WORKGROUP_SIZE];
-
-// Each invocation combines what all have left in shared memory.
-Element subgroup_reduce(const Element x) {
-    const uint first = own_subgroup * SUBGROUP_SIZE;
-    subgroupBarrier();
-    shared_elements[first + own_lane] = x;
-    subgroupBarrier();
-    Element total = shared_elements[first];
-    for (uint i = 1u; i < SUBGROUP_SIZE; ++i) {
-        total = combine(total, shared_elements[first + i]);
-    }
-    subgroupBarrier();
-    return total;
-}
-
-#else
-
 // Neighbours, then neighbours of twos: each invocation has the total of the run of invocations that it is in.
 Element subgroup_reduce(const Element x) {
     Element total = x;
@@ -65,8 +39,6 @@ Element subgroup_reduce(const Element x) {
     }
     return total;
 }
-
-#endif
 
 // What comes before an invocation in its subgroup, from the inclusive scan of x and x.
 Element exclusive_of(const Element inclusive, const Element x) {

@@ -131,7 +131,7 @@ Element element_of_words(const uvec2 words) {
 #endif
 
 // Arrays that begin at any element have their vectors there too: compilers make as many accesses of a vector as that
-// takes.
+// takes. (Full tiles may do better: stages/tile/shifted_vectors.glsl.)
 const uint VECTOR_ALIGNMENT = ANY_ELEMENT == 1 ? ELEMENT_BYTES : ELEMENT_BYTES * LANES;
 
 layout(buffer_reference, std430, buffer_reference_align = VECTOR_ALIGNMENT) UNSHARED readonly buffer InputVectors {

@@ -17,6 +17,15 @@
 //
 // In place: every vector is stored by the invocation that has loaded it, behind its load.
 
+// Whether elements move over from vectors where the device has them (stages/tile/shifted_vectors.glsl). Not in the
+// loops of persistent kernels, where what follows was wrong (NVIDIA_REDUCTIONS_BESIDE_SHUFFLES).
+#if ANY_ELEMENT && defined(REQUIRE_TILE_STATE) && LOAD_LAYOUT == LOAD_LAYOUT_STRIPED && LANES == 4 && \
+    ELEMENT <= ELEMENT_F32 && !IN_PLACE && !defined(PERSISTENT)
+#define SHIFTS_VECTORS 1
+#else
+#define SHIFTS_VECTORS 0
+#endif
+
 const uint TILE_VECTORS = WORKGROUP_SIZE * BATCH_SIZE;
 
 // The tile's part of input and output: indices into them stay small, however large the input is.
@@ -183,6 +192,10 @@ void store_full_tile(const uint tile, const Vector items[BATCH_SIZE]) {
     }
 }
 
+#elif SHIFTS_VECTORS
+
+#include "stages/tile/shifted_vectors.glsl"
+
 #else
 
 // Vectors from one item of an invocation to its next.
@@ -270,8 +283,15 @@ void store_total(const Element total) {
 }
 
 // What an input of no elements leaves: its total, where that is stored. Called by the invocations of workgroups that
-// have no tile, with the one that they would have.
-#if N_VARIES && (WITH_TOTAL || MODE == MODE_REDUCE)
+// have no tile, with the one that they would have. Calls that the host counts are those of a benchmark, and have
+// elements.
+#if defined(REQUIRE_TILE_STATE) && RESET == RESET_EPOCH
+#define TAKES_NONE (N_VARIES || !HOST_TURNS)
+#else
+#define TAKES_NONE 1
+#endif
+
+#if TAKES_NONE && (WITH_TOTAL || MODE == MODE_REDUCE)
 
 void store_empty(const uint tile) {
     if (ELEMENTS == 0u && tile == 0u && invocation_rank() == 0u) {

@@ -1,9 +1,11 @@
 //! How a benchmark has left what it was asked for.
 
 use scanbox_analysis::grouping::OWN_SUBJECT;
+use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Record, Selection, Status};
 use scanbox_runner::baseline::{BaselineResult, Greeting};
 use scanbox_runner::session::End;
+use scanbox_session::notes::note;
 use scanbox_session::supervise::Supervised;
 
 use crate::exit::{Completion, nothing_ok};
@@ -54,4 +56,16 @@ fn nothing_ok_of(baseline: &Greeting, records: &[Record]) -> Option<String> {
     };
     let outcomes = records.iter().filter(is_of_it).map(|record| (record.status, record.reason.as_str()));
     nothing_ok(&format!("no {what} of the baseline {name} could be measured"), outcomes)
+}
+
+/// A baseline on another device measures something else.
+pub fn warn_of_other_devices(device: &DeviceProfile, baselines: &[Greeting]) {
+    for Greeting { tool, device: name, device_uuid, .. } in baselines {
+        if !device_uuid.is_empty() && !device_uuid.eq_ignore_ascii_case(&device.uuid) {
+            note(&format!(
+                "warning: {tool} ran on {name} ({device_uuid}), scanbox on {} ({})",
+                device.name, device.uuid
+            ));
+        }
+    }
 }

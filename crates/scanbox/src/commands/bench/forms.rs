@@ -33,7 +33,7 @@ impl CallFormArgs {
         let mut more = Vec::new();
         for Selected { subject, .. } in &*selected {
             let Subject::Config { config, .. } = subject else { continue };
-            for &form in &self.call_forms {
+            for &form in self.call_forms.iter().filter(|form| !form.is_of_library()) {
                 let variant = Variant::of_form(form, n);
                 let subject = Subject::Config { config: *config, variant };
                 let is_new = more.iter().all(|one: &Selected| one.subject != subject);
@@ -56,6 +56,9 @@ impl CallFormArgs {
     ) -> Result<(), UsageError> {
         let all = || sizes.iter().flat_map(|(n, selected)| selected.iter().map(|one| (*n, &one.subject)));
         for &form in &self.call_forms {
+            if form.is_of_library() {
+                return Err(UsageError(format!("--call-forms {form}: --pack times what the library runs")));
+            }
             if all().any(|(n, subject)| subject.variant().form(n) == Some(form)) {
                 continue;
             }

@@ -216,6 +216,12 @@ pub fn selected(
     selected
 }
 
+/// The configs among the subjects of all sizes.
+pub fn configs_of(selected: &[(u64, Vec<Selected>)]) -> Vec<Config> {
+    let subjects = selected.iter().flat_map(|(_, of_size)| of_size);
+    subjects.filter_map(|one| one.subject.as_config()).copied().collect()
+}
+
 /// The config as it can run this many elements: a workgroup count that stands for another size is left free.
 pub fn launched(config: Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Config {
     match catalog::legal(&config, problem, n, device) {

@@ -5,12 +5,12 @@ use scanbox_model::config::Config;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::problem::Problem;
 use scanbox_model::units::size_label;
-use scanbox_runner::vulkan::{self, Listed, Loader, VulkanError};
+use scanbox_runner::vulkan::{self, FORCED_FAMILY, Listed, Loader, VulkanError};
 
 use super::bytes_label;
 use super::drivers::why_hidden;
 use super::host::available_memory_bytes;
-use scanbox_report::devices::{arguments_told, guarantees_told, tile_states};
+use scanbox_report::devices::{arguments_told, findings_told, guarantees_told, subgroups_told, tile_states};
 use scanbox_report::doctor::{CheckResult, Finding};
 use scanbox_session::device::{inform_of_guarantees, known_issues};
 use scanbox_session::probe;
@@ -57,6 +57,7 @@ impl Devices {
         }
         for (_, Listed { profile, .. }) in &mut devices.found {
             profile.arguments_probe = probe::kept(profile, tools);
+            profile.guarantee_facts.probe = probe::guarantees::kept(profile, tools);
             let informed = inform_of_guarantees(profile, &tools.assume);
             devices.unreadable = informed.err().map(|error| format!("{error:#}"));
         }
@@ -111,17 +112,25 @@ impl Devices {
             // Another device can be used instead.
             let verdict =
                 if self.usable().next().is_some() { CheckResult::Warning } else { CheckResult::Problem };
-            let fix = "install a newer driver: kernels need Vulkan 1.3 and these features";
+            let fix = match profile.kind {
+                DeviceKind::Null => format!("unset {FORCED_FAMILY}, and the driver looks for hardware"),
+                DeviceKind::Hardware | DeviceKind::Software => {
+                    "install a newer driver: kernels need Vulkan 1.3 and these features".to_owned()
+                }
+            };
             let one = |problem: &String| Finding {
                 verdict,
-                ..Finding::problem(&*check, format!("{who}: it {problem}, so it cannot be used"), fix)
+                ..Finding::problem(&*check, format!("{who}: it {problem}, so it cannot be used"), &*fix)
             };
             return problems.iter().map(one).collect();
         }
         let mut findings = vec![Finding::ok(&*check, format!("{who}: it has what kernels need"))];
         findings.extend([atomics(profile), timestamps(profile), subgroups(profile), memory(profile)]);
         findings.push(Finding::ok("guarantees", guarantees_told(profile)));
+        let unasked = || "nobody has asked the device yet; scanbox devices --probe does".to_owned();
+        findings.push(Finding::ok("probe", findings_told(profile).unwrap_or_else(unasked)));
         findings.extend(dispatch(index, profile));
+        findings.extend(untried(profile));
         findings.extend(issues(profile));
         for finding in &mut findings[1..] {
             finding.check = format!("{check}: {}", finding.check);
@@ -133,6 +142,8 @@ impl Devices {
     fn check_default(&self) -> Option<Finding> {
         let (_, first) = self.found.first().filter(|_| !self.asked_for)?;
         let finding = match first.profile.kind {
+            // That it cannot be used is said of it.
+            DeviceKind::Null => return None,
             DeviceKind::Hardware => Finding::ok("default device", format!("0: {}", first.profile.title())),
             DeviceKind::Software => Finding::warning(
                 "default device",
@@ -173,18 +184,37 @@ fn dispatch(index: usize, profile: &DeviceProfile) -> Option<Finding> {
 
 fn subgroups(profile: &DeviceProfile) -> Finding {
     let (min, max) = (profile.min_subgroup_size, profile.max_subgroup_size);
-    let found = match min == max {
-        true => format!("{min} invocations"),
-        false => format!("{} invocations of {min} to {max}, pinned", profile.subgroup_size),
-    };
-    Finding::ok("subgroups", found)
+    let told = subgroups_told(profile);
+    match profile.pinned_subgroups {
+        None if min != max => Finding::warning(
+            "subgroups",
+            format!(
+                "{told}: kernels are built for {}, and are wrong where it chooses another",
+                profile.subgroup_size
+            ),
+            "none: every result is compared, and a row that is wrong says so",
+        ),
+        _ => Finding::ok("subgroups", format!("{told} invocations")),
+    }
+}
+
+/// What nobody has tried yet.
+fn untried(profile: &DeviceProfile) -> Option<Finding> {
+    profile.driver.starts_with("MoltenVK").then(|| {
+        Finding::warning(
+            "portability",
+            "Vulkan stands on Metal here (MoltenVK), which nobody has tried with scanbox; workgroups that wait for others may \
+             hang the machine",
+            "begin with kernels that wait for nobody: --space families --filter 'lookback=fallback|gather-fallback|none'",
+        )
+    })
 }
 
 /// Which sizes the device holds. What a software device calls its own is the memory of the machine.
 fn memory(profile: &DeviceProfile) -> Finding {
     let config: Config = "b4.vec4.par.rake.wg256".parse().expect("a label");
     let available = match profile.kind {
-        DeviceKind::Hardware => profile.memory_bytes,
+        DeviceKind::Hardware | DeviceKind::Null => profile.memory_bytes,
         DeviceKind::Software => available_memory_bytes().unwrap_or(u64::MAX).min(profile.memory_bytes),
     };
     let largest_in = |bytes: u64| {

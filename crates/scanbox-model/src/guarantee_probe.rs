@@ -1,0 +1,212 @@
+//! What was found out on a device about guarantees: things that kernels may need and no specification promises.
+
+use serde::{Deserialize, Serialize};
+
+use crate::safe_devices::Guarantee;
+
+/// What a probe came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProbeVerdict {
+    /// The device was seen not to keep it.
+    Refuted,
+    /// It was asked for often, and kept each time. That is no proof: it opens configs for measuring, where a hang costs
+    /// a row, and never for what programs ship.
+    NotRefuted,
+    /// Nobody can say: the probe did not come to its end.
+    Unknown,
+}
+
+/// What was found about one guarantee.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GuaranteeFinding {
+    /// Which.
+    pub guarantee: Guarantee,
+    /// What came of it.
+    pub verdict: ProbeVerdict,
+    /// Calls that asked for it.
+    pub calls: u32,
+    /// Of one that is refuted: the round, who waited for whom. Of one that is not: the numbers of the worst round. Of
+    /// one that is unknown: why.
+    pub detail: String,
+    /// When, in UTC.
+    pub date: String,
+}
+
+/// How many workgroups of a shape were seen at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResidentShape {
+    /// Invocations of a workgroup.
+    pub workgroup_size: u32,
+    /// Registers per invocation, where the driver tells; else as many as any kernel may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registers: Option<u32>,
+    /// Shared memory of a workgroup, in bytes.
+    pub shared_bytes: u64,
+    /// Workgroups on the whole device.
+    pub workgroups: u64,
+}
+
+/// What a probe of a device found about all guarantees.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GuaranteesProbe {
+    /// One for each guarantee that was asked for.
+    pub findings: Vec<GuaranteeFinding>,
+    /// Of shapes, how many workgroups are there at the same time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub residents: Vec<ResidentShape>,
+}
+
+impl GuaranteesProbe {
+    /// What was found about this one.
+    #[must_use]
+    pub fn of(&self, guarantee: Guarantee) -> Option<&GuaranteeFinding> {
+        self.findings.iter().find(|finding| finding.guarantee == guarantee)
+    }
+
+    /// Workgroups of this shape that were seen at the same time, at least. A workgroup that asks for less of everything
+    /// fits where one that asks for more does.
+    #[must_use]
+    pub fn resident(&self, workgroup_size: u32, registers: Option<u32>, shared_bytes: u64) -> Option<u64> {
+        let holds = |shape: &&ResidentShape| {
+            let has_registers = match (shape.registers, registers) {
+                (Some(held), Some(asked)) => held >= asked,
+                // The driver tells nobody's.
+                (None, None) => true,
+                _ => false,
+            };
+            shape.workgroup_size >= workgroup_size && shape.shared_bytes >= shared_bytes && has_registers
+        };
+        self.residents.iter().filter(holds).map(|shape| shape.workgroups).max()
+    }
+
+    /// Workgroups of this shape that can be there at the same time, at most: as many as were counted of one that asks
+    /// for less of everything.
+    #[must_use]
+    pub fn resident_at_most(&self, workgroup_size: u32, registers: Option<u32>, shared_bytes: u64) -> u64 {
+        let asks_less = |shape: &&ResidentShape| {
+            let has_registers = match (shape.registers, registers) {
+                (Some(held), Some(asked)) => held <= asked,
+                _ => false,
+            };
+            shape.workgroup_size <= workgroup_size && shape.shared_bytes <= shared_bytes && has_registers
+        };
+        self.residents.iter().filter(asks_less).map(|shape| shape.workgroups).min().unwrap_or(u64::MAX)
+    }
+
+    /// Whether a probe can have found this: each guarantee once, refuted and unknown with a reason, and workgroups only
+    /// where those that fit were seen to run together.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let once = self.findings.iter().enumerate().all(|(place, finding)| {
+            let told = finding.verdict == ProbeVerdict::NotRefuted || !finding.detail.is_empty();
+            let asked = finding.verdict == ProbeVerdict::Unknown || finding.calls > 0;
+            let new = self.findings[..place].iter().all(|other| other.guarantee != finding.guarantee);
+            told && asked && new && !finding.date.is_empty()
+        });
+        let together = self
+            .of(Guarantee::CoResidency)
+            .is_some_and(|finding| finding.verdict == ProbeVerdict::NotRefuted);
+        let some = self.residents.iter().all(|shape| shape.workgroups > 0 && shape.workgroup_size > 0);
+        !self.findings.is_empty() && once && some && together != self.residents.is_empty()
+    }
+
+    /// What it says against the device, and nothing for it: all that is good for kernels that programs ship.
+    #[must_use]
+    pub fn refuted(&self) -> Option<Self> {
+        let against = |finding: &&GuaranteeFinding| finding.verdict == ProbeVerdict::Refuted;
+        let findings: Vec<_> = self.findings.iter().filter(against).cloned().collect();
+        (!findings.is_empty()).then(|| Self { findings, residents: Vec::new() })
+    }
+}
+
+/// What is known of a device about guarantees beside the list of those that it gives.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GuaranteeFacts {
+    /// What the user assumes, whatever was found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assumed: Vec<Guarantee>,
+    /// What the device is known not to give, so that nobody has to try.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<Guarantee>,
+    /// What was found out there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<GuaranteesProbe>,
+}
+
+impl GuaranteeFacts {
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What a probe came to, about this one.
+    #[must_use]
+    pub fn finding(&self, guarantee: Guarantee) -> Option<&GuaranteeFinding> {
+        self.probe.as_ref()?.of(guarantee)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(guarantee: Guarantee, verdict: ProbeVerdict) -> GuaranteeFinding {
+        let (detail, date) = ("round 1".to_owned(), "2026-11-23".to_owned());
+        GuaranteeFinding { guarantee, verdict, calls: 40, detail, date }
+    }
+
+    fn shape(workgroup_size: u32, registers: u32, workgroups: u64) -> ResidentShape {
+        ResidentShape { workgroup_size, registers: Some(registers), shared_bytes: 4096, workgroups }
+    }
+
+    #[test]
+    fn a_shape_fits_where_a_larger_one_does() {
+        let residents = vec![shape(256, 64, 528), shape(256, 40, 792), shape(512, 64, 264)];
+        let probe = GuaranteesProbe {
+            findings: vec![finding(Guarantee::CoResidency, ProbeVerdict::NotRefuted)],
+            residents,
+        };
+        assert!(probe.is_sound());
+        assert_eq!(probe.resident(256, Some(64), 264), Some(528));
+        assert_eq!(probe.resident(256, Some(63), 4096), Some(528));
+        assert_eq!(probe.resident(256, Some(40), 0), Some(792));
+        assert_eq!(probe.resident(192, Some(41), 0), Some(528));
+        assert_eq!(probe.resident(257, Some(41), 0), Some(264));
+        assert_eq!(probe.resident(256, Some(65), 0), None);
+        assert_eq!(probe.resident(256, Some(64), 4097), None);
+        assert_eq!(probe.resident(256, None, 0), None);
+        assert_eq!(probe.resident(513, Some(1), 0), None);
+        assert_eq!(probe.resident_at_most(256, Some(64), 4096), 528);
+        assert_eq!(probe.resident_at_most(256, Some(63), 9000), 792);
+        assert_eq!(probe.resident_at_most(1024, Some(64), 4096), 264);
+        assert_eq!(probe.resident_at_most(256, Some(64), 4095), u64::MAX);
+    }
+
+    #[test]
+    fn only_what_a_probe_can_have_found_is_taken() {
+        use Guarantee::{CoResidency, Progress};
+        let sound = |findings: Vec<GuaranteeFinding>, residents: Vec<ResidentShape>| {
+            let probe = GuaranteesProbe { findings, residents };
+            let kept = serde_json::to_string(&probe).unwrap();
+            assert_eq!(serde_json::from_str::<GuaranteesProbe>(&kept).unwrap(), probe);
+            probe.is_sound()
+        };
+        let kept = finding(CoResidency, ProbeVerdict::NotRefuted);
+        let refuted = finding(Progress, ProbeVerdict::Refuted);
+        assert!(sound(vec![refuted.clone()], vec![]));
+        assert!(sound(vec![refuted.clone(), kept.clone()], vec![shape(1, 1, 1)]));
+        assert!(!sound(vec![], vec![]));
+        assert!(!sound(vec![refuted.clone(), refuted.clone()], vec![]));
+        assert!(!sound(vec![kept.clone()], vec![]));
+        assert!(!sound(vec![refuted.clone()], vec![shape(1, 1, 1)]));
+        assert!(!sound(vec![kept], vec![shape(64, 1, 0)]));
+        assert!(!sound(vec![GuaranteeFinding { detail: String::new(), ..refuted.clone() }], vec![]));
+        assert!(!sound(vec![GuaranteeFinding { calls: 0, ..refuted }], vec![]));
+    }
+}

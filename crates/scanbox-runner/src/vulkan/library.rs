@@ -1,0 +1,295 @@
+//! Calls that the library records which programs have, out of a pack: what is timed of them is what a program gets.
+
+use std::sync::Arc;
+
+use ash::vk;
+use gpu_allocator::MemoryLocation;
+use scanbox_kernels::packing::scan_problem;
+use scanbox_kernels::plan::{Binding, Plan};
+use scanbox_model::config::{Arguments, Config};
+use scanbox_model::record::Status;
+use scanbox_pack::{ArgumentKind, CallUse, Pack, Promises, ScanProblem};
+use scanbox_vk::{
+    Access, Bound, CallLength, DeviceRange, HandOverError, LineBuffer, Scan, ScanCall, Scanner, ScannerInfo,
+};
+
+use super::buffer::Buffer;
+use super::commands::Recorder;
+use super::device::Gpu;
+use super::memory::{Memory, N_OFFSET};
+use crate::backend::Failure;
+
+/// What ranges of scratch memory and lines begin at multiples of.
+pub(super) const ALIGNMENT: u64 = 256;
+
+/// A pack as a program has it: a scanner of the device, scans of it, and memory of their own.
+pub(super) struct Library {
+    scanner: Scanner,
+    /// By what they compute, their use, and the most elements of a call.
+    scans: Vec<((ScanProblem, CallUse, u64), Scan)>,
+    /// Those that are bound to what the last plan works on: making one takes milliseconds.
+    bound: Vec<(LibraryBoundKey, Arc<Bound>)>,
+    memory: Option<LibraryMemory>,
+    /// The device goes last.
+    gpu: Arc<Gpu>,
+}
+
+/// What a bound scan is of (problem, most elements, use, call): it stays while that stays.
+type LibraryBoundKey = (ScanProblem, u64, CallUse, ScanCall);
+
+struct LibraryMemory {
+    scratch: Buffer,
+    lines: Buffer,
+}
+
+/// A call that the library records, any number of times.
+pub(super) struct LibraryCall {
+    scan: Scan,
+    bound: Option<Arc<Bound>>,
+    call: ScanCall,
+    /// Whether its input is its output.
+    in_place: bool,
+    /// The number of elements, until it stands in memory.
+    untold: Option<u32>,
+    /// Whether its scratch memory fits.
+    is_prepared: bool,
+    /// Whether it has a line, and whether that has what it says.
+    has_line: bool,
+    is_told: bool,
+    /// Dispatches of a call, about: as many as the plan has.
+    pub dispatches: usize,
+    /// The first call that the library refused.
+    refused: Option<HandOverError>,
+}
+
+impl Library {
+    /// A program's scanner of this pack on the device of the session.
+    pub fn new(gpu: &Arc<Gpu>, pack: Arc<Pack>, promises: Promises) -> Result<Self, Failure> {
+        let info = ScannerInfo {
+            instance: gpu.instance(),
+            physical: gpu.physical,
+            device: &gpu.raw,
+            enabled: gpu.enabled,
+            pipeline_cache: vk::PipelineCache::null(),
+            pack,
+            promises,
+        };
+        // SAFETY: instance and device are those of the session; the device is held, and has enabled what it says.
+        // Whoever has a pack measured trusts its code.
+        let scanner = unsafe { Scanner::new(&info) }.map_err(refused)?;
+        Ok(Self { scanner, scans: Vec::new(), bound: Vec::new(), memory: None, gpu: Arc::clone(gpu) })
+    }
+
+    fn scan(&mut self, problem: ScanProblem, call_use: CallUse, max_n: u64) -> Result<Scan, Failure> {
+        let key = (problem, call_use, max_n);
+        if let Some((_, scan)) = self.scans.iter().find(|(other, _)| *other == key) {
+            return Ok(scan.clone());
+        }
+        let scan = self.scanner.scan(&key.0, max_n, call_use).map_err(refused)?;
+        self.scans.push((key, scan.clone()));
+        Ok(scan)
+    }
+
+    /// Memory of the library's own for calls of a scan.
+    fn memory(&mut self, scan: &Scan) -> Result<&LibraryMemory, Failure> {
+        let needed = [scan.scratch().bytes, scan.line_needs().bytes].map(|bytes| bytes + ALIGNMENT);
+        let kept = self.memory.take().filter(|memory| {
+            [&memory.scratch, &memory.lines].into_iter().zip(needed).all(|(one, bytes)| one.bytes() >= bytes)
+        });
+        let memory = match kept {
+            Some(memory) => memory,
+            None => {
+                self.bound.clear();
+                let new = |name, bytes| Buffer::new(&self.gpu, name, bytes, MemoryLocation::GpuOnly);
+                let scratch = new("scratch of the library", needed[0])?;
+                LibraryMemory { scratch, lines: new("lines of the library", needed[1])? }
+            }
+        };
+        Ok(self.memory.insert(memory))
+    }
+
+    /// The scan bound to a call, where its arguments are not pushed.
+    fn bound(&mut self, scan: &Scan, key: LibraryBoundKey) -> Result<Option<Arc<Bound>>, Failure> {
+        let (.., call_use, call) = &key;
+        // Calls of the size before do not come again.
+        self.bound
+            .retain(|((.., other), _)| other.n == call.n || matches!(other.n, CallLength::Device { .. }));
+        if let Some((_, bound)) = self.bound.iter().find(|(other, _)| *other == key) {
+            return Ok(Some(Arc::clone(bound)));
+        }
+        let Some(memory) = &self.memory else { return Ok(None) };
+        let made = bound(scan, call, call_use.arguments, &memory.lines)?.map(Arc::new);
+        self.bound.extend(made.iter().map(|bound| (key.clone(), Arc::clone(bound))));
+        Ok(made)
+    }
+
+    /// A plan as the library records it.
+    ///
+    /// # Errors
+    /// `unsupported`, where the library would run something else, or nothing.
+    pub fn prepare(&mut self, plan: &Plan, memory: &Memory) -> Result<LibraryCall, Failure> {
+        let unsupported = |reason: String| Failure::new(Status::Unsupported, reason);
+        let max_n = plan.max_n().unwrap_or(memory.loaded());
+        let arguments = plan.passes.first().map_or(Arguments::Push, |pass| pass.shader.arguments());
+        let arguments = match arguments {
+            Arguments::Block => ArgumentKind::Line,
+            Arguments::Baked => ArgumentKind::Baked,
+            Arguments::Push => ArgumentKind::Pushed,
+        };
+        let call_use = CallUse { arguments, n_on_device: plan.max_n().is_some(), ..CallUse::default() };
+        let problem = scan_problem(&plan.problem);
+        let scan = self.scan(problem.clone(), call_use, max_n)?;
+        let chosen = scan.chosen(plan.max_n().unwrap_or(plan.n)).label;
+        let config = plan.build().map(|build| build.config);
+        if chosen.parse::<Config>().ok() != config {
+            return Err(unsupported(format!("for {} elements the library runs {chosen}", plan.n)));
+        }
+        let elements = plan.max_n().unwrap_or(plan.n);
+        let outputs = plan.problem.outputs(elements);
+        let bytes = plan.problem.element_bytes();
+        let range = |address, elements: u64| DeviceRange { address, bytes: elements * bytes };
+        let output = range(memory.address(Binding::Output, plan)?, outputs);
+        let input = match plan.in_place() {
+            true => output,
+            false => range(memory.address(Binding::Input, plan)?, elements),
+        };
+        let own = self.memory(&scan)?;
+        let scratch = DeviceRange {
+            address: own.scratch.address().next_multiple_of(ALIGNMENT),
+            bytes: scan.scratch().bytes,
+        };
+        let n_word = memory.lines().address() + N_OFFSET;
+        let in_memory = call_use.n_on_device && arguments == ArgumentKind::Pushed;
+        let call = ScanCall {
+            input,
+            output,
+            scratch,
+            n: if in_memory { CallLength::Device { address: n_word } } else { CallLength::Host(plan.n) },
+            init: None,
+            total: None,
+        };
+        let bound = self.bound(&scan, (problem, max_n, call_use, call))?;
+        Ok(LibraryCall {
+            scan,
+            bound,
+            call,
+            in_place: plan.in_place(),
+            untold: in_memory.then_some(plan.n as u32),
+            is_prepared: false,
+            has_line: arguments == ArgumentKind::Line,
+            is_told: false,
+            dispatches: plan.passes.len().max(1),
+            refused: None,
+        })
+    }
+}
+
+impl LibraryCall {
+    /// Lets the calls that are recorded from now on find this binding here; those with lines behind the next
+    /// [`LibraryCall::tell`].
+    pub fn aim(&mut self, binding: Binding, address: vk::DeviceAddress) {
+        let ScanCall { input, output, .. } = &mut self.call;
+        let range = match binding {
+            Binding::Input if !self.in_place => input,
+            Binding::Output => {
+                if self.in_place {
+                    input.address = address;
+                }
+                output
+            }
+            _ => return,
+        };
+        if std::mem::replace(&mut range.address, address) != address {
+            self.forget_line();
+        }
+    }
+
+    /// Has the next [`LibraryCall::tell`] write the line.
+    pub fn forget_line(&mut self) {
+        self.is_told = false;
+    }
+
+    /// Records what a program records before its calls.
+    pub fn tell(&mut self, recorder: &mut Recorder<'_>, memory: &Memory) {
+        if !std::mem::replace(&mut self.is_prepared, true) {
+            recorder.barrier(Access::COMPUTE, Access::COMPUTE);
+            // SAFETY: the command buffer is recording on the device of the scan, the memory is the session's, and
+            // barriers stand on both sides.
+            let prepared = unsafe { self.scan.cmd_prepare(recorder.raw(), self.call.scratch) };
+            self.note(prepared);
+            recorder.barrier(Access::COMPUTE, Access::COMPUTE);
+        }
+        if let Some(n) = self.untold.take() {
+            recorder.barrier(Access::COMPUTE, Access::TRANSFER);
+            recorder.update(memory.lines(), N_OFFSET, &[n]);
+            recorder.barrier(Access::TRANSFER, Access::COMPUTE);
+        }
+        if let Some(bound) = self.bound.clone().filter(|_| self.has_line && !self.is_told) {
+            // SAFETY: as above; it has barriers of its own.
+            let set = unsafe { bound.cmd_set(recorder.raw(), &self.call) };
+            self.note(set);
+            self.is_told = true;
+        }
+        recorder.forget_bound();
+    }
+
+    /// Records one call.
+    pub fn record(&mut self, recorder: &mut Recorder<'_>) {
+        match &self.bound {
+            // SAFETY: the command buffer is recording on the device of the scan, and all that the call names lives in
+            // the session until the submission has come to its end. Barriers are the caller's.
+            Some(bound) => unsafe { bound.cmd_scan(recorder.raw()) },
+            None => {
+                // SAFETY: as above.
+                let recorded = unsafe { self.scan.cmd_scan(recorder.raw(), &self.call) };
+                self.note(recorded);
+            }
+        }
+        recorder.forget_bound();
+    }
+
+    fn note(&mut self, done: Result<(), HandOverError>) {
+        if let Err(error) = done {
+            self.refused.get_or_insert(error);
+        }
+    }
+
+    /// # Errors
+    /// What the library refused to record. What was recorded beside it must not be submitted.
+    pub fn check(&mut self) -> Result<(), Failure> {
+        self.refused.take().map_or(Ok(()), |error| Err(refused(error)))
+    }
+}
+
+/// The scan bound to its memory, where its arguments are not pushed.
+pub(super) fn bound(
+    scan: &Scan,
+    call: &ScanCall,
+    arguments: ArgumentKind,
+    memory: &Buffer,
+) -> Result<Option<Bound>, Failure> {
+    let address = memory.address().next_multiple_of(ALIGNMENT);
+    let lines = LineBuffer {
+        buffer: memory.raw(),
+        offset: address - memory.address(),
+        range: DeviceRange { address, bytes: scan.line_needs().bytes },
+    };
+    let lines = match arguments {
+        ArgumentKind::Pushed => return Ok(None),
+        ArgumentKind::Line => Some(lines),
+        ArgumentKind::Baked => None,
+    };
+    // SAFETY: the memory is the caller's, and outlives what is recorded.
+    unsafe { scan.bind(lines, call) }.map(Some).map_err(refused)
+}
+
+/// What the library refuses: a device that cannot run the kernel is no fault of it.
+pub(super) fn refused(error: HandOverError) -> Failure {
+    let status = match &error {
+        HandOverError::NoKernel { .. } | HandOverError::Lacks { .. } | HandOverError::TooLarge { .. } => {
+            Status::Unsupported
+        }
+        _ => Status::RuntimeError,
+    };
+    Failure::new(status, error.to_string())
+}

@@ -1,0 +1,84 @@
+//! `scanbox bench --pack`: what takes part, what is said of it, and what is refused.
+
+use std::path::Path;
+
+use scanbox_kernels::catalog::Variant;
+use scanbox_model::call_form::CallForm;
+use scanbox_model::record::Status;
+use serde_json::Value;
+
+use super::{bench, rows};
+use crate::sweeps::Place;
+
+const PACK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packs/portable.scanpack");
+
+#[test]
+fn what_the_library_runs_stands_beside_the_same_configs() {
+    let place = Place::in_memory("");
+    let args = ["--pack", PACK, "--uses", "pushed,n-on-device", "--sizes", "1000,2^20", "--rounds", "3"];
+    let ended = bench(&place, &[&args[..], &["--format", "json"]].concat(), 0);
+    assert!(ended.stderr.contains("the library chooses by: the portable choice"), "{}", ended.stderr);
+    let rows = rows(&place);
+    for n in [1000, 1 << 20] {
+        let of = |form| -> Vec<&str> {
+            let rows = rows.iter().filter(|row| row.n_elements == n && row.subject == "scanbox");
+            let rows = rows.filter(|row| row.call_form == form && row.status == Status::Ok);
+            rows.map(|row| &*row.config_id).collect()
+        };
+        let (library, length) = (of(Some(CallForm::Library)), of(Some(CallForm::LibraryLength)));
+        assert_eq!((library.len(), length.len()), (1, 1), "{n}");
+        let ordinary = of(None);
+        assert!(ordinary.contains(&library[0]) && ordinary.contains(&length[0]), "{n}: {ordinary:?}");
+    }
+    let json: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let library = json["library"].as_array().unwrap();
+    let what: Vec<&str> = library.iter().map(|one| one["what"].as_str().unwrap()).collect();
+    assert_eq!(what, ["by the library", "n in memory", "by the library", "n in memory"], "{json}");
+    for one in library {
+        let (more, most) = (one["more_ns"].as_f64().unwrap(), one["most_ns"].as_f64().unwrap());
+        assert!(
+            one["against_form"] == if one["what"] == "n in memory" { "library".into() } else { Value::Null }
+        );
+        assert!(most >= more, "{one}");
+    }
+    let settings = &json["metadata"]["runs"][0]["settings"]["library"];
+    assert!(settings["pack"].as_str().unwrap().ends_with("portable.scanpack"), "{settings}");
+
+    let mut command = place.scanbox(&["bench", "--show", "bench.csv"]);
+    let shown = crate::sweeps::ended(command.env("COLUMNS", "140").output().unwrap()).stdout;
+    for part in ["What a program gets through the library", "n in memory", "library-length", "at most"] {
+        assert!(shown.contains(part), "no `{part}` in {shown}");
+    }
+}
+
+#[test]
+fn what_cannot_be_timed_is_refused() {
+    let place = Place::in_memory("");
+    for (args, said) in [
+        (
+            &["--pack", PACK, "--uses", "line"][..],
+            "line at 1000: the pack has the scan, and no kernel for this use",
+        ),
+        (&["--pack", PACK, "--uses", "pushed,total"], "only pushed, line, baked and n-on-device are timed"),
+        (&["--pack", PACK, "--uses", "pushed", "--op", "max"], "the pack has no such scan"),
+        (&["b4.vec4.par.rake.wg256", "--call-forms", "library"], "--pack times what the library runs"),
+        (&["b4.vec4.par.rake.wg256", "--promises", "progress"], "--pack"),
+    ] {
+        let ended = bench(&place, &[args, &["--sizes", "1000"]].concat(), 2);
+        assert!(ended.stderr.contains(said), "{args:?}: {}", ended.stderr);
+    }
+    let missing = bench(&place, &["--pack", "none.scanpack"], 1);
+    assert!(missing.stderr.contains("--pack none.scanpack"), "{}", missing.stderr);
+    assert!(!Path::new(&place.folder().join("bench.csv")).exists());
+}
+
+/// Rows say a form, from which the build follows again.
+#[test]
+fn forms_of_the_library_are_builds() {
+    for form in [CallForm::Library, CallForm::LibraryUpdated, CallForm::LibraryLength] {
+        let variant = Variant::of_form(form, 1000);
+        assert!(variant.by_library && form.is_of_library());
+        assert_eq!(variant.form(1000), Some(form));
+        assert!(variant.to_string().ends_with(" by the library"), "{variant}");
+    }
+}

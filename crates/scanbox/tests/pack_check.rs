@@ -1,0 +1,116 @@
+//! `pack --check`: kernels that are wrong are found.
+
+use std::fs;
+use std::path::Path;
+
+use scanbox_kernels::catalog::{self, Variant};
+use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::packing::{PackBuilder, PackOrigin, pack_device, scan_problem};
+use scanbox_model::config::Config;
+use scanbox_model::problem::{Mode, Problem};
+use scanbox_pack::{Breakpoint, CallUse, ChoiceTable, PackProblem, Promises};
+use scanbox_testing::device::with_subgroups;
+
+use crate::machines::Machine;
+use crate::sweeps::{Ended, Place, ended};
+
+/// Workgroups whose tiles are not those of their neighbours: each looks at states that nobody has written yet.
+const LABEL: &str = "pers.b1.vec4.gatherfall.sub.striped.robin.early.split.turn.wg64.u1";
+
+/// A folder with the kernels, one text of which is another.
+fn changed(folder: &Path, change: Option<(&str, &str, &str)>) -> Compiler {
+    fn copy(from: &Path, to: &Path) {
+        fs::create_dir_all(to).unwrap();
+        for entry in fs::read_dir(from).unwrap() {
+            let (path, name) = entry.map(|entry| (entry.path(), entry.file_name())).unwrap();
+            match path.is_dir() {
+                true => copy(&path, &to.join(name)),
+                false => assert!(fs::copy(&path, to.join(name)).is_ok()),
+            }
+        }
+    }
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/glsl"), folder);
+    if let Some((file, from, to)) = change {
+        let text = fs::read_to_string(folder.join(file)).unwrap();
+        assert_eq!(text.matches(from).count(), 1, "{file}: {from}");
+        fs::write(folder.join(file), text.replace(from, to)).unwrap();
+    }
+    Compiler::new(Some(folder), None).unwrap()
+}
+
+/// A pack of that kernel, as these sources have it, for sums with their total.
+fn pack(place: &Place, name: &str, change: Option<(&str, &str, &str)>) {
+    let sources = tempfile::tempdir().unwrap();
+    let compiler = changed(sources.path(), change);
+    let device = with_subgroups(8, false);
+    let config: Config = LABEL.parse().unwrap();
+    let problem = Problem::default();
+    assert_eq!(problem.mode(), Mode::Inclusive);
+    let recipe = catalog::recipe(&config, Variant::default().with_total(), &problem, &device).unwrap();
+    let mut builder = PackBuilder::new();
+    let ranked = builder.add_all(&compiler, [(LABEL.to_owned(), recipe)]).unwrap();
+    let call_use = CallUse { total: true, ..CallUse::default() };
+    let breakpoints = vec![Breakpoint { from: 1, ranked, worst_loss_ppm: None }];
+    let portable = vec![ChoiceTable { call_use, needs: Promises::NONE, breakpoints }];
+    let problems = vec![PackProblem { scan: scan_problem(&problem), measured: Vec::new(), portable }];
+    let origin = PackOrigin {
+        kernel_hash: compiler.kernel_hash(),
+        measured_utc: String::new(),
+        device: pack_device(&device, Vec::new()),
+    };
+    let pack = builder.pack(origin, problems, Vec::new()).unwrap();
+    fs::write(place.folder().join(name), pack.write()).unwrap();
+}
+
+#[test]
+fn wrong_kernels_are_found() {
+    let Some(Machine::With(driver)) = Machine::lavapipe() else { return };
+    let place = Place::in_memory("");
+    let check = |name: &str, code: i32| -> Ended {
+        let mut command = place.scanbox(&["pack", "--check", name, "--format", "json"]);
+        let command = command
+            .env("VK_DRIVER_FILES", &driver)
+            .env("LP_NATIVE_VECTOR_WIDTH", "256")
+            .env("LP_NUM_THREADS", "1")
+            .env("SCANBOX_LOCKS", place.folder());
+        let ended = ended(command.output().unwrap());
+        assert_eq!(ended.code, Some(code), "{name}: {}{}", ended.stdout, ended.stderr);
+        ended
+    };
+    pack(&place, "right.scanpack", None);
+    let right = check("right.scanpack", 0).stdout;
+    let tried: serde_json::Value = serde_json::from_str(&right).unwrap();
+    // One of them has no elements.
+    assert_eq!(tried["verdicts"][0]["calls"].as_u64(), Some(8), "{right}");
+    for (name, file, from, to, what) in [
+        // Who takes states of the call before for those of this one.
+        (
+            "stale",
+            "stages/state/turn.glsl",
+            "const uint next = private_epoch == LAST_EPOCH ? FIRST_EPOCH : private_epoch + 1u;",
+            "const uint next = private_epoch;",
+            "wrong words of a call",
+        ),
+        // Who writes behind its memory: one state too many.
+        (
+            "behind",
+            "stages/lookback/onward.glsl",
+            "publish(tile, AGGREGATE, total);",
+            "publish(tile, AGGREGATE, total);\n    publish((MOST_TILES + 31u) / 32u * 32u + 3u, AGGREGATE, total);",
+            "writes behind its scratch memory",
+        ),
+        // Who leaves nothing where there is nothing.
+        (
+            "nothing",
+            "stages/tile/load_store.glsl",
+            "if (ELEMENTS == 0u && tile == 0u",
+            "if (ELEMENTS == 1u && tile == 1u",
+            "a call of 0",
+        ),
+    ] {
+        let name = format!("{name}.scanpack");
+        pack(&place, &name, Some((file, from, to)));
+        let wrong = check(&name, 5);
+        assert!(wrong.stdout.contains(what), "{name}: {wrong:?}");
+    }
+}
