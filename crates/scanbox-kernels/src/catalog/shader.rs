@@ -6,7 +6,7 @@ use super::constants::{define, one_row, operator_defines};
 use super::resolve::{Resolved, passes_totals_on};
 use crate::plan::Shader;
 
-/// The vendor whose driver gets reductions beside shuffles wrong (configs/known_issues.toml).
+/// The vendor whose driver gets reductions beside shuffles wrong (`configs/known_issues.toml`).
 const NVIDIA: u32 = 0x10de;
 
 /// The shader of a config for a problem on a device; of a family that goes level by level, that which scans tiles.
