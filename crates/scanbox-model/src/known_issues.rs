@@ -25,6 +25,9 @@ use crate::record::{Record, Status};
 use crate::space::Rejection;
 use crate::units::slug;
 
+/// What the names of rules begin with that skip configs for a known issue: its id stands behind.
+pub const RULE_PREFIX: &str = "known-issue:";
+
 /// All issues that are known.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct KnownIssues(Vec<Issue>);
@@ -338,9 +341,10 @@ impl DeviceIssues {
             issue.skip.as_ref().is_some_and(|filter| filter.accepts(config) || filter.accepts(ran))
         };
         match self.active.iter().find(skips) {
-            Some(issue) => {
-                Err(Rejection { rule: format!("known-issue:{}", issue.id).into(), detail: issue.why.clone() })
-            }
+            Some(issue) => Err(Rejection {
+                rule: format!("{RULE_PREFIX}{}", issue.id).into(),
+                detail: issue.why.clone(),
+            }),
             None => Ok(()),
         }
     }

@@ -1,6 +1,9 @@
 //! One measured row, and the table of its columns: the only place where a column has a name.
 
 mod cell;
+#[macro_use]
+mod documented;
+mod status;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -8,6 +11,7 @@ use std::sync::{Arc, LazyLock};
 use serde::{Deserialize, Serialize};
 
 use self::cell::CsvCell;
+pub use self::status::Status;
 use crate::call_form::CallForm;
 use crate::parameters::{Cells, Config, Declaration, PARAMETERS, Value, Values};
 use crate::problem::{Element, Mode, Placement};
@@ -16,72 +20,6 @@ use crate::user_operator::OperatorName;
 
 /// The version of the columns. Within a version columns are only appended.
 pub const SCHEMA: u32 = 1;
-
-/// How the attempt to run a config ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Every element is right and the time was taken.
-    Ok,
-    /// At least one element is wrong.
-    WrongResult,
-    /// The source does not compile.
-    CompileError,
-    /// The driver does not make a pipeline of it.
-    PipelineError,
-    /// It ran longer than the limit.
-    Timeout,
-    /// The device was lost.
-    DeviceLost,
-    /// The buffers do not fit.
-    OutOfMemory,
-    /// The device cannot run it, found out on the attempt.
-    Unsupported,
-    /// Anything else that went wrong while it ran.
-    #[default]
-    RuntimeError,
-    /// It ended two workers before.
-    Quarantined,
-}
-
-impl Status {
-    /// Every status, the good one first.
-    pub const ALL: [Self; 10] = [
-        Self::Ok,
-        Self::WrongResult,
-        Self::CompileError,
-        Self::PipelineError,
-        Self::Timeout,
-        Self::DeviceLost,
-        Self::OutOfMemory,
-        Self::Unsupported,
-        Self::RuntimeError,
-        Self::Quarantined,
-    ];
-
-    /// The word in CSV.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::WrongResult => "wrong_result",
-            Self::CompileError => "compile_error",
-            Self::PipelineError => "pipeline_error",
-            Self::Timeout => "timeout",
-            Self::DeviceLost => "device_lost",
-            Self::OutOfMemory => "out_of_memory",
-            Self::Unsupported => "unsupported",
-            Self::RuntimeError => "runtime_error",
-            Self::Quarantined => "quarantined",
-        }
-    }
-}
-
-impl std::fmt::Display for Status {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.word())
-    }
-}
 
 /// Whether the calls of a benchmark find their data in a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
@@ -149,142 +87,147 @@ impl Selection {
 /// Every reason for which a subject takes part, in ascending order; none in a sweep.
 pub type Selections = Vec<Selection>;
 
-/// The distribution of the time of one call, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct TimeStats {
-    /// The median: the time that decides.
-    pub median_ns: u64,
-    /// The fastest sample.
-    pub min_ns: u64,
-    /// The arithmetic mean.
-    pub mean_ns: u64,
-    /// The first quartile.
-    pub q1_ns: u64,
-    /// The third quartile.
-    pub q3_ns: u64,
-    /// The standard deviation of the samples.
-    pub stddev_ns: u64,
+documented! {
+    /// The distribution of the time of one call, in nanoseconds.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub struct TimeStats {
+        /// The median: the time that decides.
+        pub median_ns: u64,
+        /// The fastest sample.
+        pub min_ns: u64,
+        /// The arithmetic mean.
+        pub mean_ns: u64,
+        /// The first quartile.
+        pub q1_ns: u64,
+        /// The third quartile.
+        pub q3_ns: u64,
+        /// The standard deviation of the samples.
+        pub stddev_ns: u64,
+    }
 }
 
-/// One row: one subject at one input size on one device. Fields are in column order, but for the parameters.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Record {
-    /// Version of the columns.
-    pub schema: u32,
-    /// The run that wrote the row: start time and a random part.
-    pub run_id: String,
-    /// Device name.
-    pub device: String,
-    /// Device UUID.
-    pub device_uuid: String,
-    /// Driver name and version.
-    pub driver: String,
-    /// Hash of all kernel sources.
-    pub kernel_hash: String,
-    /// `scanbox`, or the implementation that was measured.
-    pub subject: String,
-    /// Its version.
-    pub subject_version: String,
-    /// Label of the config; for another implementation, its own label.
-    pub config_id: String,
-    /// Label of the kernel; for another implementation, its own label.
-    pub kernel_id: String,
-    /// Input size in elements.
-    pub n_elements: u64,
-    /// Which prefixes are written.
-    pub mode: Option<Mode>,
-    /// Element type.
-    pub element: Option<Element>,
-    /// Name of the operator.
-    pub op: Option<OperatorName>,
-    /// Bytes of one element.
-    pub element_bytes: u32,
-    /// Bytes that a call moves at least (reads and writes).
-    pub bytes_moved: u64,
-    /// Which input it ran on: `random`, `bounded` (the total fits 30 bits) or `real` (sums of it are rounded).
-    pub input: String,
-    /// What it says of the config; nothing, for another implementation.
-    pub parameters: Cells,
-    /// How the attempt ended.
-    pub status: Status,
-    /// Why, where it is not `ok`.
-    pub reason: String,
-    /// Wrong elements, where the result was compared; of elements of several words that are compared bit by bit,
-    /// wrong words of 4 bytes.
-    pub mismatches: Option<u64>,
-    /// The first wrong element.
-    pub first_mismatch: Option<u64>,
-    /// Samples behind the `steady` statistics.
-    pub samples: u32,
-    /// Time of one of many dependent calls back to back.
-    pub steady: Option<TimeStats>,
-    /// Time between timestamps around one call.
-    pub span: Option<TimeStats>,
-    /// Subgroup size that ran.
-    pub subgroup_size: Option<u32>,
-    /// Registers per invocation, where the driver tells.
-    pub registers: Option<u32>,
-    /// Time to compile GLSL to SPIR-V, in milliseconds; 0 from the cache.
-    pub compile_ms: Option<u64>,
-    /// Position in the shuffled order of the run.
-    pub order_index: u64,
-    /// How much slower the canary was at its last measurement than at its first, in percent.
-    pub drift_pct: Option<f64>,
-    /// When the row was finished, UTC.
-    pub timestamp_utc: String,
-    /// Shared memory of a workgroup, in bytes.
-    pub shared_bytes: Option<u32>,
-    /// Hot or cold, in a benchmark; empty in a sweep.
-    pub cache: Option<Cache>,
-    /// Why the subject takes part in a benchmark, joined by `+`; empty in a sweep.
-    pub selection: Selections,
-    /// Blocks of samples, one per round: behind the times of a benchmark, or behind `confirmed_ns` of a sweep.
-    pub rounds: Option<u32>,
-    /// The highest less the lowest `steady` median of a round, in percent of their median; as `rounds`.
-    pub round_spread_pct: Option<f64>,
-    /// `steady` time by the confirmation of a sweep: the median in alternating blocks with the other leaders of the
-    /// size. Who joins in a later pass is set against the fastest of the size, whose time of that pass gives the scale.
-    pub confirmed_ns: Option<u64>,
-    /// What an exclusive scan begins with, as text; empty for other modes.
-    pub init: String,
-    /// Where the output stands; empty in files from before there was a choice.
-    pub placement: Option<Placement>,
-    /// Of sums and products of floats: the largest error of an element, as a share of the sum of the magnitudes that
-    /// were combined to it; 0 where every element is exact.
-    pub max_error: Option<Ratio>,
-    /// What it may be at most.
-    pub error_bound: Option<Ratio>,
-    /// Of a user's operator: hash of its file; else empty.
-    pub operator_hash: String,
-    /// What the file says of it ([`crate::user_operator::UserOperator::facts`]); else empty.
-    pub operator_facts: String,
-    /// Simulated blocking: 1 in 2^`blocking` tiles kept its total to itself; empty where none did.
-    pub blocking: Option<u32>,
-    /// What the calls are that no ordinary build of the config takes, or whose line of arguments is not written as
-    /// ordinary ones write it; empty for those.
-    pub call_form: Option<CallForm>,
-    /// Looks in vain, of all workgroups of a call that counted them.
-    pub spins_sum: Option<u64>,
-    /// Tiles that lookbacks were made of, likewise.
-    pub lookback_length_sum: Option<u64>,
-    /// Tiles that workgroups added up for others, likewise.
-    pub fallbacks_sum: Option<u64>,
-    /// Those of them that nobody had published before, likewise.
-    pub insertions_sum: Option<u64>,
-    /// Name of the host that the device is in; empty in files from before it was written.
-    pub host: String,
-    /// PCI address of the device, `domain:bus:device.function`; empty where the driver does not tell.
-    pub pci_address: String,
-    /// Whether the run shared the device with others on purpose.
-    pub shared_device: Flag,
-    /// Calls of the untimed twin of the timed path, all in one command buffer, that were found right after the samples;
-    /// empty in files from before there was one, and of baselines.
-    pub twin_calls: Option<u32>,
-    /// Calls in the circumstance that failed before that were found right by `sweep --retry-failed --prove`; empty
-    /// elsewhere.
-    pub proved_calls: Option<u32>,
-    /// What stands in columns that this version does not know: kept, and written again with the row.
-    pub unknown: Vec<UnknownCell>,
+documented! {
+    /// One row: one subject at one input size on one device. Fields are in column order, but for the parameters.
+    #[derive(Debug, Clone, PartialEq, Default)]
+    pub struct Record {
+        /// Version of the columns.
+        pub schema: u32,
+        /// The run that wrote the row: start time and a random part.
+        pub run_id: String,
+        /// Device name.
+        pub device: String,
+        /// Device UUID.
+        pub device_uuid: String,
+        /// Driver name and version.
+        pub driver: String,
+        /// Hash of all kernel sources.
+        pub kernel_hash: String,
+        /// `scanbox`, or the implementation that was measured.
+        pub subject: String,
+        /// Its version.
+        pub subject_version: String,
+        /// Label of the config; for another implementation, its own label.
+        pub config_id: String,
+        /// Label of the kernel; for another implementation, its own label.
+        pub kernel_id: String,
+        /// Input size in elements.
+        pub n_elements: u64,
+        /// Which prefixes are written.
+        pub mode: Option<Mode>,
+        /// Element type.
+        pub element: Option<Element>,
+        /// Name of the operator.
+        pub op: Option<OperatorName>,
+        /// Bytes of one element.
+        pub element_bytes: u32,
+        /// Bytes that a call moves at least (reads and writes).
+        pub bytes_moved: u64,
+        /// Which input it ran on: `random`, `bounded` (the total fits 30 bits) or `real` (sums of it are rounded).
+        pub input: String,
+        /// What it says of the config; nothing, for another implementation.
+        pub parameters: Cells,
+        /// How the attempt ended.
+        pub status: Status,
+        /// Why, where it is not `ok`.
+        pub reason: String,
+        /// Wrong elements, where the result was compared; of elements of several words that are compared bit by bit,
+        /// wrong words of 4 bytes.
+        pub mismatches: Option<u64>,
+        /// The first wrong element.
+        pub first_mismatch: Option<u64>,
+        /// Samples behind the `steady` statistics.
+        pub samples: u32,
+        /// Time of one of many dependent calls back to back.
+        pub steady: Option<TimeStats>,
+        /// Time between timestamps around one call.
+        pub span: Option<TimeStats>,
+        /// Subgroup size that ran.
+        pub subgroup_size: Option<u32>,
+        /// Registers per invocation, where the driver tells.
+        pub registers: Option<u32>,
+        /// Time to compile GLSL to SPIR-V, in milliseconds; 0 from the cache.
+        pub compile_ms: Option<u64>,
+        /// Position in the shuffled order of the run.
+        pub order_index: u64,
+        /// How much slower the canary was at its last measurement than at its first, in percent.
+        pub drift_pct: Option<f64>,
+        /// When the row was finished, UTC.
+        pub timestamp_utc: String,
+        /// Shared memory of a workgroup, in bytes.
+        pub shared_bytes: Option<u32>,
+        /// Hot or cold, in a benchmark; empty in a sweep.
+        pub cache: Option<Cache>,
+        /// Why the subject takes part in a benchmark, joined by `+`; empty in a sweep.
+        pub selection: Selections,
+        /// Blocks of samples, one per round: behind the times of a benchmark, or behind `confirmed_ns` of a sweep.
+        pub rounds: Option<u32>,
+        /// The highest less the lowest `steady` median of a round, in percent of their median; as `rounds`.
+        pub round_spread_pct: Option<f64>,
+        /// `steady` time by the confirmation of a sweep: the median in alternating blocks with the other leaders of the
+        /// size. A config that joins in a later pass is set against the fastest of the size, whose time of that pass
+        /// gives the scale.
+        pub confirmed_ns: Option<u64>,
+        /// What an exclusive scan begins with, as text; empty for other modes.
+        pub init: String,
+        /// Where the output stands; empty in files from before there was a choice.
+        pub placement: Option<Placement>,
+        /// Of sums and products of floats: the largest error of an element, as a share of the sum of magnitudes that
+        /// were combined to it; 0 where every element is exact.
+        pub max_error: Option<Ratio>,
+        /// What it may be at most.
+        pub error_bound: Option<Ratio>,
+        /// Of a user's operator: hash of its file; else empty.
+        pub operator_hash: String,
+        /// What the file says of it: whether it commutes, and how far results may be off; else empty.
+        pub operator_facts: String,
+        /// Simulated blocking: 1 in 2^`blocking` tiles kept its total to itself; empty where none did.
+        pub blocking: Option<u32>,
+        /// What the calls are that no ordinary build of the config takes, or whose line of arguments is not written as
+        /// ordinary ones write it; empty for those.
+        pub call_form: Option<CallForm>,
+        /// Looks in vain, of all workgroups of a call that counted them.
+        pub spins_sum: Option<u64>,
+        /// Tiles that lookbacks were made of, likewise.
+        pub lookback_length_sum: Option<u64>,
+        /// Tiles that workgroups added up for others, likewise.
+        pub fallbacks_sum: Option<u64>,
+        /// Those of them that nobody had published before, likewise.
+        pub insertions_sum: Option<u64>,
+        /// Name of the host that the device is in; empty in files from before it was written.
+        pub host: String,
+        /// PCI address of the device, `domain:bus:device.function`; empty where the driver does not tell.
+        pub pci_address: String,
+        /// Whether the run shared the device with others on purpose.
+        pub shared_device: Flag,
+        /// Calls of the untimed twin of the timed path, all in one command buffer, found right after the samples;
+        /// empty in files from before there was one, and of baselines.
+        pub twin_calls: Option<u32>,
+        /// Calls in the circumstance that failed before that were found right by `sweep --retry-failed --prove`; empty
+        /// elsewhere.
+        pub proved_calls: Option<u32>,
+        /// What stands in columns that this version does not know: kept, and written again with the row.
+        pub unknown: Vec<UnknownCell>,
+    }
 }
 
 /// A cell of a column that this version does not know.
@@ -368,6 +311,15 @@ enum CellSource {
 }
 
 impl Column {
+    /// What stands in the column, in words.
+    #[must_use]
+    pub fn meaning(&self) -> String {
+        match self.source {
+            CellSource::Parameter(parameter) => parameter.meaning.trim().to_owned(),
+            CellSource::Field { .. } => meaning_of_field(self.name).unwrap_or_default(),
+        }
+    }
+
     /// The text of the column.
     #[must_use]
     pub fn write(&self, record: &Record) -> String {
@@ -390,6 +342,23 @@ impl Column {
             }
         }
     }
+}
+
+/// What the field of a column says. A column of a time has the name of the time and that of its statistic.
+fn meaning_of_field(column: &str) -> Option<String> {
+    let of = |fields: &[(&str, &str)], name: &str| {
+        let (_, meaning) = fields.iter().find(|(field, _)| *field == name)?;
+        Some(meaning.trim().to_owned())
+    };
+    if column == THROUGHPUT {
+        return Some("Throughput in GB/s: `bytes_moved` over `steady_ns_median`.".to_owned());
+    }
+    let of_time = || {
+        let (time, statistic) = column.split_once("_ns_")?;
+        let statistic = of(TimeStats::FIELDS, &format!("{statistic}_ns"))?;
+        Some(format!("{} {statistic} In nanoseconds.", of(Record::FIELDS, time)?))
+    };
+    of(Record::FIELDS, column).or_else(of_time)
 }
 
 /// The value that a parameter has in a cell.

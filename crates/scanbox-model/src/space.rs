@@ -8,6 +8,7 @@
 
 mod entry;
 mod product;
+mod template;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +20,7 @@ use crate::device::DeviceProfile;
 use crate::sizes::Sizes;
 
 pub use product::Product;
+pub use template::template;
 
 /// A set of configs and input sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -124,17 +124,23 @@ impl Grid {
         (text, gone)
     }
 
-    /// Breaks the words of the widest column into lines, so that the others have room.
+    /// Breaks the words of the widest columns into lines, so that the others have room.
     fn break_words(&mut self, width: usize) {
         const LEAST: usize = 12;
-        let too_much = self.line_width(1).saturating_sub(width);
+        let mut too_much = self.line_width(1).saturating_sub(width);
         let words = (0..self.columns.len()).filter(|&index| !self.columns[index].numbers);
-        let Some(widest) = words.max_by_key(|&index| self.widest(index)).filter(|_| too_much > 0) else {
-            return;
-        };
-        let room = self.widest(widest).saturating_sub(too_much).max(LEAST);
-        for row in &mut self.rows {
-            row[widest] = broken(&row[widest], room);
+        let mut rooms: Vec<(usize, usize)> = words.map(|index| (index, self.widest(index))).collect();
+        while let Some((_, room)) = rooms.iter_mut().max_by_key(|(_, room)| *room).filter(|_| too_much > 0) {
+            if *room <= LEAST {
+                break;
+            }
+            *room -= 1;
+            too_much -= 1;
+        }
+        for (index, room) in rooms {
+            for row in &mut self.rows {
+                row[index] = broken(&row[index], room);
+            }
         }
     }
 
@@ -223,6 +229,19 @@ mod tests {
         check(56, &["ties"], 3);
         check(40, &["ties"], 4);
         check(24, &["ties"], 5);
+    }
+
+    #[test]
+    fn where_two_columns_are_too_wide_both_break() {
+        let mut grid = Grid::new(["rule", "what to do"].map(GridColumn::words));
+        grid.push(
+            ["before-scan needs-subgroup scan of words", "use another one of these many words"]
+                .map(str::to_owned),
+        );
+        let text = grid.draw(Style::Text { width: Some(40) });
+        let widths: Vec<usize> = text.lines().map(|line| line.chars().count()).collect();
+        assert!(widths.iter().all(|width| *width <= 40), "{text}");
+        assert_eq!(widths.len(), 5, "{text}");
     }
 
     #[test]

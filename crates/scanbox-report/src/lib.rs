@@ -13,6 +13,7 @@ pub mod dispatch;
 pub mod doctor;
 pub mod document;
 pub mod evidence;
+pub mod explained;
 pub mod figure;
 pub mod grid;
 pub mod html;

@@ -77,8 +77,14 @@ pub enum Command {
     Pack(Box<commands::pack::PackArgs>),
     /// Find the fastest kernels of a device for programs, and pack them: one command for who does not care how
     Tune(Box<commands::tune::TuneArgs>),
+    /// Say what a word means: a label part by part, a metric, parameter, column, rule, status, guarantee or space
+    Explain(commands::explain::ExplainArgs),
     /// Look for what keeps scanbox from working here, and say what to do about it; changes nothing
     Doctor(commands::doctor::DoctorArgs),
+    /// Write what a shell needs to complete command lines
+    Completions(commands::help_files::CompletionsArgs),
+    /// Write a page of the manual, for `man -l -`
+    Man(commands::help_files::ManArgs),
     /// Verify and time configs on request (internal)
     #[command(hide = true)]
     Serve(commands::serve::ServeArgs),

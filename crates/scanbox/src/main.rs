@@ -19,8 +19,8 @@ use clap::{CommandFactory, FromArgMatches};
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    analyze, bench, compare, devices, doctor, export, import, pack, report, rerun, serve, space, sweep, tune,
-    verify, worker,
+    analyze, bench, compare, devices, doctor, explain, export, help_files, import, pack, report, rerun,
+    serve, space, sweep, tune, verify, worker,
 };
 
 fn main() -> ExitCode {
@@ -52,10 +52,13 @@ fn run(cli: &Cli, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<ExitCode>
         Command::Report(args) => Ok(report::run(args)?.into()),
         Command::Compare(args) => Ok(compare::run(args)?.into()),
         Command::Rerun(args) => Ok(rerun::run(args, tools)?.into()),
+        Command::Explain(args) => Ok(explain::run(args, tools)?.into()),
         Command::Export(args) => Ok(export::run(args, tools)?.into()),
         Command::Pack(args) => Ok(pack::run(args, tools)?.into()),
         Command::Tune(args) => Ok(tune::run(args, tools)?.into()),
         Command::Doctor(args) => Ok(doctor::run(args, tools)?.into()),
+        Command::Completions(args) => Ok(help_files::completions(args, Cli::command())?.into()),
+        Command::Man(args) => Ok(help_files::man(args, Cli::command())?.into()),
         Command::Serve(args) => serve::run(args, tools).map(|()| ExitCode::SUCCESS),
         Command::Worker(args) => worker::run(args, tools).map(|()| ExitCode::SUCCESS),
     }
@@ -68,7 +71,10 @@ const IS_FIRST: &str = "SCANBOX_ASKS_FOR_DEVICES";
 fn check_forced_family(command: &Command) -> anyhow::Result<()> {
     let looks = match command {
         Command::Serve(_) | Command::Worker(_) => false,
+        Command::Completions(_) | Command::Man(_) => false,
         Command::Import(_) | Command::Analyze(_) | Command::Report(_) | Command::Compare(_) => false,
+        Command::Explain(args) if !args.asks_a_device() => false,
+        Command::Space(args) if !args.asks_a_device() => false,
         _ => std::env::var_os(IS_FIRST).is_none(),
     };
     if !looks {

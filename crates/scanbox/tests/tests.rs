@@ -13,6 +13,7 @@ mod confirm;
 mod devices;
 mod doctor;
 mod exit_codes;
+mod explain;
 mod export;
 mod faults;
 mod gate;

@@ -32,6 +32,34 @@ impl Compiler {
     }
 }
 
+impl Compiler {
+    /// The sources that a shader is made of, its root first, in the order in which the preprocessor enters them; those
+    /// of which nothing but comments is left are not among them.
+    ///
+    /// # Errors
+    /// When the source does not compile.
+    pub fn files(&self, shader: &Shader) -> Result<Vec<String>, CompileError> {
+        let (compiler, options) = self.tools(shader)?;
+        let text = compiler
+            .preprocess(self.root(shader)?, shader.root, "main", Some(&options))
+            .map_err(|error| failed(shader, &error.to_string()))?;
+        let mut files: Vec<(String, bool)> = vec![(shader.root.to_owned(), true)];
+        let mut current = 0;
+        for line in text.as_text().lines().map(str::trim) {
+            if let Some(named) = line.strip_prefix("#line") {
+                let name = named.split('"').nth(1).unwrap_or(shader.root);
+                current = files.iter().position(|(file, _)| file == name).unwrap_or_else(|| {
+                    files.push((name.to_owned(), false));
+                    files.len() - 1
+                });
+            } else if !line.is_empty() {
+                files[current].1 = true;
+            }
+        }
+        Ok(files.into_iter().filter(|(_, says)| *says).map(|(file, _)| file).collect())
+    }
+}
+
 /// Compiles a text without includes, as shaders are compiled.
 ///
 /// # Errors

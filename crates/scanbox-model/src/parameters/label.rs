@@ -35,17 +35,60 @@ impl fmt::Display for Config {
     }
 }
 
-fn write_tags(f: &mut fmt::Formatter<'_>, config: &Config, parameters: &[Declaration]) -> fmt::Result {
+fn write_tags(
+    f: &mut fmt::Formatter<'_>,
+    config: &Config,
+    parameters: &'static [Declaration],
+) -> fmt::Result {
     let mut dot = "";
-    for parameter in parameters {
-        match ((parameter.get)(config), parameter.values) {
-            (value, _) if Some(value) == parameter.default => continue,
-            (Value::Word { place, .. }, Values::Words(words)) => write!(f, "{dot}{}", words[place].tag)?,
-            (value, _) => write!(f, "{dot}{}{value}", parameter.tag)?,
-        }
+    for LabelPart { tag, .. } in parts(config, parameters) {
+        write!(f, "{dot}{tag}")?;
         dot = ".";
     }
     Ok(())
+}
+
+/// One part of a label.
+#[derive(Debug, Clone)]
+pub struct LabelPart {
+    /// The tag, as it stands in the label.
+    pub tag: String,
+    /// The parameter that it is of.
+    pub parameter: &'static Declaration,
+    /// The value that it stands for.
+    pub value: Value,
+}
+
+impl LabelPart {
+    /// Every part of the label of a config.
+    pub fn of_config(config: &Config) -> impl Iterator<Item = Self> + use<> {
+        parts(config, PARAMETERS)
+    }
+
+    /// Every part of the label of a kernel.
+    pub fn of_kernel(kernel: &Kernel) -> impl Iterator<Item = Self> + use<> {
+        parts(&Config { kernel: *kernel, ..ANY_CONFIG }, KERNEL_PARAMETERS)
+    }
+
+    /// What a tag may be, whichever label it stands in.
+    pub fn of_tag(tag: &str) -> impl Iterator<Item = Self> {
+        PARAMETERS.iter().filter_map(move |parameter| {
+            Some(Self { tag: tag.to_owned(), parameter, value: value_of(parameter, tag)? })
+        })
+    }
+}
+
+fn parts(config: &Config, parameters: &'static [Declaration]) -> impl Iterator<Item = LabelPart> + use<> {
+    let config = *config;
+    parameters.iter().filter_map(move |parameter| {
+        let value = (parameter.get)(&config);
+        let tag = match (value, parameter.values) {
+            (value, _) if Some(value) == parameter.default => return None,
+            (Value::Word { place, .. }, Values::Words(words)) => words[place].tag.to_owned(),
+            (value, _) => format!("{}{value}", parameter.tag),
+        };
+        Some(LabelPart { tag, parameter, value })
+    })
 }
 
 /// Tags of a label, taken one by one in grammar order.

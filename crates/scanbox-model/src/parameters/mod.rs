@@ -13,7 +13,7 @@ mod value;
 
 pub use document::document;
 pub use family::{FamilyEntry, Totals};
-pub use label::{LabelError, begins_a_label};
+pub use label::{LabelError, LabelPart, begins_a_label};
 pub use table::{Cells, Config, Declaration, Define, KERNEL_PARAMETERS, Kernel, Needs, PARAMETERS, Scope};
 pub(crate) use value::{ALL, AUTO};
 pub use value::{Typed, Value, Values};

@@ -7,6 +7,13 @@ use super::words::HelpWord;
 /// Of answers that have two forms.
 pub const TABLE_OR_JSON: &[HelpWord<Format>] = &[("table", "", Format::Table), ("json", "", Format::Json)];
 
+/// Of explanations.
+pub const TABLE_MARKDOWN_OR_JSON: &[HelpWord<Format>] = &[
+    ("table", "For a terminal", Format::Table),
+    ("md", "Markdown", Format::Markdown),
+    ("json", "", Format::Json),
+];
+
 /// Of analyses, benchmarks and comparisons.
 pub const ANSWERS: &[HelpWord<Format>] = &[
     ("table", "Tables for a terminal", Format::Table),

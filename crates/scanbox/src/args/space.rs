@@ -161,6 +161,15 @@ const BUILT_IN_SPACES: &[(&str, &str)] = &[
     ("safe", include_str!("../../../../configs/safe.toml")),
 ];
 
+/// Name and description of each space that needs no file.
+pub fn built_in_spaces() -> Vec<(String, String)> {
+    let read = |&(name, text): &(&str, &str)| {
+        let space = Space::from_toml(text, name).expect("a test reads every space that needs no file");
+        (name.to_owned(), space.description)
+    };
+    BUILT_IN_SPACES.iter().map(read).collect()
+}
+
 /// Whether a space is named by a file.
 fn is_space_file(name: &str) -> bool {
     name.ends_with(".toml") || name.contains('/')

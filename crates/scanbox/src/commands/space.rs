@@ -2,11 +2,13 @@
 
 mod compile;
 
+use std::io::{Write, stdout};
 use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
 use scanbox_model::metadata::Metadata;
+use scanbox_model::space::template;
 use scanbox_report::document::Format;
 use scanbox_report::space::SpaceCounts;
 use scanbox_session::device;
@@ -45,13 +47,27 @@ pub struct SpaceArgs {
     #[arg(long, value_name = "SIZES", value_delimiter = ',', requires = "compile")]
     subgroup_sizes: Vec<u32>,
 
+    /// Print a space file to start from, with a comment on everything that one may have
+    #[arg(long, exclusive = true)]
+    template: bool,
+
     /// Output format
     #[arg(long, value_parser = words(TABLE_OR_JSON), default_value = "table")]
     format: Format,
 }
 
+impl SpaceArgs {
+    /// Whether it looks for a device.
+    pub fn asks_a_device(&self) -> bool {
+        !self.template && self.profile.is_none()
+    }
+}
+
 /// Counts the space.
 pub fn run(args: &SpaceArgs, tools: &Tools) -> anyhow::Result<Exit> {
+    if args.template {
+        return answered(stdout().lock().write_all(template().as_bytes()), Exit::Done);
+    }
     if let Some(file) = &args.compile {
         return compile::run(args, file, args.format, tools);
     }

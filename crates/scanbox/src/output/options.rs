@@ -86,6 +86,8 @@ pub const PATHS: &[(&str, &str, Use)] = &[
     ("tune", "space", Use::Read),
     ("tune", "operator", Use::Read),
     ("tune", "folder", Use::Write(Writes::Pack)),
+    ("explain", "profile", Use::Read),
+    ("explain", "from", Use::Read),
     ("export", "files", Use::Read),
     ("export", "operator", Use::Read),
     ("export", "output", Use::Write(Writes::Export)),

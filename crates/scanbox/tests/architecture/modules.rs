@@ -42,6 +42,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "terminal",
             "grid",
             "document",
+            "explained",
             "paste",
             "words",
             "curve",

@@ -1,0 +1,91 @@
+//! `scanbox explain`: what a label, a metric, a parameter, a column or a rule means.
+
+mod costs;
+mod kinds;
+mod label;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use scanbox_model::config::{Config, Kernel};
+use scanbox_report::document::Format;
+use scanbox_report::explained::Explanation;
+use scanbox_session::tools::Tools;
+
+use crate::answer::{answered, print};
+use crate::args::format::TABLE_MARKDOWN_OR_JSON;
+use crate::args::words::words;
+use crate::exit::{Exit, UsageError};
+
+/// Arguments of `scanbox explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// A label, or a part of one; a metric, parameter, value, column, rule, status, guarantee or space; or one of these
+    /// words in the plural, for all of them [default: which there are]
+    #[arg(value_name = "WORD")]
+    subject: Option<String>,
+
+    /// Of a label: what it comes to on this device: index, name, UUID or PCI address
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
+
+    /// Of a label: what it comes to on the device of this metadata file (results/*.meta.json), which need not be here
+    #[arg(long, value_name = "FILE", conflicts_with = "device")]
+    profile: Option<PathBuf>,
+
+    /// Of a label: what it cost in this sweep: time, registers, shared memory
+    #[arg(long, value_name = "FILE")]
+    from: Vec<PathBuf>,
+
+    /// Output format
+    #[arg(long, value_parser = words(TABLE_MARKDOWN_OR_JSON), default_value = "table")]
+    format: Format,
+}
+
+impl ExplainArgs {
+    /// Whether it looks for a device.
+    pub fn asks_a_device(&self) -> bool {
+        self.device.is_some()
+    }
+}
+
+/// Explains the word.
+pub fn run(args: &ExplainArgs, tools: &Tools) -> anyhow::Result<Exit> {
+    let Some(subject) = args.subject.as_deref() else {
+        return answered(print(&kinds::all(), args.format), Exit::Done);
+    };
+    let of_label = |kernel: &Kernel, config: Option<&Config>| label::meanings(kernel, config, args, tools);
+    let meanings = if let Ok(config) = subject.parse::<Config>() {
+        of_label(&config.kernel, Some(&config))?
+    } else if let Ok(kernel) = subject.parse::<Kernel>() {
+        of_label(&kernel, None)?
+    } else {
+        if args.device.is_some() || args.profile.is_some() || !args.from.is_empty() {
+            let message = format!(
+                "`{subject}` is not the label of a kernel or config, and --device, --profile and --from are about one"
+            );
+            return Err(UsageError(message).into());
+        }
+        let meanings = kinds::meanings(subject);
+        if meanings.is_empty() {
+            return Err(unknown(subject).into());
+        }
+        meanings
+    };
+    answered(print(&Explanation::new(subject, meanings), args.format), Exit::Done)
+}
+
+/// What is said of a word that has no meaning: what its writer may have meant.
+fn unknown(subject: &str) -> UsageError {
+    // A label is long: what is wrong with it is the better answer.
+    if subject.contains('.') {
+        let why = subject.parse::<Config>().err().map_or_else(String::new, |error| error.to_string());
+        return UsageError(why);
+    }
+    let shown: String = subject.chars().take(40).collect();
+    let near = kinds::near(subject);
+    let like = if near.is_empty() { String::new() } else { format!(" (like {})", near.join(", ")) };
+    UsageError(format!(
+        "nothing is called `{shown}`{like}; `scanbox explain` alone says which words have a meaning"
+    ))
+}

@@ -1,0 +1,71 @@
+//! What a label cost where it was measured.
+
+use std::path::PathBuf;
+
+use scanbox_model::config::{Config, Kernel};
+use scanbox_model::csv_file;
+use scanbox_model::record::{Clock, Record, Status};
+use scanbox_model::units::size_label;
+use scanbox_report::explained::{ListOfWords, Meaning};
+use scanbox_session::notes::note;
+
+use crate::inputs::{expect, unreadable};
+use crate::output::Kind;
+
+/// The rows that a kernel, or one config of it, has in files: one meaning per file.
+///
+/// # Errors
+/// When a file cannot be read.
+pub fn meanings(kernel: &Kernel, config: Option<&Config>, files: &[PathBuf]) -> anyhow::Result<Vec<Meaning>> {
+    let mut meanings = Vec::new();
+    for path in files {
+        expect(
+            path,
+            "--from",
+            &[Kind::Sweep, Kind::Benchmark],
+            "rows of a sweep or benchmark say what it cost",
+        )?;
+        let read = csv_file::read(path).map_err(|error| unreadable(path, error))?;
+        read.warnings(&path.display().to_string()).iter().for_each(|warning| note(warning));
+        let mut rows: Vec<&Record> =
+            read.records.iter().filter(|record| is_of(record, kernel, config)).collect();
+        rows.sort_by_key(|row| (row.n_elements, row.confirmed_ns.or(row.steady.map(|time| time.median_ns))));
+        // Of a kernel, the fastest config of each size.
+        if config.is_none() {
+            rows.retain(|row| row.status == Status::Ok);
+            rows.dedup_by_key(|row| row.n_elements);
+        }
+        let mut meaning = Meaning { kind: format!("in {}", path.display()), ..Meaning::default() };
+        if rows.is_empty() {
+            meaning.text = "The file has no row of it.".to_owned();
+        } else {
+            let words = rows.iter().map(|row| [size_label(row.n_elements), row.config_id.clone(), cost(row)]);
+            let headings = ["n", "config", "cost"];
+            meaning.text = format!("On {}, driver {}.", rows[0].device, rows[0].driver);
+            meaning.list = Some(ListOfWords { headings, words: words.collect() });
+        }
+        meanings.push(meaning);
+    }
+    Ok(meanings)
+}
+
+fn is_of(record: &Record, kernel: &Kernel, config: Option<&Config>) -> bool {
+    let Some(of) = record.config().filter(|_| record.is_ordinary()) else { return false };
+    match config {
+        // A row of a sweep says its workgroups where the space does.
+        Some(config) => of == *config,
+        None => of.kernel == *kernel,
+    }
+}
+
+/// Time, throughput, and what the driver told of it.
+fn cost(row: &Record) -> String {
+    let (Status::Ok, Some(time)) = (row.status, &row.steady) else {
+        return format!("{}: {}", row.status, row.reason);
+    };
+    let mut said = vec![format!("{:.2} us", row.confirmed_ns.unwrap_or(time.median_ns) as f64 / 1000.0)];
+    said.extend(row.throughput_gbps(Clock::Steady).map(|gbps| format!("{gbps:.0} GB/s")));
+    said.extend(row.registers.map(|registers| format!("{registers} registers")));
+    said.extend(row.shared_bytes.map(|bytes| format!("{bytes} bytes of shared memory")));
+    said.join(", ")
+}

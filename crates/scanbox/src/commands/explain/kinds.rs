@@ -1,0 +1,276 @@
+//! The words that are not labels, by kind.
+
+use scanbox_analysis::metric::Metric;
+use scanbox_kernels::catalog::rules;
+use scanbox_model::config::Parameter;
+use scanbox_model::parameters::{Declaration, LabelPart, PARAMETERS, PROPERTIES, Value, Values};
+use scanbox_model::record::{COLUMNS, Status};
+use scanbox_model::safe_devices::Guarantee;
+use scanbox_report::explained::{Explanation, ListOfWords, Meaning};
+
+use crate::args::space::built_in_spaces;
+
+/// A kind of words.
+struct WordKind {
+    /// The word for one of them.
+    one: &'static str,
+    /// The word for all of them, which is a subject too.
+    all: &'static str,
+    /// What they are.
+    text: &'static str,
+    /// What the list of them has.
+    headings: [&'static str; 3],
+    /// All of them: name, what stands between, meaning.
+    words: fn() -> Vec<[String; 3]>,
+}
+
+/// Every kind, in the order in which a newcomer meets them.
+const KINDS: &[WordKind] = &[
+    WordKind {
+        one: "parameter",
+        all: "parameters",
+        text: "Properties of a kernel and its launch. A label has a tag for each that is not at its default; space files, \
+               filters and columns have its name.",
+        headings: ["parameter", "tag", "meaning"],
+        words: || PARAMETERS.iter().map(|parameter| of_parameter(parameter, tag_of(parameter))).collect(),
+    },
+    WordKind {
+        one: "metric",
+        all: "metrics",
+        text: "How `scanbox analyze --metric` judges a kernel that has to serve every size. `I` is the ideal line, the \
+               fastest config of each size; `L` is the line of the kernel, the fastest of its configs at each size; `w` is \
+               the weight of a size.",
+        headings: ["metric", "", "the best kernel has the"],
+        words: || {
+            let row = |metric: Metric| [metric.to_string(), String::new(), metric.formula()];
+            Metric::THESIS.into_iter().map(row).collect()
+        },
+    },
+    WordKind {
+        one: "column",
+        all: "columns",
+        text: "Columns of a CSV file of rows, in order. Within a version of the schema, columns are only appended.",
+        headings: ["column", "", "meaning"],
+        words: || COLUMNS.iter().map(|column| plain(column.name, &column.meaning())).collect(),
+    },
+    WordKind {
+        one: "status",
+        all: "statuses",
+        text: "How the attempt to run a config at a size ended: the column `status`.",
+        headings: ["status", "", "meaning"],
+        words: || Status::ALL.iter().map(|status| plain(status.word(), status.meaning())).collect(),
+    },
+    WordKind {
+        one: "rule",
+        all: "rules",
+        text: "Rules reject configs that cannot run, and inputs that show nothing, before anything runs. `scanbox space` \
+               counts rejections by rule.",
+        headings: ["rule", "meaning", "what to do"],
+        words: || rules().into_iter().map(|rule| [rule.name, rule.meaning, rule.remedy]).collect(),
+    },
+    WordKind {
+        one: "guarantee",
+        all: "guarantees",
+        text: "What a kernel may need of a device beyond what Vulkan promises. `scanbox devices --probe` asks a device; \
+               docs/guarantees.md says how.",
+        headings: ["guarantee", "", "meaning"],
+        words: || Guarantee::WORDS.iter().map(|word| plain(word.word, word.meaning)).collect(),
+    },
+    WordKind {
+        one: "space",
+        all: "spaces",
+        text: "Sets of points that need no file: `scanbox sweep --space NAME`. `scanbox space --space NAME` counts one on \
+               a device.",
+        headings: ["space", "", "what it holds"],
+        words: || built_in_spaces().into_iter().map(|(name, text)| plain(&name, &text)).collect(),
+    },
+];
+
+/// A list of all kinds: what `scanbox explain` says where it is asked for nothing.
+pub fn all() -> Explanation {
+    let words = KINDS.iter().map(|kind| {
+        let examples: Vec<String> = (kind.words)().into_iter().take(2).map(|[name, ..]| name).collect();
+        let (what, _) = kind.text.split_once(". ").unwrap_or((kind.text, ""));
+        [kind.all.to_owned(), examples.join(", "), what.trim_end_matches('.').to_owned()]
+    });
+    let meaning = Meaning {
+        kind: "words that can be explained".to_owned(),
+        text: "`scanbox explain LABEL` takes a label apart; --device, --profile and --from say what it comes to, and what \
+               it cost. The other words are of these kinds."
+            .to_owned(),
+        list: Some(ListOfWords { headings: ["kind", "such as", "what they are"], words: words.collect() }),
+        ..Meaning::default()
+    };
+    Explanation::new("scanbox explain", vec![meaning])
+}
+
+/// Everything that a word means; nothing where it has no meaning.
+pub fn meanings(subject: &str) -> Vec<Meaning> {
+    // Defaults have an empty tag, and nobody asks for that.
+    if subject.is_empty() {
+        return Vec::new();
+    }
+    let mut meanings: Vec<Meaning> = KINDS.iter().filter_map(|kind| of_kind(kind, subject)).collect();
+    meanings.extend(of_values(subject));
+    if let Some(metric) = subject.parse::<Metric>().ok().filter(|metric| !Metric::THESIS.contains(metric)) {
+        meanings.push(of_metric(metric));
+    }
+    meanings
+}
+
+/// What a word means among those of a kind.
+fn of_kind(kind: &WordKind, subject: &str) -> Option<Meaning> {
+    let words = (kind.words)();
+    if subject == kind.all {
+        return Some(Meaning {
+            kind: format!("all {}", kind.all),
+            text: kind.text.to_owned(),
+            list: Some(ListOfWords { headings: kind.headings, words }),
+            ..Meaning::default()
+        });
+    }
+    let [_, between, text] = words.into_iter().find(|[name, ..]| name == subject)?;
+    Some(match kind.one {
+        "parameter" => declared(PARAMETERS.iter().find(|parameter| parameter.name == subject)?),
+        "metric" => of_metric(subject.parse().ok()?),
+        // The parameter of this name says it.
+        "column" if PARAMETERS.iter().any(|parameter| parameter.name == subject) => return None,
+        "rule" => Meaning {
+            kind: kind.one.to_owned(),
+            text: between,
+            facts: Some(text)
+                .filter(|text| !text.is_empty())
+                .map(|text| fact("what to do", text))
+                .into_iter()
+                .collect(),
+            ..Meaning::default()
+        },
+        one => Meaning { kind: one.to_owned(), text, ..Meaning::default() },
+    })
+}
+
+/// A parameter, with all that it may be.
+fn declared(parameter: &Declaration) -> Meaning {
+    let mut facts = vec![fact(
+        "default",
+        match parameter.default {
+            None => "none: labels and space files always say it".to_owned(),
+            Some(Value::Open) => "open: it follows from the size".to_owned(),
+            Some(value) => value.to_string(),
+        },
+    )];
+    if !parameter.unit.is_empty() {
+        facts.push(fact("unit", parameter.unit.to_owned()));
+    }
+    let list = match parameter.values {
+        Values::Words(words) => Some(ListOfWords {
+            headings: ["value", "tag", "meaning"],
+            words: words
+                .iter()
+                .map(|word| [word.word.to_owned(), word.tag.to_owned(), word.meaning.trim().to_owned()])
+                .collect(),
+        }),
+        Values::Numbers(least, most) => {
+            facts.push(fact("values", format!("{least} to {most}")));
+            None
+        }
+    };
+    if let Some(needs) = parameter.needs {
+        let values =
+            if needs.words.is_empty() { "values but the default".to_owned() } else { needs.words.join(", ") };
+        facts.push(fact("needs", format!("{values}: {} {}", needs.parameter, needs.one_of.join(", "))));
+    }
+    Meaning { kind: "parameter".to_owned(), text: parameter.meaning.trim().to_owned(), facts, list }
+}
+
+fn of_metric(metric: Metric) -> Meaning {
+    Meaning {
+        kind: "metric".to_owned(),
+        text: format!(
+            "The best kernel has the {}. `I` is the ideal line, the fastest config of each size; `L` is the line of the \
+             kernel, the fastest of its configs at each size; `w` is the weight of a size.",
+            metric.formula()
+        ),
+        facts: vec![
+            fact("use", format!("scanbox analyze results/*.csv --metric {metric}")),
+            fact("see", "scanbox explain metrics".to_owned()),
+        ],
+        ..Meaning::default()
+    }
+}
+
+/// The values and tags of this name: one word may be a value of several parameters.
+fn of_values(subject: &str) -> Vec<Meaning> {
+    let mut meanings = Vec::new();
+    let named = PARAMETERS.iter().map(|parameter| (parameter.name, parameter.values));
+    let properties = PROPERTIES.iter().map(|property| (property.name, property.values));
+    for (name, values) in named.chain(properties) {
+        let Values::Words(words) = values else { continue };
+        for word in words.iter().filter(|word| word.word == subject || word.tag == subject) {
+            let tag = Some(word.tag).filter(|tag| !tag.is_empty());
+            meanings.push(Meaning {
+                kind: format!("value {} of {name}", word.word),
+                text: word.meaning.trim().to_owned(),
+                facts: vec![
+                    fact(
+                        "in labels",
+                        tag.map_or("nothing: it is the default".to_owned(), |tag| format!(".{tag}")),
+                    ),
+                    fact("in filters", format!("--filter {name}={}", word.word)),
+                ],
+                ..Meaning::default()
+            });
+        }
+    }
+    let numbers = LabelPart::of_tag(subject).filter(|part| matches!(part.value, Value::Number(_)));
+    meanings.extend(numbers.map(|part| Meaning {
+        kind: format!("{} {}, as a part of a label", part.parameter.name, part.value),
+        text: part.parameter.meaning.trim().to_owned(),
+        ..Meaning::default()
+    }));
+    meanings
+}
+
+/// The words that are spelled most like one that has no meaning.
+pub fn near(subject: &str) -> Vec<String> {
+    const AT_MOST: usize = 3;
+    let mut words: Vec<String> =
+        KINDS.iter().flat_map(|kind| (kind.words)()).map(|[name, ..]| name).collect();
+    words.extend(KINDS.iter().map(|kind| kind.all.to_owned()));
+    words.extend(PARAMETERS.iter().flat_map(|parameter| match parameter.values {
+        Values::Words(words) => words.iter().map(|word| word.word.to_owned()).collect(),
+        Values::Numbers(..) => Vec::new(),
+    }));
+    let mut rated: Vec<(f64, String)> = words
+        .into_iter()
+        .map(|word| (strsim::jaro_winkler(subject, &word), word))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .collect();
+    rated.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+    rated.dedup();
+    rated.into_iter().take(AT_MOST).map(|(_, word)| word).collect()
+}
+
+/// A name, and what it says.
+pub fn fact(name: &str, text: String) -> (String, String) {
+    (name.to_owned(), text)
+}
+
+fn plain(name: &str, text: &str) -> [String; 3] {
+    [name.to_owned(), String::new(), text.trim().to_owned()]
+}
+
+fn of_parameter(parameter: &Declaration, tag: String) -> [String; 3] {
+    [parameter.name.to_owned(), tag, parameter.meaning.trim().to_owned()]
+}
+
+/// What labels have of a parameter: the letters in front of its numbers, or some of its words.
+fn tag_of(parameter: &Declaration) -> String {
+    match parameter.values {
+        Values::Numbers(..) => format!("{}N", parameter.tag),
+        Values::Words(words) => {
+            let tags: Vec<&str> = words.iter().map(|word| word.tag).filter(|tag| !tag.is_empty()).collect();
+            tags.join(", ")
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! A label, part by part; what it comes to on a device.
+
+use anyhow::Context;
+use scanbox_kernels::catalog::{self, Variant};
+use scanbox_kernels::glsl::Compiler;
+use scanbox_model::config::{Config, Kernel, Reset, TileState};
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::metadata::Metadata;
+use scanbox_model::parameters::{KERNEL_PARAMETERS, LabelPart, PARAMETERS, Value, Values};
+use scanbox_model::problem::Problem;
+use scanbox_model::units::size_label;
+use scanbox_report::explained::{ListOfWords, Meaning};
+use scanbox_session::device;
+use scanbox_session::probe::guarantees;
+use scanbox_session::tools::Tools;
+
+use super::kinds::fact;
+use super::{ExplainArgs, costs};
+
+/// What the label of a kernel, or of a config with it, means.
+///
+/// # Errors
+/// When the device, a file or a shader that it is asked about cannot be read.
+pub fn meanings(
+    kernel: &Kernel,
+    config: Option<&Config>,
+    args: &ExplainArgs,
+    tools: &Tools,
+) -> anyhow::Result<Vec<Meaning>> {
+    let mut meanings = vec![parts(kernel, config)];
+    if let Some(device) = device_of(args, tools)? {
+        meanings.push(on_device(kernel, config, &device, tools)?);
+    }
+    meanings.extend(costs::meanings(kernel, config, &args.from)?);
+    Ok(meanings)
+}
+
+/// The device that the user asks about.
+fn device_of(args: &ExplainArgs, tools: &Tools) -> anyhow::Result<Option<DeviceProfile>> {
+    let mut profile = match (&args.profile, &args.device) {
+        (Some(path), _) => {
+            let mut profile = Metadata::read(path).context("the profile is a metadata file")?.device;
+            device::inform(&mut profile, &tools.assume)?;
+            return Ok(Some(profile));
+        }
+        (None, Some(selector)) => device::profile(selector, &tools.assume)?,
+        (None, None) => return Ok(None),
+    };
+    profile.guarantee_facts.probe = guarantees::kept(&profile, tools);
+    Ok(Some(profile))
+}
+
+/// Each part of the label, and what follows from it on any device.
+fn parts(kernel: &Kernel, config: Option<&Config>) -> Meaning {
+    let parts: Vec<LabelPart> = match config {
+        Some(config) => LabelPart::of_config(config).collect(),
+        None => LabelPart::of_kernel(kernel).collect(),
+    };
+    let words = parts.iter().map(|part| {
+        let meaning = match (part.value, part.parameter.values) {
+            (Value::Word { place, .. }, Values::Words(words)) => words[place].meaning,
+            _ => part.parameter.meaning,
+        };
+        [part.tag.clone(), format!("{} {}", part.parameter.name, part.value), meaning.trim().to_owned()]
+    });
+    let of = if config.is_some() { PARAMETERS } else { KERNEL_PARAMETERS };
+    let defaults: Vec<String> = of
+        .iter()
+        .filter(|parameter| !parts.iter().any(|part| part.parameter.name == parameter.name))
+        .filter_map(|parameter| {
+            let value = parameter.default.filter(|value| *value != Value::Open)?;
+            Some(format!("{} {value}", parameter.name))
+        })
+        .collect();
+    let mut facts = vec![fact("defaults", defaults.join(", "))];
+    if let Some(config) = config {
+        let (vectors, lanes) = (kernel.batch_size, kernel.vector_width.lanes());
+        facts.push(fact(
+            "tile",
+            format!(
+                "{} elements: {} invocations x {vectors} vectors x {lanes}",
+                config.tile_elements(),
+                config.workgroup_size
+            ),
+        ));
+        if let Some(n) = config.fixed_elements() {
+            facts.push(fact("size", format!("{} elements: it fixes its workgroups", size_label(n))));
+        }
+    }
+    let same =
+        if kernel.is_deterministic() { "the same bits on every run" } else { "may differ from run to run" };
+    facts.push(fact("results", format!("{same}, where rounding depends on the order")));
+    facts.push(fact("source", format!("kernels/glsl/{}", kernel.family.entry().shader)));
+    Meaning {
+        kind: if config.is_some() { "a config" } else { "a kernel" }.to_owned(),
+        facts,
+        list: Some(ListOfWords { headings: ["part", "parameter", "meaning"], words: words.collect() }),
+        ..Meaning::default()
+    }
+}
+
+/// What it comes to on a device: whether it runs, what it needs, and the sources that it is made of there.
+fn on_device(
+    kernel: &Kernel,
+    config: Option<&Config>,
+    device: &DeviceProfile,
+    tools: &Tools,
+) -> anyhow::Result<Meaning> {
+    let problem = Problem::default();
+    let mut meaning = Meaning { kind: format!("on {}", device.title()), ..Meaning::default() };
+    let Some(config) = config else {
+        meaning.text = "A kernel has no workgroup size. Give the label of a config, such as \
+                        `KERNEL.wg256`, to see what it comes to on a device."
+            .replace("KERNEL", &kernel.to_string());
+        return Ok(meaning);
+    };
+    let resolved = catalog::resolved(config, device);
+    let needs: Vec<String> = catalog::needed(config, device)
+        .map(|guarantee| {
+            let given = if device.gives(guarantee) { "given" } else { "not known to be given" };
+            format!("{guarantee} ({given})")
+        })
+        .collect();
+    let needs =
+        if needs.is_empty() { "nothing beyond what Vulkan promises".to_owned() } else { needs.join(", ") };
+    meaning.facts.push(fact("needs", needs));
+    if kernel.tile_state == TileState::Auto && resolved.kernel.tile_state != TileState::Auto {
+        meaning.facts.push(fact("tile_state", format!("auto is {}", resolved.kernel.tile_state)));
+    }
+    if kernel.reset == Reset::Auto && resolved.kernel.reset != Reset::Auto {
+        meaning.facts.push(fact("reset", format!("auto is {}", resolved.kernel.reset)));
+    }
+    meaning.facts.push(fact("subgroups", format!("of {} invocations", device.subgroup_size_of(kernel))));
+    let recipe = match catalog::recipe(config, Variant::default(), &problem, device) {
+        Ok(recipe) => recipe,
+        Err(rejection) => {
+            meaning.text = format!("It does not run: {}, by rule {}.", rejection.detail, rejection.rule);
+            return Ok(meaning);
+        }
+    };
+    meaning.text =
+        format!("It scans {} to {} elements of {problem}.", recipe.min_n, size_label(recipe.max_n));
+    let compiler = Compiler::new(tools.kernels.as_deref(), tools.cache.clone())?;
+    let mut words: Vec<[String; 3]> = Vec::new();
+    for pass in recipe.all_passes() {
+        for file in compiler.files(&pass.module)? {
+            if !words.iter().any(|[known, ..]| *known == file) {
+                let says = compiler.source(&file).map(first_sentence).unwrap_or_default();
+                words.push([file, String::new(), says]);
+            }
+        }
+    }
+    meaning.list = Some(ListOfWords { headings: ["source in kernels/glsl", "", "what it does"], words });
+    Ok(meaning)
+}
+
+/// The first sentence of the comment that a source begins with, behind its licence.
+fn first_sentence(source: &str) -> String {
+    let comment = source
+        .lines()
+        .filter(|line| !line.starts_with("#version"))
+        .take_while(|line| line.starts_with("//"))
+        .filter(|line| !line.contains("SPDX"))
+        .map(|line| line.trim_start_matches('/').trim())
+        .take_while(|line| !line.is_empty());
+    let text = comment.collect::<Vec<_>>().join(" ");
+    // "Stage: lookback. Publishes ...": what the stage does stands behind its name.
+    let text = match text.strip_prefix("Stage: ").and_then(|text| text.split_once(". ")) {
+        Some((_, text)) => text,
+        None => &text,
+    };
+    text.split_inclusive(['.', ':']).next().unwrap_or_default().trim_end_matches(':').to_owned()
+}
