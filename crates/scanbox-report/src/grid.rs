@@ -195,7 +195,9 @@ fn broken(text: &str, room: usize) -> String {
     let mut rest: Vec<char> = text.chars().collect();
     let mut lines: Vec<String> = Vec::new();
     while rest.len() > room {
-        let cut = (1..=room).rev().find(|&at| rest[at] == '.' || rest[at - 1] == ' ').unwrap_or(room);
+        // A dot within a label may begin a line, that of a sentence may not.
+        let is_within = |at: usize| rest[at] == '.' && rest.get(at + 1).is_some_and(|next| *next != ' ');
+        let cut = (1..=room).rev().find(|&at| is_within(at) || rest[at - 1] == ' ').unwrap_or(room);
         let line: String = rest.drain(..cut).collect();
         lines.push(line.trim_end().to_owned());
     }
@@ -247,6 +249,7 @@ mod tests {
     #[test]
     fn words_break_at_dots_and_spaces() {
         assert_eq!(broken("abc.def.ghi", 8), "abc.def\n.ghi");
+        assert_eq!(broken("a tile.", 6), "a\ntile.");
         assert_eq!(broken("no ok row at 2^10", 8), "no ok\nrow at\n2^10");
         assert_eq!(broken("abcdefgh", 3), "abc\ndef\ngh");
         assert_eq!(broken("", 3), "");

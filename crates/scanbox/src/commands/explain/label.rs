@@ -87,9 +87,12 @@ fn parts(kernel: &Kernel, config: Option<&Config>) -> Meaning {
             facts.push(fact("size", format!("{} elements: it fixes its workgroups", size_label(n))));
         }
     }
-    let same =
-        if kernel.is_deterministic() { "the same bits on every run" } else { "may differ from run to run" };
-    facts.push(fact("results", format!("{same}, where rounding depends on the order")));
+    let results = if kernel.is_deterministic() {
+        "the same bits on every run"
+    } else {
+        "of floats, bits may differ from run to run: totals are combined as they come"
+    };
+    facts.push(fact("results", results.to_owned()));
     facts.push(fact("source", format!("kernels/glsl/{}", kernel.family.entry().shader)));
     Meaning {
         kind: if config.is_some() { "a config" } else { "a kernel" }.to_owned(),
@@ -169,5 +172,5 @@ fn first_sentence(source: &str) -> String {
         Some((_, text)) => text,
         None => &text,
     };
-    text.split_inclusive(['.', ':']).next().unwrap_or_default().trim_end_matches(':').to_owned()
+    text.split_once(". ").map_or_else(|| text.to_owned(), |(sentence, _)| format!("{sentence}."))
 }
