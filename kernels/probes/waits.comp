@@ -4,12 +4,11 @@
 //
 // QUESTION_SPEED: how long a round of a wait takes, which is of one workgroup, for what never comes.
 // QUESTION_ORDER: whether workgroups start in the order of their numbers. Each takes a ticket, says that it is there,
-//   and waits for the one before it to be there.
+//   and waits for the one before it to be there; with variation 1 it says so behind its wait, as who passes a total on.
 // QUESTION_SUBGROUPS: whether subgroups of a workgroup make progress independently. Each waits for the one before it to
 //   be done with its own wait; with variation 1 for the one behind it.
 // QUESTION_PROGRESS: whether workgroups that have started make progress while others wait. Each takes a ticket and
-// waits
-//   for the ticket before it to be done: for somebody who has started, whatever the order. With variation 1 all
+//   waits for the ticket before it to be done: for somebody who has started, whatever the order. With variation 1 all
 //   invocations wait, not one.
 
 #extension GL_GOOGLE_include_directive : require
@@ -29,9 +28,14 @@ void ask_order(const uint workgroup) {
         atomicMax(params.words.at[AHEAD], workgroup - ticket, gl_ScopeDevice, gl_StorageSemanticsNone,
                   gl_SemanticsRelaxed);
     }
-    PUT(FLAGS + workgroup, 1u);
+    if (params.variation == 0u) {
+        PUT(FLAGS + workgroup, 1u);
+    }
     if (workgroup > 0u) {
         wait_for(FLAGS + workgroup - 1u, 1u, workgroup, workgroup - 1u);
+    }
+    if (params.variation != 0u) {
+        PUT(FLAGS + workgroup, 1u);
     }
 }
 
@@ -65,7 +69,8 @@ void ask_progress() {
 }
 
 void main() {
-    const uint workgroup = gl_WorkGroupID.x;
+    // As kernels number them that are launched in several rows.
+    const uint workgroup = gl_WorkGroupID.y * params.row_workgroups + gl_WorkGroupID.x;
     if (QUESTION == QUESTION_SPEED) {
         if (gl_LocalInvocationIndex == 0u) {
             wait_for(FLAGS, 1u, 0u, 0u);

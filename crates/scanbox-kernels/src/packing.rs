@@ -233,9 +233,10 @@ pub fn problem_of(scan: &ScanProblem, user: Option<UserOperator>) -> Option<Prob
 }
 
 /// Devices with the same architecture, as far as it is known: vendor, and device ids. What was measured on one of a row
-/// is a better guess for the others than what is portable.
+/// is a better guess for the others than what is portable. All stand in the PCI ID database, version 2026.08.22.
 const FAMILIES: &[(u32, &[u32])] = &[
-    // NVIDIA, GH100: H100 (NVL, 80 GB, PCIe, 64 GB), H800 (PCIe, SXM), H20, H200 (SXM, NVL), GH200 (two memories).
+    // NVIDIA, GH100: H100 (NVL, SXM of 80 GB, PCIe, SXM of 94 GB), H800 (PCIe, SXM), H20, H200 (SXM, NVL), GH200 (of
+    // 120 GB and 144 GB).
     (0x10de, &[0x2321, 0x2330, 0x2331, 0x2339, 0x2322, 0x2324, 0x2329, 0x2335, 0x233b, 0x2342, 0x2348]),
     // NVIDIA, GA100: A100 (SXM of 40 and 80 GB, PCIe of 80 and 40 GB).
     (0x10de, &[0x20b0, 0x20b2, 0x20b5, 0x20f1]),

@@ -81,7 +81,7 @@ fn what_kernels_need_is_known_and_what_sessions_refuse_follows_from_it() {
 /// What the user assumes goes before what a probe found, and that before the list.
 #[test]
 fn findings_open_and_close_what_the_list_leaves() {
-    use ProbeVerdict::{NotRefuted, Refuted, Unknown};
+    use ProbeVerdict::{Hung, NotRefuted, Refuted, Unknown};
     let known = |listed: bool, assumed: bool, lacks: bool, verdict: Option<ProbeVerdict>, guarantee| {
         let list = |has: bool| if has { vec![guarantee] } else { Vec::new() };
         let finding = verdict.map(|verdict| GuaranteeFinding {
@@ -91,7 +91,8 @@ fn findings_open_and_close_what_the_list_leaves() {
             detail: "round 3 of 40".to_owned(),
             date: "2026-11-23".to_owned(),
         });
-        let probe = finding.map(|finding| GuaranteesProbe { findings: vec![finding], residents: Vec::new() });
+        let probe =
+            finding.map(|finding| GuaranteesProbe { findings: vec![finding], ..GuaranteesProbe::default() });
         let guarantee_facts = GuaranteeFacts { assumed: list(assumed), lacks: list(lacks), probe };
         DeviceProfile { guarantee_facts, ..device(32, &list(listed)) }
     };
@@ -121,16 +122,22 @@ fn findings_open_and_close_what_the_list_leaves() {
         check(true, false, false, None, true, true);
         check(true, false, false, Some(Unknown), true, true);
         check(true, false, false, Some(Refuted), false, true);
+        // A hang is no finding about the guarantee, and still nothing is to wait there.
+        check(false, false, false, Some(Hung), false, true);
+        check(true, false, false, Some(Hung), false, true);
         check(false, false, true, None, false, true);
         check(false, false, true, Some(NotRefuted), false, true);
-        for verdict in [None, Some(Unknown), Some(Refuted), Some(NotRefuted)] {
+        for verdict in [None, Some(Unknown), Some(Refuted), Some(NotRefuted), Some(Hung)] {
             check(false, true, false, verdict, true, true);
             check(false, true, true, verdict, true, true);
         }
         // What was seen is told.
-        let device = known(true, false, false, Some(Refuted), guarantee);
-        let told = legal(&config, &Problem::default(), 1 << 12, &device).unwrap_err().detail;
-        assert!(told.contains("was seen not to give") && told.contains("round 3 of 40"), "{told}");
+        for (verdict, said) in [(Refuted, "was seen not to give"), (Hung, "did not survive being asked for")]
+        {
+            let device = known(true, false, false, Some(verdict), guarantee);
+            let told = legal(&config, &Problem::default(), 1 << 12, &device).unwrap_err().detail;
+            assert!(told.contains(said) && told.contains("round 3 of 40"), "{told}");
+        }
     }
 }
 

@@ -168,7 +168,7 @@ impl DeviceProfile {
             return false;
         }
         match facts.finding(guarantee).map(|finding| finding.verdict) {
-            Some(ProbeVerdict::Refuted) => false,
+            Some(ProbeVerdict::Refuted | ProbeVerdict::Hung) => false,
             Some(ProbeVerdict::NotRefuted) => true,
             Some(ProbeVerdict::Unknown) | None => {
                 self.guarantees.contains(&guarantee) || guarantee == Guarantee::Progress

@@ -13,8 +13,19 @@ pub enum ProbeVerdict {
     /// It was asked for often, and kept each time. That is no proof: it opens configs for measuring, where a hang costs
     /// a row, and never for what programs ship.
     NotRefuted,
-    /// Nobody can say: the probe did not come to its end.
+    /// Nobody can say: the probe did not come to its end, or asks nothing on such a device.
     Unknown,
+    /// The device hung or was lost, or its driver died, although every wait of the probe ends. What waits for longer is
+    /// not tried there.
+    Hung,
+}
+
+impl ProbeVerdict {
+    /// Whether it speaks against the device, whatever a list says for it.
+    #[must_use]
+    pub fn is_against(self) -> bool {
+        matches!(self, Self::Refuted | Self::Hung)
+    }
 }
 
 /// What was found about one guarantee.
@@ -28,7 +39,7 @@ pub struct GuaranteeFinding {
     /// Calls that asked for it.
     pub calls: u32,
     /// Of one that is refuted: the round, who waited for whom. Of one that is not: the numbers of the worst round. Of
-    /// one that is unknown: why.
+    /// one that is unknown, or that the device did not survive: why.
     pub detail: String,
     /// When, in UTC.
     pub date: String,
@@ -58,6 +69,9 @@ pub struct GuaranteesProbe {
     /// Of shapes, how many workgroups are there at the same time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub residents: Vec<ResidentShape>,
+    /// What asked: version of scanbox, hash of the probes, threads of a software device. Empty of older ones.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub version: String,
 }
 
 impl GuaranteesProbe {
@@ -65,6 +79,16 @@ impl GuaranteesProbe {
     #[must_use]
     pub fn of(&self, guarantee: Guarantee) -> Option<&GuaranteeFinding> {
         self.findings.iter().find(|finding| finding.guarantee == guarantee)
+    }
+
+    /// Takes in what was found about a guarantee, in place of what was found about it before. `residents`: of
+    /// co-residency.
+    pub fn take(&mut self, finding: GuaranteeFinding, residents: Vec<ResidentShape>) {
+        if finding.guarantee == Guarantee::CoResidency {
+            self.residents = residents;
+        }
+        self.findings.retain(|other| other.guarantee != finding.guarantee);
+        self.findings.push(finding);
     }
 
     /// Workgroups of this shape that were seen at the same time, at least. A workgroup that asks for less of everything
@@ -103,7 +127,8 @@ impl GuaranteesProbe {
     pub fn is_sound(&self) -> bool {
         let once = self.findings.iter().enumerate().all(|(place, finding)| {
             let told = finding.verdict == ProbeVerdict::NotRefuted || !finding.detail.is_empty();
-            let asked = finding.verdict == ProbeVerdict::Unknown || finding.calls > 0;
+            let ended = matches!(finding.verdict, ProbeVerdict::Refuted | ProbeVerdict::NotRefuted);
+            let asked = !ended || finding.calls > 0;
             let new = self.findings[..place].iter().all(|other| other.guarantee != finding.guarantee);
             told && asked && new && !finding.date.is_empty()
         });
@@ -117,9 +142,22 @@ impl GuaranteesProbe {
     /// What it says against the device, and nothing for it: all that is good for kernels that programs ship.
     #[must_use]
     pub fn refuted(&self) -> Option<Self> {
-        let against = |finding: &&GuaranteeFinding| finding.verdict == ProbeVerdict::Refuted;
-        let findings: Vec<_> = self.findings.iter().filter(against).cloned().collect();
-        (!findings.is_empty()).then(|| Self { findings, residents: Vec::new() })
+        let against = self.findings.iter().filter(|finding| finding.verdict.is_against());
+        let findings: Vec<_> = against.cloned().collect();
+        (!findings.is_empty()).then(|| Self {
+            findings,
+            residents: Vec::new(),
+            version: self.version.clone(),
+        })
+    }
+
+    /// The same, with all that another one of the same device says against it.
+    #[must_use]
+    pub fn refuted_by(mut self, other: &Self) -> Self {
+        for finding in other.findings.iter().filter(|finding| finding.verdict.is_against()) {
+            self.take(finding.clone(), Vec::new());
+        }
+        self
     }
 }
 
@@ -171,6 +209,7 @@ mod tests {
         let probe = GuaranteesProbe {
             findings: vec![finding(Guarantee::CoResidency, ProbeVerdict::NotRefuted)],
             residents,
+            ..GuaranteesProbe::default()
         };
         assert!(probe.is_sound());
         assert_eq!(probe.resident(256, Some(64), 264), Some(528));
@@ -192,7 +231,7 @@ mod tests {
     fn only_what_a_probe_can_have_found_is_taken() {
         use Guarantee::{CoResidency, Progress};
         let sound = |findings: Vec<GuaranteeFinding>, residents: Vec<ResidentShape>| {
-            let probe = GuaranteesProbe { findings, residents };
+            let probe = GuaranteesProbe { findings, residents, version: "0.2.0".to_owned() };
             let kept = serde_json::to_string(&probe).unwrap();
             assert_eq!(serde_json::from_str::<GuaranteesProbe>(&kept).unwrap(), probe);
             probe.is_sound()
@@ -208,5 +247,33 @@ mod tests {
         assert!(!sound(vec![kept], vec![shape(64, 1, 0)]));
         assert!(!sound(vec![GuaranteeFinding { detail: String::new(), ..refuted.clone() }], vec![]));
         assert!(!sound(vec![GuaranteeFinding { calls: 0, ..refuted }], vec![]));
+        let hung = GuaranteeFinding { calls: 0, ..finding(Progress, ProbeVerdict::Hung) };
+        assert!(sound(vec![hung.clone()], vec![]));
+        assert!(!sound(vec![GuaranteeFinding { detail: String::new(), ..hung }], vec![]));
+    }
+
+    /// What is found anew takes the place of what was found before; what speaks against a device stays.
+    #[test]
+    fn findings_are_taken_in_one_by_one() {
+        use Guarantee::{CoResidency, Progress};
+        use ProbeVerdict::{Hung, NotRefuted, Refuted, Unknown};
+        let mut probe = GuaranteesProbe::default();
+        probe.take(finding(CoResidency, NotRefuted), vec![shape(64, 1, 8)]);
+        probe.take(finding(Progress, Refuted), Vec::new());
+        assert!(probe.is_sound() && probe.residents.len() == 1);
+        let check = |other: &[(Guarantee, ProbeVerdict)], expected: [ProbeVerdict; 2]| {
+            let findings = other.iter().map(|(guarantee, verdict)| finding(*guarantee, *verdict)).collect();
+            let other = GuaranteesProbe { findings, ..GuaranteesProbe::default() };
+            let both = probe.clone().refuted_by(&other);
+            let verdicts = [CoResidency, Progress].map(|guarantee| both.of(guarantee).unwrap().verdict);
+            assert_eq!((verdicts, both.is_sound(), both.findings.len()), (expected, true, 2), "{other:?}");
+        };
+        check(&[], [NotRefuted, Refuted]);
+        check(&[(CoResidency, Unknown), (Progress, NotRefuted)], [NotRefuted, Refuted]);
+        check(&[(CoResidency, Refuted)], [Refuted, Refuted]);
+        check(&[(CoResidency, Hung), (Progress, Hung)], [Hung, Hung]);
+        assert_eq!(probe.refuted().unwrap().findings, [finding(Progress, Refuted)]);
+        probe.take(finding(CoResidency, Hung), Vec::new());
+        assert!(probe.is_sound() && probe.refuted().unwrap().findings.len() == 2);
     }
 }

@@ -41,32 +41,15 @@ pub struct CompiledPipeline {
     pub workgroup_size: u32,
     /// The subgroup size that it was made for.
     pub subgroup_size: u32,
-    /// That which the driver says it has.
-    pub made_for: Option<u32>,
     /// `ok`, or why there is none.
     pub status: Status,
     /// The same in the driver's words.
     pub reason: String,
     /// What the driver took to make it, in milliseconds.
     pub made_in_ms: f64,
-    /// Registers per invocation.
-    pub registers: Option<u32>,
-    /// Registers per subgroup.
-    pub scalar_registers: Option<u32>,
-    /// Those of an invocation for which there was no room.
-    pub spilled_registers: Option<u32>,
-    /// Those of a subgroup.
-    pub spilled_scalar_registers: Option<u32>,
-    /// Memory in place of registers, in bytes.
-    pub scratch_bytes: Option<u32>,
-    /// Shared memory of a workgroup, in bytes.
-    pub shared_bytes: Option<u32>,
-    /// Subgroups that one SIMD unit holds at a time.
-    pub subgroups_per_simd: Option<u32>,
-    /// The program, in bytes.
-    pub code_bytes: Option<u32>,
-    /// Its instructions.
-    pub instructions: Option<u32>,
+    /// What the driver tells of it; its subgroup size is `made_for`.
+    #[serde(flatten)]
+    pub told: PipelineStatistics,
 }
 
 /// The first columns of the file, as it begins.
@@ -97,27 +80,10 @@ const COLUMNS: [&str; 20] = [
 ];
 
 impl CompiledPipeline {
-    /// Takes over what the driver tells.
-    #[must_use]
-    pub fn with(self, told: PipelineStatistics) -> Self {
-        Self {
-            made_for: told.subgroup_size,
-            registers: told.registers,
-            scalar_registers: told.scalar_registers,
-            spilled_registers: told.spilled_registers,
-            spilled_scalar_registers: told.spilled_scalar_registers,
-            scratch_bytes: told.scratch_bytes,
-            shared_bytes: told.shared_bytes,
-            subgroups_per_simd: told.subgroups_per_simd,
-            code_bytes: told.code_bytes,
-            instructions: told.instructions,
-            ..self
-        }
-    }
-
     /// Whether it keeps something in memory for which there are no registers.
     fn spills(&self) -> bool {
-        [self.spilled_registers, self.spilled_scalar_registers, self.scratch_bytes]
+        let told = &self.told;
+        [told.spilled_registers, told.spilled_scalar_registers, told.scratch_bytes]
             .iter()
             .any(|count| count.is_some_and(|count| count > 0))
     }
@@ -164,6 +130,7 @@ impl CompiledSpace {
         let mut writer = csv::Writer::from_writer(out);
         writer.write_record(COLUMNS)?;
         for one in &self.pipelines {
+            let told = &one.told;
             writer.write_record([
                 self.device.clone(),
                 self.driver.clone(),
@@ -175,16 +142,16 @@ impl CompiledSpace {
                 one.status.word().to_owned(),
                 one.reason.clone(),
                 format!("{:.1}", one.made_in_ms),
-                cell(one.registers),
-                cell(one.scalar_registers),
-                cell(one.spilled_registers),
-                cell(one.spilled_scalar_registers),
-                cell(one.scratch_bytes),
-                cell(one.shared_bytes),
-                cell(one.subgroups_per_simd),
-                cell(one.code_bytes),
-                cell(one.instructions),
-                cell(one.made_for),
+                cell(told.registers),
+                cell(told.scalar_registers),
+                cell(told.spilled_registers),
+                cell(told.spilled_scalar_registers),
+                cell(told.scratch_bytes),
+                cell(told.shared_bytes),
+                cell(told.subgroups_per_simd),
+                cell(told.code_bytes),
+                cell(told.instructions),
+                cell(told.subgroup_size),
             ])?;
         }
         writer.flush()
@@ -211,8 +178,8 @@ impl CompiledSpace {
                 of_size().count().to_string(),
                 of_size().filter(|one| one.is_refused()).count().to_string(),
                 of_size().filter(|one| one.spills()).count().to_string(),
-                cell(of_size().filter_map(|one| one.registers).max()),
-                cell(of_size().filter_map(|one| one.subgroups_per_simd).min()),
+                cell(of_size().filter_map(|one| one.told.registers).max()),
+                cell(of_size().filter_map(|one| one.told.subgroups_per_simd).min()),
                 format!("{:.1}", of_size().map(|one| one.made_in_ms).sum::<f64>() / 1000.0),
             ]);
         }
@@ -249,7 +216,7 @@ impl CompiledSpace {
         if spilling.is_empty() {
             return Ok(());
         }
-        let weight = |one: &CompiledPipeline| (one.spilled_registers, one.scratch_bytes);
+        let weight = |one: &CompiledPipeline| (one.told.spilled_registers, one.told.scratch_bytes);
         spilling.sort_by_key(|one| Reverse(weight(one)));
         let mut grid = Grid::new([
             GridColumn::words("spills"),
@@ -265,10 +232,10 @@ impl CompiledSpace {
                 one.config.clone(),
                 one.shader.to_owned(),
                 one.subgroup_size.to_string(),
-                cell(one.registers),
-                cell(one.spilled_registers),
-                cell(one.spilled_scalar_registers),
-                cell(one.scratch_bytes),
+                cell(one.told.registers),
+                cell(one.told.spilled_registers),
+                cell(one.told.spilled_scalar_registers),
+                cell(one.told.scratch_bytes),
             ]);
         }
         writeln!(out, "\n{}", grid.draw(Style::Text { width }))?;

@@ -96,6 +96,7 @@ pub fn findings_told(profile: &DeviceProfile) -> Option<String> {
             ProbeVerdict::Refuted => format!("{guarantee} refuted ({detail})"),
             ProbeVerdict::NotRefuted => format!("{guarantee} not refuted in {calls} calls ({detail})"),
             ProbeVerdict::Unknown => format!("{guarantee} unknown ({detail})"),
+            ProbeVerdict::Hung => format!("{guarantee} hung ({detail})"),
         }
     });
     let date =

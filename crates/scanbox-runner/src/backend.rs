@@ -32,8 +32,8 @@ pub struct PackedKernel {
 pub struct ProbeCall<'a> {
     /// Its shader, whose pipeline was created.
     pub shader: &'a Shader,
-    /// Workgroups in one row.
-    pub workgroups: u32,
+    /// Workgroups of a row, and rows.
+    pub groups: [u32; 2],
     /// What stands behind the address of the memory in its push constants.
     pub arguments: [u32; 4],
     /// Words of memory that it works on.
@@ -42,12 +42,20 @@ pub struct ProbeCall<'a> {
     pub load: Option<(&'a Shader, u32)>,
 }
 
+impl ProbeCall<'_> {
+    /// Workgroups in all rows.
+    #[must_use]
+    pub fn workgroups(&self) -> u32 {
+        self.groups[0] * self.groups[1]
+    }
+}
+
 /// What came of a call of a probe.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbeAnswer {
     /// The first words of its memory.
     pub words: [u32; PROBE_WORDS],
-    /// How long the device was busy, in nanoseconds.
+    /// How long the device was busy, in nanoseconds; 0 where nobody knows.
     pub busy_ns: f64,
 }
 

@@ -41,8 +41,15 @@ const GIVE_UP_NS: [f64; 2] = [50e6, 500e6];
 const QUIET_NS: [f64; 2] = [1e6, 10e6];
 /// Rounds, half of them beside other work.
 const ROUNDS: [u32; 2] = [40, 8];
+/// Rounds that there are of different kinds: they come first, whatever they take.
+const KINDS_OF_ROUNDS: u32 = 8;
 /// When no further round begins.
 const LIMIT: Duration = Duration::from_secs(4);
+/// Rows of workgroups, where kernels may be launched in several.
+const ROWS: u32 = 4;
+/// From so many workgroups in a row on, no kernel is launched in several: there are fewer than 2^32 elements, and a
+/// tile has at least 4.
+const ONE_ROW: u32 = 1 << 30;
 /// Words that the other work reads and writes.
 const LOAD_WORDS: [u32; 2] = [1 << 24, 1 << 14];
 /// Rounds of a wait at most; of a device that ends a loop silently after 65,535.
@@ -50,6 +57,8 @@ const ROUNDS_OF_WAIT_MAX: f64 = 1e9;
 const ROUNDS_OF_WAIT_LLVMPIPE: f64 = 60_000.0;
 /// Rounds of the wait whose time is taken.
 const TIMED_ROUNDS: u32 = 512;
+/// No device takes less for a round, in which it looks 32 times: who says so tells no times.
+const ROUND_NS_LEAST: f64 = 10.0;
 /// Times as many workgroups are launched as are there at the same time.
 const OVERSUBSCRIBED: u32 = 8;
 /// How many times as many may be there at the same time as were counted: a count may have come too early.
@@ -64,14 +73,32 @@ pub struct Found {
     pub finding: GuaranteeFinding,
     /// Of co-residency, how many workgroups of each shape are there at the same time.
     pub residents: Vec<ResidentShape>,
+    /// Whether there is nothing more to be found out: what was cut short is asked again.
+    pub is_whole: bool,
+}
+
+/// What happens while a device is asked. Between two of these it may hang.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskEvent {
+    /// So many shaders are about to be compiled.
+    Compiling {
+        /// How many.
+        shaders: usize,
+    },
+    /// A call begins, whose waits all end.
+    Calling,
 }
 
 /// Asks the device for a guarantee.
 ///
 /// # Errors
 /// When a probe does not run to its end: then nobody knows.
-pub fn find(backend: &mut dyn Backend, guarantee: Guarantee) -> Result<Found, Failure> {
-    let mut asking = Asking::new(backend)?;
+pub fn find(
+    backend: &mut dyn Backend,
+    guarantee: Guarantee,
+    observer: &mut dyn FnMut(AskEvent),
+) -> Result<Found, Failure> {
+    let mut asking = Asking::new(backend, observer)?;
     let (outcome, residents) = match guarantee {
         Guarantee::WorkgroupOrder => (asking.order()?, Vec::new()),
         Guarantee::SubgroupProgress => (asking.subgroups()?, Vec::new()),
@@ -84,7 +111,7 @@ pub fn find(backend: &mut dyn Backend, guarantee: Guarantee) -> Result<Found, Fa
         AskedOutcome::Unknown(detail) => (ProbeVerdict::Unknown, detail),
     };
     let finding = GuaranteeFinding { guarantee, verdict, calls: asking.calls, detail, date: now_utc() };
-    Ok(Found { finding, residents })
+    Ok(Found { finding, residents, is_whole: true })
 }
 
 /// What came of all rounds, and what there is to tell about it.
@@ -97,6 +124,7 @@ enum AskedOutcome {
 /// A device that is being asked.
 struct Asking<'a> {
     backend: &'a mut dyn Backend,
+    observer: &'a mut dyn FnMut(AskEvent),
     device: DeviceProfile,
     /// Which of the two values of constants: those of chips, or of programs.
     kind: usize,
@@ -121,18 +149,35 @@ struct AskedRound {
 }
 
 impl Found {
-    /// What is told where a probe did not come to its end.
+    /// What is told where a probe did not come to its end. `hung`: the device did not survive it, and nobody has to try
+    /// that again.
     #[must_use]
-    pub fn unknown(guarantee: Guarantee, why: String) -> Self {
-        let (verdict, date) = (ProbeVerdict::Unknown, now_utc());
-        let finding = GuaranteeFinding { guarantee, verdict, calls: 0, detail: why, date };
-        Self { finding, residents: Vec::new() }
+    pub fn nothing(guarantee: Guarantee, why: String, hung: bool) -> Self {
+        let verdict = if hung { ProbeVerdict::Hung } else { ProbeVerdict::Unknown };
+        let finding = GuaranteeFinding { guarantee, verdict, calls: 0, detail: why, date: now_utc() };
+        Self { finding, residents: Vec::new(), is_whole: hung }
     }
 }
 
+/// Of any two of these each pair is among the first [`KINDS_OF_ROUNDS`].
 impl AskedRound {
     fn has_load(self) -> bool {
         self.number % 2 == 1
+    }
+
+    /// Which of the two sizes of workgroups.
+    fn size(self) -> usize {
+        self.number as usize / 2 % 2
+    }
+
+    /// Which of two things that a probe asks.
+    fn variation(self) -> u32 {
+        self.number / 4 % 2
+    }
+
+    /// Whether workgroups stand in several rows.
+    fn has_rows(self) -> bool {
+        self.size() as u32 != self.variation()
     }
 
     fn told(self) -> String {
@@ -142,7 +187,7 @@ impl AskedRound {
 }
 
 impl<'a> Asking<'a> {
-    fn new(backend: &'a mut dyn Backend) -> Result<Self, Failure> {
+    fn new(backend: &'a mut dyn Backend, observer: &'a mut dyn FnMut(AskEvent)) -> Result<Self, Failure> {
         let device = backend.profile().as_ref().clone();
         let kind = usize::from(device.kind == DeviceKind::Software);
         let size = fitting(&device, 256);
@@ -150,6 +195,7 @@ impl<'a> Asking<'a> {
         let max_rounds = TIMED_ROUNDS;
         let mut asking = Self {
             backend,
+            observer,
             device,
             kind,
             max_rounds,
@@ -162,18 +208,22 @@ impl<'a> Asking<'a> {
         asking.make(&[load])?;
         let speed = asking.shader(ProbeShader::Speed, asking.device.subgroup_size)?;
         // The first call may wake the device.
-        let mut busy_ns = 0.0;
+        let mut round_ns = 0.0;
         for _ in 0..2 {
-            let answer = asking.ask(&speed, 1, 0, FLAGS + 1, false)?;
+            let began = Instant::now();
+            let answer = asking.ask(&speed, [1, 1], 0, FLAGS + 1, false)?;
             if answer.words[GAVE_UP] != 1 {
                 return Err(Failure::new(
                     Status::WrongResult,
                     "a wait for what never comes did not end as one",
                 ));
             }
-            busy_ns = answer.busy_ns;
+            // A device may tell no times; then waits are shorter by what a call takes beside its work.
+            let of_round = |ns: f64| ns / f64::from(TIMED_ROUNDS);
+            round_ns = Some(of_round(answer.busy_ns))
+                .filter(|told| *told >= ROUND_NS_LEAST)
+                .unwrap_or_else(|| of_round(began.elapsed().as_nanos() as f64).max(ROUND_NS_LEAST));
         }
-        let round_ns = (busy_ns / f64::from(TIMED_ROUNDS)).max(1.0);
         let rounds = |ns: f64, most: f64| (ns / round_ns).clamp(16.0, most.max(16.0)) as u32;
         let ends_loops = asking.device.driver.contains("llvmpipe");
         let most = if ends_loops { ROUNDS_OF_WAIT_LLVMPIPE } else { ROUNDS_OF_WAIT_MAX };
@@ -193,6 +243,9 @@ impl<'a> Asking<'a> {
     /// Makes pipelines. Returns the registers of an invocation of each, where the driver tells.
     fn make(&mut self, shaders: &[Shader]) -> Result<Vec<Option<u32>>, Failure> {
         let new: Vec<&Shader> = shaders.iter().filter(|shader| !self.made.contains_key(*shader)).collect();
+        if !new.is_empty() {
+            (self.observer)(AskEvent::Compiling { shaders: new.len() });
+        }
         let compile = |shader: &Shader| {
             compile_probe(shader).map_err(|error| Failure::new(Status::RuntimeError, error.to_string()))
         };
@@ -206,16 +259,18 @@ impl<'a> Asking<'a> {
     fn ask(
         &mut self,
         shader: &Shader,
-        workgroups: u32,
+        groups: [u32; 2],
         variation: u32,
         words: u64,
         has_load: bool,
     ) -> Result<ProbeAnswer, Failure> {
         let arguments = [self.max_rounds, self.quiet_rounds, variation, 0];
         let load = has_load.then_some((&self.load, LOAD_WORDS[self.kind]));
-        let answer = self.backend.ask(&ProbeCall { shader, workgroups, arguments, words, load })?;
+        let call = ProbeCall { shader, groups, arguments, words, load };
+        (self.observer)(AskEvent::Calling);
+        let answer = self.backend.ask(&call)?;
         self.calls += 1;
-        let ended = answer.words[ENDED];
+        let (ended, workgroups) = (answer.words[ENDED], call.workgroups());
         if ended != workgroups {
             let reason = format!("{ended} of {workgroups} workgroups came to their end");
             return Err(Failure::new(Status::WrongResult, reason));
@@ -230,9 +285,7 @@ impl<'a> Asking<'a> {
 
     /// The rounds that there is time for.
     fn rounds(&self) -> impl Iterator<Item = AskedRound> + use<> {
-        let (of, started) = (ROUNDS[self.kind], Instant::now());
-        let rounds = (0..of).map(move |number| AskedRound { number, of });
-        rounds.take_while(move |round| round.number < 4 || started.elapsed() < LIMIT)
+        rounds(ROUNDS[self.kind], LIMIT)
     }
 
     /// Who gave up on whom, if somebody did.
@@ -254,6 +307,13 @@ impl<'a> Asking<'a> {
         resident.saturating_mul(OVERSUBSCRIBED).clamp(least, most).min(self.device.max_workgroup_count[0])
     }
 
+    /// So many workgroups, or a few less, as kernels are launched in this round: in rows where the device has no room
+    /// for all of a kernel's in one.
+    fn groups(&self, workgroups: u32, round: AskedRound) -> [u32; 2] {
+        let has_rows = round.has_rows() && self.device.max_workgroup_count[0] < ONE_ROW && workgroups >= ROWS;
+        if has_rows { [workgroups / ROWS, ROWS] } else { [workgroups, 1] }
+    }
+
     fn order(&mut self) -> Result<AskedOutcome, Failure> {
         let mut asked = Vec::new();
         for size in self.sizes() {
@@ -263,9 +323,10 @@ impl<'a> Asking<'a> {
         self.calls = 0;
         let mut ahead = 0;
         for round in self.rounds() {
-            let (shader, resident) = &asked[round.number as usize / 2 % 2];
-            let workgroups = self.too_many(*resident);
-            let answer = self.ask(shader, workgroups, 0, FLAGS + u64::from(workgroups), round.has_load())?;
+            let (shader, resident) = &asked[round.size()];
+            let groups = self.groups(self.too_many(*resident), round);
+            let words = FLAGS + u64::from(groups[0]) * u64::from(groups[1]);
+            let answer = self.ask(shader, groups, round.variation(), words, round.has_load())?;
             let told = round.told();
             if let Some(who) = self.in_vain(&answer, "workgroup") {
                 return Ok(AskedOutcome::Refuted(format!("{told}: {who}")));
@@ -291,9 +352,9 @@ impl<'a> Asking<'a> {
         }
         self.calls = 0;
         for round in self.rounds() {
-            let (shader, workgroups) = &asked[round.number as usize / 2 % 2];
+            let (shader, workgroups) = &asked[round.size()];
             let words = FLAGS + u64::from(*workgroups);
-            let answer = self.ask(shader, *workgroups, round.number / 4 % 2, words, round.has_load())?;
+            let answer = self.ask(shader, [*workgroups, 1], round.variation(), words, round.has_load())?;
             if let Some(who) = self.in_vain(&answer, "ticket") {
                 return Ok(AskedOutcome::Refuted(format!("{}: {who}, which had started", round.told())));
             }
@@ -319,9 +380,9 @@ impl<'a> Asking<'a> {
         }
         self.calls = 0;
         for round in self.rounds() {
-            let (shader, resident) = &asked[round.number as usize / 2 % 2];
+            let (shader, resident) = &asked[round.size()];
             let words = FLAGS + u64::from(*resident) * u64::from(shader.workgroup_size / one);
-            let answer = self.ask(shader, *resident, round.number / 4 % 2, words, round.has_load())?;
+            let answer = self.ask(shader, [*resident, 1], round.variation(), words, round.has_load())?;
             if let Some(who) = self.in_vain(&answer, "subgroup") {
                 return Ok(AskedOutcome::Refuted(format!("{}: {who}", round.told())));
             }
@@ -330,8 +391,44 @@ impl<'a> Asking<'a> {
     }
 }
 
+/// So many rounds, where they begin within this time; but all kinds of them.
+fn rounds(of: u32, limit: Duration) -> impl Iterator<Item = AskedRound> {
+    let started = Instant::now();
+    let rounds = (0..of).map(move |number| AskedRound { number, of });
+    rounds.take_while(move |round| round.number < KINDS_OF_ROUNDS || started.elapsed() < limit)
+}
+
 /// The largest size of whole subgroups that the device has, up to this one.
 fn fitting(device: &DeviceProfile, size: u32) -> u32 {
     let most = size.min(device.max_workgroup_size).max(device.subgroup_size);
     most - most % device.subgroup_size.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Where there is time for few rounds, each two of what rounds differ in are there in all four ways.
+    #[test]
+    fn slow_devices_are_asked_all_there_is() {
+        for of in ROUNDS {
+            let asked: Vec<[u32; 4]> = rounds(of, Duration::ZERO)
+                .map(|round| {
+                    [
+                        u32::from(round.has_load()),
+                        round.size() as u32,
+                        round.variation(),
+                        u32::from(round.has_rows()),
+                    ]
+                })
+                .collect();
+            assert_eq!(asked.len(), 8);
+            for (one, other) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
+                let ways: BTreeSet<_> = asked.iter().map(|round| (round[one], round[other])).collect();
+                assert_eq!(ways.len(), 4, "{one} and {other}");
+            }
+        }
+    }
 }

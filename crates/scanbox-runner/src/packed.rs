@@ -13,8 +13,10 @@ use scanbox_kernels::packing::problem_of;
 use scanbox_kernels::plan::{Build, Expected, Plan, PlanKind, Scratch};
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::parameters::Parameter;
 use scanbox_model::problem::{Mode, Problem};
 use scanbox_model::record::Status;
+use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::user_operator::UserOperator;
 use scanbox_pack::{
     Breakpoint, CallUse, ChoiceTable, Pack, PackData, PackModule, PackProblem, PackRecipe, Promises, Recipe,
@@ -180,9 +182,9 @@ fn attempt(
     let device = Arc::clone(backend.profile());
     let PackRecipe { label, recipe } = &data.recipes[item.recipe];
     let unsupported = |reason: String| Failure::new(Status::Unsupported, reason);
-    let given = catalog::promises(&device.guarantees);
-    // In a session every device is taken to make progress.
-    let missing = item.needs.without(given).without(Promises::PROGRESS);
+    let given: Vec<Guarantee> =
+        Guarantee::VALUES.iter().copied().filter(|guarantee| device.gives(*guarantee)).collect();
+    let missing = item.needs.without(catalog::promises(&given));
     if missing != Promises::NONE {
         return Err(unsupported(format!("it needs {missing}, which the device is not known to give")));
     }

@@ -1,7 +1,10 @@
-//! The only way to a device and to its profile: with what is known of it beside what its driver reports.
+//! The only way to a device and to its profile: with what is known of it beside what its driver reports, and what was
+//! found out there.
 
 pub mod compiler;
+pub(crate) mod findings;
 pub mod known_issues;
+pub mod remembered;
 mod safe_devices;
 
 use std::path::Path;
@@ -32,15 +35,18 @@ pub fn replay_script(selector: &str) -> Option<&Path> {
 /// When the lists of known issues or safe devices cannot be read.
 pub fn inform(profile: &mut DeviceProfile, assume: &[Guarantee]) -> anyhow::Result<()> {
     profile.forced = known_issues::of(profile)?.forced();
-    inform_of_guarantees(profile, assume)
+    safe_devices::all(assume)?.apply(profile);
+    Ok(())
 }
 
-/// The part of [`inform`] about guarantees: what the device gives beyond what Vulkan promises.
+/// The part of [`inform`] about guarantees, and what earlier probes found: what the device gives beyond what Vulkan
+/// promises.
 ///
 /// # Errors
 /// When the list of safe devices cannot be read.
-pub fn inform_of_guarantees(profile: &mut DeviceProfile, assume: &[Guarantee]) -> anyhow::Result<()> {
-    safe_devices::all(assume)?.apply(profile);
+pub fn inform_of_guarantees(profile: &mut DeviceProfile, tools: &Tools) -> anyhow::Result<()> {
+    remembered::remember(profile, tools);
+    safe_devices::all(&tools.assume)?.apply(profile);
     Ok(())
 }
 
@@ -48,26 +54,27 @@ pub fn inform_of_guarantees(profile: &mut DeviceProfile, assume: &[Guarantee]) -
 ///
 /// # Errors
 /// When there is no such device, and as [`inform`].
-pub fn profile(selector: &str, assume: &[Guarantee]) -> anyhow::Result<DeviceProfile> {
+pub fn profile(selector: &str, tools: &Tools) -> anyhow::Result<DeviceProfile> {
     let mut profile = match replay_script(selector) {
         Some(path) => Replay::new(Script::read(path)?).profile().as_ref().clone(),
         None => vulkan::select(selector)?.profile,
     };
-    inform(&mut profile, assume)?;
+    inform(&mut profile, &tools.assume)?;
+    remembered::remember(&mut profile, tools);
     Ok(profile)
 }
 
-/// The selected device, ready for work. A submission may take as long as it likes: who gave the work has the clock,
-/// and ends the whole process.
+/// The selected device, ready for work, with what earlier probes of it found. A submission may take as long as it
+/// likes: who gave the work has the clock, and ends the whole process.
 ///
 /// # Errors
 /// When there is no such device, when it cannot be opened, and as [`inform`].
 pub fn open(selector: &str, compiler: &Compiler, tools: &Tools) -> anyhow::Result<Box<dyn Backend>> {
-    match replay_script(selector) {
+    let mut backend: Box<dyn Backend> = match replay_script(selector) {
         Some(path) => {
             let mut replay = Replay::new(Script::read(path)?);
             inform(replay.profile_mut(), &tools.assume)?;
-            Ok(Box::new(replay))
+            Box::new(replay)
         }
         None => {
             let options = vulkan::Options {
@@ -77,9 +84,13 @@ pub fn open(selector: &str, compiler: &Compiler, tools: &Tools) -> anyhow::Resul
                 safe_devices: safe_devices::all(&tools.assume)?,
                 ..vulkan::Options::default()
             };
-            Ok(Box::new(vulkan::open(selector, compiler, options)?))
+            Box::new(vulkan::open(selector, compiler, options)?)
         }
+    };
+    if let Some(found) = remembered::kept(backend.profile(), tools) {
+        backend.learn(found);
     }
+    Ok(backend)
 }
 
 /// What RADV says before it ends the process.

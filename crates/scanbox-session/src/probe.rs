@@ -8,20 +8,22 @@
 //! again.
 
 pub mod guarantees;
+mod hearing;
 mod kept;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::probe::ArgumentsProbe;
 
-use self::kept::{Findings, ProbeVersion};
+use self::hearing::{Heard, hear};
 use crate::device;
+use crate::device::findings::{self, Findings, ProbeVersion};
 use crate::failure::SessionError;
 use crate::lock::Sharing;
 use crate::notes::note;
-use crate::process::{RunLimits, Silence, Worker, WorkerCommand, describe};
-use crate::protocol::{Message, Order, Work};
+use crate::process::{RunLimits, Worker, WorkerCommand};
+use crate::protocol::{Message, Work};
 use crate::tools::Tools;
 
 /// How long a probe may take, with the compilation of its copies. It is given up with its worker.
@@ -52,12 +54,7 @@ pub fn kept(device: &DeviceProfile, tools: &Tools) -> Option<ArgumentsProbe> {
     if !is_probed(device) {
         return None;
     }
-    kept::read(device, tools)
-}
-
-/// Keeps what a probe found. Where it cannot be kept it is found out again.
-fn keep(device: &DeviceProfile, tools: &Tools, probe: &ArgumentsProbe) -> anyhow::Result<()> {
-    kept::write(device, tools, probe)
+    findings::read(device, tools)
 }
 
 /// The worker, whose profile has what a probe of its device found: an earlier one, or one that is made now. Then it is
@@ -71,46 +68,38 @@ pub fn inform(
     sharing: &Sharing,
     limits: &RunLimits<'_>,
 ) -> anyhow::Result<Worker> {
-    if !is_probed(&worker.profile) {
-        return Ok(worker);
-    }
-    if let Some(probe) = kept(&worker.profile, &command.tools) {
-        worker.profile.arguments_probe = Some(probe);
+    if !is_probed(&worker.profile) || recalls(&mut worker, &command.tools) {
         return Ok(worker);
     }
     // Workers of this run have no part in that: the run takes the device for itself, later.
     let mut alone = command.clone();
     let (mut worker, occupied) = sharing.occupy(worker, &mut alone, limits)?;
-    let device = worker.profile.clone();
-    if let Some(probe) = kept(&device, &command.tools) {
+    if recalls(&mut worker, &command.tools) {
         // By whoever had the device before.
-        worker.profile.arguments_probe = Some(probe);
         return Ok(worker);
     }
+    let device = worker.profile.clone();
     note(&format!("{}: measuring how kernels are best told their arguments", device.title()));
-    let probed = measured(&mut worker, limits)?;
+    let probed = hear(&mut worker, Work::Probe, LIMIT, limits, &mut |message| match message {
+        Message::Probed(probed) => Heard::All(probed),
+        _ => Heard::Nothing,
+    })?;
     drop(worker);
     drop(occupied);
-    let probe = match probed {
-        Ok(probe) => {
-            // Beside another run nobody knows what was measured: it is good for this run alone.
-            if sharing.share_device {
-                note("it is not kept, since the device may have been shared");
-            } else if let Err(error) = keep(&device, &command.tools, &probe) {
-                note(&format!(
-                    "warning: it cannot be kept, and is measured again by the next run: {error:#}"
-                ));
-            }
-            Some(probe)
-        }
-        Err(reason) => {
-            note(&format!("warning: that came to nothing: {reason}"));
-            None
-        }
-    };
+    let probe = probed.unwrap_or_else(|cut_short| Err(cut_short.why));
+    match &probe {
+        Ok(probe) => kept::tell(sharing, kept::keep(&device, &command.tools, sharing, probe)),
+        Err(reason) => note(&format!("warning: that came to nothing: {reason}")),
+    }
     let mut worker = command.start_again(limits)?;
-    worker.profile.arguments_probe = probe;
+    worker.profile.arguments_probe = probe.ok();
     Ok(worker)
+}
+
+/// Whether an earlier probe of the device of a worker found something, which its profile has then.
+fn recalls(worker: &mut Worker, tools: &Tools) -> bool {
+    worker.profile.arguments_probe = kept(&worker.profile, tools);
+    worker.profile.arguments_probe.is_some()
 }
 
 /// The same for those who measure nothing else: where another run has the device, nothing is found out.
@@ -136,7 +125,7 @@ pub fn inform_if_free(
 /// # Errors
 /// As [`device::profile`] and [`inform`].
 pub fn informed_profile(selector: &str, tools: &Tools) -> anyhow::Result<DeviceProfile> {
-    let mut device = device::profile(selector, &tools.assume)?;
+    let mut device = device::profile(selector, tools)?;
     device.arguments_probe = kept(&device, tools);
     if device.arguments_probe.is_some() || !is_probed(&device) {
         return Ok(device);
@@ -160,37 +149,6 @@ pub fn tell(device: &DeviceProfile) {
     note(&format!("auto of arguments is {}, {why}", device.arguments()));
 }
 
-/// Lets a worker probe its device.
-///
-/// # Errors
-/// When the run has to stop.
-fn measured(
-    worker: &mut Worker,
-    limits: &RunLimits<'_>,
-) -> Result<Result<ArgumentsProbe, String>, SessionError> {
-    worker.process.order(&Order::Work {
-        work: Box::new(Work::Probe),
-        operator: None,
-        guarantees: None,
-        device_lock: None,
-    });
-    let deadline = Instant::now() + LIMIT;
-    loop {
-        match worker.process.next_message() {
-            Ok(Message::Probed(probed)) => return Ok(probed),
-            Ok(Message::Failed { reason, .. } | Message::Broke { reason }) => return Ok(Err(reason)),
-            Ok(_) => {}
-            Err(Silence::Waiting) if Instant::now() < deadline => limits.pause(Duration::ZERO)?,
-            Err(Silence::Waiting) => return Ok(Err(format!("no answer within {} s", LIMIT.as_secs()))),
-            Err(Silence::Dead(status)) => {
-                // Whoever ended the worker may have meant this process too.
-                limits.pause(Duration::ZERO)?;
-                return Ok(Err(format!("the worker ended: {}", describe(status))));
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -212,7 +170,7 @@ mod tests {
         let device = DeviceProfile { driver_build: "1-a".into(), ..example("GPU", 1, "driver 1") };
         assert_eq!(probe().arguments, Arguments::Block);
         assert_eq!(kept(&device, &tools), None);
-        keep(&device, &tools, &probe()).unwrap();
+        findings::write(&device, &tools, &probe()).unwrap();
         assert_eq!(kept(&device, &tools), Some(probe()));
         for other in [
             DeviceProfile { uuid: "another".into(), ..device.clone() },
@@ -230,7 +188,7 @@ mod tests {
         let other = Tools { kernels: Some(kernels.path().to_owned()), ..tools.clone() };
         assert_eq!(kept(&device, &other), None);
         assert_eq!(kept(&device, &Tools::default()), None);
-        keep(&device, &Tools::default(), &probe()).unwrap();
+        findings::write(&device, &Tools::default(), &probe()).unwrap();
     }
 
     #[test]
@@ -238,7 +196,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let tools = Tools { cache: Some(folder.path().to_owned()), ..Tools::default() };
         let device = example("GPU", 1, "driver 1");
-        keep(&device, &tools, &probe()).unwrap();
+        findings::write(&device, &tools, &probe()).unwrap();
         let entries: Vec<_> = fs::read_dir(folder.path().join("probes")).unwrap().flatten().collect();
         let [entry] = &entries[..] else { panic!("{entries:?}") };
         let text = fs::read_to_string(entry.path()).unwrap();
@@ -253,7 +211,7 @@ mod tests {
             assert_ne!(damaged, text);
             fs::write(entry.path(), &damaged).unwrap();
             assert_eq!(kept(&device, &tools), None, "{damaged}");
-            keep(&device, &tools, &probe()).unwrap();
+            findings::write(&device, &tools, &probe()).unwrap();
             assert_eq!(kept(&device, &tools), Some(probe()));
         }
     }
@@ -268,7 +226,7 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..5 {
-                        keep(&device, &tools, &probe()).unwrap();
+                        findings::write(&device, &tools, &probe()).unwrap();
                         assert_eq!(kept(&device, &tools), Some(probe()));
                     }
                 });

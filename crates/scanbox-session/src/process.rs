@@ -94,7 +94,7 @@ pub struct WorkerCommand {
     /// The operator that the worker is to compile with, where it is of a file. The worker gets its text, so that a
     /// file which changes meanwhile changes nothing.
     pub operator: Option<OperatorSource>,
-    /// What was found out about guarantees of the device.
+    /// What was found out about guarantees of the device, where that is not what is kept.
     pub guarantees: Option<GuaranteesProbe>,
     /// What its workers lock as long as they live.
     pub device_lock: Option<PathBuf>,
@@ -183,7 +183,9 @@ impl WorkerCommand {
         loop {
             match process.next_message() {
                 Ok(Message::Ready { mut profile, unit }) => {
-                    profile.guarantee_facts.probe.clone_from(&self.guarantees);
+                    if let Some(found) = &self.guarantees {
+                        profile.guarantee_facts.probe = Some(found.clone());
+                    }
                     return Ok(Worker { process, profile: *profile, unit });
                 }
                 Ok(Message::Failed { reason, cause }) => {

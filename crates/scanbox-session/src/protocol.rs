@@ -35,7 +35,7 @@ pub enum Order {
         work: Box<Work>,
         /// The operator, where it is of a user's file.
         operator: Option<OperatorSource>,
-        /// What was found out about guarantees of the device.
+        /// What was found out about guarantees of the device, where that is not what is kept.
         guarantees: Option<Box<GuaranteesProbe>>,
         /// What is locked as long as the worker lives.
         device_lock: Option<PathBuf>,

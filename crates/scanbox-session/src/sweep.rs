@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use scanbox_kernels::catalog;
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Record, Status};
@@ -16,7 +15,7 @@ use scanbox_runner::row::{Computation, Origin, blank_record, now_utc};
 use scanbox_runner::session::End;
 use scanbox_runner::sweep::SweepJob;
 
-use crate::breaker::{hanging_kinds, why_ended};
+use crate::breaker::hanging;
 use crate::confirm::{CACHES, PASSES, confirm, unconfirmed};
 use crate::failure::Cause;
 use crate::notes::note;
@@ -264,13 +263,15 @@ impl<'a> SweepTask<'a> {
         self.file.append(record)
     }
 
-    /// Kinds of waiting that hang on this device: what is left of them gets its row without being tried.
+    /// What hangs on this device by its waiting: what is left of it gets its row without being tried.
     fn end_kinds(&mut self, device: &DeviceProfile) -> anyhow::Result<()> {
-        let left = self.left.values().map(|point| point.config);
-        for (waiting, culprits) in hanging_kinds(&self.file.records, left, device) {
-            let reason = why_ended(&waiting, &culprits);
-            let of_kind = |point: &&Point| catalog::waiting(&point.config, device).as_ref() == Some(&waiting);
-            let keys: Vec<RowKey> = self.left.values().filter(of_kind).map(point_key).collect();
+        for hanging in hanging(&self.file.records, self.left.values(), device) {
+            let ended = self.left.values().filter(|point| hanging.ends(point, device));
+            let keys: Vec<RowKey> = ended.map(point_key).collect();
+            if keys.is_empty() {
+                continue;
+            }
+            let reason = hanging.why_ended();
             self.progress.remark(&format!("{}: {reason}", plural(keys.len(), "config")));
             for key in keys {
                 self.append_for(&key, device, Status::Unsupported, reason.clone())?;

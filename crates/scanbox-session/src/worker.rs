@@ -21,10 +21,10 @@ use scanbox_pack::Pack;
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::baseline::Baseline;
 use scanbox_runner::bench::{self, BenchEvent};
-use scanbox_runner::guarantees::{self, Found};
+use scanbox_runner::guarantees::{self, AskEvent, Found};
 use scanbox_runner::packed::{self, PackEvent};
 use scanbox_runner::probe;
-use scanbox_runner::session::{End, RunSummary};
+use scanbox_runner::session::{End, RunSummary, Setup};
 use scanbox_runner::subject::Subject;
 use scanbox_runner::sweep::{self, SweepEvent, SweepJob};
 use scanbox_runner::verify::{self, VerifyEvent, VerifyJob};
@@ -200,9 +200,16 @@ fn try_pack(
 
 fn ask_for(asked: &[Guarantee], backend: &mut dyn Backend) -> anyhow::Result<RunSummary> {
     for &guarantee in asked {
-        let outcome = guarantees::find(backend, guarantee);
+        let observer = &mut |event: AskEvent| {
+            // Who hears nothing any more hears nothing of what is found either, and that ends this.
+            let _ = send(&match event {
+                AskEvent::Compiling { shaders } => Message::Setup(Setup::Compiling { shaders }),
+                AskEvent::Calling => Message::Doing { what: format!("it was asked for {guarantee}") },
+            });
+        };
+        let outcome = guarantees::find(backend, guarantee, observer);
         let is_fatal = outcome.as_ref().is_err_and(Failure::is_fatal);
-        let found = outcome.unwrap_or_else(|failure| Found::unknown(guarantee, failure.reason));
+        let found = outcome.unwrap_or_else(|failure| Found::nothing(guarantee, failure.reason, is_fatal));
         send(&Message::Found(Box::new(found)))?;
         if is_fatal {
             // Another process goes on.

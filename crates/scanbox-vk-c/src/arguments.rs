@@ -22,7 +22,8 @@ pub(crate) unsafe trait SizedStructure {
     const NAME: &'static str;
 }
 
-/// Bytes that a structure of a newer header may have more.
+/// Bytes that a structure of a newer header may have more. They are read, so that the program has to have them: a size
+/// that is wrong by less is as bad as a pointer to nowhere.
 const MOST_UNKNOWN: usize = 4096;
 
 /// A pointer to a structure, if it is none by mistake.

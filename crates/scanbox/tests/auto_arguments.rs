@@ -4,12 +4,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
+use rustix::process::Signal;
 use scanbox_model::config::Arguments;
 use scanbox_model::record::Status;
 
-use crate::sweeps::{Ended, Place, ended, slow, wait};
+use crate::sweeps::{Ended, Place, ended, signal, wait, wait_until};
 
 /// Where a block is best, as on NVIDIA.
 const BLOCK: &str = "hardware = true\narguments_ns = [450.0, 190.0, 0.0]\n";
@@ -228,10 +229,11 @@ fn nothing_is_measured_that_nobody_asks_for() {
 /// A device that is in use is left alone: whoever would measure on it is refused, whoever only counts goes on.
 #[test]
 fn a_device_in_use_is_not_measured() {
-    let place = place(&format!("{BLOCK}{}", slow(150)));
+    // It has the device until it is ended, however long the others take.
+    let place = place(&format!("{BLOCK}[[fault]]\nkind = \"hang\"\nconfig = \"b4\"\nn = 4096\n"));
     fs::write(place.folder().join("other.toml"), space("[\"auto\"]")).unwrap();
     fs::write(place.folder().join("space.toml"), space("[\"push\", \"block\"]")).unwrap();
-    let child = place.start_with_rows(&[], 1);
+    let child = place.start_with_rows(&["--timeout", "3600s"], 1);
     let device = ["--device", "replay:replay.toml", "--space", "other.toml"];
     let own = |words: &[&str]| own_cache(&place, place.scanbox(&[words, &device].concat()));
     let refused = own(&["sweep", "--out", "other.csv"]);
@@ -246,9 +248,17 @@ fn a_device_in_use_is_not_measured() {
         assert!(counted.stderr.contains(told), "{counted:?}");
     }
     assert_eq!(kept(&place), Vec::<PathBuf>::new());
-    let waited = own(&["sweep", "--out", "other.csv", "--wait"]);
-    assert_eq!(waited.code, Some(0), "{waited:?}");
-    assert!(waited.stderr.contains(MEASURING), "{waited:?}");
+    place.script(BLOCK);
+    let (said, said_in) =
+        (place.folder().join("said"), fs::File::create(place.folder().join("said")).unwrap());
+    let mut command = place.scanbox(&[&["sweep", "--out", "other.csv", "--wait"], &device[..]].concat());
+    command.env("SCANBOX_CACHE", place.folder().join("cache")).stdout(Stdio::null()).stderr(said_in);
+    let waiting = command.spawn().unwrap();
+    let says = |part: &str| fs::read_to_string(&said).unwrap().contains(part);
+    wait_until("a run that waits", || says("waiting for it"));
+    assert!(signal(child.id(), Signal::TERM) && !says(MEASURING));
+    wait(child);
+    assert_eq!(wait(waiting).code, Some(0), "{:?}", fs::read_to_string(&said));
+    assert!(says(MEASURING));
     assert_eq!(kept(&place).len(), 1);
-    assert_eq!(wait(child).code, Some(0));
 }

@@ -204,7 +204,12 @@ fn a_benchmark_finds_what_is_wrong_on_cold_buffers() {
 
 #[test]
 fn a_verification_finds_them() {
-    let Some(bench) = Bench::new() else { return };
+    // On a busy machine its calls in a row are as few as three, and the last one has the sixth epoch of its memory.
+    let within_three = RIGHT_ONCE.replace("params.epoch > 102u", "params.epoch > 5u");
+    assert_ne!(within_three, RIGHT_ONCE);
+    let mutants =
+        MUTANTS.map(|(file, from, to)| (file, from, if to == RIGHT_ONCE { &within_three } else { to }));
+    let Some(bench) = Bench::with(&mutants) else { return };
     let labels = [1, 2, 3, 4, 5, 6, 7].map(label);
     let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
     let cases = ["--sizes", "1537,8192", "--inputs", "random", "--format", "json"];

@@ -141,23 +141,30 @@ unsafe fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu::Queue, Fe
         let mut of_wgpu = hal.physical_device_features(&extensions, descriptor.required_features);
         let info = of_wgpu.add_to_device_create(info);
         // wgpu has put these into the chain too.
+        let mut merged = 0;
         let mut next = info.p_next.cast_mut().cast::<vk::BaseOutStructure<'_>>();
         while let Some(one) = next.as_mut() {
-            match one.s_type {
+            merged += match one.s_type {
                 vk::StructureType::PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES => {
                     let one = &mut *next.cast::<vk::PhysicalDeviceVulkanMemoryModelFeatures<'_>>();
                     (one.vulkan_memory_model, one.vulkan_memory_model_device_scope) = (1, 1);
+                    1
                 }
                 vk::StructureType::PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES => {
                     let one = &mut *next.cast::<vk::PhysicalDeviceSubgroupSizeControlFeatures<'_>>();
                     (one.subgroup_size_control, one.compute_full_subgroups) = (1, 1);
+                    1
                 }
                 vk::StructureType::PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES => {
                     (*next.cast::<vk::PhysicalDeviceMaintenance4Features<'_>>()).maintenance4 = 1;
+                    1
                 }
-                _ => {}
-            }
+                _ => 0,
+            };
             next = one.p_next;
+        }
+        if merged != 3 {
+            return Err(format!("of three structures of features this wgpu has {merged} in its chain").into());
         }
         let raw = instance.create_device(physical, &info, None)?;
         let (limits, hints) = (&descriptor.required_limits, &descriptor.memory_hints);

@@ -203,9 +203,12 @@ fn size_of_states(resolved: &Resolved<'_>) -> Legality {
 fn guarantees(config: &Config, device: &DeviceProfile) -> Legality {
     let Some(guarantee) = not_given(config, device) else { return Ok(()) };
     let facts = &device.guarantee_facts;
-    let refuted = facts.finding(guarantee).filter(|finding| finding.verdict == ProbeVerdict::Refuted);
-    let why = match refuted {
-        Some(finding) => format!("was seen not to give the guarantee {guarantee} ({})", finding.detail),
+    let against = facts.finding(guarantee).filter(|finding| finding.verdict.is_against());
+    let why = match against.map(|finding| (finding.verdict, &finding.detail)) {
+        Some((ProbeVerdict::Hung, detail)) => {
+            format!("did not survive being asked for the guarantee {guarantee} ({detail})")
+        }
+        Some((_, detail)) => format!("was seen not to give the guarantee {guarantee} ({detail})"),
         None if facts.lacks.contains(&guarantee) => {
             format!("is known not to give the guarantee {guarantee} (configs/safe_devices.toml)")
         }

@@ -53,7 +53,7 @@ impl Asking<'_> {
         let most = self.device.max_workgroup_count[0].min(1 << 16);
         let mut launched = FIRST_LAUNCH[self.kind].min(most);
         loop {
-            let counted = self.ask(shader, launched, 0, WORDS, has_load)?.words[COUNTED];
+            let counted = self.ask(shader, [launched, 1], 0, WORDS, has_load)?.words[COUNTED];
             if counted == 0 || counted > launched {
                 let reason = format!("{counted} of {launched} workgroups were counted");
                 return Err(Failure::new(Status::WrongResult, reason));
@@ -127,7 +127,7 @@ impl Asking<'_> {
                 }
                 for number in 0..MEETINGS {
                     let round = AskedRound { number, of: MEETINGS };
-                    let answer = self.ask(shader, workgroups, workgroups, WORDS, round.has_load())?;
+                    let answer = self.ask(shader, [workgroups, 1], workgroups, WORDS, round.has_load())?;
                     if answer.words[GAVE_UP] > 0 {
                         let detail = format!(
                             "{}: {workgroups} workgroups of {workgroup_size}, as many as were there at the same time \

@@ -122,6 +122,10 @@ impl Default for Script {
 pub struct ProbeScript {
     /// Whether workgroups start in order.
     pub order: bool,
+    /// Whether they do so in several rows.
+    pub order_of_rows: bool,
+    /// Whether they do so where each waits until the one before it has waited.
+    pub order_of_waits: bool,
     /// Whether subgroups of a workgroup make progress independently.
     pub subgroups: bool,
     /// Whether workgroups that have started make progress.
@@ -130,11 +134,22 @@ pub struct ProbeScript {
     pub together: bool,
     /// Invocations that are there at the same time.
     pub invocations: u32,
+    /// Whether it tells how long it was busy. Where it does not, its calls take their time.
+    pub clock: bool,
 }
 
 impl Default for ProbeScript {
     fn default() -> Self {
-        Self { order: true, subgroups: true, progress: true, together: true, invocations: 1 << 15 }
+        Self {
+            order: true,
+            order_of_rows: true,
+            order_of_waits: true,
+            subgroups: true,
+            progress: true,
+            together: true,
+            invocations: 1 << 15,
+            clock: true,
+        }
     }
 }
 

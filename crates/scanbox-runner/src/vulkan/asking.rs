@@ -39,9 +39,11 @@ impl ProbeMemory {
 impl VulkanSession {
     /// Runs a call of a probe.
     pub(super) fn ask(&mut self, call: &ProbeCall<'_>) -> Result<ProbeAnswer, Failure> {
-        let most = self.gpu.profile.max_workgroup_count[0];
-        if call.workgroups > most {
-            let reason = format!("{} workgroups in a row, where the device has {most}", call.workgroups);
+        let [row, rows] = call.groups;
+        let [most, most_rows, _] = self.gpu.profile.max_workgroup_count;
+        if row > most || rows > most_rows {
+            let reason =
+                format!("{rows} rows of {row} workgroups, where the device has {most_rows} of {most}");
             return Err(Failure::new(Status::Unsupported, reason));
         }
         let load_words = call.load.map_or(0, |(_, words)| u64::from(words));
@@ -53,18 +55,20 @@ impl VulkanSession {
         let layout = self.pipelines.layout();
         let pipeline = |shader: &Shader| self.pipelines.get(shader).map(|pipeline| [pipeline; 2]);
         let too_many = || Failure::new(Status::Unsupported, "a probe has more push constants than there are");
-        let dispatch = |shader: &Shader, workgroups: u32, memory: &Buffer, words: &[u32]| {
-            let mut push = Push::new([workgroups; 2]);
+        let dispatch = |shader: &Shader, groups: [u32; 2], memory: &Buffer, words: &[u32]| {
+            let mut push = Push::new([groups[0], groups[0] * groups[1]]);
             push.add_address(memory.address()).ok_or_else(too_many)?;
             words.iter().try_for_each(|word| push.add_word(*word).map(drop)).ok_or_else(too_many)?;
             let pipelines = pipeline(shader)?;
-            Ok::<_, Failure>(Dispatch { pipelines, told: Told::Pushed(push), groups: [workgroups, 1] })
+            Ok::<_, Failure>(Dispatch { pipelines, told: Told::Pushed(push), groups })
         };
         let Some(memory) = &self.probe_memory else { return Err(too_many()) };
-        let asking = dispatch(call.shader, call.workgroups, &memory.words, &call.arguments)?;
+        let asking = dispatch(call.shader, call.groups, &memory.words, &call.arguments)?;
         let load = call
             .load
-            .map(|(shader, words)| dispatch(shader, load_workgroups(words), &memory.load, &[0, 0, 0, words]))
+            .map(|(shader, words)| {
+                dispatch(shader, [load_workgroups(words), 1], &memory.load, &[0, 0, 0, words])
+            })
             .transpose()?;
         let before_ns = self.commands.busy_ns();
         let Self { commands, probe_memory, limit, .. } = self;

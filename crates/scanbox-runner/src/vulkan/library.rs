@@ -65,18 +65,7 @@ pub(super) struct LibraryCall {
 impl Library {
     /// A program's scanner of this pack on the device of the session.
     pub fn new(gpu: &Arc<Gpu>, pack: Arc<Pack>, promises: Promises) -> Result<Self, Failure> {
-        let info = ScannerInfo {
-            instance: gpu.instance(),
-            physical: gpu.physical,
-            device: &gpu.raw,
-            enabled: gpu.enabled,
-            pipeline_cache: vk::PipelineCache::null(),
-            pack,
-            promises,
-        };
-        // SAFETY: instance and device are those of the session; the device is held, and has enabled what it says.
-        // Whoever has a pack measured trusts its code.
-        let scanner = unsafe { Scanner::new(&info) }.map_err(refused)?;
+        let scanner = scanner(gpu, pack, promises)?;
         Ok(Self { scanner, scans: Vec::new(), bound: Vec::new(), memory: None, gpu: Arc::clone(gpu) })
     }
 
@@ -259,6 +248,22 @@ impl LibraryCall {
     pub fn check(&mut self) -> Result<(), Failure> {
         self.refused.take().map_or(Ok(()), |error| Err(refused(error)))
     }
+}
+
+/// A program's scanner of a pack on the device of the session.
+pub(super) fn scanner(gpu: &Gpu, pack: Arc<Pack>, promises: Promises) -> Result<Scanner, Failure> {
+    let info = ScannerInfo {
+        instance: gpu.instance(),
+        physical: gpu.physical,
+        device: &gpu.raw,
+        enabled: gpu.enabled,
+        pipeline_cache: vk::PipelineCache::null(),
+        pack,
+        promises,
+    };
+    // SAFETY: instance and device are those of the session, which outlives the scans and has enabled what it says.
+    // Whoever has a pack tried or measured trusts its code.
+    unsafe { Scanner::new(&info) }.map_err(refused)
 }
 
 /// The scan bound to its memory, where its arguments are not pushed.

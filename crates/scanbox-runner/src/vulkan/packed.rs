@@ -9,13 +9,11 @@ use scanbox_kernels::ledger::Turn;
 use scanbox_kernels::plan::{GUARD_WORDS, Plan};
 use scanbox_model::record::Status;
 use scanbox_pack::{ArgumentKind, CallUse, Promises};
-use scanbox_vk::{
-    Access, Bound, CallLength, DeviceRange, HandOverError, Scan, ScanCall, Scanner, ScannerInfo,
-};
+use scanbox_vk::{Access, Bound, CallLength, DeviceRange, HandOverError, Scan, ScanCall};
 
 use super::buffer::{Buffer, WORD_BYTES};
 use super::device::Gpu;
-use super::library::{ALIGNMENT, bound, refused};
+use super::library::{ALIGNMENT, bound, refused, scanner};
 use super::memory::{GUARD_BYTES, INITIAL_OFFSET, Memory, N_OFFSET};
 use super::timing::{NO_MISMATCH, VulkanSession, fetch_report};
 use super::varied::{elsewhere, tell_of_none};
@@ -196,19 +194,7 @@ impl VulkanSession {
 
     /// The scan of a kernel, as a program makes it.
     fn scan_of(&self, kernel: &PackedKernel) -> Result<Scan, Failure> {
-        let gpu = &self.gpu;
-        let info = ScannerInfo {
-            instance: gpu.instance(),
-            physical: gpu.physical,
-            device: &gpu.raw,
-            enabled: gpu.enabled,
-            pipeline_cache: vk::PipelineCache::null(),
-            pack: Arc::clone(&kernel.pack),
-            promises: Promises::ALL,
-        };
-        // SAFETY: instance and device are those of the session, which outlives the scan and has enabled what it says.
-        // Whoever has a pack tried trusts its code.
-        let scanner = unsafe { Scanner::new(&info) }.map_err(refused)?;
+        let scanner = scanner(&self.gpu, Arc::clone(&kernel.pack), Promises::ALL)?;
         scanner.scan(&kernel.scan, kernel.max_n, kernel.call_use).map_err(refused)
     }
 }

@@ -2,13 +2,15 @@
 
 use ash::vk;
 use scanbox_model::device::DeviceProfile;
+use serde::Serialize;
 
 use super::device::Gpu;
 
 /// What a driver tells of a pipeline; nothing where it does not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct PipelineStatistics {
-    /// Invocations of a subgroup.
+    /// Invocations of a subgroup, as the driver says.
+    #[serde(rename = "made_for")]
     pub subgroup_size: Option<u32>,
     /// Registers per invocation.
     pub registers: Option<u32>,

@@ -22,15 +22,16 @@ fn probes_find_what_is_known_of_software_devices() {
     let one_thread = std::env::var("LP_NUM_THREADS").is_ok_and(|threads| threads == "1");
     for &guarantee in Guarantee::VALUES {
         let began = Instant::now();
-        let Found { finding, residents } =
-            find(bench.device(), guarantee).unwrap_or_else(|failure| panic!("{guarantee}: {failure}"));
+        let Found { finding, residents, .. } = find(bench.device(), guarantee, &mut |_| {})
+            .unwrap_or_else(|failure| panic!("{guarantee}: {failure}"));
         assert!(began.elapsed() < Duration::from_secs(30), "{guarantee}: {:?}", began.elapsed());
         let known = match (guarantee, driver.contains("llvmpipe"), driver.contains("SwiftShader")) {
             // Workgroups run one after the other, each to its end, subgroup by subgroup between barriers.
             (Guarantee::SubgroupProgress, true, _) => Some(Refuted),
             (_, true, _) if one_thread => Some(NotRefuted),
-            // Every sixteenth workgroup is of a batch, which a thread works off; so it does with subgroups.
-            (Guarantee::SubgroupProgress | Guarantee::WorkgroupOrder, _, true) => Some(Refuted),
+            // A thread works off a workgroup, subgroup by subgroup. Of workgroups every sixteenth is of a thread: on a
+            // busy machine their order is refuted in some runs, and not in others.
+            (Guarantee::SubgroupProgress, _, true) => Some(Refuted),
             _ => None,
         };
         assert!(known.is_none_or(|known| known == finding.verdict), "{driver}: {finding:?}");

@@ -138,7 +138,7 @@ impl Bench {
                 detail: "one workgroup".to_owned(),
                 date: "2026-11-23".to_owned(),
             }],
-            residents: Vec::new(),
+            ..GuaranteesProbe::default()
         });
         Some(bench)
     }

@@ -10,7 +10,7 @@ use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::replay::{Replay, Script};
 use scanbox_runner::vulkan::{self, MadePipeline, PipelineMaker, PipelineStatistics};
 
-use super::{inform, known_issues, replay_script, safe_devices};
+use super::{inform, known_issues, remembered, replay_script, safe_devices};
 use crate::tools::Tools;
 
 /// Such a device; it need not have hardware.
@@ -30,6 +30,7 @@ impl DeviceCompiler {
         if let Some(path) = replay_script(selector) {
             let mut replay = Replay::new(Script::read(path)?);
             inform(replay.profile_mut(), &tools.assume)?;
+            remembered::remember(replay.profile_mut(), tools);
             return Ok(Self::Replay(Box::new(replay)));
         }
         let options = vulkan::Options {
@@ -40,6 +41,7 @@ impl DeviceCompiler {
         let maker = PipelineMaker::open(selector, &options)?;
         let mut profile = Box::new(maker.profile().clone());
         inform(&mut profile, &tools.assume)?;
+        remembered::remember(&mut profile, tools);
         Ok(Self::Driver(Box::new(maker), profile))
     }
 

@@ -1,61 +1,36 @@
 //! What a device keeps beyond what Vulkan promises: asked once for each device, build of its driver and version of
 //! scanbox, when a run has configs that need something of which nothing is known.
 //!
-//! Workers of their own ask, one guarantee after the other. One that hangs or dies of a guarantee is a finding about
-//! that one, kept like the others, because asking again costs a device its next reset; another worker goes on with the
-//! rest. On software devices too: what they find there is what runs there.
+//! Workers of their own ask, one guarantee after the other. What is found is kept as soon as it is whole, and everybody
+//! goes by it who opens the device ([`crate::device::remembered`]). A device that hangs of a probe or is lost, or a
+//! driver that dies of it, is a finding too, because asking again costs the next reset; another worker goes on with the
+//! rest. What was cut short otherwise is asked again by the next run. On software devices too: what they find there is
+//! what runs there.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use scanbox_kernels::catalog;
-use scanbox_kernels::glsl::probe_hash;
 use scanbox_model::config::Config;
-use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::device::DeviceProfile;
 use scanbox_model::guarantee_probe::{GuaranteesProbe, ProbeVerdict};
 use scanbox_model::parameters::Parameter;
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_runner::guarantees::Found;
 use scanbox_runner::replay::Script;
+use scanbox_runner::session::Setup;
 
-use super::kept::{self, Findings, ProbeVersion};
-use crate::device::{known_issues, replay_script};
-use crate::failure::SessionError;
+use super::hearing::{CutShort, Heard, hear};
+use super::kept;
+use crate::device::remembered::{kept as remembered, version};
+use crate::device::replay_script;
 use crate::lock::Sharing;
 use crate::notes::note;
-use crate::process::{RunLimits, Silence, Worker, WorkerCommand, describe};
-use crate::protocol::{Message, Order, Work};
+use crate::process::{RunLimits, SETUP_LIMIT, Worker, WorkerCommand};
+use crate::protocol::{Message, Work};
 use crate::tools::Tools;
 
-/// What says how many threads lavapipe has.
-const THREADS_VARIABLE: &str = "LP_NUM_THREADS";
-
-impl Findings for GuaranteesProbe {
-    const NAME: &'static str = "guarantees";
-
-    fn is_possible(&self) -> bool {
-        self.is_sound()
-    }
-
-    fn version(device: &DeviceProfile, _: &Tools) -> anyhow::Result<ProbeVersion> {
-        let threads = match device.kind {
-            DeviceKind::Software => {
-                let set = std::env::var(THREADS_VARIABLE).ok();
-                let forced = known_issues::worker_environment()?.remove(THREADS_VARIABLE);
-                let cores = std::thread::available_parallelism().map_or(0, usize::from);
-                Some(set.or(forced).unwrap_or_default() + "/" + &cores.to_string())
-            }
-            DeviceKind::Hardware | DeviceKind::Null => None,
-        };
-        let scanbox = Some(env!("CARGO_PKG_VERSION").to_owned());
-        Ok(ProbeVersion { kernel_hash: probe_hash(), scanbox, threads })
-    }
-}
-
-/// What an earlier probe of this device found.
-#[must_use]
-pub fn kept(device: &DeviceProfile, tools: &Tools) -> Option<GuaranteesProbe> {
-    kept::read(device, tools)
-}
+/// How long a call of a probe may take, whose waits end after half a second.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Whether one of these configs needs something of the device of which nothing is known.
 pub fn is_wanted<'a>(configs: impl IntoIterator<Item = &'a Config>, device: &DeviceProfile) -> bool {
@@ -78,9 +53,9 @@ fn can_be_asked(selector: &str) -> bool {
 }
 
 /// The worker goes by this from here on, and so do those that replace it.
-pub fn tell(worker: &mut Worker, command: &mut WorkerCommand, probe: Option<GuaranteesProbe>) {
-    worker.profile.guarantee_facts.probe.clone_from(&probe);
-    command.guarantees = probe;
+pub fn tell(worker: &mut Worker, command: &mut WorkerCommand, probe: GuaranteesProbe) {
+    worker.profile.guarantee_facts.probe = Some(probe.clone());
+    command.guarantees = Some(probe);
 }
 
 /// The worker as it is, unless one of these configs needs something of which nothing is known: then as [`inform`] has
@@ -93,18 +68,17 @@ pub fn inform_for<'a>(
     worker: Worker,
     command: &mut WorkerCommand,
     sharing: &Sharing,
-    timeout: Duration,
     limits: &RunLimits<'_>,
 ) -> anyhow::Result<Worker> {
     match is_wanted(configs, &worker.profile) {
-        true => inform(worker, command, sharing, timeout, limits),
+        true => inform(worker, command, sharing, limits, false),
         false => Ok(worker),
     }
 }
 
-/// The worker, which goes by what a probe of its device found about guarantees: an earlier one, or one that is made
-/// now. Then it is another worker, and the device is taken for the time between. No guarantee may take longer than
-/// `timeout`.
+/// The worker, which goes by what probes of its device found about guarantees: earlier ones, and one that is made now
+/// of what they left open; `anew`: of everything. Then it is another worker, and the device is taken for the time
+/// between.
 ///
 /// # Errors
 /// When another run has the device, the run has to stop, or the device cannot be opened again.
@@ -112,70 +86,47 @@ pub fn inform(
     worker: Worker,
     command: &mut WorkerCommand,
     sharing: &Sharing,
-    timeout: Duration,
-    limits: &RunLimits<'_>,
-) -> anyhow::Result<Worker> {
-    inform_by(worker, command, sharing, timeout, limits, false)
-}
-
-/// The same, whatever an earlier probe found.
-///
-/// # Errors
-/// As [`inform`].
-pub fn ask_anew(
-    worker: Worker,
-    command: &mut WorkerCommand,
-    sharing: &Sharing,
-    timeout: Duration,
-    limits: &RunLimits<'_>,
-) -> anyhow::Result<Worker> {
-    inform_by(worker, command, sharing, timeout, limits, true)
-}
-
-fn inform_by(
-    mut worker: Worker,
-    command: &mut WorkerCommand,
-    sharing: &Sharing,
-    timeout: Duration,
     limits: &RunLimits<'_>,
     anew: bool,
 ) -> anyhow::Result<Worker> {
-    let known = |device: &DeviceProfile, tools: &Tools| if anew { None } else { kept(device, tools) };
-    if let Some(probe) = known(&worker.profile, &command.tools) {
-        tell(&mut worker, command, Some(probe));
-        return Ok(worker);
-    }
-    if !can_be_asked(&command.device) {
+    if open(&worker.profile, anew).is_empty() || !can_be_asked(&command.device) {
         return Ok(worker);
     }
     // Workers of this run have no part in that: the run takes the device for itself, later.
     let mut alone = command.clone();
-    let (mut worker, occupied) = sharing.occupy(worker, &mut alone, limits)?;
-    if let Some(probe) = known(&worker.profile, &command.tools) {
-        // By whoever had the device before.
-        tell(&mut worker, command, Some(probe));
+    let (worker, occupied) = sharing.occupy(worker, &mut alone, limits)?;
+    let left = open(&worker.profile, anew);
+    if left.is_empty() {
+        // Whoever had the device before has asked it.
         return Ok(worker);
     }
-    let device = worker.profile.clone();
-    note(&format!("{}: asking it what it keeps beyond what Vulkan promises", device.title()));
-    let probe = ask_all(worker, &alone, timeout, limits)?;
+    note(&format!("{}: asking it what it keeps beyond what Vulkan promises", worker.profile.title()));
+    let mut inquiry = Inquiry::new(&worker.profile, &command.tools, sharing);
+    inquiry.ask(worker, &alone, left.clone(), limits)?;
     drop(occupied);
-    for finding in &probe.findings {
+    let Inquiry { found, is_kept, .. } = inquiry;
+    for finding in left.iter().filter_map(|guarantee| found.of(*guarantee)) {
         if finding.verdict != ProbeVerdict::NotRefuted {
             note(&format!("{} is {}: {}", finding.guarantee, word(finding.verdict), finding.detail));
         }
     }
-    let found = probe.is_sound();
-    if !found {
-        note("warning: that came to nothing");
-    } else if sharing.share_device {
-        note("it is not kept, since the device may have been shared");
-    } else if let Err(error) = kept::write(&device, &command.tools, &probe) {
-        note(&format!("warning: it cannot be kept, and is asked again by the next run: {error:#}"));
-    }
+    kept::tell(sharing, is_kept);
     let mut worker = command.start_again(limits)?;
-    tell(&mut worker, command, found.then_some(probe));
+    if found.is_sound() {
+        tell(&mut worker, command, found);
+    } else {
+        note("warning: that came to nothing");
+    }
     Ok(worker)
+}
+
+/// What is to be asked.
+fn open(device: &DeviceProfile, anew: bool) -> Vec<Guarantee> {
+    let facts = &device.guarantee_facts;
+    let is_open = |guarantee: &Guarantee| {
+        !facts.lacks.contains(guarantee) && (anew || facts.finding(*guarantee).is_none())
+    };
+    Guarantee::VALUES.iter().copied().filter(is_open).collect()
 }
 
 /// What came of a probe, in words.
@@ -185,148 +136,74 @@ pub fn word(verdict: ProbeVerdict) -> &'static str {
         ProbeVerdict::Refuted => "refuted",
         ProbeVerdict::NotRefuted => "not refuted",
         ProbeVerdict::Unknown => "unknown",
+        ProbeVerdict::Hung => "hung",
     }
 }
 
-/// Asks for one guarantee after the other, with as many workers as that takes.
-///
-/// # Errors
-/// When the run has to stop, or the device cannot be opened again.
-fn ask_all(
-    worker: Worker,
-    command: &WorkerCommand,
-    timeout: Duration,
-    limits: &RunLimits<'_>,
-) -> anyhow::Result<GuaranteesProbe> {
-    let lacks = &worker.profile.guarantee_facts.lacks;
-    let mut left: Vec<Guarantee> =
-        Guarantee::VALUES.iter().copied().filter(|guarantee| !lacks.contains(guarantee)).collect();
-    left.reverse();
-    let mut probe = GuaranteesProbe::default();
-    let mut worker = Some(worker);
-    while !left.is_empty() {
-        let mut asked = match worker.take() {
-            Some(worker) => worker,
-            None => command.start_again(limits)?,
-        };
-        if let Some(why) = ask_some(&mut asked, &mut left, &mut probe, timeout, limits)? {
+/// Who asks a device.
+struct Inquiry<'a> {
+    device: DeviceProfile,
+    tools: &'a Tools,
+    sharing: &'a Sharing,
+    /// All that is known, for this run.
+    found: GuaranteesProbe,
+    /// What is whole of it.
+    whole: GuaranteesProbe,
+    /// What became of the last attempt to keep that.
+    is_kept: anyhow::Result<()>,
+}
+
+impl<'a> Inquiry<'a> {
+    fn new(device: &DeviceProfile, tools: &'a Tools, sharing: &'a Sharing) -> Self {
+        let before = remembered(device, tools).unwrap_or_default();
+        let whole = GuaranteesProbe { version: version(device, tools), ..before };
+        Self { device: device.clone(), tools, sharing, found: whole.clone(), whole, is_kept: Ok(()) }
+    }
+
+    /// What is whole is kept at once: the next probe may take the machine with it.
+    fn take(&mut self, Found { finding, residents, is_whole }: Found) {
+        if is_whole {
+            self.whole.take(finding.clone(), residents.clone());
+            self.is_kept = kept::keep(&self.device, self.tools, self.sharing, &self.whole);
+        }
+        self.found.take(finding, residents);
+    }
+
+    /// Asks for one guarantee after the other, with as many workers as that takes.
+    ///
+    /// # Errors
+    /// When the run has to stop, or the device cannot be opened again.
+    fn ask(
+        &mut self,
+        worker: Worker,
+        command: &WorkerCommand,
+        mut left: Vec<Guarantee>,
+        limits: &RunLimits<'_>,
+    ) -> anyhow::Result<()> {
+        let mut worker = Some(worker);
+        while !left.is_empty() {
+            let mut asked = match worker.take() {
+                Some(worker) => worker,
+                None => command.start_again(limits)?,
+            };
+            let work = Work::Guarantees { asked: left.clone() };
+            let ended = hear(&mut asked, work, PATIENCE, limits, &mut |message| match message {
+                Message::Found(found) => {
+                    left.retain(|guarantee| *guarantee != found.finding.guarantee);
+                    self.take(*found);
+                    Heard::Within(PATIENCE)
+                }
+                Message::Setup(Setup::Compiling { .. }) => Heard::Within(SETUP_LIMIT),
+                Message::Doing { .. } => Heard::Within(PATIENCE),
+                Message::Ended { .. } => Heard::All(()),
+                _ => Heard::Nothing,
+            })?;
             // Whoever was being asked for, that is what it did.
-            if let Some(guarantee) = left.pop() {
-                add(&mut probe, Found::unknown(guarantee, why));
+            if let (Err(CutShort { why, hung }), Some(&guarantee)) = (ended, left.first()) {
+                left.remove(0);
+                self.take(Found::nothing(guarantee, why, hung));
             }
         }
-    }
-    Ok(probe)
-}
-
-/// Lets a worker ask for those that are left, the last one first. Returns what ended it before its time.
-///
-/// # Errors
-/// When the run has to stop.
-fn ask_some(
-    worker: &mut Worker,
-    left: &mut Vec<Guarantee>,
-    probe: &mut GuaranteesProbe,
-    timeout: Duration,
-    limits: &RunLimits<'_>,
-) -> Result<Option<String>, SessionError> {
-    let work = Box::new(Work::Guarantees { asked: left.iter().rev().copied().collect() });
-    worker.process.order(&Order::Work { work, operator: None, guarantees: None, device_lock: None });
-    let mut deadline = Instant::now() + timeout;
-    loop {
-        match worker.process.next_message() {
-            Ok(Message::Found(found)) => {
-                left.retain(|guarantee| *guarantee != found.finding.guarantee);
-                add(probe, *found);
-                deadline = Instant::now() + timeout;
-            }
-            Ok(Message::Ended { .. }) => return Ok(None),
-            Ok(Message::Failed { reason, .. } | Message::Broke { reason }) => return Ok(Some(reason)),
-            Ok(_) => {}
-            Err(Silence::Waiting) if Instant::now() < deadline => limits.pause(Duration::ZERO)?,
-            Err(Silence::Waiting) => {
-                worker.process.condemn();
-                let limit = timeout.as_secs_f64();
-                return Ok(Some(format!("it hangs: no answer within {limit} s; its worker was killed")));
-            }
-            Err(Silence::Dead(status)) => {
-                // Whoever ended the worker may have meant this process too.
-                limits.pause(Duration::ZERO)?;
-                return Ok(Some(format!("the worker ended: {}", describe(status))));
-            }
-        }
-    }
-}
-
-fn add(probe: &mut GuaranteesProbe, Found { finding, residents }: Found) {
-    probe.findings.push(finding);
-    probe.residents.extend(residents);
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use scanbox_model::guarantee_probe::GuaranteeFinding;
-    use scanbox_testing::device::example;
-
-    use super::*;
-
-    fn probe() -> GuaranteesProbe {
-        let finding = GuaranteeFinding {
-            guarantee: Guarantee::Progress,
-            verdict: ProbeVerdict::Refuted,
-            calls: 3,
-            detail: "round 3 of 40".to_owned(),
-            date: "2026-11-23T21:00:00Z".to_owned(),
-        };
-        GuaranteesProbe { findings: vec![finding], residents: Vec::new() }
-    }
-
-    #[test]
-    fn what_is_kept_is_of_one_device_and_driver() {
-        let folder = tempfile::tempdir().unwrap();
-        let tools = Tools { cache: Some(folder.path().to_owned()), ..Tools::default() };
-        let device = DeviceProfile { driver_build: "1-a".into(), ..example("GPU", 1, "driver 1") };
-        assert_eq!(kept(&device, &tools), None);
-        kept::write(&device, &tools, &probe()).unwrap();
-        assert_eq!(kept(&device, &tools), Some(probe()));
-        for other in [
-            DeviceProfile { uuid: "another".into(), ..device.clone() },
-            DeviceProfile { driver: "driver 2".into(), ..device.clone() },
-            DeviceProfile { driver_build: "1-b".into(), ..device.clone() },
-            // It has threads, which are a part of what was asked.
-            DeviceProfile { kind: DeviceKind::Software, ..device.clone() },
-        ] {
-            assert_eq!(kept(&other, &tools), None, "{other:?}");
-        }
-        assert_eq!(kept(&device, &Tools::default()), None);
-    }
-
-    #[test]
-    fn damaged_files_are_none() {
-        let folder = tempfile::tempdir().unwrap();
-        let tools = Tools { cache: Some(folder.path().to_owned()), ..Tools::default() };
-        let device = example("GPU", 1, "driver 1");
-        kept::write(&device, &tools, &probe()).unwrap();
-        let entries: Vec<_> = fs::read_dir(folder.path().join("probes")).unwrap().flatten().collect();
-        let [entry] = &entries[..] else { panic!("{entries:?}") };
-        let text = fs::read_to_string(entry.path()).unwrap();
-        for damaged in [
-            String::new(),
-            text[..text.len() / 2].to_owned(),
-            text.replace("refuted", "proved"),
-            text.replace("round 3 of 40", ""),
-            text.replace("\"calls\": 3", "\"calls\": 0"),
-            text.replace("driver 1", "driver 2"),
-            text.replace(env!("CARGO_PKG_VERSION"), "0.0.1"),
-            text.replace("\"progress\"", "\"co-residency\"").replace("\"refuted\"", "\"not-refuted\""),
-        ] {
-            assert_ne!(damaged, text);
-            fs::write(entry.path(), &damaged).unwrap();
-            assert_eq!(kept(&device, &tools), None, "{damaged}");
-        }
-        kept::write(&device, &tools, &probe()).unwrap();
-        assert_eq!(kept(&device, &tools), Some(probe()));
+        Ok(())
     }
 }

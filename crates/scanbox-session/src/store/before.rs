@@ -88,13 +88,18 @@ pub fn device_before(path: &Path, asks: bool) -> anyhow::Result<Option<DevicePro
     }
 }
 
-/// What the rows that are there were chosen by: what was found out about guarantees of this device, under this driver.
+/// What the rows that are there were chosen by: what was found out about guarantees of this very device, under this
+/// driver, by what `version` asks.
 #[must_use]
-pub fn guarantees_before(path: &Path, device: &DeviceProfile) -> Option<GuaranteesProbe> {
+pub fn guarantees_before(path: &Path, device: &DeviceProfile, version: &str) -> Option<GuaranteesProbe> {
     std::fs::metadata(path).ok().filter(|file| file.len() > 0)?;
     let before = Metadata::read(&Metadata::path_beside(path)).ok()?.device;
-    let same = before.driver == device.driver && before.driver_build == device.driver_build;
-    before.guarantee_facts.probe.filter(|probe| same && before.name == device.name && probe.is_sound())
+    let facts = |device: &DeviceProfile| {
+        let DeviceProfile { name, uuid, driver, driver_build, .. } = device;
+        [name, uuid, driver, driver_build].map(String::clone)
+    };
+    let same = facts(&before) == facts(device);
+    before.guarantee_facts.probe.filter(|probe| same && probe.version == version && probe.is_sound())
 }
 
 /// Whether the rows that are there are of the space of this run: a file of two spaces would be of a union that nobody

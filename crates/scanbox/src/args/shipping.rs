@@ -13,6 +13,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::record::Clock;
 use scanbox_pack::{CallTrait, Promises};
+use scanbox_session::device::remembered::remember_refuted;
 use scanbox_session::notes::note;
 use scanbox_session::pack::{PackMade, PackRows, PackWish, UseSet, pack};
 use scanbox_session::tools::Tools;
@@ -97,7 +98,7 @@ pub fn made(files: &[PathBuf], args: &RowArgs, wish: &PackWish, tools: &Tools) -
         Some(file) => compiler.with_operator(file.clone()),
         None => compiler,
     };
-    let rows = Rows::read(files, &mut warnings)?;
+    let rows = Rows::read(files, tools, &mut warnings)?;
     let first = rows.one_device()?;
     let tables: Vec<&DeviceTable> =
         rows.tables.devices.iter().filter(|table| !table.sizes.is_empty()).collect();
@@ -141,13 +142,16 @@ struct Rows {
 }
 
 impl Rows {
-    fn read(files: &[PathBuf], warnings: &mut Vec<String>) -> anyhow::Result<Self> {
+    fn read(files: &[PathBuf], tools: &Tools, warnings: &mut Vec<String>) -> anyhow::Result<Self> {
         let mut builder = Builder::new(Clock::Steady);
         let mut devices = BTreeMap::new();
         for path in once(files, warnings) {
             let file = SweepInput::read(path, Clock::Steady)?;
             if let Some(metadata) = file.metadata() {
-                devices.insert(path.display().to_string(), metadata.device.clone());
+                let mut device = metadata.device.clone();
+                // Nothing is shipped that was seen to hang since.
+                remember_refuted(&mut device, tools);
+                devices.insert(path.display().to_string(), device);
             }
             file.add_to(&mut builder, "", warnings);
         }

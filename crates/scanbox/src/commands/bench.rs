@@ -255,7 +255,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let sharing = args.sharing.sharing();
     let asked =
         configs_of(&args.selected(&sizes, tuned.as_ref(), pack.as_ref(), &problem, &worker.profile)?);
-    let worker = guarantees::inform_for(&asked, worker, &mut command, &sharing, args.timeout, &limits)?;
+    let worker = guarantees::inform_for(&asked, worker, &mut command, &sharing, &limits)?;
     let device = worker.profile.clone();
     let selected = args.selected(&sizes, tuned.as_ref(), pack.as_ref(), &problem, &device)?;
     args.forms.check(&selected, &problem, &device)?;

@@ -1,7 +1,5 @@
 //! `scanbox devices`: what is there, what each can do, why one cannot be used.
 
-use std::time::Duration;
-
 use clap::Args;
 use scanbox_runner::vulkan;
 
@@ -36,25 +34,21 @@ pub fn run(args: &DevicesArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let mut devices = vulkan::devices()?;
     for (index, listed) in devices.iter_mut().enumerate() {
         listed.profile.arguments_probe = probe::kept(&listed.profile, tools);
-        inform_of_guarantees(&mut listed.profile, &tools.assume)?;
-        listed.profile.guarantee_facts.probe = match args.probe && listed.is_usable() {
-            true => ask(index, tools)?,
-            false => guarantees::kept(&listed.profile, tools),
-        };
+        inform_of_guarantees(&mut listed.profile, tools)?;
+        if args.probe && listed.is_usable() {
+            listed.profile.guarantee_facts.probe = ask(index, tools)?;
+        }
     }
     let usable = devices.iter().any(|device| device.problems.is_empty());
     let exit = if usable { Exit::Done } else { Exit::NoDevice };
     answered(print(&DeviceList(&devices), args.format), exit)
 }
 
-/// How long a device may take for one guarantee.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 /// Asks the device of this index.
 fn ask(index: usize, tools: &Tools) -> anyhow::Result<Option<GuaranteesProbe>> {
     let mut command = WorkerCommand::new(&index.to_string(), None, tools);
     let limits = RunLimits::of_run(None)?;
     let worker = command.start(&limits)?;
-    let worker = guarantees::ask_anew(worker, &mut command, &Sharing::default(), PATIENCE, &limits)?;
+    let worker = guarantees::inform(worker, &mut command, &Sharing::default(), &limits, true)?;
     Ok(worker.profile.guarantee_facts.probe)
 }

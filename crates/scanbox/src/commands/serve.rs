@@ -7,7 +7,6 @@ use std::io::{stdin, stdout};
 
 use clap::Args;
 use scanbox_runner::serve;
-use scanbox_session::probe::guarantees;
 use scanbox_session::tools::Tools;
 use scanbox_session::{device, lock};
 
@@ -32,9 +31,6 @@ pub fn run(args: &ServeArgs, tools: &Tools) -> anyhow::Result<()> {
     let (problem, operator) = args.problem.problem()?;
     let mut compiler = tools.compiler()?;
     let mut backend = device::open(&args.device, &compiler, tools)?;
-    if let Some(found) = guarantees::kept(backend.profile(), tools) {
-        backend.learn(found);
-    }
     lock::share_with_others(&args.device, backend.profile())?;
     if let Some(file) = operator {
         compiler = compiler.with_operator(file);

@@ -12,7 +12,7 @@ use scanbox_model::space::template;
 use scanbox_report::document::Format;
 use scanbox_report::space::SpaceCounts;
 use scanbox_session::device;
-use scanbox_session::probe::{self, guarantees};
+use scanbox_session::probe;
 use scanbox_session::tools::Tools;
 
 use crate::answer::{answered, print};
@@ -73,7 +73,7 @@ pub fn run(args: &SpaceArgs, tools: &Tools) -> anyhow::Result<Exit> {
     }
     let (problem, _) = args.selection.problem.problem()?;
     let space = args.selection.load(&problem)?;
-    let mut device = match &args.profile {
+    let device = match &args.profile {
         Some(path) => {
             let kinds = [Kind::SweepMetadata, Kind::BenchmarkMetadata, Kind::TornMetadata];
             expect(
@@ -87,11 +87,8 @@ pub fn run(args: &SpaceArgs, tools: &Tools) -> anyhow::Result<Exit> {
             device
         }
         None if args.selection.asks_device(&space) => probe::informed_profile(&args.device, tools)?,
-        None => device::profile(&args.device, &tools.assume)?,
+        None => device::profile(&args.device, tools)?,
     };
-    if args.profile.is_none() {
-        device.guarantee_facts.probe = guarantees::kept(&device, tools);
-    }
     if args.selection.asks_device(&space) {
         probe::tell(&device);
     }

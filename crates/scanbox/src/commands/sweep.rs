@@ -35,7 +35,7 @@ use scanbox_report::document::Format;
 use scanbox_report::sweep::{RunCost, SweepEnding};
 use scanbox_report::{paste, terminal};
 use scanbox_session::confirm::ROUNDS;
-use scanbox_session::device::{known_issues, replay_script};
+use scanbox_session::device::{known_issues, remembered, replay_script};
 use scanbox_session::lock::check_free;
 use scanbox_session::notes::note;
 use scanbox_session::probe::{self, guarantees};
@@ -199,15 +199,17 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
         None => {}
     }
     let everything = args.selection.enumerate(&space, &problem, &guarantees::with_all(&worker.profile))?;
-    if let Some(before) = guarantees_before(&path, &worker.profile) {
-        guarantees::tell(&mut worker, &mut command, Some(before));
-    } else if guarantees::is_wanted(everything.points.iter().map(|point| &point.config), &worker.profile) {
-        if args.dry_run {
-            worker.profile.guarantee_facts.probe = guarantees::kept(&worker.profile, tools);
-        } else {
-            let sharing = args.sharing.sharing();
-            worker = guarantees::inform(worker, &mut command, &sharing, args.timeout, &limits)?;
-        }
+    let version = remembered::version(&worker.profile, tools);
+    if let Some(before) = guarantees_before(&path, &worker.profile, &version) {
+        let before = match &worker.profile.guarantee_facts.probe {
+            // What was seen since closes points all the same.
+            Some(kept) => before.refuted_by(kept),
+            None => before,
+        };
+        guarantees::tell(&mut worker, &mut command, before);
+    } else if !args.dry_run {
+        let configs = everything.points.iter().map(|point| &point.config);
+        worker = guarantees::inform_for(configs, worker, &mut command, &args.sharing.sharing(), &limits)?;
     }
     if let Some(safe) = args.selection.instead(&space, &problem, &worker.profile)? {
         note(&format!(

@@ -102,7 +102,7 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
             .map(|folders| folders.data_dir().to_owned())
             .context("the system names no data folder: choose one with --folder")?,
     };
-    let device = profile(&args.device, &tools.assume)?;
+    let device = profile(&args.device, tools)?;
     let name = format!("{}.{problem}", slug(&device.name));
     // Rows of other kernels are no beginning of these.
     let hash = tools.compiler()?.kernel_hash();

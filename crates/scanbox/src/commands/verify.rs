@@ -123,7 +123,7 @@ pub fn run(args: &VerifyArgs, tools: &Tools) -> anyhow::Result<Exit> {
     }
     let configs = args.configs(&problem, &worker.profile)?;
     let sharing = args.sharing.sharing();
-    worker = guarantees::inform_for(&configs, worker, &mut command, &sharing, args.timeout, &limits)?;
+    worker = guarantees::inform_for(&configs, worker, &mut command, &sharing, &limits)?;
     let device = worker.profile.clone();
     try_operator(tools.compiler()?, operator.as_ref(), &problem, &device).map_err(UsageError)?;
     let issues = known_issues::of(&device)?;

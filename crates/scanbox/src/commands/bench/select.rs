@@ -20,6 +20,7 @@ use scanbox_runner::subject::Subject;
 use crate::exit::UsageError;
 use crate::inputs::add_file;
 use scanbox_session::notes::note;
+use scanbox_session::probe::guarantees::with_all;
 
 /// How a kernel comes by clean tile states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -224,7 +225,7 @@ pub fn configs_of(selected: &[(u64, Vec<Selected>)]) -> Vec<Config> {
 
 /// The config as it can run this many elements: a workgroup count that stands for another size is left free.
 pub fn launched(config: Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Config {
-    match catalog::legal(&config, problem, n, device) {
+    match catalog::legal(&config, problem, n, &with_all(device)) {
         Ok(()) => config,
         Err(_) => Config { workgroups: None, ..config },
     }
@@ -235,9 +236,9 @@ fn is_stateless(config: Config, problem: &Problem, n: u64, device: &DeviceProfil
     stateless(config, problem, n, device) == config
 }
 
-/// The config with tile states that every call clears, where it has any.
+/// The config with tile states that every call clears, where it has any: whatever the device is known to keep so far.
 fn stateless(config: Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Config {
-    match catalog::plan(&config, problem, n, device) {
+    match catalog::plan(&config, problem, n, &with_all(device)) {
         Ok(plan) if !plan.scratch.content.is_stateless() => {
             Config { kernel: Kernel { reset: Reset::Fill, ..config.kernel }, ..config }
         }

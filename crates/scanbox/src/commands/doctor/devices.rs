@@ -57,8 +57,7 @@ impl Devices {
         }
         for (_, Listed { profile, .. }) in &mut devices.found {
             profile.arguments_probe = probe::kept(profile, tools);
-            profile.guarantee_facts.probe = probe::guarantees::kept(profile, tools);
-            let informed = inform_of_guarantees(profile, &tools.assume);
+            let informed = inform_of_guarantees(profile, tools);
             devices.unreadable = informed.err().map(|error| format!("{error:#}"));
         }
         devices

@@ -104,7 +104,7 @@ fn row(config: &Config, problem: Problem, shader: &Shader, made: MadePipeline) -
         Ok(told) => (Status::Ok, String::new(), told),
         Err(failure) => (failure.status, failure.reason, Default::default()),
     };
-    let row = CompiledPipeline {
+    CompiledPipeline {
         config: config.to_string(),
         problem,
         shader: shader.root,
@@ -113,16 +113,6 @@ fn row(config: &Config, problem: Problem, shader: &Shader, made: MadePipeline) -
         status,
         reason,
         made_in_ms: made.made_in.as_secs_f64() * 1000.0,
-        registers: None,
-        scalar_registers: None,
-        spilled_registers: None,
-        spilled_scalar_registers: None,
-        scratch_bytes: None,
-        shared_bytes: None,
-        subgroups_per_simd: None,
-        code_bytes: None,
-        instructions: None,
-        made_for: None,
-    };
-    row.with(told)
+        told,
+    }
 }
