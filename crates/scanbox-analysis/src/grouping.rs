@@ -168,6 +168,7 @@ impl Builder {
         // Rows of one file whose unit is not told are of the unit that the others are of.
         for mut group in put_to_known_units(file.groups) {
             group.renumber(&numbers);
+            group.rows.shrink_to_fit();
             let planned = facts.planned.filter(|_| facts.problem == group.problem);
             let planned = planned.map(|points| self.plan(points));
             group.describe(facts, planned, self.files);
@@ -198,7 +199,7 @@ impl Builder {
         names.extend(of_tables.iter().map(|run| run.device.clone()));
         let titles = unit_titles(&names);
         let (catalog, numbers) = catalog(&labels.configs);
-        let mut devices = Vec::new();
+        let mut devices: Vec<DeviceTable> = Vec::new();
         for of_device in of_tables.chunk_by_mut(TableRun::is_of_one_device) {
             let newest = newest(of_device);
             if runs == Runs::Latest && of_device.len() > 1 {
@@ -215,6 +216,10 @@ impl Builder {
                         if !table.baselines.is_empty() {
                             warnings.push(Warning::BaselinesOfAnotherUnit { device: table.title.clone() });
                         }
+                    }
+                    let alike = |other: &&DeviceTable| other.space == table.space;
+                    if let Some(other) = devices.last().filter(alike) {
+                        table.space = Arc::clone(&other.space);
                     }
                     notice(&table, &mut warnings);
                     devices.push(table);

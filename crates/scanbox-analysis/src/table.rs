@@ -4,6 +4,7 @@
 //! the fixed order of the parameter tuple, so comparing two numbers is the last tie-break of every answer.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use scanbox_model::config::{Config, Kernel};
 use scanbox_model::device::DeviceKind;
@@ -281,8 +282,8 @@ pub struct DeviceTable {
     pub baselines: BTreeMap<u64, FastestBaseline>,
     /// Where [`Self::space`] comes from.
     pub space_origin: SpaceOrigin,
-    /// Which kernels have a legal config at which size: pairs, ascending.
-    pub space: Vec<(u64, KernelIndex)>,
+    /// Which kernels have a legal config at which size: pairs, ascending. Tables of one space share it.
+    pub space: Arc<[(u64, KernelIndex)]>,
     /// Cells by size, then config; one per point.
     pub(crate) cells: Vec<Cell>,
     /// Where the cells of each size start, and the end.

@@ -329,8 +329,6 @@ fn pooled(
     whole.files.dedup();
     whole.distrusted.sort();
     whole.distrusted.dedup();
-    whole.space.sort_unstable();
-    whole.space.dedup();
     whole.failures.sort_unstable();
     let device = device.clone();
     DeviceTable { device, title: title.to_owned(), sizes, cells, starts, pool: Some(pool), ..whole }
@@ -351,7 +349,10 @@ fn put_together(mut all: DeviceTable, other: DeviceTable) -> DeviceTable {
     if other.space_origin == SpaceOrigin::Planned {
         all.space_origin = SpaceOrigin::Planned;
     }
-    all.space.extend(other.space);
+    if all.space != other.space {
+        let both: BTreeSet<_> = all.space.iter().chain(other.space.iter()).copied().collect();
+        all.space = both.into_iter().collect();
+    }
     all.failures.extend(other.failures);
     all
 }
