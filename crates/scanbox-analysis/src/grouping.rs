@@ -8,6 +8,7 @@ mod file_rows;
 mod group;
 mod pooling;
 
+use std::cell::RefCell;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -20,8 +21,8 @@ use scanbox_model::space::Point;
 pub use file_rows::FileRows;
 use file_rows::{Baselines, BenchmarkRun, Labels, keep_best};
 pub use group::release;
-use group::{Group, SharedPlan};
-use pooling::{Numbering, TableRun, table_runs};
+use group::{Group, Numbering, SharedPlan};
+use pooling::{TableRun, table_runs};
 
 use crate::AnalysisError;
 use crate::pool::Units;
@@ -199,6 +200,12 @@ impl Builder {
         names.extend(of_tables.iter().map(|run| run.device.clone()));
         let titles = unit_titles(&names);
         let (catalog, numbers) = catalog(&labels.configs);
+        let numbering = Numbering {
+            catalog: &catalog,
+            numbers: &numbers,
+            titles: &titles,
+            spaces: RefCell::default(),
+        };
         let mut devices: Vec<DeviceTable> = Vec::new();
         for of_device in of_tables.chunk_by_mut(TableRun::is_of_one_device) {
             let newest = newest(of_device);
@@ -208,7 +215,6 @@ impl Builder {
             for (index, run) in of_device.iter_mut().enumerate() {
                 if runs == Runs::All || index == newest {
                     let distrusted = run.distrusted(&trust, &labels);
-                    let numbering = Numbering { catalog: &catalog, numbers: &numbers, titles: &titles };
                     let mut table = run.table(&numbering, index == newest, &distrusted, &mut warnings);
                     table.baselines = baselines_of(&baselines, &table);
                     if table.baselines.is_empty() {

@@ -51,10 +51,18 @@ impl<'a> Lines<'a> {
 
     /// The best config of a kernel at a size; `None` where none is `ok`.
     #[must_use]
-    pub fn best(&self, kernel: KernelIndex, n: u64) -> Option<&Cell> {
-        let row = self.kernels.binary_search(&kernel).ok()?;
-        let place = self.best[row * self.table.sizes.len() + self.table.size_index(n)?]?;
-        Some(cell_of(self.table, place))
+    pub fn best(&self, kernel: KernelIndex, n: u64) -> Option<&'a Cell> {
+        self.best_at(self.row_of(kernel)?, self.table.size_index(n)?)
+    }
+
+    /// The position of a kernel in [`Self::kernels`].
+    pub(crate) fn row_of(&self, kernel: KernelIndex) -> Option<usize> {
+        self.kernels.binary_search(&kernel).ok()
+    }
+
+    /// The same as [`Self::best`] by positions, where many are asked for.
+    pub(crate) fn best_at(&self, row: usize, size: usize) -> Option<&'a Cell> {
+        Some(cell_of(self.table, self.best[row * self.table.sizes.len() + size]?))
     }
 
     /// The ideal throughput at a size in GB/s; `None` where no row is `ok`. It is that of the winner, the highest of

@@ -137,7 +137,7 @@ pub(crate) fn unit_titles(units: &BTreeSet<DeviceIdentity>) -> BTreeMap<DeviceId
                 ("", 1, _) => name.clone(),
                 ("", _, Some(way)) => format!("{name}{}", told(unit, way)),
                 // The whole UUID is the last resort: its beginning may be the same.
-                ("", _, None) => format!("{name}{} {uuid}", told(unit, &[0, 1])),
+                ("", _, None) => format!("{name}{} {uuid}", told(unit, &[0, 1])).trim_end().to_owned(),
                 (_, 1, _) => format!("{label} ({name})"),
                 (_, _, _) => format!("{label} ({name} {uuid})"),
             };

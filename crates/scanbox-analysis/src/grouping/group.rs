@@ -1,5 +1,6 @@
 //! The rows of one run while files are read, and the table that they become.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -37,6 +38,19 @@ pub(super) struct Group {
     shown: Vec<(u64, u32)>,
     /// In GB/s, by size and the number of the file that says so.
     pub(super) ceiling_gbps: BTreeMap<(u64, u32), f64>,
+}
+
+/// Which kernels have a legal config at which size: pairs, ascending.
+pub(super) type KernelSpace = Arc<[(u64, KernelIndex)]>;
+
+/// What the numbers of configs and the units of all tables are called.
+pub(super) struct Numbering<'a> {
+    pub catalog: &'a Catalog,
+    /// By number of appearance.
+    pub numbers: &'a [ConfigIndex],
+    pub titles: &'a BTreeMap<DeviceIdentity, String>,
+    /// What the plans so far come to.
+    pub spaces: RefCell<Vec<(SharedPlan, KernelSpace)>>,
 }
 
 /// Sizes and numbers of configs, ascending. Files of one space on equal devices have one.
@@ -192,15 +206,39 @@ impl Group {
         self.ceiling_gbps.extend(other.ceiling_gbps);
     }
 
+    /// Which kernels have a legal config at which size. `attempted`: the points of its rows, ascending.
+    fn space(&self, numbering: &Numbering<'_>, attempted: &[(u64, u32)]) -> KernelSpace {
+        let shown = if self.is_unplanned { attempted } else { &self.shown };
+        let of = |points: &mut dyn Iterator<Item = &(u64, u32)>| -> KernelSpace {
+            let kernel = |config: u32| numbering.catalog.kernel_of(numbering.numbers[config as usize]);
+            let mut space: Vec<(u64, KernelIndex)> = points.map(|&(n, config)| (n, kernel(config))).collect();
+            space.sort_unstable();
+            space.dedup();
+            space.into()
+        };
+        match (&*self.planned, shown) {
+            // That of all units of a model.
+            ([plan], []) => {
+                let mut known = numbering.spaces.borrow_mut();
+                if let Some((_, space)) = known.iter().find(|(other, _)| Arc::ptr_eq(other, plan)) {
+                    return Arc::clone(space);
+                }
+                let space = of(&mut plan.iter());
+                known.push((Arc::clone(plan), Arc::clone(&space)));
+                space
+            }
+            (plans, shown) => of(&mut plans.iter().flat_map(|plan| plan.iter()).chain(shown)),
+        }
+    }
+
     /// The table of its rows. `distrusted` counts nowhere: points by size and number of config.
     pub(super) fn table(
         &mut self,
-        catalog: &Catalog,
-        numbers: &[ConfigIndex],
+        numbering: &Numbering<'_>,
         newest_run: bool,
         distrusted: &BTreeMap<(u64, u32), Distrusted>,
     ) -> DeviceTable {
-        let number = |config: u32| numbers[config as usize];
+        let number = |config: u32| numbering.numbers[config as usize];
         let mut summary = std::mem::take(&mut self.summary);
         let attempted = self.attempted();
         let planned = union(&self.planned);
@@ -208,9 +246,11 @@ impl Group {
             summary.planned_points = Some(planned.len() as u64);
             summary.planned_with_row = in_both(&planned, &attempted);
         }
+        let space = self.space(numbering, &attempted);
 
         let mut rows = std::mem::take(&mut self.rows);
-        rows.sort_unstable_by_key(|row| (row.n, number(row.config), *row));
+        let place = |row: &TableRow| (row.n, number(row.config));
+        rows.sort_unstable_by(|a, b| place(a).cmp(&place(b)).then_with(|| a.cmp(b)));
         let all = rows.len();
         // The last row of each point stays: walked from behind, the first.
         rows.reverse();
@@ -259,12 +299,6 @@ impl Group {
         let mut failures: Vec<FailedPoint> = failures.collect();
         failures.sort_unstable();
 
-        let shown = if self.is_unplanned { &attempted } else { &self.shown };
-        let space = planned.iter().chain(shown);
-        let mut space: Vec<(u64, KernelIndex)> =
-            space.map(|&(n, config)| (n, catalog.kernel_of(number(config)))).collect();
-        space.sort_unstable();
-        space.dedup();
         DeviceTable {
             device: self.device.clone(),
             title: String::new(),
@@ -281,7 +315,7 @@ impl Group {
             ceiling_counts: BTreeMap::new(),
             peak_gbps: None,
             baselines: BTreeMap::new(),
-            space: space.into(),
+            space,
             space_origin: if self.is_unplanned { SpaceOrigin::Rows } else { SpaceOrigin::Planned },
             cells,
             starts,

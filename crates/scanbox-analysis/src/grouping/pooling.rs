@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::file_rows::Labels;
-use super::group::{Group, SharedPlan, in_both, union};
+use super::group::{Group, Numbering, SharedPlan, in_both, union};
 use crate::pool::{UnitPool, UnitTime, Units, interquartile_range};
 use crate::problem::Problem;
 use crate::spread::median;
-use crate::table::{Catalog, Cell, ConfigIndex, DeviceIdentity, DeviceTable, Provenance, SpaceOrigin};
+use crate::table::{Cell, ConfigIndex, DeviceIdentity, DeviceTable, Provenance, SpaceOrigin};
 use crate::trust::{Distrusted, Trust, TrustScope};
 use crate::warning::{UnitOff, Warning};
 
@@ -25,14 +25,6 @@ pub(super) struct TableRun {
     pub device: DeviceIdentity,
     /// One, or several with rows of the same problem, driver, version and sources.
     pub units: Vec<Group>,
-}
-
-/// What the numbers of configs and the units of all tables are called.
-pub(super) struct Numbering<'a> {
-    pub catalog: &'a Catalog,
-    /// By number of appearance.
-    pub numbers: &'a [ConfigIndex],
-    pub titles: &'a BTreeMap<DeviceIdentity, String>,
 }
 
 impl TableRun {
@@ -90,8 +82,7 @@ impl TableRun {
         warnings: &mut Vec<Warning>,
     ) -> DeviceTable {
         let title = self.title(numbering.titles);
-        let table_of =
-            |group: &mut Group| group.table(numbering.catalog, numbering.numbers, newest_run, distrusted);
+        let table_of = |group: &mut Group| group.table(numbering, newest_run, distrusted);
         let mut tables: Vec<DeviceTable> = self.units.iter_mut().map(table_of).collect();
         let mut table = match tables.len() {
             1 => tables.remove(0),
