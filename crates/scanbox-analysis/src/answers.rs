@@ -215,7 +215,8 @@ pub struct AcrossAnswer {
     pub shared: SharedSet,
     /// The shared configs by the other metrics, where the question asks for them.
     pub shared_by_metric: Vec<SharedSet>,
-    /// What the ideal set of each device reaches on each (A11), by `from`, then `to`; positions are in `devices`.
+    /// What the ideal set of each device reaches on each (A11), by `from`, then `to`; positions are in `devices`. Of
+    /// many devices some ([`crate::transfer::TRANSFER_DEVICES`]).
     pub transfers: Vec<Transfer>,
     /// What each kernel is worth on all devices (A23).
     pub portability: PortabilityAnswer,
@@ -359,8 +360,9 @@ fn across(
     let shared =
         |metric: SharedMetric| shared_set(&candidates, metric, question.normalization_shared(metric));
     let others = SharedMetric::ALL.into_iter().filter(|metric| *metric != question.shared_metric);
-    // What they leave out is in the answers: sizes that do not transfer, and kernels with efficiency 0.
-    let (transfers, _) = transfers(&chosen);
+    // What they leave out is in the answers: sizes that do not transfer, and kernels with efficiency 0. Pairs are not.
+    let (transfers, more) = transfers(&chosen);
+    warnings.extend(more.into_iter().filter(|one| matches!(one, Warning::TooManyTransfers { .. })));
     let (portability, _) = portability(&tables.catalog, &chosen, dead.len(), &question.coverage);
     Some(AcrossAnswer {
         transfers,

@@ -61,23 +61,32 @@ pub struct Criterion<'a> {
 
 /// Every device at every size of a comparison as one long line: all sizes of the first device, then of the second.
 pub(crate) struct Places<'a> {
-    places: Vec<(&'a Lines<'a>, u64, LinearScale)>,
+    places: Vec<Place<'a>>,
     /// The ideal line, as the metric sees it.
     pub(crate) ideal: Vec<f64>,
     /// The weight of each place.
     pub(crate) weights: Vec<f64>,
 }
 
+/// A size of a device.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    lines: &'a Lines<'a>,
+    /// The position of the size.
+    size: usize,
+    scale: LinearScale,
+}
+
 impl<'a> Places<'a> {
     /// `None` where there is no size, where no size counts, or where a device has no number to divide by.
     pub(crate) fn new(devices: &[&'a Lines<'a>], sizes: &[u64], criterion: &Criterion<'_>) -> Option<Self> {
         let of_sizes = criterion.weights.of(sizes)?;
-        let places = devices.iter().flat_map(|&lines| {
-            sizes.iter().map(move |&n| criterion.normalization.scale(lines, n).map(|scale| (lines, n, scale)))
-        });
-        let places: Vec<_> = places.collect::<Option<_>>()?;
-        let ideal = places.iter().map(|(lines, n, scale)| lines.ideal_gbps(*n).map(|gbps| scale.apply(gbps)));
-        let ideal: Vec<f64> = ideal.collect::<Option<_>>()?;
+        let place = |lines: &'a Lines<'a>, n: u64| {
+            let (size, scale) = (lines.table.size_index(n)?, criterion.normalization.scale(lines, n)?);
+            Some((Place { lines, size, scale }, scale.apply(lines.ideal_gbps(n)?)))
+        };
+        let places = devices.iter().flat_map(|&lines| sizes.iter().map(move |&n| place(lines, n)));
+        let (places, ideal): (Vec<Place<'a>>, Vec<f64>) = places.collect::<Option<Vec<_>>>()?.into_iter().unzip();
         let weights = devices.iter().flat_map(|_| of_sizes.iter().copied()).collect();
         (!places.is_empty()).then_some(Self { places, ideal, weights })
     }
@@ -89,10 +98,16 @@ impl<'a> Places<'a> {
 
     /// The best config of a kernel at each place, with its throughput as the metric sees it.
     pub(crate) fn line(&self, kernel: KernelIndex) -> Vec<Option<(&'a Cell, f64)>> {
-        let cell = |&(lines, n, scale): &(&'a Lines<'a>, u64, LinearScale)| {
-            lines.best(kernel, n).map(|cell| (cell, scale.apply(cell.gbps)))
+        // All sizes of a device follow each other: its row of the kernel is looked up once.
+        let of_device = |places: &[Place<'a>]| -> Vec<Option<(&'a Cell, f64)>> {
+            let row = places[0].lines.row_of(kernel);
+            let cell = |place: &Place<'a>| {
+                let cell = place.lines.best_at(row?, place.size)?;
+                Some((cell, place.scale.apply(cell.gbps)))
+            };
+            places.iter().map(cell).collect()
         };
-        self.places.iter().map(cell).collect()
+        self.places.chunk_by(|a, b| std::ptr::eq(a.lines, b.lines)).flat_map(of_device).collect()
     }
 
     /// The weighted sum of a line.

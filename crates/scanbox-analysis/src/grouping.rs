@@ -6,8 +6,12 @@
 
 mod file_rows;
 mod group;
+mod pooling;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use scanbox_model::config::{Config, Kernel};
 use scanbox_model::device::DeviceKind;
@@ -16,15 +20,17 @@ use scanbox_model::space::Point;
 
 pub use file_rows::FileRows;
 use file_rows::{Baselines, BenchmarkRun, Labels, keep_best};
-use group::Group;
 pub use group::release;
+use group::{Group, Numbering, SharedPlan};
+use pooling::{TableRun, table_runs};
 
 use crate::AnalysisError;
+use crate::pool::Units;
 use crate::problem::Problem;
 use crate::table::{
     Catalog, ConfigIndex, DeviceIdentity, DeviceTable, FastestBaseline, KernelIndex, Tables, unit_titles,
 };
-use crate::trust::{Trust, TrustScope};
+use crate::trust::Trust;
 use crate::warning::Warning;
 
 pub use scanbox_model::row_rules::OWN_SUBJECT;
@@ -66,13 +72,18 @@ pub struct Builder {
     baselines: Baselines,
     trust: Trust,
     warnings: Vec<Warning>,
+    units: Units,
+    /// Files so far.
+    files: u32,
+    /// Lists of points that files came with, and what they are here.
+    plans: Vec<(Arc<[Point]>, SharedPlan)>,
 }
 
 /// What the metadata of a file says.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FileFacts<'a> {
-    /// The legal points of the space on the device; `None` without metadata.
-    pub planned: Option<&'a [Point]>,
+    /// The legal points of the space on the device; `None` without metadata. Files of one space share them.
+    pub planned: Option<&'a Arc<[Point]>>,
     /// What was computed.
     pub problem: Problem,
     /// Chip or program; `None` without metadata.
@@ -95,7 +106,16 @@ impl Builder {
             baselines: BTreeMap::new(),
             trust: Trust::default(),
             warnings: Vec::new(),
+            units: Units::Auto,
+            files: 0,
+            plans: Vec::new(),
         }
+    }
+
+    /// Says what becomes of units of one model.
+    #[must_use]
+    pub fn with_units(self, units: Units) -> Self {
+        Self { units, ..self }
     }
 
     /// The clock that throughput is taken from.
@@ -112,6 +132,8 @@ impl Builder {
         let mut rows = FileRows::new(source.name, self.clock);
         source.records.iter().try_for_each(|record| rows.push(record))?;
         let RecordFile { planned, problem, kind, ceiling_gbps, .. } = *source;
+        let planned: Option<Arc<[Point]>> = planned.map(Arc::from);
+        let planned = planned.as_ref();
         self.add_rows(rows, &FileFacts { planned, problem, kind, ceiling_gbps, label: "" });
         Ok(())
     }
@@ -143,59 +165,67 @@ impl Builder {
             group.device.label = facts.label.to_owned();
             group.files.insert(name.clone());
         }
+        self.files += 1;
         // Rows of one file whose unit is not told are of the unit that the others are of.
         for mut group in put_to_known_units(file.groups) {
             group.renumber(&numbers);
-            let points = facts.planned.filter(|_| facts.problem == group.problem);
-            let planned = points.map(|points| -> Vec<(u64, u32)> {
-                points.iter().map(|point| (point.n, self.labels.intern(point.config))).collect()
-            });
-            group.describe(facts, planned);
-            match self.groups.iter_mut().find(|other| other.is_run_of(&group)) {
-                Some(same) => same.merge(group),
-                None => self.groups.push(group),
-            }
+            group.rows.shrink_to_fit();
+            let planned = facts.planned.filter(|_| facts.problem == group.problem);
+            let planned = planned.map(|points| self.plan(points));
+            group.describe(facts, planned, self.files);
+            self.groups.push(group);
         }
+    }
+
+    /// These points with the numbers of their configs.
+    fn plan(&mut self, points: &Arc<[Point]>) -> SharedPlan {
+        if let Some((_, plan)) = self.plans.iter().find(|(other, _)| Arc::ptr_eq(other, points)) {
+            return Arc::clone(plan);
+        }
+        let plan = points.iter().map(|point| (point.n, self.labels.intern(point.config)));
+        let plan: SharedPlan = plan.collect::<BTreeSet<_>>().into_iter().collect();
+        self.plans.push((Arc::clone(points), Arc::clone(&plan)));
+        plan
     }
 
     /// The tables, ordered by problem, device and provenance, and what was noticed on the way.
     #[must_use]
     pub fn finish(self, runs: Runs) -> (Tables, Vec<Warning>) {
-        let Self { labels, groups, other_subjects, baselines, trust, mut warnings, .. } = self;
+        let Self { labels, groups, other_subjects, baselines, trust, mut warnings, units, .. } = self;
         let mut groups = put_to_known_units(groups);
-        let order = |group: &Group| (group.problem, group.device.clone(), group.provenance.clone());
-        groups.sort_by_cached_key(order);
-        let titles = unit_titles(&groups.iter().map(|group| group.device.clone()).collect());
-        let title = |group: &Group| titles.get(&group.device).cloned().unwrap_or_default();
+        groups.sort_by_cached_key(Group::key);
+        let mut names: BTreeSet<DeviceIdentity> = groups.iter().map(|group| group.device.clone()).collect();
+        let mut of_tables = table_runs(groups, units);
+        of_tables.sort_by_cached_key(TableRun::key);
+        names.extend(of_tables.iter().map(|run| run.device.clone()));
+        let titles = unit_titles(&names);
         let (catalog, numbers) = catalog(&labels.configs);
-        let mut devices = Vec::new();
-        for of_device in groups.chunk_by_mut(|a, b| (a.problem, &a.device) == (b.problem, &b.device)) {
+        let numbering = Numbering {
+            catalog: &catalog,
+            numbers: &numbers,
+            titles: &titles,
+            spaces: RefCell::default(),
+        };
+        let mut devices: Vec<DeviceTable> = Vec::new();
+        for of_device in of_tables.chunk_by_mut(TableRun::is_of_one_device) {
             let newest = newest(of_device);
             if runs == Runs::Latest && of_device.len() > 1 {
-                warnings.push(older_runs(of_device, newest, title(&of_device[newest])));
+                warnings.push(older_runs(of_device, newest, of_device[newest].title(&titles)));
             }
-            for (index, group) in of_device.iter_mut().enumerate() {
+            for (index, run) in of_device.iter_mut().enumerate() {
                 if runs == Runs::All || index == newest {
-                    let (device, provenance) = (&group.device, &group.provenance);
-                    let program = TrustScope {
-                        problem: group.problem,
-                        device: device.name.clone(),
-                        device_uuid: device.uuid.clone(),
-                        driver: provenance.driver.clone(),
-                        kernel_hash: provenance.kernel_hash.clone(),
-                    };
-                    let distrusted = trust.of_program(&program, &device.host, &device.pci_address);
-                    let distrusted = distrusted.into_iter();
-                    let distrusted =
-                        distrusted.filter_map(|point| Some((labels.point(&point)?, point))).collect();
-                    let mut table = group.table(&catalog, &numbers, index == newest, &distrusted);
-                    table.title = title(group);
-                    table.baselines = baselines_of(&baselines, &table.device, table.problem);
+                    let distrusted = run.distrusted(&trust, &labels);
+                    let mut table = run.table(&numbering, index == newest, &distrusted, &mut warnings);
+                    table.baselines = baselines_of(&baselines, &table);
                     if table.baselines.is_empty() {
                         table.baselines = baselines_of_model(&baselines, &table.device, table.problem);
                         if !table.baselines.is_empty() {
                             warnings.push(Warning::BaselinesOfAnotherUnit { device: table.title.clone() });
                         }
+                    }
+                    let alike = |other: &&DeviceTable| other.space == table.space;
+                    if let Some(other) = devices.last().filter(alike) {
+                        table.space = Arc::clone(&other.space);
                     }
                     notice(&table, &mut warnings);
                     devices.push(table);
@@ -207,19 +237,18 @@ impl Builder {
 }
 
 /// The scans of other implementations on a device. Some do not know its UUID.
-fn baselines_of(
-    baselines: &Baselines,
-    device: &DeviceIdentity,
-    problem: Problem,
-) -> BTreeMap<u64, FastestBaseline> {
-    let same = |other: &DeviceIdentity| {
-        let unknown_or = |text: &str, own: &str| text.is_empty() || own.is_empty() || text == own;
-        other.name == device.name
-            && (other.uuid.is_empty() || other.uuid.eq_ignore_ascii_case(&device.uuid))
-            && unknown_or(&other.host, &device.host)
-            && unknown_or(&other.pci_address, &device.pci_address)
+fn baselines_of(baselines: &Baselines, table: &DeviceTable) -> BTreeMap<u64, FastestBaseline> {
+    let units = table.units();
+    let unknown_or = |text: &str, own: &str| text.is_empty() || own.is_empty() || text == own;
+    let is_unit = |other: &DeviceIdentity, unit: &DeviceIdentity| {
+        (other.uuid.is_empty() || other.uuid.eq_ignore_ascii_case(&unit.uuid))
+            && unknown_or(&other.host, &unit.host)
+            && unknown_or(&other.pci_address, &unit.pci_address)
     };
-    fastest(baselines.iter().filter(|((other, about), _)| *about == problem && same(other)))
+    let same = |other: &DeviceIdentity| {
+        other.name == table.device.name && units.iter().any(|unit| is_unit(other, unit))
+    };
+    fastest(baselines.iter().filter(|((other, about), _)| *about == table.problem && same(other)))
 }
 
 /// The same on other units of its model, where scans of scanbox ran beside them: a ratio of two times of one run says
@@ -270,11 +299,17 @@ fn catalog(configs: &[(Config, String)]) -> (Catalog, Vec<ConfigIndex>) {
 /// Puts groups whose host or PCI address is not known to the only unit that they can be of, where there is one, and
 /// groups of one run together.
 fn put_to_known_units(mut groups: Vec<Group>) -> Vec<Group> {
-    let units: BTreeSet<DeviceIdentity> = groups.iter().map(|group| group.device.clone()).collect();
+    // Only what is alike in name, label and UUID can be one unit.
+    let mut alike: BTreeMap<(String, String, String), BTreeSet<DeviceIdentity>> = BTreeMap::new();
+    let key = |device: &DeviceIdentity| (device.name.clone(), device.label.clone(), device.uuid.clone());
+    for group in &groups {
+        alike.entry(key(&group.device)).or_default().insert(group.device.clone());
+    }
     for group in &mut groups {
         let device = &group.device;
+        let others = alike.get(&key(device)).into_iter().flatten();
         let known: Vec<&DeviceIdentity> =
-            units.iter().filter(|other| other.known() > device.known() && device.may_be(other)).collect();
+            others.filter(|other| other.known() > device.known() && device.may_be(other)).collect();
         // Of one unit less and more may be told: what tells most, if all others may be that.
         let most = known.iter().max_by_key(|other| other.known());
         if let Some(most) = most.filter(|most| known.iter().all(|other| other.may_be(most))) {
@@ -282,27 +317,31 @@ fn put_to_known_units(mut groups: Vec<Group>) -> Vec<Group> {
         }
     }
     let mut together: Vec<Group> = Vec::new();
+    let mut places: HashMap<_, usize> = HashMap::new();
     for group in groups {
-        match together.iter_mut().find(|other| other.is_run_of(&group)) {
-            Some(same) => same.merge(group),
-            None => together.push(group),
+        match places.entry(group.key()) {
+            Entry::Occupied(place) => together[*place.get()].merge(group),
+            Entry::Vacant(place) => {
+                place.insert(together.len());
+                together.push(group);
+            }
         }
     }
     together
 }
 
-/// The group with the newest row; of equally new ones the last by provenance.
-fn newest(groups: &[Group]) -> usize {
-    let newest = (0..groups.len()).max_by_key(|&index| (groups[index].newest, index));
+/// The run with the newest row; of equally new ones the last by provenance.
+fn newest(runs: &[TableRun]) -> usize {
+    let newest = (0..runs.len()).max_by_key(|&index| (runs[index].newest(), index));
     newest.unwrap_or(0)
 }
 
-fn older_runs(groups: &[Group], newest: usize, device: String) -> Warning {
-    let others = groups.iter().enumerate().filter(|&(index, _)| index != newest);
+fn older_runs(runs: &[TableRun], newest: usize, device: String) -> Warning {
+    let others = runs.iter().enumerate().filter(|&(index, _)| index != newest);
     Warning::OlderRuns {
         device,
-        kept: groups[newest].provenance.clone(),
-        left_out: others.map(|(_, group)| (group.provenance.clone(), group.summary.rows)).collect(),
+        kept: runs[newest].first().provenance.clone(),
+        left_out: others.map(|(_, run)| (run.first().provenance.clone(), run.rows())).collect(),
     }
 }
 

@@ -23,12 +23,17 @@ pub struct IdealPoint {
     pub runner_up: Option<Cell>,
     /// By how much the best is faster than the runner-up, in percent of the runner-up; never below 0.
     pub margin_pct: Option<f64>,
-    /// Other configs that cannot be told from the best (see [`crate::stats`]).
+    /// How far units of the model lie apart in that lead, in percent of the runner-up (see [`crate::pool`]): a lead
+    /// that is not above it is a tie. `None` of one unit.
+    pub unit_spread_pct: Option<f64>,
+    /// Other configs that cannot be told from the best (see [`crate::stats`] and [`crate::pool`]).
     pub ties: usize,
     /// Configs that are `ok` at this size.
     pub configs: usize,
     /// The ceiling of this size, in GB/s.
     pub ceiling_gbps: Option<f64>,
+    /// How many files it is the median of.
+    pub ceiling_count: usize,
     /// The fastest scan of another implementation at this size, in GB/s.
     pub baseline_gbps: Option<f64>,
     /// The fastest scan of scanbox's own in the run of that one, in GB/s; `None` where it has none.
@@ -103,18 +108,21 @@ pub fn ideal_set(catalog: &Catalog, table: &DeviceTable) -> IdealSet {
         let Some(best) = cells.iter().min_by(|a, b| better(a, b)) else { continue };
         let others = || cells.iter().filter(|cell| cell.config != best.config);
         let runner_up = others().min_by(|a, b| better(a, b)).copied();
-        let interval = best.interval();
         *set.uses.entry(catalog.kernel_of(best.config)).or_insert(0) += 1;
         set.points.push(IdealPoint {
             n,
             best: *best,
             runner_up,
             margin_pct: runner_up.map(|second| 100.0 * (best.gbps / second.gbps - 1.0)),
-            ties: others().filter(|cell| cell.interval().overlaps(&interval)).count(),
+            unit_spread_pct: runner_up
+                .and_then(|second| table.lead_spread(index, best.config, second.config))
+                .map(|spread| 100.0 * spread),
+            ties: others().filter(|cell| table.is_tie(index, best, cell)).count(),
             configs: cells.len(),
             baseline_gbps: table.baselines.get(&n).map(|other| other.gbps).filter(|&gbps| gbps > 0.0),
             baseline_own_gbps: table.baselines.get(&n).and_then(|other| other.own_gbps),
             ceiling_gbps: table.ceiling_gbps.get(&n).copied().filter(|&gbps| gbps > 0.0),
+            ceiling_count: table.ceiling_counts.get(&n).copied().unwrap_or_default(),
         });
     }
     set

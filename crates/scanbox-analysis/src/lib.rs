@@ -20,6 +20,7 @@
 pub mod stats;
 pub mod problem;
 pub mod table;
+pub mod pool;
 pub mod grouping;
 pub mod trust;
 pub mod confirmed;

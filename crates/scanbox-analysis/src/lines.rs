@@ -1,6 +1,7 @@
 //! Pruning, A2 (thesis 5.5, "Pruning the configuration space"): the best config of each kernel at each size.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 use crate::ideal::{IdealSet, by_measurement, ideal_set};
 use crate::table::{Catalog, Cell, DeviceTable, KernelIndex};
@@ -14,8 +15,8 @@ pub struct Lines<'a> {
     pub ideal: IdealSet,
     /// Kernels of the space and of the rows, ascending.
     pub kernels: Vec<KernelIndex>,
-    /// Best config by kernel, then by size as in [`DeviceTable::sizes`].
-    best: Vec<Option<Cell>>,
+    /// The place of the best config among the cells of the table, by kernel, then by size as in [`DeviceTable::sizes`].
+    best: Vec<Option<NonZeroU32>>,
     /// Lowest and highest throughput by size, in GB/s.
     range: Vec<(f64, f64)>,
 }
@@ -29,15 +30,15 @@ impl<'a> Lines<'a> {
             kernels.extend(table.cells_at(index).iter().map(|cell| catalog.kernel_of(cell.config)));
         }
         let kernels: Vec<KernelIndex> = BTreeSet::into_iter(kernels).collect();
-        let mut best: Vec<Option<Cell>> = vec![None; kernels.len() * table.sizes.len()];
+        let mut best: Vec<Option<NonZeroU32>> = vec![None; kernels.len() * table.sizes.len()];
         for index in 0..table.sizes.len() {
-            for cell in table.cells_at(index) {
+            for (place, cell) in (table.starts[index]..).zip(table.cells_at(index)) {
                 let kernel = catalog.kernel_of(cell.config);
                 let row = kernels.partition_point(|&other| other < kernel);
                 let slot = &mut best[row * table.sizes.len() + index];
                 // Cells come by config, so of equal ones the first by parameters stays.
-                if slot.is_none_or(|best| by_measurement(cell, &best).is_lt()) {
-                    *slot = Some(*cell);
+                if slot.is_none_or(|best| by_measurement(cell, cell_of(table, best)).is_lt()) {
+                    *slot = NonZeroU32::new(place as u32 + 1);
                 }
             }
         }
@@ -50,9 +51,18 @@ impl<'a> Lines<'a> {
 
     /// The best config of a kernel at a size; `None` where none is `ok`.
     #[must_use]
-    pub fn best(&self, kernel: KernelIndex, n: u64) -> Option<&Cell> {
-        let row = self.kernels.binary_search(&kernel).ok()?;
-        self.best[row * self.table.sizes.len() + self.table.size_index(n)?].as_ref()
+    pub fn best(&self, kernel: KernelIndex, n: u64) -> Option<&'a Cell> {
+        self.best_at(self.row_of(kernel)?, self.table.size_index(n)?)
+    }
+
+    /// The position of a kernel in [`Self::kernels`].
+    pub(crate) fn row_of(&self, kernel: KernelIndex) -> Option<usize> {
+        self.kernels.binary_search(&kernel).ok()
+    }
+
+    /// The same as [`Self::best`] by positions, where many are asked for.
+    pub(crate) fn best_at(&self, row: usize, size: usize) -> Option<&'a Cell> {
+        Some(cell_of(self.table, self.best[row * self.table.sizes.len() + size]?))
     }
 
     /// The ideal throughput at a size in GB/s; `None` where no row is `ok`. It is that of the winner, the highest of
@@ -73,4 +83,9 @@ impl<'a> Lines<'a> {
     pub fn peak_gbps(&self) -> f64 {
         self.range.iter().map(|range| range.1).fold(0.0, f64::max)
     }
+}
+
+/// The cell with this number, from 1.
+fn cell_of(table: &DeviceTable, number: NonZeroU32) -> &Cell {
+    &table.cells[number.get() as usize - 1]
 }

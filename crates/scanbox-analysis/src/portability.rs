@@ -57,16 +57,19 @@ impl Portability {
         let mut order: Vec<usize> = (0..efficiencies.len()).collect();
         order.sort_by(|&a, &b| efficiencies[b].total_cmp(&efficiencies[a]).then(a.cmp(&b)));
         let sorted: Vec<f64> = order.iter().map(|&device| efficiencies[device]).collect();
-        let cascade = order.iter().enumerate().map(|(last, &device)| CascadeStep {
-            device,
-            efficiency: efficiencies[device],
-            pp: stats::harmonic_mean(&sorted[..=last]).unwrap_or(0.0),
+        // The harmonic means of the first ones, each from the sum of the one before.
+        let mut inverse = 0.0;
+        let cascade = order.iter().enumerate().map(|(before, &device)| {
+            inverse += efficiencies[device].recip();
+            let pp = (inverse / (before + 1) as f64).recip();
+            CascadeStep { device, efficiency: efficiencies[device], pp }
         });
+        let cascade = cascade.collect();
         Self {
             kernel,
             pp: stats::harmonic_mean(&sorted).unwrap_or(0.0),
             mean: stats::mean(&sorted).unwrap_or(0.0),
-            cascade: cascade.collect(),
+            cascade,
             efficiencies,
         }
     }

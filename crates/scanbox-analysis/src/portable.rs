@@ -101,7 +101,8 @@ fn terms(
 fn ties(devices: &[&Lines<'_>], eligibility: &Eligibility, winner: KernelIndex) -> Vec<KernelIndex> {
     let is_tied = |lines: &Lines<'_>, n: u64, kernel: KernelIndex| {
         let cells = (lines.best(winner, n), lines.best(kernel, n));
-        matches!(cells, (Some(a), Some(b)) if a.interval().overlaps(&b.interval()))
+        let size = lines.table.size_index(n);
+        matches!((size, cells), (Some(size), (Some(a), Some(b))) if lines.table.is_tie(size, a, b))
     };
     let everywhere = |&kernel: &KernelIndex| {
         devices.iter().all(|lines| eligibility.sizes.iter().all(|&n| is_tied(lines, n, kernel)))

@@ -5,6 +5,7 @@
 //! equals the config with the higher mean of normalised throughput wins, then the one with the lower mean relative
 //! spread, then the one whose kernel the ideal configuration sets use at more sizes, then the first by parameters.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -211,8 +212,8 @@ pub struct Candidates<'a> {
     configs: Vec<ConfigIndex>,
     /// By config, then device.
     cells: Vec<&'a Cell>,
-    /// By config, then device.
-    ranks: Vec<f64>,
+    /// By config, then device; where a metric is by them.
+    ranks: OnceCell<Vec<f64>>,
     /// By config: mean relative spread, and uses of its kernel in the ideal sets.
     spreads: Vec<f64>,
     uses: Vec<usize>,
@@ -248,13 +249,6 @@ impl<'a> Candidates<'a> {
             }
         }
         let count = devices.len();
-        let mut ranks = vec![0.0; cells.len()];
-        for device in 0..count {
-            let column: Vec<f64> = cells.iter().skip(device).step_by(count).map(|cell| cell.gbps).collect();
-            for (config, rank) in ranks_of(&column).into_iter().enumerate() {
-                ranks[config * count + device] = rank;
-            }
-        }
         let spread = |cells: &[&Cell]| {
             cells.iter().map(|cell| cell.relative_spread()).sum::<f64>() / cells.len() as f64
         };
@@ -264,7 +258,23 @@ impl<'a> Candidates<'a> {
             devices.iter().filter_map(|lines| lines.ideal.uses.get(&kernel)).sum()
         };
         let uses = configs.iter().map(kernel_uses).collect();
+        let ranks = OnceCell::new();
         Self { n, devices: devices.to_vec(), configs, cells, ranks, spreads, uses }
+    }
+
+    fn ranks(&self) -> &[f64] {
+        self.ranks.get_or_init(|| {
+            let count = self.devices.len();
+            let mut ranks = vec![0.0; self.cells.len()];
+            for device in 0..count {
+                let column = self.cells.iter().skip(device).step_by(count).map(|cell| cell.gbps);
+                let column: Vec<f64> = column.collect();
+                for (config, rank) in ranks_of(&column).into_iter().enumerate() {
+                    ranks[config * count + device] = rank;
+                }
+            }
+            ranks
+        })
     }
 
     /// The best config by a metric; `None` where there is no candidate, or a device has no number to divide by.
@@ -278,7 +288,9 @@ impl<'a> Candidates<'a> {
         let sign = if metric.highest_wins() { -1.0 } else { 1.0 };
         let mut x = vec![0.0; count];
         let (mut scores, mut means) = (Vec::new(), Vec::new());
-        for (cells, ranks) in self.cells.chunks(count).zip(self.ranks.chunks(count)) {
+        let ranks = if metric.is_by_rank() { self.ranks() } else { &[] };
+        for (config, cells) in self.cells.chunks(count).enumerate() {
+            let ranks = ranks.get(config * count..(config + 1) * count).unwrap_or_default();
             for ((x, cell), scale) in x.iter_mut().zip(cells).zip(&scales) {
                 *x = scale.apply(cell.gbps);
             }

@@ -4,11 +4,13 @@
 //! the fixed order of the parameter tuple, so comparing two numbers is the last tie-break of every answer.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use scanbox_model::config::{Config, Kernel};
 use scanbox_model::device::DeviceKind;
 use scanbox_model::record::{Record, Status};
 
+use crate::pool::UnitPool;
 use crate::problem::Problem;
 use crate::stats::{self, ConfidenceInterval};
 use crate::trust::Distrusted;
@@ -115,31 +117,32 @@ pub(crate) fn unit_titles(units: &BTreeSet<DeviceIdentity>) -> BTreeMap<DeviceId
         |unit| tagged(" ", unit.uuid.split('-').next().unwrap_or_default()),
     ];
     let ways: [&[usize]; 7] = [&[0], &[1], &[2], &[0, 1], &[0, 2], &[1, 2], &[0, 1, 2]];
-    let mut titles = BTreeMap::new();
+    let told = |unit: &DeviceIdentity, way: &[usize]| -> String {
+        way.iter().map(|&part| parts[part](unit)).collect()
+    };
+    let mut alike: BTreeMap<(&str, &str), Vec<&DeviceIdentity>> = BTreeMap::new();
     for unit in units {
-        let title = if unit.label.is_empty() {
-            let like: Vec<&DeviceIdentity> =
-                units.iter().filter(|other| other.label.is_empty() && other.name == unit.name).collect();
-            let told = |unit: &DeviceIdentity, way: &[usize]| -> String {
-                way.iter().map(|&part| parts[part](unit)).collect()
-            };
-            let distinct = |way: &&&[usize]| {
-                like.iter().map(|other| told(other, way)).collect::<BTreeSet<_>>().len() == like.len()
-            };
-            match like.len() {
-                1 => unit.name.clone(),
-                // The whole UUID is the last resort: its beginning may be the same.
-                _ => match ways.iter().find(distinct) {
-                    Some(way) => format!("{}{}", unit.name, told(unit, way)),
-                    None => format!("{}{} {}", unit.name, told(unit, &[0, 1]), unit.uuid),
-                },
-            }
-        } else if units.iter().filter(|other| other.label == unit.label).count() == 1 {
-            format!("{} ({})", unit.label, unit.name)
-        } else {
-            format!("{} ({} {})", unit.label, unit.name, unit.uuid)
+        let name = if unit.label.is_empty() { unit.name.as_str() } else { "" };
+        alike.entry((&unit.label, name)).or_default().push(unit);
+    }
+    let mut titles = BTreeMap::new();
+    for ((label, _), like) in alike {
+        let distinct = |way: &&&[usize]| {
+            like.iter().map(|other| told(other, way)).collect::<BTreeSet<_>>().len() == like.len()
         };
-        titles.insert(unit.clone(), title);
+        let way = ways.iter().find(distinct);
+        for unit in &like {
+            let DeviceIdentity { name, uuid, .. } = unit;
+            let title = match (label, like.len(), way) {
+                ("", 1, _) => name.clone(),
+                ("", _, Some(way)) => format!("{name}{}", told(unit, way)),
+                // The whole UUID is the last resort: its beginning may be the same.
+                ("", _, None) => format!("{name}{} {uuid}", told(unit, &[0, 1])).trim_end().to_owned(),
+                (_, 1, _) => format!("{label} ({name})"),
+                (_, _, _) => format!("{label} ({name} {uuid})"),
+            };
+            titles.insert((*unit).clone(), title);
+        }
     }
     titles
 }
@@ -244,10 +247,10 @@ pub struct FastestBaseline {
     pub own_gbps: Option<f64>,
 }
 
-/// The usable rows of one run of one device about one problem.
+/// The usable rows of one run of one device about one problem, or of several units of a model taken together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeviceTable {
-    /// The device.
+    /// The device; of several units what they have in common.
     pub device: DeviceIdentity,
     /// What it is called: no other unit of these tables is called the same.
     pub title: String,
@@ -269,22 +272,26 @@ pub struct DeviceTable {
     pub summary: RowCounts,
     /// Sizes with at least one `ok` row, ascending.
     pub sizes: Vec<u64>,
-    /// The ceiling in GB/s by size, where metadata has it.
+    /// The ceiling in GB/s by size, where metadata has it: the median over the files that do.
     pub ceiling_gbps: BTreeMap<u64, f64>,
+    /// Of how many files that is, by size.
+    pub ceiling_counts: BTreeMap<u64, usize>,
     /// The bandwidth of the device in GB/s that the user gave.
     pub peak_gbps: Option<f64>,
     /// The fastest scan of another implementation on this device by size, where files have it: on hot buffers.
     pub baselines: BTreeMap<u64, FastestBaseline>,
     /// Where [`Self::space`] comes from.
     pub space_origin: SpaceOrigin,
-    /// Which kernels have a legal config at which size: pairs, ascending.
-    pub space: Vec<(u64, KernelIndex)>,
+    /// Which kernels have a legal config at which size: pairs, ascending. Tables of one space share it.
+    pub space: Arc<[(u64, KernelIndex)]>,
     /// Cells by size, then config; one per point.
     pub(crate) cells: Vec<Cell>,
     /// Where the cells of each size start, and the end.
     pub(crate) starts: Vec<usize>,
     /// By size, then config.
     pub(crate) failures: Vec<FailedPoint>,
+    /// Of several units of a model what each found.
+    pub pool: Option<UnitPool>,
 }
 
 impl DeviceTable {

@@ -1,5 +1,7 @@
 //! Transfer, A11 (thesis 5.6 and figure 5.12): what the ideal configuration set of one device reaches on another.
 
+use std::collections::BTreeSet;
+
 use crate::lines::Lines;
 use crate::stats;
 use crate::table::{ConfigIndex, DeviceTable};
@@ -57,13 +59,22 @@ impl Transfer {
     }
 }
 
-/// Every device's set on every device: by `from`, then `to`. A device on itself has 1 everywhere.
+/// Devices that are set against each other at most: of so many there are 4,096 pairs.
+pub const TRANSFER_DEVICES: usize = 64;
+
+/// Every device's set on every device: by `from`, then `to`. A device on itself has 1 everywhere. Of more than
+/// [`TRANSFER_DEVICES`] so many take part, one of each model and driver first.
 #[must_use]
 pub fn transfers(devices: &[&Lines<'_>]) -> (Vec<Transfer>, Vec<Warning>) {
     let mut warnings = Vec::new();
     let mut answer = Vec::new();
-    for (from, source) in devices.iter().enumerate() {
-        for (to, target) in devices.iter().enumerate() {
+    let shown = shown(devices);
+    if shown.len() < devices.len() {
+        warnings.push(Warning::TooManyTransfers { devices: devices.len(), shown: shown.len() });
+    }
+    for &from in &shown {
+        for &to in &shown {
+            let (source, target) = (devices[from], devices[to]);
             let transfer = transfer(source, target, from, to);
             if !transfer.missing.is_empty() {
                 warnings.push(Warning::NotTransferred {
@@ -76,6 +87,22 @@ pub fn transfers(devices: &[&Lines<'_>]) -> (Vec<Transfer>, Vec<Warning>) {
         }
     }
     (answer, warnings)
+}
+
+/// The positions of those that take part, ascending.
+fn shown(devices: &[&Lines<'_>]) -> Vec<usize> {
+    if devices.len() <= TRANSFER_DEVICES {
+        return (0..devices.len()).collect();
+    }
+    let mut models = BTreeSet::new();
+    let is_first = |&at: &usize| {
+        let table = devices[at].table;
+        models.insert((&table.device.name, &table.provenance.driver))
+    };
+    let (first, others): (Vec<usize>, Vec<usize>) = (0..devices.len()).partition(is_first);
+    let mut shown: Vec<usize> = first.into_iter().chain(others).take(TRANSFER_DEVICES).collect();
+    shown.sort_unstable();
+    shown
 }
 
 fn transfer(source: &Lines<'_>, target: &Lines<'_>, from: usize, to: usize) -> Transfer {

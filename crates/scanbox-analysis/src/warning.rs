@@ -68,6 +68,29 @@ pub enum Warning {
         /// Points of the space.
         planned: u64,
     },
+    /// Of units that are taken together some are slower or faster than the median of all.
+    UnitsOff {
+        /// What they are together.
+        device: String,
+        /// Which.
+        units: Vec<UnitOff>,
+        /// Whether they count nowhere; else they are too many to say who is right.
+        left_out: bool,
+    },
+    /// At these sizes units have different points, and too few that tell how much they differ as a whole.
+    SizesOverUnits {
+        /// What they are together.
+        device: String,
+        /// The sizes.
+        sizes: Vec<u64>,
+    },
+    /// There are too many devices to show each against each.
+    TooManyTransfers {
+        /// How many there are.
+        devices: usize,
+        /// How many take part.
+        shown: usize,
+    },
     /// A device has no usable row.
     NothingUsable {
         /// The device.
@@ -146,6 +169,25 @@ pub enum Warning {
     },
 }
 
+/// A unit whose times are not those of the others of its model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnitOff {
+    /// What it is called.
+    pub unit: String,
+    /// By how much it is slower than the median of all, in thousandths; below 0 it is faster.
+    pub per_mille: i64,
+    /// Points that say so.
+    pub points: usize,
+}
+
+impl fmt::Display for UnitOff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (percent, word) =
+            (self.per_mille.abs() as f64 / 10.0, if self.per_mille < 0 { "faster" } else { "slower" });
+        write!(f, "{} is {percent:.1} % {word} (median of {} points)", self.unit, self.points)
+    }
+}
+
 impl fmt::Display for Provenance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hash: String = self.kernel_hash.chars().take(12).collect();
@@ -216,6 +258,26 @@ impl fmt::Display for Warning {
             Self::Incomplete { device, missing, planned } => {
                 write!(f, "{device}: the sweep is not complete: {missing} of {planned} points have no row")
             }
+            Self::UnitsOff { device, units, left_out } => {
+                let units: Vec<String> = units.iter().map(ToString::to_string).collect();
+                let end = match left_out {
+                    true => "left out; --units each shows each unit alone",
+                    false => "nothing is left out, since they are not the few; --units each shows each unit alone",
+                };
+                write!(f, "{device}: against the median of all units {}: {end}", units.join(", "))
+            }
+            Self::SizesOverUnits { device, sizes } => write!(
+                f,
+                "{device}: at {} units have different configs and too few in common to tell how much they differ: what \
+                 wins there may be the unit",
+                size_list(sizes)
+            ),
+            Self::TooManyTransfers { devices, shown } => write!(
+                f,
+                "what the best configs of one device are worth on another is told between {shown} of {devices} devices, \
+                 one of each model first: each against each would be {} pairs",
+                devices * devices
+            ),
             Self::NothingUsable { device } => {
                 write!(f, "{device}: no row is ok and has a time; there is no answer for it")
             }

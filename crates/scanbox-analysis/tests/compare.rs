@@ -359,6 +359,14 @@ fn devices() {
     let both = [base.clone(), other].concat();
     let refused = compare(&source(&base), &source(&both), &asked(), None);
     assert!(matches!(refused, Err(AnalysisError::SeveralDevices { .. })), "{refused:?}");
+    // Units of one model are one: of each its latest row, and of several the one in the middle.
+    let unit = |unit: &str, slower: f64| -> Vec<Record> {
+        let scaled = run(1, 0.005, |_, _| slower).into_iter();
+        scaled.map(|record| Record { device_uuid: unit.into(), ..record }).collect()
+    };
+    let three = [unit("u1", 1.0), unit("u2", 1.3), unit("u3", 0.9)].concat();
+    let found = compare(&source(&base), &source(&three), &asked(), None).unwrap();
+    assert_eq!(found.ideal, compare(&source(&base), &source(&base), &asked(), None).unwrap().ideal);
     let mut bad = base.clone();
     bad[3].config_id = "nonsense".into();
     assert!(matches!(

@@ -7,6 +7,7 @@ mod between;
 mod compare;
 mod confirmed;
 mod devices;
+mod fleet;
 mod golden;
 mod golden_answers;
 mod grouping;

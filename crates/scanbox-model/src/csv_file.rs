@@ -6,9 +6,12 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::record::{COLUMNS, FIRST_COLUMNS, Record, SCHEMA, THROUGHPUT, UnknownCell};
-use crate::row_rules::Checker;
+use crate::record::{COLUMNS, Record};
 use crate::whole_file;
+
+mod reading;
+
+pub use reading::{for_each, for_each_of_bytes};
 
 /// Why a file of records cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -149,19 +152,6 @@ pub fn read(path: &Path) -> Result<Records, CsvError> {
     read_bytes(&bytes, path)
 }
 
-/// Reads a file of records one by one, as [`read`] does, and keeps none of them: `take` sees each.
-///
-/// # Errors
-/// As [`read`], or when `take` says so.
-pub fn for_each<E: From<CsvError>>(
-    path: &Path,
-    take: impl FnMut(&Record) -> Result<(), E>,
-) -> Result<Shape, E> {
-    let mut bytes = Vec::new();
-    File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(io_error(path))?;
-    for_each_of_bytes(&bytes, path, take)
-}
-
 /// Reads the bytes of a file of records; `path` is for messages.
 ///
 /// # Errors
@@ -174,79 +164,6 @@ pub fn read_bytes(bytes: &[u8], path: &Path) -> Result<Records, CsvError> {
     })?;
     let Shape { complete_bytes, torn_line, other_header, unknown_columns } = shape;
     Ok(Records { records, complete_bytes, torn_line, other_header, unknown_columns })
-}
-
-/// Reads the bytes of a file of records one by one, as [`for_each`] does; `path` is for messages.
-///
-/// # Errors
-/// As [`for_each`].
-pub fn for_each_of_bytes<E: From<CsvError>>(
-    bytes: &[u8],
-    path: &Path,
-    mut take: impl FnMut(&Record) -> Result<(), E>,
-) -> Result<Shape, E> {
-    if bytes.is_empty() {
-        return Err(CsvError::Empty { path: path.to_owned() }.into());
-    }
-    let complete = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    // A header without its line break was cut off before any row: nothing is lost with it.
-    let mut shape = Shape { complete_bytes: complete as u64, ..Shape::default() };
-    if complete < bytes.len() {
-        shape.torn_line = Some(1 + bytes[..complete].iter().filter(|&&byte| byte == b'\n').count() as u64);
-    }
-    if complete == 0 {
-        let mut header = Vec::new();
-        write(&mut header, true, []).map_err(io_error(path))?;
-        return if header.starts_with(bytes) {
-            Ok(shape)
-        } else {
-            Err(CsvError::NoHeader { path: path.to_owned() }.into())
-        };
-    }
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(&bytes[..complete]);
-    let row_error = |line, reason: String| CsvError::Row { path: path.to_owned(), line, reason };
-    let header = reader.headers().map_err(|error| row_error(1, error.to_string()))?;
-    let order = column_order(header, path)?;
-    let known = order
-        .iter()
-        .map_while(|place| if let FileColumn::Known(index) = place { Some(*index) } else { None });
-    shape.other_header = !known.eq(0..COLUMNS.len());
-    let unknown = |place: &FileColumn| {
-        if let FileColumn::Unknown(name) = place { Some(Arc::clone(name)) } else { None }
-    };
-    shape.unknown_columns = order.iter().filter_map(unknown).collect();
-    let mut row = csv::StringRecord::new();
-    // One record for all rows: their texts are nearly the same, and find their memory again.
-    let mut record = Record::default();
-    let mut checker = Checker::default();
-    let throughput = order
-        .iter()
-        .position(|place| matches!(place, FileColumn::Known(index) if COLUMNS[*index].name == THROUGHPUT));
-    loop {
-        let line = reader.position().line();
-        match reader.read_record(&mut row) {
-            Ok(false) => return Ok(shape),
-            Ok(true) => {}
-            Err(error) => {
-                let line = error.position().map_or(line, csv::Position::line);
-                return Err(row_error(line, "the line is no UTF-8 text".to_owned()).into());
-            }
-        }
-        let line = row.position().map_or(line, csv::Position::line);
-        if row.len() != order.len() {
-            let reason = format!("{} cells where the header has {}", row.len(), order.len());
-            return Err(row_error(line, reason).into());
-        }
-        read_cells(&mut record, &row, &order, line, path)?;
-        let throughput = throughput.and_then(|place| row.get(place)).unwrap_or_default();
-        checker.check(&record, throughput).map_err(|broken| CsvError::Cell {
-            path: path.to_owned(),
-            line,
-            column: broken.column,
-            reason: broken.reason,
-        })?;
-        take(&record)?;
-    }
 }
 
 /// Reads one line without its header, with the columns in the order of [`COLUMNS`].
@@ -264,68 +181,6 @@ pub fn read_row(line: &str) -> Result<Record, CsvError> {
         line: 1,
         reason: reason(),
     })
-}
-
-/// Reads the cells of a row into `record`, and replaces what was there.
-fn read_cells(
-    record: &mut Record,
-    row: &csv::StringRecord,
-    order: &[FileColumn],
-    line: u64,
-    path: &Path,
-) -> Result<(), CsvError> {
-    let failed = |column, reason| CsvError::Cell { path: path.to_owned(), line, column, reason };
-    // Empty cells of a time leave it alone.
-    (record.steady, record.span) = (None, None);
-    record.unknown.clear();
-    for (cell, place) in row.iter().zip(order) {
-        let column = match place {
-            FileColumn::Known(index) => &COLUMNS[*index],
-            FileColumn::Unknown(name) => {
-                record.unknown.push(UnknownCell { column: Arc::clone(name), text: cell.to_owned() });
-                continue;
-            }
-        };
-        column.read(record, cell).map_err(|reason| failed(column.name, reason))?;
-    }
-    if record.schema != SCHEMA {
-        let reason = format!("this version reads schema {SCHEMA}, the row has {}", record.schema);
-        return Err(failed("schema", reason));
-    }
-    Ok(())
-}
-
-/// What a column of a file is.
-#[derive(Debug, PartialEq, Eq)]
-enum FileColumn {
-    /// Its index in [`COLUMNS`].
-    Known(usize),
-    /// A name that this version does not know: newer versions append columns.
-    Unknown(Arc<str>),
-}
-
-/// What each column of the file is. Columns that were appended within the schema may be missing.
-fn column_order(header: &csv::StringRecord, path: &Path) -> Result<Vec<FileColumn>, CsvError> {
-    let mut order = Vec::with_capacity(header.len());
-    let mut seen = BTreeSet::new();
-    for name in header {
-        let place = match COLUMNS.iter().position(|column| column.name == name) {
-            Some(index) => FileColumn::Known(index),
-            None => FileColumn::Unknown(name.into()),
-        };
-        if name.is_empty() || !seen.insert(name) {
-            let column = name.escape_debug().take(40).collect();
-            return Err(CsvError::RepeatedColumn { path: path.to_owned(), column });
-        }
-        order.push(place);
-    }
-    if !order.iter().any(|place| matches!(place, FileColumn::Known(_))) {
-        return Err(CsvError::NoHeader { path: path.to_owned() });
-    }
-    match (0..FIRST_COLUMNS).find(|index| !order.contains(&FileColumn::Known(*index))) {
-        Some(index) => Err(CsvError::MissingColumn { path: path.to_owned(), column: COLUMNS[index].name }),
-        None => Ok(order),
-    }
 }
 
 /// The header line and one line per record, as they stand in a file; columns that this version does not know come last.

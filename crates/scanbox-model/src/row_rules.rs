@@ -461,16 +461,19 @@ impl Checker {
     /// The rule, the column to blame, and what is wrong.
     pub fn check(&mut self, record: &Record, throughput: &str) -> Result<(), Broken> {
         let own = record.subject == OWN_SUBJECT;
-        if own && !self.configs.contains_key(&record.config_id) {
+        // Two look-ups where it is new, and one where it is not: there are far more rows than labels.
+        let known = self.configs.get(&record.config_id).filter(|_| own);
+        if own && known.is_none() {
             let config = record.config_id.parse::<Config>();
             let config = config.map(|config| (config, config.kernel.to_string()));
             self.configs.insert(record.config_id.clone(), config.map_err(|error| error.to_string()));
+            return self.check(record, throughput);
         }
         let problem = own.then(|| Problem::of_row(record));
         let row = RowView {
             record,
             throughput,
-            config: self.configs.get(&record.config_id).filter(|_| own),
+            config: known,
             problem: problem.as_ref(),
         };
         for rule in RULES {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use scanbox_model::config::{BlockScan, Family, Lookback, VectorWidth};
-use scanbox_model::csv_file::{self, Appender};
+use scanbox_model::csv_file::{self, Appender, CsvError};
 use scanbox_model::parameters::Cells;
 use scanbox_model::record::{
     COLUMNS, Cache, Clock, FIRST_COLUMNS, Record, SCHEMA, Selection, Status, TimeStats,
@@ -103,6 +103,52 @@ fn a_file_cut_anywhere_loses_at_most_its_last_line() {
         let lines = whole[..cut].iter().filter(|&&byte| byte == b'\n').count();
         assert_eq!(found.records, records[..lines.saturating_sub(1)], "cut at {cut}");
         assert_eq!(found.torn_line.is_some(), whole[cut - 1] != b'\n', "cut at {cut}");
+    }
+}
+
+/// Files are read without holding them, and say the same as their bytes.
+#[test]
+fn a_file_says_what_its_bytes_say() {
+    let records: Vec<Record> = (1..=300).map(|n| record("quoted, \"cell\"", n)).collect();
+    let whole = text(&records);
+    assert!(whole.len() > 1 << 16, "it has to be read in several pieces");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.csv");
+    let step = whole.len() / 23;
+    for cut in (0..20).chain((0..=whole.len()).step_by(step)).chain([whole.len() - 1, whole.len()]) {
+        std::fs::write(&path, &whole[..cut]).unwrap();
+        let mut found = Vec::new();
+        let take = |row: &Record| -> Result<(), CsvError> {
+            found.push(row.clone());
+            Ok(())
+        };
+        let shape = csv_file::for_each(&path, take).map_err(|error| error.to_string());
+        let of_bytes = csv_file::for_each_of_bytes(&whole[..cut], &path, |_| Ok::<(), CsvError>(()));
+        assert_eq!(shape, of_bytes.map_err(|error| error.to_string()), "cut at {cut}");
+        let lines = whole[..cut].iter().filter(|&&byte| byte == b'\n').count();
+        assert_eq!(found, records[..lines.saturating_sub(1)], "cut at {cut}");
+    }
+}
+
+/// A cell that says what the cell above it says is not read again: that must not show, whatever rows follow each other.
+#[test]
+fn what_a_row_says_does_not_depend_on_the_row_before() {
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results");
+    for file in ["nvidia-h200.full.csv", "llvmpipe.quick.csv", "runs/2026-11-23-nvidia-h200/bench.csv"] {
+        let text = std::fs::read_to_string(results.join(file)).unwrap();
+        let (header, lines) = text.split_once('\n').unwrap();
+        let lines: Vec<&str> = lines.lines().collect();
+        // In an order in which rows that failed stand between others, and far ones side by side.
+        let some: Vec<&str> = (0..400).map(|at| lines[at * 7919 % lines.len()]).collect();
+        let failed = lines.iter().filter(|line| !line.contains(",ok,")).take(40);
+        let mixed: Vec<&str> = some.iter().zip(failed.cycle()).flat_map(|(a, b)| [*a, *b]).collect();
+        for lines in [some, mixed] {
+            let together = read(format!("{header}\n{}\n", lines.join("\n")).as_bytes()).unwrap().records;
+            for (line, found) in lines.iter().zip(&together) {
+                let alone = read(format!("{header}\n{line}\n").as_bytes()).unwrap().records;
+                assert_eq!(alone, [found.clone()], "{file}: {line}");
+            }
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use scanbox_analysis::bench::baseline_gbps;
 use scanbox_analysis::grouping::{OWN_SUBJECT, release};
 use scanbox_analysis::problem::Problem;
-use scanbox_analysis::table::DeviceTable;
+use scanbox_analysis::table::{DeviceIdentity, DeviceTable};
 use scanbox_model::csv_file::{self, CsvError};
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Clock, Record, Status};
@@ -69,14 +69,17 @@ pub struct BaselineLine {
 impl RunIdentity {
     /// Whether these are the rows of this table.
     pub fn is_of(&self, table: &DeviceTable) -> bool {
-        let (device, provenance) = (&table.device, &table.provenance);
+        let provenance = &table.provenance;
         let unknown_or = |text: &str, own: &str| text.is_empty() || text == own;
+        let is_unit = |device: &&DeviceIdentity| {
+            unknown_or(&self.host, &device.host)
+                && unknown_or(&self.pci_address, &device.pci_address)
+                && self.device_uuid == device.uuid
+        };
         table.files.contains(&self.file)
-            && unknown_or(&self.host, &device.host)
-            && unknown_or(&self.pci_address, &device.pci_address)
+            && table.units().iter().any(is_unit)
             && self.problem == table.problem
-            && self.device == device.name
-            && self.device_uuid == device.uuid
+            && self.device == table.device.name
             && self.driver == provenance.driver
             && self.kernel_hash == provenance.kernel_hash
             && release(&self.version) == provenance.version
@@ -152,7 +155,7 @@ impl Evidence {
             .filter(|line| line.problem == table.problem && line.device == table.device.name)
             .collect();
         let is_here = |line: &&&BaselineLine| {
-            line.device_uuid.is_empty() || line.device_uuid.eq_ignore_ascii_case(&table.device.uuid)
+            line.device_uuid.is_empty() || table.has_unit(&line.device_uuid)
         };
         let here: Vec<_> = of_model.iter().filter(is_here).map(|line| (line.name.clone(), *line)).collect();
         if here.is_empty() {
@@ -168,7 +171,7 @@ impl Evidence {
             table.files.contains(file)
                 && metadata.problem == table.problem
                 && metadata.device.name == table.device.name
-                && metadata.device.uuid == table.device.uuid
+                && table.has_unit(&metadata.device.uuid)
                 && metadata.device.driver == table.provenance.driver
                 && metadata.kernel_hash == table.provenance.kernel_hash
                 && release(&metadata.tool_version) == table.provenance.version

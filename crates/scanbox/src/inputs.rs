@@ -1,12 +1,14 @@
 //! Files that commands read: which of scanbox's own kinds one is, its rows, and the metadata beside it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, anyhow};
 use scanbox_analysis::grouping::{Builder, FileFacts, FileRows, RecordFile};
 use scanbox_analysis::pairs::{self, Failed, Quad, Side};
 use scanbox_model::csv_file::{self, CsvError};
+use scanbox_model::device::DeviceProfile;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::pair_file::PairRow;
 use scanbox_model::problem::Problem;
@@ -83,11 +85,37 @@ pub fn add_file(builder: &mut Builder, path: &Path, warnings: &mut Vec<String>) 
     Ok(())
 }
 
+/// The legal points of spaces on devices: equal ones are enumerated once, and held once.
+#[derive(Debug, Default)]
+pub struct Plans(Mutex<HashMap<String, Arc<[Point]>>>);
+
+impl Plans {
+    fn of(&self, metadata: &Metadata) -> Arc<[Point]> {
+        let Metadata { space, problem, device, .. } = metadata;
+        // Which unit it is, and what times decided what it can do, changes nothing.
+        let mut model = DeviceProfile { uuid: String::new(), pci_address: None, ..device.clone() };
+        if let Some(probe) = &mut model.arguments_probe {
+            probe.sizes.clear();
+        }
+        let key = format!("{space:?} {problem:?} {model:?}");
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(points) = known.get(&key) {
+            return Arc::clone(points);
+        }
+        let legal = |config: &_, n, device: &_| scanbox_kernels::legal(config, problem, n, device);
+        let points = space.enumerate(&model, legal).points;
+        let same = known.values().find(|other| ***other == *points);
+        let points = same.map_or_else(|| points.as_slice().into(), Arc::clone);
+        known.insert(key, Arc::clone(&points));
+        points
+    }
+}
+
 /// One file with what the metadata beside it says.
 pub struct SweepInput {
     rows: FileRows,
     metadata: Option<Metadata>,
-    planned: Option<Vec<Point>>,
+    planned: Option<Arc<[Point]>>,
     warnings: Vec<String>,
 }
 
@@ -97,6 +125,14 @@ impl SweepInput {
     /// # Errors
     /// When it is no file of rows.
     pub fn read(path: &Path, clock: Clock) -> anyhow::Result<Self> {
+        Self::read_with(path, clock, &Plans::default())
+    }
+
+    /// Reads one of several.
+    ///
+    /// # Errors
+    /// When it is no file of rows.
+    pub fn read_with(path: &Path, clock: Clock, plans: &Plans) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let mut warnings = Vec::new();
         let metadata = metadata_beside(path)?;
@@ -113,12 +149,8 @@ impl SweepInput {
         })?;
         warnings.extend(shape.warnings(&name));
         let metadata = metadata.filter(|other| empty || belongs || disown(other, path, &mut warnings));
-        let planned = |metadata: &Metadata| {
-            let legal =
-                |config: &_, n, device: &_| scanbox_kernels::legal(config, &metadata.problem, n, device);
-            metadata.space.enumerate(&metadata.device, legal).points
-        };
-        Ok(Self { planned: metadata.as_ref().map(planned), rows, metadata, warnings })
+        let planned = metadata.as_ref().map(|metadata| plans.of(metadata));
+        Ok(Self { planned, rows, metadata, warnings })
     }
 
     /// The metadata beside it, where that is about one of its devices.
@@ -130,7 +162,7 @@ impl SweepInput {
     pub fn add_to(self, builder: &mut Builder, label: &str, warnings: &mut Vec<String>) {
         warnings.extend(self.warnings);
         let facts = FileFacts {
-            planned: self.planned.as_deref(),
+            planned: self.planned.as_ref(),
             problem: self.metadata.as_ref().map_or_else(Problem::default, |metadata| metadata.problem),
             kind: self.metadata.as_ref().map(|metadata| metadata.device.kind),
             ceiling_gbps: self.metadata.as_ref().map(|metadata| &metadata.ceiling_gbps),

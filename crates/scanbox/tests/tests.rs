@@ -45,4 +45,5 @@ mod spaces;
 mod sweep;
 mod sweeps;
 mod tidy;
+mod units;
 mod verify;

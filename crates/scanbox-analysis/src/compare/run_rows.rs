@@ -11,6 +11,7 @@ use crate::grouping::{OWN_SUBJECT, RecordFile};
 use crate::ideal::winner;
 use crate::pairs::Pairs;
 use crate::stats;
+use crate::table::DeviceIdentity;
 use crate::trust::Trust;
 
 /// The rows of a run.
@@ -37,27 +38,36 @@ pub struct Time<'a> {
 }
 
 impl<'a> RunRows<'a> {
-    /// The rows of a file. Those of benchmarks and other implementations are left out; of two of one config and size
-    /// the later one stays. What `trust` says was wrong counts as wrong.
+    /// The rows of a file. Those of benchmarks and other implementations are left out; of two of one config, size and
+    /// unit the later one stays, and of several units of a model the one in the middle. What `trust` says was wrong counts as wrong.
     pub fn new(source: &RecordFile<'a>, clock: Clock, trust: &Trust) -> Result<Self, AnalysisError> {
-        let mut rows: BTreeMap<u64, BTreeMap<&str, &Record>> = BTreeMap::new();
+        let mut units: BTreeMap<u64, BTreeMap<&str, Vec<&Record>>> = BTreeMap::new();
         let mut device: Option<&Record> = None;
         let own = |record: &&Record| record.subject == OWN_SUBJECT && !record.is_of_benchmark();
         for record in source.records.iter().filter(own) {
             let first = device.get_or_insert(record);
-            if (&first.device, &first.device_uuid) != (&record.device, &record.device_uuid) {
+            if first.device != record.device {
                 return Err(AnalysisError::SeveralDevices {
                     source_name: source.name.to_owned(),
                     first: format!("{} ({})", first.device, first.device_uuid),
                     second: format!("{} ({})", record.device, record.device_uuid),
                 });
             }
+            // One row of each unit: the latest.
             let age = |record: &Record| (record.timestamp_utc.clone(), record.order_index);
-            let slot = rows.entry(record.n_elements).or_default().entry(&record.config_id).or_insert(record);
-            if age(record) >= age(slot) {
-                *slot = record;
+            let unit = DeviceIdentity::of(record);
+            let of_units = units.entry(record.n_elements).or_default().entry(&record.config_id).or_default();
+            match of_units.iter_mut().find(|other| unit.may_be(&DeviceIdentity::of(other))) {
+                Some(other) if age(record) >= age(other) => *other = record,
+                Some(_) => {}
+                None => of_units.push(record),
             }
         }
+        let at_size = |(n, configs): (u64, BTreeMap<&'a str, Vec<&'a Record>>)| {
+            let rows = configs.into_iter().filter_map(|(config, rows)| Some((config, middle(rows, clock)?)));
+            (n, rows.collect())
+        };
+        let rows: BTreeMap<u64, BTreeMap<&str, &Record>> = units.into_iter().map(at_size).collect();
         let all =
             rows.iter().flat_map(|(&n, at)| at.iter().map(move |(&config, &record)| (n, config, record)));
         let distrusted =
@@ -170,6 +180,17 @@ impl<'a> Time<'a> {
     pub fn measured(&self) -> Measured {
         Measured { config: self.record.config_id.clone(), ns: self.ns, confirmed: self.is_confirmed() }
     }
+}
+
+/// Of the rows of several units that with the median time, of an even number the faster of the two in the middle; a
+/// row that failed where all did.
+fn middle<'a>(mut rows: Vec<&'a Record>, clock: Clock) -> Option<&'a Record> {
+    let time = |row: &Record| row.time(clock).filter(|_| row.status == Status::Ok).map(|time| time.median_ns);
+    if rows.iter().any(|row| time(row).is_some()) {
+        rows.retain(|row| time(row).is_some());
+    }
+    rows.sort_by_key(|row| time(row));
+    rows.get(rows.len().checked_sub(1)? / 2).copied()
 }
 
 /// What the two runs do not have in common.

@@ -1,6 +1,8 @@
 //! The rows of one run while files are read, and the table that they become.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use scanbox_model::device::DeviceKind;
 use scanbox_model::record::{Clock, Record, Status};
@@ -28,13 +30,31 @@ pub(super) struct Group {
     pub(super) summary: RowCounts,
     pub(super) rows: Vec<TableRow>,
     pub(super) failures: Vec<(u64, u32, Status)>,
-    /// Set when at least one file with metadata has rows of the group.
-    pub(super) has_plan: bool,
-    pub(super) planned: Vec<(u64, u32)>,
-    /// Points of the rows from files without metadata.
-    pub(super) shown: Vec<(u64, u32)>,
-    pub(super) ceiling_gbps: BTreeMap<u64, f64>,
+    /// The points of the spaces of its files with metadata, each list once.
+    pub(super) planned: Vec<SharedPlan>,
+    /// Whether no row is from a file with metadata: then every row shows the space.
+    pub(super) is_unplanned: bool,
+    /// Where it is not: points of the rows from files without metadata.
+    shown: Vec<(u64, u32)>,
+    /// In GB/s, by size and the number of the file that says so.
+    pub(super) ceiling_gbps: BTreeMap<(u64, u32), f64>,
 }
+
+/// Which kernels have a legal config at which size: pairs, ascending.
+pub(super) type KernelSpace = Arc<[(u64, KernelIndex)]>;
+
+/// What the numbers of configs and the units of all tables are called.
+pub(super) struct Numbering<'a> {
+    pub catalog: &'a Catalog,
+    /// By number of appearance.
+    pub numbers: &'a [ConfigIndex],
+    pub titles: &'a BTreeMap<DeviceIdentity, String>,
+    /// What the plans so far come to.
+    pub spaces: RefCell<Vec<(SharedPlan, KernelSpace)>>,
+}
+
+/// Sizes and numbers of configs, ascending. Files of one space on equal devices have one.
+pub(super) type SharedPlan = Arc<[(u64, u32)]>;
 
 /// An `ok` row with a time. The order of the fields is the order of rows: of two rows of one point the greater is the
 /// later one, and rows that are equal in everything are interchangeable.
@@ -69,8 +89,8 @@ impl Group {
             summary: RowCounts::default(),
             rows: Vec::new(),
             failures: Vec::new(),
-            has_plan: false,
             planned: Vec::new(),
+            is_unplanned: true,
             shown: Vec::new(),
             ceiling_gbps: BTreeMap::new(),
         }
@@ -84,8 +104,9 @@ impl Group {
             && self.provenance.version == release(&record.subject_version)
     }
 
-    pub(super) fn is_run_of(&self, other: &Self) -> bool {
-        (self.problem, &self.device, &self.provenance) == (other.problem, &other.device, &other.provenance)
+    /// What rows of one run of one unit have in common, in the order of tables.
+    pub(super) fn key(&self) -> (Problem, DeviceIdentity, Provenance) {
+        (self.problem, self.device.clone(), self.provenance.clone())
     }
 
     pub(super) fn push(&mut self, record: &Record, config: u32, clock: Clock) {
@@ -128,30 +149,40 @@ impl Group {
         }
     }
 
-    /// The points of its rows.
+    /// The point of each of its rows.
+    pub(super) fn points(&self) -> impl Iterator<Item = (u64, u32)> {
+        let failures = self.failures.iter().map(|&(n, config, _)| (n, config));
+        self.rows.iter().map(|row| (row.n, row.config)).chain(failures)
+    }
+
+    /// The points of its rows, ascending, each once.
     fn attempted(&self) -> Vec<(u64, u32)> {
-        let mut points: Vec<(u64, u32)> = self.rows.iter().map(|row| (row.n, row.config)).collect();
-        points.extend(self.failures.iter().map(|&(n, config, _)| (n, config)));
+        let mut points: Vec<(u64, u32)> = self.points().collect();
         points.sort_unstable();
         points.dedup();
         points
     }
 
-    /// Takes over what the metadata of its file says.
-    pub(super) fn describe(&mut self, facts: &FileFacts<'_>, planned: Option<Vec<(u64, u32)>>) {
+    /// Takes over what the metadata of its file says; `file` is the number of that.
+    pub(super) fn describe(&mut self, facts: &FileFacts<'_>, planned: Option<SharedPlan>, file: u32) {
         self.kind = facts.kind;
-        match planned {
-            Some(planned) if !planned.is_empty() => {
-                self.has_plan = true;
-                self.planned = planned;
-            }
-            _ => self.shown = self.attempted(),
+        if let Some(planned) = planned.filter(|planned| !planned.is_empty()) {
+            self.is_unplanned = false;
+            self.planned = vec![planned];
         }
-        self.ceiling_gbps = facts.ceiling_gbps.cloned().unwrap_or_default();
+        let ceilings = facts.ceiling_gbps.into_iter().flatten();
+        self.ceiling_gbps = ceilings.map(|(&n, &gbps)| ((n, file), gbps)).collect();
     }
 
     /// Takes over what another file has of the same run.
     pub(super) fn merge(&mut self, other: Self) {
+        // Where some rows have a plan, the others show beside it what they are about.
+        if self.is_unplanned != other.is_unplanned {
+            let unplanned = if self.is_unplanned { &*self } else { &other };
+            let shown = unplanned.attempted();
+            self.shown.extend(shown);
+            self.is_unplanned = false;
+        }
         if other.newest > self.newest {
             self.newest = other.newest;
             self.newest_utc = other.newest_utc;
@@ -163,39 +194,63 @@ impl Group {
             *self.summary.by_status.entry(status).or_insert(0) += rows;
         }
         self.files.extend(other.files);
+        self.shown.extend(other.shown);
         self.rows.extend(other.rows);
         self.failures.extend(other.failures);
-        self.has_plan |= other.has_plan;
-        self.planned.extend(other.planned);
-        self.shown.extend(other.shown);
-        for (n, gbps) in other.ceiling_gbps {
-            // Several files of one run may each have measured it: a ceiling is the highest.
-            let entry = self.ceiling_gbps.entry(n).or_insert(gbps);
-            *entry = entry.max(gbps);
+        for plan in other.planned {
+            if !self.planned.iter().any(|own| Arc::ptr_eq(own, &plan)) {
+                self.planned.push(plan);
+            }
+        }
+        // Several files of one run may each have measured it.
+        self.ceiling_gbps.extend(other.ceiling_gbps);
+    }
+
+    /// Which kernels have a legal config at which size. `attempted`: the points of its rows, ascending.
+    fn space(&self, numbering: &Numbering<'_>, attempted: &[(u64, u32)]) -> KernelSpace {
+        let shown = if self.is_unplanned { attempted } else { &self.shown };
+        let of = |points: &mut dyn Iterator<Item = &(u64, u32)>| -> KernelSpace {
+            let kernel = |config: u32| numbering.catalog.kernel_of(numbering.numbers[config as usize]);
+            let mut space: Vec<(u64, KernelIndex)> = points.map(|&(n, config)| (n, kernel(config))).collect();
+            space.sort_unstable();
+            space.dedup();
+            space.into()
+        };
+        match (&*self.planned, shown) {
+            // That of all units of a model.
+            ([plan], []) => {
+                let mut known = numbering.spaces.borrow_mut();
+                if let Some((_, space)) = known.iter().find(|(other, _)| Arc::ptr_eq(other, plan)) {
+                    return Arc::clone(space);
+                }
+                let space = of(&mut plan.iter());
+                known.push((Arc::clone(plan), Arc::clone(&space)));
+                space
+            }
+            (plans, shown) => of(&mut plans.iter().flat_map(|plan| plan.iter()).chain(shown)),
         }
     }
 
     /// The table of its rows. `distrusted` counts nowhere: points by size and number of config.
     pub(super) fn table(
         &mut self,
-        catalog: &Catalog,
-        numbers: &[ConfigIndex],
+        numbering: &Numbering<'_>,
         newest_run: bool,
         distrusted: &BTreeMap<(u64, u32), Distrusted>,
     ) -> DeviceTable {
-        let number = |config: u32| numbers[config as usize];
+        let number = |config: u32| numbering.numbers[config as usize];
         let mut summary = std::mem::take(&mut self.summary);
-        if self.has_plan {
-            self.planned.sort_unstable();
-            self.planned.dedup();
-            let attempted = self.attempted();
-            let has_row = |point: &&(u64, u32)| attempted.binary_search(point).is_ok();
-            summary.planned_points = Some(self.planned.len() as u64);
-            summary.planned_with_row = self.planned.iter().filter(has_row).count() as u64;
+        let attempted = self.attempted();
+        let planned = union(&self.planned);
+        if !self.is_unplanned {
+            summary.planned_points = Some(planned.len() as u64);
+            summary.planned_with_row = in_both(&planned, &attempted);
         }
+        let space = self.space(numbering, &attempted);
 
         let mut rows = std::mem::take(&mut self.rows);
-        rows.sort_unstable_by_key(|row| (row.n, number(row.config), *row));
+        let place = |row: &TableRow| (row.n, number(row.config));
+        rows.sort_unstable_by(|a, b| place(a).cmp(&place(b)).then_with(|| a.cmp(b)));
         let all = rows.len();
         // The last row of each point stays: walked from behind, the first.
         rows.reverse();
@@ -244,11 +299,6 @@ impl Group {
         let mut failures: Vec<FailedPoint> = failures.collect();
         failures.sort_unstable();
 
-        let space = self.planned.iter().chain(&self.shown);
-        let mut space: Vec<(u64, KernelIndex)> =
-            space.map(|&(n, config)| (n, catalog.kernel_of(number(config)))).collect();
-        space.sort_unstable();
-        space.dedup();
         DeviceTable {
             device: self.device.clone(),
             title: String::new(),
@@ -261,16 +311,39 @@ impl Group {
             newest_run,
             summary,
             sizes,
-            ceiling_gbps: std::mem::take(&mut self.ceiling_gbps),
+            ceiling_gbps: BTreeMap::new(),
+            ceiling_counts: BTreeMap::new(),
             peak_gbps: None,
             baselines: BTreeMap::new(),
-            space_origin: if self.has_plan { SpaceOrigin::Planned } else { SpaceOrigin::Rows },
             space,
+            space_origin: if self.is_unplanned { SpaceOrigin::Rows } else { SpaceOrigin::Planned },
             cells,
             starts,
             failures,
+            pool: None,
         }
     }
+}
+
+/// The points of several plans, ascending, each once.
+pub(super) fn union(plans: &[SharedPlan]) -> SharedPlan {
+    match plans {
+        [plan] => Arc::clone(plan),
+        plans => {
+            let points: BTreeSet<(u64, u32)> = plans.iter().flat_map(|plan| plan.iter().copied()).collect();
+            points.into_iter().collect()
+        }
+    }
+}
+
+/// How many points two ascending lists have in common.
+pub(super) fn in_both<T: Ord>(a: &[T], b: &[T]) -> u64 {
+    let mut rest = b;
+    let is_there = |point: &&T| {
+        rest = &rest[rest.iter().take_while(|other| other < point).count()..];
+        rest.first() == Some(*point)
+    };
+    a.iter().filter(is_there).count() as u64
 }
 
 /// The version without its build: `0.1.0+abc` is `0.1.0`.

@@ -5,7 +5,8 @@
 //! what was scanned (`mode`, `element`, `op`), the shared config of the size (`shared_*`, empty with one device), the
 //! bandwidth of the device (`bandwidth_*`), the fastest scan of another implementation (`baseline_*`), the time and
 //! bytes that `ideal_gbps` is of, and what tells the unit apart (`unit`: what it is called, as no other one here;
-//! `files`: where its rows are from).
+//! `files`: where its rows are from), how many units it is the median of and how far they differ in the lead
+//! (`unit_spread_pct`, empty of one unit), and of how many measurements `copy_gbps` is the median.
 
 use std::io::{self, Write};
 
@@ -21,7 +22,7 @@ ideal_gbps,ideal_config,ideal_kernel,ideal_spread_pct,configs,ties,runner_up_con
 copy_gbps,copy_pct,in_choice,kernel,kernel_config,kernel_gbps,kernel_loss_pct,\
 portable_kernel,portable_config,portable_gbps,portable_loss_pct,mode,element,op,\
 shared_config,shared_gbps,shared_loss_pct,bandwidth_gbps,bandwidth_pct,baseline,baseline_gbps,baseline_ratio,\
-ideal_time_ns,bytes_moved,unit,host,pci_address,files";
+ideal_time_ns,bytes_moved,unit,host,pci_address,files,units,unit_spread_pct,copy_count";
 
 /// Writes header and rows.
 ///
@@ -49,8 +50,9 @@ pub fn write(report: &AnalysisReport<'_>, out: &mut impl Write) -> io::Result<()
         let portable =
             across.and_then(|(across, position)| across.portable.choice.as_ref()?.lines.get(position));
         let best = device.choice.as_ref().and_then(|choice: &Choice| choice.lines.first());
+        let table = device.table;
+        let (files, units) = (quoted(&table.files.join(" ")), table.units().len().to_string());
         for point in &device.ideal.points {
-            let table = device.table;
             let mut cells = vec![
                 quoted(&table.device.name),
                 quoted(&table.device.uuid),
@@ -105,7 +107,10 @@ pub fn write(report: &AnalysisReport<'_>, out: &mut impl Write) -> io::Result<()
                 quoted(&table.title),
                 quoted(&table.device.host),
                 quoted(&table.device.pci_address),
-                quoted(&table.files.join(" ")),
+                files.clone(),
+                units.clone(),
+                optional(point.unit_spread_pct),
+                point.ceiling_gbps.map_or_else(String::new, |_| point.ceiling_count.to_string()),
             ]);
             writeln!(out, "{}", cells.join(","))?;
         }

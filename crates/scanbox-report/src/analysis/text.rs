@@ -104,7 +104,7 @@ impl TextPage<'_> {
     fn device(&self, device: &DeviceAnswer<'_>, out: &mut impl Write) -> io::Result<()> {
         self.heading(2, &format!("{}: {}", title(device), device.table.problem.title()), out)?;
         self.say(&device.table.provenance.to_string(), out)?;
-        if self.report.answers.devices.len() > 1 {
+        if self.report.answers.devices.len() > 1 || device.table.pool.is_some() {
             self.say(&unit_words(device), out)?;
         }
         self.say(&row_counts(device), out)?;
@@ -126,7 +126,11 @@ impl TextPage<'_> {
         let has_gone = |column: &str| gone.iter().any(|gone| gone == column);
         let ties =
             if has_gone("ties") { "" } else { "; ties: configs that cannot be told from the best one" };
-        self.say(&format!("lead: over the runner-up{ties}"), out)?;
+        let units = match device.ideal.points.iter().any(|point| point.unit_spread_pct.is_some()) {
+            true => "; units: how far they differ in that lead (half of them lie within it), below which it is a tie",
+            false => "",
+        };
+        self.say(&format!("lead: over the runner-up{units}{ties}"), out)?;
         let confirmed = device.ideal.points.iter().filter(|point| point.best.confirmed_ns.is_some()).count();
         if confirmed > 0 {
             let sizes = count(confirmed, "size");
@@ -174,6 +178,8 @@ impl TextPage<'_> {
             GridColumn::numbers("x base").expendable(1),
             GridColumn::words("best config"),
             GridColumn::numbers("lead %"),
+            // Beside every lead of several units: how far they differ in it.
+            GridColumn::numbers("units %").unless_empty(),
             GridColumn::numbers("ties").expendable(2),
             GridColumn::numbers("kernel").expendable(1),
             GridColumn::numbers("loss %").expendable(1),
@@ -190,6 +196,7 @@ impl TextPage<'_> {
                 point.baseline_ratio().map_or_else(String::new, |ratio| format!("{ratio:.2}")),
                 self.config(point.best.config),
                 point.margin_pct.map_or_else(String::new, percent),
+                point.unit_spread_pct.map_or_else(String::new, percent),
                 point.ties.to_string(),
                 kernel.map_or_else(String::new, |kernel| gbps(kernel.best.gbps)),
                 kernel.map_or_else(String::new, |kernel| percent(kernel.loss_pct)),
@@ -380,8 +387,34 @@ fn baseline(comparison: &AgainstBaseline) -> impl Iterator<Item = String> {
     comparison.regions.iter().map(sentence)
 }
 
-/// What a device is called, and what tells the unit apart: host, PCI address, UUID, files.
+/// Units of a pool, or files, that are named one by one; JSON has all.
+const UNITS_SHOWN: usize = 8;
+
+/// The first of these, and how many more there are.
+fn shortened<'a>(words: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let more = words.len().saturating_sub(UNITS_SHOWN);
+    let mut shown: Vec<String> = words.take(UNITS_SHOWN).map(str::to_owned).collect();
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    shown.join(", ")
+}
+
+/// What a device is called, and what tells the unit apart: host, PCI address, UUID, files; of several units taken
+/// together, which those are.
 pub(crate) fn unit_words(device: &DeviceAnswer<'_>) -> String {
+    if let Some(pool) = &device.table.pool {
+        let spread = match pool.spread {
+            Some(spread) => format!("; they lie {} % apart (half of them)", percent(100.0 * spread)),
+            None => String::new(),
+        };
+        return format!(
+            "{}: a point's time is the median over the units that have it{spread}; {}; from {}",
+            title(device),
+            shortened(pool.units.iter().map(|(_, title)| title.as_str())),
+            shortened(device.table.files.iter().map(String::as_str)),
+        );
+    }
     let unit = &device.table.device;
     let known = [("host", &unit.host), ("PCI", &unit.pci_address), ("UUID", &unit.uuid)];
     let known = known.into_iter().filter(|(_, text)| !text.is_empty());

@@ -361,24 +361,25 @@ impl AcrossView<'_> {
             ("geometric mean", Transfer::geometric_mean),
             ("least of all sizes", |transfer| transfer.worst().map(|point| point.efficiency)),
         ];
-        let devices = self.lines.len();
+        // Of many devices not all take part.
+        let to = || transfers.iter().filter(|own| own.from == own.to).map(|own| own.to);
+        let square = |transfer: &Transfer, number: Number| {
+            let value = number(transfer)?;
+            let marked = transfer.from == transfer.to;
+            Some(Square { value: 100.0 * value, shade: 1.0 - value, marked })
+        };
         let rows = numbers.into_iter().flat_map(|(group, number)| {
-            (0..devices).map(move |from| HeatmapRow {
+            transfers.chunk_by(|a, b| a.from == b.from).map(move |of_set| HeatmapRow {
                 group: group.to_owned(),
-                name: format!("set of {}", self.title(from)),
-                squares: (0..devices)
-                    .map(|to| {
-                        let value = number(&transfers[from * devices + to])?;
-                        Some(Square { value: 100.0 * value, shade: 1.0 - value, marked: from == to })
-                    })
-                    .collect(),
+                name: format!("set of {}", self.title(of_set[0].from)),
+                squares: of_set.iter().map(|transfer| square(transfer, number)).collect(),
             })
         });
         let heatmap = Heatmap {
             row_name: "from",
             column_name: "to",
             value_name: "efficiency_pct",
-            columns: (0..devices).map(|to| (self.title(to).to_owned(), self.title(to).to_owned())).collect(),
+            columns: to().map(|to| (self.title(to).to_owned(), self.title(to).to_owned())).collect(),
             rows: rows.collect(),
         };
         let missing: usize = transfers.iter().map(|transfer| transfer.missing.len()).sum();

@@ -183,6 +183,7 @@ impl DeviceView<'_> {
             HtmlColumn::numbers("x baseline"),
             HtmlColumn::words("best config"),
             HtmlColumn::numbers("lead %"),
+            HtmlColumn::numbers("units %"),
             HtmlColumn::numbers("ties"),
             HtmlColumn::numbers("spread %"),
             HtmlColumn::numbers("best kernel GB/s"),
@@ -198,17 +199,22 @@ impl DeviceView<'_> {
                 optional(point.baseline_ratio().map(|ratio| format!("{ratio:.2}"))),
                 HtmlCell::code(catalog.config(point.best.config).to_string()),
                 optional(point.margin_pct.map(percent)),
+                optional(point.unit_spread_pct.map(percent)),
                 HtmlCell::text(point.ties.to_string()),
                 HtmlCell::text(percent(100.0 * point.best.relative_spread())),
                 optional(kernel.map(|kernel| gbps(kernel.best.gbps))),
                 optional(kernel.map(|kernel| percent(kernel.loss_pct))),
             ]
         });
+        let units = match &device.table.pool {
+            Some(_) => "units: how far they differ in that lead, below which it is a tie; ",
+            None => "",
+        };
         let mut table = Table {
-            caption: "Ideal configuration set. lead: over the runner-up; ties: configs that cannot be told from the best; \
+            caption: format!("Ideal configuration set. lead: over the runner-up; {units}ties: configs that cannot be told from \
+                the best; \
                 spread: interquartile range over median; x baseline: times as fast as the fastest scan of another implementation, by \
-                scanbox's own rows of that run where it has some."
-                .into(),
+                scanbox's own rows of that run where it has some."),
             columns,
             rows: rows.collect(),
             name: format!("{}.ideal", self.sources.names[self.index]),

@@ -1,5 +1,6 @@
 //! Where the numbers come from, device beside device; what differs stands out.
 
+use scanbox_analysis::table::DeviceIdentity;
 use scanbox_model::device::DeviceKind;
 use scanbox_model::metadata::Metadata;
 
@@ -71,6 +72,16 @@ fn properties(sources: &Sources<'_>) -> Vec<ProvenanceRow> {
     let rows = |value: &dyn Fn(usize) -> String| -> Vec<String> {
         (0..devices.len()).map(|index| printable(&value(index))).collect()
     };
+    // Of several units taken together all; equal ones once.
+    let of_units = |value: &dyn Fn(&DeviceIdentity) -> &str| {
+        let every = |index: usize| {
+            let units = devices[index].table.units();
+            let mut values: Vec<&str> = units.into_iter().map(value).collect();
+            values.dedup();
+            values.join(", ")
+        };
+        rows(&every)
+    };
     let alike = |name, values| ProvenanceRow { name, values, compared: true, must_agree: true };
     let fact = |name, values| ProvenanceRow { name, values, compared: true, must_agree: false };
     let own = |name, values| ProvenanceRow { name, values, compared: false, must_agree: false };
@@ -96,9 +107,9 @@ fn properties(sources: &Sources<'_>) -> Vec<ProvenanceRow> {
         fact("memory", said(&|metadata| format!("{:.1} GB", metadata.device.memory_bytes as f64 / 1e9))),
         fact("rows", rows(&|index| row_counts(&devices[index]))),
         own("files", rows(&|index| devices[index].table.files.join(", "))),
-        own("host", rows(&|index| devices[index].table.device.host.clone())),
-        own("PCI address", rows(&|index| devices[index].table.device.pci_address.clone())),
-        own("UUID", rows(&|index| devices[index].table.device.uuid.clone())),
+        own("host", of_units(&|unit| &unit.host)),
+        own("PCI address", of_units(&|unit| &unit.pci_address)),
+        own("UUID", of_units(&|unit| &unit.uuid)),
         own("newest row", rows(&|index| devices[index].table.newest_utc.clone())),
         own(
             "command",

@@ -12,6 +12,7 @@ use scanbox_analysis::coverage::Coverage;
 use scanbox_analysis::grouping::{Builder, Runs};
 use scanbox_analysis::metric::Metric;
 use scanbox_analysis::normalize::Normalization;
+use scanbox_analysis::pool::Units;
 use scanbox_analysis::shared::SharedMetric;
 use scanbox_analysis::table::Tables;
 use scanbox_analysis::weights::Weights;
@@ -21,7 +22,7 @@ use scanbox_report::words::clock_word;
 
 use super::words::clock;
 use crate::exit::UsageError;
-use crate::inputs::{SweepInput, once};
+use crate::inputs::{Plans, SweepInput, once};
 
 /// What is asked of which files.
 #[derive(Debug, Clone, clap::Args)]
@@ -80,6 +81,12 @@ pub struct AnalysisRequest {
     #[arg(long, default_value = "latest", value_parser = PossibleValuesParser::new(["latest", "all"]).map(runs))]
     pub runs: Runs,
 
+    /// What becomes of units of one model with the same driver, version and kernels: pool (a point's time is the median
+    /// over them) or each [default: pool where they complement each other, that is, none has nine tenths of the points
+    /// that they have together; else each]
+    #[arg(long, value_parser = PossibleValuesParser::new(["pool", "each"]).map(units))]
+    pub units: Option<Units>,
+
     /// Let software devices enter the answers across devices beside hardware
     #[arg(long)]
     pub include_software: bool,
@@ -93,6 +100,10 @@ fn named_file(text: &str) -> Result<(String, PathBuf), String> {
         }
         _ => Err("it is NAME=FILE, where FILE is one of the files".to_owned()),
     }
+}
+
+fn units(word: String) -> Units {
+    if word == "pool" { Units::Pool } else { Units::Each }
 }
 
 fn runs(word: String) -> Runs {
@@ -193,16 +204,22 @@ fn listed_weights(path: &Path) -> anyhow::Result<Weights> {
     Ok(Weights::Listed(weights))
 }
 
+/// Files that are read before what they hold is put together: what each has of its own is in memory for so many.
+const AT_A_TIME: usize = 64;
+
 /// Reads all files, several at the same time; what is kept of each is numbers.
 fn read_tables(request: &AnalysisRequest) -> anyhow::Result<(Tables, Vec<String>)> {
     let mut warnings = Vec::new();
-    let mut builder = Builder::new(request.time);
+    let mut builder = Builder::new(request.time).with_units(request.units.unwrap_or_default());
     let paths = once(&request.files, &mut warnings);
     let labels = request.labels(&paths)?;
-    let files: Vec<anyhow::Result<SweepInput>> =
-        paths.par_iter().map(|path| SweepInput::read(path, request.time)).collect();
-    for (file, label) in files.into_iter().zip(&labels) {
-        file?.add_to(&mut builder, label, &mut warnings);
+    let plans = Plans::default();
+    let read = |path: &&PathBuf| SweepInput::read_with(path, request.time, &plans);
+    for (paths, labels) in paths.chunks(AT_A_TIME).zip(labels.chunks(AT_A_TIME)) {
+        let files: Vec<anyhow::Result<SweepInput>> = paths.par_iter().map(read).collect();
+        for (file, label) in files.into_iter().zip(labels) {
+            file?.add_to(&mut builder, label, &mut warnings);
+        }
     }
     let (tables, more) = builder.finish(request.runs);
     warnings.extend(more.iter().map(ToString::to_string));

@@ -6,7 +6,8 @@ use scanbox_analysis::answers::DeviceAnswer;
 use scanbox_analysis::bandwidth::{self, BandwidthOrigin, Regime};
 use scanbox_analysis::density::Density;
 use scanbox_analysis::ideal::IdealPoint;
-use scanbox_analysis::table::SpaceOrigin;
+use scanbox_analysis::pool::UnitPool;
+use scanbox_analysis::table::{DeviceIdentity, SpaceOrigin};
 use scanbox_analysis::trends::Trend;
 use scanbox_analysis::trust::Distrusted;
 use scanbox_model::device::DeviceKind;
@@ -29,6 +30,9 @@ pub(super) struct DeviceJson {
     pci_address: String,
     /// Where its rows are from.
     files: Vec<String>,
+    /// The units that are taken together; missing of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    units: Option<UnitsJson>,
     #[serde(flatten)]
     problem: ProblemJson,
     /// `null` without metadata.
@@ -52,6 +56,22 @@ pub(super) struct DeviceJson {
     densities: Vec<DensityRow>,
     /// A21, by parameter.
     trends: Vec<TrendRow>,
+}
+
+/// Units of one model taken together.
+#[derive(Debug, Serialize)]
+struct UnitsJson {
+    /// How far they lie apart as a whole (half of them lie within it); `null` where they have no points in common.
+    spread_pct: Option<NineDigits>,
+    units: Vec<UnitJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct UnitJson {
+    title: String,
+    device_uuid: String,
+    host: String,
+    pci_address: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -179,10 +199,16 @@ struct IdealRow {
     runner_up: Option<String>,
     runner_up_gbps: Option<NineDigits>,
     margin_pct: Option<NineDigits>,
+    /// How far units differ in that lead; missing of one unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit_spread_pct: Option<NineDigits>,
     ties: usize,
     configs: usize,
     copy_gbps: Option<NineDigits>,
     copy_pct: Option<NineDigits>,
+    /// Of how many measurements `copy_gbps` is the median; missing of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copy_count: Option<usize>,
     /// The fastest scan of another implementation; `null` without a file that has one.
     baseline_gbps: Option<NineDigits>,
     /// The fastest scan of scanbox's own in the run of that, which the ratio is by; without one it is by `gbps`.
@@ -199,6 +225,7 @@ impl Labeller<'_> {
             host: table.device.host.clone(),
             pci_address: table.device.pci_address.clone(),
             files: table.files.clone(),
+            units: table.pool.as_ref().map(units),
             device: table.device.name.clone(),
             device_uuid: table.device.uuid.clone(),
             problem: scanned(table.problem),
@@ -261,14 +288,29 @@ impl Labeller<'_> {
             runner_up: point.runner_up.map(|cell| self.config(cell.config)),
             runner_up_gbps: point.runner_up.map(|cell| NineDigits(cell.gbps)),
             margin_pct: point.margin_pct.map(NineDigits),
+            unit_spread_pct: point.unit_spread_pct.map(NineDigits),
             ties: point.ties,
             configs: point.configs,
             copy_gbps: point.ceiling_gbps.map(NineDigits),
             copy_pct: point.ceiling_pct().map(NineDigits),
+            copy_count: Some(point.ceiling_count).filter(|&count| count > 1),
             baseline_gbps: point.baseline_gbps.map(NineDigits),
             baseline_own_gbps: point.baseline_own_gbps.map(NineDigits),
             baseline_ratio: point.baseline_ratio().map(NineDigits),
         }
+    }
+}
+
+fn units(pool: &UnitPool) -> UnitsJson {
+    let unit = |(unit, title): &(DeviceIdentity, String)| UnitJson {
+        title: title.clone(),
+        device_uuid: unit.uuid.clone(),
+        host: unit.host.clone(),
+        pci_address: unit.pci_address.clone(),
+    };
+    UnitsJson {
+        spread_pct: pool.spread.map(|spread| NineDigits(100.0 * spread)),
+        units: pool.units.iter().map(unit).collect(),
     }
 }
 

@@ -76,7 +76,7 @@ impl Tuned {
         };
         let mut places: Vec<usize> = (0..tables.devices.len()).filter(fits).collect();
         // This very unit first.
-        places.sort_by_key(|&place| tables.devices[place].device.uuid != device.uuid);
+        places.sort_by_key(|&place| !tables.devices[place].has_unit(&device.uuid));
         let Some(&place) = places.first() else {
             let there: BTreeSet<&str> =
                 tables.devices.iter().map(|table| table.device.name.as_str()).collect();

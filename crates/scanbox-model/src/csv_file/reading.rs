@@ -1,0 +1,267 @@
+//! Reads files of records row by row, without holding more of them than a row.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{CsvError, Shape, io_error, write};
+use crate::record::{COLUMNS, FIRST_COLUMNS, Record, SCHEMA, THROUGHPUT, UnknownCell};
+use crate::row_rules::Checker;
+
+/// Bytes that are read at a time.
+const BUFFER: usize = 1 << 17;
+
+/// Reads a file of records one by one, as [`super::read`] does, and keeps none of them: `take` sees each.
+///
+/// # Errors
+/// As [`super::read`], or when `take` says so.
+pub fn for_each<E: From<CsvError>>(
+    path: &Path,
+    take: impl FnMut(&Record) -> Result<(), E>,
+) -> Result<Shape, E> {
+    let mut file = File::open(path).map_err(io_error(path))?;
+    let is_file = file.metadata().map_err(io_error(path))?.is_file();
+    if !is_file {
+        // A pipe has no end to look at first.
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(io_error(path))?;
+        return for_each_of_bytes(&bytes, path, take);
+    }
+    let ends = Ends::of(&mut file).map_err(io_error(path))?;
+    if ends.complete == 0 {
+        let mut bytes = Vec::new();
+        // A torn header is short; what is longer is none.
+        file.take(1 << 20).read_to_end(&mut bytes).map_err(io_error(path))?;
+        return for_each_of_bytes(&bytes, path, take);
+    }
+    let torn_line = if ends.complete < ends.all {
+        let whole = (&mut file).take(ends.complete);
+        Some(1 + line_breaks(whole).map_err(io_error(path))?)
+    } else {
+        None
+    };
+    file.seek(SeekFrom::Start(0)).map_err(io_error(path))?;
+    for_each_complete(file.take(ends.complete), ends.complete, torn_line, path, take)
+}
+
+/// Where the last complete line of a file ends, and where the file does.
+struct Ends {
+    complete: u64,
+    all: u64,
+}
+
+impl Ends {
+    /// Leaves the file at its beginning.
+    fn of(file: &mut File) -> io::Result<Self> {
+        let all = file.seek(SeekFrom::End(0))?;
+        let (mut complete, mut block) = (all, vec![0; BUFFER]);
+        while complete > 0 {
+            let from = complete.saturating_sub(BUFFER as u64);
+            let block = &mut block[..(complete - from) as usize];
+            file.seek(SeekFrom::Start(from))?;
+            file.read_exact(block)?;
+            if let Some(at) = block.iter().rposition(|&byte| byte == b'\n') {
+                complete = from + at as u64 + 1;
+                break;
+            }
+            complete = from;
+        }
+        file.seek(SeekFrom::Start(0))?;
+        Ok(Self { complete, all })
+    }
+}
+
+fn line_breaks(bytes: impl Read) -> io::Result<u64> {
+    let mut count = 0;
+    let mut reader = BufReader::with_capacity(BUFFER, bytes);
+    loop {
+        let block = io::BufRead::fill_buf(&mut reader)?;
+        if block.is_empty() {
+            return Ok(count);
+        }
+        count += block.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        let length = block.len();
+        io::BufRead::consume(&mut reader, length);
+    }
+}
+
+/// Reads the bytes of a file of records one by one, as [`for_each`] does; `path` is for messages.
+///
+/// # Errors
+/// As [`for_each`].
+pub fn for_each_of_bytes<E: From<CsvError>>(
+    bytes: &[u8],
+    path: &Path,
+    take: impl FnMut(&Record) -> Result<(), E>,
+) -> Result<Shape, E> {
+    if bytes.is_empty() {
+        return Err(CsvError::Empty { path: path.to_owned() }.into());
+    }
+    let complete = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    let is_torn = complete < bytes.len();
+    let torn_line =
+        is_torn.then(|| 1 + bytes[..complete].iter().filter(|&&byte| byte == b'\n').count() as u64);
+    if complete == 0 {
+        // A header without its line break was cut off before any row: nothing is lost with it.
+        let mut header = Vec::new();
+        write(&mut header, true, []).map_err(io_error(path))?;
+        return if header.starts_with(bytes) {
+            Ok(Shape { torn_line, ..Shape::default() })
+        } else {
+            Err(CsvError::NoHeader { path: path.to_owned() }.into())
+        };
+    }
+    for_each_complete(&bytes[..complete], complete as u64, torn_line, path, take)
+}
+
+/// Reads so many bytes of complete lines.
+fn for_each_complete<E: From<CsvError>>(
+    lines: impl Read,
+    complete_bytes: u64,
+    torn_line: Option<u64>,
+    path: &Path,
+    mut take: impl FnMut(&Record) -> Result<(), E>,
+) -> Result<Shape, E> {
+    let mut shape = Shape { complete_bytes, torn_line, ..Shape::default() };
+    let mut reader = csv::ReaderBuilder::new().flexible(true).buffer_capacity(BUFFER).from_reader(lines);
+    let row_error = |line, reason: String| CsvError::Row { path: path.to_owned(), line, reason };
+    let failed = |line, error: csv::Error| match error.into_kind() {
+        csv::ErrorKind::Io(error) => io_error(path)(error),
+        _ => row_error(line, "the line is no UTF-8 text".to_owned()),
+    };
+    let header = match reader.headers() {
+        Ok(header) => header,
+        Err(error) if error.is_io_error() => return Err(failed(1, error).into()),
+        Err(error) => return Err(row_error(1, error.to_string()).into()),
+    };
+    let order = column_order(header, path)?;
+    let known = order
+        .iter()
+        .map_while(|place| if let FileColumn::Known(index) = place { Some(*index) } else { None });
+    shape.other_header = !known.eq(0..COLUMNS.len());
+    let unknown = |place: &FileColumn| {
+        if let FileColumn::Unknown(name) = place { Some(Arc::clone(name)) } else { None }
+    };
+    shape.unknown_columns = order.iter().filter_map(unknown).collect();
+    let mut row = csv::StringRecord::new();
+    let mut cells = CellReader::new(&order);
+    let mut checker = Checker::default();
+    let throughput = order
+        .iter()
+        .position(|place| matches!(place, FileColumn::Known(index) if COLUMNS[*index].name == THROUGHPUT));
+    loop {
+        let line = reader.position().line();
+        match reader.read_record(&mut row) {
+            Ok(false) => return Ok(shape),
+            Ok(true) => {}
+            Err(error) => {
+                let line = error.position().map_or(line, csv::Position::line);
+                return Err(failed(line, error).into());
+            }
+        }
+        let line = row.position().map_or(line, csv::Position::line);
+        if row.len() != order.len() {
+            let reason = format!("{} cells where the header has {}", row.len(), order.len());
+            return Err(row_error(line, reason).into());
+        }
+        cells.read(&mut row, line, path)?;
+        let CellReader { record, before: row, .. } = &cells;
+        let throughput = throughput.and_then(|place| row.get(place)).unwrap_or_default();
+        checker.check(record, throughput).map_err(|broken| CsvError::Cell {
+            path: path.to_owned(),
+            line,
+            column: broken.column,
+            reason: broken.reason,
+        })?;
+        take(record)?;
+    }
+}
+
+/// Reads the cells of rows into one record for all rows: their texts are nearly the same, and find their memory again.
+/// A cell that says what the cell above it says is not read again.
+struct CellReader<'a> {
+    order: &'a [FileColumn],
+    /// By column: statistics of times are empty together in each row, and are read in each.
+    of_time: Vec<bool>,
+    record: Record,
+    /// The row that is in the record.
+    before: csv::StringRecord,
+}
+
+impl<'a> CellReader<'a> {
+    fn new(order: &'a [FileColumn]) -> Self {
+        let is_of_time = |place: &FileColumn| match place {
+            FileColumn::Known(index) => COLUMNS[*index].name.contains("_ns_"),
+            FileColumn::Unknown(_) => false,
+        };
+        let of_time = order.iter().map(is_of_time).collect();
+        Self { order, of_time, record: Record::default(), before: csv::StringRecord::new() }
+    }
+
+    /// Takes a row, and leaves the one before in its place.
+    fn read(&mut self, row: &mut csv::StringRecord, line: u64, path: &Path) -> Result<(), CsvError> {
+        let record = &mut self.record;
+        let failed = |column, reason| CsvError::Cell { path: path.to_owned(), line, column, reason };
+        // Empty cells of a time leave it alone.
+        (record.steady, record.span) = (None, None);
+        record.unknown.clear();
+        let mut above = self.before.iter();
+        for ((cell, place), of_time) in row.iter().zip(self.order).zip(&self.of_time) {
+            // Most cells are empty, or short: what is no call is cheap.
+            let is_same = above.next().is_some_and(|above| {
+                above.len() == cell.len() && (cell.is_empty() || above.as_bytes() == cell.as_bytes())
+            });
+            let column = match place {
+                FileColumn::Known(index) => &COLUMNS[*index],
+                FileColumn::Unknown(name) => {
+                    record.unknown.push(UnknownCell { column: Arc::clone(name), text: cell.to_owned() });
+                    continue;
+                }
+            };
+            if !is_same || *of_time {
+                column.read(record, cell).map_err(|reason| failed(column.name, reason))?;
+            }
+        }
+        if record.schema != SCHEMA {
+            let reason = format!("this version reads schema {SCHEMA}, the row has {}", record.schema);
+            return Err(failed("schema", reason));
+        }
+        std::mem::swap(&mut self.before, row);
+        Ok(())
+    }
+}
+
+/// What a column of a file is.
+#[derive(Debug, PartialEq, Eq)]
+enum FileColumn {
+    /// Its index in [`COLUMNS`].
+    Known(usize),
+    /// A name that this version does not know: newer versions append columns.
+    Unknown(Arc<str>),
+}
+
+/// What each column of the file is. Columns that were appended within the schema may be missing.
+fn column_order(header: &csv::StringRecord, path: &Path) -> Result<Vec<FileColumn>, CsvError> {
+    let mut order = Vec::with_capacity(header.len());
+    let mut seen = BTreeSet::new();
+    for name in header {
+        let place = match COLUMNS.iter().position(|column| column.name == name) {
+            Some(index) => FileColumn::Known(index),
+            None => FileColumn::Unknown(name.into()),
+        };
+        if name.is_empty() || !seen.insert(name) {
+            let column = name.escape_debug().take(40).collect();
+            return Err(CsvError::RepeatedColumn { path: path.to_owned(), column });
+        }
+        order.push(place);
+    }
+    if !order.iter().any(|place| matches!(place, FileColumn::Known(_))) {
+        return Err(CsvError::NoHeader { path: path.to_owned() });
+    }
+    match (0..FIRST_COLUMNS).find(|index| !order.contains(&FileColumn::Known(*index))) {
+        Some(index) => Err(CsvError::MissingColumn { path: path.to_owned(), column: COLUMNS[index].name }),
+        None => Ok(order),
+    }
+}
