@@ -158,6 +158,7 @@ impl SweepFile {
             problem: *problem,
             space,
             points: keys.len() as u64,
+            shard: None,
             rejections: enumeration.rejections.clone(),
             counts: BTreeMap::new(),
             ceiling_gbps,
