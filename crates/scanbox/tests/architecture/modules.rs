@@ -65,6 +65,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "pack",
             "pack_tried",
             "kernel_files",
+            "merge",
             "html",
         ],
     ),
