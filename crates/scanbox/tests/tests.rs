@@ -40,6 +40,7 @@ mod refusals;
 mod report;
 mod rerun;
 mod resume;
+mod shard;
 mod spaces;
 mod sweep;
 mod sweeps;
