@@ -82,6 +82,9 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<Exit> {
         )
     };
     let plan = Plan::of(&metadata, &sources);
+    if let Some(doubt) = &plan.doubt {
+        note(&format!("warning: {}: {doubt}", args.out.display()));
+    }
     describe(&mut metadata, &plan, &rows.records);
     write(&output, &args.out, &rows, &metadata)?;
     tell(args.format, &args.out, &metadata, &rows, &plan, &sources)
