@@ -9,7 +9,7 @@ use scanbox_model::record::{Record, SCHEMA};
 use scanbox_model::space::Space;
 
 use super::MergeSource;
-use crate::stats::lower_median;
+use crate::spread::median;
 
 /// The metadata of a union but for what its points come to: `points`, `rejections` and `counts`. `None` where none of
 /// the files has any. It does not depend on the order of the files, and files that were merged before count as those
@@ -115,7 +115,8 @@ fn ceilings(inputs: &[MergedInput]) -> (BTreeMap<u64, f64>, BTreeMap<u64, u64>) 
     }
     let counts = measured.iter().map(|(&n, of_size)| (n, of_size.len() as u64)).collect();
     let medians = measured.into_iter().filter_map(|(n, of_size)| {
-        Some((n, lower_median(of_size.into_iter().map(|(_, gbps)| gbps).collect())?))
+        let mut of_size: Vec<f64> = of_size.into_iter().map(|(_, gbps)| gbps).collect();
+        Some((n, median(&mut of_size)?))
     });
     (medians.collect(), counts)
 }

@@ -23,7 +23,7 @@ use scanbox_session::notes::note;
 use scanbox_session::process::RunLimits;
 use scanbox_session::store::{RowKey, SweepFile, counts, point_key, row_key};
 
-use self::plan::Plan;
+use self::plan::MergePlan;
 use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::words::words;
@@ -81,7 +81,7 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<Exit> {
              the one of a file"
         )
     };
-    let plan = Plan::of(&metadata, &sources);
+    let plan = MergePlan::of(&metadata, &sources);
     if let Some(doubt) = &plan.doubt {
         note(&format!("warning: {}: {doubt}", args.out.display()));
     }
@@ -116,7 +116,7 @@ fn refuse(
 }
 
 /// Fills in what follows from the points.
-fn describe(metadata: &mut Metadata, plan: &Plan, records: &[Record]) {
+fn describe(metadata: &mut Metadata, plan: &MergePlan, records: &[Record]) {
     let mut keys: BTreeSet<RowKey> = plan.points.iter().map(point_key).collect();
     keys.extend(records.iter().filter(|row| is_of_point(row)).map(row_key));
     metadata.points = keys.len() as u64;
@@ -162,7 +162,7 @@ fn tell(
     path: &Path,
     metadata: &Metadata,
     rows: &UnitedRows,
-    plan: &Plan,
+    plan: &MergePlan,
     sources: &[MergeSource],
 ) -> anyhow::Result<Exit> {
     let records = &rows.records;

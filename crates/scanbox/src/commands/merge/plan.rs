@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use scanbox_analysis::merge::MergeSource;
 use scanbox_analysis::merge::missing::{self, Missing};
@@ -11,7 +10,7 @@ use scanbox_model::filter::Filter;
 use scanbox_model::metadata::{Metadata, Run};
 use scanbox_model::parameters::Value;
 use scanbox_model::record::Record;
-use scanbox_model::shard::{Shard, ShardOf};
+use scanbox_model::shard::{Shard, ShardBy, ShardOf};
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::{Enumeration, Point, RejectionCount};
 use scanbox_model::units::plural;
@@ -19,7 +18,7 @@ use scanbox_session::store::sizes_without_ceiling;
 use scanbox_session::sweep::Ceilings;
 
 /// What there has to be.
-pub struct Plan {
+pub struct MergePlan {
     /// The points.
     pub points: Vec<Point>,
     /// What the space leaves out, by rule.
@@ -33,9 +32,9 @@ pub struct Plan {
 }
 
 /// The points that were split, and what they were split into.
-type Split = (Vec<Point>, Vec<(Vec<String>, Vec<Point>)>);
+type SplitPoints = (Vec<Point>, Vec<(Vec<String>, Vec<Point>)>);
 
-impl Plan {
+impl MergePlan {
     /// What the space of the metadata comes to on its device.
     pub fn of(metadata: &Metadata, sources: &[MergeSource]) -> Self {
         let Enumeration { points, rejections } = enumerate(metadata);
@@ -112,9 +111,9 @@ pub fn points_by_source(sources: &[MergeSource]) -> Vec<Option<String>> {
             return text.clone();
         }
         let points = enumerate(&asked).points;
-        let mut hasher = DefaultHasher::new();
-        points.hash(&mut hasher);
-        let text = format!("{} points ({:08x})", points.len(), hasher.finish() as u32);
+        let all = Shard::new(0, 1).and_then(|all| all.of(ShardBy::Size, &points, |_| 0).ok());
+        let hash = all.map_or_else(String::new, |all| format!(" ({})", all.told.points));
+        let text = format!("{} points{hash}", points.len());
         known.push((asked, text.clone()));
         text
     };
@@ -149,7 +148,7 @@ fn split(metadata: &Metadata) -> Option<ShardOf> {
 }
 
 /// The parts of these points, if they are those that were split.
-fn parts(points: &[Point], shard: &ShardOf, metadata: &Metadata) -> Option<Split> {
+fn parts(points: &[Point], shard: &ShardOf, metadata: &Metadata) -> Option<SplitPoints> {
     let bytes = |n| metadata.problem.bytes_moved(n);
     let part = |index| Shard::new(index, shard.count)?.of(shard.by, points, bytes).ok();
     let is_split = part(shard.index).is_some_and(|part| part.told.points == shard.points);
