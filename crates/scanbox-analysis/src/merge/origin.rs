@@ -12,15 +12,18 @@ use super::MergeSource;
 use crate::spread::median;
 
 /// The metadata of a union but for what its points come to: `points`, `rejections` and `counts`. `None` where none of
-/// the files has any. It does not depend on the order of the files, and files that were merged before count as those
-/// that they were made of.
+/// the files has any. It does not depend on the order of the files. `inputs` are [`inputs`] of these files, `records` the
+/// rows that stayed.
 #[must_use]
-pub fn metadata(sources: &[MergeSource], records: &[Record]) -> Option<Metadata> {
+pub fn metadata(
+    sources: &[MergeSource],
+    mut inputs: Vec<MergedInput>,
+    records: &[Record],
+) -> Option<Metadata> {
     let told: Vec<&Metadata> = sources.iter().filter_map(|source| source.metadata.as_ref()).collect();
     // Which file gives what there is one of must not depend on the order of files.
     let device = told.iter().map(|told| &told.device).min_by_key(|device| device_order(device))?.clone();
     let tool = told.iter().map(|told| (&told.tool_version, &told.tool_commit)).max()?;
-    let mut inputs = inputs(sources);
     let (ceiling_gbps, copies) = ceilings(&inputs);
     for input in &mut inputs {
         input.device = input.device.take().filter(|own| *own != device);
@@ -49,8 +52,10 @@ fn device_order(device: &DeviceProfile) -> (String, Option<String>, String) {
     (device.uuid.clone(), device.pci_address.clone(), format!("{device:?}"))
 }
 
-/// The files that rows are of, in the end: each once, and of several states of one file the last.
-fn inputs(sources: &[MergeSource]) -> Vec<MergedInput> {
+/// The files that rows are of, in the end: each once, and of several states of one file the last. A file that was merged
+/// before counts as those that it was made of.
+#[must_use]
+pub fn inputs(sources: &[MergeSource]) -> Vec<MergedInput> {
     let mut all: Vec<MergedInput> = sources.iter().flat_map(inputs_of).collect();
     all.sort_by_cached_key(|input| (input.name.clone(), format!("{input:?}")));
     all.dedup();

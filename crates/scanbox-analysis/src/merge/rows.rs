@@ -22,11 +22,9 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::{COLUMNS, Record, Status};
 use scanbox_model::row_rules::OWN_SUBJECT;
 
+use crate::confirmed::FAILED_IN_CONFIRMATION;
 use crate::grouping::release;
 use crate::trust::timestamp_key;
-
-/// How the reason of a row begins that was `ok` until its confirmation.
-const IN_THE_CONFIRMATION: &str = "in the confirmation: ";
 
 /// The rows that stay, and what became of the others.
 #[derive(Debug, Clone, Default)]
@@ -107,7 +105,7 @@ fn settle(rows: &mut Vec<Record>, united: &mut UnitedRows) {
 
 /// Whether a row was `ok` until it failed in the confirmation: then no time of it before that counts.
 fn is_retraction(row: &Record) -> bool {
-    row.status != Status::Ok && row.reason.starts_with(IN_THE_CONFIRMATION)
+    row.status != Status::Ok && row.reason.starts_with(FAILED_IN_CONFIRMATION)
 }
 
 fn is_later(row: &Record, than: &Record) -> bool {

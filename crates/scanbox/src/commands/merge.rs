@@ -4,6 +4,7 @@ mod plan;
 mod read;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::take;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -67,21 +68,21 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<Exit> {
         return Err(UsageError(format!("--out {}: rows stand in a .csv", args.out.display())).into());
     }
     let mut warnings = Vec::new();
-    let sources = read::sources(&once(&args.files, &mut warnings), &mut warnings)?;
+    let mut sources = read::sources(&once(&args.files, &mut warnings), &mut warnings)?;
     for warning in &warnings {
         note(&format!("warning: {warning}"));
     }
     let points = plan::points_by_source(&sources);
     refuse(differences(&sources, &points), &args.accept)?;
-    let all: Vec<Record> = sources.iter().flat_map(|source| source.records.clone()).collect();
-    let rows = unite(all);
-    let Some(mut metadata) = origin::metadata(&sources, &rows.records) else {
+    let inputs = origin::inputs(&sources);
+    let rows = unite(sources.iter_mut().flat_map(|source| take(&mut source.records)).collect());
+    let Some(mut metadata) = origin::metadata(&sources, inputs, &rows.records) else {
         bail!(
             "no metadata stands beside any of the files (x.csv: x.meta.json): nothing says which space they are of; bring \
              the one of a file"
         )
     };
-    let plan = MergePlan::of(&metadata, &sources);
+    let plan = MergePlan::of(&metadata, &sources, &rows.records);
     if let Some(doubt) = &plan.doubt {
         note(&format!("warning: {}: {doubt}", args.out.display()));
     }

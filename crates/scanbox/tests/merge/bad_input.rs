@@ -240,10 +240,14 @@ fn damaged_files_give_what_they_have_and_what_is_lost_is_told() {
     fs::write(fleet.path("damaged.meta.json"), &text[..300]).unwrap();
     let ended = fleet.merge(&["damaged.csv", "begin.csv", "-o", "torn.csv"], 0);
     assert!(ended.stderr.contains("damaged.meta.json: "), "{}", ended.stderr);
-    // An attempt that had no time for a row.
-    write("damaged.csv", b"", Some(&metadata));
-    let ended = fleet.merge(&["damaged.csv", "begin.csv", "-o", "empty.csv"], 4);
-    assert!(ended.stderr.contains("damaged.csv: the file is empty"), "{}", ended.stderr);
+    // An attempt that had no time for a row, and one that had none for its header.
+    for (index, (bytes, said)) in
+        [(&b""[..], "the file is empty"), (b"sche", "line 1 was cut off")].iter().enumerate()
+    {
+        write("damaged.csv", bytes, Some(&metadata));
+        let ended = fleet.merge(&["damaged.csv", "begin.csv", "-o", &format!("empty{index}.csv")], 4);
+        assert!(ended.stderr.contains(&format!("damaged.csv: {said}")), "{}", ended.stderr);
+    }
 }
 
 #[test]

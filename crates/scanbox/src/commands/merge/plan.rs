@@ -36,7 +36,7 @@ type SplitPoints = (Vec<Point>, Vec<(Vec<String>, Vec<Point>)>);
 
 impl MergePlan {
     /// What the space of the metadata comes to on its device.
-    pub fn of(metadata: &Metadata, sources: &[MergeSource]) -> Self {
+    pub fn of(metadata: &Metadata, sources: &[MergeSource], records: &[Record]) -> Self {
         let Enumeration { points, rejections } = enumerate(metadata);
         let mut plan = Self { points, rejections, parts: Vec::new(), doubt: None, command: Vec::new() };
         let filters = filters(sources);
@@ -62,7 +62,7 @@ impl MergePlan {
                 }
             }
         }
-        plan.command = command(metadata, sources, filter);
+        plan.command = command(metadata, sources, records, filter);
         plan
     }
 
@@ -175,7 +175,12 @@ fn filters(sources: &[MergeSource]) -> BTreeSet<String> {
 }
 
 /// The command that measures points of the space, of those that a filter leaves.
-fn command(metadata: &Metadata, sources: &[MergeSource], filter: Option<String>) -> Vec<String> {
+fn command(
+    metadata: &Metadata,
+    sources: &[MergeSource],
+    records: &[Record],
+    filter: Option<String>,
+) -> Vec<String> {
     let mut runs = runs(sources);
     let given = |name: &str| runs.clone().find_map(|run| value_of(&run.arguments, name));
     let mut command = vec!["sweep".to_owned()];
@@ -192,7 +197,7 @@ fn command(metadata: &Metadata, sources: &[MergeSource], filter: Option<String>)
         flags[at + 1] = operator;
     }
     command.append(&mut flags);
-    if sources.iter().flat_map(|source| &source.records).any(|row| row.input == "real") {
+    if records.iter().any(|row| row.input == "real") {
         command.extend(["--input", "real"].map(str::to_owned));
     }
     if let Some(run) = runs.find(|run| run.rows > 0).filter(|run| run.seed != 1) {
