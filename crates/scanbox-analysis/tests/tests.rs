@@ -12,6 +12,7 @@ mod golden;
 mod golden_answers;
 mod grouping;
 mod ideal_line;
+mod merge;
 mod metrics;
 mod pairs;
 mod portfolio;

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::device::DeviceProfile;
+use crate::merged::MergedFrom;
 use crate::problem::Problem;
 use crate::record::{SCHEMA, Status};
+use crate::shard::ShardOf;
 use crate::space::{RejectionCount, Space};
 use crate::whole_file;
 
@@ -32,6 +34,9 @@ pub struct Metadata {
     pub space: Space,
     /// Points of the space on this device.
     pub points: u64,
+    /// Of a shard, which part of the space that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<ShardOf>,
     /// Points that the rules of the space exclude, by rule.
     pub rejections: Vec<RejectionCount>,
     /// Rows in the file by status.
@@ -41,6 +46,9 @@ pub struct Metadata {
     pub ceiling_gbps: BTreeMap<u64, f64>,
     /// Each run that wrote to the file, the first one first.
     pub runs: Vec<Run>,
+    /// Of a file that unites others, what it was made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<MergedFrom>,
 }
 
 /// One run of the sweep command.

@@ -3,6 +3,7 @@
 pub mod format;
 pub mod problem;
 pub mod request;
+pub mod shard;
 pub mod sharing;
 pub mod shipping;
 pub mod space;

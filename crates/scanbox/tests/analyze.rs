@@ -140,6 +140,7 @@ impl Example {
     }
 
     fn metadata(&self) -> Metadata {
+        let ceiling_gbps = |n| (n, 8.0 * n as f64 / (1500.0 + 0.009 * n as f64));
         Metadata {
             schema: SCHEMA,
             tool_version: "0.1.0".into(),
@@ -149,14 +150,11 @@ impl Example {
             problem: scanbox_model::problem::Problem::default(),
             space: self.space.clone(),
             points: self.points.len() as u64,
+            shard: None,
+            merged: None,
             rejections: Vec::new(),
             counts: BTreeMap::new(),
-            ceiling_gbps: self
-                .space
-                .sizes
-                .iter()
-                .map(|n| (n, 8.0 * n as f64 / (1500.0 + 0.009 * n as f64)))
-                .collect(),
+            ceiling_gbps: self.space.sizes.iter().map(ceiling_gbps).collect(),
             runs: Vec::new(),
         }
     }

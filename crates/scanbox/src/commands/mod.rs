@@ -9,6 +9,7 @@ pub mod explain;
 pub mod export;
 pub mod help_files;
 pub mod import;
+pub mod merge;
 pub mod pack;
 pub mod report;
 pub mod rerun;

@@ -11,11 +11,12 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::device::DeviceKind;
 use scanbox_model::known_issues::DeviceIssues;
 use scanbox_model::metadata::RunOutcome;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
+use scanbox_model::shard::ShardOf;
 use scanbox_model::space::{Enumeration, Point, Space};
 use scanbox_model::units::{plural, printable, slug};
 use scanbox_runner::measure::Protocol;
@@ -39,10 +40,10 @@ use scanbox_session::device::{known_issues, remembered, replay_script};
 use scanbox_session::lock::check_free;
 use scanbox_session::notes::note;
 use scanbox_session::probe::{self, guarantees};
-use scanbox_session::process::{RunLimits, WorkerCommand};
+use scanbox_session::process::{RunLimits, Worker, WorkerCommand};
 use scanbox_session::store::{
-    Before, Resume, RowKey, SweepFile, counts, device_before, guarantees_before, point_key, row_key,
-    sizes_without_ceiling, stays, wrong_before,
+    Before, FileSubject, Resume, RowKey, SweepFile, counts, device_before, guarantees_before, point_key,
+    row_key, sizes_without_ceiling, stays, wrong_before,
 };
 use scanbox_session::supervise::Supervised;
 use scanbox_session::sweep::{self, Asked, Ran};
@@ -153,6 +154,20 @@ pub fn run(args: &SweepArgs, tools: &Tools, given: &dyn Fn() -> Vec<OsString>) -
 }
 
 impl SweepArgs {
+    /// `results/<device>.<space>.csv`, or the file that the user names. Another unit of the same model has its number; a
+    /// problem that is not the default, an input that is not, and a shard have their names too.
+    fn path(&self, worker: &Worker, space: &Space, problem: &Problem, real: bool) -> PathBuf {
+        if is_file(&self.out) {
+            return self.out.clone();
+        }
+        let unit = if worker.unit == 0 { String::new() } else { format!("-{}", worker.unit) };
+        let problem = if problem.is_default() { String::new() } else { format!(".{problem}") };
+        let real = if real { ".real" } else { "" };
+        let shard = self.selection.shard.file_word().map_or_else(String::new, |word| format!(".{word}"));
+        let device = slug(&worker.profile.name);
+        self.out.join(format!("{device}{unit}.{}{problem}{real}{shard}.csv", space.name))
+    }
+
     fn asked(&self, real: bool) -> Asked {
         Asked {
             real,
@@ -185,7 +200,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let limits = RunLimits::of_run(args.budget)?;
     let mut command = WorkerCommand::new(selector, operator.as_ref(), tools);
     let mut worker = command.start(&limits)?;
-    let mut path = output_path(&args.out, &worker.profile, worker.unit, &space, &problem, real);
+    let mut path = args.path(&worker, &space, &problem, real);
     let asks = args.selection.asks_device(&space);
     let before = device_before(&path, asks)?;
     let began = before.is_some();
@@ -218,7 +233,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
             space.name, safe.name
         ));
         space = safe;
-        path = output_path(&args.out, &worker.profile, worker.unit, &space, &problem, real);
+        path = args.path(&worker, &space, &problem, real);
     }
     match asks {
         true if began => probe::tell_of_file(&worker.profile),
@@ -233,6 +248,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     if let Some(text) = args.selection.sizes_without_config(&enumeration) {
         note(&format!("warning: {text}"));
     }
+    let (enumeration, shard) = args.selection.shard.part(enumeration, &problem)?;
     let inputs = args.selection.inputs().chain(replay_script(selector));
     Outputs::beside(inputs).claim("--out", &path, OutputContent::Sweep)?;
     let resume = Resume {
@@ -243,17 +259,25 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     };
     let kernel_hash = compiler.kernel_hash();
     try_operator(compiler, operator.as_ref(), &problem, &device).map_err(UsageError)?;
+    let subject = FileSubject {
+        device: &device,
+        space: &space,
+        enumeration: &enumeration,
+        shard: shard.as_ref(),
+        kernel_hash: &kernel_hash,
+        problem: &problem,
+        real,
+    };
     if args.dry_run {
-        let before = Before::check(&path, &device, &space, &kernel_hash, &problem, real, resume)?;
-        return dry_run(args, &path, &device, &problem, &space, &enumeration, &before);
+        let before = Before::check(&path, &subject, resume)?;
+        return dry_run(args, &path, &subject, &before);
     }
     let sharing = args.sharing.sharing();
     let lock = SweepFile::lock(&path, Some(&sharing), &limits)?;
     let (worker, occupied) = sharing.occupy(worker, &mut command, &limits)?;
-    let mut file =
-        SweepFile::open(&path, &device, &space, &enumeration, &kernel_hash, &problem, real, resume, lock)?;
+    let mut file = SweepFile::open(&path, &subject, resume, lock)?;
     file.occupied = Some(occupied);
-    introduce(&device, &file.issues, &space, &enumeration, &file.points_to_do(&enumeration), &path);
+    introduce(&subject, &file.issues, &file.points_to_do(&enumeration), &path);
     let ceilings = file.sizes_without_ceiling(&enumeration).len();
     if file.points_to_do(&enumeration).is_empty() && ceilings > 0 {
         note(&format!("the {} of {} is still to be measured", problem.ceiling(), plural(ceilings, "size")));
@@ -261,25 +285,6 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let asked = args.asked(real);
     let ran = sweep::run(&asked, command, worker, limits, &enumeration, &mut file, &goes_on)?;
     summarise(args.format, &mut file, &enumeration, &ran)
-}
-
-/// `results/<device>.<space>.csv`, or the file that the user names. Another unit of the same model has its number; a
-/// problem that is not the default, and an input that is not, have their names too.
-fn output_path(
-    out: &Path,
-    device: &DeviceProfile,
-    unit: usize,
-    space: &Space,
-    problem: &Problem,
-    real: bool,
-) -> PathBuf {
-    if is_file(out) {
-        return out.to_owned();
-    }
-    let unit = if unit == 0 { String::new() } else { format!("-{unit}") };
-    let problem = if problem.is_default() { String::new() } else { format!(".{problem}") };
-    let real = if real { ".real" } else { "" };
-    out.join(format!("{}{unit}.{}{problem}{real}.csv", slug(&device.name), space.name))
 }
 
 /// Whether `--out` names the file itself, not its folder.
@@ -291,12 +296,10 @@ fn is_file(out: &Path) -> bool {
 fn dry_run(
     args: &SweepArgs,
     path: &Path,
-    device: &DeviceProfile,
-    problem: &Problem,
-    space: &Space,
-    enumeration: &Enumeration,
+    subject: &FileSubject<'_>,
     before: &Before,
 ) -> anyhow::Result<Exit> {
+    let &FileSubject { device, space, enumeration, shard, problem, .. } = subject;
     check_free(path)?;
     check_folder(path)?;
     if path.exists() && !may_read_and_write(path) {
@@ -319,6 +322,9 @@ fn dry_run(
         enumeration.points.len(),
         enumeration.pipelines().len()
     )?;
+    if let Some(shard) = shard {
+        writeln!(out, "shard      {}", shard_words(shard))?;
+    }
     let copies = match ceilings.len() {
         sizes if to_do == 0 && sizes > 0 => {
             format!(", and the {} of {}", problem.ceiling(), plural(sizes, "size"))
@@ -360,14 +366,14 @@ fn check_folder(path: &Path) -> anyhow::Result<()> {
     )
 }
 
-fn introduce(
-    device: &DeviceProfile,
-    issues: &DeviceIssues,
-    space: &Space,
-    enumeration: &Enumeration,
-    to_do: &[Point],
-    path: &Path,
-) {
+/// Which part of a space, for people.
+fn shard_words(shard: &ShardOf) -> String {
+    let ShardOf { index, count, by, of_points, .. } = shard;
+    format!("{index} of {count} by {}, of {of_points} configs in all", by.word())
+}
+
+fn introduce(subject: &FileSubject<'_>, issues: &DeviceIssues, to_do: &[Point], path: &Path) {
+    let &FileSubject { device, space, enumeration, shard, .. } = subject;
     note(&format!("{}, {}", device.title(), device.driver));
     if device.kind == DeviceKind::Software {
         note("a software device: right for correctness, its times mean nothing for GPUs");
@@ -378,6 +384,9 @@ fn introduce(
     let all = enumeration.points.len();
     let done = all - to_do.len();
     let resumed = if done == 0 { String::new() } else { format!(", {done} of them done before") };
+    if let Some(shard) = shard {
+        note(&format!("shard {}", shard_words(shard)));
+    }
     note(&format!("space {}: {all} configs{resumed}; rows go to {}", space.name, path.display()));
 }
 
