@@ -113,9 +113,11 @@ fn four_units_apart_have_the_winners_of_one() {
         (0..4).map(file).collect()
     };
     // Each has everything; each has sizes; each has some configs of each size, and five that all have.
-    for files in
-        [files(&|_, _| true), files(&|unit, place| place / 8 % 4 == unit), files(&|unit, place| place % 8 < 5 || place % 4 == unit)]
-    {
+    for files in [
+        files(&|_, _| true),
+        files(&|unit, place| place / 8 % 4 == unit),
+        files(&|unit, place| place % 8 < 5 || place % 4 == unit),
+    ] {
         let (tables, warnings) = tables_by(Units::Pool, &files);
         assert!(warnings.is_empty(), "{warnings:?}");
         assert_eq!(tables.devices.len(), 1);
@@ -126,7 +128,10 @@ fn four_units_apart_have_the_winners_of_one() {
     }
     // Without points in common that is chance, and said.
     let (_, warnings) = tables_by(Units::Pool, &files(&|unit, place| place % 4 == unit));
-    assert!(matches!(&warnings[..], [Warning::SizesOverUnits { sizes, .. }] if sizes == &SIZES), "{warnings:?}");
+    assert!(
+        matches!(&warnings[..], [Warning::SizesOverUnits { sizes, .. }] if sizes == &SIZES),
+        "{warnings:?}"
+    );
 }
 
 #[test]
@@ -148,7 +153,8 @@ fn a_unit_that_is_off_is_named_and_left_out() {
         tables
     };
     let three = check(&[1.0, 1.02, 1.01], 3, &[]);
-    let four = check(&[1.0, 1.02, 1.01, 1.1], 3, &["on host-3 is 8.", "% slower (median of 48 points)", "left out"]);
+    let four =
+        check(&[1.0, 1.02, 1.01, 1.1], 3, &["on host-3 is 8.", "% slower (median of 48 points)", "left out"]);
     assert_eq!(winners(&four), winners(&three));
     assert_eq!(four.devices[0].summary.rows, 3 * 48);
     check(&[1.0, 0.9, 1.01, 1.0], 3, &["on host-1 is 10.0 % faster"]);

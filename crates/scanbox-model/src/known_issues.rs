@@ -22,7 +22,7 @@ use crate::config::{Config, Kernel, Reset, TileState};
 use crate::device::{DeviceProfile, Forced};
 use crate::filter::Filter;
 use crate::record::{Record, Status};
-use crate::space::Rejection;
+use crate::space::{Rejection, RejectionCount};
 use crate::units::slug;
 
 /// What the names of rules begin with that skip configs for a known issue: its id stands behind.
@@ -197,6 +197,16 @@ impl KnownIssues {
             !issue.environment.is_empty() && issue.environment.iter().all(has_value)
         });
         DeviceIssues { active, remedied }
+    }
+
+    /// Those that configs were skipped for which these rejections count: of a run that was made before, wherever that
+    /// was.
+    #[must_use]
+    pub fn that_skipped(&self, rejections: &[RejectionCount]) -> DeviceIssues {
+        let skipped = |issue: &&Issue| {
+            rejections.iter().any(|rejection| rejection.rule.strip_prefix(RULE_PREFIX) == Some(&issue.id))
+        };
+        DeviceIssues { active: self.0.iter().filter(skipped).cloned().collect(), remedied: Vec::new() }
     }
 
     /// The variables of a process that runs kernels, whatever its device: those of all issues, without what the user

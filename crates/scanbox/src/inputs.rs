@@ -14,6 +14,7 @@ use scanbox_model::pair_file::PairRow;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::space::Point;
+use scanbox_session::device::known_issues;
 use scanbox_session::notes::note;
 
 use crate::exit::UsageError;
@@ -90,24 +91,24 @@ pub fn add_file(builder: &mut Builder, path: &Path, warnings: &mut Vec<String>) 
 pub struct Plans(Mutex<HashMap<String, Arc<[Point]>>>);
 
 impl Plans {
-    fn of(&self, metadata: &Metadata) -> Arc<[Point]> {
-        let Metadata { space, problem, device, .. } = metadata;
+    fn of(&self, metadata: &Metadata) -> anyhow::Result<Arc<[Point]>> {
+        let Metadata { space, problem, device, rejections, .. } = metadata;
         // Which unit it is, and what times decided what it can do, changes nothing.
         let mut model = DeviceProfile { uuid: String::new(), pci_address: None, ..device.clone() };
         if let Some(probe) = &mut model.arguments_probe {
             probe.sizes.clear();
         }
-        let key = format!("{space:?} {problem:?} {model:?}");
+        let rules: Vec<&str> = rejections.iter().map(|rejection| rejection.rule.as_str()).collect();
+        let key = format!("{space:?} {problem:?} {model:?} {rules:?}");
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(points) = known.get(&key) {
-            return Arc::clone(points);
+            return Ok(Arc::clone(points));
         }
-        let legal = |config: &_, n, device: &_| scanbox_kernels::legal(config, problem, n, device);
-        let points = space.enumerate(&model, legal).points;
+        let points = known_issues::points_before(space, problem, &model, rejections)?.points;
         let same = known.values().find(|other| ***other == *points);
         let points = same.map_or_else(|| points.as_slice().into(), Arc::clone);
         known.insert(key, Arc::clone(&points));
-        points
+        Ok(points)
     }
 }
 
@@ -149,7 +150,7 @@ impl SweepInput {
         })?;
         warnings.extend(shape.warnings(&name));
         let metadata = metadata.filter(|other| empty || belongs || disown(other, path, &mut warnings));
-        let planned = metadata.as_ref().map(|metadata| plans.of(metadata));
+        let planned = metadata.as_ref().map(|metadata| plans.of(metadata)).transpose()?;
         Ok(Self { planned, rows, metadata, warnings })
     }
 

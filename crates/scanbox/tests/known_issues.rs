@@ -74,6 +74,16 @@ fn skipped_configs_are_counted_by_the_issue_and_not_run() {
     assert!(space.contains(" 3  known-issue:example\n      for example: it is slow"), "{space}");
     let (_, rows) = bench.sweep(0);
     assert!(rows.len() == 3 && rows.iter().all(|row| row.config_id.contains(".seq.")), "{rows:#?}");
+    // What was skipped is missing nowhere, whoever reads the file.
+    let on_file = |arguments: &[&str]| {
+        let mut command = cargo_bin_cmd!("scanbox");
+        command.current_dir(bench.folder.path()).env("SCANBOX_KNOWN_ISSUES", "issues.toml").args(arguments);
+        command.output().unwrap()
+    };
+    let analysis = text(&on_file(&["analyze", "results/replay.example.csv"]));
+    assert!(analysis.contains("3 of 3 points"), "{analysis}");
+    let merged = on_file(&["merge", "results/replay.example.csv", "-o", "merged.csv"]);
+    assert_eq!(merged.status.code(), Some(0), "{}", text(&merged));
 }
 
 #[test]

@@ -302,10 +302,12 @@ fn pooled(
         starts.push(cells.len());
         for point in by_point(&of_size) {
             pool.starts.push(pool.times.len());
-            pool.times.extend(point.iter().map(|&(unit, cell)| UnitTime {
-                unit,
-                ns: (cell.time_ns / scales[unit as usize]) as f32,
-            }));
+            pool.times.extend(
+                point.iter().map(|&(unit, cell)| UnitTime {
+                    unit,
+                    ns: (cell.time_ns / scales[unit as usize]) as f32,
+                }),
+            );
             cells.push(median_cell(point, &scales));
         }
     }

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
+use scanbox_kernels::catalog;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::known_issues::{DeviceIssues, Issue, KnownIssues};
+use scanbox_model::problem::Problem;
+use scanbox_model::space::{Enumeration, RejectionCount, Space};
 
 /// The variable that names a file to use instead of the built-in issues. Workers inherit it.
 const FILE_VARIABLE: &str = "SCANBOX_KNOWN_ISSUES";
@@ -31,6 +34,35 @@ pub fn all() -> anyhow::Result<KnownIssues> {
 /// As [`all`].
 pub fn of(device: &DeviceProfile) -> anyhow::Result<DeviceIssues> {
     Ok(all()?.on(device, variable))
+}
+
+/// The points of a space on a device that a sweep has to measure.
+///
+/// # Errors
+/// As [`all`].
+pub fn points(space: &Space, problem: &Problem, device: &DeviceProfile) -> anyhow::Result<Enumeration> {
+    Ok(allowed(space, problem, device, &of(device)?))
+}
+
+/// The points that a sweep had to measure which was made before: without those that it skipped for known issues, which
+/// its rejections say.
+///
+/// # Errors
+/// As [`all`].
+pub fn points_before(
+    space: &Space,
+    problem: &Problem,
+    device: &DeviceProfile,
+    rejections: &[RejectionCount],
+) -> anyhow::Result<Enumeration> {
+    Ok(allowed(space, problem, device, &all()?.that_skipped(rejections)))
+}
+
+fn allowed(space: &Space, problem: &Problem, device: &DeviceProfile, issues: &DeviceIssues) -> Enumeration {
+    space.enumerate(device, |config, n, device| {
+        catalog::legal(config, problem, n, device)?;
+        issues.allow(config, &catalog::resolved(config, device))
+    })
 }
 
 /// What a worker finds in its environment beside what the user has set.

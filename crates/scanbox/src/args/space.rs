@@ -5,7 +5,6 @@ use std::path::Path;
 
 use anyhow::Context;
 use clap::Args;
-use scanbox_kernels::catalog;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::filter::Filter;
 use scanbox_model::parameters::Value;
@@ -76,7 +75,7 @@ impl SpaceSelection {
         problem: &Problem,
         device: &DeviceProfile,
     ) -> anyhow::Result<Enumeration> {
-        let mut enumeration = legal(space, problem, device)?;
+        let mut enumeration = known_issues::points(space, problem, device)?;
         if let Some(filter) = self.filter.as_ref().map(|filter| on(filter, device)) {
             enumeration.points.retain(|point| filter.accepts(&point.config));
         }
@@ -122,7 +121,7 @@ impl SpaceSelection {
         let sizes: Option<Vec<u64>> = self.sizes.as_ref().map(|sizes| sizes.iter().collect());
         let at = sizes.map_or_else(String::new, |sizes| format!(" at {}", named(&sizes)));
         let none = format!("no config of space {} is left on {}{at}", space.name, device.title());
-        let legal = legal(space, problem, device)?.points.len();
+        let legal = known_issues::points(space, problem, device)?.points.len();
         Ok(UsageError(match legal {
             0 => format!(
                 "{none}; `scanbox space` with the same arguments shows which rules reject its configs"
@@ -142,15 +141,6 @@ fn named(sizes: &[u64]) -> String {
     let first: Vec<String> = sizes.iter().take(SIZES_NAMED).map(|&n| size_label(n)).collect();
     let more = sizes.len().checked_sub(SIZES_NAMED + 1).map(|more| format!(" and {} more", more + 1));
     first.join(", ") + &more.unwrap_or_default()
-}
-
-/// The points of a space that can run on a device.
-fn legal(space: &Space, problem: &Problem, device: &DeviceProfile) -> anyhow::Result<Enumeration> {
-    let issues = known_issues::of(device)?;
-    Ok(space.enumerate(device, |config, n, device| {
-        catalog::legal(config, problem, n, device)?;
-        issues.allow(config, &catalog::resolved(config, device))
-    }))
 }
 
 /// The spaces that need no file.

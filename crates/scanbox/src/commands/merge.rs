@@ -72,7 +72,7 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<Exit> {
     for warning in &warnings {
         note(&format!("warning: {warning}"));
     }
-    let points = plan::points_by_source(&sources);
+    let points = plan::points_by_source(&sources)?;
     refuse(differences(&sources, &points), &args.accept)?;
     let inputs = origin::inputs(&sources);
     let rows = unite(sources.iter_mut().flat_map(|source| take(&mut source.records)).collect());
@@ -82,7 +82,7 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<Exit> {
              the one of a file"
         )
     };
-    let plan = MergePlan::of(&metadata, &sources, &rows.records);
+    let plan = MergePlan::of(&metadata, &sources, &rows.records)?;
     if let Some(doubt) = &plan.doubt {
         note(&format!("warning: {}: {doubt}", args.out.display()));
     }

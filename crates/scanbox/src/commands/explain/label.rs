@@ -11,7 +11,6 @@ use scanbox_model::problem::Problem;
 use scanbox_model::units::size_label;
 use scanbox_report::explained::{ListOfWords, Meaning};
 use scanbox_session::device;
-use scanbox_session::probe::guarantees;
 use scanbox_session::tools::Tools;
 
 use super::kinds::fact;
@@ -37,17 +36,15 @@ pub fn meanings(
 
 /// The device that the user asks about.
 fn device_of(args: &ExplainArgs, tools: &Tools) -> anyhow::Result<Option<DeviceProfile>> {
-    let mut profile = match (&args.profile, &args.device) {
+    Ok(match (&args.profile, &args.device) {
         (Some(path), _) => {
             let mut profile = Metadata::read(path).context("the profile is a metadata file")?.device;
             device::inform(&mut profile, &tools.assume)?;
-            return Ok(Some(profile));
+            Some(profile)
         }
-        (None, Some(selector)) => device::profile(selector, &tools.assume)?,
-        (None, None) => return Ok(None),
-    };
-    profile.guarantee_facts.probe = guarantees::kept(&profile, tools);
-    Ok(Some(profile))
+        (None, Some(selector)) => Some(device::profile(selector, tools)?),
+        (None, None) => None,
+    })
 }
 
 /// Each part of the label, and what follows from it on any device.

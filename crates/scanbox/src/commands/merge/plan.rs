@@ -14,6 +14,7 @@ use scanbox_model::shard::{Shard, ShardBy, ShardOf};
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::{Enumeration, Point, RejectionCount};
 use scanbox_model::units::plural;
+use scanbox_session::device::known_issues;
 use scanbox_session::store::sizes_without_ceiling;
 use scanbox_session::sweep::Ceilings;
 
@@ -36,8 +37,13 @@ type SplitPoints = (Vec<Point>, Vec<(Vec<String>, Vec<Point>)>);
 
 impl MergePlan {
     /// What the space of the metadata comes to on its device.
-    pub fn of(metadata: &Metadata, sources: &[MergeSource], records: &[Record]) -> Self {
-        let Enumeration { points, rejections } = enumerate(metadata);
+    ///
+    /// # Errors
+    /// When the list of known issues cannot be read.
+    pub fn of(metadata: &Metadata, sources: &[MergeSource], records: &[Record]) -> anyhow::Result<Self> {
+        let told = sources.iter().filter_map(|source| source.metadata.as_ref());
+        let rejections: Vec<RejectionCount> = told.flat_map(|told| told.rejections.clone()).collect();
+        let Enumeration { points, rejections } = enumerate(metadata, &rejections)?;
         let mut plan = Self { points, rejections, parts: Vec::new(), doubt: None, command: Vec::new() };
         let filters = filters(sources);
         let mut filter = None;
@@ -63,7 +69,7 @@ impl MergePlan {
             }
         }
         plan.command = command(metadata, sources, records, filter);
-        plan
+        Ok(plan)
     }
 
     /// What is missing, as arguments.
@@ -97,27 +103,30 @@ impl MergePlan {
 
 /// For each file with metadata what its space comes to on its device, as a text that tells different ones apart: there
 /// the space at the sizes of all of them.
-pub fn points_by_source(sources: &[MergeSource]) -> Vec<Option<String>> {
+///
+/// # Errors
+/// When the list of known issues cannot be read.
+pub fn points_by_source(sources: &[MergeSource]) -> anyhow::Result<Vec<Option<String>>> {
     let sizes: Vec<String> =
         sources.iter().filter_map(|source| Some(source.metadata.as_ref()?.space.sizes.to_string())).collect();
     let sizes: Option<Sizes> = sizes.join(",").parse().ok();
     let mut known: Vec<(Metadata, String)> = Vec::new();
-    let mut text = |metadata: &Metadata| {
+    let mut text = |metadata: &Metadata| -> anyhow::Result<String> {
         let mut asked = without_unit(metadata);
         if let Some(sizes) = &sizes {
             asked.space = asked.space.with_sizes(sizes.clone());
         }
         if let Some((_, text)) = known.iter().find(|(other, _)| *other == asked) {
-            return text.clone();
+            return Ok(text.clone());
         }
-        let points = enumerate(&asked).points;
+        let points = enumerate(&asked, &asked.rejections)?.points;
         let all = Shard::new(0, 1).and_then(|all| all.of(ShardBy::Size, &points, |_| 0).ok());
         let hash = all.map_or_else(String::new, |all| format!(" ({})", all.told.points));
         let text = format!("{} points{hash}", points.len());
         known.push((asked, text.clone()));
-        text
+        Ok(text)
     };
-    sources.iter().map(|source| source.metadata.as_ref().map(&mut text)).collect()
+    sources.iter().map(|source| source.metadata.as_ref().map(&mut text).transpose()).collect()
 }
 
 /// What points depend on: the space, the problem, and the device apart from which unit of its model it is.
@@ -127,14 +136,15 @@ fn without_unit(metadata: &Metadata) -> Metadata {
     asked.runs.clear();
     asked.counts.clear();
     asked.ceiling_gbps.clear();
-    asked.rejections.clear();
+    for rejection in &mut asked.rejections {
+        (rejection.points, rejection.example) = (0, String::new());
+    }
     (asked.merged, asked.shard, asked.points) = (None, None, 0);
     asked
 }
 
-fn enumerate(metadata: &Metadata) -> Enumeration {
-    let legal = |config: &_, n, device: &_| scanbox_kernels::legal(config, &metadata.problem, n, device);
-    metadata.space.enumerate(&metadata.device, legal)
+fn enumerate(metadata: &Metadata, rejections: &[RejectionCount]) -> anyhow::Result<Enumeration> {
+    known_issues::points_before(&metadata.space, &metadata.problem, &metadata.device, rejections)
 }
 
 /// Into what the points were split of most of the files.
