@@ -86,7 +86,8 @@ impl<'a> Places<'a> {
             Some((Place { lines, size, scale }, scale.apply(lines.ideal_gbps(n)?)))
         };
         let places = devices.iter().flat_map(|&lines| sizes.iter().map(move |&n| place(lines, n)));
-        let (places, ideal): (Vec<Place<'a>>, Vec<f64>) = places.collect::<Option<Vec<_>>>()?.into_iter().unzip();
+        let (places, ideal): (Vec<Place<'a>>, Vec<f64>) =
+            places.collect::<Option<Vec<_>>>()?.into_iter().unzip();
         let weights = devices.iter().flat_map(|_| of_sizes.iter().copied()).collect();
         (!places.is_empty()).then_some(Self { places, ideal, weights })
     }

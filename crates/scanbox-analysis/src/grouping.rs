@@ -200,12 +200,8 @@ impl Builder {
         names.extend(of_tables.iter().map(|run| run.device.clone()));
         let titles = unit_titles(&names);
         let (catalog, numbers) = catalog(&labels.configs);
-        let numbering = Numbering {
-            catalog: &catalog,
-            numbers: &numbers,
-            titles: &titles,
-            spaces: RefCell::default(),
-        };
+        let numbering =
+            Numbering { catalog: &catalog, numbers: &numbers, titles: &titles, spaces: RefCell::default() };
         let mut devices: Vec<DeviceTable> = Vec::new();
         for of_device in of_tables.chunk_by_mut(TableRun::is_of_one_device) {
             let newest = newest(of_device);

@@ -262,7 +262,9 @@ impl fmt::Display for Warning {
                 let units: Vec<String> = units.iter().map(ToString::to_string).collect();
                 let end = match left_out {
                     true => "left out; --units each shows each unit alone",
-                    false => "nothing is left out, since they are not the few; --units each shows each unit alone",
+                    false => {
+                        "nothing is left out, since they are not the few; --units each shows each unit alone"
+                    }
                 };
                 write!(f, "{device}: against the median of all units {}: {end}", units.join(", "))
             }

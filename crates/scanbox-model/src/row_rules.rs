@@ -470,12 +470,7 @@ impl Checker {
             return self.check(record, throughput);
         }
         let problem = own.then(|| Problem::of_row(record));
-        let row = RowView {
-            record,
-            throughput,
-            config: known,
-            problem: problem.as_ref(),
-        };
+        let row = RowView { record, throughput, config: known, problem: problem.as_ref() };
         for rule in RULES {
             if let Err((column, reason)) = (rule.check)(&row) {
                 return Err(Broken { rule: rule.name, column, reason });

@@ -154,9 +154,8 @@ impl Evidence {
             .iter()
             .filter(|line| line.problem == table.problem && line.device == table.device.name)
             .collect();
-        let is_here = |line: &&&BaselineLine| {
-            line.device_uuid.is_empty() || table.has_unit(&line.device_uuid)
-        };
+        let is_here =
+            |line: &&&BaselineLine| line.device_uuid.is_empty() || table.has_unit(&line.device_uuid);
         let here: Vec<_> = of_model.iter().filter(is_here).map(|line| (line.name.clone(), *line)).collect();
         if here.is_empty() {
             of_model.into_iter().map(|line| (format!("{} on another unit", line.name), line)).collect()

@@ -113,13 +113,9 @@ fn whole_sweeps_of_several_units_are_pooled_on_request() {
     let slower = |row: &Record, percent: u64| {
         let mut row = row.clone();
         for time in row.steady.iter_mut().chain(&mut row.span) {
-            for ns in [
-                &mut time.median_ns,
-                &mut time.min_ns,
-                &mut time.mean_ns,
-                &mut time.q1_ns,
-                &mut time.q3_ns,
-            ] {
+            for ns in
+                [&mut time.median_ns, &mut time.min_ns, &mut time.mean_ns, &mut time.q1_ns, &mut time.q3_ns]
+            {
                 *ns = *ns * percent / 100;
             }
         }

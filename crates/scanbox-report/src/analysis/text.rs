@@ -127,7 +127,9 @@ impl TextPage<'_> {
         let ties =
             if has_gone("ties") { "" } else { "; ties: configs that cannot be told from the best one" };
         let units = match device.ideal.points.iter().any(|point| point.unit_spread_pct.is_some()) {
-            true => "; units: how far they differ in that lead (half of them lie within it), below which it is a tie",
+            true => {
+                "; units: how far they differ in that lead (half of them lie within it), below which it is a tie"
+            }
             false => "",
         };
         self.say(&format!("lead: over the runner-up{units}{ties}"), out)?;

@@ -211,10 +211,12 @@ impl DeviceView<'_> {
             None => "",
         };
         let mut table = Table {
-            caption: format!("Ideal configuration set. lead: over the runner-up; {units}ties: configs that cannot be told from \
+            caption: format!(
+                "Ideal configuration set. lead: over the runner-up; {units}ties: configs that cannot be told from \
                 the best; \
                 spread: interquartile range over median; x baseline: times as fast as the fastest scan of another implementation, by \
-                scanbox's own rows of that run where it has some."),
+                scanbox's own rows of that run where it has some."
+            ),
             columns,
             rows: rows.collect(),
             name: format!("{}.ideal", self.sources.names[self.index]),
