@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::rows::*;
 use proptest::prelude::*;
 use scanbox_analysis::answers::{DeviceAnswer, Question, answer};
-use scanbox_analysis::grouping::{Builder, RecordFile, Runs};
+use scanbox_analysis::grouping::{Builder, FileFacts, FileRows, RecordFile, Runs};
 use scanbox_analysis::pool::Units;
 use scanbox_analysis::table::Tables;
 use scanbox_analysis::warning::Warning;
@@ -132,6 +132,45 @@ fn four_units_apart_have_the_winners_of_one() {
         matches!(&warnings[..], [Warning::SizesOverUnits { sizes, .. }] if sizes == &SIZES),
         "{warnings:?}"
     );
+}
+
+/// What units measure beside their points says how much they differ, and is no point of theirs.
+#[test]
+fn anchors_tell_what_units_differ_by() {
+    let all = sweep();
+    let (alone, _) = tables_by(Units::Each, std::slice::from_ref(&all));
+    let check = |slower: [f64; 4], anchors: usize, said: usize, left: usize| {
+        let mut builder = Builder::new(Clock::Steady);
+        for (unit, &slower) in slower.iter().enumerate() {
+            let mut file = FileRows::new("x.csv", Clock::Steady);
+            for (place, row) in all.iter().enumerate() {
+                let row = on_unit(row.clone(), &unit.to_string(), slower);
+                if place % 4 == unit {
+                    file.push(&row).unwrap();
+                }
+                // At the start and at the end.
+                if place % 8 < anchors {
+                    file.push_anchor(&row).unwrap();
+                    file.push_anchor(&row).unwrap();
+                }
+            }
+            builder.add_rows(file, &FileFacts::default());
+        }
+        let (tables, mut warnings) = builder.finish(Runs::Latest);
+        warnings.retain(|warning| !matches!(warning, Warning::NoMetadata { .. }));
+        assert_eq!(warnings.len(), said, "{warnings:?}");
+        assert_eq!((tables.devices.len(), tables.devices[0].units().len()), (1, left));
+        assert_eq!(tables.devices[0].summary.rows, 12 * left as u64);
+        tables
+    };
+    let tables = check([1.0, 1.02, 1.04, 1.06], 5, 0, 4);
+    let expected = winners(&alone);
+    for (n, (winner, lead)) in winners(&tables) {
+        assert_eq!(winner, expected[&n].0);
+        assert!((lead - expected[&n].1).abs() < 0.01, "{n}: {lead}");
+    }
+    check([1.0, 1.02, 1.04, 1.06], 2, 1, 4);
+    check([1.0, 1.02, 1.01, 1.12], 5, 1, 3);
 }
 
 #[test]

@@ -184,7 +184,7 @@ impl<'a> Time<'a> {
 
 /// Of the rows of several units that with the median time, of an even number the faster of the two in the middle; a
 /// row that failed where all did.
-fn middle<'a>(mut rows: Vec<&'a Record>, clock: Clock) -> Option<&'a Record> {
+fn middle(mut rows: Vec<&Record>, clock: Clock) -> Option<&Record> {
     let time = |row: &Record| row.time(clock).filter(|_| row.status == Status::Ok).map(|time| time.median_ns);
     if rows.iter().any(|row| time(row).is_some()) {
         rows.retain(|row| time(row).is_some());

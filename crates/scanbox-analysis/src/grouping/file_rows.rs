@@ -137,6 +137,26 @@ impl FileRows {
             }
             return self.note_baseline(record);
         }
+        let (group, config) = self.group_of(record)?;
+        let clock = self.clock;
+        self.groups[group].push(record, config, clock);
+        Ok(())
+    }
+
+    /// Takes a row that is no point of a sweep and was measured by every unit of a fleet: it says how much units differ
+    /// as a whole, and enters no answer otherwise.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub fn push_anchor(&mut self, record: &Record) -> Result<(), AnalysisError> {
+        let (group, config) = self.group_of(record)?;
+        let clock = self.clock;
+        self.groups[group].push_anchor(record, config, clock);
+        Ok(())
+    }
+
+    /// The position of the group of a row, and the number of its config.
+    fn group_of(&mut self, record: &Record) -> Result<(usize, u32), AnalysisError> {
         let config = self.labels.intern_row(record).map_err(|(column, reason)| AnalysisError::Label {
             source_name: self.name.clone(),
             row: self.rows,
@@ -151,8 +171,7 @@ impl FileRows {
                 self.groups.push(Group::new(record, problem));
             }
         }
-        self.groups[self.last].push(record, config, self.clock);
-        Ok(())
+        Ok((self.last, config))
     }
 
     /// Keeps the throughput of a scan of another implementation, and of one of scanbox beside it.

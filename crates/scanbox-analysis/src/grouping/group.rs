@@ -29,6 +29,8 @@ pub(super) struct Group {
     pub(super) newest_utc: String,
     pub(super) summary: RowCounts,
     pub(super) rows: Vec<TableRow>,
+    /// Rows of what every unit of a fleet measures beside its points.
+    anchors: Vec<TableRow>,
     pub(super) failures: Vec<(u64, u32, Status)>,
     /// The points of the spaces of its files with metadata, each list once.
     pub(super) planned: Vec<SharedPlan>,
@@ -72,6 +74,42 @@ pub(super) struct TableRow {
     pub(super) confirmed_ns: Option<u64>,
 }
 
+impl TableRow {
+    /// That of a row, if it is `ok` and has a time.
+    fn of(record: &Record, config: u32, timestamp: u64, clock: Clock) -> Option<Self> {
+        record.throughput_gbps(clock).filter(|&gbps| gbps > 0.0)?;
+        let time = record.time(clock)?;
+        Some(Self {
+            n: record.n_elements,
+            config,
+            timestamp,
+            order_index: record.order_index,
+            median_ns: time.median_ns,
+            q1_ns: time.q1_ns,
+            q3_ns: time.q3_ns,
+            samples: record.samples,
+            bytes_moved: record.bytes_moved,
+            // It is a `steady` time.
+            confirmed_ns: record.confirmed_ns.filter(|_| clock == Clock::Steady),
+        })
+    }
+
+    /// It as a cell, by its own time.
+    fn cell(&self, config: ConfigIndex) -> Cell {
+        let time_ns = self.median_ns as f64;
+        Cell {
+            config,
+            gbps: self.bytes_moved as f64 / time_ns,
+            time_ns,
+            median_ns: self.median_ns,
+            q1_ns: self.q1_ns,
+            q3_ns: self.q3_ns,
+            samples: self.samples,
+            confirmed_ns: None,
+        }
+    }
+}
+
 impl Group {
     pub(super) fn new(record: &Record, problem: Problem) -> Self {
         Self {
@@ -88,6 +126,7 @@ impl Group {
             newest_utc: String::new(),
             summary: RowCounts::default(),
             rows: Vec::new(),
+            anchors: Vec::new(),
             failures: Vec::new(),
             planned: Vec::new(),
             is_unplanned: true,
@@ -117,21 +156,8 @@ impl Group {
         }
         self.summary.rows += 1;
         *self.summary.by_status.entry(record.status).or_insert(0) += 1;
-        let usable = record.throughput_gbps(clock).is_some_and(|gbps| gbps > 0.0);
-        match record.time(clock).filter(|_| usable) {
-            Some(time) => self.rows.push(TableRow {
-                n: record.n_elements,
-                config,
-                timestamp,
-                order_index: record.order_index,
-                median_ns: time.median_ns,
-                q1_ns: time.q1_ns,
-                q3_ns: time.q3_ns,
-                samples: record.samples,
-                bytes_moved: record.bytes_moved,
-                // It is a `steady` time.
-                confirmed_ns: record.confirmed_ns.filter(|_| clock == Clock::Steady),
-            }),
+        match TableRow::of(record, config, timestamp, clock) {
+            Some(row) => self.rows.push(row),
             None => {
                 self.summary.without_time += u64::from(record.status == Status::Ok);
                 self.failures.push((record.n_elements, config, record.status));
@@ -139,9 +165,24 @@ impl Group {
         }
     }
 
+    pub(super) fn push_anchor(&mut self, record: &Record, config: u32, clock: Clock) {
+        let timestamp = timestamp_key(&record.timestamp_utc);
+        self.anchors.extend(TableRow::of(record, config, timestamp, clock));
+    }
+
+    /// What it measured beside its points, by size and config: of several times of one the median, of an even number
+    /// the lower of the two in the middle.
+    pub(super) fn anchors(&self, numbering: &Numbering<'_>) -> Vec<(u64, Cell)> {
+        let mut rows = self.anchors.clone();
+        rows.sort_unstable_by_key(|row| (row.n, row.config, row.median_ns));
+        let of_point = rows.chunk_by(|a, b| (a.n, a.config) == (b.n, b.config));
+        let middle = of_point.map(|rows| &rows[(rows.len() - 1) / 2]);
+        middle.map(|row| (row.n, row.cell(numbering.numbers[row.config as usize]))).collect()
+    }
+
     /// Replaces the numbers of configs.
     pub(super) fn renumber(&mut self, numbers: &[u32]) {
-        for row in &mut self.rows {
+        for row in self.rows.iter_mut().chain(&mut self.anchors) {
             row.config = numbers[row.config as usize];
         }
         for (_, config, _) in &mut self.failures {
@@ -196,6 +237,7 @@ impl Group {
         self.files.extend(other.files);
         self.shown.extend(other.shown);
         self.rows.extend(other.rows);
+        self.anchors.extend(other.anchors);
         self.failures.extend(other.failures);
         for plan in other.planned {
             if !self.planned.iter().any(|own| Arc::ptr_eq(own, &plan)) {
@@ -279,14 +321,10 @@ impl Group {
             cells.extend(of_size.iter().map(|row| {
                 let time_ns = scale.time_ns(row.median_ns, row.confirmed_ns);
                 Cell {
-                    config: number(row.config),
                     gbps: row.bytes_moved as f64 / time_ns,
                     time_ns,
-                    median_ns: row.median_ns,
-                    q1_ns: row.q1_ns,
-                    q3_ns: row.q3_ns,
-                    samples: row.samples,
                     confirmed_ns: row.confirmed_ns.filter(|_| scale.is_confirmed()),
+                    ..row.cell(number(row.config))
                 }
             }));
         }

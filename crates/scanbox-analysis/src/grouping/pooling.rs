@@ -17,7 +17,7 @@ const WHOLE: (usize, usize) = (9, 10);
 /// By how much a unit may be slower or faster than the median of all, as a share.
 pub const OFF: f64 = 0.05;
 /// Points that a unit has to share with others before anything is said of it, or made of it.
-const SHARED_MIN: usize = 5;
+const SHARED_MIN: usize = 3;
 
 /// What has one table: a run of a unit, or those of several units of its model.
 #[derive(Debug)]
@@ -87,6 +87,8 @@ impl TableRun {
         let mut table = match tables.len() {
             1 => tables.remove(0),
             _ => {
+                let anchors = self.units.iter().map(|group| group.anchors(numbering));
+                let tables = tables.into_iter().zip(anchors).collect();
                 let mut table = pooled(&self.device, &title, numbering.titles, tables, warnings);
                 self.count_planned(numbering, &mut table);
                 table
@@ -94,10 +96,12 @@ impl TableRun {
         };
         table.title = title;
         let units = table.units();
+        // What a file says of several units it says once.
+        let of_units = self.units.iter().filter(|group| units.contains(&&group.device));
+        let measured: BTreeMap<(u64, u32), f64> =
+            of_units.flat_map(|group| group.ceiling_gbps.iter().map(|(&at, &gbps)| (at, gbps))).collect();
         let mut ceilings: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-        for group in self.units.iter().filter(|group| units.contains(&&group.device)) {
-            group.ceiling_gbps.iter().for_each(|(&(n, _), &gbps)| ceilings.entry(n).or_default().push(gbps));
-        }
+        measured.into_iter().for_each(|((n, _), gbps)| ceilings.entry(n).or_default().push(gbps));
         table.ceiling_counts = ceilings.iter().map(|(&n, found)| (n, found.len())).collect();
         let middle = |(n, mut found): (u64, Vec<f64>)| Some((n, median(&mut found)?));
         table.ceiling_gbps = ceilings.into_iter().filter_map(middle).collect();
@@ -185,19 +189,38 @@ fn complement_each_other(groups: &[Group]) -> bool {
     WHOLE.1 * largest < WHOLE.0 * all
 }
 
-/// The cells of a size over all units: by config, then by unit, whose position stands beside.
-fn cells_of_size<'a>(tables: &'a [DeviceTable], n: u64) -> Vec<(u32, &'a Cell)> {
-    let of_unit = |(unit, table): (u32, &'a DeviceTable)| {
-        let cells = table.size_index(n).map_or(&[][..], |size| table.cells_at(size));
-        cells.iter().map(move |cell| (unit, cell))
-    };
-    let mut cells: Vec<(u32, &Cell)> = (0..).zip(tables).flat_map(of_unit).collect();
-    cells.sort_unstable_by_key(|&(unit, cell)| (cell.config, unit));
-    cells
+/// A unit: its table, and what it measured beside its points.
+type UnitCells = (DeviceTable, Vec<(u64, Cell)>);
+
+/// The cells of a size over all units, each with the position of its unit: by config, then by unit.
+struct SizeCells<'a> {
+    cells: Vec<(u32, &'a Cell)>,
+    anchors: Vec<(u32, &'a Cell)>,
 }
 
-fn sizes_of(tables: &[DeviceTable]) -> BTreeSet<u64> {
-    tables.iter().flat_map(|table| table.sizes.iter().copied()).collect()
+impl<'a> SizeCells<'a> {
+    fn of(tables: &'a [UnitCells], n: u64) -> Self {
+        let (mut cells, mut anchors) = (Vec::new(), Vec::new());
+        for (unit, (table, beside)) in (0..).zip(tables) {
+            let own = table.size_index(n).map_or(&[][..], |size| table.cells_at(size));
+            cells.extend(own.iter().map(|cell| (unit, cell)));
+            let beside = beside.iter().filter(|(size, _)| *size == n);
+            anchors.extend(beside.map(|(_, cell)| (unit, cell)));
+        }
+        for list in [&mut cells, &mut anchors] {
+            list.sort_unstable_by_key(|&(unit, cell): &(u32, &Cell)| (cell.config, unit));
+        }
+        Self { cells, anchors }
+    }
+
+    /// What several units can be set against each other by.
+    fn points(&self) -> impl Iterator<Item = &[(u32, &'a Cell)]> {
+        by_point(&self.cells).chain(by_point(&self.anchors))
+    }
+}
+
+fn sizes_of(tables: &[UnitCells]) -> BTreeSet<u64> {
+    tables.iter().flat_map(|(table, _)| table.sizes.iter().copied()).collect()
 }
 
 /// The time of each unit over the median of all units, of each point that several have: by unit.
@@ -231,7 +254,8 @@ fn by_point<'a, 'b>(cells: &'b [(u32, &'a Cell)]) -> impl Iterator<Item = &'b [(
 /// What the times of each unit are divided by at a size, so that those of all can stand side by side: 1 where units
 /// have the size whole, since what a unit is slower by is in all of its configs; else what the points say that several
 /// have. `None` where they do not say it.
-fn scales(units: usize, cells: &[(u32, &Cell)]) -> Option<Vec<f64>> {
+fn scales(units: usize, of_size: &SizeCells<'_>) -> Option<Vec<f64>> {
+    let SizeCells { cells, .. } = of_size;
     let points = by_point(cells).count();
     let mut own = vec![0; units];
     cells.iter().for_each(|&(unit, _)| own[unit as usize] += 1);
@@ -239,7 +263,7 @@ fn scales(units: usize, cells: &[(u32, &Cell)]) -> Option<Vec<f64>> {
     if own.iter().all(|&own| own == 0 || WHOLE.1 * own >= WHOLE.0 * points) {
         return Some(scales);
     }
-    let factors = factors(&mut ratios(units, by_point(cells)));
+    let factors = factors(&mut ratios(units, of_size.points()));
     for unit in (0..units).filter(|&unit| own[unit] > 0) {
         scales[unit] = factors[unit]?;
     }
@@ -280,27 +304,27 @@ fn pooled(
     device: &DeviceIdentity,
     title: &str,
     titles: &BTreeMap<DeviceIdentity, String>,
-    mut tables: Vec<DeviceTable>,
+    mut tables: Vec<UnitCells>,
     warnings: &mut Vec<Warning>,
 ) -> DeviceTable {
     let name = |table: &DeviceTable| titles.get(&table.device).cloned().unwrap_or_default();
     let factors = leave_out(title, &name, &mut tables, warnings);
     let mut known: Vec<f64> = factors.into_iter().flatten().collect();
     let mut pool = UnitPool {
-        units: tables.iter().map(|table| (table.device.clone(), name(table))).collect(),
+        units: tables.iter().map(|(table, _)| (table.device.clone(), name(table))).collect(),
         spread: (known.len() > 1).then(|| interquartile_range(&mut known)),
         ..UnitPool::default()
     };
     let sizes: Vec<u64> = sizes_of(&tables).into_iter().collect();
     let (mut cells, mut starts, mut apart) = (Vec::new(), Vec::new(), Vec::new());
     for &n in &sizes {
-        let of_size = cells_of_size(&tables, n);
+        let of_size = SizeCells::of(&tables, n);
         let scales = scales(tables.len(), &of_size).unwrap_or_else(|| {
             apart.push(n);
             vec![1.0; tables.len()]
         });
         starts.push(cells.len());
-        for point in by_point(&of_size) {
+        for point in by_point(&of_size.cells) {
             pool.starts.push(pool.times.len());
             pool.times.extend(
                 point.iter().map(|&(unit, cell)| UnitTime {
@@ -316,7 +340,7 @@ fn pooled(
     if !apart.is_empty() {
         warnings.push(Warning::SizesOverUnits { device: title.to_owned(), sizes: apart });
     }
-    let tables = tables.into_iter().map(|table| DeviceTable { cells: Vec::new(), ..table });
+    let tables = tables.into_iter().map(|(table, _)| DeviceTable { cells: Vec::new(), ..table });
     let mut whole = tables.reduce(put_together).expect("the few that are off are left out, never all");
     whole.files.sort();
     whole.files.dedup();
@@ -354,7 +378,7 @@ fn put_together(mut all: DeviceTable, other: DeviceTable) -> DeviceTable {
 fn leave_out(
     title: &str,
     name: &dyn Fn(&DeviceTable) -> String,
-    tables: &mut Vec<DeviceTable>,
+    tables: &mut Vec<UnitCells>,
     warnings: &mut Vec<Warning>,
 ) -> Vec<Option<f64>> {
     let mut found = all_ratios(tables);
@@ -363,7 +387,7 @@ fn leave_out(
     let off = (0..tables.len()).filter(|&unit| is_off(&factors_of_all[unit]));
     let off: Vec<UnitOff> = off
         .map(|unit| UnitOff {
-            unit: name(&tables[unit]),
+            unit: name(&tables[unit].0),
             per_mille: factors_of_all[unit].map_or(0, |factor| (1000.0 * (factor - 1.0)).round() as i64),
             points: found[unit].len(),
         })
@@ -382,11 +406,11 @@ fn leave_out(
     factors(&mut all_ratios(tables))
 }
 
-fn all_ratios(tables: &[DeviceTable]) -> Vec<Vec<f64>> {
+fn all_ratios(tables: &[UnitCells]) -> Vec<Vec<f64>> {
     let mut all = vec![Vec::new(); tables.len()];
     for n in sizes_of(tables) {
-        let cells = cells_of_size(tables, n);
-        for (all, of_size) in all.iter_mut().zip(ratios(tables.len(), by_point(&cells))) {
+        let cells = SizeCells::of(tables, n);
+        for (all, of_size) in all.iter_mut().zip(ratios(tables.len(), cells.points())) {
             all.extend(of_size);
         }
     }
