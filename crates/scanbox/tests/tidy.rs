@@ -15,7 +15,7 @@ const LONG: &[(&str, usize)] = &[
     ("crates/scanbox-kernels/tests/problems.rs", 560),
     ("crates/scanbox-model/src/problem.rs", 515),
     ("crates/scanbox-model/src/record.rs", 501),
-    ("crates/scanbox/tests/analyze.rs", 520),
+    ("crates/scanbox/tests/analyze.rs", 518),
 ];
 
 /// Files with wider lines, and how many. A number here only ever falls.

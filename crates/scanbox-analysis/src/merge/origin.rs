@@ -12,8 +12,8 @@ use super::MergeSource;
 use crate::spread::median;
 
 /// The metadata of a union but for what its points come to: `points`, `rejections` and `counts`. `None` where none of
-/// the files has any. It does not depend on the order of the files. `inputs` are [`inputs`] of these files, `records` the
-/// rows that stayed.
+/// the files has any. It does not depend on the order of the files. `inputs` are [`inputs`] of these files, `records`
+/// the rows that stayed.
 #[must_use]
 pub fn metadata(
     sources: &[MergeSource],
@@ -52,8 +52,8 @@ fn device_order(device: &DeviceProfile) -> (String, Option<String>, String) {
     (device.uuid.clone(), device.pci_address.clone(), format!("{device:?}"))
 }
 
-/// The files that rows are of, in the end: each once, and of several states of one file the last. A file that was merged
-/// before counts as those that it was made of.
+/// The files that rows are of, in the end: each once, and of several states of one file the last. A file that was
+/// merged before counts as those that it was made of.
 #[must_use]
 pub fn inputs(sources: &[MergeSource]) -> Vec<MergedInput> {
     let mut all: Vec<MergedInput> = sources.iter().flat_map(inputs_of).collect();
