@@ -25,11 +25,10 @@ use group::{Group, Numbering, SharedPlan};
 use pooling::{TableRun, table_runs};
 
 use crate::AnalysisError;
+use crate::identity::unit_titles;
 use crate::pool::Units;
 use crate::problem::Problem;
-use crate::table::{
-    Catalog, ConfigIndex, DeviceIdentity, DeviceTable, FastestBaseline, KernelIndex, Tables, unit_titles,
-};
+use crate::table::{Catalog, ConfigIndex, DeviceIdentity, DeviceTable, FastestBaseline, KernelIndex, Tables};
 use crate::trust::Trust;
 use crate::warning::Warning;
 

@@ -306,7 +306,7 @@ fn a_sweep_that_is_split_by_size_has_the_answers_of_the_whole() {
         rows.map(|row| on_unit(row.clone(), &unit.to_string(), 1.0)).collect()
     };
     let parts: Vec<Vec<Record>> = (0..4).map(part).collect();
-    let (one, _) = tables_by(Units::Auto, &[whole.clone()]);
+    let (one, _) = tables_by(Units::Auto, std::slice::from_ref(&whole));
     let (four, warnings) = tables_by(Units::Auto, &parts);
     assert!(warnings.is_empty(), "{warnings:?}");
     assert_eq!(four.devices[0].units().len(), 4);

@@ -87,9 +87,9 @@ pub fn add_file(builder: &mut Builder, path: &Path, warnings: &mut Vec<String>) 
 
 /// The legal points of spaces on devices: equal ones are enumerated once, and held once.
 #[derive(Debug, Default)]
-pub struct Plans(Mutex<HashMap<String, Arc<[Point]>>>);
+pub struct KnownPlans(Mutex<HashMap<String, Arc<[Point]>>>);
 
-impl Plans {
+impl KnownPlans {
     fn of(&self, metadata: &Metadata) -> Arc<[Point]> {
         let Metadata { space, problem, device, .. } = metadata;
         // Which unit it is, and what times decided what it can do, changes nothing.
@@ -125,14 +125,14 @@ impl SweepInput {
     /// # Errors
     /// When it is no file of rows.
     pub fn read(path: &Path, clock: Clock) -> anyhow::Result<Self> {
-        Self::read_with(path, clock, &Plans::default())
+        Self::read_with(path, clock, &KnownPlans::default())
     }
 
     /// Reads one of several.
     ///
     /// # Errors
     /// When it is no file of rows.
-    pub fn read_with(path: &Path, clock: Clock, plans: &Plans) -> anyhow::Result<Self> {
+    pub fn read_with(path: &Path, clock: Clock, plans: &KnownPlans) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let mut warnings = Vec::new();
         let metadata = metadata_beside(path)?;
