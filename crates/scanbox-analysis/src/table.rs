@@ -178,8 +178,8 @@ pub struct DeviceTable {
     pub sizes: Vec<u64>,
     /// The ceiling in GB/s by size, where metadata has it: the median over the files that do.
     pub ceiling_gbps: BTreeMap<u64, f64>,
-    /// Of how many files that is, by size.
-    pub ceiling_counts: BTreeMap<u64, usize>,
+    /// Of how many measurements that is, by size.
+    pub ceiling_counts: BTreeMap<u64, u64>,
     /// The bandwidth of the device in GB/s that the user gave.
     pub peak_gbps: Option<f64>,
     /// The fastest scan of another implementation on this device by size, where files have it: on hot buffers.

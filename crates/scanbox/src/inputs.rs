@@ -166,6 +166,7 @@ impl SweepInput {
             problem: self.metadata.as_ref().map_or_else(Problem::default, |metadata| metadata.problem),
             kind: self.metadata.as_ref().map(|metadata| metadata.device.kind),
             ceiling_gbps: self.metadata.as_ref().map(|metadata| &metadata.ceiling_gbps),
+            ceiling_counts: None,
             label,
         };
         builder.add_rows(self.rows, &facts);
