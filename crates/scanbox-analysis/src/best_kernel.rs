@@ -61,7 +61,7 @@ pub struct Criterion<'a> {
 
 /// Every device at every size of a comparison as one long line: all sizes of the first device, then of the second.
 pub(crate) struct Places<'a> {
-    places: Vec<Place<'a>>,
+    places: Vec<SizeOfDevice<'a>>,
     /// The ideal line, as the metric sees it.
     pub(crate) ideal: Vec<f64>,
     /// The weight of each place.
@@ -70,7 +70,7 @@ pub(crate) struct Places<'a> {
 
 /// A size of a device.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct SizeOfDevice<'a> {
     lines: &'a Lines<'a>,
     /// The position of the size.
     size: usize,
@@ -83,10 +83,10 @@ impl<'a> Places<'a> {
         let of_sizes = criterion.weights.of(sizes)?;
         let place = |lines: &'a Lines<'a>, n: u64| {
             let (size, scale) = (lines.table.size_index(n)?, criterion.normalization.scale(lines, n)?);
-            Some((Place { lines, size, scale }, scale.apply(lines.ideal_gbps(n)?)))
+            Some((SizeOfDevice { lines, size, scale }, scale.apply(lines.ideal_gbps(n)?)))
         };
         let places = devices.iter().flat_map(|&lines| sizes.iter().map(move |&n| place(lines, n)));
-        let (places, ideal): (Vec<Place<'a>>, Vec<f64>) =
+        let (places, ideal): (Vec<SizeOfDevice<'a>>, Vec<f64>) =
             places.collect::<Option<Vec<_>>>()?.into_iter().unzip();
         let weights = devices.iter().flat_map(|_| of_sizes.iter().copied()).collect();
         (!places.is_empty()).then_some(Self { places, ideal, weights })
@@ -100,9 +100,9 @@ impl<'a> Places<'a> {
     /// The best config of a kernel at each place, with its throughput as the metric sees it.
     pub(crate) fn line(&self, kernel: KernelIndex) -> Vec<Option<(&'a Cell, f64)>> {
         // All sizes of a device follow each other: its row of the kernel is looked up once.
-        let of_device = |places: &[Place<'a>]| -> Vec<Option<(&'a Cell, f64)>> {
+        let of_device = |places: &[SizeOfDevice<'a>]| -> Vec<Option<(&'a Cell, f64)>> {
             let row = places[0].lines.row_of(kernel);
-            let cell = |place: &Place<'a>| {
+            let cell = |place: &SizeOfDevice<'a>| {
                 let cell = place.lines.best_at(row?, place.size)?;
                 Some((cell, place.scale.apply(cell.gbps)))
             };

@@ -25,11 +25,10 @@ use group::{Group, Numbering, SharedPlan};
 use pooling::{TableRun, table_runs};
 
 use crate::AnalysisError;
+use crate::identity::unit_titles;
 use crate::pool::Units;
 use crate::problem::Problem;
-use crate::table::{
-    Catalog, ConfigIndex, DeviceIdentity, DeviceTable, FastestBaseline, KernelIndex, Tables, unit_titles,
-};
+use crate::table::{Catalog, ConfigIndex, DeviceIdentity, DeviceTable, FastestBaseline, KernelIndex, Tables};
 use crate::trust::Trust;
 use crate::warning::Warning;
 
@@ -90,6 +89,8 @@ pub struct FileFacts<'a> {
     pub kind: Option<DeviceKind>,
     /// The ceiling in GB/s by size.
     pub ceiling_gbps: Option<&'a BTreeMap<u64, f64>>,
+    /// Of how many measurements each ceiling is the median, where it is not one.
+    pub ceiling_counts: Option<&'a BTreeMap<u64, u64>>,
     /// What the user calls the unit that the file is about; empty: nothing.
     pub label: &'a str,
 }
@@ -134,7 +135,7 @@ impl Builder {
         let RecordFile { planned, problem, kind, ceiling_gbps, .. } = *source;
         let planned: Option<Arc<[Point]>> = planned.map(Arc::from);
         let planned = planned.as_ref();
-        self.add_rows(rows, &FileFacts { planned, problem, kind, ceiling_gbps, label: "" });
+        self.add_rows(rows, &FileFacts { planned, problem, kind, ceiling_gbps, ..FileFacts::default() });
         Ok(())
     }
 

@@ -32,8 +32,8 @@ pub struct IdealPoint {
     pub configs: usize,
     /// The ceiling of this size, in GB/s.
     pub ceiling_gbps: Option<f64>,
-    /// How many files it is the median of.
-    pub ceiling_count: usize,
+    /// How many measurements it is the median of.
+    pub ceiling_count: u64,
     /// The fastest scan of another implementation at this size, in GB/s.
     pub baseline_gbps: Option<f64>,
     /// The fastest scan of scanbox's own in the run of that one, in GB/s; `None` where it has none.

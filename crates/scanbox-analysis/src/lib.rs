@@ -1,6 +1,7 @@
 //! Records in, answers out: no I/O, no GPU, no printing.
 //!
-//! [`grouping`] sorts the rows of any number of files into one dense [`table`] per device and run, without those that
+//! [`grouping`] sorts the rows of any number of files into one dense [`table`] per device ([`identity`]) or [`pool`] of
+//! units and run, without those that
 //! [`trust`] lets count nowhere, and with one time per row on one scale ([`confirmed`]). [`ideal`] finds the best
 //! config for each size (the ICS), [`mod@between`] one for a size between two of them, [`ranges`] one for each range of
 //! sizes, [`lines`] prunes to one
@@ -19,8 +20,9 @@
 
 pub mod stats;
 pub mod problem;
-pub mod table;
+pub mod identity;
 pub mod pool;
+pub mod table;
 pub mod grouping;
 pub mod trust;
 pub mod confirmed;

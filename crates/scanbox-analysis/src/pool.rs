@@ -6,7 +6,7 @@
 //! are fewer than two, and the configs are of different units, it is how far units lie apart as a whole. A lead that
 //! is not above its spread is a tie. Spreads are interquartile ranges: half the units lie within them.
 
-use crate::table::{Cell, ConfigIndex, DeviceIdentity, DeviceTable};
+use crate::identity::DeviceIdentity;
 
 /// What becomes of the units of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,8 +47,8 @@ impl UnitPool {
         &self.times[self.starts[cell]..self.starts[cell + 1]]
     }
 
-    /// The spread over units of the lead of one cell over another one, as a share.
-    fn lead_spread(&self, best: usize, other: usize) -> Option<f64> {
+    /// The spread over units of the lead of one cell of the table over another one, as a share.
+    pub(crate) fn lead_spread(&self, best: usize, other: usize) -> Option<f64> {
         let [best, other] = [best, other].map(|cell| self.of_cell(cell));
         let time = |of: &[UnitTime], unit: u32| {
             of.binary_search_by_key(&unit, |time| time.unit).ok().map(|place| f64::from(of[place].ns))
@@ -73,44 +73,4 @@ pub(crate) fn interquartile_range(values: &mut [f64]) -> f64 {
         below + place.fract() * (above - below)
     };
     at(0.75) - at(0.25)
-}
-
-impl DeviceTable {
-    /// The units behind it: one, or those of a pool.
-    #[must_use]
-    pub fn units(&self) -> Vec<&DeviceIdentity> {
-        match &self.pool {
-            Some(pool) => pool.units.iter().map(|(unit, _)| unit).collect(),
-            None => vec![&self.device],
-        }
-    }
-
-    /// Whether one of its units has this UUID, whatever its case.
-    #[must_use]
-    pub fn has_unit(&self, uuid: &str) -> bool {
-        self.units().iter().any(|unit| unit.uuid.eq_ignore_ascii_case(uuid))
-    }
-
-    /// The spread over units of the lead that a config has over another one at a size with this position, as a share;
-    /// `None` where there is one unit, or nothing is known of it.
-    #[must_use]
-    pub fn lead_spread(&self, size: usize, best: ConfigIndex, other: ConfigIndex) -> Option<f64> {
-        let pool = self.pool.as_ref()?;
-        let cell = |config: ConfigIndex| {
-            let cells = self.cells_at(size);
-            let place = cells.binary_search_by_key(&config, |cell| cell.config).ok()?;
-            Some(self.starts[size] + place)
-        };
-        pool.lead_spread(cell(best)?, cell(other)?)
-    }
-
-    /// Whether the lead of the better of two cells of a size is not above the noise of their samples, or not above
-    /// what units differ in it.
-    #[must_use]
-    pub(crate) fn is_tie(&self, size: usize, best: &Cell, other: &Cell) -> bool {
-        best.interval().overlaps(&other.interval())
-            || self
-                .lead_spread(size, best.config, other.config)
-                .is_some_and(|spread| other.time_ns / best.time_ns - 1.0 <= spread)
-    }
 }

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use scanbox_model::config::{Config, Kernel};
 use scanbox_model::device::DeviceKind;
-use scanbox_model::record::{Record, Status};
+use scanbox_model::record::Status;
 
+pub use crate::identity::DeviceIdentity;
 use crate::pool::UnitPool;
 use crate::problem::Problem;
 use crate::stats::{self, ConfidenceInterval};
@@ -48,103 +49,6 @@ impl Catalog {
     pub fn kernel(&self, index: KernelIndex) -> &Kernel {
         &self.kernels[index.0 as usize]
     }
-}
-
-/// Which unit of which model: two rows are of one unit when all of it agrees. Units of one model may have equal
-/// UUIDs, where drivers make them of the place on the bus, so host and PCI address count too. Empty is unknown: files
-/// of older versions do not have these columns, and their rows are put to the only unit that they can be of
-/// ([`crate::grouping`]).
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct DeviceIdentity {
-    /// The name that the driver gives.
-    pub name: String,
-    /// What the user calls the unit; empty: nothing. Rows of differently named files are of different units.
-    pub label: String,
-    /// The device UUID.
-    pub uuid: String,
-    /// The host that it is in.
-    pub host: String,
-    /// Its address on the PCI bus.
-    pub pci_address: String,
-}
-
-impl DeviceIdentity {
-    /// That of a row, without a label.
-    #[must_use]
-    pub fn of(record: &Record) -> Self {
-        Self {
-            name: record.device.clone(),
-            label: String::new(),
-            uuid: record.device_uuid.clone(),
-            host: record.host.clone(),
-            pci_address: record.pci_address.clone(),
-        }
-    }
-
-    /// Whether a row is of it, as far as both are known; the label is no matter of rows.
-    #[must_use]
-    pub fn is_of(&self, record: &Record) -> bool {
-        self.name == record.device
-            && self.uuid == record.device_uuid
-            && self.host == record.host
-            && self.pci_address == record.pci_address
-    }
-
-    /// Whether both may be one unit: what is not known is no difference.
-    pub(crate) fn may_be(&self, other: &Self) -> bool {
-        let same = |a: &str, b: &str| a.is_empty() || b.is_empty() || a == b;
-        (&self.name, &self.label, &self.uuid) == (&other.name, &other.label, &other.uuid)
-            && same(&self.host, &other.host)
-            && same(&self.pci_address, &other.pci_address)
-    }
-
-    /// How much of it is known.
-    pub(crate) fn known(&self) -> usize {
-        usize::from(!self.host.is_empty()) + usize::from(!self.pci_address.is_empty())
-    }
-}
-
-/// What each of these units is called: its label, else its name; where two have the same name, with the first of
-/// host, PCI address and UUID that tells it apart from the others, or with as many of them as it takes.
-pub(crate) fn unit_titles(units: &BTreeSet<DeviceIdentity>) -> BTreeMap<DeviceIdentity, String> {
-    type Part = fn(&DeviceIdentity) -> String;
-    fn tagged(tag: &str, text: &str) -> String {
-        if text.is_empty() { String::new() } else { format!("{tag}{text}") }
-    }
-    let parts: [Part; 3] = [
-        |unit| tagged(" on ", &unit.host),
-        |unit| tagged(" at ", &unit.pci_address),
-        |unit| tagged(" ", unit.uuid.split('-').next().unwrap_or_default()),
-    ];
-    let ways: [&[usize]; 7] = [&[0], &[1], &[2], &[0, 1], &[0, 2], &[1, 2], &[0, 1, 2]];
-    let told = |unit: &DeviceIdentity, way: &[usize]| -> String {
-        way.iter().map(|&part| parts[part](unit)).collect()
-    };
-    let mut alike: BTreeMap<(&str, &str), Vec<&DeviceIdentity>> = BTreeMap::new();
-    for unit in units {
-        let name = if unit.label.is_empty() { unit.name.as_str() } else { "" };
-        alike.entry((&unit.label, name)).or_default().push(unit);
-    }
-    let mut titles = BTreeMap::new();
-    for ((label, _), like) in alike {
-        let distinct = |way: &&&[usize]| {
-            like.iter().map(|other| told(other, way)).collect::<BTreeSet<_>>().len() == like.len()
-        };
-        let way = ways.iter().find(distinct);
-        for unit in &like {
-            let DeviceIdentity { name, uuid, .. } = unit;
-            let title = match (label, like.len(), way) {
-                ("", 1, _) => name.clone(),
-                ("", _, Some(way)) => format!("{name}{}", told(unit, way)),
-                // The whole UUID is the last resort: its beginning may be the same.
-                ("", _, None) => format!("{name}{} {uuid}", told(unit, &[0, 1])).trim_end().to_owned(),
-                (_, 1, _) => format!("{label} ({name})"),
-                (_, _, _) => format!("{label} ({name} {uuid})"),
-            };
-            titles.insert((*unit).clone(), title);
-        }
-    }
-    titles
 }
 
 /// How rows came about: rows that differ here are of different runs and are never merged silently.
@@ -274,8 +178,8 @@ pub struct DeviceTable {
     pub sizes: Vec<u64>,
     /// The ceiling in GB/s by size, where metadata has it: the median over the files that do.
     pub ceiling_gbps: BTreeMap<u64, f64>,
-    /// Of how many files that is, by size.
-    pub ceiling_counts: BTreeMap<u64, usize>,
+    /// Of how many measurements that is, by size.
+    pub ceiling_counts: BTreeMap<u64, u64>,
     /// The bandwidth of the device in GB/s that the user gave.
     pub peak_gbps: Option<f64>,
     /// The fastest scan of another implementation on this device by size, where files have it: on hot buffers.
@@ -333,6 +237,44 @@ impl DeviceTable {
     #[must_use]
     pub fn is_legal(&self, n: u64, kernel: KernelIndex) -> bool {
         self.space.binary_search(&(n, kernel)).is_ok()
+    }
+
+    /// The units behind it: one, or those of a pool.
+    #[must_use]
+    pub fn units(&self) -> Vec<&DeviceIdentity> {
+        match &self.pool {
+            Some(pool) => pool.units.iter().map(|(unit, _)| unit).collect(),
+            None => vec![&self.device],
+        }
+    }
+
+    /// Whether one of its units has this UUID, whatever its case.
+    #[must_use]
+    pub fn has_unit(&self, uuid: &str) -> bool {
+        self.units().iter().any(|unit| unit.uuid.eq_ignore_ascii_case(uuid))
+    }
+
+    /// The spread over units of the lead that a config has over another one at a size with this position, as a share;
+    /// `None` where there is one unit, or nothing is known of it.
+    #[must_use]
+    pub fn lead_spread(&self, size: usize, best: ConfigIndex, other: ConfigIndex) -> Option<f64> {
+        let pool = self.pool.as_ref()?;
+        let cell = |config: ConfigIndex| {
+            let cells = self.cells_at(size);
+            let place = cells.binary_search_by_key(&config, |cell| cell.config).ok()?;
+            Some(self.starts[size] + place)
+        };
+        pool.lead_spread(cell(best)?, cell(other)?)
+    }
+
+    /// Whether the lead of the better of two cells of a size is not above the noise of their samples, or not above
+    /// what units differ in it.
+    #[must_use]
+    pub(crate) fn is_tie(&self, size: usize, best: &Cell, other: &Cell) -> bool {
+        best.interval().overlaps(&other.interval())
+            || self
+                .lead_spread(size, best.config, other.config)
+                .is_some_and(|spread| other.time_ns / best.time_ns - 1.0 <= spread)
     }
 }
 

@@ -286,12 +286,21 @@ fn ceilings_are_medians_with_a_count() {
             let (tables, _) = builder.finish(Runs::Latest);
             let (answers, _) = answer(&tables, &Question::default());
             let point = &answers.devices[0].ideal.points[0];
-            assert_eq!((point.ceiling_gbps, point.ceiling_count), (Some(expected), ceilings.len()));
+            assert_eq!((point.ceiling_gbps, point.ceiling_count), (Some(expected), ceilings.len() as u64));
         }
     };
     check(&[20.0], 20.0);
     check(&[20.0, 30.0, 21.0], 21.0);
     check(&[20.0, 30.0], 25.0);
+    // A file may say that its own are medians: one that was merged does.
+    let (gbps, counts) = (BTreeMap::from([(SIZES[0], 20.0)]), BTreeMap::from([(SIZES[0], 4)]));
+    let mut file = FileRows::new("x.csv", Clock::Steady);
+    records.iter().for_each(|row| file.push(row).unwrap());
+    let mut builder = Builder::new(Clock::Steady);
+    let (ceiling_gbps, ceiling_counts) = (Some(&gbps), Some(&counts));
+    builder.add_rows(file, &FileFacts { ceiling_gbps, ceiling_counts, ..FileFacts::default() });
+    let (tables, _) = builder.finish(Runs::Latest);
+    assert_eq!(tables.devices[0].ceiling_counts, counts);
 }
 
 /// A published sweep, and the same split by size over four units.
@@ -306,7 +315,7 @@ fn a_sweep_that_is_split_by_size_has_the_answers_of_the_whole() {
         rows.map(|row| on_unit(row.clone(), &unit.to_string(), 1.0)).collect()
     };
     let parts: Vec<Vec<Record>> = (0..4).map(part).collect();
-    let (one, _) = tables_by(Units::Auto, &[whole.clone()]);
+    let (one, _) = tables_by(Units::Auto, std::slice::from_ref(&whole));
     let (four, warnings) = tables_by(Units::Auto, &parts);
     assert!(warnings.is_empty(), "{warnings:?}");
     assert_eq!(four.devices[0].units().len(), 4);

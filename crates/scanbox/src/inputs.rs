@@ -88,9 +88,9 @@ pub fn add_file(builder: &mut Builder, path: &Path, warnings: &mut Vec<String>) 
 
 /// The legal points of spaces on devices: equal ones are enumerated once, and held once.
 #[derive(Debug, Default)]
-pub struct Plans(Mutex<HashMap<String, Arc<[Point]>>>);
+pub struct KnownPlans(Mutex<HashMap<String, Arc<[Point]>>>);
 
-impl Plans {
+impl KnownPlans {
     fn of(&self, metadata: &Metadata) -> anyhow::Result<Arc<[Point]>> {
         let Metadata { space, problem, device, rejections, .. } = metadata;
         // Which unit it is, and what times decided what it can do, changes nothing.
@@ -126,14 +126,14 @@ impl SweepInput {
     /// # Errors
     /// When it is no file of rows.
     pub fn read(path: &Path, clock: Clock) -> anyhow::Result<Self> {
-        Self::read_with(path, clock, &Plans::default())
+        Self::read_with(path, clock, &KnownPlans::default())
     }
 
     /// Reads one of several.
     ///
     /// # Errors
     /// When it is no file of rows.
-    pub fn read_with(path: &Path, clock: Clock, plans: &Plans) -> anyhow::Result<Self> {
+    pub fn read_with(path: &Path, clock: Clock, plans: &KnownPlans) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let mut warnings = Vec::new();
         let metadata = metadata_beside(path)?;
@@ -167,6 +167,7 @@ impl SweepInput {
             problem: self.metadata.as_ref().map_or_else(Problem::default, |metadata| metadata.problem),
             kind: self.metadata.as_ref().map(|metadata| metadata.device.kind),
             ceiling_gbps: self.metadata.as_ref().map(|metadata| &metadata.ceiling_gbps),
+            ceiling_counts: None,
             label,
         };
         builder.add_rows(self.rows, &facts);

@@ -39,7 +39,8 @@ pub struct Time<'a> {
 
 impl<'a> RunRows<'a> {
     /// The rows of a file. Those of benchmarks and other implementations are left out; of two of one config, size and
-    /// unit the later one stays, and of several units of a model the one in the middle. What `trust` says was wrong counts as wrong.
+    /// unit the later one stays, and of several units of a model the one in the middle. What `trust` says was wrong
+    /// counts as wrong.
     pub fn new(source: &RecordFile<'a>, clock: Clock, trust: &Trust) -> Result<Self, AnalysisError> {
         let mut units: BTreeMap<u64, BTreeMap<&str, Vec<&Record>>> = BTreeMap::new();
         let mut device: Option<&Record> = None;

@@ -38,8 +38,8 @@ pub(super) struct Group {
     pub(super) is_unplanned: bool,
     /// Where it is not: points of the rows from files without metadata.
     shown: Vec<(u64, u32)>,
-    /// In GB/s, by size and the number of the file that says so.
-    pub(super) ceiling_gbps: BTreeMap<(u64, u32), f64>,
+    /// In GB/s, by size and the number of the file that says so, with how many measurements that is the median of.
+    pub(super) ceiling_gbps: BTreeMap<(u64, u32), (f64, u64)>,
 }
 
 /// Which kernels have a legal config at which size: pairs, ascending.
@@ -212,7 +212,8 @@ impl Group {
             self.planned = vec![planned];
         }
         let ceilings = facts.ceiling_gbps.into_iter().flatten();
-        self.ceiling_gbps = ceilings.map(|(&n, &gbps)| ((n, file), gbps)).collect();
+        let count = |n| facts.ceiling_counts.and_then(|counts| counts.get(n)).copied().unwrap_or(1);
+        self.ceiling_gbps = ceilings.map(|(n, &gbps)| ((*n, file), (gbps, count(n)))).collect();
     }
 
     /// Takes over what another file has of the same run.

@@ -98,11 +98,15 @@ impl TableRun {
         let units = table.units();
         // What a file says of several units it says once.
         let of_units = self.units.iter().filter(|group| units.contains(&&group.device));
-        let measured: BTreeMap<(u64, u32), f64> =
-            of_units.flat_map(|group| group.ceiling_gbps.iter().map(|(&at, &gbps)| (at, gbps))).collect();
+        let measured: BTreeMap<(u64, u32), (f64, u64)> =
+            of_units.flat_map(|group| group.ceiling_gbps.iter().map(|(&at, &found)| (at, found))).collect();
         let mut ceilings: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-        measured.into_iter().for_each(|((n, _), gbps)| ceilings.entry(n).or_default().push(gbps));
-        table.ceiling_counts = ceilings.iter().map(|(&n, found)| (n, found.len())).collect();
+        let mut counts = BTreeMap::new();
+        for ((n, _), (gbps, count)) in measured {
+            ceilings.entry(n).or_default().push(gbps);
+            *counts.entry(n).or_insert(0) += count;
+        }
+        table.ceiling_counts = counts;
         let middle = |(n, mut found): (u64, Vec<f64>)| Some((n, median(&mut found)?));
         table.ceiling_gbps = ceilings.into_iter().filter_map(middle).collect();
         table

@@ -3,6 +3,7 @@
 pub(crate) mod across;
 mod explain;
 pub(crate) mod metrics;
+mod units;
 
 use std::io::{self, Write};
 
@@ -19,6 +20,7 @@ use scanbox_analysis::trust::PROOF;
 use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 
+use self::units::unit_words;
 use super::AnalysisReport;
 use crate::curve;
 use crate::grid::{Grid, GridColumn, Style};
@@ -387,42 +389,6 @@ fn baseline(comparison: &AgainstBaseline) -> impl Iterator<Item = String> {
         )
     };
     comparison.regions.iter().map(sentence)
-}
-
-/// Units of a pool, or files, that are named one by one; JSON has all.
-const UNITS_SHOWN: usize = 8;
-
-/// The first of these, and how many more there are.
-fn shortened<'a>(words: impl ExactSizeIterator<Item = &'a str>) -> String {
-    let more = words.len().saturating_sub(UNITS_SHOWN);
-    let mut shown: Vec<String> = words.take(UNITS_SHOWN).map(str::to_owned).collect();
-    if more > 0 {
-        shown.push(format!("{more} more"));
-    }
-    shown.join(", ")
-}
-
-/// What a device is called, and what tells the unit apart: host, PCI address, UUID, files; of several units taken
-/// together, which those are.
-pub(crate) fn unit_words(device: &DeviceAnswer<'_>) -> String {
-    if let Some(pool) = &device.table.pool {
-        let spread = match pool.spread {
-            Some(spread) => format!("; they lie {} % apart (half of them)", percent(100.0 * spread)),
-            None => String::new(),
-        };
-        return format!(
-            "{}: a point's time is the median over the units that have it{spread}; {}; from {}",
-            title(device),
-            shortened(pool.units.iter().map(|(_, title)| title.as_str())),
-            shortened(device.table.files.iter().map(String::as_str)),
-        );
-    }
-    let unit = &device.table.device;
-    let known = [("host", &unit.host), ("PCI", &unit.pci_address), ("UUID", &unit.uuid)];
-    let known = known.into_iter().filter(|(_, text)| !text.is_empty());
-    let mut words: Vec<String> = known.map(|(what, text)| format!("{what} {text}")).collect();
-    words.push(format!("from {}", device.table.files.join(", ")));
-    format!("{}: {}", title(device), words.join(", "))
 }
 
 /// What counts nowhere on a device, and what takes that back.

@@ -22,7 +22,7 @@ use scanbox_report::words::clock_word;
 
 use super::words::clock;
 use crate::exit::UsageError;
-use crate::inputs::{Plans, SweepInput, once};
+use crate::inputs::{KnownPlans, SweepInput, once};
 
 /// What is asked of which files.
 #[derive(Debug, Clone, clap::Args)]
@@ -213,7 +213,7 @@ fn read_tables(request: &AnalysisRequest) -> anyhow::Result<(Tables, Vec<String>
     let mut builder = Builder::new(request.time).with_units(request.units.unwrap_or_default());
     let paths = once(&request.files, &mut warnings);
     let labels = request.labels(&paths)?;
-    let plans = Plans::default();
+    let plans = KnownPlans::default();
     let read = |path: &&PathBuf| SweepInput::read_with(path, request.time, &plans);
     for (paths, labels) in paths.chunks(AT_A_TIME).zip(labels.chunks(AT_A_TIME)) {
         let files: Vec<anyhow::Result<SweepInput>> = paths.par_iter().map(read).collect();

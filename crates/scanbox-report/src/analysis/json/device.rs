@@ -208,7 +208,7 @@ struct IdealRow {
     copy_pct: Option<NineDigits>,
     /// Of how many measurements `copy_gbps` is the median; missing of one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    copy_count: Option<usize>,
+    copy_count: Option<u64>,
     /// The fastest scan of another implementation; `null` without a file that has one.
     baseline_gbps: Option<NineDigits>,
     /// The fastest scan of scanbox's own in the run of that, which the ratio is by; without one it is by `gbps`.

@@ -11,9 +11,8 @@ use scanbox_analysis::speed::Speed;
 use scanbox_analysis::transfer::Transfer;
 use scanbox_model::units::size_label;
 
-use super::{
-    Grid, GridColumn, TextPage, compared, count, gbps, losses, named, percent, score, title, unit_words,
-};
+use super::units::unit_words;
+use super::{Grid, GridColumn, TextPage, compared, count, gbps, losses, named, percent, score, title};
 
 /// Devices side by side in a launch table, so that it fits 80 characters.
 const DEVICES_PER_TABLE: usize = 3;
