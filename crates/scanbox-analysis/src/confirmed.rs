@@ -13,6 +13,9 @@
 //! is confirmed. Where an unconfirmed row was the fastest of the sweep (it went on after its confirmation), the
 //! confirmation says nothing of it: the times of the sweep count for the whole size, until it is confirmed again.
 
+/// How the reason of a row begins that was `ok` until it failed in its confirmation.
+pub const FAILED_IN_CONFIRMATION: &str = "in the confirmation: ";
+
 /// Times of one size on one scale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeScale {

@@ -11,6 +11,7 @@ mod golden;
 mod golden_answers;
 mod grouping;
 mod ideal_line;
+mod merge;
 mod metrics;
 mod pairs;
 mod portfolio;

@@ -15,6 +15,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use scanbox_analysis::answers::{Question, answer};
+use scanbox_analysis::confirmed::FAILED_IN_CONFIRMATION;
 use scanbox_analysis::grouping::{Builder, RecordFile, Runs};
 use scanbox_analysis::lines::Lines;
 use scanbox_analysis::trust::Trust;
@@ -208,7 +209,7 @@ fn take_over(record: &mut Record, row: &Record, anchor: &Anchor, is_latest: bool
             record.timestamp_utc.clone_from(&row.timestamp_utc);
             (record.confirmed_ns, record.rounds, record.round_spread_pct) = (None, None, None);
             record.status = row.status;
-            record.reason = format!("in the confirmation: {}", row.reason);
+            record.reason = format!("{FAILED_IN_CONFIRMATION}{}", row.reason);
             record.mismatches = row.mismatches.or(record.mismatches);
             record.first_mismatch = row.first_mismatch.or(record.first_mismatch);
             record.twin_calls = row.twin_calls.or(record.twin_calls);

@@ -140,6 +140,7 @@ impl Example {
     }
 
     fn metadata(&self) -> Metadata {
+        let ceiling_gbps = |n| (n, 8.0 * n as f64 / (1500.0 + 0.009 * n as f64));
         Metadata {
             schema: SCHEMA,
             tool_version: "0.1.0".into(),
@@ -153,12 +154,7 @@ impl Example {
             merged: None,
             rejections: Vec::new(),
             counts: BTreeMap::new(),
-            ceiling_gbps: self
-                .space
-                .sizes
-                .iter()
-                .map(|n| (n, 8.0 * n as f64 / (1500.0 + 0.009 * n as f64)))
-                .collect(),
+            ceiling_gbps: self.space.sizes.iter().map(ceiling_gbps).collect(),
             runs: Vec::new(),
         }
     }

@@ -105,7 +105,8 @@ fn may_write(case: &Case, kind: &str) -> bool {
         "table" if case.command == "bench" => &["fallbacks", "older fallbacks"],
         "table" => &["throughput", "older throughput"],
         "pipelines" => &["pipelines", "older pipelines"],
-        "import" | "csv" | "pairs" => &[],
+        // Rows of a sweep are replaced where they were merged: `merge::bad_input`.
+        "import" | "csv" | "pairs" | "merged" => &[],
         other => panic!("{other}"),
     };
     ["nothing", "empty"].contains(&kind)
@@ -243,7 +244,7 @@ fn every_output_leaves_alone_what_is_not_its_own() {
         for (kind, there) in &kinds {
             let folder_out = case.out != case.file;
             // A pipe waits for its reader; what is written to one is tried with a device below.
-            let rows = ["sweep", "benchmark", "table", "pipelines"].contains(&case.writes);
+            let rows = ["sweep", "merged", "benchmark", "table", "pipelines"].contains(&case.writes);
             if *kind == "pipe" && !rows {
                 continue;
             }
@@ -314,7 +315,7 @@ fn no_input_is_an_output_however_it_is_spelled() {
 fn devices_are_written_to_and_stay() {
     let sources = sources();
     for case in cases().iter().filter(|case| case.out == case.file) {
-        let rows = ["sweep", "benchmark", "pipelines"].contains(&case.writes);
+        let rows = ["sweep", "merged", "benchmark", "pipelines"].contains(&case.writes);
         // What names no CSV is a folder to a sweep.
         if case.writes == "sweep" {
             continue;

@@ -22,6 +22,7 @@ mod in_use;
 mod kill;
 mod known_issues;
 mod machines;
+mod merge;
 mod mutants;
 mod nightly;
 mod null_device;

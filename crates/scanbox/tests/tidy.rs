@@ -14,7 +14,7 @@ const LONG: &[(&str, usize)] = &[
     ("crates/scanbox-analysis/src/compare.rs", 582),
     ("crates/scanbox-kernels/tests/problems.rs", 560),
     ("crates/scanbox-model/src/problem.rs", 515),
-    ("crates/scanbox/tests/analyze.rs", 520),
+    ("crates/scanbox/tests/analyze.rs", 518),
 ];
 
 /// Files with wider lines, and how many. A number here only ever falls.

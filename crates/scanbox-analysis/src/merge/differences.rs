@@ -89,7 +89,7 @@ impl fmt::Display for Difference {
 pub fn differences(sources: &[MergeSource], points: &[Option<String>]) -> Vec<Difference> {
     type Said = fn(&Record) -> String;
     type Told = fn(&Metadata) -> Vec<String>;
-    let aspects: [(&'static str, Option<Acceptable>, Option<Said>, Told); 9] = [
+    let aspects: [(&'static str, Option<Acceptable>, Option<Said>, Told); 10] = [
         ("the device", None, Some(|row| row.device.clone()), |told| vec![told.device.name.clone()]),
         ("the problem", None, Some(problem_of), |told| vec![told.problem.to_string()]),
         ("the input", None, Some(|row| input_of(row).to_owned()), |_| Vec::new()),
@@ -109,6 +109,7 @@ pub fn differences(sources: &[MergeSource], points: &[Option<String>]) -> Vec<Di
             |told| vec![release(&told.tool_version).to_owned()],
         ),
         ("the space", Some(Acceptable::Space), None, |told| vec![space_of(told)]),
+        ("the points that were split into shards", Some(Acceptable::Space), None, split_of),
         ("the seed", Some(Acceptable::Seed), None, seeds_of),
     ];
     let mut found = Vec::new();
@@ -161,6 +162,13 @@ fn input_of(row: &Record) -> &str {
 
 fn space_of(metadata: &Metadata) -> String {
     format!("{} ({})", metadata.space.name, metadata.space.definition())
+}
+
+/// What shards are of: also those that a merged file is made of.
+fn split_of(metadata: &Metadata) -> Vec<String> {
+    let inputs = metadata.merged.iter().flat_map(|merged| &merged.inputs);
+    let shards = metadata.shard.iter().chain(inputs.filter_map(|input| input.shard.as_ref()));
+    shards.map(|shard| format!("{} points ({})", shard.of_points, shard.points)).collect()
 }
 
 /// Those of the runs that have written rows.

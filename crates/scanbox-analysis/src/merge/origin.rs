@@ -6,26 +6,31 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::merged::{MergedFrom, MergedInput, MergedUnit};
 use scanbox_model::metadata::{Metadata, Run};
 use scanbox_model::record::{Record, SCHEMA};
+use scanbox_model::shard::ShardOf;
 use scanbox_model::space::Space;
 
 use super::MergeSource;
-use crate::stats::lower_median;
+use crate::spread::median;
 
 /// The metadata of a union but for what its points come to: `points`, `rejections` and `counts`. `None` where none of
-/// the files has any. It does not depend on the order of the files, and files that were merged before count as those
-/// that they were made of.
+/// the files has any. It does not depend on the order of the files. `inputs` are [`inputs`] of these files, `records`
+/// the rows that stayed.
 #[must_use]
-pub fn metadata(sources: &[MergeSource], records: &[Record]) -> Option<Metadata> {
+pub fn metadata(
+    sources: &[MergeSource],
+    mut inputs: Vec<MergedInput>,
+    records: &[Record],
+) -> Option<Metadata> {
     let told: Vec<&Metadata> = sources.iter().filter_map(|source| source.metadata.as_ref()).collect();
     // Which file gives what there is one of must not depend on the order of files.
     let device = told.iter().map(|told| &told.device).min_by_key(|device| device_order(device))?.clone();
     let tool = told.iter().map(|told| (&told.tool_version, &told.tool_commit)).max()?;
-    let mut inputs = inputs(sources);
     let (ceiling_gbps, copies) = ceilings(&inputs);
     for input in &mut inputs {
         input.device = input.device.take().filter(|own| *own != device);
     }
-    let shard = told.iter().map(|told| &told.shard).reduce(|a, b| if a == b { a } else { &None });
+    // Attempts at one shard are that shard.
+    let shard = told.iter().map(|told| told.shard.as_ref()).reduce(|a, b| a.filter(|_| is_same_shard(a, b)));
     Some(Metadata {
         schema: SCHEMA,
         tool_version: tool.0.clone(),
@@ -35,7 +40,7 @@ pub fn metadata(sources: &[MergeSource], records: &[Record]) -> Option<Metadata>
         problem: told.first()?.problem,
         space: space(&told)?,
         points: 0,
-        shard: shard.cloned().flatten(),
+        shard: shard.flatten().cloned(),
         rejections: Vec::new(),
         counts: BTreeMap::new(),
         ceiling_gbps,
@@ -49,13 +54,16 @@ fn device_order(device: &DeviceProfile) -> (String, Option<String>, String) {
     (device.uuid.clone(), device.pci_address.clone(), format!("{device:?}"))
 }
 
-/// The files that rows are of, in the end: each once, and of several states of one file the last.
-fn inputs(sources: &[MergeSource]) -> Vec<MergedInput> {
+/// The files that rows are of, in the end: each once, and of several states of one file the last. A file that was
+/// merged before counts as those that it was made of.
+#[must_use]
+pub fn inputs(sources: &[MergeSource]) -> Vec<MergedInput> {
     let mut all: Vec<MergedInput> = sources.iter().flat_map(inputs_of).collect();
     all.sort_by_cached_key(|input| (input.name.clone(), format!("{input:?}")));
     all.dedup();
     let is_state_of = |before: &MergedInput, after: &MergedInput| {
-        (&before.name, &before.shard) == (&after.name, &after.shard)
+        before.name == after.name
+            && is_same_shard(before.shard.as_ref(), after.shard.as_ref())
             && before.run_ids.is_subset(&after.run_ids)
             && before.rows <= after.rows
     };
@@ -70,6 +78,14 @@ fn inputs(sources: &[MergeSource]) -> Vec<MergedInput> {
         }
     }
     last
+}
+
+/// Whether both are the same part of the same points; that none is told of both is the same, too.
+fn is_same_shard(a: Option<&ShardOf>, b: Option<&ShardOf>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => a.is_same_part(b) && a.points == b.points,
+        (a, b) => a.is_none() && b.is_none(),
+    }
 }
 
 /// What a file stands for: itself, or what it was made of, and itself with what it has beside that.
@@ -115,7 +131,8 @@ fn ceilings(inputs: &[MergedInput]) -> (BTreeMap<u64, f64>, BTreeMap<u64, u64>) 
     }
     let counts = measured.iter().map(|(&n, of_size)| (n, of_size.len() as u64)).collect();
     let medians = measured.into_iter().filter_map(|(n, of_size)| {
-        Some((n, lower_median(of_size.into_iter().map(|(_, gbps)| gbps).collect())?))
+        let mut of_size: Vec<f64> = of_size.into_iter().map(|(_, gbps)| gbps).collect();
+        Some((n, median(&mut of_size)?))
     });
     (medians.collect(), counts)
 }

@@ -5,7 +5,7 @@
 //!
 //! * every `wrong_result`: wrong once is wrong until shown right ([`crate::trust`]);
 //! * the latest `ok` row, and the latest one that proves something: what analysis takes of several;
-//! * where a confirmation has failed, that row in place of the `ok` rows before it;
+//! * where a confirmation has failed, that row, and no `ok` row before it;
 //! * where none of these is there, one failure: rather one that was tried than `quarantined`, then the latest.
 //!
 //! So a failure of one attempt hides no `ok` row of another one, whenever that was measured, as `sweep --retry-failed`
@@ -22,11 +22,9 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::{COLUMNS, Record, Status};
 use scanbox_model::row_rules::OWN_SUBJECT;
 
+use crate::confirmed::FAILED_IN_CONFIRMATION;
 use crate::grouping::release;
 use crate::trust::timestamp_key;
-
-/// How the reason of a row begins that was `ok` until its confirmation.
-const IN_THE_CONFIRMATION: &str = "in the confirmation: ";
 
 /// The rows that stay, and what became of the others.
 #[derive(Debug, Clone, Default)]
@@ -81,7 +79,7 @@ fn settle(rows: &mut Vec<Record>, united: &mut UnitedRows) {
     let proof = last(&|row| is_ok(row) && row.proved_calls.is_some_and(|calls| calls > 0)).filter(counts);
     let stays = |at: usize| {
         let is_wrong = rows[at].status == Status::WrongResult;
-        is_wrong || ok == Some(at) || proof == Some(at) || (ok.is_none() && retracted == Some(at))
+        is_wrong || ok == Some(at) || proof == Some(at) || retracted == Some(at)
     };
     let mut stay: Vec<bool> = (0..rows.len()).map(stays).collect();
     if !stay.contains(&true) {
@@ -107,7 +105,7 @@ fn settle(rows: &mut Vec<Record>, united: &mut UnitedRows) {
 
 /// Whether a row was `ok` until it failed in the confirmation: then no time of it before that counts.
 fn is_retraction(row: &Record) -> bool {
-    row.status != Status::Ok && row.reason.starts_with(IN_THE_CONFIRMATION)
+    row.status != Status::Ok && row.reason.starts_with(FAILED_IN_CONFIRMATION)
 }
 
 fn is_later(row: &Record, than: &Record) -> bool {

@@ -4,6 +4,7 @@ mod plan;
 mod read;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::take;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -23,7 +24,7 @@ use scanbox_session::notes::note;
 use scanbox_session::process::RunLimits;
 use scanbox_session::store::{RowKey, SweepFile, counts, point_key, row_key};
 
-use self::plan::Plan;
+use self::plan::MergePlan;
 use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::words::words;
@@ -67,21 +68,24 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<Exit> {
         return Err(UsageError(format!("--out {}: rows stand in a .csv", args.out.display())).into());
     }
     let mut warnings = Vec::new();
-    let sources = read::sources(&once(&args.files, &mut warnings), &mut warnings)?;
+    let mut sources = read::sources(&once(&args.files, &mut warnings), &mut warnings)?;
     for warning in &warnings {
         note(&format!("warning: {warning}"));
     }
     let points = plan::points_by_source(&sources);
     refuse(differences(&sources, &points), &args.accept)?;
-    let all: Vec<Record> = sources.iter().flat_map(|source| source.records.clone()).collect();
-    let rows = unite(all);
-    let Some(mut metadata) = origin::metadata(&sources, &rows.records) else {
+    let inputs = origin::inputs(&sources);
+    let rows = unite(sources.iter_mut().flat_map(|source| take(&mut source.records)).collect());
+    let Some(mut metadata) = origin::metadata(&sources, inputs, &rows.records) else {
         bail!(
             "no metadata stands beside any of the files (x.csv: x.meta.json): nothing says which space they are of; bring \
              the one of a file"
         )
     };
-    let plan = Plan::of(&metadata, &sources);
+    let plan = MergePlan::of(&metadata, &sources, &rows.records);
+    if let Some(doubt) = &plan.doubt {
+        note(&format!("warning: {}: {doubt}", args.out.display()));
+    }
     describe(&mut metadata, &plan, &rows.records);
     write(&output, &args.out, &rows, &metadata)?;
     tell(args.format, &args.out, &metadata, &rows, &plan, &sources)
@@ -113,7 +117,7 @@ fn refuse(
 }
 
 /// Fills in what follows from the points.
-fn describe(metadata: &mut Metadata, plan: &Plan, records: &[Record]) {
+fn describe(metadata: &mut Metadata, plan: &MergePlan, records: &[Record]) {
     let mut keys: BTreeSet<RowKey> = plan.points.iter().map(point_key).collect();
     keys.extend(records.iter().filter(|row| is_of_point(row)).map(row_key));
     metadata.points = keys.len() as u64;
@@ -159,7 +163,7 @@ fn tell(
     path: &Path,
     metadata: &Metadata,
     rows: &UnitedRows,
-    plan: &Plan,
+    plan: &MergePlan,
     sources: &[MergeSource],
 ) -> anyhow::Result<Exit> {
     let records = &rows.records;

@@ -113,6 +113,7 @@ pub fn cases() -> Vec<Case> {
             "x.csv",
             "times.csv",
         ),
+        case("merge", "out", "merged", &["merge", "sweep.csv", "--out"], "x.csv", "x.csv", "sweep.csv"),
         case("report", "out", "page", &["report", "sweep.csv", "--out"], "x.html", "x.html", "sweep.csv"),
         case(
             "report",

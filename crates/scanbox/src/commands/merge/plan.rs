@@ -1,34 +1,69 @@
 //! What a merged file would have to hold, and how what is missing is measured.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use scanbox_analysis::merge::MergeSource;
 use scanbox_analysis::merge::missing::{self, Missing};
-use scanbox_model::metadata::Metadata;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::filter::Filter;
+use scanbox_model::metadata::{Metadata, Run};
+use scanbox_model::parameters::Value;
 use scanbox_model::record::Record;
+use scanbox_model::shard::{Shard, ShardBy, ShardOf};
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::{Enumeration, Point, RejectionCount};
+use scanbox_model::units::plural;
 use scanbox_session::store::sizes_without_ceiling;
 use scanbox_session::sweep::Ceilings;
 
 /// What there has to be.
-pub struct Plan {
+pub struct MergePlan {
     /// The points.
     pub points: Vec<Point>,
     /// What the space leaves out, by rule.
     pub rejections: Vec<RejectionCount>,
     /// The parts that the points were split into, each with what chooses it; none where they were not split.
     parts: Vec<(Vec<String>, Vec<Point>)>,
+    /// Why the points are others than those that were split, if they are.
+    pub doubt: Option<String>,
     /// The command that measures them, without what chooses a part.
     pub command: Vec<String>,
 }
 
-impl Plan {
+/// The points that were split, and what they were split into.
+type SplitPoints = (Vec<Point>, Vec<(Vec<String>, Vec<Point>)>);
+
+impl MergePlan {
     /// What the space of the metadata comes to on its device.
-    pub fn of(metadata: &Metadata, sources: &[MergeSource]) -> Self {
+    pub fn of(metadata: &Metadata, sources: &[MergeSource], records: &[Record]) -> Self {
         let Enumeration { points, rejections } = enumerate(metadata);
-        Self { points, rejections, parts: Vec::new(), command: command(metadata, sources) }
+        let mut plan = Self { points, rejections, parts: Vec::new(), doubt: None, command: Vec::new() };
+        let filters = filters(sources);
+        let mut filter = None;
+        if let Some(shard) = split(metadata) {
+            // What was split may have been what a filter has left.
+            let candidates = std::iter::once(None).chain(filters.iter().map(Some));
+            let found = candidates.into_iter().find_map(|filter| {
+                let points =
+                    filtered(&plan.points, filter.and_then(|text| text.parse().ok()), &metadata.device);
+                Some((parts(&points, &shard, metadata)?, filter.cloned()))
+            });
+            match found {
+                Some(((points, parts), of)) => (plan.points, plan.parts, filter) = (points, parts, of),
+                None => {
+                    plan.doubt = Some(format!(
+                        "its shards are of {} (hash {}), and the space in the metadata has {} here: what is missing is told by \
+                         the latter",
+                        plural(shard.of_points as usize, "point"),
+                        shard.points,
+                        plan.points.len()
+                    ));
+                }
+            }
+        }
+        plan.command = command(metadata, sources, records, filter);
+        plan
     }
 
     /// What is missing, as arguments.
@@ -76,19 +111,27 @@ pub fn points_by_source(sources: &[MergeSource]) -> Vec<Option<String>> {
             return text.clone();
         }
         let points = enumerate(&asked).points;
-        let mut hasher = DefaultHasher::new();
-        points.hash(&mut hasher);
-        let text = format!("{} points ({:08x})", points.len(), hasher.finish() as u32);
+        let all = Shard::new(0, 1).and_then(|all| all.of(ShardBy::Size, &points, |_| 0).ok());
+        let hash = all.map_or_else(String::new, |all| format!(" ({})", all.told.points));
+        let text = format!("{} points{hash}", points.len());
         known.push((asked, text.clone()));
         text
     };
     sources.iter().map(|source| source.metadata.as_ref().map(&mut text)).collect()
 }
 
-/// What points depend on: the space, the problem, and the device apart from which unit of its model it is.
+/// What points depend on: the space, the problem, and the device apart from which unit of its model it is, and from the
+/// times by which it was found out what it does. So a fleet of equal devices is enumerated once.
 fn without_unit(metadata: &Metadata) -> Metadata {
     let mut asked = metadata.clone();
-    (asked.device.uuid, asked.device.pci_address) = (String::new(), None);
+    let device = &mut asked.device;
+    (device.uuid, device.pci_address) = (String::new(), None);
+    if let Some(probe) = &mut device.arguments_probe {
+        probe.sizes.clear();
+    }
+    for finding in device.guarantee_facts.probe.iter_mut().flat_map(|probe| &mut probe.findings) {
+        (finding.calls, finding.detail, finding.date) = (0, String::new(), String::new());
+    }
     asked.runs.clear();
     asked.counts.clear();
     asked.ceiling_gbps.clear();
@@ -102,20 +145,67 @@ fn enumerate(metadata: &Metadata) -> Enumeration {
     metadata.space.enumerate(&metadata.device, legal)
 }
 
-/// The command that measures points of the space.
-fn command(metadata: &Metadata, sources: &[MergeSource]) -> Vec<String> {
-    let mut runs = sources.iter().filter_map(|source| source.metadata.as_ref()).flat_map(|told| &told.runs);
+/// Into what the points were split of most of the files.
+fn split(metadata: &Metadata) -> Option<ShardOf> {
+    let inputs = metadata.merged.iter().flat_map(|merged| &merged.inputs);
+    let shards: Vec<&ShardOf> = inputs.filter_map(|input| input.shard.as_ref()).collect();
+    let is_of = |a: &ShardOf, b: &ShardOf| (&a.points, a.count, a.by) == (&b.points, b.count, b.by);
+    let files = |one: &ShardOf| shards.iter().filter(|other| is_of(one, other)).count();
+    let order = |one: &&&ShardOf| (files(one), Reverse(one.count), Reverse(one.points.clone()));
+    shards.iter().max_by_key(order).map(|shard| (*shard).clone())
+}
+
+/// The parts of these points, if they are those that were split.
+fn parts(points: &[Point], shard: &ShardOf, metadata: &Metadata) -> Option<SplitPoints> {
+    let bytes = |n| metadata.problem.bytes_moved(n);
+    let part = |index| Shard::new(index, shard.count)?.of(shard.by, points, bytes).ok();
+    let is_split = part(shard.index).is_some_and(|part| part.told.points == shard.points);
+    let words = |told: &ShardOf| told.to_string().split(' ').map(str::to_owned).collect();
+    let all = || (0..shard.count).filter_map(part).map(|part| (words(&part.told), part.points)).collect();
+    is_split.then(|| (points.to_vec(), all()))
+}
+
+/// The points of a space that a filter accepts.
+fn filtered(points: &[Point], filter: Option<Filter>, device: &DeviceProfile) -> Vec<Point> {
+    let filter = filter.map(|filter| filter.with(|parameter| device.found(parameter, Value::Auto)));
+    let accepts = |point: &&Point| filter.as_ref().is_none_or(|filter| filter.accepts(&point.config));
+    points.iter().filter(accepts).copied().collect()
+}
+
+/// The runs of the files.
+fn runs(sources: &[MergeSource]) -> impl Iterator<Item = &Run> + Clone {
+    sources.iter().filter_map(|source| source.metadata.as_ref()).flat_map(|told| &told.runs)
+}
+
+/// The filters that runs were given.
+fn filters(sources: &[MergeSource]) -> BTreeSet<String> {
+    runs(sources).filter_map(|run| value_of(&run.arguments, "--filter")).collect()
+}
+
+/// The command that measures points of the space, of those that a filter leaves.
+fn command(
+    metadata: &Metadata,
+    sources: &[MergeSource],
+    records: &[Record],
+    filter: Option<String>,
+) -> Vec<String> {
+    let mut runs = runs(sources);
     let given = |name: &str| runs.clone().find_map(|run| value_of(&run.arguments, name));
     let mut command = vec!["sweep".to_owned()];
     let space = given("--space").unwrap_or_else(|| metadata.space.name.clone());
     command.extend(["--space".to_owned(), space]);
+    // Shards are of the points at all these sizes.
+    if let Some(sizes) = given("--sizes").filter(|_| split(metadata).is_some()) {
+        command.extend(["--sizes".to_owned(), sizes]);
+    }
+    command.extend(filter.into_iter().flat_map(|filter| ["--filter".to_owned(), filter]));
     let operator = given("--operator");
     let mut flags = metadata.problem.flags();
     if let (Some(at), Some(operator)) = (flags.iter().position(|flag| flag == "--operator"), operator) {
         flags[at + 1] = operator;
     }
     command.append(&mut flags);
-    if sources.iter().flat_map(|source| &source.records).any(|row| row.input == "real") {
+    if records.iter().any(|row| row.input == "real") {
         command.extend(["--input", "real"].map(str::to_owned));
     }
     if let Some(run) = runs.find(|run| run.rows > 0).filter(|run| run.seed != 1) {

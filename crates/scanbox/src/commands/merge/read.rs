@@ -21,6 +21,12 @@ use crate::output::Kind;
 pub fn sources(paths: &[&PathBuf], warnings: &mut Vec<String>) -> anyhow::Result<Vec<MergeSource>> {
     let mut foreign = Vec::new();
     for path in paths {
+        // What is left of a header, where something else says that it was one.
+        if Kind::of(path).is_ok_and(|kind| kind == Kind::Piece)
+            && Kind::of(&Metadata::path_beside(path)).is_ok_and(|kind| kind == Kind::SweepMetadata)
+        {
+            continue;
+        }
         match expect(path, "", &[Kind::Sweep, Kind::NoRows, Kind::Empty], "`merge` unites sweeps") {
             Ok(()) => {}
             Err(error) if error.downcast_ref::<UsageError>().is_some() => foreign.push(format!("{error:#}")),

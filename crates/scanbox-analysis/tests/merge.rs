@@ -1,0 +1,182 @@
+//! Which rows stay when files are merged, and that the order of files says nothing.
+
+use crate::rows::*;
+use proptest::prelude::*;
+use scanbox_analysis::grouping::Runs;
+use scanbox_analysis::merge::rows::unite;
+use scanbox_analysis::merge::wrong_points;
+use scanbox_model::record::{Record, Selection, Status};
+
+/// A row of one point, named so that a table of tests is short: a day, and what it is.
+fn of(day: u32, what: &str) -> Record {
+    let mut record = row(A, 64, 100, 10);
+    record.timestamp_utc = format!("2026-11-{day:02}T08:00:00Z");
+    record.run_id = format!("run {day}");
+    record.host = "a".into();
+    let fails = |record: Record, status, reason: &str| Record {
+        status,
+        reason: reason.to_owned(),
+        steady: None,
+        samples: 0,
+        ..record
+    };
+    match what {
+        "ok" => record,
+        "faster" => timed(record, 900, 1),
+        "confirmed" => Record { confirmed_ns: Some(990), rounds: Some(8), ..record },
+        "proof" => Record { proved_calls: Some(1000), ..record },
+        "wrong" => fails(record, Status::WrongResult, "3 of 100 elements are wrong"),
+        "timeout" => fails(record, Status::Timeout, "it took longer"),
+        "lost" => fails(record, Status::DeviceLost, "gone"),
+        "quarantined" => fails(record, Status::Quarantined, "2 workers ended while they ran it"),
+        "retracted" => {
+            Record { status: Status::Timeout, reason: "in the confirmation: it took longer".into(), ..record }
+        }
+        "retracted wrong" => Record {
+            status: Status::WrongResult,
+            reason: "in the confirmation: 3 of 100 elements are wrong".into(),
+            ..record
+        },
+        "other host" => Record { host: "b".into(), ..record },
+        "other bus" => Record { pci_address: "0000:41:00.0".into(), ..record },
+        "other driver" => Record { driver: "driver 2".into(), ..record },
+        "other kernels" => Record { kernel_hash: "other".into(), ..record },
+        "other size" => Record { n_elements: 200, ..record },
+        "named" => Record { selection: vec![Selection::Named], ..record },
+        other => panic!("{other}"),
+    }
+}
+
+const WHAT: [&str; 17] = [
+    "ok",
+    "faster",
+    "confirmed",
+    "proof",
+    "wrong",
+    "timeout",
+    "lost",
+    "quarantined",
+    "retracted",
+    "retracted wrong",
+    "other host",
+    "other bus",
+    "other driver",
+    "other kernels",
+    "other size",
+    "named",
+    "ok",
+];
+
+#[test]
+fn of_several_rows_of_a_point_those_stay_that_resume_and_analysis_go_by() {
+    fn check(rows: &[(u32, &str)], expected: &[(u32, &str)], wrong: u64) {
+        let records: Vec<Record> = rows.iter().map(|&(day, what)| of(day, what)).collect();
+        let mut expected: Vec<Record> = expected.iter().map(|&(day, what)| of(day, what)).collect();
+        expected.sort_by_key(|row| row.timestamp_utc.clone());
+        for order in [records.clone(), records.iter().rev().cloned().collect()] {
+            let united = unite(order);
+            assert_eq!(united.records, expected, "{rows:?}");
+            assert_eq!(wrong_points(&united.records), wrong, "{rows:?}");
+            let left_out = united.repeated + united.replaced + united.failed_elsewhere;
+            assert_eq!(left_out as usize + united.records.len(), rows.len(), "{rows:?}");
+        }
+    }
+    check(&[], &[], 0);
+    check(&[(1, "ok"), (1, "ok"), (1, "ok")], &[(1, "ok")], 0);
+    // The later one of two that are ok.
+    check(&[(1, "ok"), (2, "faster")], &[(2, "faster")], 0);
+    check(&[(2, "ok"), (1, "faster")], &[(2, "ok")], 0);
+    // What ended an attempt hides nothing that another one has measured, before or after.
+    check(&[(1, "quarantined"), (2, "ok")], &[(2, "ok")], 0);
+    check(&[(2, "quarantined"), (1, "ok")], &[(1, "ok")], 0);
+    check(&[(3, "timeout"), (2, "lost"), (1, "ok")], &[(1, "ok")], 0);
+    // Of failures alone one stays, rather one that was tried.
+    check(&[(1, "timeout"), (2, "lost")], &[(2, "lost")], 0);
+    check(&[(1, "timeout"), (2, "quarantined")], &[(1, "timeout")], 0);
+    check(&[(1, "quarantined"), (2, "quarantined")], &[(2, "quarantined")], 0);
+    // Nothing hides a wrong result; what was proved later takes it back, and stays for that.
+    check(&[(1, "wrong"), (2, "ok")], &[(1, "wrong"), (2, "ok")], 1);
+    check(&[(2, "wrong"), (1, "ok")], &[(2, "wrong"), (1, "ok")], 1);
+    check(&[(1, "wrong"), (3, "wrong"), (2, "timeout")], &[(1, "wrong"), (3, "wrong")], 1);
+    check(&[(1, "wrong"), (2, "proof"), (3, "ok")], &[(1, "wrong"), (2, "proof"), (3, "ok")], 0);
+    check(&[(3, "wrong"), (2, "proof")], &[(3, "wrong"), (2, "proof")], 1);
+    // A confirmation changes rows that are there: its state is the last one of a row.
+    check(&[(1, "ok"), (1, "confirmed")], &[(1, "confirmed")], 0);
+    check(&[(1, "confirmed"), (2, "ok")], &[(2, "ok")], 0);
+    check(&[(1, "ok"), (2, "retracted")], &[(2, "retracted")], 0);
+    check(&[(1, "ok"), (2, "retracted"), (3, "quarantined")], &[(2, "retracted")], 0);
+    check(&[(1, "ok"), (2, "retracted"), (3, "faster")], &[(2, "retracted"), (3, "faster")], 0);
+    check(&[(1, "proof"), (2, "retracted wrong")], &[(2, "retracted wrong")], 1);
+    // Other units, drivers, kernels and sizes are other points.
+    for other in ["other host", "other bus", "other driver", "other kernels", "other size"] {
+        check(&[(1, "timeout"), (2, other)], &[(1, "timeout"), (2, other)], 0);
+    }
+    // What is said beside points stays, each row once.
+    check(&[(1, "named"), (2, "named"), (2, "named")], &[(1, "named"), (2, "named")], 0);
+}
+
+#[test]
+fn clocks_decide_between_two_ok_rows_of_a_unit_and_nothing_else() {
+    // One host's clock is a year behind: each of its rows stays or goes as if it was not.
+    for what in ["wrong", "timeout", "quarantined", "ok", "proof"] {
+        for (own, other) in [(1, 20), (20, 1)] {
+            let here = |rows: &[Record]| -> Vec<Status> {
+                rows.iter().filter(|row| row.host == "a").map(|row| row.status).collect()
+            };
+            let alone = unite(vec![of(own, what)]);
+            let both = unite(vec![of(own, what), of(other, "other host")]);
+            assert_eq!(here(&alone.records), here(&both.records), "{what}");
+        }
+    }
+    let (early, late) =
+        (unite(vec![of(1, "quarantined"), of(9, "ok")]), unite(vec![of(9, "quarantined"), of(1, "ok")]));
+    assert_eq!(early.records[0].status, late.records[0].status);
+}
+
+/// Rows of few points, so that many are of one.
+fn rows() -> impl Strategy<Value = Vec<Record>> {
+    let one = (1..4u32, 0..WHAT.len(), 0..2u64).prop_map(|(day, what, order)| {
+        let mut record = of(day, WHAT[what]);
+        record.order_index = order;
+        record
+    });
+    proptest::collection::vec(one, 0..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn merging_in_parts_is_merging_at_once(rows in rows(), parts in proptest::collection::vec(0..3usize, 40), shuffle in any::<u64>()) {
+        let whole = unite(rows.clone()).records;
+        // Again, it is what it is.
+        prop_assert_eq!(&unite(whole.clone()).records, &whole);
+        // In another order.
+        let mut other = rows.clone();
+        other.sort_by_key(|row| (u64::from(row.timestamp_utc.as_bytes()[9]) ^ shuffle, row.order_index ^ shuffle));
+        prop_assert_eq!(&unite(other).records, &whole);
+        // In parts, whose unions are merged, with some of the rows once more.
+        let part = |number: usize| -> Vec<Record> {
+            rows.iter().zip(&parts).filter(|(_, part)| **part == number).map(|(row, _)| row.clone()).collect()
+        };
+        let mut together: Vec<Record> = (0..3).flat_map(|number| unite(part(number)).records).collect();
+        together.extend(part(1));
+        prop_assert_eq!(&unite(together).records, &whole);
+    }
+
+    #[test]
+    fn what_is_analysed_of_a_union_is_what_is_analysed_of_the_files(rows in rows()) {
+        // A single file never has both: a confirmation changes the rows that are there.
+        let rows: Vec<Record> = rows.into_iter().filter(|row| !row.reason.starts_with("in the")).collect();
+        let united = unite(rows.clone()).records;
+        let cells = |records: &[Record]| {
+            let (tables, _) = tables_of(&[source(records)], Runs::All);
+            let of = |table: &scanbox_analysis::table::DeviceTable| {
+                let cells: Vec<_> = (0..table.sizes.len()).flat_map(|at| table.cells_at(at).to_vec()).collect();
+                (table.device.clone(), table.provenance.clone(), cells, table.distrusted.clone())
+            };
+            tables.devices.iter().map(of).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(cells(&united), cells(&rows));
+    }
+}
