@@ -342,6 +342,15 @@ fn a_merged_file_is_a_sweep_to_every_command() {
     let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
     assert_eq!(names, ["a.csv", "all.csv", "b.csv"]);
     assert!(inputs.iter().any(|input| input.name == "all.csv" && input.rows < 4));
+    // Attempts at one shard are that shard, and go on as it.
+    fleet.place.run(&[&["sweep"], &REPLAY[..], &["--shard", "1/3", "--out", "s1.csv"]].concat(), 0);
+    let (rows, metadata) = (fleet.records("s1.csv"), fleet.metadata("s1.csv"));
+    fleet.write("try0.csv", &rows[..2], &metadata);
+    fleet.write("try1.csv", &rows[1..4], &metadata);
+    fleet.merge(&["try1.csv", "try0.csv", "-o", "shard.csv"], 4);
+    assert_eq!(fleet.metadata("shard.csv").shard, metadata.shard);
+    run(&[&["sweep"], &REPLAY[..], &["--shard", "1/3", "--out", "shard.csv"]].concat(), 0);
+    assert_eq!(fleet.records("shard.csv").len(), rows.len());
     run(&["analyze", "more.csv"], 0);
     run(&["report", "more.csv", "-o", "page.html"], 0);
     run(&["compare", "whole/x.csv", "more.csv"], 0);

@@ -6,6 +6,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::merged::{MergedFrom, MergedInput, MergedUnit};
 use scanbox_model::metadata::{Metadata, Run};
 use scanbox_model::record::{Record, SCHEMA};
+use scanbox_model::shard::ShardOf;
 use scanbox_model::space::Space;
 
 use super::MergeSource;
@@ -28,7 +29,8 @@ pub fn metadata(
     for input in &mut inputs {
         input.device = input.device.take().filter(|own| *own != device);
     }
-    let shard = told.iter().map(|told| &told.shard).reduce(|a, b| if a == b { a } else { &None });
+    // Attempts at one shard are that shard.
+    let shard = told.iter().map(|told| told.shard.as_ref()).reduce(|a, b| a.filter(|_| is_same_shard(a, b)));
     Some(Metadata {
         schema: SCHEMA,
         tool_version: tool.0.clone(),
@@ -38,7 +40,7 @@ pub fn metadata(
         problem: told.first()?.problem,
         space: space(&told)?,
         points: 0,
-        shard: shard.cloned().flatten(),
+        shard: shard.flatten().cloned(),
         rejections: Vec::new(),
         counts: BTreeMap::new(),
         ceiling_gbps,
@@ -60,7 +62,8 @@ pub fn inputs(sources: &[MergeSource]) -> Vec<MergedInput> {
     all.sort_by_cached_key(|input| (input.name.clone(), format!("{input:?}")));
     all.dedup();
     let is_state_of = |before: &MergedInput, after: &MergedInput| {
-        (&before.name, &before.shard) == (&after.name, &after.shard)
+        before.name == after.name
+            && is_same_shard(before.shard.as_ref(), after.shard.as_ref())
             && before.run_ids.is_subset(&after.run_ids)
             && before.rows <= after.rows
     };
@@ -75,6 +78,14 @@ pub fn inputs(sources: &[MergeSource]) -> Vec<MergedInput> {
         }
     }
     last
+}
+
+/// Whether both are the same part of the same points; that none is told of both is the same, too.
+fn is_same_shard(a: Option<&ShardOf>, b: Option<&ShardOf>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => a.is_same_part(b) && a.points == b.points,
+        (a, b) => a.is_none() && b.is_none(),
+    }
 }
 
 /// What a file stands for: itself, or what it was made of, and itself with what it has beside that.

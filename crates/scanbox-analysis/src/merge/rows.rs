@@ -5,7 +5,7 @@
 //!
 //! * every `wrong_result`: wrong once is wrong until shown right ([`crate::trust`]);
 //! * the latest `ok` row, and the latest one that proves something: what analysis takes of several;
-//! * where a confirmation has failed, that row in place of the `ok` rows before it;
+//! * where a confirmation has failed, that row, and no `ok` row before it;
 //! * where none of these is there, one failure: rather one that was tried than `quarantined`, then the latest.
 //!
 //! So a failure of one attempt hides no `ok` row of another one, whenever that was measured, as `sweep --retry-failed`
@@ -79,7 +79,7 @@ fn settle(rows: &mut Vec<Record>, united: &mut UnitedRows) {
     let proof = last(&|row| is_ok(row) && row.proved_calls.is_some_and(|calls| calls > 0)).filter(counts);
     let stays = |at: usize| {
         let is_wrong = rows[at].status == Status::WrongResult;
-        is_wrong || ok == Some(at) || proof == Some(at) || (ok.is_none() && retracted == Some(at))
+        is_wrong || ok == Some(at) || proof == Some(at) || retracted == Some(at)
     };
     let mut stay: Vec<bool> = (0..rows.len()).map(stays).collect();
     if !stay.contains(&true) {

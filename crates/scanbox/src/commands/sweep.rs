@@ -2,6 +2,7 @@
 
 mod estimate;
 mod many;
+mod split;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use scanbox_model::device::DeviceKind;
+use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::known_issues::DeviceIssues;
 use scanbox_model::metadata::RunOutcome;
 use scanbox_model::problem::Problem;
@@ -23,9 +24,11 @@ use scanbox_runner::measure::Protocol;
 use scanbox_runner::session::End;
 
 use self::estimate::{TimeEstimate, duration, estimate};
+use self::many::DeviceSweep;
 use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::problem::Elements;
+use crate::args::shard::AskedSpace;
 use crate::args::sharing::SharingArgs;
 use crate::args::space::SpaceSelection;
 use crate::args::time::{parse_duration, parse_limit};
@@ -35,6 +38,7 @@ use crate::output::{OutputContent, Outputs};
 use scanbox_report::document::Format;
 use scanbox_report::sweep::{RunCost, SweepEnding};
 use scanbox_report::{paste, terminal};
+use scanbox_session::anchors::Anchors;
 use scanbox_session::confirm::ROUNDS;
 use scanbox_session::device::{known_issues, remembered, replay_script};
 use scanbox_session::lock::check_free;
@@ -57,6 +61,11 @@ pub struct SweepArgs {
     /// at the same time
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: Vec<String>,
+
+    /// Share the space among several equal devices: each sweeps a shard of it (whole sizes), all at the same time, and
+    /// the rows are merged at the end
+    #[arg(long, conflicts_with_all = ["shard", "shard_by"])]
+    split: bool,
 
     #[command(flatten)]
     selection: SpaceSelection,
@@ -138,6 +147,10 @@ pub fn run(args: &SweepArgs, tools: &Tools, given: &dyn Fn() -> Vec<OsString>) -
         [device] => sweep_one(device, args, tools),
         // Without any usable device, opening the first one says why.
         [] => sweep_one("0", args, tools),
+        several if args.split => {
+            many::check_distinct(several)?;
+            split::run(several, args, &given(), tools)
+        }
         several if is_file(&args.out) => {
             let message = format!(
                 "{} is one file for {} devices; give --out a folder",
@@ -148,27 +161,40 @@ pub fn run(args: &SweepArgs, tools: &Tools, given: &dyn Fn() -> Vec<OsString>) -
         }
         several => {
             many::check_distinct(several)?;
-            many::run(several, &given(), args.format)
+            let given = given();
+            let sweep = |device: &String| DeviceSweep { device: device.clone(), arguments: given.clone() };
+            many::run(&several.iter().map(sweep).collect::<Vec<_>>(), None, args.format)
         }
     }
 }
 
 impl SweepArgs {
-    /// `results/<device>.<space>.csv`, or the file that the user names. Another unit of the same model has its number; a
-    /// problem that is not the default, an input that is not, and a shard have their names too.
+    /// `results/<device>.<space>.csv`, or the file that the user names. Another unit of the same model has its number;
+    /// a problem that is not the default, an input that is not, and a shard have their names too.
     fn path(&self, worker: &Worker, space: &Space, problem: &Problem, real: bool) -> PathBuf {
         if is_file(&self.out) {
             return self.out.clone();
         }
-        let unit = if worker.unit == 0 { String::new() } else { format!("-{}", worker.unit) };
-        let problem = if problem.is_default() { String::new() } else { format!(".{problem}") };
-        let real = if real { ".real" } else { "" };
         let shard = self.selection.shard.file_word().map_or_else(String::new, |word| format!(".{word}"));
-        let device = slug(&worker.profile.name);
-        self.out.join(format!("{device}{unit}.{}{problem}{real}{shard}.csv", space.name))
+        let stem = Self::file_stem(&worker.profile, worker.unit, space, problem, real);
+        self.out.join(format!("{stem}{shard}.csv"))
     }
 
-    fn asked(&self, real: bool) -> Asked {
+    /// The name of a file without its ending, and without the shard.
+    fn file_stem(
+        device: &DeviceProfile,
+        unit: usize,
+        space: &Space,
+        problem: &Problem,
+        real: bool,
+    ) -> String {
+        let unit = if unit == 0 { String::new() } else { format!("-{unit}") };
+        let problem = if problem.is_default() { String::new() } else { format!(".{problem}") };
+        let real = if real { ".real" } else { "" };
+        format!("{}{unit}.{}{problem}{real}", slug(&device.name), space.name)
+    }
+
+    fn asked(&self, real: bool, anchors: Anchors) -> Asked {
         Asked {
             real,
             seed: self.seed,
@@ -178,6 +204,7 @@ impl SweepArgs {
             confirm: self.confirm,
             rounds: self.rounds,
             shared_device: self.sharing.sharing().share_device,
+            anchors,
         }
     }
 }
@@ -192,6 +219,11 @@ fn goes_on(file: &SweepFile) {
 }
 
 fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<Exit> {
+    if args.confirm.is_some() && args.selection.shard.splits_sizes() {
+        let message = "--confirm measures the leaders of a size against each other, and a shard by pipeline has only some \
+                       configs of each: sweep all shards, merge them, then sweep the merged file with --confirm";
+        return Err(UsageError(message.to_owned()).into());
+    }
     let (problem, operator) = args.selection.problem.problem()?;
     let real = args.input.real(&problem)?;
     let mut space = args.selection.load(&problem)?;
@@ -248,7 +280,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     if let Some(text) = args.selection.sizes_without_config(&enumeration) {
         note(&format!("warning: {text}"));
     }
-    let (enumeration, shard) = args.selection.shard.part(enumeration, &problem)?;
+    let AskedSpace { enumeration, shard, anchors } = args.selection.shard.part(enumeration, &problem)?;
     let inputs = args.selection.inputs().chain(replay_script(selector));
     Outputs::beside(inputs).claim("--out", &path, OutputContent::Sweep)?;
     let resume = Resume {
@@ -282,7 +314,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     if file.points_to_do(&enumeration).is_empty() && ceilings > 0 {
         note(&format!("the {} of {} is still to be measured", problem.ceiling(), plural(ceilings, "size")));
     }
-    let asked = args.asked(real);
+    let asked = args.asked(real, anchors);
     let ran = sweep::run(&asked, command, worker, limits, &enumeration, &mut file, &goes_on)?;
     summarise(args.format, &mut file, &enumeration, &ran)
 }
@@ -306,7 +338,7 @@ fn dry_run(
         anyhow::bail!("{} cannot be written; choose another place with --out", path.display());
     }
     let resume = Resume { retry_failed: args.retry_failed, prove: args.prove, ..Resume::default() };
-    let again = wrong_before(&before.rows, resume);
+    let again = wrong_before(&before.rows, &before.anchors, resume);
     let kept = before.rows.iter().filter(|record| !args.retry_failed || stays(record));
     let done: HashSet<RowKey> = kept.map(row_key).filter(|key| !again.contains(key)).collect();
     let to_do = enumeration.points.iter().filter(|point| !done.contains(&point_key(point)));

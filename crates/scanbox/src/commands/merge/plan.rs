@@ -129,10 +129,18 @@ pub fn points_by_source(sources: &[MergeSource]) -> anyhow::Result<Vec<Option<St
     sources.iter().map(|source| source.metadata.as_ref().map(&mut text).transpose()).collect()
 }
 
-/// What points depend on: the space, the problem, and the device apart from which unit of its model it is.
+/// What points depend on: the space, the problem, and the device apart from which unit of its model it is, and from the
+/// times by which it was found out what it does. So a fleet of equal devices is enumerated once.
 fn without_unit(metadata: &Metadata) -> Metadata {
     let mut asked = metadata.clone();
-    (asked.device.uuid, asked.device.pci_address) = (String::new(), None);
+    let device = &mut asked.device;
+    (device.uuid, device.pci_address) = (String::new(), None);
+    if let Some(probe) = &mut device.arguments_probe {
+        probe.sizes.clear();
+    }
+    for finding in device.guarantee_facts.probe.iter_mut().flat_map(|probe| &mut probe.findings) {
+        (finding.calls, finding.detail, finding.date) = (0, String::new(), String::new());
+    }
     asked.runs.clear();
     asked.counts.clear();
     asked.ceiling_gbps.clear();
