@@ -132,7 +132,9 @@ mod tests {
         Record { config_id: config.to_owned(), n_elements: n, status, ..Record::default() }
     }
 
-    /// Checks what is ended, each as its first culprits, its size, and whether it is a whole kind.
+    /// Whether it is a kind, its size, its first culprits.
+    type NamedEnd<'a> = (bool, u64, &'a [(&'a str, u64)]);
+
     #[test]
     fn three_that_hang_end_their_kind_from_their_sizes_upward_unless_more_are_ok() {
         use Status::{DeviceLost, Ok, Timeout, WrongResult};
@@ -140,7 +142,7 @@ mod tests {
         let (one, two, three) = ("b1.vec4.par.sub.wg64", "b2.vec2.par.rake.wg128", "b4.vec4.par.sub.wg256");
         let left = [one, two, "b8.vec4.par.sub.wg64", "b4.vec4.seq.rake.wg64", "b4.vec4.fallback.sub.wg64"];
         let left = left.map(|label| Point { n: 1 << 20, config: label.parse().unwrap() });
-        let check = |rows: &[(&str, u64, Status)], expected: &[(bool, u64, &[(&str, u64)])]| {
+        let check = |rows: &[(&str, u64, Status)], expected: &[NamedEnd<'_>]| {
             let records: Vec<Record> =
                 rows.iter().map(|(config, n, status)| row(config, *n, *status)).collect();
             let found = hanging(&records, &left, &device);
