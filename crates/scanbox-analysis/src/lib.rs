@@ -1,7 +1,8 @@
 //! Records in, answers out: no I/O, no GPU, no printing.
 //!
 //! [`grouping`] sorts the rows of any number of files into one dense [`table`] per device and run, without those that
-//! [`trust`] lets count nowhere, and with one time per row on one scale ([`confirmed`]). [`ideal`] finds the best
+//! [`trust`] lets count nowhere, and with one time per row on one scale ([`confirmed`]); [`anchors`] say whether a unit
+//! kept its speed. [`ideal`] finds the best
 //! config for each size (the ICS), [`mod@between`] one for a size between two of them, [`ranges`] one for each range of
 //! sizes, [`lines`] prunes to one
 //! config per kernel and size, [`eligible`] says which kernels and sizes can be compared ([`coverage`]),
@@ -21,6 +22,7 @@ pub mod stats;
 pub mod problem;
 pub mod table;
 pub mod grouping;
+pub mod anchors;
 pub mod trust;
 pub mod confirmed;
 pub mod ideal;

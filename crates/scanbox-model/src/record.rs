@@ -1,6 +1,7 @@
 //! One measured row, and the table of its columns: the only place where a column has a name.
 
 mod cell;
+mod selection;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -8,6 +9,7 @@ use std::sync::{Arc, LazyLock};
 use serde::{Deserialize, Serialize};
 
 use self::cell::CsvCell;
+pub use self::selection::{Selection, Selections};
 use crate::call_form::CallForm;
 use crate::parameters::{Cells, Config, Declaration, PARAMETERS, Value, Values};
 use crate::problem::{Element, Mode, Placement};
@@ -108,47 +110,6 @@ impl Cache {
     }
 }
 
-/// Why a subject takes part in a benchmark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Selection {
-    /// It was named.
-    Named,
-    /// It won a sweep at this size; between two sizes that were swept, it is the best by its times at both.
-    Ideal,
-    /// It won a sweep among those that need nothing from the call before.
-    IdealStateless,
-    /// Its kernel is the best one on average of a sweep.
-    BestKernel,
-    /// It is a ceiling: a copy, or of a reduction a read.
-    #[serde(rename = "copy")]
-    Ceiling,
-    /// It is another implementation.
-    Baseline,
-}
-
-impl Selection {
-    /// Every reason.
-    pub const ALL: [Self; 6] =
-        [Self::Named, Self::Ideal, Self::IdealStateless, Self::BestKernel, Self::Ceiling, Self::Baseline];
-
-    /// The word in CSV.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Named => "named",
-            Self::Ideal => "ideal",
-            Self::IdealStateless => "ideal-stateless",
-            Self::BestKernel => "best-kernel",
-            Self::Ceiling => "copy",
-            Self::Baseline => "baseline",
-        }
-    }
-}
-
-/// Every reason for which a subject takes part, in ascending order; none in a sweep.
-pub type Selections = Vec<Selection>;
-
 /// The distribution of the time of one call, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TimeStats {
@@ -236,7 +197,7 @@ pub struct Record {
     pub shared_bytes: Option<u32>,
     /// Hot or cold, in a benchmark; empty in a sweep.
     pub cache: Option<Cache>,
-    /// Why the subject takes part in a benchmark, joined by `+`; empty in a sweep.
+    /// Why the subject takes part in a benchmark, joined by `+`; empty in a sweep, but for anchors.
     pub selection: Selections,
     /// Blocks of samples, one per round: behind the times of a benchmark, or behind `confirmed_ns` of a sweep.
     pub rounds: Option<u32>,
@@ -325,6 +286,12 @@ impl Record {
     #[must_use]
     pub fn is_of_benchmark(&self) -> bool {
         self.cache.is_some()
+    }
+
+    /// Whether it is a row of an anchor: beside the points of a shard, and of none of them.
+    #[must_use]
+    pub fn is_anchor(&self) -> bool {
+        self.selection.iter().any(|selection| Selection::ANCHORS.contains(selection))
     }
 
     /// The statistics of one clock.

@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Kernel;
+use crate::config::{Config, Kernel};
 use crate::sample::draw;
 use crate::space::Point;
 use crate::units::plural;
@@ -19,6 +19,13 @@ use crate::units::plural;
 /// What a config costs beside the bytes that a call of it moves, as bytes: in the published sweeps of a GPU a row took
 /// 23 to 27 ms, and 17 to 29 ms more for each GB.
 const SET_UP_BYTES: u64 = 1 << 30;
+
+/// Configs that every shard measures at each of its sizes, where sizes are split.
+const ANCHORS: usize = 5;
+
+/// By more than this, in percent, anchors are slower or faster at the end of a shard than at its start: its times are
+/// on no one scale.
+const DRIFT_PCT: f64 = 2.0;
 
 /// What a space is split by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -70,6 +77,18 @@ impl Shard {
         (index < count).then_some(Self { index, count })
     }
 
+    /// Of a list of `things` that are dealt out in turns, whether each is in this shard.
+    ///
+    /// # Errors
+    /// How many shards there can be at most, where some would have nothing.
+    pub fn in_turns(self, things: usize) -> Result<impl Iterator<Item = bool>, usize> {
+        let Self { index, count } = self;
+        if count as usize > things {
+            return Err(things);
+        }
+        Ok((0..things).map(move |thing| thing % count as usize == index as usize))
+    }
+
     /// What stands in the name of a file: `shard-3-of-16`; where pipelines are split, `shard-3-of-16-by-pipeline`.
     #[must_use]
     pub fn file_word(self, by: ShardBy) -> String {
@@ -99,8 +118,13 @@ impl Shard {
             by,
             points: hash(points),
             of_points: points.len() as u64,
+            anchor_drift_pct: None,
         };
-        Ok(SpacePart { points: own.collect(), told })
+        let own: Vec<Point> = own.collect();
+        let mut anchors = if by == ShardBy::Pipeline { anchors(points) } else { BTreeMap::new() };
+        let sizes: BTreeSet<u64> = own.iter().map(|point| point.n).collect();
+        anchors.retain(|n, _| sizes.contains(n));
+        Ok(SpacePart { points: own, anchors, told })
     }
 }
 
@@ -122,6 +146,19 @@ pub fn places(
     dealt.map_err(|things| TooManyShards { count, things, by })
 }
 
+/// At each size the configs that every shard measures: of the pipelines that draw the smallest numbers one each, so
+/// that they are the same ones at most sizes.
+fn anchors(points: &[Point]) -> BTreeMap<u64, Vec<Config>> {
+    let mut by_size: BTreeMap<u64, BTreeMap<(u64, Kernel, u32), Config>> = BTreeMap::new();
+    for point in points {
+        let (kernel, workgroup_size) = pipeline(point);
+        let key = (pipeline_draw((kernel, workgroup_size)), kernel, workgroup_size);
+        by_size.entry(point.n).or_default().entry(key).or_insert(point.config);
+    }
+    let first = |configs: BTreeMap<_, Config>| configs.into_values().take(ANCHORS).collect();
+    by_size.into_iter().map(|(n, configs)| (n, first(configs))).collect()
+}
+
 /// What is compiled for a point: a kernel and a workgroup size.
 fn pipeline(point: &Point) -> (Kernel, u32) {
     (point.config.kernel, point.config.workgroup_size)
@@ -132,8 +169,8 @@ fn pipeline_draw((kernel, workgroup_size): (Kernel, u32)) -> u64 {
     draw(&format!("{kernel} {workgroup_size}"), 0)
 }
 
-/// Deals things out to `count` shards, and says of each point where its `thing` is. Of things that cost the same the one
-/// with the smaller number `first` comes first. The error is how many things there are, where those are too few.
+/// Deals things out to `count` shards, and says of each point where its `thing` is. Of things that cost the same the
+/// one with the smaller number `first` comes first. The error is how many things there are, where those are too few.
 fn dealt<T: Ord + Copy>(
     count: u32,
     points: &[Point],
@@ -195,12 +232,14 @@ impl Display for Shard {
 pub struct SpacePart {
     /// They, in the order of the whole.
     pub points: Vec<Point>,
+    /// Where sizes are split: at each size of the shard some configs that all shards measure, whosever points they are.
+    pub anchors: BTreeMap<u64, Vec<Config>>,
     /// What metadata says of it.
     pub told: ShardOf,
 }
 
 /// Which part of which points a file holds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ShardOf {
     /// Which shard, from 0.
     pub index: u32,
@@ -212,9 +251,19 @@ pub struct ShardOf {
     pub points: String,
     /// Points of the whole.
     pub of_points: u64,
+    /// By how much longer the anchors took at the end than at the start, in percent: the median of all that one unit
+    /// measured at both; of several units that of the one that changed most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor_drift_pct: Option<f64>,
 }
 
 impl ShardOf {
+    /// The drift of the anchors, where it is so large that times from the start and from the end are not comparable.
+    #[must_use]
+    pub fn drifted_pct(&self) -> Option<f64> {
+        self.anchor_drift_pct.filter(|pct| pct.abs() > DRIFT_PCT)
+    }
+
     /// Whether both are the same one of as many, whatever they are shards of.
     #[must_use]
     pub fn is_same_part(&self, other: &Self) -> bool {
@@ -255,7 +304,8 @@ impl TooManyShards {
         let never =
             format!("a {} is never split, so some would have nothing; make at most {things}", by.word());
         match by {
-            ShardBy::Size | ShardBy::Pipeline => never,
+            ShardBy::Size => format!("{never}, or split the configs of each size with --shard-by pipeline"),
+            ShardBy::Pipeline => never,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Shards of lists of points: nothing is in two of them, nothing is left out, and who asks for one that cannot be is told.
+//! Shards of lists of points: what belongs together stays together, and who asks for one that cannot be is told.
 
 use scanbox_model::shard::{Shard, ShardBy};
 use scanbox_model::space::Point;

@@ -125,7 +125,7 @@ fn write_table(counts: &SpaceCounts, width: Option<usize>, out: &mut dyn Write) 
         counts.pipelines.to_string(),
     ]);
     writeln!(out, "{}\n", sizes.draw(Style::Text { width }))?;
-    if let Some(ShardOf { index, count, by, points, of_points }) = &counts.shard {
+    if let Some(ShardOf { index, count, by, points, of_points, .. }) = &counts.shard {
         let by = by.word();
         writeln!(
             out,

@@ -9,6 +9,7 @@ use scanbox_analysis::ideal::winner;
 use scanbox_analysis::trust::Trust;
 use scanbox_model::metadata::{Metadata, RunOutcome};
 use scanbox_model::record::{Clock, Record, Status};
+use scanbox_model::shard::ShardOf;
 use scanbox_model::units::{plural, size_label};
 use scanbox_runner::session::End;
 use serde::Serialize;
@@ -68,6 +69,8 @@ struct EndingJson<'a> {
     device: String,
     driver: &'a str,
     space: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard: Option<&'a ShardOf>,
     points: usize,
     rows: usize,
     #[serde(flatten)]
@@ -88,6 +91,7 @@ impl<'a> EndingJson<'a> {
             device: metadata.device.title(),
             driver: &metadata.device.driver,
             space: &metadata.space.name,
+            shard: metadata.shard.as_ref(),
             points: *points,
             rows: records.len(),
             outcome,
@@ -133,6 +137,13 @@ fn write_table(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Wri
             let text = format!("the {copy} of {} {what}", sizes.join(", "));
             writeln!(out, "{}", fold(head, &text, 11, width))?;
         }
+    }
+    if let Some(pct) = metadata.shard.as_ref().and_then(ShardOf::drifted_pct) {
+        let text = format!(
+            "{pct:+.1} % from the start of the shard to its end: the device did not keep its speed, so its times are not to be \
+             compared with those of other shards; sweep it again into another file"
+        );
+        writeln!(out, "{}", fold("anchors    ", &text, 11, width))?;
     }
     if let Some(text) = confirmed(records) {
         writeln!(out, "confirmed  {text}")?;

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use scanbox_analysis::anchors::drift_pct;
 use scanbox_analysis::trust::Trust;
 use scanbox_model::csv_file::{self, Appender};
 use scanbox_model::known_issues::DeviceIssues;
@@ -23,7 +24,7 @@ use scanbox_model::record::{Record, SCHEMA, Status};
 use scanbox_model::space::{Enumeration, Point, Space};
 use scanbox_runner::row::now_utc;
 
-pub use self::before::{Before, FileSubject, device_before, guarantees_before};
+pub use self::before::{Before, FileSubject, device_before, guarantees_before, rows_before};
 use self::journal::Journal;
 use crate::device::known_issues;
 use crate::lock::{self, Occupied, Sharing};
@@ -64,8 +65,10 @@ pub struct Resume {
 pub struct SweepFile {
     path: PathBuf,
     appender: Appender,
-    /// All rows in the file.
+    /// All rows of points in the file.
     pub records: Vec<Record>,
+    /// All rows of anchors.
+    pub anchors: Vec<Record>,
     /// What belongs into the metadata file.
     pub metadata: Metadata,
     /// What stands there.
@@ -115,11 +118,12 @@ impl SweepFile {
     ) -> anyhow::Result<Self> {
         let &FileSubject { device, space, enumeration, shard, kernel_hash, problem, .. } = subject;
         let journal_path = path.with_extension("journal");
-        let Before { rows, on_disk: known, metadata: before } = Before::check(path, subject, resume)?;
+        let Before { rows, anchors, on_disk: known, metadata: before } =
+            Before::check(path, subject, resume)?;
         if resume.retry_failed {
             // First the journal: it must not hold against a config what has no row any more.
             journal::forget(&journal_path)?;
-            take_out_failed(path, &rows)?;
+            take_out_failed(path, &rows, &anchors)?;
         }
         let (appender, found) = Appender::open(path)?;
         // A line that was cut off is told below, with what comes of it.
@@ -130,8 +134,10 @@ impl SweepFile {
         if let Some(line) = found.torn_line {
             note(&format!("{}: line {line} was cut off and is measured again", path.display()));
         }
-        let again = wrong_before(&found.records, resume);
-        let mut keys: HashSet<RowKey> = found.records.iter().map(row_key).collect();
+        let (anchors, records): (Vec<Record>, Vec<Record>) =
+            found.records.into_iter().partition(Record::is_anchor);
+        let again = wrong_before(&records, &anchors, resume);
+        let mut keys: HashSet<RowKey> = records.iter().map(row_key).collect();
         let journal = Journal::open(&journal_path, &keys)?;
         keys.extend(enumeration.points.iter().map(point_key));
         let space = with_sizes_before(space, before.as_ref());
@@ -160,7 +166,8 @@ impl SweepFile {
         Ok(Self {
             path: path.to_owned(),
             appender,
-            records: found.records,
+            records,
+            anchors,
             metadata,
             metadata_on_disk: known,
             ceilings_changed: false,
@@ -193,7 +200,7 @@ impl SweepFile {
 
     /// Points that were wrong, and that no run has shown right since.
     pub fn distrusted(&self) -> u64 {
-        distrusted(&self.records).len() as u64
+        distrusted(&self.records, &self.anchors).len() as u64
     }
 
     /// The sizes that still need a ceiling.
@@ -287,8 +294,12 @@ impl SweepFile {
         self.issues.explain(&mut record);
         record.shared_device.0 |= self.occupied.as_ref().is_some_and(Occupied::is_shared);
         self.appender.append(&record)?;
-        self.again.remove(&row_key(&record));
-        self.records.push(record);
+        if record.is_anchor() {
+            self.anchors.push(record);
+        } else {
+            self.again.remove(&row_key(&record));
+            self.records.push(record);
+        }
         Ok(())
     }
 
@@ -300,10 +311,11 @@ impl SweepFile {
         self.sync()?;
         let mut records = self.records.clone();
         change(&mut records);
-        csv_file::replace(&self.path, &records)
+        csv_file::replace(&self.path, records.iter().chain(&self.anchors))
             .with_context(|| format!("{}; choose another place with --out", self.path.display()))?;
         let (appender, found) = Appender::open(&self.path)?;
-        (self.appender, self.records) = (appender, found.records);
+        self.appender = appender;
+        self.records = found.records.into_iter().filter(|record| !record.is_anchor()).collect();
         Ok(())
     }
 
@@ -367,7 +379,10 @@ impl SweepFile {
     pub fn write_metadata(&mut self) -> anyhow::Result<()> {
         self.ceilings_changed = false;
         self.metadata.counts = counts(&self.records);
-        let rows = rows_by_run(&self.records);
+        if let Some(shard) = &mut self.metadata.shard {
+            shard.anchor_drift_pct = drift_pct(&self.anchors).map(|pct| (100.0 * pct).round() / 100.0);
+        }
+        let rows = rows_by_run(self.records.iter().chain(&self.anchors));
         for run in &mut self.metadata.runs {
             run.rows = rows.get(run.run_id.as_str()).copied().unwrap_or(0);
         }
@@ -403,7 +418,7 @@ pub fn counts(records: &[Record]) -> BTreeMap<Status, u64> {
     counts
 }
 
-fn rows_by_run(records: &[Record]) -> HashMap<&str, u64> {
+fn rows_by_run<'a>(records: impl Iterator<Item = &'a Record>) -> HashMap<&'a str, u64> {
     let mut rows = HashMap::new();
     for record in records {
         *rows.entry(record.run_id.as_str()).or_insert(0) += 1;
@@ -424,11 +439,11 @@ fn with_sizes_before(space: &Space, before: Option<&Metadata>) -> Space {
 
 /// Takes the rows out that are to be measured again. A wrong one stays: what is `ok` the next time was wrong all the
 /// same.
-fn take_out_failed(path: &Path, rows: &[Record]) -> anyhow::Result<()> {
+fn take_out_failed(path: &Path, rows: &[Record], anchors: &[Record]) -> anyhow::Result<()> {
     if rows.iter().all(stays) {
         return Ok(());
     }
-    csv_file::replace(path, rows.iter().filter(|row| stays(row)))
+    csv_file::replace(path, rows.iter().filter(|row| stays(row)).chain(anchors))
         .with_context(|| format!("{}; choose another place with --out", path.display()))
 }
 
@@ -439,9 +454,9 @@ pub fn stays(row: &Record) -> bool {
 
 /// The points that were wrong and are to be measured again although they have a row: to be shown right, all that no
 /// run has shown right since; else those whose last row is wrong.
-pub fn wrong_before(rows: &[Record], resume: Resume) -> HashSet<RowKey> {
+pub fn wrong_before(rows: &[Record], anchors: &[Record], resume: Resume) -> HashSet<RowKey> {
     match resume {
-        Resume { retry_failed: true, prove: true, .. } => distrusted(rows),
+        Resume { retry_failed: true, prove: true, .. } => distrusted(rows, anchors),
         Resume { retry_failed: true, .. } => {
             let last: HashMap<RowKey, Status> = rows.iter().map(|row| (row_key(row), row.status)).collect();
             last.into_iter()
@@ -453,7 +468,9 @@ pub fn wrong_before(rows: &[Record], resume: Resume) -> HashSet<RowKey> {
     }
 }
 
-fn distrusted(rows: &[Record]) -> HashSet<RowKey> {
-    let trust = Trust::of(rows);
-    rows.iter().filter(|row| !trust.trusts(row)).map(row_key).collect()
+/// Configs at sizes. An anchor that is wrong accuses its config as any row does.
+fn distrusted(rows: &[Record], anchors: &[Record]) -> HashSet<RowKey> {
+    let all = || rows.iter().chain(anchors);
+    let trust = Trust::of(all());
+    all().filter(|row| !trust.trusts(row)).map(row_key).collect()
 }

@@ -1,13 +1,16 @@
 //! A sweep as its supervisor sees it: the points that are left, and the rows of those that are not; then the
 //! confirmation.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
 use scanbox_kernels::catalog;
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::record::{Record, Status};
+use scanbox_model::record::{Record, Selection, Status};
 use scanbox_model::space::{Enumeration, Point};
 use scanbox_model::units::plural;
 use scanbox_runner::bench::{BenchJob, Selected, computation_of};
@@ -16,6 +19,7 @@ use scanbox_runner::row::{Computation, Origin, blank_record, now_utc};
 use scanbox_runner::session::End;
 use scanbox_runner::sweep::SweepJob;
 
+use crate::anchors::{self, Anchors, sizes_due, subjects};
 use crate::breaker::{hanging_kinds, why_ended};
 use crate::confirm::{CACHES, PASSES, confirm, unconfirmed};
 use crate::failure::Cause;
@@ -49,13 +53,15 @@ pub struct Asked {
     pub rounds: u32,
     /// Whether the device is shared on purpose.
     pub shared_device: bool,
+    /// The configs that are anchors; none where sizes are not split.
+    pub anchors: Anchors,
 }
 
 /// What came of a sweep.
 pub struct Ran {
     /// How it went; `None` where nothing was left to do.
     pub supervised: Option<Supervised>,
-    /// Whether somebody still has to be confirmed.
+    /// Whether somebody still has to be confirmed, or the anchors at the end to be measured.
     pub unconfirmed: bool,
     /// What came of the copies, or reads, of the sizes.
     pub ceilings: Ceilings,
@@ -70,8 +76,16 @@ pub struct Ceilings {
     pub wrong: BTreeSet<u64>,
 }
 
-/// Measures the points that are left, then confirms the leaders of each size. `failed` is called when an error ends a
-/// run that the same command can go on with.
+/// What is measured before the confirmation, in this order.
+enum Step {
+    /// Those of these points that are left.
+    Points(HashSet<Point>),
+    /// The anchors.
+    Anchors(Selection),
+}
+
+/// Measures the points that are left, with anchors before, between and after them, then confirms the leaders of each
+/// size. `failed` is called when an error ends a run that the same command can go on with.
 ///
 /// # Errors
 /// What keeps the files from being written, and what no other worker would do better.
@@ -84,30 +98,55 @@ pub fn run(
     file: &mut SweepFile,
     failed: &dyn Fn(&SweepFile),
 ) -> anyhow::Result<Ran> {
-    let points = file.points_to_do(enumeration);
     let mut ceilings = Ceilings { left: file.sizes_without_ceiling(enumeration), ..Ceilings::default() };
+    let device = worker.profile.clone();
     let mut worker = Some(worker);
-    let mut supervised = match worker.take_if(|_| !points.is_empty() || !ceilings.left.is_empty()) {
-        None => {
-            file.settle(true)?;
-            None
+    let mut next_worker = || worker.take().map_or_else(|| command.start(&limits), Ok);
+    let mut supervised: Option<Supervised> = None;
+    let is_going_on =
+        |before: &Option<Supervised>| before.as_ref().is_none_or(|before| before.end == End::Complete);
+    let mut measured = false;
+    for step in asked.steps(enumeration) {
+        let mut left = file.points_to_do(enumeration);
+        let ran = match step {
+            Step::Points(points) => {
+                left.retain(|point| points.contains(point));
+                if left.is_empty() && ceilings.left.is_empty() {
+                    continue;
+                }
+                let timeout = if asked.prove { asked.timeout * PROOF_TIMEOUTS } else { asked.timeout };
+                let supervision = Supervision { command: command.clone(), timeout, limits };
+                let suffix = if measured { "-more" } else { "" };
+                measured |= !left.is_empty();
+                asked.measure(&supervision, next_worker()?, &left, suffix, &mut ceilings, file, failed)?
+            }
+            Step::Anchors(stage) => {
+                let sizes =
+                    sizes_due(&asked.anchors, stage, !left.is_empty(), measured, &file.anchors, &device);
+                if sizes.is_empty() {
+                    continue;
+                }
+                let supervision = Supervision { command: command.clone(), timeout: asked.timeout, limits };
+                asked.measure_anchors(&supervision, next_worker()?, stage, &sizes, file, failed)?
+            }
+        };
+        supervised = Some(match supervised {
+            Some(before) => before.then(ran),
+            None => ran,
+        });
+        if !is_going_on(&supervised) {
+            break;
         }
-        Some(worker) => {
-            let timeout = if asked.prove { asked.timeout * PROOF_TIMEOUTS } else { asked.timeout };
-            let supervision = Supervision { command: command.clone(), timeout, limits };
-            Some(asked.measure(&supervision, worker, &points, &mut ceilings, file, failed)?)
-        }
-    };
+    }
+    if supervised.is_none() {
+        file.settle(true)?;
+    }
     let complete = file.points_to_do(enumeration).is_empty() && ceilings.left.is_empty();
     let mut leaders = asked.leaders(&file.records, complete, 0)?;
     let mut pass = 0;
     while !leaders.is_empty() {
-        let worker = match worker.take() {
-            Some(worker) => worker,
-            None => command.start(&limits)?,
-        };
         let supervision = Supervision { command: command.clone(), timeout: asked.timeout, limits };
-        let confirmed = asked.confirm(&supervision, worker, leaders, file, failed)?;
+        let confirmed = asked.confirm(&supervision, next_worker()?, leaders, file, failed)?;
         // A leader that failed is none any more, and the next one takes its place.
         let again = confirmed.end == End::Complete;
         pass += 1;
@@ -117,11 +156,25 @@ pub fn run(
             None => confirmed,
         });
     }
-    let unconfirmed = !asked.leaders(&file.records, true, pass)?.is_empty();
+    let unconfirmed = !asked.leaders(&file.records, true, pass)?.is_empty()
+        || !sizes_due(&asked.anchors, Selection::AnchorEnd, false, false, &file.anchors, &device).is_empty();
     Ok(Ran { supervised, unconfirmed, ceilings })
 }
 
 impl Asked {
+    /// Points in one go; where there are anchors, in two, which a seed decides: no kernel and no size is in one alone.
+    fn steps(&self, enumeration: &Enumeration) -> Vec<Step> {
+        let mut points = enumeration.points.clone();
+        if self.anchors.is_empty() {
+            return vec![Step::Points(points.into_iter().collect())];
+        }
+        points.shuffle(&mut ChaCha8Rng::seed_from_u64(self.seed));
+        let second = points.split_off(points.len() / 2);
+        let [start, middle, end] = Selection::ANCHORS.map(Step::Anchors);
+        let [first, second] = [points, second].map(|half| Step::Points(half.into_iter().collect()));
+        vec![start, first, middle, second, end]
+    }
+
     /// Who is to be confirmed, if it is their turn: the leaders, and before the last pass what the answers name.
     fn leaders(
         &self,
@@ -139,10 +192,12 @@ impl Asked {
         supervision: &Supervision<'_>,
         worker: Worker,
         points: &[Point],
+        suffix: &str,
         ceilings: &mut Ceilings,
         file: &mut SweepFile,
         failed: &dyn Fn(&SweepFile),
     ) -> anyhow::Result<Supervised> {
+        let origin = origin(&file.metadata.kernel_hash, self.shared_device);
         let settings = Settings {
             computation: Computation {
                 problem: file.metadata.problem,
@@ -152,7 +207,8 @@ impl Asked {
             },
             seed: self.seed,
             protocol: self.protocol,
-            origin: origin(&file.metadata.kernel_hash, self.shared_device),
+            // Within the same second it is not the run before.
+            origin: Origin { run_id: format!("{}{suffix}", origin.run_id), ..origin },
         };
         file.begin_run(&settings.origin.run_id, self.seed, serde_json::to_value(settings.protocol)?)?;
         let mut task = SweepTask::new(file, points, ceilings, settings);
@@ -171,28 +227,62 @@ impl Asked {
         failed: &dyn Fn(&SweepFile),
     ) -> anyhow::Result<Supervised> {
         note(&format!("confirming the leaders of {}", plural(leaders.len(), "size")));
-        let problem = file.metadata.problem;
-        let (computation, input) = computation_of(&leaders, problem, self.real, self.seed, &worker.profile);
+        let job = self.job(leaders, self.rounds, "confirm", file, &worker.profile);
+        let told =
+            serde_json::json!({ "confirm": self.confirm, "rounds": self.rounds, "protocol": job.protocol });
+        file.begin_run(&job.origin.run_id, self.seed, told)?;
+        let result = confirm(supervision, worker, self.work(job), file);
+        end_run(result, file, failed)
+    }
+
+    /// Measures the anchors of these sizes, and writes down how that began and ended.
+    fn measure_anchors(
+        &self,
+        supervision: &Supervision<'_>,
+        worker: Worker,
+        stage: Selection,
+        sizes: &BTreeSet<u64>,
+        file: &mut SweepFile,
+        failed: &dyn Fn(&SweepFile),
+    ) -> anyhow::Result<Supervised> {
+        note(&format!("measuring the anchors of {} ({})", plural(sizes.len(), "size"), stage.word()));
+        let subjects = subjects(&self.anchors, sizes, stage, &file.metadata.problem, &worker.profile);
+        let job = self.job(subjects, anchors::ROUNDS, stage.word(), file, &worker.profile);
+        let told = serde_json::json!({ "anchors": stage, "rounds": job.rounds, "protocol": job.protocol });
+        file.begin_run(&job.origin.run_id, self.seed, told)?;
+        let result = anchors::measure(supervision, worker, self.work(job), file);
+        end_run(result, file, failed)
+    }
+
+    /// A benchmark of these subjects, as part of a sweep that calls it `what`.
+    fn job(
+        &self,
+        sizes: Vec<(u64, Vec<Selected>)>,
+        rounds: u32,
+        what: &str,
+        file: &SweepFile,
+        device: &DeviceProfile,
+    ) -> BenchJob {
+        let (computation, input) =
+            computation_of(&sizes, file.metadata.problem, self.real, self.seed, device);
         let origin = origin(&file.metadata.kernel_hash, self.shared_device);
-        let job = BenchJob {
+        BenchJob {
             computation,
             input,
-            sizes: leaders,
+            sizes,
             caches: CACHES.to_vec(),
-            rounds: self.rounds,
+            rounds,
             protocol: self.protocol,
             empty_calls: false,
             one_by_one: false,
             // Within the same second it is not the run before.
-            origin: Origin { run_id: format!("{}-confirm", origin.run_id), ..origin },
-        };
-        let told =
-            serde_json::json!({ "confirm": self.confirm, "rounds": self.rounds, "protocol": job.protocol });
-        file.begin_run(&job.origin.run_id, self.seed, told)?;
+            origin: Origin { run_id: format!("{}-{what}", origin.run_id), ..origin },
+        }
+    }
+
+    fn work(&self, job: BenchJob) -> BenchWork {
         let (baselines, baseline_subjects) = (Vec::new(), Vec::new());
-        let work = BenchWork { job, baselines, baseline_subjects, pack: None, timeout: self.timeout };
-        let result = confirm(supervision, worker, work, file);
-        end_run(result, file, failed)
+        BenchWork { job, baselines, baseline_subjects, pack: None, timeout: self.timeout }
     }
 }
 

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::sweeps::{ALL, Place, SPACE, rows};
+use crate::sweeps::{ALL, Place, SPACE, ended, fault, rows, slow, wait, wait_until};
 use scanbox_kernels::legal;
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
+use scanbox_model::record::{Record, Selection, Status};
 use scanbox_model::shard::{Shard, ShardBy, places};
 use scanbox_model::space::{Point, Space};
 use scanbox_testing::device::{example, with_subgroups};
@@ -101,7 +102,7 @@ fn check(whole: &[Point], by: ShardBy, count: u32, space: &str) -> bool {
     costs.sort_by(|a, b| b.total_cmp(a));
     let (mean, least) = (costs.iter().sum::<f64>() / f64::from(count), least(&costs, count as usize));
     assert!(most <= MOST * least, "{space} {by:?} {count}: {most} {least}");
-    // Unless one size costs too much by itself, or two that have to share a shard. Pipelines are more, and cost more alike.
+    // Unless one size costs too much by itself, or two that have to share a shard.
     let is_forced = by == ShardBy::Pipeline || least > MOST * mean;
     assert!(most <= MOST * mean || is_forced, "{space} {by:?} {count}: {most} of {mean} ({least})");
     true
@@ -169,6 +170,11 @@ fn what_is_no_shard_is_refused() {
         (&["--shard", "0/8"], &["--shard 0/8", "8 shards of 7 sizes", "never split", "at most 7"]),
         (&["--shard", "1/2", "--sizes", "4096"], &["2 shards of 1 size:", "at most 1"]),
         (&["--shard", "0/2", "--filter", "lookback=fallback"], &["--filter accepts none"]),
+        (&["--shard", "4/5", "--shard-by", "pipeline"], &["5 shards of 4 pipelines", "at most 4"]),
+        (&["--shard", "0/8"], &["--shard-by pipeline"]),
+        (&["--shard", "0/2", "--shard-by", "unit"], &["`unit`", "size or pipeline"]),
+        (&["--shard-by", "pipeline"], &["--shard"]),
+        (&["--shard", "0/2", "--shard-by", "pipeline", "--confirm", "2"], &["--confirm", "merge"]),
     ] {
         for dry in [&[][..], &["--dry-run"]] {
             let refused = place.run(&sweep("out/test.csv", &[args, dry].concat()), 2);
@@ -186,11 +192,12 @@ fn a_file_holds_one_shard() {
     let first = &["--shard", "0/3"][..];
     let fewer = ["--sizes", "2^10..2^15"];
     let (elsewhere, arguments) = ("--out", "the arguments of before");
-    let rows: [(&[&str], Vec<&str>, &[&str]); 9] = [
+    let rows: [(&[&str], Vec<&str>, &[&str]); 10] = [
         (first, vec!["--shard", "1/3"], &["`--shard 0/3`", "`--shard 1/3`", elsewhere, arguments]),
         (first, vec!["--shard", "1/3", "--retry-failed"], &["`--shard 0/3`", "`--shard 1/3`", elsewhere]),
         (first, vec!["--shard", "1/3", "--accept-space"], &["`--shard 0/3`", "`--shard 1/3`"]),
         (first, vec!["--shard", "0/2"], &["`--shard 0/3`", "`--shard 0/2`"]),
+        (first, [first, &BY_PIPELINE].concat(), &["`--shard 0/3`", "`--shard 0/3 --shard-by pipeline`"]),
         (first, vec![], &["`--shard 0/3`", "the whole space", elsewhere]),
         (first, vec!["--retry-failed"], &["`--shard 0/3`", "the whole space"]),
         (whole, vec!["--shard", "0/3"], &["of the whole space", "`--shard 0/3`", elsewhere]),
@@ -253,5 +260,176 @@ fn a_space_shows_what_a_shard_holds() {
     let table = place.run(&[&["space", "--space", "space.toml", "--shard", "1/3"][..], &DEVICE].concat(), 0);
     for part in ["--shard 1/3", "shard: 1 of 3 by size, 8 of 28 configs (hash "] {
         assert!(table.stdout.contains(part), "no `{part}` in {}", table.stdout);
+    }
+}
+
+const BY_PIPELINE: [&str; 2] = ["--shard-by", "pipeline"];
+
+fn by_pipeline<'a>(shard: &'a str, args: &[&'a str]) -> Vec<&'a str> {
+    [&["--shard", shard][..], &BY_PIPELINE, args].concat()
+}
+
+/// The rows of points, and those of anchors by stage.
+fn parted(records: Vec<Record>) -> (Vec<Record>, BTreeMap<Selection, BTreeSet<(String, u64)>>) {
+    let (anchors, points): (Vec<Record>, Vec<Record>) = records.into_iter().partition(Record::is_anchor);
+    let mut stages: BTreeMap<Selection, BTreeSet<(String, u64)>> = BTreeMap::new();
+    for row in anchors {
+        assert!(row.is_of_benchmark() && row.status == Status::Ok, "{row:?}");
+        let stage = *row.selection.last().unwrap();
+        assert!(stages.entry(stage).or_default().insert((row.config_id, row.n_elements)), "twice");
+    }
+    (points, stages)
+}
+
+#[test]
+fn shards_that_split_sizes_have_anchors_that_are_no_points() {
+    let place = Place::in_memory("");
+    let mut points = Vec::new();
+    let mut anchors = BTreeSet::new();
+    for shard in ["0/2", "1/2"] {
+        let ended = place.run(&sweep("out", &by_pipeline(shard, &[])), 0);
+        assert!(ended.stdout.contains("rows       14 of 14: 14 ok"), "{}", ended.stdout);
+        let path = format!("out/replay.test.shard-{}-of-2-by-pipeline", &shard[..1]);
+        let (csv, meta) = (format!("{path}.csv"), format!("{path}.meta.json"));
+        let (own, stages) = parted(csv_file::read(&place.folder().join(&csv)).unwrap().records);
+        let metadata = Metadata::read(&place.folder().join(&meta)).unwrap();
+        let told = metadata.shard.unwrap();
+        assert_eq!((metadata.points, told.by, told.anchor_drift_pct), (14, ShardBy::Pipeline, Some(0.0)));
+        assert_eq!(metadata.counts[&Status::Ok], 14);
+        assert_eq!(stages.keys().copied().collect::<Vec<_>>(), Selection::ANCHORS);
+        // The copy, and every config there is of a size: there are four.
+        let of_start = &stages[&Selection::AnchorStart];
+        assert!(of_start.iter().any(|(config, _)| config.starts_with("copy")), "{of_start:?}");
+        let configs = of_start.iter().filter(|(config, _)| config.starts_with('b')).count();
+        assert_eq!(configs, ALL, "{of_start:?}");
+        anchors.extend(stages.into_values());
+        points.extend(own);
+        // Nothing is left to do, and nothing is done.
+        let before = fs::read(place.folder().join(&csv)).unwrap();
+        place.run(&sweep("out", &by_pipeline(shard, &[])), 0);
+        assert_eq!(fs::read(place.folder().join(&csv)).unwrap(), before);
+        // No answer and no comparison takes an anchor for a point.
+        let answer = place.run(&["analyze", "--include-software", "--format", "json", &csv], 0);
+        let answer: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
+        assert_eq!(answer["other_subjects"], serde_json::json!({}), "{answer}");
+        place.run(&["compare", &csv, &csv], 0);
+    }
+    assert_eq!(anchors.len(), 1, "all shards, and all stages, have the same ones");
+    place.run(&sweep("out/test.csv", &[]), 0);
+    assert_eq!(rows(&points), place.rows());
+    // Merged, they are the sweep.
+    let parts = [0, 1].map(|part| format!("out/replay.test.shard-{part}-of-2-by-pipeline.csv"));
+    place.run(&["merge", &parts[0], &parts[1], "--out", "merged.csv"], 0);
+    let (merged, stages) = parted_units(csv_file::read(&place.folder().join("merged.csv")).unwrap().records);
+    assert_eq!((rows(&merged), stages), (place.rows(), 3));
+    let answer = |file: &str| {
+        let args = ["analyze", "--include-software", "--format", "csv", file];
+        place.run(&args, 0).stdout.replace("merged.csv", "out/test.csv")
+    };
+    assert_eq!(answer("merged.csv"), answer("out/test.csv"));
+}
+
+/// The rows of points, and how many stages of anchors there are.
+fn parted_units(records: Vec<Record>) -> (Vec<Record>, usize) {
+    let (anchors, points): (Vec<Record>, Vec<Record>) = records.into_iter().partition(Record::is_anchor);
+    let stages: BTreeSet<Selection> =
+        anchors.iter().filter_map(|row| row.selection.last().copied()).collect();
+    (points, stages.len())
+}
+
+#[test]
+fn a_shard_with_anchors_goes_on_wherever_it_was_stopped() {
+    let place = Place::in_memory("wall_ms_per_config = 10\n");
+    let mut runs = 0;
+    loop {
+        let args = by_pipeline("1/2", &["--budget", "700ms"]);
+        let ended = place.sweep(&args);
+        runs += 1;
+        match ended.code {
+            Some(0) => break,
+            Some(4) if runs < 60 => {}
+            _ => panic!("{}{}", ended.stdout, ended.stderr),
+        }
+    }
+    assert!(runs > 1);
+    let (points, stages) = parted(place.records());
+    assert_eq!((rows(&points).len(), stages.len()), (14, 3));
+    let sizes = |stage| stages[&stage].iter().map(|(_, n)| *n).collect::<BTreeSet<_>>().len();
+    assert_eq!(Selection::ANCHORS.map(sizes), [7, 7, 7]);
+    assert_eq!(place.metadata().shard.unwrap().anchor_drift_pct, Some(0.0));
+    // What failed is measured again without a word about anchors, which are measured at the end once more.
+    place.script("");
+    let before = place.records().len();
+    place.run(&sweep("out/test.csv", &by_pipeline("1/2", &["--retry-failed"])), 0);
+    assert_eq!(place.records().len(), before);
+}
+
+#[test]
+fn a_unit_that_does_not_keep_its_speed_is_told() {
+    let place = Place::in_memory(&slow(20));
+    let child = place.start(&by_pipeline("0/2", &[]));
+    wait_until("the anchors of the middle", || {
+        fs::read_to_string(place.file("csv")).is_ok_and(|csv| csv.contains(Selection::AnchorMiddle.word()))
+    });
+    place.script(&format!("slowdown_ratio = 0.05\n{}", slow(1)));
+    let ended = wait(child);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(
+        ended.stdout.contains("anchors    +5.0 % from the start of the shard to its end"),
+        "{}",
+        ended.stdout
+    );
+    let drift = place.metadata().shard.unwrap().anchor_drift_pct.unwrap();
+    assert!((4.5..5.5).contains(&drift), "{drift}");
+    // It is told again, as long as it is so.
+    let again = place.sweep(&by_pipeline("0/2", &["--format", "json"]));
+    let told: serde_json::Value = serde_json::from_str(&again.stdout).unwrap();
+    assert_eq!(told["shard"]["anchor_drift_pct"], serde_json::json!(drift));
+}
+
+#[test]
+fn an_anchor_that_is_wrong_is_wrong() {
+    // It hits one config at one size, of one shard; the other one has it as an anchor alone.
+    let place = Place::in_memory(&fault("wrong_last"));
+    let out = |shard: &str| format!("out/{}.csv", &shard[..1]);
+    for shard in ["0/2", "1/2"] {
+        place.run(&sweep(&out(shard), &by_pipeline(shard, &[])), 5);
+    }
+    place.script("");
+    let retried = ["0/2", "1/2"].map(|shard| {
+        let (out, args) = (out(shard), by_pipeline(shard, &["--retry-failed", "--prove"]));
+        let args = sweep(&out, &args);
+        ended(place.scanbox(&args).output().unwrap()).code
+    });
+    // Who has it as a point has proved it; an anchor is not retried.
+    assert_eq!(BTreeSet::from(retried), BTreeSet::from([Some(0), Some(5)]), "{retried:?}");
+    // Together they say that it is right.
+    place.run(&["merge", "out/0.csv", "out/1.csv", "--out", "merged.csv"], 0);
+}
+
+#[test]
+fn a_verification_can_be_split() {
+    let place = Place::in_memory("");
+    let verify = |args: &[&str], code| {
+        let args =
+            [&["verify", "--space", "space.toml", "--sizes", "1000", "--format", "json"][..], &DEVICE, args];
+        place.run(&args.concat(), code)
+    };
+    let configs = |args: &[&str]| {
+        let answer: serde_json::Value = serde_json::from_str(&verify(args, 0).stdout).unwrap();
+        (answer["configs"].as_u64().unwrap(), answer["cases_planned"].as_u64().unwrap())
+    };
+    let (all, cases) = configs(&[]);
+    let parts = ["0/3", "1/3", "2/3"].map(|shard| configs(&["--shard", shard]));
+    assert_eq!((all, parts.map(|(configs, _)| configs)), (4, [2, 1, 1]));
+    assert_eq!(parts.iter().map(|(_, cases)| cases).sum::<u64>(), cases);
+    for (shard, part) in [
+        ("0/0", "0 shards"),
+        ("4/4", "the last one of 4 is 3/4"),
+        ("x/4", "I/N"),
+        ("0/5", "of 4 configs some shards would have none; make at most 4"),
+    ] {
+        let refused = verify(&["--shard", shard], 2);
+        assert!(refused.stderr.contains(part), "{}", refused.stderr);
     }
 }

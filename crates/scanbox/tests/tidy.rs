@@ -14,7 +14,6 @@ const LONG: &[(&str, usize)] = &[
     ("crates/scanbox-analysis/src/compare.rs", 582),
     ("crates/scanbox-kernels/tests/problems.rs", 560),
     ("crates/scanbox-model/src/problem.rs", 515),
-    ("crates/scanbox-model/src/record.rs", 532),
     ("crates/scanbox/tests/analyze.rs", 518),
 ];
 

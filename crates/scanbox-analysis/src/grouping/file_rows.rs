@@ -128,6 +128,10 @@ impl FileRows {
     pub fn push(&mut self, record: &Record) -> Result<(), AnalysisError> {
         self.rows += 1;
         self.trust.push(record);
+        // What shows how units differ is measured beside the points.
+        if record.is_anchor() {
+            return Ok(());
+        }
         // Rows of a benchmark are no part of a sweep.
         if record.subject != OWN_SUBJECT || record.is_of_benchmark() {
             let subject = if record.subject == OWN_SUBJECT { OWN_BENCHMARK } else { &record.subject };

@@ -38,8 +38,10 @@ pub struct FileSubject<'a> {
 
 /// What a run finds at its place, if it may go on with that.
 pub struct Before {
-    /// The rows.
+    /// The rows of points.
     pub rows: Vec<Record>,
+    /// The rows of anchors.
+    pub anchors: Vec<Record>,
     /// The metadata, as it stands there.
     pub(super) on_disk: Option<Metadata>,
     /// The same, if it is about these rows.
@@ -74,11 +76,12 @@ impl Before {
                 checked => checked?,
             }
         }
+        let (anchors, rows): (Vec<Record>, Vec<Record>) = rows.into_iter().partition(Record::is_anchor);
         // Also where nothing beside the rows says which shard they are of.
         if let Some(shard) = subject.shard {
             check_points(path, &rows, subject.enumeration, shard)?;
         }
-        Ok(Self { rows, on_disk, metadata })
+        Ok(Self { rows, anchors, on_disk, metadata })
     }
 }
 

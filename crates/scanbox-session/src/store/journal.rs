@@ -57,11 +57,14 @@ impl Journal {
 
     /// A run begins.
     pub fn run(&mut self) -> anyhow::Result<()> {
-        let failed = || format!("{}; choose another place with --out", self.path.display());
-        let file = File::options().append(true).create(true).open(&self.path).with_context(failed)?;
-        // A torn last line was cut off before its config ran.
-        file.set_len(self.past.complete_bytes).with_context(failed)?;
-        self.file = Some(file);
+        // Lines of a run before it in this process stay.
+        if self.file.is_none() {
+            let failed = || format!("{}; choose another place with --out", self.path.display());
+            let file = File::options().append(true).create(true).open(&self.path).with_context(failed)?;
+            // A torn last line was cut off before its config ran.
+            file.set_len(self.past.complete_bytes).with_context(failed)?;
+            self.file = Some(file);
+        }
         self.line(&format!("run {}", Machine::this()))
     }
 
@@ -103,6 +106,7 @@ impl Journal {
     pub fn retire(&mut self) {
         if self.past.ended.is_empty() {
             self.file = None;
+            self.past.complete_bytes = 0;
             // One that stays does no harm.
             let _ = fs::remove_file(&self.path);
         }

@@ -15,6 +15,7 @@ use scanbox_session::tools::Tools;
 
 use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
+use crate::args::shard::AskedSpace;
 use crate::args::space::SpaceSelection;
 use crate::args::words::words;
 use crate::exit::Exit;
@@ -80,7 +81,7 @@ pub fn run(args: &SpaceArgs, tools: &Tools) -> anyhow::Result<Exit> {
         probe::tell(&device);
     }
     let whole = args.selection.enumerate(&space, &problem, &device)?;
-    let (enumeration, shard) = args.selection.shard.part(whole, &problem)?;
+    let AskedSpace { enumeration, shard, .. } = args.selection.shard.part(whole, &problem)?;
     let counts = SpaceCounts::new(&space, problem, &device, &enumeration, shard);
     answered(print(&counts, args.format), Exit::Done)
 }

@@ -26,6 +26,7 @@ use self::estimate::{TimeEstimate, duration, estimate};
 use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::problem::Elements;
+use crate::args::shard::AskedSpace;
 use crate::args::sharing::SharingArgs;
 use crate::args::space::SpaceSelection;
 use crate::args::time::{parse_duration, parse_limit};
@@ -35,6 +36,7 @@ use crate::output::{OutputContent, Outputs};
 use scanbox_report::document::Format;
 use scanbox_report::sweep::{RunCost, SweepEnding};
 use scanbox_report::{paste, terminal};
+use scanbox_session::anchors::Anchors;
 use scanbox_session::confirm::ROUNDS;
 use scanbox_session::device::{known_issues, replay_script};
 use scanbox_session::lock::check_free;
@@ -154,8 +156,8 @@ pub fn run(args: &SweepArgs, tools: &Tools, given: &dyn Fn() -> Vec<OsString>) -
 }
 
 impl SweepArgs {
-    /// `results/<device>.<space>.csv`, or the file that the user names. Another unit of the same model has its number; a
-    /// problem that is not the default, an input that is not, and a shard have their names too.
+    /// `results/<device>.<space>.csv`, or the file that the user names. Another unit of the same model has its number;
+    /// a problem that is not the default, an input that is not, and a shard have their names too.
     fn path(&self, worker: &Worker, space: &Space, problem: &Problem, real: bool) -> PathBuf {
         if is_file(&self.out) {
             return self.out.clone();
@@ -168,7 +170,7 @@ impl SweepArgs {
         self.out.join(format!("{device}{unit}.{}{problem}{real}{shard}.csv", space.name))
     }
 
-    fn asked(&self, real: bool) -> Asked {
+    fn asked(&self, real: bool, anchors: Anchors) -> Asked {
         Asked {
             real,
             seed: self.seed,
@@ -178,6 +180,7 @@ impl SweepArgs {
             confirm: self.confirm,
             rounds: self.rounds,
             shared_device: self.sharing.sharing().share_device,
+            anchors,
         }
     }
 }
@@ -192,6 +195,11 @@ fn goes_on(file: &SweepFile) {
 }
 
 fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<Exit> {
+    if args.confirm.is_some() && args.selection.shard.splits_sizes() {
+        let message = "--confirm measures the leaders of a size against each other, and a shard by pipeline has only some \
+                       configs of each: sweep all shards, merge them, then sweep the merged file with --confirm";
+        return Err(UsageError(message.to_owned()).into());
+    }
     let (problem, operator) = args.selection.problem.problem()?;
     let real = args.input.real(&problem)?;
     let mut space = args.selection.load(&problem)?;
@@ -246,7 +254,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     if let Some(text) = args.selection.sizes_without_config(&enumeration) {
         note(&format!("warning: {text}"));
     }
-    let (enumeration, shard) = args.selection.shard.part(enumeration, &problem)?;
+    let AskedSpace { enumeration, shard, anchors } = args.selection.shard.part(enumeration, &problem)?;
     let inputs = args.selection.inputs().chain(replay_script(selector));
     Outputs::beside(inputs).claim("--out", &path, OutputContent::Sweep)?;
     let resume = Resume {
@@ -280,7 +288,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     if file.points_to_do(&enumeration).is_empty() && ceilings > 0 {
         note(&format!("the {} of {} is still to be measured", problem.ceiling(), plural(ceilings, "size")));
     }
-    let asked = args.asked(real);
+    let asked = args.asked(real, anchors);
     let ran = sweep::run(&asked, command, worker, limits, &enumeration, &mut file, &goes_on)?;
     summarise(args.format, &mut file, &enumeration, &ran)
 }
@@ -304,7 +312,7 @@ fn dry_run(
         anyhow::bail!("{} cannot be written; choose another place with --out", path.display());
     }
     let resume = Resume { retry_failed: args.retry_failed, prove: args.prove, ..Resume::default() };
-    let again = wrong_before(&before.rows, resume);
+    let again = wrong_before(&before.rows, &before.anchors, resume);
     let kept = before.rows.iter().filter(|record| !args.retry_failed || stays(record));
     let done: HashSet<RowKey> = kept.map(row_key).filter(|key| !again.contains(key)).collect();
     let to_do = enumeration.points.iter().filter(|point| !done.contains(&point_key(point)));

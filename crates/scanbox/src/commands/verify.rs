@@ -12,6 +12,7 @@ use scanbox_model::filter::Filter;
 use scanbox_model::known_issues::{DeviceIssues, Expectation, Issue};
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
+use scanbox_model::shard::Shard;
 use scanbox_model::sizes::Sizes;
 use scanbox_model::units::plural;
 use scanbox_runner::session::End;
@@ -73,6 +74,10 @@ pub struct VerifyArgs {
     #[arg(long, conflicts_with = "sizes")]
     thorough: bool,
 
+    /// Only this one of N shards of the configs, which are counted from 0: 0/16 to 15/16 are all
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+
     #[command(flatten)]
     problem: ProblemArgs,
 
@@ -129,12 +134,15 @@ pub fn run(args: &VerifyArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let issues = known_issues::of(&device)?;
     let configs = args.configs(&problem, &device)?;
     let variant = Variant::blocked(args.blocking);
-    let selection = CaseSelection::new(&configs, &device, &args.request(problem), |config| {
+    let mut selection = CaseSelection::new(&configs, &device, &args.request(problem), |config| {
         issues.allow(config, &catalog::resolved(config, &device))?;
         catalog::variant_legal(config, variant)
     });
     if selection.items.is_empty() {
         return Err(nothing_to_do(&selection, &device).into());
+    }
+    if let Some(shard) = args.shard {
+        take_shard(&mut selection, shard)?;
     }
     introduce(&device, &problem, &selection);
     if let Some(k) = args.blocking {
@@ -246,6 +254,20 @@ fn tell_unexpected_passes(
     for (issue, configs) in passed {
         note(&format!("configs passed: {}", known_issues::unexpected_pass(issue, configs)));
     }
+}
+
+/// Leaves the cases of every so-manieth config: neighbours have much in common, and cost about the same.
+fn take_shard(selection: &mut CaseSelection, shard: Shard) -> Result<(), UsageError> {
+    let configs = selection.configs();
+    let own = shard.in_turns(configs.len()).map_err(|most| {
+        let of = plural(configs.len(), "config");
+        UsageError(format!("--shard {shard}: of {of} some shards would have none; make at most {most}"))
+    })?;
+    let own: BTreeSet<Config> =
+        configs.iter().zip(own).filter(|(_, own)| *own).map(|(one, _)| *one).collect();
+    selection.items.retain(|item| own.contains(&item.config));
+    note(&format!("shard {shard}: {} of {}", own.len(), plural(configs.len(), "config")));
+    Ok(())
 }
 
 fn nothing_to_do(selection: &CaseSelection, device: &DeviceProfile) -> UsageError {

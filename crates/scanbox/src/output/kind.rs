@@ -198,7 +198,8 @@ impl Kind {
         let (mut sweep, mut imported, mut rows) = (false, true, 0);
         let read = csv_file::for_each_of_bytes(bytes, path, |record: &Record| {
             rows += 1;
-            sweep = sweep || !record.is_of_benchmark();
+            // Where a shard begins there are anchors alone.
+            sweep = sweep || !record.is_of_benchmark() || record.is_anchor();
             // Whoever imports rows does not know the kernels that they ran beside.
             imported = imported && record.kernel_hash.is_empty();
             Ok::<(), CsvError>(())

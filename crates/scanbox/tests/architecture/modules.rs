@@ -31,6 +31,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "bench",
             "verify",
             "confirm",
+            "anchors",
             "breaker",
             "sweep",
             "worker",
