@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use scanbox_analysis::merge::fleet::{LeftOut, UnitRatio};
+use scanbox_analysis::merge::fleet::{UnitRatio, UnitsLeftOut};
 use scanbox_analysis::merge::missing::Missing;
 use scanbox_analysis::merge::rows::UnitedRows;
 use scanbox_model::merged::{MergedFrom, MergedUnit};
@@ -58,7 +58,7 @@ pub struct FleetRatios {
     /// Of each unit.
     pub ratios: Vec<UnitRatio>,
     /// Who is left out.
-    pub left_out: LeftOut,
+    pub left_out: UnitsLeftOut,
 }
 
 impl Document for MergeEnding<'_> {

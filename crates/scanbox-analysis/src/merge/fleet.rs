@@ -1,10 +1,10 @@
 //! Units that are off: what every shard of a split size measures beside its points says by how much.
 //!
-//! Where the configs of a size are spread over units, a unit that is slower than the others makes its configs look slow.
-//! The anchors show it. The time of a unit at an anchor over the median of all units is its ratio there; its ratio at a
-//! size is the median of those, and its ratio that of all anchors. A unit whose ratio is off by more than [`OFF_PCT`] is
-//! left out; of two units nobody can say which one is off. A shard whose anchors took another time
-//! at its end than at its start ([`scanbox_model::shard::ShardOf::drifted_pct`]) is left out, too: its first and last rows
+//! Where the configs of a size are spread over units, a unit that is slower than the others makes its configs look
+//! slow. The anchors show it. The time of a unit at an anchor over the median of all units is its ratio there; its
+//! ratio at a size is the median of those, and its ratio that of all anchors. A unit whose ratio is off by more than
+//! [`OFF_PCT`] is left out; of two units nobody can say which one is off. A shard whose anchors took another time at
+//! its end than at its start ([`scanbox_model::shard::ShardOf::drifted_pct`]) is left out, too: its first and last rows
 //! are not comparable.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +36,7 @@ pub struct UnitRatio {
 
 /// What is left out of a merge.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LeftOut {
+pub struct UnitsLeftOut {
     /// Why, one sentence for each unit and shard.
     pub reasons: Vec<String>,
     /// How many rows of points.
@@ -76,8 +76,8 @@ pub fn ratios(records: &[Record]) -> Vec<UnitRatio> {
 /// Takes the points of units that are off, and of shards that drifted, out of the rows. Their anchors stay, which say
 /// so.
 #[must_use]
-pub fn leave_out(records: &mut Vec<Record>, ratios: &[UnitRatio], inputs: &[MergedInput]) -> LeftOut {
-    let mut left_out = LeftOut::default();
+pub fn leave_out(records: &mut Vec<Record>, ratios: &[UnitRatio], inputs: &[MergedInput]) -> UnitsLeftOut {
+    let mut left_out = UnitsLeftOut::default();
     for UnitRatio { unit, ratio, .. } in ratios.iter().filter(|unit| unit.is_off) {
         let (by, how) = (100.0 * (ratio - 1.0).abs(), if *ratio > 1.0 { "slower" } else { "faster" });
         let rows = take(records, |row| MergedUnit::of(row) == *unit);
@@ -94,7 +94,7 @@ pub fn leave_out(records: &mut Vec<Record>, ratios: &[UnitRatio], inputs: &[Merg
     left_out
 }
 
-impl LeftOut {
+impl UnitsLeftOut {
     fn add(&mut self, rows: u64, why: String) {
         self.rows += rows;
         self.reasons.push(format!("{why}: {} left out", plural(rows as usize, "row")));

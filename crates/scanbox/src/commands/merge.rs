@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::bail;
 use clap::Args;
 use scanbox_analysis::merge::differences::{Acceptable, differences};
-use scanbox_analysis::merge::fleet::{self, LeftOut};
+use scanbox_analysis::merge::fleet::{self, UnitsLeftOut};
 use scanbox_analysis::merge::rows::{UnitedRows, is_of_point, unite};
 use scanbox_analysis::merge::{MergeSource, missing, origin, wrong_points};
 use scanbox_model::csv_file;
@@ -85,7 +85,7 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<Exit> {
     let output = Claimed::new(&output, &args.out, &rows.records)?;
     let ratios = fleet::ratios(&rows.records);
     let left_out = match args.keep_units {
-        true => LeftOut::default(),
+        true => UnitsLeftOut::default(),
         false => fleet::leave_out(&mut rows.records, &ratios, &inputs),
     };
     for reason in &left_out.reasons {
