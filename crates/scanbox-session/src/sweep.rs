@@ -77,7 +77,7 @@ pub struct Ceilings {
 }
 
 /// What is measured before the confirmation, in this order.
-enum Step {
+enum SweepStep {
     /// Those of these points that are left.
     Points(HashSet<Point>),
     /// The anchors.
@@ -109,7 +109,7 @@ pub fn run(
     for step in asked.steps(enumeration) {
         let mut left = file.points_to_do(enumeration);
         let ran = match step {
-            Step::Points(points) => {
+            SweepStep::Points(points) => {
                 left.retain(|point| points.contains(point));
                 if left.is_empty() && ceilings.left.is_empty() {
                     continue;
@@ -120,7 +120,7 @@ pub fn run(
                 measured |= !left.is_empty();
                 asked.measure(&supervision, next_worker()?, &left, suffix, &mut ceilings, file, failed)?
             }
-            Step::Anchors(stage) => {
+            SweepStep::Anchors(stage) => {
                 let sizes =
                     sizes_due(&asked.anchors, stage, !left.is_empty(), measured, &file.anchors, &device);
                 if sizes.is_empty() {
@@ -163,15 +163,15 @@ pub fn run(
 
 impl Asked {
     /// Points in one go; where there are anchors, in two, which a seed decides: no kernel and no size is in one alone.
-    fn steps(&self, enumeration: &Enumeration) -> Vec<Step> {
+    fn steps(&self, enumeration: &Enumeration) -> Vec<SweepStep> {
         let mut points = enumeration.points.clone();
         if self.anchors.is_empty() {
-            return vec![Step::Points(points.into_iter().collect())];
+            return vec![SweepStep::Points(points.into_iter().collect())];
         }
         points.shuffle(&mut ChaCha8Rng::seed_from_u64(self.seed));
         let second = points.split_off(points.len() / 2);
-        let [start, middle, end] = Selection::ANCHORS.map(Step::Anchors);
-        let [first, second] = [points, second].map(|half| Step::Points(half.into_iter().collect()));
+        let [start, middle, end] = Selection::ANCHORS.map(SweepStep::Anchors);
+        let [first, second] = [points, second].map(|half| SweepStep::Points(half.into_iter().collect()));
         vec![start, first, middle, second, end]
     }
 

@@ -43,6 +43,7 @@ mod rerun;
 mod resume;
 mod shard;
 mod spaces;
+mod split;
 mod sweep;
 mod sweeps;
 mod tidy;

@@ -2,6 +2,7 @@
 
 mod estimate;
 mod many;
+mod split;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use scanbox_model::device::DeviceKind;
+use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::known_issues::DeviceIssues;
 use scanbox_model::metadata::RunOutcome;
 use scanbox_model::problem::Problem;
@@ -23,6 +24,7 @@ use scanbox_runner::measure::Protocol;
 use scanbox_runner::session::End;
 
 use self::estimate::{TimeEstimate, duration, estimate};
+use self::many::DeviceSweep;
 use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::problem::Elements;
@@ -59,6 +61,11 @@ pub struct SweepArgs {
     /// at the same time
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: Vec<String>,
+
+    /// Share the space among several equal devices: each sweeps a shard of it (whole sizes), all at the same time, and
+    /// the rows are merged at the end
+    #[arg(long, conflicts_with_all = ["shard", "shard_by"])]
+    split: bool,
 
     #[command(flatten)]
     selection: SpaceSelection,
@@ -140,6 +147,10 @@ pub fn run(args: &SweepArgs, tools: &Tools, given: &dyn Fn() -> Vec<OsString>) -
         [device] => sweep_one(device, args, tools),
         // Without any usable device, opening the first one says why.
         [] => sweep_one("0", args, tools),
+        several if args.split => {
+            many::check_distinct(several)?;
+            split::run(several, args, &given(), tools)
+        }
         several if is_file(&args.out) => {
             let message = format!(
                 "{} is one file for {} devices; give --out a folder",
@@ -150,7 +161,9 @@ pub fn run(args: &SweepArgs, tools: &Tools, given: &dyn Fn() -> Vec<OsString>) -
         }
         several => {
             many::check_distinct(several)?;
-            many::run(several, &given(), args.format)
+            let given = given();
+            let sweep = |device: &String| DeviceSweep { device: device.clone(), arguments: given.clone() };
+            many::run(&several.iter().map(sweep).collect::<Vec<_>>(), None, args.format)
         }
     }
 }
@@ -162,12 +175,23 @@ impl SweepArgs {
         if is_file(&self.out) {
             return self.out.clone();
         }
-        let unit = if worker.unit == 0 { String::new() } else { format!("-{}", worker.unit) };
+        let shard = self.selection.shard.file_word().map_or_else(String::new, |word| format!(".{word}"));
+        let stem = Self::file_stem(&worker.profile, worker.unit, space, problem, real);
+        self.out.join(format!("{stem}{shard}.csv"))
+    }
+
+    /// The name of a file without its ending, and without the shard.
+    fn file_stem(
+        device: &DeviceProfile,
+        unit: usize,
+        space: &Space,
+        problem: &Problem,
+        real: bool,
+    ) -> String {
+        let unit = if unit == 0 { String::new() } else { format!("-{unit}") };
         let problem = if problem.is_default() { String::new() } else { format!(".{problem}") };
         let real = if real { ".real" } else { "" };
-        let shard = self.selection.shard.file_word().map_or_else(String::new, |word| format!(".{word}"));
-        let device = slug(&worker.profile.name);
-        self.out.join(format!("{device}{unit}.{}{problem}{real}{shard}.csv", space.name))
+        format!("{}{unit}.{}{problem}{real}", slug(&device.name), space.name)
     }
 
     fn asked(&self, real: bool, anchors: Anchors) -> Asked {

@@ -63,11 +63,19 @@ struct SweepProcess {
     talk: JoinHandle<()>,
 }
 
-/// Sweeps these devices at the same time, each by a process with these arguments. The exit code is the worst of theirs.
-pub fn run(devices: &[String], arguments: &[OsString], format: Format) -> anyhow::Result<Exit> {
+/// What sweeps a device.
+pub struct DeviceSweep {
+    /// The device.
+    pub device: String,
+    /// The arguments of the process, but for the device.
+    pub arguments: Vec<OsString>,
+}
+
+/// Sweeps devices at the same time, each by a process of its own; then merges what they wrote, where `merge` are the
+/// arguments for that and every sweep has come to its end or can go on. The exit code is the worst of theirs.
+pub fn run(sweeps: &[DeviceSweep], merge: Option<&[OsString]>, format: Format) -> anyhow::Result<Exit> {
     let stop = stop_on_signals()?;
-    let mut sweeps =
-        devices.iter().map(|device| start(device, arguments)).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut sweeps = sweeps.iter().map(start).collect::<anyhow::Result<Vec<_>>>()?;
     let statuses = wait(&mut sweeps, stop)?;
     let mut worst = Exit::Done;
     let mut answers = Vec::new();
@@ -79,6 +87,17 @@ pub fn run(devices: &[String], arguments: &[OsString], format: Format) -> anyhow
         answers.push((sweep.device, exit, answer));
         worst = worse(worst, exit);
     }
+    let can_be_merged =
+        answers.iter().all(|(_, exit, _)| matches!(exit, Exit::Done | Exit::Incomplete | Exit::WrongResult));
+    let merged = merge.filter(|_| can_be_merged).map(merge_rows).transpose()?;
+    if merge.is_some() && merged.is_none() {
+        note(
+            "the rows of the devices are not merged, because a sweep failed; the same command goes on and merges them",
+        );
+    }
+    if let Some((exit, _)) = &merged {
+        worst = worse(worst, *exit);
+    }
     let mut out = stdout().lock();
     match format {
         Format::Json => {
@@ -88,18 +107,34 @@ pub fn run(devices: &[String], arguments: &[OsString], format: Format) -> anyhow
                 serde_json::json!({ "device": device, "exit_code": *exit as u8, "sweep": answer })
             };
             let sweeps: Vec<_> = answers.iter().map(one).collect();
-            write_json(&mut out, &serde_json::json!({ "exit_code": worst as u8, "sweeps": sweeps }))?;
+            let mut answer = serde_json::json!({ "exit_code": worst as u8, "sweeps": sweeps });
+            if let Some((_, merged)) = merged {
+                answer["merge"] = serde_json::from_str(&merged).unwrap_or_default();
+            }
+            write_json(&mut out, &answer)?;
         }
         _ => {
             for (device, _, answer) in &answers {
                 writeln!(out, "== device {device}\n\n{answer}")?;
+            }
+            if let Some((_, merged)) = merged {
+                writeln!(out, "== merged\n\n{merged}")?;
             }
         }
     }
     Ok(worst)
 }
 
-fn start(device: &str, arguments: &[OsString]) -> anyhow::Result<SweepProcess> {
+/// Merges, in a process of its own, as a user would; how it ended, and its answer.
+fn merge_rows(arguments: &[OsString]) -> anyhow::Result<(Exit, String)> {
+    let program = std::env::current_exe().context("the path of this program")?;
+    let mut command = Command::new(program);
+    let output = command.args(arguments).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output = output.context("the merge of the rows cannot be started")?;
+    Ok((exit_of(output.status), String::from_utf8_lossy(&output.stdout).into_owned()))
+}
+
+fn start(DeviceSweep { device, arguments }: &DeviceSweep) -> anyhow::Result<SweepProcess> {
     let program = std::env::current_exe().context("the path of this program")?;
     let mut command = Command::new(program);
     command.args(arguments).args(["--device", device]);
@@ -114,9 +149,9 @@ fn start(device: &str, arguments: &[OsString]) -> anyhow::Result<SweepProcess> {
         .with_context(|| format!("the sweep of device {device} cannot be started"))?;
     let (answer, talk) =
         (child.stdout.take().expect("stdout is piped"), child.stderr.take().expect("stderr is piped"));
-    let name = device.to_owned();
+    let name = device.clone();
     Ok(SweepProcess {
-        device: device.to_owned(),
+        device: device.clone(),
         child,
         answer: thread::spawn(move || {
             let mut text = String::new();
