@@ -116,9 +116,8 @@ pub fn run(
                 }
                 let timeout = if asked.prove { asked.timeout * PROOF_TIMEOUTS } else { asked.timeout };
                 let supervision = Supervision { command: command.clone(), timeout, limits };
-                let suffix = if measured { "-more" } else { "" };
                 measured |= !left.is_empty();
-                asked.measure(&supervision, next_worker()?, &left, suffix, &mut ceilings, file, failed)?
+                asked.measure(&supervision, next_worker()?, &left, &mut ceilings, file, failed)?
             }
             SweepStep::Anchors(stage) => {
                 let sizes =
@@ -192,12 +191,14 @@ impl Asked {
         supervision: &Supervision<'_>,
         worker: Worker,
         points: &[Point],
-        suffix: &str,
         ceilings: &mut Ceilings,
         file: &mut SweepFile,
         failed: &dyn Fn(&SweepFile),
     ) -> anyhow::Result<Supervised> {
         let origin = origin(&file.metadata.kernel_hash, self.shared_device);
+        // Within the same second it is not the run before.
+        let is_taken = file.metadata.runs.iter().any(|run| run.run_id == origin.run_id);
+        let suffix = if is_taken { "-more" } else { "" };
         let settings = Settings {
             computation: Computation {
                 problem: file.metadata.problem,
@@ -207,7 +208,6 @@ impl Asked {
             },
             seed: self.seed,
             protocol: self.protocol,
-            // Within the same second it is not the run before.
             origin: Origin { run_id: format!("{}{suffix}", origin.run_id), ..origin },
         };
         file.begin_run(&settings.origin.run_id, self.seed, serde_json::to_value(settings.protocol)?)?;

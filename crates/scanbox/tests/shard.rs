@@ -269,10 +269,13 @@ fn by_pipeline<'a>(shard: &'a str, args: &[&'a str]) -> Vec<&'a str> {
     [&["--shard", shard][..], &BY_PIPELINE, args].concat()
 }
 
-/// The rows of points, and those of anchors by stage.
-fn parted(records: Vec<Record>) -> (Vec<Record>, BTreeMap<Selection, BTreeSet<(String, u64)>>) {
+/// Anchors by stage.
+type Stages = BTreeMap<Selection, BTreeSet<(String, u64)>>;
+
+/// The rows of points, and those of anchors.
+fn parted(records: Vec<Record>) -> (Vec<Record>, Stages) {
     let (anchors, points): (Vec<Record>, Vec<Record>) = records.into_iter().partition(Record::is_anchor);
-    let mut stages: BTreeMap<Selection, BTreeSet<(String, u64)>> = BTreeMap::new();
+    let mut stages = Stages::new();
     for row in anchors {
         assert!(row.is_of_benchmark() && row.status == Status::Ok, "{row:?}");
         let stage = *row.selection.last().unwrap();
