@@ -2,9 +2,10 @@
 //! the same rows are among them.
 //!
 //! [`rows`] decides which rows of a point stay, [`differences`] whether files may stand beside each other, [`origin`]
-//! what the metadata of the union says, and [`missing`] what is still to be measured.
+//! what the metadata of the union says, [`fleet`] which units are off, and [`missing`] what is still to be measured.
 
 pub mod differences;
+pub mod fleet;
 pub mod missing;
 pub mod origin;
 pub mod rows;

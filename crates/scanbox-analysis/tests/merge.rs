@@ -1,11 +1,15 @@
 //! Which rows stay when files are merged, and that the order of files says nothing.
 
+use std::collections::BTreeMap;
+
 use crate::rows::*;
 use proptest::prelude::*;
 use scanbox_analysis::grouping::Runs;
 use scanbox_analysis::merge::rows::unite;
-use scanbox_analysis::merge::wrong_points;
+use scanbox_analysis::merge::{fleet, wrong_points};
+use scanbox_model::merged::{MergedInput, MergedUnit};
 use scanbox_model::record::{Record, Selection, Status};
+use scanbox_model::shard::{ShardBy, ShardOf};
 
 /// A row of one point, named so that a table of tests is short: a day, and what it is.
 fn of(day: u32, what: &str) -> Record {
@@ -179,4 +183,109 @@ proptest! {
         };
         prop_assert_eq!(cells(&united), cells(&rows));
     }
+}
+
+/// An anchor of a unit, and a point of it, at two sizes.
+fn of_unit(host: &str, times: u64, drifts: u64) -> Vec<Record> {
+    let rows = [100u64, 200].into_iter().flat_map(|n| {
+        let base = 1000 * n * times / 100;
+        let one = |kernel: &str, selection: Vec<Selection>, ns: u64| Record {
+            host: host.into(),
+            run_id: format!("run of {host}"),
+            selection,
+            ..timed(row(kernel, 64, n, 10), ns, 1)
+        };
+        [
+            one(A, vec![Selection::AnchorStart], base),
+            one(A, vec![Selection::AnchorEnd], base + base * drifts / 100),
+            one(B, vec![Selection::AnchorStart], 2 * base),
+            one(C, Vec::new(), 3 * base),
+        ]
+    });
+    rows.collect()
+}
+
+#[test]
+fn a_unit_that_is_off_at_the_anchors_is_left_out() {
+    fn check(units: &[(&str, u64)], expected: &[(&str, f64)], off: &[&str]) {
+        let rows: Vec<Record> = units.iter().flat_map(|&(host, times)| of_unit(host, times, 0)).collect();
+        let mut rows = unite(rows).records;
+        let found = fleet::ratios(&rows);
+        let rounded: Vec<(&str, f64)> = found
+            .iter()
+            .map(|unit| (unit.unit.host.as_str(), (1000.0 * unit.ratio).round() / 1000.0))
+            .collect();
+        assert_eq!(rounded, expected);
+        assert!(found.iter().all(|unit| unit.ratios.values().all(|ratio| (ratio - unit.ratio).abs() < 1e-9)));
+        let is_off: Vec<&str> =
+            found.iter().filter(|unit| unit.is_off).map(|unit| unit.unit.host.as_str()).collect();
+        assert_eq!(is_off, off);
+        let points = |rows: &[Record], host: &str| {
+            rows.iter().filter(|row| row.host == host && row.selection.is_empty()).count()
+        };
+        let anchors = rows.iter().filter(|row| row.is_anchor()).count();
+        let left_out = fleet::leave_out(&mut rows, &found, &[]);
+        assert_eq!((left_out.reasons.len(), left_out.rows as usize), (off.len(), 2 * off.len()));
+        for (host, _) in units {
+            assert_eq!(points(&rows, host), if off.contains(host) { 0 } else { 2 }, "{host}");
+        }
+        // What shows it stays: the same is found again.
+        assert_eq!(rows.iter().filter(|row| row.is_anchor()).count(), anchors);
+        assert_eq!(fleet::ratios(&rows), found);
+        for (reason, host) in left_out.reasons.iter().zip(off) {
+            assert!(reason.contains(&format!("the unit on {host} is ")), "{reason}");
+            assert!(reason.contains("than the others at the anchors: 2 rows left out"), "{reason}");
+        }
+    }
+    check(&[], &[], &[]);
+    check(&[("a", 100)], &[("a", 1.0)], &[]);
+    // Of two that differ nobody can say which is off.
+    check(&[("a", 100), ("b", 150)], &[("a", 0.8), ("b", 1.2)], &[]);
+    check(&[("a", 98), ("b", 100), ("c", 102)], &[("a", 0.98), ("b", 1.0), ("c", 1.02)], &[]);
+    check(&[("a", 98), ("b", 100), ("c", 104)], &[("a", 0.98), ("b", 1.0), ("c", 1.04)], &[]);
+    check(&[("a", 100), ("b", 110), ("c", 100)], &[("a", 1.0), ("b", 1.1), ("c", 1.0)], &["b"]);
+    check(
+        &[("a", 100), ("b", 90), ("c", 101), ("d", 111), ("e", 100)],
+        &[("a", 1.0), ("b", 0.9), ("c", 1.01), ("d", 1.11), ("e", 1.0)],
+        &["b", "d"],
+    );
+}
+
+#[test]
+fn a_shard_whose_anchors_drift_is_left_out() {
+    let check = |drift: Option<f64>, expected: u64| {
+        let mut rows: Vec<Record> = [of_unit("a", 100, 0), of_unit("b", 100, 3)].concat();
+        let shard = ShardOf {
+            index: 1,
+            count: 2,
+            by: ShardBy::Pipeline,
+            points: "feed".into(),
+            of_points: 4,
+            anchor_drift_pct: drift,
+        };
+        let of_b = || rows.iter().filter(|row| row.host == "b");
+        let input = MergedInput {
+            name: "b.csv".into(),
+            rows: 8,
+            shard: Some(shard),
+            units: of_b().map(MergedUnit::of).collect(),
+            run_ids: of_b().map(|row| row.run_id.clone()).collect(),
+            device: None,
+            ceiling_gbps: BTreeMap::new(),
+        };
+        let left_out = fleet::leave_out(&mut rows, &[], &[input]);
+        assert_eq!((left_out.rows, left_out.reasons.len() as u64), (expected, u64::from(expected > 0)));
+        assert_eq!(rows.iter().filter(|row| row.host == "b").count(), 8 - expected as usize);
+        assert_eq!(rows.iter().filter(|row| row.host == "a").count(), 8);
+        for reason in left_out.reasons {
+            assert!(
+                reason
+                    .contains("b.csv: the anchors of --shard 1/2 --shard-by pipeline took +3.0 % at the end"),
+                "{reason}"
+            );
+        }
+    };
+    check(None, 0);
+    check(Some(1.9), 0);
+    check(Some(3.0), 2);
 }

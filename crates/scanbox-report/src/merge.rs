@@ -1,9 +1,10 @@
 //! What a merge says: of what it made a file, what is missing there and what is wrong.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use scanbox_analysis::merge::fleet::{UnitRatio, UnitsLeftOut};
 use scanbox_analysis::merge::missing::Missing;
 use scanbox_analysis::merge::rows::UnitedRows;
 use scanbox_model::merged::{MergedFrom, MergedUnit};
@@ -18,6 +19,8 @@ use crate::terminal::fold;
 
 /// Missing parts that are shown; JSON has them all.
 const MISSING_SHOWN: usize = 12;
+/// Units that are shown with their anchors.
+const UNITS_SHOWN: usize = 8;
 /// Files that are shown.
 const FILES_SHOWN: usize = 24;
 
@@ -43,8 +46,19 @@ pub struct MergeEnding<'a> {
     pub wrong: u64,
     /// Sizes that have rows of several units.
     pub shared_sizes: &'a BTreeSet<u64>,
+    /// How units stand to each other, and who is left out for it.
+    pub fleet: &'a FleetRatios,
     /// How the process ends.
     pub exit_code: u8,
+}
+
+/// How units stand to each other by the anchors of their shards.
+#[derive(Debug, Clone, Default)]
+pub struct FleetRatios {
+    /// Of each unit.
+    pub ratios: Vec<UnitRatio>,
+    /// Who is left out.
+    pub left_out: UnitsLeftOut,
 }
 
 impl Document for MergeEnding<'_> {
@@ -64,7 +78,7 @@ struct MergeJson<'a> {
     driver: &'a str,
     space: &'a str,
     rows: usize,
-    rows_by_status: &'a std::collections::BTreeMap<scanbox_model::record::Status, u64>,
+    rows_by_status: &'a BTreeMap<scanbox_model::record::Status, u64>,
     repeated: u64,
     replaced: u64,
     failed_elsewhere: u64,
@@ -75,9 +89,26 @@ struct MergeJson<'a> {
     wrong: u64,
     units: BTreeSet<&'a MergedUnit>,
     sizes_of_several_units: &'a BTreeSet<u64>,
+    anchors: Vec<RatioJson<'a>>,
+    left_out: &'a [String],
     merged: Option<&'a MergedFrom>,
     exit_code: u8,
     files: [PathBuf; 2],
+}
+
+/// A unit at the anchors.
+#[derive(Serialize)]
+struct RatioJson<'a> {
+    unit: &'a MergedUnit,
+    ratio: f64,
+    ratios: &'a BTreeMap<u64, f64>,
+    is_off: bool,
+}
+
+impl<'a> RatioJson<'a> {
+    fn new(of: &'a UnitRatio) -> Self {
+        Self { unit: &of.unit, ratio: of.ratio, ratios: &of.ratios, is_off: of.is_off }
+    }
 }
 
 /// What one command measures.
@@ -108,6 +139,8 @@ impl<'a> MergeJson<'a> {
             wrong: ending.wrong,
             units: units(metadata),
             sizes_of_several_units: ending.shared_sizes,
+            anchors: ending.fleet.ratios.iter().map(RatioJson::new).collect(),
+            left_out: &ending.fleet.left_out.reasons,
             merged: metadata.merged.as_ref(),
             exit_code: ending.exit_code,
             files: [path.to_path_buf(), Metadata::path_beside(path)],
@@ -123,6 +156,9 @@ fn units(metadata: &Metadata) -> BTreeSet<&MergedUnit> {
 fn write_table(ending: &MergeEnding<'_>, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     let MergeEnding { metadata, rows, path, .. } = ending;
     writeln!(out, "{}\n", files(metadata, width))?;
+    if !ending.fleet.ratios.is_empty() {
+        writeln!(out, "{}\n", anchors(&ending.fleet.ratios, width))?;
+    }
     let words: Vec<String> =
         metadata.counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
     let words = if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) };
@@ -181,6 +217,33 @@ fn write_missing(ending: &MergeEnding<'_>, width: Option<usize>, out: &mut dyn W
         0 => Ok(()),
         more => writeln!(out, "           and {more} more; --format json has them all"),
     }
+}
+
+/// The times of units at the anchors over those of all: a line for each size, and one for all.
+fn anchors(ratios: &[UnitRatio], width: Option<usize>) -> String {
+    let shown = &ratios[..ratios.len().min(UNITS_SHOWN)];
+    let title = |unit: &UnitRatio| {
+        let MergedUnit { host, pci_address, uuid } = &unit.unit;
+        let words: Vec<&str> =
+            [host, pci_address].map(String::as_str).into_iter().filter(|word| !word.is_empty()).collect();
+        if words.is_empty() { uuid.clone() } else { words.join(" ") }
+    };
+    let columns = shown.iter().map(|unit| GridColumn::numbers_of(title(unit)));
+    let mut grid =
+        Grid::new(std::iter::once(GridColumn::numbers("anchors")).chain(columns).collect::<Vec<_>>());
+    let sizes: BTreeSet<u64> = shown.iter().flat_map(|unit| unit.ratios.keys().copied()).collect();
+    for n in sizes {
+        let cell =
+            |unit: &UnitRatio| unit.ratios.get(&n).map_or_else(String::new, |ratio| format!("{ratio:.3}"));
+        grid.push_row(std::iter::once(size_label(n)).chain(shown.iter().map(cell)).collect());
+    }
+    let all = |unit: &UnitRatio| format!("{:.3}{}", unit.ratio, if unit.is_off { " off" } else { "" });
+    grid.push_row(std::iter::once("all".to_owned()).chain(shown.iter().map(all)).collect());
+    let more = match ratios.len() - shown.len() {
+        0 => String::new(),
+        more => format!("\nand {more} more units; --format json has them all"),
+    };
+    format!("{}{more}", grid.draw(Style::Text { width }))
 }
 
 /// A line for each file that rows are of.

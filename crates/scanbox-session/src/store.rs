@@ -24,7 +24,7 @@ use scanbox_model::record::{Record, SCHEMA, Status};
 use scanbox_model::space::{Enumeration, Point, Space};
 use scanbox_runner::row::now_utc;
 
-pub use self::before::{Before, FileSubject, device_before, guarantees_before};
+pub use self::before::{Before, FileSubject, device_before, guarantees_before, rows_before};
 use self::journal::Journal;
 use crate::device::known_issues;
 use crate::lock::{self, Occupied, Sharing};

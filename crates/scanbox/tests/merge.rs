@@ -23,8 +23,17 @@ struct Fleet {
 impl Fleet {
     fn new() -> Self {
         let place = Place::in_memory("");
-        place.run(&[&["sweep"], &REPLAY[..], &["--out", "whole/x.csv"]].concat(), 0);
-        Self { place }
+        let fleet = Self { place };
+        fleet.sweep(&[], "whole/x.csv");
+        fleet
+    }
+
+    /// Sweeps at a moment that is the same for all of a test.
+    fn sweep(&self, args: &[&str], name: &str) {
+        self.place.run(&[&["sweep"], &REPLAY[..], args, &["--out", name]].concat(), 0);
+        let (mut records, metadata) = (self.records(name), self.metadata(name));
+        records.iter_mut().for_each(|row| row.timestamp_utc = "2026-05-05T00:00:00Z".into());
+        self.write(name, &records, &metadata);
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -107,7 +116,7 @@ fn shards_of_a_sweep_become_the_sweep_in_any_order() {
     let fleet = Fleet::new();
     for (index, shard) in ["0/3", "1/3", "2/3"].into_iter().enumerate() {
         let file = format!("s{index}.csv");
-        fleet.place.run(&[&["sweep"], &REPLAY[..], &["--shard", shard, "--out", &file]].concat(), 0);
+        fleet.sweep(&["--shard", shard], &file);
     }
     let told = fleet.told(&["s0.csv", "s2.csv", "-o", "some.csv"], 4);
     assert_eq!(told["missing"].as_array().unwrap().len(), 1);
@@ -319,6 +328,64 @@ fn rows_of_several_units_stay_and_copies_are_their_median() {
     fleet.merge(&["c.csv", "b.csv", "-o", "bc.csv"], 0);
     fleet.merge(&["a.csv", "bc.csv", "b.csv", "-o", "again.csv"], 0);
     assert!(fleet.bytes("again.csv") == expected);
+}
+
+/// Shards that split sizes, on three units of which one is slow: it is named, and its points are missing.
+#[test]
+fn a_unit_that_is_off_at_the_anchors_is_named_and_left_out() {
+    let fleet = Fleet::new();
+    let split = ["--shard-by", "pipeline", "--shard"];
+    for (index, (host, times)) in [("a", 100), ("b", 102), ("c", 120)].into_iter().enumerate() {
+        let (file, shard) = (format!("{host}.csv"), format!("{index}/3"));
+        fleet.sweep(&[&split[..], &[&shard]].concat(), &file);
+        let (mut records, metadata) = (fleet.records(&file), fleet.metadata(&file));
+        for row in &mut records {
+            row.host = host.into();
+            for time in row.steady.iter_mut().chain(&mut row.span) {
+                for ns in [
+                    &mut time.median_ns,
+                    &mut time.min_ns,
+                    &mut time.mean_ns,
+                    &mut time.q1_ns,
+                    &mut time.q3_ns,
+                ] {
+                    *ns = *ns * times / 100;
+                }
+            }
+        }
+        fleet.write(&file, &records, &metadata);
+    }
+    let files = ["a.csv", "b.csv", "c.csv"];
+    let told = fleet.told(&[&files[..], &["-o", "all.csv"]].concat(), 4);
+    assert_eq!(told["missing"].as_array().unwrap().len(), 1, "{told}");
+    assert_eq!(
+        told["missing"][0]["arguments"],
+        serde_json::json!(["--shard", "2/3", "--shard-by", "pipeline"])
+    );
+    let off: Vec<(&str, bool)> = told["anchors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|unit| (unit["unit"]["host"].as_str().unwrap(), unit["is_off"].as_bool().unwrap()))
+        .collect();
+    assert_eq!(off, [("a", false), ("b", false), ("c", true)], "{told}");
+    assert!(told["left_out"][0].as_str().unwrap().starts_with("the unit on c is 1"), "{told}");
+    let of_c =
+        |name: &str| fleet.records(name).iter().filter(|row| row.host == "c" && !row.is_anchor()).count();
+    assert_eq!(of_c("all.csv"), 0);
+    // Merged again it is the same, also over itself.
+    let expected = fleet.bytes("all.csv");
+    fleet.merge(&["all.csv", "-o", "again.csv"], 4);
+    fleet.merge(&["c.csv", "b.csv", "a.csv", "-o", "all.csv"], 4);
+    assert!(fleet.bytes("again.csv") == expected && fleet.bytes("all.csv") == expected);
+    let text = fleet.merge(&[&files[..], &["-o", "text.csv"]].concat(), 4);
+    assert!(text.stderr.contains("--keep-units keeps them"), "{}", text.stderr);
+    assert!(text.stdout.contains("anchors") && text.stdout.contains(" off"), "{}", text.stdout);
+    // Who wants them keeps them.
+    let kept = fleet.told(&[&files[..], &["--keep-units", "-o", "kept.csv"]].concat(), 0);
+    assert_eq!((&kept["points_left"], &kept["left_out"]), (&0.into(), &serde_json::json!([])));
+    assert_eq!(of_c("kept.csv"), fleet.records("c.csv").iter().filter(|row| !row.is_anchor()).count());
+    fleet.place.run(&["analyze", "kept.csv"], 0);
 }
 
 #[test]

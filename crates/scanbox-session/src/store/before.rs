@@ -193,6 +193,9 @@ fn check_points(
 
 /// The rows that the runs before this one have written. None in an empty file: a run that ends before its first byte
 /// leaves that.
+///
+/// # Errors
+/// When what is there cannot be read.
 pub fn rows_before(path: &Path) -> anyhow::Result<Vec<Record>> {
     if !path.exists() {
         return Ok(Vec::new());

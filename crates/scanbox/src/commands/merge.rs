@@ -4,6 +4,7 @@ mod plan;
 mod read;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::mem::take;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -11,6 +12,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::bail;
 use clap::Args;
 use scanbox_analysis::merge::differences::{Acceptable, differences};
+use scanbox_analysis::merge::fleet::{self, UnitsLeftOut};
 use scanbox_analysis::merge::rows::{UnitedRows, is_of_point, unite};
 use scanbox_analysis::merge::{MergeSource, missing, origin, wrong_points};
 use scanbox_model::csv_file;
@@ -19,10 +21,10 @@ use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Record, Status};
 use scanbox_model::units::plural;
 use scanbox_report::document::Format;
-use scanbox_report::merge::MergeEnding;
+use scanbox_report::merge::{FleetRatios, MergeEnding};
 use scanbox_session::notes::note;
 use scanbox_session::process::RunLimits;
-use scanbox_session::store::{RowKey, SweepFile, counts, point_key, row_key};
+use scanbox_session::store::{RowKey, SweepFile, counts, point_key, row_key, rows_before};
 
 use self::plan::MergePlan;
 use crate::answer::{answered, print};
@@ -53,6 +55,10 @@ pub struct MergeArgs {
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     accept: Vec<Acceptable>,
 
+    /// Keep the rows of units that are off by the anchors of their shards, and of shards whose anchors drifted
+    #[arg(long)]
+    keep_units: bool,
+
     /// How the result is told on stdout
     #[arg(long, value_parser = words(TABLE_OR_JSON), default_value = "table")]
     format: Format,
@@ -75,7 +81,16 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<Exit> {
     let points = plan::points_by_source(&sources)?;
     refuse(differences(&sources, &points), &args.accept)?;
     let inputs = origin::inputs(&sources);
-    let rows = unite(sources.iter_mut().flat_map(|source| take(&mut source.records)).collect());
+    let mut rows = unite(sources.iter_mut().flat_map(|source| take(&mut source.records)).collect());
+    let output = Claimed::new(&output, &args.out, &rows.records)?;
+    let ratios = fleet::ratios(&rows.records);
+    let left_out = match args.keep_units {
+        true => UnitsLeftOut::default(),
+        false => fleet::leave_out(&mut rows.records, &ratios, &inputs),
+    };
+    for reason in &left_out.reasons {
+        note(&format!("warning: {reason}; --keep-units keeps them"));
+    }
     let Some(mut metadata) = origin::metadata(&sources, inputs, &rows.records) else {
         bail!(
             "no metadata stands beside any of the files (x.csv: x.meta.json): nothing says which space they are of; bring \
@@ -87,8 +102,9 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<Exit> {
         note(&format!("warning: {}: {doubt}", args.out.display()));
     }
     describe(&mut metadata, &plan, &rows.records);
-    write(&output, &args.out, &rows, &metadata)?;
-    tell(args.format, &args.out, &metadata, &rows, &plan, &sources)
+    output.write(&rows, &metadata)?;
+    let fleet = FleetRatios { ratios, left_out };
+    tell(args.format, &args.out, &metadata, &rows, &plan, &sources, &fleet)
 }
 
 /// Stops a merge of files that differ in what nobody has accepted.
@@ -125,36 +141,46 @@ fn describe(metadata: &mut Metadata, plan: &MergePlan, records: &[Record]) {
     metadata.counts = counts(records);
 }
 
-/// Writes metadata and rows. The metadata comes first: a merged file is known by it, and a merge that was cut off
-/// between the two can be run again.
-fn write(output: &Output, path: &Path, rows: &UnitedRows, metadata: &Metadata) -> anyhow::Result<()> {
-    // It is short: a signal that ends the process leaves the old file or the new one.
-    let limits = RunLimits { stop: &AtomicBool::new(false), deadline: None };
-    let _lock = SweepFile::lock(path, None, &limits)?;
-    output.check()?;
-    keeps_all(path, rows)?;
-    metadata.write(&Metadata::path_beside(path))?;
-    csv_file::replace(path, &rows.records)?;
-    Ok(())
+/// A place for rows that has none which these rows lack, and nobody else writes there.
+struct Claimed<'a> {
+    output: &'a Output,
+    path: &'a Path,
+    _lock: Option<File>,
 }
 
-/// Whether a merged file that is there has no row that the new one lacks.
-fn keeps_all(path: &Path, rows: &UnitedRows) -> anyhow::Result<()> {
-    if !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
-        return Ok(());
+impl<'a> Claimed<'a> {
+    /// Takes the place. `records`: all rows that the files have.
+    ///
+    /// # Errors
+    /// When a merged file is there with other rows, or somebody writes it.
+    fn new(output: &'a Output, path: &'a Path, records: &[Record]) -> anyhow::Result<Self> {
+        let limits = RunLimits { stop: &AtomicBool::new(false), deadline: None };
+        let lock = SweepFile::lock(path, None, &limits)?;
+        output.check()?;
+        let before = rows_before(path)?;
+        if !before.is_empty() {
+            let together = unite(before.into_iter().chain(records.iter().cloned()).collect()).records;
+            if together != records {
+                let more = together.iter().filter(|row| !records.contains(row)).count();
+                bail!(
+                    "{} has {} that these files do not have, and stays as it is; choose another place with --out, and name it \
+                     among the files",
+                    path.display(),
+                    plural(more, "row")
+                );
+            }
+        }
+        Ok(Self { output, path, _lock: lock })
     }
-    let before = csv_file::read(path)?.records;
-    let together = unite(before.into_iter().chain(rows.records.iter().cloned()).collect());
-    if together.records != rows.records {
-        let more = together.records.iter().filter(|row| !rows.records.contains(row)).count();
-        bail!(
-            "{} has {} that these files do not have, and stays as it is; choose another place with --out, and name it among \
-             the files",
-            path.display(),
-            plural(more, "row")
-        );
+
+    /// Writes metadata and rows. The metadata comes first: a merged file is known by it, and a merge that was cut off
+    /// between the two can be run again.
+    fn write(&self, rows: &UnitedRows, metadata: &Metadata) -> anyhow::Result<()> {
+        self.output.check()?;
+        metadata.write(&Metadata::path_beside(self.path))?;
+        csv_file::replace(self.path, &rows.records)?;
+        Ok(())
     }
-    Ok(())
 }
 
 /// Says what came of it.
@@ -165,6 +191,7 @@ fn tell(
     rows: &UnitedRows,
     plan: &MergePlan,
     sources: &[MergeSource],
+    fleet: &FleetRatios,
 ) -> anyhow::Result<Exit> {
     let records = &rows.records;
     let left = missing::without_row(&plan.points, records);
@@ -190,6 +217,7 @@ fn tell(
         copies_left: &copies.left,
         wrong,
         shared_sizes: &shared_sizes(records),
+        fleet,
         exit_code: exit as u8,
     };
     let written = print(&ending, format);

@@ -1,0 +1,119 @@
+//! Units that are off: what every shard of a split size measures beside its points says by how much.
+//!
+//! Where the configs of a size are spread over units, a unit that is slower than the others makes its configs look
+//! slow. The anchors show it. The time of a unit at an anchor over the median of all units is its ratio there; its
+//! ratio at a size is the median of those, and its ratio that of all anchors. A unit whose ratio is off by more than
+//! [`OFF_PCT`] is left out; of two units nobody can say which one is off. A shard whose anchors took another time at
+//! its end than at its start ([`scanbox_model::shard::ShardOf::drifted_pct`]) is left out, too: its first and last rows
+//! are not comparable.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use scanbox_model::merged::{MergedInput, MergedUnit};
+use scanbox_model::record::{Record, Status};
+use scanbox_model::units::plural;
+
+use super::rows::is_of_point;
+use crate::spread::median;
+
+/// By how much a unit may be slower or faster than the median of all, in percent.
+pub const OFF_PCT: f64 = 5.0;
+/// So many units tell which one of them is off.
+const UNITS_MIN: usize = 3;
+
+/// How a unit stands to the others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnitRatio {
+    /// The unit.
+    pub unit: MergedUnit,
+    /// Its time over that of all units, the median of all anchors.
+    pub ratio: f64,
+    /// The same at each size.
+    pub ratios: BTreeMap<u64, f64>,
+    /// Whether it is off.
+    pub is_off: bool,
+}
+
+/// What is left out of a merge.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UnitsLeftOut {
+    /// Why, one sentence for each unit and shard.
+    pub reasons: Vec<String>,
+    /// How many rows of points.
+    pub rows: u64,
+}
+
+/// How units stand to each other by their anchors; nothing where there are none.
+#[must_use]
+pub fn ratios(records: &[Record]) -> Vec<UnitRatio> {
+    let mut times: BTreeMap<(u64, &str), BTreeMap<MergedUnit, Vec<f64>>> = BTreeMap::new();
+    for row in records.iter().filter(|row| row.is_anchor() && row.status == Status::Ok) {
+        let Some(time) = row.steady else { continue };
+        let of_anchor = times.entry((row.n_elements, &row.config_id)).or_default();
+        of_anchor.entry(MergedUnit::of(row)).or_default().push(time.median_ns as f64);
+    }
+    let mut units: BTreeMap<MergedUnit, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
+    let all: BTreeSet<&MergedUnit> = times.values().flat_map(BTreeMap::keys).collect();
+    let judges = all.len() >= UNITS_MIN;
+    for ((n, _), of_anchor) in &times {
+        let of_units: Vec<(&MergedUnit, f64)> =
+            of_anchor.iter().filter_map(|(unit, times)| Some((unit, median(&mut times.clone())?))).collect();
+        let fleet = median(&mut of_units.iter().map(|(_, time)| *time).collect::<Vec<_>>());
+        let Some(fleet) = fleet.filter(|fleet| *fleet > 0.0) else { continue };
+        for (unit, time) in of_units {
+            units.entry(unit.clone()).or_default().entry(*n).or_default().push(time / fleet);
+        }
+    }
+    let of_unit = |(unit, sizes): (MergedUnit, BTreeMap<u64, Vec<f64>>)| {
+        let mut together: Vec<f64> = sizes.values().flatten().copied().collect();
+        let ratio = median(&mut together)?;
+        let ratios = sizes.into_iter().filter_map(|(n, mut found)| Some((n, median(&mut found)?))).collect();
+        Some(UnitRatio { unit, ratio, ratios, is_off: judges && 100.0 * (ratio - 1.0).abs() > OFF_PCT })
+    };
+    units.into_iter().filter_map(of_unit).collect()
+}
+
+/// Takes the points of units that are off, and of shards that drifted, out of the rows. Their anchors stay, which say
+/// so.
+#[must_use]
+pub fn leave_out(records: &mut Vec<Record>, ratios: &[UnitRatio], inputs: &[MergedInput]) -> UnitsLeftOut {
+    let mut left_out = UnitsLeftOut::default();
+    for UnitRatio { unit, ratio, .. } in ratios.iter().filter(|unit| unit.is_off) {
+        let (by, how) = (100.0 * (ratio - 1.0).abs(), if *ratio > 1.0 { "slower" } else { "faster" });
+        let rows = take(records, |row| MergedUnit::of(row) == *unit);
+        left_out.add(rows, format!("{} is {by:.1} % {how} than the others at the anchors", title(unit)));
+    }
+    for input in inputs {
+        let Some(shard) = &input.shard else { continue };
+        let Some(drift) = shard.drifted_pct() else { continue };
+        let rows = take(records, |row| {
+            input.run_ids.contains(&row.run_id) && input.units.contains(&MergedUnit::of(row))
+        });
+        left_out.add(rows, format!("{}: the anchors of {shard} took {drift:+.1} % at the end", input.name));
+    }
+    left_out
+}
+
+impl UnitsLeftOut {
+    fn add(&mut self, rows: u64, why: String) {
+        self.rows += rows;
+        self.reasons.push(format!("{why}: {} left out", plural(rows as usize, "row")));
+    }
+}
+
+fn take(records: &mut Vec<Record>, is: impl Fn(&Record) -> bool) -> u64 {
+    let before = records.len();
+    records.retain(|row| !is_of_point(row) || !is(row));
+    (before - records.len()) as u64
+}
+
+/// What a unit is called.
+fn title(unit: &MergedUnit) -> String {
+    let MergedUnit { host, pci_address, uuid } = unit;
+    match (host.as_str(), pci_address.as_str()) {
+        ("", "") => format!("unit {uuid}"),
+        ("", pci_address) => format!("the unit at {pci_address}"),
+        (host, "") => format!("the unit on {host}"),
+        (host, pci_address) => format!("the unit on {host} at {pci_address}"),
+    }
+}
