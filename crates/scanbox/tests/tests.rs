@@ -5,6 +5,7 @@
 mod analyze;
 mod any_device;
 mod architecture;
+mod attempts;
 mod auto_arguments;
 mod bench;
 mod blame;

@@ -2,6 +2,7 @@
 
 mod estimate;
 mod many;
+mod place;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -22,7 +23,10 @@ use scanbox_runner::measure::Protocol;
 use scanbox_runner::session::End;
 
 use self::estimate::{TimeEstimate, duration, estimate};
+use self::place::Place;
 use crate::answer::{answered, print};
+use crate::args::attempt::AttemptArgs;
+use crate::args::budget::parse_budget;
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::problem::Elements;
 use crate::args::sharing::SharingArgs;
@@ -39,12 +43,11 @@ use scanbox_session::device::{known_issues, replay_script};
 use scanbox_session::lock::check_free;
 use scanbox_session::notes::note;
 use scanbox_session::probe::{self, guarantees};
-use scanbox_session::process::{RunLimits, WorkerCommand};
+use scanbox_session::process::{RunLimits, Worker, WorkerCommand};
 use scanbox_session::store::{
     Before, Resume, RowKey, SweepFile, counts, device_before, guarantees_before, point_key, row_key,
     sizes_without_ceiling, stays, wrong_before,
 };
-use scanbox_session::supervise::Supervised;
 use scanbox_session::sweep::{self, Asked, Ran};
 use scanbox_session::system::{may_read_and_write, try_to_write_in};
 use scanbox_session::tools::{Tools, try_operator};
@@ -52,8 +55,8 @@ use scanbox_session::tools::{Tools, try_operator};
 /// Arguments of `scanbox sweep`.
 #[derive(Debug, Args)]
 pub struct SweepArgs {
-    /// The device: index (see `scanbox devices`), name, UUID or PCI address; given more than once, or `all`: several
-    /// at the same time
+    /// The device: index (see `scanbox devices`), name, UUID or PCI address; `auto`: the one that a batch system
+    /// gave to this process; given more than once, or `all`: several at the same time
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: Vec<String>,
 
@@ -64,8 +67,9 @@ pub struct SweepArgs {
     #[arg(long, value_name = "INPUT", value_enum, default_value_t = Elements::Random)]
     input: Elements,
 
-    /// Stop after this time, for example 10m; the same command goes on later
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    /// Stop after this time, for example 10m, or in time before a moment: until-job-end (of Slurm),
+    /// until-2026-12-01T08:00:00Z; the same command goes on later
+    #[arg(long, value_name = "TIME", value_parser = parse_budget)]
     budget: Option<Duration>,
 
     /// Give up on a config that takes longer: its worker process is killed and replaced
@@ -119,6 +123,9 @@ pub struct SweepArgs {
     #[command(flatten)]
     sharing: SharingArgs,
 
+    #[command(flatten)]
+    attempt: AttemptArgs,
+
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -137,6 +144,13 @@ pub fn run(args: &SweepArgs, tools: &Tools, given: &dyn Fn() -> Vec<OsString>) -
         [device] => sweep_one(device, args, tools),
         // Without any usable device, opening the first one says why.
         [] => sweep_one("0", args, tools),
+        several if args.attempt.folders().is_some() => {
+            let message = format!(
+                "an attempt has one device, and here are {}; give each a sweep of its own",
+                several.len()
+            );
+            Err(UsageError(message).into())
+        }
         several if is_file(&args.out) => {
             let message = format!(
                 "{} is one file for {} devices; give --out a folder",
@@ -183,9 +197,20 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     tools.warn_of_cache();
     let compiler = tools.compiler()?;
     let limits = RunLimits::of_run(args.budget)?;
+    let folders = args.attempt.folders();
+    if let Some(folders) = &folders {
+        folders.check()?;
+    }
     let mut command = WorkerCommand::new(selector, operator.as_ref(), tools);
     let mut worker = command.start(&limits)?;
-    let mut path = output_path(&args.out, &worker.profile, worker.unit, &space, &problem, real);
+    command.stay_with(&worker);
+    let in_folder = |worker: &Worker, space: &Space| {
+        let unit = if folders.is_some() { 0 } else { worker.unit };
+        let path = output_path(&args.out, &worker.profile, unit, space, &problem, real);
+        Place::of(path, folders.as_ref(), args.dry_run, &limits)
+    };
+    let mut place = in_folder(&worker, &space)?;
+    let mut path = place.path().to_owned();
     let asks = args.selection.asks_device(&space);
     let before = device_before(&path, asks)?;
     let began = before.is_some();
@@ -216,7 +241,8 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
             space.name, safe.name
         ));
         space = safe;
-        path = output_path(&args.out, &worker.profile, worker.unit, &space, &problem, real);
+        place = in_folder(&worker, &space)?;
+        path = place.path().to_owned();
     }
     match asks {
         true if began => probe::tell_of_file(&worker.profile),
@@ -234,7 +260,8 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let inputs = args.selection.inputs().chain(replay_script(selector));
     Outputs::beside(inputs).claim("--out", &path, OutputContent::Sweep)?;
     let resume = Resume {
-        accept_device: args.accept_device,
+        // Attempts go on wherever there is a unit of the model; rows say which one it was.
+        accept_device: args.accept_device || folders.is_some(),
         retry_failed: args.retry_failed,
         prove: args.prove,
         accept_space: args.accept_space,
@@ -242,23 +269,26 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let kernel_hash = compiler.kernel_hash();
     try_operator(compiler, operator.as_ref(), &problem, &device).map_err(UsageError)?;
     if args.dry_run {
-        let before = Before::check(&path, &device, &space, &kernel_hash, &problem, real, resume)?;
+        let before = Before::check(&path, &device, &space, &kernel_hash, &problem, real, resume);
+        let before = place.explain(before)?;
         return dry_run(args, &path, &device, &problem, &space, &enumeration, &before);
     }
     let sharing = args.sharing.sharing();
-    let lock = SweepFile::lock(&path, Some(&sharing), &limits)?;
+    let lock = place.lock(&sharing, &limits)?;
     let (worker, occupied) = sharing.occupy(worker, &mut command, &limits)?;
-    let mut file =
-        SweepFile::open(&path, &device, &space, &enumeration, &kernel_hash, &problem, real, resume, lock)?;
+    let file =
+        SweepFile::open(&path, &device, &space, &enumeration, &kernel_hash, &problem, real, resume, lock);
+    let mut file = place.explain(file)?;
     file.occupied = Some(occupied);
     introduce(&device, &file.issues, &space, &enumeration, &file.points_to_do(&enumeration), &path);
     let ceilings = file.sizes_without_ceiling(&enumeration).len();
     if file.points_to_do(&enumeration).is_empty() && ceilings > 0 {
         note(&format!("the {} of {} is still to be measured", problem.ceiling(), plural(ceilings, "size")));
     }
+    place.begin(!file.points_to_do(&enumeration).is_empty() || ceilings > 0 || args.confirm.is_some());
     let asked = args.asked(real);
     let ran = sweep::run(&asked, command, worker, limits, &enumeration, &mut file, &goes_on)?;
-    summarise(args.format, &mut file, &enumeration, &ran)
+    summarise(args.format, &mut file, place, &enumeration, &ran)
 }
 
 /// `results/<device>.<space>.csv`, or the file that the user names. Another unit of the same model has its number; a
@@ -383,6 +413,7 @@ fn introduce(
 fn summarise(
     format: Format,
     file: &mut SweepFile,
+    place: Place,
     enumeration: &Enumeration,
     ran: &Ran,
 ) -> anyhow::Result<Exit> {
@@ -396,17 +427,18 @@ fn summarise(
     };
     let asked: HashSet<RowKey> = enumeration.points.iter().map(point_key).collect();
     let judged = || file.records.iter().filter(|record| asked.contains(&row_key(record)));
-    let trouble = supervised.filter(|_| end != End::Complete).and_then(Supervised::trouble);
+    let trouble = supervised.filter(|_| end != End::Complete);
+    let trouble = trouble.and_then(|supervised| supervised.trouble().or_else(|| file.without_progress(left)));
     let completion = Completion {
         left: end != End::Complete,
         stuck: trouble.is_some() && supervised.is_some_and(|supervised| supervised.finished == 0),
         wrong: file.distrusted() + ceilings.wrong.len() as u64,
         nothing_ok: !judged().any(|record| record.status == Status::Ok),
     };
-    let exit = completion.exit();
+    let mut exit = completion.exit();
     let nothing_ok =
         nothing_ok("no config became ok", judged().map(|record| (record.status, record.reason.as_str())));
-    let outcome = RunOutcome {
+    let mut outcome = RunOutcome {
         exit_code: exit as u8,
         rows_by_status: counts(&file.records),
         points_left: left as u64,
@@ -418,11 +450,16 @@ fn summarise(
     if supervised.is_some() {
         file.conclude(outcome.clone())?;
     }
+    let (path, published) = place.end();
+    if published.is_err() {
+        exit = Exit::Operational;
+        outcome.exit_code = exit as u8;
+    }
     let passed = file.issues.passed(&file.records).into_iter();
     let ending = SweepEnding {
         metadata: &file.metadata,
         records: &file.records,
-        path: file.path(),
+        path: &path,
         points: enumeration.points.len(),
         outcome,
         end,
@@ -434,7 +471,8 @@ fn summarise(
         passed: passed.map(|(issue, rows)| known_issues::unexpected_pass(issue, rows)).collect(),
     };
     let written = print(&ending, format);
-    for error in trouble.into_iter().chain(nothing_ok) {
+    let unpublished = published.err().map(|error| format!("{error:#}"));
+    for error in trouble.into_iter().chain(nothing_ok).chain(unpublished) {
         note(&format!("error: {error}"));
     }
     answered(written, exit)
