@@ -17,6 +17,7 @@ pub mod user_operator;
 pub mod sizes;
 pub mod sample;
 pub mod space;
+pub mod shard;
 mod stateless;
 pub mod filter;
 pub mod guarantee_probe;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::device::DeviceProfile;
 use crate::problem::Problem;
 use crate::record::{SCHEMA, Status};
+use crate::shard::ShardOf;
 use crate::space::{RejectionCount, Space};
 use crate::whole_file;
 
@@ -32,6 +33,9 @@ pub struct Metadata {
     pub space: Space,
     /// Points of the space on this device.
     pub points: u64,
+    /// Of a shard, which part of the space that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<ShardOf>,
     /// Points that the rules of the space exclude, by rule.
     pub rejections: Vec<RejectionCount>,
     /// Rows in the file by status.

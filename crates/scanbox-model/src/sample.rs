@@ -30,16 +30,20 @@ impl Sample {
         sizes.flat_map(|size| size.iter().take(self.per_size)).map(|&(_, _, point)| point).collect()
     }
 
-    /// The number that a point draws: FNV-1a over size and label, then the last steps of `MurmurHash3`, which spread
-    /// every bit over all.
+    /// The number that a point draws.
     fn draw(&self, point: &Point) -> u64 {
-        let start = 0xCBF2_9CE4_8422_2325 ^ self.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let text = format!("{} {}", point.n, point.config);
-        let hash = text
-            .bytes()
-            .fold(start, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3));
-        let hash = (hash ^ (hash >> 33)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
-        let hash = (hash ^ (hash >> 33)).wrapping_mul(0xC4CE_B9FE_1A85_EC53);
-        hash ^ (hash >> 33)
+        draw(&format!("{} {}", point.n, point.config), self.seed)
     }
+}
+
+/// The number that a text draws, the same on every machine: FNV-1a over it, then the last steps of `MurmurHash3`, which
+/// spread every bit over all.
+pub(crate) fn draw(text: &str, seed: u64) -> u64 {
+    let start = 0xCBF2_9CE4_8422_2325 ^ seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let hash = text
+        .bytes()
+        .fold(start, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3));
+    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
+    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xC4CE_B9FE_1A85_EC53);
+    hash ^ (hash >> 33)
 }

@@ -9,4 +9,5 @@ mod problem;
 mod row_rules;
 mod safe_devices;
 mod sample;
+mod shard;
 mod vocabulary;

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
+use scanbox_model::shard::ShardOf;
 use scanbox_model::space::{Enumeration, RejectionCount, Space};
 use scanbox_model::units::size_label;
 use serde::Serialize;
@@ -20,6 +21,9 @@ pub struct SpaceCounts {
     problem: Problem,
     device: String,
     subgroup_size: u32,
+    /// Of which part of the space these are the counts; the rejections and the raw product are those of the whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard: Option<ShardOf>,
     configs: usize,
     kernels: usize,
     pipelines: usize,
@@ -31,9 +35,18 @@ pub struct SpaceCounts {
 }
 
 impl SpaceCounts {
-    /// What `enumeration` has of the space on the device.
-    pub fn new(space: &Space, problem: Problem, device: &DeviceProfile, enumeration: &Enumeration) -> Self {
-        count(space, problem, device, enumeration)
+    /// What `enumeration` has of the space, or of this shard of it, on the device.
+    pub fn new(
+        space: &Space,
+        problem: Problem,
+        device: &DeviceProfile,
+        enumeration: &Enumeration,
+        shard: Option<ShardOf>,
+    ) -> Self {
+        let counts = count(space, problem, device, enumeration);
+        let own = enumeration.points.len() as u64;
+        let others = shard.as_ref().map_or(0, |shard| shard.of_points - own);
+        Self { raw_points: counts.raw_points + others, shard, ..counts }
     }
 
     fn rejected(&self) -> u64 {
@@ -76,6 +89,7 @@ fn count(space: &Space, problem: Problem, device: &DeviceProfile, enumeration: &
         problem,
         device: device.title(),
         subgroup_size: device.subgroup_size,
+        shard: None,
         configs: enumeration.points.len(),
         kernels: kernels.len(),
         deterministic_kernels: kernels.iter().filter(|kernel| kernel.is_deterministic()).count(),
@@ -89,8 +103,9 @@ fn count(space: &Space, problem: Problem, device: &DeviceProfile, enumeration: &
 fn write_table(counts: &SpaceCounts, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     let problem =
         if counts.problem.is_default() { String::new() } else { format!(", problem {}", counts.problem) };
+    let shard = counts.shard.as_ref().map_or_else(String::new, |shard| format!(", {shard}"));
     let heading = format!(
-        "space {} on {}, subgroups of {}{problem}",
+        "space {} on {}, subgroups of {}{problem}{shard}",
         counts.space, counts.device, counts.subgroup_size
     );
     writeln!(out, "{}\n", fold("", &heading, 2, width))?;
@@ -110,6 +125,14 @@ fn write_table(counts: &SpaceCounts, width: Option<usize>, out: &mut dyn Write) 
         counts.pipelines.to_string(),
     ]);
     writeln!(out, "{}\n", sizes.draw(Style::Text { width }))?;
+    if let Some(ShardOf { index, count, by, points, of_points }) = &counts.shard {
+        let by = by.word();
+        writeln!(
+            out,
+            "shard: {index} of {count} by {by}, {} of {of_points} configs (hash {points})",
+            counts.configs
+        )?;
+    }
     writeln!(out, "deterministic: {} of {} kernels", counts.deterministic_kernels, counts.kernels)?;
     writeln!(out, "rejected: {} of {} in the raw product", counts.rejected(), counts.raw_points)?;
     let longest =

@@ -17,15 +17,13 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use scanbox_analysis::trust::Trust;
 use scanbox_model::csv_file::{self, Appender};
-use scanbox_model::device::DeviceProfile;
 use scanbox_model::known_issues::DeviceIssues;
 use scanbox_model::metadata::{Metadata, Run, RunOutcome};
-use scanbox_model::problem::Problem;
 use scanbox_model::record::{Record, SCHEMA, Status};
 use scanbox_model::space::{Enumeration, Point, Space};
 use scanbox_runner::row::now_utc;
 
-pub use self::before::{Before, device_before, guarantees_before};
+pub use self::before::{Before, FileSubject, device_before, guarantees_before};
 use self::journal::Journal;
 pub use self::journal::lasting;
 use crate::device::known_issues;
@@ -109,25 +107,19 @@ impl SweepFile {
     }
 
     /// Opens or creates the files, whose lock the caller has. What they hold must be of the same device, driver,
-    /// kernels, problem and schema.
+    /// kernels, problem, shard and schema.
     ///
     /// # Errors
     /// When they are of something else, cannot be read or cannot be written; the message says which.
-    #[expect(clippy::too_many_arguments, reason = "all that a file holds one of")]
     pub fn open(
         path: &Path,
-        device: &DeviceProfile,
-        space: &Space,
-        enumeration: &Enumeration,
-        kernel_hash: &str,
-        problem: &Problem,
-        real: bool,
+        subject: &FileSubject<'_>,
         resume: Resume,
         lock: Option<File>,
     ) -> anyhow::Result<Self> {
+        let &FileSubject { device, space, enumeration, shard, kernel_hash, problem, .. } = subject;
         let journal_path = path.with_extension("journal");
-        let Before { rows, on_disk: known, metadata: before } =
-            Before::check(path, device, space, kernel_hash, problem, real, resume)?;
+        let Before { rows, on_disk: known, metadata: before } = Before::check(path, subject, resume)?;
         if resume.retry_failed {
             // First the journal: it must not hold against a config what has no row any more.
             journal::forget(&journal_path)?;
@@ -162,6 +154,7 @@ impl SweepFile {
             problem: *problem,
             space,
             points: keys.len() as u64,
+            shard: shard.cloned(),
             rejections: enumeration.rejections.clone(),
             counts: BTreeMap::new(),
             ceiling_gbps,

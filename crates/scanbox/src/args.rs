@@ -5,6 +5,7 @@ pub mod budget;
 pub mod format;
 pub mod problem;
 pub mod request;
+pub mod shard;
 pub mod sharing;
 pub mod shipping;
 pub mod space;

@@ -149,6 +149,7 @@ impl Example {
             problem: scanbox_model::problem::Problem::default(),
             space: self.space.clone(),
             points: self.points.len() as u64,
+            shard: None,
             rejections: Vec::new(),
             counts: BTreeMap::new(),
             ceiling_gbps: self

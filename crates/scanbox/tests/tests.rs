@@ -41,6 +41,7 @@ mod refusals;
 mod report;
 mod rerun;
 mod resume;
+mod shard;
 mod spaces;
 mod sweep;
 mod sweeps;

@@ -1,5 +1,6 @@
 //! What a run finds at the place of its file, and whether it may go on with that.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use anyhow::bail;
@@ -9,10 +10,31 @@ use scanbox_model::guarantee_probe::GuaranteesProbe;
 use scanbox_model::metadata::{Metadata, MetadataError};
 use scanbox_model::problem::{Problem, ProblemDifference};
 use scanbox_model::record::Record;
-use scanbox_model::space::Space;
+use scanbox_model::shard::ShardOf;
+use scanbox_model::space::{Enumeration, Space};
+use scanbox_model::units::{plural, size_label};
 
-use super::Resume;
+use super::{Resume, RowKey, point_key, row_key};
 use crate::notes::note;
+
+/// What the rows of a file are of: all of them of the same.
+#[derive(Debug, Clone, Copy)]
+pub struct FileSubject<'a> {
+    /// The device.
+    pub device: &'a DeviceProfile,
+    /// The space.
+    pub space: &'a Space,
+    /// Its points, or those of the shard.
+    pub enumeration: &'a Enumeration,
+    /// Which part of the space these are; `None` where they are all.
+    pub shard: Option<&'a ShardOf>,
+    /// Hash of all kernel sources.
+    pub kernel_hash: &'a str,
+    /// What is computed.
+    pub problem: &'a Problem,
+    /// Whether the elements are reals.
+    pub real: bool,
+}
 
 /// What a run finds at its place, if it may go on with that.
 pub struct Before {
@@ -28,16 +50,9 @@ impl Before {
     /// Looks at what is there, and writes nothing.
     ///
     /// # Errors
-    /// When it is of another device, driver, kernel source, problem, schema or space.
-    pub fn check(
-        path: &Path,
-        device: &DeviceProfile,
-        space: &Space,
-        kernel_hash: &str,
-        problem: &Problem,
-        real: bool,
-        resume: Resume,
-    ) -> anyhow::Result<Self> {
+    /// When it is of another device, driver, kernel source, problem, schema, space or shard.
+    pub fn check(path: &Path, subject: &FileSubject<'_>, resume: Resume) -> anyhow::Result<Self> {
+        let &FileSubject { device, space, kernel_hash, problem, real, .. } = subject;
         let rows = rows_before(path)?;
         let on_disk = known_metadata(&Metadata::path_beside(path))?;
         for before in rows.iter().map(FileOrigin::of_row) {
@@ -51,12 +66,17 @@ impl Before {
             let origin = FileOrigin::of_device(&known.device, &known.kernel_hash);
             let checked = origin
                 .check(path, device, kernel_hash, resume)
-                .and_then(|()| check_space(path, &known.space, space, resume));
+                .and_then(|()| check_space(path, &known.space, space, resume))
+                .and_then(|()| check_shard(path, known.shard.as_ref(), subject.shard));
             match checked {
                 // Without any row, it is about a file that is gone.
                 Err(_) if rows.is_empty() => metadata = None,
                 checked => checked?,
             }
+        }
+        // Also where nothing beside the rows says which shard they are of.
+        if let Some(shard) = subject.shard {
+            check_points(path, &rows, subject.enumeration, shard)?;
         }
         Ok(Self { rows, on_disk, metadata })
     }
@@ -111,6 +131,55 @@ fn check_space(path: &Path, before: &Space, now: &Space, resume: Resume) -> anyh
          become one of the space of this run with --accept-space",
         path.display()
     )
+}
+
+/// Whether the rows that are there are of the shard of this run.
+fn check_shard(path: &Path, before: Option<&ShardOf>, now: Option<&ShardOf>) -> anyhow::Result<()> {
+    let words =
+        |shard: Option<&ShardOf>| shard.map_or("the whole space".to_owned(), |shard| format!("`{shard}`"));
+    match (before, now) {
+        (None, None) => Ok(()),
+        (Some(before), Some(now)) if before.is_same_part(now) => {
+            if before.points == now.points {
+                return Ok(());
+            }
+            let [was, is] = [before, now].map(|shard| {
+                format!("{} (hash {})", plural(shard.of_points as usize, "point"), shard.points)
+            });
+            bail!(
+                "{}: its rows are of `{now}` of {was}, and this run enumerates {is}: another space, --sizes, --filter or \
+                 problem, or what this device can do has changed; shards of different points do not belong together. Give the \
+                 arguments of before, or write to another place with --out",
+                path.display()
+            )
+        }
+        _ => bail!(
+            "{}: its rows are of {}, this run is of {}; a file holds one part of a space: give the arguments of before, or write \
+             to another place with --out (a folder: each shard has a file of its own there)",
+            path.display(),
+            words(before),
+            words(now)
+        ),
+    }
+}
+
+/// Whether each row is a point of the shard.
+fn check_points(
+    path: &Path,
+    rows: &[Record],
+    enumeration: &Enumeration,
+    shard: &ShardOf,
+) -> anyhow::Result<()> {
+    let own: HashSet<RowKey> = enumeration.points.iter().map(point_key).collect();
+    match rows.iter().find(|row| !own.contains(&row_key(row))) {
+        None => Ok(()),
+        Some(row) => bail!(
+            "{}: its row of {} at {} is not in `{shard}`; write to another place with --out",
+            path.display(),
+            row.config_id,
+            size_label(row.n_elements)
+        ),
+    }
 }
 
 /// What tells the definitions of spaces apart, whatever their names and sizes.

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::TimeStats;
 use scanbox_runner::backend::Backend;
 use scanbox_runner::replay::{Replay, Script};
@@ -72,18 +74,16 @@ impl Sweep {
             ..Origin::default()
         };
         let resume = Resume::default();
-        let mut file = SweepFile::open(
-            &self.path("csv"),
-            &self.device,
-            &self.space,
-            &self.enumeration,
-            "hash",
-            &Problem::default(),
-            false,
-            resume,
-            None,
-        )
-        .unwrap();
+        let subject = FileSubject {
+            device: &self.device,
+            space: &self.space,
+            enumeration: &self.enumeration,
+            shard: None,
+            kernel_hash: "hash",
+            problem: &Problem::default(),
+            real: false,
+        };
+        let mut file = SweepFile::open(&self.path("csv"), &subject, resume, None).unwrap();
         let points = file.points_to_do(&self.enumeration);
         if points.is_empty() {
             file.settle(true).unwrap();

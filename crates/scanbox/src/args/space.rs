@@ -17,6 +17,7 @@ use scanbox_model::units::size_label;
 use scanbox_session::device::known_issues;
 
 use super::problem::ProblemArgs;
+use super::shard::ShardArgs;
 use crate::exit::UsageError;
 
 /// So many sizes without a config are named.
@@ -41,6 +42,10 @@ pub struct SpaceSelection {
     /// What is computed.
     #[command(flatten)]
     pub problem: ProblemArgs,
+
+    /// Which shard of that.
+    #[command(flatten)]
+    pub shard: ShardArgs,
 }
 
 impl SpaceSelection {

@@ -79,7 +79,8 @@ pub fn run(args: &SpaceArgs, tools: &Tools) -> anyhow::Result<Exit> {
     if args.selection.asks_device(&space) {
         probe::tell(&device);
     }
-    let enumeration = args.selection.enumerate(&space, &problem, &device)?;
-    let counts = SpaceCounts::new(&space, problem, &device, &enumeration);
+    let whole = args.selection.enumerate(&space, &problem, &device)?;
+    let (enumeration, shard) = args.selection.shard.part(whole, &problem)?;
+    let counts = SpaceCounts::new(&space, problem, &device, &enumeration, shard);
     answered(print(&counts, args.format), Exit::Done)
 }

@@ -12,11 +12,12 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::device::DeviceKind;
 use scanbox_model::known_issues::DeviceIssues;
 use scanbox_model::metadata::RunOutcome;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
+use scanbox_model::shard::ShardOf;
 use scanbox_model::space::{Enumeration, Point, Space};
 use scanbox_model::units::{plural, printable, slug};
 use scanbox_runner::measure::Protocol;
@@ -45,8 +46,8 @@ use scanbox_session::notes::note;
 use scanbox_session::probe::{self, guarantees};
 use scanbox_session::process::{RunLimits, Worker, WorkerCommand};
 use scanbox_session::store::{
-    Before, Resume, RowKey, SweepFile, counts, device_before, guarantees_before, point_key, row_key,
-    sizes_without_ceiling, stays, wrong_before,
+    Before, FileSubject, Resume, RowKey, SweepFile, counts, device_before, guarantees_before, point_key,
+    row_key, sizes_without_ceiling, stays, wrong_before,
 };
 use scanbox_session::sweep::{self, Asked, Ran};
 use scanbox_session::system::{may_read_and_write, try_to_write_in};
@@ -167,6 +168,22 @@ pub fn run(args: &SweepArgs, tools: &Tools, given: &dyn Fn() -> Vec<OsString>) -
 }
 
 impl SweepArgs {
+    /// `results/<device>.<space>.csv`, or the file that the user names. Another unit of the same model has its number; a
+    /// problem that is not the default, an input that is not, and a shard have their names too.
+    fn path(&self, worker: &Worker, space: &Space, problem: &Problem, real: bool) -> PathBuf {
+        if is_file(&self.out) {
+            return self.out.clone();
+        }
+        // Attempts go on wherever there is a unit of the model.
+        let any_unit = worker.unit == 0 || self.attempt.folders().is_some();
+        let unit = if any_unit { String::new() } else { format!("-{}", worker.unit) };
+        let problem = if problem.is_default() { String::new() } else { format!(".{problem}") };
+        let real = if real { ".real" } else { "" };
+        let shard = self.selection.shard.file_word().map_or_else(String::new, |word| format!(".{word}"));
+        let device = slug(&worker.profile.name);
+        self.out.join(format!("{device}{unit}.{}{problem}{real}{shard}.csv", space.name))
+    }
+
     fn asked(&self, real: bool) -> Asked {
         Asked {
             real,
@@ -204,12 +221,10 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let mut command = WorkerCommand::new(selector, operator.as_ref(), tools);
     let mut worker = command.start(&limits)?;
     command.stay_with(&worker);
-    let in_folder = |worker: &Worker, space: &Space| {
-        let unit = if folders.is_some() { 0 } else { worker.unit };
-        let path = output_path(&args.out, &worker.profile, unit, space, &problem, real);
-        Place::of(path, folders.as_ref(), args.dry_run, &limits)
+    let in_place = |worker: &Worker, space: &Space| {
+        Place::of(args.path(worker, space, &problem, real), folders.as_ref(), args.dry_run, &limits)
     };
-    let mut place = in_folder(&worker, &space)?;
+    let mut place = in_place(&worker, &space)?;
     let mut path = place.path().to_owned();
     let asks = args.selection.asks_device(&space);
     let before = device_before(&path, asks)?;
@@ -241,7 +256,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
             space.name, safe.name
         ));
         space = safe;
-        place = in_folder(&worker, &space)?;
+        place = in_place(&worker, &space)?;
         path = place.path().to_owned();
     }
     match asks {
@@ -257,6 +272,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     if let Some(text) = args.selection.sizes_without_config(&enumeration) {
         note(&format!("warning: {text}"));
     }
+    let (enumeration, shard) = args.selection.shard.part(enumeration, &problem)?;
     let inputs = args.selection.inputs().chain(replay_script(selector));
     Outputs::beside(inputs).claim("--out", &path, OutputContent::Sweep)?;
     let resume = Resume {
@@ -268,19 +284,25 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     };
     let kernel_hash = compiler.kernel_hash();
     try_operator(compiler, operator.as_ref(), &problem, &device).map_err(UsageError)?;
+    let subject = FileSubject {
+        device: &device,
+        space: &space,
+        enumeration: &enumeration,
+        shard: shard.as_ref(),
+        kernel_hash: &kernel_hash,
+        problem: &problem,
+        real,
+    };
     if args.dry_run {
-        let before = Before::check(&path, &device, &space, &kernel_hash, &problem, real, resume);
-        let before = place.explain(before)?;
-        return dry_run(args, &path, &device, &problem, &space, &enumeration, &before);
+        let before = place.explain(Before::check(&path, &subject, resume))?;
+        return dry_run(args, &path, &subject, &before);
     }
     let sharing = args.sharing.sharing();
     let lock = place.lock(&sharing, &limits)?;
     let (worker, occupied) = sharing.occupy(worker, &mut command, &limits)?;
-    let file =
-        SweepFile::open(&path, &device, &space, &enumeration, &kernel_hash, &problem, real, resume, lock);
-    let mut file = place.explain(file)?;
+    let mut file = place.explain(SweepFile::open(&path, &subject, resume, lock))?;
     file.occupied = Some(occupied);
-    introduce(&device, &file.issues, &space, &enumeration, &file.points_to_do(&enumeration), &path);
+    introduce(&subject, &file.issues, &file.points_to_do(&enumeration), &path);
     let ceilings = file.sizes_without_ceiling(&enumeration).len();
     if file.points_to_do(&enumeration).is_empty() && ceilings > 0 {
         note(&format!("the {} of {} is still to be measured", problem.ceiling(), plural(ceilings, "size")));
@@ -289,25 +311,6 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let asked = args.asked(real);
     let ran = sweep::run(&asked, command, worker, limits, &enumeration, &mut file, &goes_on)?;
     summarise(args.format, &mut file, place, &enumeration, &ran)
-}
-
-/// `results/<device>.<space>.csv`, or the file that the user names. Another unit of the same model has its number; a
-/// problem that is not the default, and an input that is not, have their names too.
-fn output_path(
-    out: &Path,
-    device: &DeviceProfile,
-    unit: usize,
-    space: &Space,
-    problem: &Problem,
-    real: bool,
-) -> PathBuf {
-    if is_file(out) {
-        return out.to_owned();
-    }
-    let unit = if unit == 0 { String::new() } else { format!("-{unit}") };
-    let problem = if problem.is_default() { String::new() } else { format!(".{problem}") };
-    let real = if real { ".real" } else { "" };
-    out.join(format!("{}{unit}.{}{problem}{real}.csv", slug(&device.name), space.name))
 }
 
 /// Whether `--out` names the file itself, not its folder.
@@ -319,12 +322,10 @@ fn is_file(out: &Path) -> bool {
 fn dry_run(
     args: &SweepArgs,
     path: &Path,
-    device: &DeviceProfile,
-    problem: &Problem,
-    space: &Space,
-    enumeration: &Enumeration,
+    subject: &FileSubject<'_>,
     before: &Before,
 ) -> anyhow::Result<Exit> {
+    let &FileSubject { device, space, enumeration, shard, problem, .. } = subject;
     check_free(path)?;
     check_folder(path)?;
     if path.exists() && !may_read_and_write(path) {
@@ -347,6 +348,9 @@ fn dry_run(
         enumeration.points.len(),
         enumeration.pipelines().len()
     )?;
+    if let Some(shard) = shard {
+        writeln!(out, "shard      {}", shard_words(shard))?;
+    }
     let copies = match ceilings.len() {
         sizes if to_do == 0 && sizes > 0 => {
             format!(", and the {} of {}", problem.ceiling(), plural(sizes, "size"))
@@ -388,14 +392,14 @@ fn check_folder(path: &Path) -> anyhow::Result<()> {
     )
 }
 
-fn introduce(
-    device: &DeviceProfile,
-    issues: &DeviceIssues,
-    space: &Space,
-    enumeration: &Enumeration,
-    to_do: &[Point],
-    path: &Path,
-) {
+/// Which part of a space, for people.
+fn shard_words(shard: &ShardOf) -> String {
+    let ShardOf { index, count, by, of_points, .. } = shard;
+    format!("{index} of {count} by {}, of {of_points} configs in all", by.word())
+}
+
+fn introduce(subject: &FileSubject<'_>, issues: &DeviceIssues, to_do: &[Point], path: &Path) {
+    let &FileSubject { device, space, enumeration, shard, .. } = subject;
     note(&format!("{}, {}", device.title(), device.driver));
     if device.kind == DeviceKind::Software {
         note("a software device: right for correctness, its times mean nothing for GPUs");
@@ -406,6 +410,9 @@ fn introduce(
     let all = enumeration.points.len();
     let done = all - to_do.len();
     let resumed = if done == 0 { String::new() } else { format!(", {done} of them done before") };
+    if let Some(shard) = shard {
+        note(&format!("shard {}", shard_words(shard)));
+    }
     note(&format!("space {}: {all} configs{resumed}; rows go to {}", space.name, path.display()));
 }
 

@@ -131,6 +131,7 @@ pub fn metadata(
             products: Vec::new(),
         },
         points: records.len() as u64,
+        shard: None,
         rejections: Vec::new(),
         counts: counts(records),
         ceiling_gbps,

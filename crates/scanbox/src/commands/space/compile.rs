@@ -68,7 +68,8 @@ fn shaders(
     let mut shaders = BTreeMap::new();
     for size in sizes(args, device)? {
         let device = device.with_subgroups_of(size);
-        for point in args.selection.enumerate(space, problem, &device)?.points {
+        let whole = args.selection.enumerate(space, problem, &device)?;
+        for point in args.selection.shard.part(whole, problem)?.0.points {
             let config = Config { workgroups: None, workgroups_per_unit: None, ..point.config };
             let plan = catalog::plan(&point.config, problem, point.n, &device);
             let plan = plan.map_err(|rejection| anyhow::anyhow!("{}: {}", point.config, rejection.detail))?;

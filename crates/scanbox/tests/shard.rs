@@ -1,0 +1,257 @@
+//! `--shard`: what the shards of the spaces hold, what a sweep of one writes, and what does not belong together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::sweeps::{ALL, Place, SPACE, rows};
+use scanbox_kernels::legal;
+use scanbox_model::csv_file;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::metadata::Metadata;
+use scanbox_model::problem::Problem;
+use scanbox_model::shard::{Shard, ShardBy, places};
+use scanbox_model::space::{Point, Space};
+use scanbox_testing::device::{example, with_subgroups};
+
+/// So many times the mean is what the most expensive shard may cost.
+const MOST: f64 = 1.25;
+
+const DEVICE: [&str; 2] = ["--device", "replay:replay.toml"];
+
+/// Every space that is shipped.
+fn spaces() -> Vec<Space> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let texts = files.map(|file| (fs::read_to_string(&file).unwrap(), file.display().to_string()));
+    let spaces = texts.filter(|(text, _)| text.contains("[[block]]"));
+    spaces.map(|(text, file)| Space::from_toml(&text, &file).unwrap()).collect()
+}
+
+/// What the cost of a shard is judged by here: as the shards are made.
+fn cost(point: &Point) -> f64 {
+    (1u64 << 30) as f64 + Problem::default().bytes_moved(point.n) as f64
+}
+
+/// Whatever goes where, the most expensive of `count` shards costs at least this: of the `k * count + 1` most expensive
+/// things some `k + 1` are in one.
+fn least(costs: &[f64], count: usize) -> f64 {
+    let forced = (0..).take_while(|k| k * count < costs.len());
+    let forced = forced.map(|k| costs[k * count - k..=k * count].iter().sum::<f64>());
+    forced.fold(costs.iter().sum::<f64>() / count as f64, f64::max)
+}
+
+#[test]
+fn the_shards_of_every_space_are_the_space() {
+    let devices: [DeviceProfile; 4] = [
+        example("NVIDIA H200", 0x10de, "NVIDIA 580.1"),
+        with_subgroups(4, true),
+        with_subgroups(8, false),
+        with_subgroups(64, true),
+    ];
+    let mut checked = 0;
+    for space in spaces() {
+        let space = space.for_elements(4).unwrap();
+        for device in &devices {
+            let legal = |config: &_, n, device: &_| legal(config, &Problem::default(), n, device);
+            let whole = space.enumerate(device, legal).points;
+            for by in ShardBy::ALL {
+                for count in 1..=64 {
+                    checked += usize::from(check(&whole, by, count, &space.name));
+                }
+            }
+        }
+    }
+    assert!(checked > 1000, "{checked}");
+}
+
+/// Whether there are so many shards; each of them has something, and whatever belongs together.
+fn check(whole: &[Point], by: ShardBy, count: u32, space: &str) -> bool {
+    let thing = |point: &Point| match by {
+        ShardBy::Size => (point.n, None),
+        ShardBy::Pipeline => (0, Some((point.config.kernel, point.config.workgroup_size))),
+    };
+    let mut things: BTreeMap<_, f64> = BTreeMap::new();
+    for point in whole {
+        *things.entry(thing(point)).or_default() += cost(point);
+    }
+    let bytes = |n| Problem::default().bytes_moved(n);
+    let places = match places(count, by, whole, bytes) {
+        Ok(places) => places,
+        Err(error) => {
+            assert_eq!((error.things, count as usize > things.len()), (things.len(), true), "{space}");
+            return false;
+        }
+    };
+    // One shard per point: disjoint, and nothing left out.
+    assert_eq!(places.len(), whole.len());
+    let mut shards = vec![0.0; count as usize];
+    let mut place_of = BTreeMap::new();
+    for (point, &place) in whole.iter().zip(&places) {
+        shards[place as usize] += cost(point);
+        assert_eq!(*place_of.entry(thing(point)).or_insert(place), place, "{space} {count}: one was split");
+    }
+    // And a shard has what it is said to have.
+    let last = Shard::new(count - 1, count).unwrap().of(by, whole, bytes).unwrap();
+    let own = whole.iter().zip(&places).filter(|(_, place)| **place == count - 1).map(|(point, _)| *point);
+    assert_eq!((own.collect::<Vec<_>>(), whole.len() as u64), (last.points, last.told.of_points));
+    assert!(shards.iter().all(|&cost| cost > 0.0), "{space} {count}");
+    let most = shards.iter().copied().fold(0.0, f64::max);
+    let mut costs: Vec<f64> = things.into_values().collect();
+    costs.sort_by(|a, b| b.total_cmp(a));
+    let (mean, least) = (costs.iter().sum::<f64>() / f64::from(count), least(&costs, count as usize));
+    assert!(most <= MOST * least, "{space} {by:?} {count}: {most} {least}");
+    // Unless one size costs too much by itself, or two that have to share a shard. Pipelines are more, and cost more alike.
+    let is_forced = by == ShardBy::Pipeline || least > MOST * mean;
+    assert!(most <= MOST * mean || is_forced, "{space} {by:?} {count}: {most} of {mean} ({least})");
+    true
+}
+
+/// The words that a command gets before it is sharded.
+fn sweep<'a>(out: &'a str, args: &[&'a str]) -> Vec<&'a str> {
+    [&["sweep", "--space", "space.toml", "--out", out][..], &DEVICE, args].concat()
+}
+
+fn shard_file(index: u32, ending: &str) -> PathBuf {
+    PathBuf::from(format!("out/replay.test.shard-{index}-of-3.{ending}"))
+}
+
+#[test]
+fn shards_that_are_swept_one_by_one_are_the_sweep() {
+    let place = Place::in_memory("");
+    let mut records = Vec::new();
+    let mut hashes = BTreeSet::new();
+    // In any order; each has a file of its own.
+    for index in [2, 0, 1] {
+        let shard = format!("{index}/3");
+        let dry = place.run(&sweep("out", &["--shard", &shard, "--dry-run"]), 0);
+        assert!(dry.stdout.contains(&format!("shard      {index} of 3 by size, of 28 configs in all")));
+        let ended = place.run(&sweep("out", &["--shard", &shard]), 0);
+        assert!(ended.stderr.contains(&format!("shard {index} of 3 by size")), "{}", ended.stderr);
+        let found = csv_file::read(&place.folder().join(shard_file(index, "csv"))).unwrap().records;
+        let metadata = Metadata::read(&place.folder().join(shard_file(index, "meta.json"))).unwrap();
+        let told = metadata.shard.unwrap();
+        assert_eq!((told.index, told.count, told.of_points), (index, 3, ALL as u64));
+        assert_eq!((metadata.points, found.len() % 4), (found.len() as u64, 0));
+        // What is asked for, not what this part of it has: inputs follow from the largest size.
+        assert_eq!(metadata.space.sizes.to_string(), "2^10..2^16");
+        hashes.insert(told.points);
+        records.extend(found);
+    }
+    assert_eq!(hashes.len(), 1);
+    let whole = place.run(&sweep("out/test.csv", &[]), 0);
+    assert_eq!(rows(&records), place.rows(), "{}", whole.stderr);
+    assert_eq!(place.metadata().shard, None);
+}
+
+#[test]
+fn a_shard_that_ended_early_goes_on() {
+    let place = Place::in_memory("wall_ms_per_config = 30\n");
+    let args = ["--shard", "1/3"];
+    let first = place.run(&sweep("out/test.csv", &[&args[..], &["--budget", "300ms"]].concat()), 4);
+    assert!(first.stdout.contains("goes on"), "{}", first.stdout);
+    place.script("");
+    place.run(&sweep("out/test.csv", &args), 0);
+    let all = place.rows().len();
+    let again = place.run(&sweep("out/test.csv", &args), 0);
+    assert!(again.stderr.contains(&format!("{all} of them done before")), "{}", again.stderr);
+}
+
+#[test]
+fn what_is_no_shard_is_refused() {
+    let place = Place::in_memory("");
+    for (args, parts) in [
+        (&["--shard", "0/0"][..], &["--shard", "0 shards", "0/1"][..]),
+        (&["--shard", "3/3"], &["--shard", "counted from 0", "the last one of 3 is 2/3"]),
+        (&["--shard", "a/3"], &["--shard", "`a/3` is no shard", "I/N", "0/16"]),
+        (&["--shard", "3"], &["--shard", "I/N"]),
+        (&["--shard=-1/3"], &["`-1/3` is no shard"]),
+        (&["--shard", "0/8"], &["--shard 0/8", "8 shards of 7 sizes", "never split", "at most 7"]),
+        (&["--shard", "1/2", "--sizes", "4096"], &["2 shards of 1 size:", "at most 1"]),
+        (&["--shard", "0/2", "--filter", "lookback=fallback"], &["--filter accepts none"]),
+    ] {
+        for dry in [&[][..], &["--dry-run"]] {
+            let refused = place.run(&sweep("out/test.csv", &[args, dry].concat()), 2);
+            parts
+                .iter()
+                .for_each(|part| assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr));
+        }
+        assert!(!place.folder().join("out").exists(), "{args:?}");
+    }
+}
+
+#[test]
+fn a_file_holds_one_shard() {
+    let whole = &[][..];
+    let first = &["--shard", "0/3"][..];
+    let fewer = ["--sizes", "2^10..2^15"];
+    let (elsewhere, arguments) = ("--out", "the arguments of before");
+    let rows: [(&[&str], Vec<&str>, &[&str]); 9] = [
+        (first, vec!["--shard", "1/3"], &["`--shard 0/3`", "`--shard 1/3`", elsewhere, arguments]),
+        (first, vec!["--shard", "1/3", "--retry-failed"], &["`--shard 0/3`", "`--shard 1/3`", elsewhere]),
+        (first, vec!["--shard", "1/3", "--accept-space"], &["`--shard 0/3`", "`--shard 1/3`"]),
+        (first, vec!["--shard", "0/2"], &["`--shard 0/3`", "`--shard 0/2`"]),
+        (first, vec![], &["`--shard 0/3`", "the whole space", elsewhere]),
+        (first, vec!["--retry-failed"], &["`--shard 0/3`", "the whole space"]),
+        (whole, vec!["--shard", "0/3"], &["of the whole space", "`--shard 0/3`", elsewhere]),
+        (first, [first, &fewer].concat(), &["28 points (hash ", "24 points (hash ", "--sizes", elsewhere]),
+        (
+            first,
+            [first, &["--filter", "lookback=parallel"]].concat(),
+            &["28 points", "14 points", "--filter"],
+        ),
+    ];
+    for (before, now, parts) in rows {
+        let place = Place::in_memory("");
+        place.run(&sweep("out/test.csv", before), 0);
+        refuses(&place, &now, parts);
+    }
+    // The space has changed, and is welcome; the points have changed with it, and are not.
+    let place = Place::in_memory("");
+    place.run(&sweep("out/test.csv", first), 0);
+    fs::write(place.folder().join("space.toml"), SPACE.replace("[1, 4]", "[1, 2]")).unwrap();
+    refuses(&place, first, &["space `test` (definition "]);
+    refuses(&place, &[first, &["--accept-space"]].concat(), &["28 points (hash ", "another space"]);
+    // Nothing beside the rows says which shard they are of: they do.
+    fs::write(place.folder().join("space.toml"), SPACE).unwrap();
+    fs::remove_file(place.file("meta.json")).unwrap();
+    refuses(&place, &["--shard", "1/3"], &["its row of b", "is not in `--shard 1/3`", elsewhere]);
+    place.run(&sweep("out/test.csv", first), 0);
+    assert_eq!(place.metadata().shard.unwrap().index, 0);
+}
+
+/// The sweep ends with these words, also as a dry run, and changes no file.
+#[track_caller]
+fn refuses(place: &Place, args: &[&str], parts: &[&str]) {
+    let files = || ["csv", "meta.json"].map(|ending| fs::read(place.file(ending)).ok());
+    let before = files();
+    for dry in [&[][..], &["--dry-run"]] {
+        let refused = place.run(&sweep("out/test.csv", &[args, dry].concat()), 1);
+        for part in parts {
+            assert!(refused.stderr.contains(part), "no `{part}` in {}", refused.stderr);
+        }
+        assert_eq!(files(), before, "{args:?}");
+    }
+}
+
+#[test]
+fn a_space_shows_what_a_shard_holds() {
+    let place = Place::in_memory("");
+    let count = |args: &[&str]| {
+        let space = ["space", "--space", "space.toml", "--format", "json"];
+        let answer = place.run(&[&space[..], &DEVICE, args].concat(), 0).stdout;
+        serde_json::from_str::<serde_json::Value>(&answer).unwrap()
+    };
+    let whole = count(&[]);
+    assert_eq!((&whole["configs"], whole.get("shard")), (&28.into(), None));
+    let shards = ["0/3", "1/3", "2/3"].map(|shard| count(&["--shard", shard]));
+    let configs = shards.iter().map(|shard| shard["configs"].as_u64().unwrap());
+    assert_eq!(configs.sum::<u64>(), 28);
+    for shard in &shards {
+        assert_eq!((&shard["raw_points"], &shard["shard"]["of_points"]), (&whole["raw_points"], &28.into()));
+    }
+    let table = place.run(&[&["space", "--space", "space.toml", "--shard", "1/3"][..], &DEVICE].concat(), 0);
+    for part in ["--shard 1/3", "shard: 1 of 3 by size, 8 of 28 configs (hash "] {
+        assert!(table.stdout.contains(part), "no `{part}` in {}", table.stdout);
+    }
+}
