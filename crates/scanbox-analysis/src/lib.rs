@@ -51,6 +51,7 @@ pub mod library;
 pub mod blocking;
 pub mod compare;
 pub mod pairs;
+pub mod merge;
 pub mod warning;
 
 /// Why a request cannot be answered.

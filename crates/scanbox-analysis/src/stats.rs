@@ -79,3 +79,10 @@ pub fn harmonic_mean(values: &[f64]) -> Option<f64> {
     let inverse: Vec<f64> = values.iter().map(|value| value.recip()).collect();
     mean(&inverse).map(f64::recip)
 }
+
+/// The median, of an even number the lower one in the middle: a value that is there; `None` of nothing.
+#[must_use]
+pub fn lower_median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len().saturating_sub(1) / 2).copied()
+}

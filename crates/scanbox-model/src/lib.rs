@@ -18,6 +18,7 @@ pub mod sizes;
 pub mod sample;
 pub mod space;
 pub mod shard;
+pub mod merged;
 mod stateless;
 pub mod filter;
 pub mod guarantee_probe;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::device::DeviceProfile;
+use crate::merged::MergedFrom;
 use crate::problem::Problem;
 use crate::record::{SCHEMA, Status};
 use crate::shard::ShardOf;
@@ -45,6 +46,9 @@ pub struct Metadata {
     pub ceiling_gbps: BTreeMap<u64, f64>,
     /// Each run that wrote to the file, the first one first.
     pub runs: Vec<Run>,
+    /// Of a file that unites others, what it was made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<MergedFrom>,
 }
 
 /// One run of the sweep command.

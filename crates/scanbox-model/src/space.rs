@@ -230,6 +230,13 @@ impl Space {
         Ok(self)
     }
 
+    /// What tells the definitions of spaces apart, whatever their names and sizes: eight hexadecimal digits.
+    #[must_use]
+    pub fn definition(&self) -> String {
+        let text = serde_json::to_vec(&self.products).unwrap_or_default();
+        blake3::hash(&text).to_hex()[..8].to_owned()
+    }
+
     /// Whether a list has `auto` of a parameter whose best value is found out on the device: then the points depend on
     /// what a probe found there ([`DeviceProfile::arguments`]).
     #[must_use]

@@ -18,6 +18,7 @@ pub mod grid;
 pub mod html;
 pub mod kernel_files;
 mod library;
+pub mod merge;
 pub mod pack;
 pub mod pack_tried;
 pub mod paste;

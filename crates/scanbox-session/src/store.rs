@@ -143,8 +143,8 @@ impl SweepFile {
             Some(before) => (before.tool_version.clone(), before.tool_commit.clone()),
             None => this_tool(),
         };
-        let (runs, ceiling_gbps) =
-            before.map(|before| (before.runs, before.ceiling_gbps)).unwrap_or_default();
+        let (runs, ceiling_gbps, merged) =
+            before.map(|before| (before.runs, before.ceiling_gbps, before.merged)).unwrap_or_default();
         let metadata = Metadata {
             schema: SCHEMA,
             tool_version,
@@ -159,6 +159,7 @@ impl SweepFile {
             counts: BTreeMap::new(),
             ceiling_gbps,
             runs,
+            merged,
         };
         Ok(Self {
             path: path.to_owned(),

@@ -63,6 +63,8 @@ pub enum Command {
     Bench(Box<commands::bench::BenchArgs>),
     /// Take in times of another implementation that were measured elsewhere
     Import(commands::import::ImportArgs),
+    /// Unite the sweeps of shards and of attempts in one file, and name what is missing
+    Merge(commands::merge::MergeArgs),
     /// Answer from sweeps: the best config per size, the best kernel, the portable kernel
     Analyze(commands::analyze::AnalyzeArgs),
     /// Show the answers as one HTML page with plots

@@ -19,8 +19,8 @@ use clap::{CommandFactory, FromArgMatches};
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    analyze, bench, compare, devices, doctor, export, import, pack, report, rerun, serve, space, sweep, tune,
-    verify, worker,
+    analyze, bench, compare, devices, doctor, export, import, merge, pack, report, rerun, serve, space,
+    sweep, tune, verify, worker,
 };
 
 fn main() -> ExitCode {
@@ -48,6 +48,7 @@ fn run(cli: &Cli, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<ExitCode>
         Command::Verify(args) => Ok(verify::run(args, tools)?.into()),
         Command::Bench(args) => Ok(bench::run(args, tools)?.into()),
         Command::Import(args) => Ok(import::run(args)?.into()),
+        Command::Merge(args) => Ok(merge::run(args)?.into()),
         Command::Analyze(args) => analyze::run(args),
         Command::Report(args) => Ok(report::run(args)?.into()),
         Command::Compare(args) => Ok(compare::run(args)?.into()),
@@ -68,7 +69,11 @@ const IS_FIRST: &str = "SCANBOX_ASKS_FOR_DEVICES";
 fn check_forced_family(command: &Command) -> anyhow::Result<()> {
     let looks = match command {
         Command::Serve(_) | Command::Worker(_) => false,
-        Command::Import(_) | Command::Analyze(_) | Command::Report(_) | Command::Compare(_) => false,
+        Command::Import(_)
+        | Command::Merge(_)
+        | Command::Analyze(_)
+        | Command::Report(_)
+        | Command::Compare(_) => false,
         _ => std::env::var_os(IS_FIRST).is_none(),
     };
     if !looks {

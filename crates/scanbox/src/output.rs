@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use anyhow::{Context, bail};
+use scanbox_model::metadata::Metadata;
 use scanbox_model::whole_file;
 use scanbox_session::lock;
 
@@ -27,6 +28,8 @@ pub enum OutputContent {
     Sweep,
     /// Rows of a benchmark; companions beside it.
     Benchmark,
+    /// Rows of several sweeps; companions beside it.
+    Merged,
     /// Rows of another implementation.
     Import,
     /// A page.
@@ -133,7 +136,10 @@ impl Outputs {
         let output = Output { path: path.to_owned(), option, content, held: self.held.clone() };
         output.check()?;
         if Kind::of(path).is_ok_and(|kind| kind != Kind::Stream) {
-            let rows = matches!(output.content, OutputContent::Sweep | OutputContent::Benchmark);
+            let rows = matches!(
+                output.content,
+                OutputContent::Sweep | OutputContent::Merged | OutputContent::Benchmark
+            );
             self.hold(path, rows, &format!("what this command writes with {option} ({})", path.display()));
         }
         Ok(output)
@@ -198,7 +204,7 @@ impl Output {
         let Self { path, option, content, held } = self;
         check_one(path, option, content, held)?;
         let companions: &[(&str, &[Kind])] = match content {
-            OutputContent::Sweep => &[
+            OutputContent::Sweep | OutputContent::Merged => &[
                 ("meta.json", &[Kind::SweepMetadata, Kind::TornMetadata]),
                 ("journal", &[Kind::Journal]),
                 ("lock", &[Kind::Lock]),
@@ -267,7 +273,10 @@ fn check_one(path: &Path, option: &str, content: &OutputContent, held: &[Rc<Held
         // There is nothing to lose.
         (_, Kind::Nothing | Kind::Empty) => true,
         // What goes through a pipe is there for its reader. Rows that grow need a file.
-        (OutputContent::Sweep | OutputContent::Benchmark | OutputContent::Table(_), Kind::Stream) => false,
+        (
+            OutputContent::Sweep | OutputContent::Merged | OutputContent::Benchmark | OutputContent::Table(_),
+            Kind::Stream,
+        ) => false,
         (_, Kind::Stream) => true,
         // Appended to; what is there is checked row by row.
         (OutputContent::Sweep, Kind::Sweep | Kind::NoRows) => true,
@@ -275,6 +284,8 @@ fn check_one(path: &Path, option: &str, content: &OutputContent, held: &[Rc<Held
         (OutputContent::Sweep, Kind::Piece) => {
             matches!(Kind::of(&path.with_extension("meta.json")), Ok(Kind::SweepMetadata))
         }
+        // What was merged can be merged again. Whoever writes looks whether all its rows are in the new one.
+        (OutputContent::Merged, Kind::Sweep | Kind::NoRows) => is_merged(path),
         // Replaced by its own kind.
         (OutputContent::Benchmark, Kind::Benchmark)
         | (OutputContent::Page, Kind::Page)
@@ -302,6 +313,11 @@ fn check_one(path: &Path, option: &str, content: &OutputContent, held: &[Rc<Held
 
 fn refuse<T>(path: &Path, what: &str, option: &str) -> anyhow::Result<T> {
     bail!("{} is {what}, and stays as it is; choose another place with {option}", path.display())
+}
+
+/// Whether a file of rows is known to be made of others.
+fn is_merged(path: &Path) -> bool {
+    Metadata::read(&Metadata::path_beside(path)).is_ok_and(|metadata| metadata.merged.is_some())
 }
 
 /// What is wrong with a file of rows.

@@ -150,6 +150,7 @@ impl Example {
             space: self.space.clone(),
             points: self.points.len() as u64,
             shard: None,
+            merged: None,
             rejections: Vec::new(),
             counts: BTreeMap::new(),
             ceiling_gbps: self

@@ -124,7 +124,8 @@ fn check_space(path: &Path, before: &Space, now: &Space, resume: Resume) -> anyh
     if same || resume.accept_space {
         return Ok(());
     }
-    let [was, is] = [before, now].map(|space| format!("`{}` (definition {})", space.name, definition(space)));
+    let [was, is] =
+        [before, now].map(|space| format!("`{}` (definition {})", space.name, space.definition()));
     let name = if before.name == now.name { ", give the space another name" } else { "" };
     bail!(
         "{}: its rows are of the space {was}, this run sweeps {is}; write to another place with --out{name}, or let the file \
@@ -180,12 +181,6 @@ fn check_points(
             size_label(row.n_elements)
         ),
     }
-}
-
-/// What tells the definitions of spaces apart, whatever their names and sizes.
-fn definition(space: &Space) -> String {
-    let text = serde_json::to_vec(&space.products).unwrap_or_default();
-    blake3::hash(&text).to_hex()[..8].to_owned()
 }
 
 /// The rows that the runs before this one have written. None in an empty file: a run that ends before its first byte

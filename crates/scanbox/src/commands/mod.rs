@@ -7,6 +7,7 @@ pub mod devices;
 pub mod doctor;
 pub mod export;
 pub mod import;
+pub mod merge;
 pub mod pack;
 pub mod report;
 pub mod rerun;

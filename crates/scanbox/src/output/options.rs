@@ -23,6 +23,8 @@ pub enum Writes {
     Benchmark,
     /// Rows of another implementation.
     Import,
+    /// Rows of several sweeps, with their metadata.
+    Merged,
     /// A page of answers.
     Page,
     /// A picture.
@@ -65,6 +67,8 @@ pub const PATHS: &[(&str, &str, Use)] = &[
     ("bench", "plots", Use::Write(Writes::Plots)),
     ("import", "files", Use::Read),
     ("import", "out", Use::Write(Writes::Import)),
+    ("merge", "files", Use::Read),
+    ("merge", "out", Use::Write(Writes::Merged)),
     ("analyze", "files", Use::Read),
     ("analyze", "name", Use::Read),
     ("analyze", "weights", Use::Read),

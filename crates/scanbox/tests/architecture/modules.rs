@@ -66,6 +66,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "pack",
             "pack_tried",
             "kernel_files",
+            "merge",
             "html",
         ],
     ),

@@ -132,6 +132,7 @@ pub fn metadata(
         },
         points: records.len() as u64,
         shard: None,
+        merged: None,
         rejections: Vec::new(),
         counts: counts(records),
         ceiling_gbps,

@@ -1,0 +1,215 @@
+//! What a merge says: of what it made a file, what is missing there and what is wrong.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use scanbox_analysis::merge::missing::Missing;
+use scanbox_analysis::merge::rows::UnitedRows;
+use scanbox_model::merged::{MergedFrom, MergedUnit};
+use scanbox_model::metadata::Metadata;
+use scanbox_model::units::{plural, size_label};
+use serde::Serialize;
+
+use crate::document::{Document, Format, write_json};
+use crate::grid::{Grid, GridColumn, Style};
+use crate::paste;
+use crate::terminal::fold;
+
+/// Missing parts that are shown; JSON has them all.
+const MISSING_SHOWN: usize = 12;
+/// Files that are shown.
+const FILES_SHOWN: usize = 24;
+
+/// What a merge has made.
+pub struct MergeEnding<'a> {
+    /// Of the merged file.
+    pub metadata: &'a Metadata,
+    /// What became of the rows.
+    pub rows: &'a UnitedRows,
+    /// Where the rows are.
+    pub path: &'a Path,
+    /// Points of the space.
+    pub planned: u64,
+    /// Those without a row.
+    pub missing_points: u64,
+    /// The same as arguments.
+    pub missing: &'a [Missing],
+    /// What goes before those arguments: the command that measures them.
+    pub command: &'a [String],
+    /// Sizes whose copy, or read, is still to be measured.
+    pub copies_left: &'a BTreeSet<u64>,
+    /// Points that were wrong and that nobody has shown right since.
+    pub wrong: u64,
+    /// Sizes that have rows of several units.
+    pub shared_sizes: &'a BTreeSet<u64>,
+    /// How the process ends.
+    pub exit_code: u8,
+}
+
+impl Document for MergeEnding<'_> {
+    fn write(&self, format: Format, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+        match format {
+            Format::Table => write_table(self, width, out),
+            Format::Json => write_json(out, &MergeJson::new(self)),
+            other => other.missing("a merge"),
+        }
+    }
+}
+
+/// A merge, as JSON.
+#[derive(Serialize)]
+struct MergeJson<'a> {
+    device: String,
+    driver: &'a str,
+    space: &'a str,
+    rows: usize,
+    rows_by_status: &'a std::collections::BTreeMap<scanbox_model::record::Status, u64>,
+    repeated: u64,
+    replaced: u64,
+    failed_elsewhere: u64,
+    points: u64,
+    points_left: u64,
+    missing: Vec<MissingJson<'a>>,
+    copies_left: &'a BTreeSet<u64>,
+    wrong: u64,
+    units: BTreeSet<&'a MergedUnit>,
+    sizes_of_several_units: &'a BTreeSet<u64>,
+    merged: Option<&'a MergedFrom>,
+    exit_code: u8,
+    files: [PathBuf; 2],
+}
+
+/// What one command measures.
+#[derive(Serialize)]
+struct MissingJson<'a> {
+    arguments: &'a [String],
+    points: u64,
+}
+
+impl<'a> MergeJson<'a> {
+    fn new(ending: &'a MergeEnding<'_>) -> Self {
+        let MergeEnding { metadata, rows, path, .. } = ending;
+        let missing =
+            |missing: &'a Missing| MissingJson { arguments: &missing.arguments, points: missing.points };
+        Self {
+            device: metadata.device.title(),
+            driver: &metadata.device.driver,
+            space: &metadata.space.name,
+            rows: rows.records.len(),
+            rows_by_status: &metadata.counts,
+            repeated: rows.repeated,
+            replaced: rows.replaced,
+            failed_elsewhere: rows.failed_elsewhere,
+            points: ending.planned,
+            points_left: ending.missing_points,
+            missing: ending.missing.iter().map(missing).collect(),
+            copies_left: ending.copies_left,
+            wrong: ending.wrong,
+            units: units(metadata),
+            sizes_of_several_units: ending.shared_sizes,
+            merged: metadata.merged.as_ref(),
+            exit_code: ending.exit_code,
+            files: [path.to_path_buf(), Metadata::path_beside(path)],
+        }
+    }
+}
+
+fn units(metadata: &Metadata) -> BTreeSet<&MergedUnit> {
+    metadata.merged.iter().flat_map(|merged| &merged.inputs).flat_map(|input| &input.units).collect()
+}
+
+/// The files, counts, what is missing, what to do next.
+fn write_table(ending: &MergeEnding<'_>, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+    let MergeEnding { metadata, rows, path, .. } = ending;
+    writeln!(out, "{}\n", files(metadata, width))?;
+    let words: Vec<String> =
+        metadata.counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
+    let words = if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) };
+    let units = units(metadata).len();
+    let of_units = if units > 1 { format!(" of {units} units") } else { String::new() };
+    writeln!(out, "rows       {}{of_units}{words}", rows.records.len())?;
+    for (count, what) in [
+        (rows.repeated, "were there twice"),
+        (rows.replaced, "are left out for a later ok row of their unit"),
+        (rows.failed_elsewhere, "are left out that failed where another attempt did not"),
+    ] {
+        if count > 0 {
+            writeln!(out, "           {count} more {what}")?;
+        }
+    }
+    writeln!(out, "points     {} of {}", ending.planned - ending.missing_points, ending.planned)?;
+    write_missing(ending, width, out)?;
+    if ending.wrong > 0 {
+        let text = format!("{} were wrong, and are not shown right", plural(ending.wrong as usize, "point"));
+        writeln!(out, "wrong      {text}")?;
+    }
+    let labels = |sizes: &BTreeSet<u64>| sizes.iter().map(|&n| size_label(n)).collect::<Vec<_>>().join(", ");
+    if !ending.copies_left.is_empty() {
+        let copy = metadata.problem.ceiling();
+        let text = format!("the {copy} of {} is in none of the files", labels(ending.copies_left));
+        writeln!(out, "{}", fold("left       ", &text, 11, width))?;
+    }
+    if !ending.shared_sizes.is_empty() {
+        let text = format!(
+            "{} have rows of several units: what differs between them there may be the unit",
+            labels(ending.shared_sizes)
+        );
+        writeln!(out, "{}", fold("units      ", &text, 11, width))?;
+    }
+    writeln!(out, "files      {}", paste::path(path))?;
+    writeln!(out, "           {}", paste::path(&Metadata::path_beside(path)))?;
+    let program = paste::program();
+    let next = match ending.missing.first() {
+        Some(first) => {
+            let words = ending.command.iter().chain(&first.arguments).map(String::as_str);
+            paste::line(std::iter::once(program.as_str()).chain(words))
+        }
+        None => paste::line([program.as_str(), "analyze", &path.to_string_lossy(), "--metric", "squared"]),
+    };
+    writeln!(out, "next       {next}")
+}
+
+fn write_missing(ending: &MergeEnding<'_>, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+    for (index, missing) in ending.missing.iter().take(MISSING_SHOWN).enumerate() {
+        let head = if index == 0 { "missing    " } else { "           " };
+        let arguments = paste::line(missing.arguments.iter().map(String::as_str));
+        let text = format!("{arguments} ({})", plural(missing.points as usize, "point"));
+        writeln!(out, "{}", fold(head, &text, 11, width))?;
+    }
+    match ending.missing.len().saturating_sub(MISSING_SHOWN) {
+        0 => Ok(()),
+        more => writeln!(out, "           and {more} more; --format json has them all"),
+    }
+}
+
+/// A line for each file that rows are of.
+fn files(metadata: &Metadata, width: Option<usize>) -> String {
+    let mut grid = Grid::new([
+        GridColumn::words("file"),
+        GridColumn::words("shard").unless_empty(),
+        GridColumn::numbers("rows"),
+        GridColumn::words("host").expendable(1),
+        GridColumn::words("at").expendable(2),
+    ]);
+    let inputs = metadata.merged.iter().flat_map(|merged| &merged.inputs);
+    let shard = |shard: &scanbox_model::shard::ShardOf| format!("{}/{}", shard.index, shard.count);
+    for input in inputs.clone().take(FILES_SHOWN) {
+        let of_units = |part: fn(&MergedUnit) -> &String| {
+            let parts: BTreeSet<&str> = input.units.iter().map(|unit| part(unit).as_str()).collect();
+            parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+        };
+        grid.push([
+            input.name.clone(),
+            input.shard.as_ref().map_or_else(String::new, shard),
+            input.rows.to_string(),
+            of_units(|unit| &unit.host),
+            of_units(|unit| &unit.pci_address),
+        ]);
+    }
+    let more = match inputs.count().saturating_sub(FILES_SHOWN) {
+        0 => String::new(),
+        more => format!("\nand {more} more"),
+    };
+    format!("{}{more}", grid.draw(Style::Text { width }))
+}

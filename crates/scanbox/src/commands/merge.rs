@@ -1,0 +1,206 @@
+//! `scanbox merge`: the sweeps of shards and attempts become one.
+
+mod plan;
+mod read;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use anyhow::bail;
+use clap::Args;
+use scanbox_analysis::merge::differences::{Acceptable, differences};
+use scanbox_analysis::merge::rows::{UnitedRows, is_of_point, unite};
+use scanbox_analysis::merge::{MergeSource, missing, origin, wrong_points};
+use scanbox_model::csv_file;
+use scanbox_model::merged::MergedUnit;
+use scanbox_model::metadata::Metadata;
+use scanbox_model::record::{Record, Status};
+use scanbox_model::units::plural;
+use scanbox_report::document::Format;
+use scanbox_report::merge::MergeEnding;
+use scanbox_session::notes::note;
+use scanbox_session::process::RunLimits;
+use scanbox_session::store::{RowKey, SweepFile, counts, point_key, row_key};
+
+use self::plan::Plan;
+use crate::answer::{answered, print};
+use crate::args::format::TABLE_OR_JSON;
+use crate::args::words::words;
+use crate::exit::{Completion, Exit, UsageError, nothing_ok};
+use crate::inputs::once;
+use crate::output::{Output, OutputContent, Outputs};
+
+/// Arguments of `scanbox merge`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The same row twice is one. Of different rows of one point of one unit the latest ok row stays, and every \
+wrong one; a failure stays where nothing else does. Rows of different units all stay. The order of the files is no matter, \
+and a merged file can be merged again with further ones. Exit code 4: something is missing, and stdout says which arguments \
+of `scanbox sweep` measure it; 5: everything is there, and some of it was wrong."
+)]
+pub struct MergeArgs {
+    /// CSV files of `scanbox sweep` and `scanbox merge`, the metadata beside each: shards, and attempts at them
+    #[arg(required = true, value_name = "FILES")]
+    files: Vec<PathBuf>,
+
+    /// The file to write; only a merged file is replaced, by one that has all its rows
+    #[arg(short, long, visible_alias = "output", value_name = "FILE.csv")]
+    out: PathBuf,
+
+    /// Merge although files differ in this: kernels, driver, version, space, seed
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    accept: Vec<Acceptable>,
+
+    /// How the result is told on stdout
+    #[arg(long, value_parser = words(TABLE_OR_JSON), default_value = "table")]
+    format: Format,
+}
+
+/// Merges.
+///
+/// # Errors
+/// When a file cannot be read or written, and when files do not belong together.
+pub fn run(args: &MergeArgs) -> anyhow::Result<Exit> {
+    let output = Outputs::beside(&args.files).claim("--out", &args.out, OutputContent::Merged)?;
+    if args.out.extension().is_none_or(|ending| ending != "csv") {
+        return Err(UsageError(format!("--out {}: rows stand in a .csv", args.out.display())).into());
+    }
+    let mut warnings = Vec::new();
+    let sources = read::sources(&once(&args.files, &mut warnings), &mut warnings)?;
+    for warning in &warnings {
+        note(&format!("warning: {warning}"));
+    }
+    let points = plan::points_by_source(&sources);
+    refuse(differences(&sources, &points), &args.accept)?;
+    let all: Vec<Record> = sources.iter().flat_map(|source| source.records.clone()).collect();
+    let rows = unite(all);
+    let Some(mut metadata) = origin::metadata(&sources, &rows.records) else {
+        bail!(
+            "no metadata stands beside any of the files (x.csv: x.meta.json): nothing says which space they are of; bring \
+             the one of a file"
+        )
+    };
+    let plan = Plan::of(&metadata, &sources);
+    describe(&mut metadata, &plan, &rows.records);
+    write(&output, &args.out, &rows, &metadata)?;
+    tell(args.format, &args.out, &metadata, &rows, &plan, &sources)
+}
+
+/// Stops a merge of files that differ in what nobody has accepted.
+fn refuse(
+    differences: Vec<scanbox_analysis::merge::differences::Difference>,
+    accepted: &[Acceptable],
+) -> anyhow::Result<()> {
+    let (taken, refused): (Vec<_>, Vec<_>) =
+        differences.into_iter().partition(|one| one.acceptable.is_some_and(|one| accepted.contains(&one)));
+    for one in taken {
+        note(&format!("warning: the files do not belong together, and are merged all the same: {one}"));
+    }
+    if refused.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> = refused.iter().map(ToString::to_string).collect();
+    let flags: Option<BTreeSet<&str>> = refused.iter().map(|one| Some(one.acceptable?.word())).collect();
+    let way = match flags {
+        Some(flags) => {
+            let flags = flags.into_iter().collect::<Vec<_>>().join(",");
+            format!("leave out what does not belong there, or merge all the same with --accept {flags}")
+        }
+        None => "leave out what does not belong there: one file cannot hold both".to_owned(),
+    };
+    bail!("the files do not belong together: {}; {way}", lines.join("; "))
+}
+
+/// Fills in what follows from the points.
+fn describe(metadata: &mut Metadata, plan: &Plan, records: &[Record]) {
+    let mut keys: BTreeSet<RowKey> = plan.points.iter().map(point_key).collect();
+    keys.extend(records.iter().filter(|row| is_of_point(row)).map(row_key));
+    metadata.points = keys.len() as u64;
+    metadata.rejections.clone_from(&plan.rejections);
+    metadata.counts = counts(records);
+}
+
+/// Writes metadata and rows. The metadata comes first: a merged file is known by it, and a merge that was cut off
+/// between the two can be run again.
+fn write(output: &Output, path: &Path, rows: &UnitedRows, metadata: &Metadata) -> anyhow::Result<()> {
+    // It is short: a signal that ends the process leaves the old file or the new one.
+    let limits = RunLimits { stop: &AtomicBool::new(false), deadline: None };
+    let _lock = SweepFile::lock(path, None, &limits)?;
+    output.check()?;
+    keeps_all(path, rows)?;
+    metadata.write(&Metadata::path_beside(path))?;
+    csv_file::replace(path, &rows.records)?;
+    Ok(())
+}
+
+/// Whether a merged file that is there has no row that the new one lacks.
+fn keeps_all(path: &Path, rows: &UnitedRows) -> anyhow::Result<()> {
+    if !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
+        return Ok(());
+    }
+    let before = csv_file::read(path)?.records;
+    let together = unite(before.into_iter().chain(rows.records.iter().cloned()).collect());
+    if together.records != rows.records {
+        let more = together.records.iter().filter(|row| !rows.records.contains(row)).count();
+        bail!(
+            "{} has {} that these files do not have, and stays as it is; choose another place with --out, and name it among \
+             the files",
+            path.display(),
+            plural(more, "row")
+        );
+    }
+    Ok(())
+}
+
+/// Says what came of it.
+fn tell(
+    format: Format,
+    path: &Path,
+    metadata: &Metadata,
+    rows: &UnitedRows,
+    plan: &Plan,
+    sources: &[MergeSource],
+) -> anyhow::Result<Exit> {
+    let records = &rows.records;
+    let left = missing::without_row(&plan.points, records);
+    let parts = plan.missing(&left);
+    let copies = plan.copies(metadata, sources, &left, records);
+    let of_points = || records.iter().filter(|row| is_of_point(row));
+    let wrong = wrong_points(records);
+    let completion = Completion {
+        left: !left.is_empty() || !copies.left.is_empty(),
+        stuck: false,
+        wrong: wrong + copies.wrong.len() as u64,
+        nothing_ok: !of_points().any(|row| row.status == Status::Ok),
+    };
+    let exit = completion.exit();
+    let ending = MergeEnding {
+        metadata,
+        rows,
+        path,
+        planned: plan.points.len() as u64,
+        missing_points: left.len() as u64,
+        missing: &parts,
+        command: &plan.command,
+        copies_left: &copies.left,
+        wrong,
+        shared_sizes: &shared_sizes(records),
+        exit_code: exit as u8,
+    };
+    let written = print(&ending, format);
+    let outcomes = of_points().map(|row| (row.status, row.reason.as_str()));
+    if let Some(error) = nothing_ok("no config became ok", outcomes) {
+        note(&format!("error: {error}"));
+    }
+    answered(written, exit)
+}
+
+/// The sizes with rows of several units.
+fn shared_sizes(records: &[Record]) -> BTreeSet<u64> {
+    let mut units: BTreeMap<u64, BTreeSet<MergedUnit>> = BTreeMap::new();
+    for row in records.iter().filter(|row| is_of_point(row)) {
+        units.entry(row.n_elements).or_default().insert(MergedUnit::of(row));
+    }
+    units.into_iter().filter(|(_, units)| units.len() > 1).map(|(n, _)| n).collect()
+}

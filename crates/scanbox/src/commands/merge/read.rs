@@ -1,0 +1,127 @@
+//! The files of a merge: what each is, its rows, and whether the metadata beside it is about them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use scanbox_analysis::merge::MergeSource;
+use scanbox_model::csv_file::{self, CsvError, Records};
+use scanbox_model::metadata::{Metadata, MetadataError};
+use scanbox_model::record::Record;
+use scanbox_model::units::{plural, size_label};
+
+use crate::exit::UsageError;
+use crate::inputs::{expect, unreadable};
+use crate::output::Kind;
+
+/// Reads them. Whatever is no sweep is named, all of it at once.
+///
+/// # Errors
+/// When one is no sweep, or cannot be read.
+pub fn sources(paths: &[&PathBuf], warnings: &mut Vec<String>) -> anyhow::Result<Vec<MergeSource>> {
+    let mut foreign = Vec::new();
+    for path in paths {
+        match expect(path, "", &[Kind::Sweep, Kind::NoRows, Kind::Empty], "`merge` unites sweeps") {
+            Ok(()) => {}
+            Err(error) if error.downcast_ref::<UsageError>().is_some() => foreign.push(format!("{error:#}")),
+            Err(error) => return Err(error),
+        }
+        if path.is_dir() {
+            foreign.push(format!("{0} is a folder; name the sweeps in it: {0}/*.csv", path.display()));
+        }
+    }
+    if !foreign.is_empty() {
+        return Err(UsageError(foreign.join("; ")).into());
+    }
+    paths.iter().map(|path| source(path, warnings)).collect()
+}
+
+fn source(path: &Path, warnings: &mut Vec<String>) -> anyhow::Result<MergeSource> {
+    let shown = path.display().to_string();
+    let name = path.file_name().map_or_else(|| shown.clone(), |name| name.to_string_lossy().into_owned());
+    let bytes = std::fs::read(path).with_context(|| shown.clone())?;
+    let found = match csv_file::read_bytes(&bytes, path) {
+        Err(CsvError::Empty { .. }) => {
+            warnings.push(format!("{shown}: the file is empty"));
+            Records::default()
+        }
+        other => other.map_err(|error| unreadable(path, error))?,
+    };
+    let torn = usize::from(found.torn_line.is_some());
+    if let Some(line) = found.torn_line {
+        let lost = torn_row(&bytes).map_or_else(String::new, |row| format!(": the row of {row}"));
+        warnings.push(format!("{shown}: line {line} was cut off, and is lost{lost}"));
+    }
+    warnings.extend(found.warnings(&shown).into_iter().skip(torn));
+    let metadata = beside(path, &found.records, warnings)?;
+    if let Some(metadata) = &metadata {
+        let (told, there) = (metadata.counts.values().sum::<u64>(), found.records.len() as u64);
+        if told > there {
+            let told = plural(told as usize, "row");
+            warnings.push(format!("{shown}: its metadata tells of {told}, and {there} are there"));
+        }
+    }
+    Ok(MergeSource { name, records: found.records, metadata })
+}
+
+/// What a last line was about that was cut off, as far as its cells are whole.
+fn torn_row(bytes: &[u8]) -> Option<String> {
+    let complete = bytes.iter().rposition(|&byte| byte == b'\n')? + 1;
+    let cells = |line: &[u8]| {
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(line);
+        reader.records().next()?.ok()
+    };
+    let header = cells(&bytes[..complete])?;
+    let torn = cells(&bytes[complete..])?;
+    // The last cell may be a part of itself.
+    let cell = |name: &str| {
+        let place = header.iter().position(|column| column == name)?;
+        torn.get(place).filter(|_| place + 1 < torn.len())
+    };
+    let (config, n) = (cell("config_id")?, cell("n_elements")?.parse().ok()?);
+    Some(format!("{config} at {}", size_label(n)))
+}
+
+/// The metadata beside a file, if it is about these rows.
+fn beside(path: &Path, records: &[Record], warnings: &mut Vec<String>) -> anyhow::Result<Option<Metadata>> {
+    let place = Metadata::path_beside(path);
+    let without = "nothing says of which space and seed its rows are, and which copies were measured";
+    if !place.exists() {
+        if !records.is_empty() {
+            warnings.push(format!("{}: there is no metadata beside it: {without}", path.display()));
+        }
+        return Ok(None);
+    }
+    let metadata = match Metadata::read(&place) {
+        Ok(metadata) => metadata,
+        Err(error @ MetadataError::Malformed { .. }) => {
+            warnings.push(format!("{error}: {without}"));
+            return Ok(None);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if let Some(other) = stranger(&metadata, records) {
+        warnings.push(format!("{}: it is {other}, and is not used: {without}", place.display()));
+        return Ok(None);
+    }
+    Ok(Some(metadata))
+}
+
+/// Why metadata is not about rows that it stands beside.
+fn stranger(metadata: &Metadata, records: &[Record]) -> Option<String> {
+    if metadata.is_of_benchmark() {
+        return Some("the metadata of a benchmark".to_owned());
+    }
+    let own = |record: &&Record| {
+        (&record.device, &record.kernel_hash) == (&metadata.device.name, &metadata.kernel_hash)
+    };
+    if !records.is_empty() && !records.iter().any(|record| own(&record)) {
+        let title = metadata.device.title();
+        return Some(format!("about {title} and kernel sources that have no row in the file"));
+    }
+    // A run that has written rows has them here.
+    let runs: BTreeSet<&str> = records.iter().map(|record| record.run_id.as_str()).collect();
+    let mut wrote = metadata.runs.iter().filter(|run| run.rows > 0).peekable();
+    (wrote.peek().is_some() && !records.is_empty() && !wrote.any(|run| runs.contains(run.run_id.as_str())))
+        .then(|| "about runs that have no row in the file".to_owned())
+}
