@@ -16,6 +16,7 @@ mod doctor;
 mod exit_codes;
 mod export;
 mod faults;
+mod fleet;
 mod gate;
 mod guarantees;
 mod import;

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use scanbox_analysis::merge::rows::unite;
 use scanbox_model::csv_file::{self, CsvError};
 use scanbox_model::metadata::{Metadata, Run};
 use scanbox_model::record::{Record, Status};
@@ -68,10 +69,10 @@ impl Gathered {
     fn join(mut attempts: Vec<PublishedAttempt>) -> Self {
         // An attempt knows the runs of those before it, so that no clock has to say which came first.
         attempts.sort_by_key(|attempt| attempt.metadata.as_ref().map_or(0, |metadata| metadata.runs.len()));
-        let mut rows = RowsOfAttempts::default();
+        let (mut rows, mut all_rows) = (RowsOfAttempts::default(), Vec::new());
         let mut all = Self { files: attempts.len(), ..Self::default() };
         for PublishedAttempt { csv, rows: found, metadata, journal } in attempts {
-            found.into_iter().for_each(|row| rows.take(row));
+            all_rows.extend(found);
             all.journal += &journal;
             all.metadata = match (all.metadata.take(), metadata) {
                 (Some(before), Some(now)) => Some(joined(before, now)),
@@ -79,6 +80,8 @@ impl Gathered {
             };
             all.last = Some(csv);
         }
+        // Of each unit as whoever merges has it; a sweep needs a point of one unit only.
+        unite(all_rows).records.into_iter().for_each(|row| rows.take(row));
         all.rows = rows.rows;
         all
     }
@@ -144,7 +147,7 @@ fn patiently<T>(read: impl Fn() -> Result<T, CsvError>) -> Result<T, CsvError> {
     read()
 }
 
-/// Rows of several attempts, each point once.
+/// Rows of several units, each point once.
 #[derive(Default)]
 struct RowsOfAttempts {
     rows: Vec<Record>,
