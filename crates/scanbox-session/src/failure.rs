@@ -36,8 +36,12 @@ impl Cause {
             return Self::Operator;
         }
         match error.downcast_ref::<VulkanError>() {
-            Some(VulkanError::NotFound { .. }) => Self::NoDevice,
-            Some(VulkanError::Ambiguous { .. } | VulkanError::NoSelector { .. }) => Self::Selector,
+            Some(VulkanError::NotFound { .. } | VulkanError::NoneGiven { .. }) => Self::NoDevice,
+            Some(
+                VulkanError::Ambiguous { .. }
+                | VulkanError::NoSelector { .. }
+                | VulkanError::NotOneGiven { .. },
+            ) => Self::Selector,
             Some(vulkan) if vulkan.is_no_device() => Self::NoDevice,
             _ => Self::Other,
         }
@@ -104,6 +108,8 @@ mod tests {
             (VulkanError::NotFound { selector: text(), devices: text() }, Cause::NoDevice),
             (VulkanError::Ambiguous { selector: text(), devices: text() }, Cause::Selector),
             (VulkanError::NoSelector { devices: text() }, Cause::Selector),
+            (VulkanError::NoneGiven { reason: text() }, Cause::NoDevice),
+            (VulkanError::NotOneGiven { reason: text() }, Cause::Selector),
         ] {
             assert_eq!(Cause::of(&error.into()), cause);
             // Also where a worker has found it out.

@@ -162,6 +162,16 @@ pub fn check_free(csv: &Path) -> anyhow::Result<()> {
     }
 }
 
+/// Whether a results file was left by a run of this host that is gone.
+#[must_use]
+pub fn is_left(csv: &Path) -> bool {
+    let path = beside(csv);
+    let Some(file) = path.exists().then(|| open(&path).ok()).flatten() else { return false };
+    // Where the system has no locks, the number of the process alone says it.
+    let held = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    !held && Holders::of(&path).all_gone
+}
+
 /// The file that is locked for a results file: beside what a link leads to, so that all names of a file have one.
 #[must_use]
 pub fn beside(csv: &Path) -> PathBuf {

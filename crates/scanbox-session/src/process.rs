@@ -13,6 +13,7 @@ use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::guarantee_probe::GuaranteesProbe;
 use scanbox_runner::session::End;
+use scanbox_runner::vulkan::AUTO;
 
 use crate::device::known_issues;
 use crate::failure::SessionError;
@@ -156,6 +157,14 @@ impl WorkerCommand {
     /// As [`Self::start`].
     pub fn start_again(&self, limits: &RunLimits<'_>) -> anyhow::Result<Worker> {
         self.start_patiently(limits, |error| !matches!(error.downcast_ref(), Some(SessionError::Stopped(_))))
+    }
+
+    /// Has every worker from now on drive the device of this one: where a device falls off the bus, what a batch system
+    /// gave may be counted anew, and would be another one.
+    pub fn stay_with(&mut self, worker: &Worker) {
+        if let Some(address) = worker.profile.pci_address.as_ref().filter(|_| self.device == AUTO) {
+            self.device.clone_from(address);
+        }
     }
 
     fn start_patiently(

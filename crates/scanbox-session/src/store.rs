@@ -26,6 +26,7 @@ use scanbox_runner::row::now_utc;
 
 pub use self::before::{Before, FileSubject, device_before, guarantees_before, rows_before};
 use self::journal::Journal;
+pub use self::journal::lasting;
 use crate::device::known_issues;
 use crate::lock::{self, Occupied, Sharing};
 use crate::notes::note;
@@ -34,6 +35,9 @@ use crate::process::RunLimits;
 
 /// Between two waits for the disk.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Runs in a row that may end before their first row.
+const RUNS_WITHOUT_PROGRESS: usize = 3;
 
 /// A config at a size: what a row is found by.
 pub type RowKey = (String, u64);
@@ -346,6 +350,18 @@ impl SweepFile {
         self.sync()?;
         self.journal.end()?;
         self.settle(complete)
+    }
+
+    /// What is wrong where one run after the other ends before its first row, this one too, and so many points are
+    /// left: more runs of the same kind come to nothing either.
+    pub fn without_progress(&self, left: usize) -> Option<String> {
+        let idle = self.metadata.runs.iter().rev().take_while(|run| run.rows == 0).count();
+        (left > 0 && idle >= RUNS_WITHOUT_PROGRESS).then(|| {
+            format!(
+                "{idle} runs in a row have ended before their first row; give a run more time, or less to set up: fewer \
+                 sizes, and a --cache that stays"
+            )
+        })
     }
 
     /// Writes down how the last run has left the file.

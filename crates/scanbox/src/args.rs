@@ -1,5 +1,7 @@
 //! What several commands have among their arguments.
 
+pub mod attempt;
+pub mod budget;
 pub mod format;
 pub mod problem;
 pub mod request;

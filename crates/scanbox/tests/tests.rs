@@ -5,6 +5,7 @@
 mod analyze;
 mod any_device;
 mod architecture;
+mod attempts;
 mod auto_arguments;
 mod bench;
 mod blame;
@@ -16,6 +17,7 @@ mod exit_codes;
 mod explain;
 mod export;
 mod faults;
+mod fleet;
 mod gate;
 mod guarantees;
 mod import;

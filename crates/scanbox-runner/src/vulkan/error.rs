@@ -49,6 +49,18 @@ pub enum VulkanError {
         /// Index, name and UUID of those that match.
         devices: String,
     },
+    /// A batch system gave this process no device that is there.
+    #[error("--device auto: {reason}")]
+    NoneGiven {
+        /// Which variable says so, and what is wrong with that.
+        reason: String,
+    },
+    /// What a batch system says does not name one device.
+    #[error("--device auto: {reason}")]
+    NotOneGiven {
+        /// Which variable says so, and what is wrong with that.
+        reason: String,
+    },
     /// The device misses what kernels need.
     #[error("{device} cannot be used: it {}", problems.join("; it "))]
     Unusable {

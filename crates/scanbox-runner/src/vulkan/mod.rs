@@ -58,6 +58,7 @@ pub use self::options::Options;
 use self::pipeline::Pipelines;
 pub use self::pipeline_maker::{MadePipeline, PipelineMaker};
 use self::select::find;
+pub use self::select::given::AUTO;
 pub use self::select::{place_of, select};
 pub use self::statistics::PipelineStatistics;
 #[cfg(feature = "testing")]

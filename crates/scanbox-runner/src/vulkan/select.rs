@@ -1,11 +1,14 @@
 //! Which device a word of the user names.
 
+pub(super) mod given;
+
 use scanbox_model::device::DeviceProfile;
 
 use super::{Listed, VulkanError, devices};
 
 /// The device that `selector` names: its index in [`devices`] (digits alone are nothing else), its whole UUID, its
-/// PCI address, its name, or a part of its name; a name, or part of one, that no other device has.
+/// PCI address, its name, or a part of its name; a name, or part of one, that no other device has. `auto` is the one
+/// that a batch system gave to this process.
 ///
 /// # Errors
 /// When there is no such device, and when there are several.
@@ -43,6 +46,9 @@ pub(super) fn find(devices: &[&Listed], selector: &str) -> Result<usize, VulkanE
     let not_found = || VulkanError::NotFound { selector: selector.to_owned(), devices: describe(&all) };
     if selector.is_empty() {
         return Err(VulkanError::NoSelector { devices: describe(&all) });
+    }
+    if selector == given::AUTO {
+        return given::given(devices, &|name| std::env::var(name).ok());
     }
     if selector.bytes().all(|byte| byte.is_ascii_digit()) {
         return selector.parse().ok().filter(|index| *index < devices.len()).ok_or_else(not_found);

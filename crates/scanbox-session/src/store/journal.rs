@@ -125,6 +125,34 @@ impl Journal {
     }
 }
 
+/// The lines that still say something when the run is over: runs that died, with what they were at, and configs that
+/// ended workers. A cut last line says nothing.
+#[must_use]
+pub fn lasting(bytes: &[u8]) -> String {
+    let complete = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    let text = String::from_utf8_lossy(&bytes[..complete]);
+    let (mut kept, mut in_flight) = (Vec::new(), None);
+    for line in text.lines() {
+        match line.split(' ').next() {
+            Some("run") => {
+                kept.extend(in_flight.take());
+                kept.push(line);
+            }
+            Some("start") => in_flight = Some(line),
+            Some("ended") => {
+                in_flight = None;
+                kept.push(line);
+            }
+            _ => in_flight = None,
+        }
+    }
+    kept.extend(in_flight);
+    if kept.iter().all(|line| line.starts_with("run ")) {
+        return String::new();
+    }
+    kept.iter().map(|line| format!("{line}\n")).collect()
+}
+
 /// Takes the journal away, and with it what it holds against any config.
 pub fn forget(path: &Path) -> anyhow::Result<()> {
     match fs::remove_file(path) {
@@ -281,6 +309,35 @@ mod tests {
         check("run 8;start a 1", 0);
         check("run - h 800 810;start a 1", 0);
         check("run 8 - 800 810;start a 1", 0);
+    }
+
+    /// What lasts weighs the same, whatever other attempts stand before and behind it.
+    #[test]
+    fn what_lasts_of_a_journal_says_the_same() {
+        let check = |lines: &str, kept: &str| {
+            let text = |lines: &str| -> String {
+                lines.split_terminator(';').map(|line| format!("{line}\n")).collect()
+            };
+            assert_eq!(lasting((text(lines) + "ended a 1").as_bytes()), text(kept), "{lines}");
+            assert_eq!(lasting(text(kept).as_bytes()), text(kept), "{kept}");
+            let here = Machine::parse("run 9 h 900 950").unwrap();
+            let weigh = |text: String| Past::read(text.as_bytes(), &here, &HashSet::new()).ended;
+            let other = "run 5 g 500 510;start b 1;dropped b 1;end;";
+            assert_eq!(weigh(text(lines)), weigh(text(kept)), "{lines}");
+            assert_eq!(weigh(text(other) + &text(lines)), weigh(text(other) + &text(kept)), "{lines}");
+        };
+        check("", "");
+        check("run 9 h 900 910;start a 1;dropped a 1;end", "");
+        check("run 9 h 900 910;start a 1;broke x;end", "");
+        check("run 8 h 800 810;start b 1;start a 1", "run 8 h 800 810;start a 1");
+        check(
+            "run 8 h 800 810;start a 1;ended a 1 signal 6;start b 1;start c 1;end",
+            "run 8 h 800 810;ended a 1 signal 6",
+        );
+        check(
+            "run 7 h 700 710;start a 1;run 8 h 800 810;start a 1;end;run 8 g 800 820;end",
+            "run 7 h 700 710;start a 1;run 8 h 800 810;run 8 g 800 820",
+        );
     }
 
     #[test]

@@ -41,6 +41,7 @@ use self::library::{LibraryArgs, PackTakingPart};
 use self::pictures::{Pictures, draw};
 use self::select::{ScratchUse, Tuned, configs_of, selected};
 use crate::answer::{answered, print};
+use crate::args::budget::parse_budget;
 use crate::args::format::ANSWERS;
 use crate::args::problem::{Elements, ProblemArgs};
 use crate::args::sharing::SharingArgs;
@@ -173,7 +174,7 @@ pub struct BenchArgs {
     sharing: SharingArgs,
 
     /// Stop after this time, also in a set-up that takes too long; the rows of finished sizes are kept
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_budget)]
     budget: Option<Duration>,
 
     /// Give up on a block, or on an answer of a baseline, that takes longer

@@ -23,8 +23,9 @@ use scanbox_runner::backend::Failure;
 use scanbox_runner::baseline::{Baseline, Greeting, Program};
 use scanbox_runner::row::now_utc;
 
+use crate::args::budget::parse_budget;
 use crate::args::sharing::SharingArgs;
-use crate::args::time::{parse_duration, parse_limit};
+use crate::args::time::parse_limit;
 use crate::args::words::threshold;
 use crate::exit::{Exit, UsageError};
 use crate::inputs::{JudgedSweep, pairs_of};
@@ -68,7 +69,7 @@ pub struct RerunArgs {
     metric: Metric,
 
     /// Stop after this time; what there is by then is kept
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_budget)]
     budget: Option<Duration>,
 
     /// Give up on an answer that takes longer: the program is ended and started again

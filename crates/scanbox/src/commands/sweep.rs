@@ -2,6 +2,7 @@
 
 mod estimate;
 mod many;
+mod place;
 mod split;
 
 use std::collections::HashSet;
@@ -25,7 +26,10 @@ use scanbox_runner::session::End;
 
 use self::estimate::{TimeEstimate, duration, estimate};
 use self::many::DeviceSweep;
+use self::place::Place;
 use crate::answer::{answered, print};
+use crate::args::attempt::AttemptArgs;
+use crate::args::budget::parse_budget;
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::problem::Elements;
 use crate::args::shard::AskedSpace;
@@ -49,7 +53,6 @@ use scanbox_session::store::{
     Before, FileSubject, Resume, RowKey, SweepFile, counts, device_before, guarantees_before, point_key,
     row_key, sizes_without_ceiling, stays, wrong_before,
 };
-use scanbox_session::supervise::Supervised;
 use scanbox_session::sweep::{self, Asked, Ran};
 use scanbox_session::system::{may_read_and_write, try_to_write_in};
 use scanbox_session::tools::{Tools, try_operator};
@@ -57,8 +60,8 @@ use scanbox_session::tools::{Tools, try_operator};
 /// Arguments of `scanbox sweep`.
 #[derive(Debug, Args)]
 pub struct SweepArgs {
-    /// The device: index (see `scanbox devices`), name, UUID or PCI address; given more than once, or `all`: several
-    /// at the same time
+    /// The device: index (see `scanbox devices`), name, UUID or PCI address; `auto`: the one that a batch system
+    /// gave to this process; given more than once, or `all`: several at the same time
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: Vec<String>,
 
@@ -74,8 +77,9 @@ pub struct SweepArgs {
     #[arg(long, value_name = "INPUT", value_enum, default_value_t = Elements::Random)]
     input: Elements,
 
-    /// Stop after this time, for example 10m; the same command goes on later
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    /// Stop after this time, for example 10m, or in time before a moment: until-job-end (of Slurm),
+    /// until-2026-12-01T08:00:00Z; the same command goes on later
+    #[arg(long, value_name = "TIME", value_parser = parse_budget)]
     budget: Option<Duration>,
 
     /// Give up on a config that takes longer: its worker process is killed and replaced
@@ -129,6 +133,9 @@ pub struct SweepArgs {
     #[command(flatten)]
     sharing: SharingArgs,
 
+    #[command(flatten)]
+    attempt: AttemptArgs,
+
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -147,6 +154,13 @@ pub fn run(args: &SweepArgs, tools: &Tools, given: &dyn Fn() -> Vec<OsString>) -
         [device] => sweep_one(device, args, tools),
         // Without any usable device, opening the first one says why.
         [] => sweep_one("0", args, tools),
+        several if args.attempt.folders().is_some() => {
+            let message = format!(
+                "an attempt has one device, and here are {}; give each a sweep of its own",
+                several.len()
+            );
+            Err(UsageError(message).into())
+        }
         several if args.split => {
             many::check_distinct(several)?;
             split::run(several, args, &given(), tools)
@@ -175,8 +189,10 @@ impl SweepArgs {
         if is_file(&self.out) {
             return self.out.clone();
         }
+        // Attempts go on wherever there is a unit of the model.
+        let unit = if self.attempt.folders().is_some() { 0 } else { worker.unit };
         let shard = self.selection.shard.file_word().map_or_else(String::new, |word| format!(".{word}"));
-        let stem = Self::file_stem(&worker.profile, worker.unit, space, problem, real);
+        let stem = Self::file_stem(&worker.profile, unit, space, problem, real);
         self.out.join(format!("{stem}{shard}.csv"))
     }
 
@@ -230,9 +246,18 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     tools.warn_of_cache();
     let compiler = tools.compiler()?;
     let limits = RunLimits::of_run(args.budget)?;
+    let folders = args.attempt.folders();
+    if let Some(folders) = &folders {
+        folders.check()?;
+    }
     let mut command = WorkerCommand::new(selector, operator.as_ref(), tools);
     let mut worker = command.start(&limits)?;
-    let mut path = args.path(&worker, &space, &problem, real);
+    command.stay_with(&worker);
+    let in_place = |worker: &Worker, space: &Space| {
+        Place::of(args.path(worker, space, &problem, real), folders.as_ref(), args.dry_run, &limits)
+    };
+    let mut place = in_place(&worker, &space)?;
+    let mut path = place.path().to_owned();
     let asks = args.selection.asks_device(&space);
     let before = device_before(&path, asks)?;
     let began = before.is_some();
@@ -265,7 +290,8 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
             space.name, safe.name
         ));
         space = safe;
-        path = args.path(&worker, &space, &problem, real);
+        place = in_place(&worker, &space)?;
+        path = place.path().to_owned();
     }
     match asks {
         true if began => probe::tell_of_file(&worker.profile),
@@ -284,7 +310,8 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let inputs = args.selection.inputs().chain(replay_script(selector));
     Outputs::beside(inputs).claim("--out", &path, OutputContent::Sweep)?;
     let resume = Resume {
-        accept_device: args.accept_device,
+        // Attempts go on wherever there is a unit of the model; rows say which one it was.
+        accept_device: args.accept_device || folders.is_some(),
         retry_failed: args.retry_failed,
         prove: args.prove,
         accept_space: args.accept_space,
@@ -301,22 +328,23 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
         real,
     };
     if args.dry_run {
-        let before = Before::check(&path, &subject, resume)?;
+        let before = place.explain(Before::check(&path, &subject, resume))?;
         return dry_run(args, &path, &subject, &before);
     }
     let sharing = args.sharing.sharing();
-    let lock = SweepFile::lock(&path, Some(&sharing), &limits)?;
+    let lock = place.lock(&sharing, &limits)?;
     let (worker, occupied) = sharing.occupy(worker, &mut command, &limits)?;
-    let mut file = SweepFile::open(&path, &subject, resume, lock)?;
+    let mut file = place.explain(SweepFile::open(&path, &subject, resume, lock))?;
     file.occupied = Some(occupied);
     introduce(&subject, &file.issues, &file.points_to_do(&enumeration), &path);
     let ceilings = file.sizes_without_ceiling(&enumeration).len();
     if file.points_to_do(&enumeration).is_empty() && ceilings > 0 {
         note(&format!("the {} of {} is still to be measured", problem.ceiling(), plural(ceilings, "size")));
     }
+    place.begin(!file.points_to_do(&enumeration).is_empty() || ceilings > 0 || args.confirm.is_some());
     let asked = args.asked(real, anchors);
     let ran = sweep::run(&asked, command, worker, limits, &enumeration, &mut file, &goes_on)?;
-    summarise(args.format, &mut file, &enumeration, &ran)
+    summarise(args.format, &mut file, place, &enumeration, &ran)
 }
 
 /// Whether `--out` names the file itself, not its folder.
@@ -426,6 +454,7 @@ fn introduce(subject: &FileSubject<'_>, issues: &DeviceIssues, to_do: &[Point], 
 fn summarise(
     format: Format,
     file: &mut SweepFile,
+    place: Place,
     enumeration: &Enumeration,
     ran: &Ran,
 ) -> anyhow::Result<Exit> {
@@ -439,17 +468,18 @@ fn summarise(
     };
     let asked: HashSet<RowKey> = enumeration.points.iter().map(point_key).collect();
     let judged = || file.records.iter().filter(|record| asked.contains(&row_key(record)));
-    let trouble = supervised.filter(|_| end != End::Complete).and_then(Supervised::trouble);
+    let trouble = supervised.filter(|_| end != End::Complete);
+    let trouble = trouble.and_then(|supervised| supervised.trouble().or_else(|| file.without_progress(left)));
     let completion = Completion {
         left: end != End::Complete,
         stuck: trouble.is_some() && supervised.is_some_and(|supervised| supervised.finished == 0),
         wrong: file.distrusted() + ceilings.wrong.len() as u64,
         nothing_ok: !judged().any(|record| record.status == Status::Ok),
     };
-    let exit = completion.exit();
+    let mut exit = completion.exit();
     let nothing_ok =
         nothing_ok("no config became ok", judged().map(|record| (record.status, record.reason.as_str())));
-    let outcome = RunOutcome {
+    let mut outcome = RunOutcome {
         exit_code: exit as u8,
         rows_by_status: counts(&file.records),
         points_left: left as u64,
@@ -461,11 +491,16 @@ fn summarise(
     if supervised.is_some() {
         file.conclude(outcome.clone())?;
     }
+    let (path, published) = place.end();
+    if published.is_err() {
+        exit = Exit::Operational;
+        outcome.exit_code = exit as u8;
+    }
     let passed = file.issues.passed(&file.records).into_iter();
     let ending = SweepEnding {
         metadata: &file.metadata,
         records: &file.records,
-        path: file.path(),
+        path: &path,
         points: enumeration.points.len(),
         outcome,
         end,
@@ -477,7 +512,8 @@ fn summarise(
         passed: passed.map(|(issue, rows)| known_issues::unexpected_pass(issue, rows)).collect(),
     };
     let written = print(&ending, format);
-    for error in trouble.into_iter().chain(nothing_ok) {
+    let unpublished = published.err().map(|error| format!("{error:#}"));
+    for error in trouble.into_iter().chain(nothing_ok).chain(unpublished) {
         note(&format!("error: {error}"));
     }
     answered(written, exit)

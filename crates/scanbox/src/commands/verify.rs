@@ -19,11 +19,12 @@ use scanbox_runner::session::End;
 use scanbox_runner::verify::{FailedCase, ItemVerdict};
 
 use crate::answer::{answered, print};
+use crate::args::budget::parse_budget;
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::problem::ProblemArgs;
 use crate::args::sharing::SharingArgs;
 use crate::args::space::{load_space, on};
-use crate::args::time::{parse_duration, parse_limit};
+use crate::args::time::parse_limit;
 use crate::args::words::words;
 use crate::exit::{Completion, Exit, UsageError, nothing_ok};
 use scanbox_report::document::Format;
@@ -100,7 +101,7 @@ pub struct VerifyArgs {
     blocking: Option<u32>,
 
     /// Stop after this time, for example 10m
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_budget)]
     budget: Option<Duration>,
 
     #[command(flatten)]

@@ -8,6 +8,8 @@ pub enum Use {
     Read,
     /// A folder of files that are named by a hash of their content; what else is there is left alone.
     Cache,
+    /// A folder of attempts: each has a name of its own; what else is there is left alone.
+    Attempts,
     /// It is written.
     Write(Writes),
 }
@@ -50,6 +52,8 @@ pub const PATHS: &[(&str, &str, Use)] = &[
     ("sweep", "space", Use::Read),
     ("sweep", "operator", Use::Read),
     ("sweep", "out", Use::Write(Writes::Sweep)),
+    ("sweep", "scratch", Use::Attempts),
+    ("sweep", "publish", Use::Attempts),
     ("verify", "space", Use::Read),
     ("verify", "operator", Use::Read),
     ("bench", "from", Use::Read),

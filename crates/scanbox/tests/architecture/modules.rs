@@ -28,6 +28,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "supervise",
             "progress",
             "store",
+            "attempts",
             "bench",
             "verify",
             "confirm",

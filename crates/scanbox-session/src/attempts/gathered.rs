@@ -1,0 +1,261 @@
+//! What earlier attempts at a sweep have published, as one.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use scanbox_analysis::merge::rows::unite;
+use scanbox_model::csv_file::{self, CsvError};
+use scanbox_model::metadata::{Metadata, Run};
+use scanbox_model::record::{Record, Status};
+
+use super::MARK;
+use crate::notes::note;
+use crate::store::companions::is_journal;
+use crate::store::{RowKey, row_key};
+
+/// How often a file is read that a network file system has just replaced.
+const READS: u32 = 3;
+
+/// What earlier attempts have published.
+#[derive(Default)]
+pub struct Gathered {
+    /// Their rows: of a point all that are wrong, and the best of the others.
+    pub rows: Vec<Record>,
+    /// What they say about themselves, together.
+    pub metadata: Option<Metadata>,
+    /// What their journals hold against configs.
+    pub journal: String,
+    /// How many there are.
+    pub files: usize,
+    /// The one that had seen most.
+    pub last: Option<PathBuf>,
+    /// Files of the folder that are of no attempt at any sweep.
+    pub foreign: Vec<String>,
+}
+
+/// One attempt, as it is published.
+struct PublishedAttempt {
+    csv: PathBuf,
+    rows: Vec<Record>,
+    metadata: Option<Metadata>,
+    journal: String,
+}
+
+impl Gathered {
+    /// Reads what attempts at this sweep have published in a folder. A row that was cut off, and a file that cannot be
+    /// read, are left out and told: what they had is measured again.
+    ///
+    /// # Errors
+    /// When the folder cannot be read, or a file of it because the system says no.
+    pub fn of(publish: &Path, sweep: &str) -> anyhow::Result<Self> {
+        let listed = || format!("--publish {}", publish.display());
+        let mut names = Vec::new();
+        for entry in fs::read_dir(publish).with_context(listed)? {
+            names.push(entry.with_context(listed)?.file_name().to_string_lossy().into_owned());
+        }
+        names.sort_unstable();
+        let own = |name: &&String| name.strip_prefix(sweep).is_some_and(|rest| rest.starts_with(MARK));
+        let mut attempts = Vec::new();
+        for name in names.iter().filter(own).filter(|name| name.ends_with(".csv")) {
+            attempts.extend(PublishedAttempt::read(publish.join(name))?);
+        }
+        let foreign = names.into_iter().filter(|name| is_foreign(name)).collect();
+        Ok(Self { foreign, ..Self::join(attempts) })
+    }
+
+    fn join(mut attempts: Vec<PublishedAttempt>) -> Self {
+        // An attempt knows the runs of those before it, so that no clock has to say which came first.
+        attempts.sort_by_key(|attempt| attempt.metadata.as_ref().map_or(0, |metadata| metadata.runs.len()));
+        let (mut rows, mut all_rows) = (RowsOfAttempts::default(), Vec::new());
+        let mut all = Self { files: attempts.len(), ..Self::default() };
+        for PublishedAttempt { csv, rows: found, metadata, journal } in attempts {
+            all_rows.extend(found);
+            all.journal += &journal;
+            all.metadata = match (all.metadata.take(), metadata) {
+                (Some(before), Some(now)) => Some(joined(before, now)),
+                (before, now) => now.or(before),
+            };
+            all.last = Some(csv);
+        }
+        // Of each unit as whoever merges has it; a sweep needs a point of one unit only.
+        unite(all_rows).records.into_iter().for_each(|row| rows.take(row));
+        all.rows = rows.rows;
+        all
+    }
+}
+
+/// Whether a file is of no attempt: another sweep of the same folder has its own.
+fn is_foreign(name: &str) -> bool {
+    let endings = [".csv", ".meta.json", ".journal"];
+    let of_attempt = name.contains(MARK) && endings.iter().any(|ending| name.ends_with(ending));
+    // What is being written, or was when its writer died.
+    !of_attempt && !name.starts_with(".scanbox-")
+}
+
+impl PublishedAttempt {
+    fn read(csv: PathBuf) -> anyhow::Result<Option<Self>> {
+        let leave = |why: &dyn std::fmt::Display| {
+            note(&format!(
+                "warning: {}: {why}; it is left alone, and what only it has is measured again",
+                csv.display()
+            ));
+        };
+        let rows = match patiently(|| csv_file::read(&csv)) {
+            Ok(found) => {
+                for warning in found.warnings(&csv.display().to_string()) {
+                    note(&format!("warning: {warning}"));
+                }
+                found.records
+            }
+            Err(CsvError::Empty { .. }) => return Ok(None),
+            Err(error @ CsvError::Io { .. }) => return Err(error.into()),
+            Err(error) => {
+                leave(&error);
+                return Ok(None);
+            }
+        };
+        let beside = Metadata::path_beside(&csv);
+        let metadata = match beside.exists().then(|| Metadata::read(&beside)) {
+            Some(Ok(metadata)) => Some(metadata),
+            Some(Err(error)) => {
+                note(&format!("warning: {error}; what it says is made anew"));
+                None
+            }
+            None => None,
+        };
+        let journal = fs::read_to_string(csv.with_extension("journal")).unwrap_or_default();
+        // A line that was cut off says nothing.
+        let complete = journal.rfind('\n').map_or("", |end| &journal[..=end]);
+        let journal = if is_journal(complete) { complete.to_owned() } else { String::new() };
+        Ok(Some(Self { csv, rows, metadata, journal }))
+    }
+}
+
+/// On a network file system a file that was just replaced may be gone for a moment.
+fn patiently<T>(read: impl Fn() -> Result<T, CsvError>) -> Result<T, CsvError> {
+    for _ in 1..READS {
+        match read() {
+            Err(CsvError::Io { source, .. }) if source.kind() != io::ErrorKind::PermissionDenied => {
+                std::thread::sleep(std::time::Duration::from_millis(100));
+            }
+            outcome => return outcome,
+        }
+    }
+    read()
+}
+
+/// Rows of several units, each point once.
+#[derive(Default)]
+struct RowsOfAttempts {
+    rows: Vec<Record>,
+    /// The place of the row of a point that is not wrong.
+    places: HashMap<RowKey, usize>,
+    /// The places of its wrong rows, which stay whatever comes.
+    wrong: HashMap<RowKey, Vec<usize>>,
+}
+
+impl RowsOfAttempts {
+    fn take(&mut self, row: Record) {
+        let key = row_key(&row);
+        if row.status == Status::WrongResult {
+            let places = self.wrong.entry(key).or_default();
+            if !places.iter().any(|&place| self.rows[place] == row) {
+                places.push(self.rows.len());
+                self.rows.push(row);
+            }
+            return;
+        }
+        match self.places.get(&key) {
+            Some(&place) if worth(&row) > worth(&self.rows[place]) => self.rows[place] = row,
+            Some(_) => {}
+            None => {
+                self.places.insert(key, self.rows.len());
+                self.rows.push(row);
+            }
+        }
+    }
+}
+
+/// Of two rows of a point the one that says more stays, and of equal ones the first.
+fn worth(row: &Record) -> (bool, bool) {
+    (row.status == Status::Ok, row.confirmed_ns.is_some())
+}
+
+/// What two attempts say about themselves, `before` first.
+fn joined(before: Metadata, mut now: Metadata) -> Metadata {
+    let name = |run: &Run| (run.run_id.clone(), run.started_utc.clone());
+    let mut runs = before.runs;
+    let known: HashSet<_> = runs.iter().map(name).collect();
+    for run in std::mem::take(&mut now.runs) {
+        let same = runs.iter_mut().filter(|_| known.contains(&name(&run)));
+        match same.into_iter().find(|known| name(known) == name(&run)) {
+            // Only its own attempt says how a run ended.
+            Some(known) if known.ended_utc.is_none() => *known = run,
+            Some(_) => {}
+            None => runs.push(run),
+        }
+    }
+    now.runs = runs;
+    for (n, gbps) in before.ceiling_gbps {
+        now.ceiling_gbps.entry(n).or_insert(gbps);
+    }
+    now
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(config: &str, status: Status, time: &str) -> Record {
+        Record {
+            config_id: config.to_owned(),
+            n_elements: 1024,
+            status,
+            timestamp_utc: time.to_owned(),
+            ..Record::default()
+        }
+    }
+
+    /// In any order, and taken twice.
+    #[test]
+    fn a_point_keeps_its_best_row_and_all_wrong_ones() {
+        use Status::{Ok, Quarantined, Timeout, WrongResult};
+        fn check(rows: &[Record], expected: &[&Record]) {
+            let mut taken = RowsOfAttempts::default();
+            rows.iter().chain(rows).for_each(|row| taken.take(row.clone()));
+            assert_eq!(taken.rows.iter().collect::<Vec<_>>(), expected);
+        }
+        let (ok, later) = (row("a", Ok, "1"), row("a", Ok, "2"));
+        let confirmed = Record { confirmed_ns: Some(7), ..later.clone() };
+        let (slow, gone) = (row("a", Timeout, "3"), row("a", Quarantined, "4"));
+        let (wrong, again) = (row("a", WrongResult, "5"), row("a", WrongResult, "6"));
+        let other = row("b", Ok, "1");
+        check(&[], &[]);
+        check(&[ok.clone(), later.clone(), other.clone()], &[&ok, &other]);
+        check(&[later.clone(), ok.clone()], &[&later]);
+        check(&[ok.clone(), confirmed.clone()], &[&confirmed]);
+        check(&[confirmed.clone(), ok.clone()], &[&confirmed]);
+        check(&[slow.clone(), gone.clone()], &[&slow]);
+        check(&[slow.clone(), ok.clone(), gone], &[&ok]);
+        check(&[wrong.clone(), ok.clone(), again.clone()], &[&wrong, &ok, &again]);
+        check(&[ok.clone(), wrong.clone(), slow], &[&ok, &wrong]);
+    }
+
+    #[test]
+    fn only_files_of_no_attempt_are_foreign() {
+        for (name, foreign) in [
+            ("h200.quick.attempt-20261124T000000Z-node1-7-a1.csv", false),
+            ("h200.quick.0-of-8.attempt-x.meta.json", false),
+            ("h200.quick.attempt-x.journal", false),
+            (".scanbox-abc.partial", false),
+            ("h200.quick.csv", true),
+            ("h200.quick.attempt-x.txt", true),
+            ("notes.txt", true),
+        ] {
+            assert_eq!(is_foreign(name), foreign, "{name}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! How long a run may take: a time, or until something ends.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::time::parse_duration;
+
+/// What stands before a moment.
+const UNTIL: &str = "until-";
+/// The moment that a batch system ends a job at.
+const JOB_END: &str = "job-end";
+/// What is left for the last copies and for whatever the job does behind the run, at most; of short jobs a quarter.
+const MARGIN: Duration = Duration::from_secs(60);
+
+/// A time such as `10m`, or `until-` and a moment: `job-end`, RFC 3339, or seconds since 1970.
+pub fn parse_budget(text: &str) -> Result<Duration, String> {
+    budget(text, &|name| std::env::var(name).ok(), Timestamp::now())
+}
+
+fn budget(text: &str, variable: &dyn Fn(&str) -> Option<String>, now: Timestamp) -> Result<Duration, String> {
+    let Some(moment) = text.strip_prefix(UNTIL) else {
+        return parse_duration(text)
+            .map_err(|error| format!("{error}, or until-job-end, until-2026-12-01T08:00:00Z"));
+    };
+    let left = if moment == JOB_END {
+        let end = job_time(variable, "SLURM_JOB_END_TIME")?.ok_or(
+            "SLURM_JOB_END_TIME is not set: this is no job of Slurm, or an old version of it; there, \
+             SLURM_JOB_END_TIME=$(date -d \"$(squeue -h -j $SLURM_JOB_ID -o %e)\" +%s) sets it",
+        )?;
+        let limit = job_time(variable, "SLURM_JOB_START_TIME")?.map(|start| end.duration_since(start));
+        let left = end.duration_since(now);
+        // The clock of this host may be another one than that of whoever planned the job: no job is longer than its
+        // limit, and none that begins is over.
+        match limit {
+            Some(limit) if left > limit || left <= SignedDuration::ZERO => limit,
+            _ => left,
+        }
+    } else {
+        let end = moment_of(moment).ok_or_else(|| {
+            format!(
+                "`{moment}` is no moment: write until-job-end, until-2026-12-01T08:00:00Z or until-1796112000"
+            )
+        })?;
+        end.duration_since(now)
+    };
+    match Duration::try_from(left) {
+        Ok(left) if left > Duration::ZERO => Ok(left - MARGIN.min(left / 4)),
+        _ => Err(format!(
+            "the end has been there already, {} s ago by the clock of this host",
+            left.as_secs().unsigned_abs()
+        )),
+    }
+}
+
+fn job_time(variable: &dyn Fn(&str) -> Option<String>, name: &str) -> Result<Option<Timestamp>, String> {
+    let Some(text) = variable(name).filter(|text| !text.is_empty()) else { return Ok(None) };
+    moment_of(&text).map(Some).ok_or_else(|| format!("{name}={text} is no moment"))
+}
+
+fn moment_of(text: &str) -> Option<Timestamp> {
+    match text.parse::<i64>() {
+        Ok(seconds) => Timestamp::from_second(seconds).ok(),
+        Err(_) => text.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_a_time_or_ends_before_a_moment() {
+        /// At second 10,000, in a job with this end and this start; what the budget is, or a part of what is told.
+        fn check(text: &str, end: &str, start: &str, expected: Result<u64, &str>) {
+            let variable = |name: &str| match name {
+                "SLURM_JOB_END_TIME" => Some(end.to_owned()),
+                "SLURM_JOB_START_TIME" => Some(start.to_owned()),
+                _ => None,
+            };
+            let found = budget(text, &variable, Timestamp::from_second(10_000).unwrap());
+            match expected {
+                Ok(seconds) => assert_eq!(found, Ok(Duration::from_secs(seconds)), "{text} {end} {start}"),
+                Err(part) => assert!(found.clone().is_err_and(|told| told.contains(part)), "{found:?}"),
+            }
+        }
+        check("10m", "", "", Ok(600));
+        check("soon", "", "", Err("until-job-end"));
+        check("until-10600", "", "", Ok(540));
+        check("until-10040", "", "", Ok(30));
+        check("until-1970-01-01T03:00:00Z", "", "", Ok(740));
+        check("until-9000", "", "", Err("1000 s ago by the clock of this host"));
+        check("until-10000", "", "", Err("0 s ago"));
+        check("until-", "", "", Err("is no moment"));
+        check("until-noon", "", "", Err("is no moment"));
+        check("until-99999999999999999", "", "", Err("is no moment"));
+        check("until-job-end", "", "", Err("squeue"));
+        check("until-job-end", "never", "", Err("SLURM_JOB_END_TIME=never"));
+        check("until-job-end", "10600", "later", Err("SLURM_JOB_START_TIME=later"));
+        check("until-job-end", "10600", "", Ok(540));
+        check("until-job-end", "10600", "9000", Ok(540));
+        // The clock of this host is behind by hours, and before by hours: the limit of the job holds.
+        check("until-job-end", "90600", "90000", Ok(540));
+        check("until-job-end", "5600", "5000", Ok(540));
+        check("until-job-end", "5600", "", Err("4400 s ago"));
+        check("until-job-end", "5600", "5600", Err("s ago"));
+    }
+}
