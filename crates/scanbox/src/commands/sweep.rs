@@ -11,22 +11,21 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::Args;
-use scanbox_model::device::{DeviceKind, DeviceProfile};
+use scanbox_model::device::DeviceKind;
 use scanbox_model::known_issues::DeviceIssues;
 use scanbox_model::metadata::RunOutcome;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_model::shard::ShardOf;
 use scanbox_model::space::{Enumeration, Point, Space};
-use scanbox_model::units::{plural, printable, slug};
+use scanbox_model::units::{plural, printable};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::session::End;
 
 use self::estimate::{TimeEstimate, duration, estimate};
 use self::many::DeviceSweep;
-use self::place::Place;
+use self::place::{SweepPlace, check_folder, file_stem, is_file};
 use crate::answer::{answered, print};
 use crate::args::attempt::AttemptArgs;
 use crate::args::budget::parse_budget;
@@ -54,7 +53,7 @@ use scanbox_session::store::{
     row_key, sizes_without_ceiling, stays, wrong_before,
 };
 use scanbox_session::sweep::{self, Asked, Ran};
-use scanbox_session::system::{may_read_and_write, try_to_write_in};
+use scanbox_session::system::may_read_and_write;
 use scanbox_session::tools::{Tools, try_operator};
 
 /// Arguments of `scanbox sweep`.
@@ -192,22 +191,8 @@ impl SweepArgs {
         // Attempts go on wherever there is a unit of the model.
         let unit = if self.attempt.folders().is_some() { 0 } else { worker.unit };
         let shard = self.selection.shard.file_word().map_or_else(String::new, |word| format!(".{word}"));
-        let stem = Self::file_stem(&worker.profile, unit, space, problem, real);
+        let stem = file_stem(&worker.profile, unit, space, problem, real);
         self.out.join(format!("{stem}{shard}.csv"))
-    }
-
-    /// The name of a file without its ending, and without the shard.
-    fn file_stem(
-        device: &DeviceProfile,
-        unit: usize,
-        space: &Space,
-        problem: &Problem,
-        real: bool,
-    ) -> String {
-        let unit = if unit == 0 { String::new() } else { format!("-{unit}") };
-        let problem = if problem.is_default() { String::new() } else { format!(".{problem}") };
-        let real = if real { ".real" } else { "" };
-        format!("{}{unit}.{}{problem}{real}", slug(&device.name), space.name)
     }
 
     fn asked(&self, real: bool, anchors: Anchors) -> Asked {
@@ -254,7 +239,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let mut worker = command.start(&limits)?;
     command.stay_with(&worker);
     let in_place = |worker: &Worker, space: &Space| {
-        Place::of(args.path(worker, space, &problem, real), folders.as_ref(), args.dry_run, &limits)
+        SweepPlace::of(args.path(worker, space, &problem, real), folders.as_ref(), args.dry_run, &limits)
     };
     let mut place = in_place(&worker, &space)?;
     let mut path = place.path().to_owned();
@@ -347,11 +332,6 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     summarise(args.format, &mut file, place, &enumeration, &ran)
 }
 
-/// Whether `--out` names the file itself, not its folder.
-fn is_file(out: &Path) -> bool {
-    out.extension().is_some_and(|extension| extension == "csv")
-}
-
 /// Says what a run would do. Whatever that would refuse has been refused before, by the same checks.
 fn dry_run(
     args: &SweepArgs,
@@ -407,25 +387,6 @@ fn dry_run(
     Ok(Exit::Done)
 }
 
-/// Whether the folder of a file can be written, or made.
-fn check_folder(path: &Path) -> anyhow::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let Some(existing) = folder.ancestors().find(|folder| folder.as_os_str().is_empty() || folder.exists())
-    else {
-        return Ok(());
-    };
-    let existing = if existing.as_os_str().is_empty() { Path::new(".") } else { existing };
-    if existing.is_dir() {
-        return try_to_write_in(existing)
-            .with_context(|| format!("output folder {}; choose another with --out", existing.display()));
-    }
-    anyhow::bail!(
-        "output folder {}: {} is no folder; choose another with --out",
-        folder.display(),
-        existing.display()
-    )
-}
-
 /// Which part of a space, for people.
 fn shard_words(shard: &ShardOf) -> String {
     let ShardOf { index, count, by, of_points, .. } = shard;
@@ -454,7 +415,7 @@ fn introduce(subject: &FileSubject<'_>, issues: &DeviceIssues, to_do: &[Point], 
 fn summarise(
     format: Format,
     file: &mut SweepFile,
-    place: Place,
+    place: SweepPlace,
     enumeration: &Enumeration,
     ran: &Ran,
 ) -> anyhow::Result<Exit> {

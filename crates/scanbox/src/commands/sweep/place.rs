@@ -5,13 +5,18 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::problem::Problem;
+use scanbox_model::space::Space;
+use scanbox_model::units::slug;
 use scanbox_session::attempts::{Attempt, AttemptFolders, AttemptPreview};
 use scanbox_session::lock::Sharing;
 use scanbox_session::process::RunLimits;
 use scanbox_session::store::SweepFile;
+use scanbox_session::system::try_to_write_in;
 
 /// Where the rows of a run are.
-pub struct Place {
+pub struct SweepPlace {
     path: PathBuf,
     attempt: Option<Attempt>,
     /// Of a run that only looks.
@@ -20,7 +25,7 @@ pub struct Place {
     publish: Option<PathBuf>,
 }
 
-impl Place {
+impl SweepPlace {
     /// The file itself, or, with folders for attempts, one of that name in a folder of this attempt. `only_look`: for a
     /// run that writes nothing.
     ///
@@ -90,4 +95,45 @@ impl Place {
         let outcome = attempt.finish();
         (attempt.published().to_owned(), outcome)
     }
+}
+
+/// The name of a file without its ending, and without the shard.
+pub fn file_stem(
+    device: &DeviceProfile,
+    unit: usize,
+    space: &Space,
+    problem: &Problem,
+    real: bool,
+) -> String {
+    let unit = if unit == 0 { String::new() } else { format!("-{unit}") };
+    let problem = if problem.is_default() { String::new() } else { format!(".{problem}") };
+    let real = if real { ".real" } else { "" };
+    format!("{}{unit}.{}{problem}{real}", slug(&device.name), space.name)
+}
+
+/// Whether `--out` names the file itself, not its folder.
+pub fn is_file(out: &Path) -> bool {
+    out.extension().is_some_and(|extension| extension == "csv")
+}
+
+/// Whether the folder of a file can be written, or made.
+///
+/// # Errors
+/// When it can be neither.
+pub fn check_folder(path: &Path) -> anyhow::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Some(existing) = folder.ancestors().find(|folder| folder.as_os_str().is_empty() || folder.exists())
+    else {
+        return Ok(());
+    };
+    let existing = if existing.as_os_str().is_empty() { Path::new(".") } else { existing };
+    if existing.is_dir() {
+        return try_to_write_in(existing)
+            .with_context(|| format!("output folder {}; choose another with --out", existing.display()));
+    }
+    anyhow::bail!(
+        "output folder {}: {} is no folder; choose another with --out",
+        folder.display(),
+        existing.display()
+    )
 }

@@ -9,8 +9,9 @@ use scanbox_report::document::Format;
 use scanbox_session::device::{profile, replay_script};
 use scanbox_session::tools::Tools;
 
+use super::SweepArgs;
 use super::many::{self, DeviceSweep};
-use super::{SweepArgs, is_file};
+use super::place::{file_stem, is_file};
 use crate::exit::{Exit, UsageError};
 use crate::output::{OutputContent, Outputs};
 
@@ -30,7 +31,7 @@ pub fn run(devices: &[String], args: &SweepArgs, given: &[OsString], tools: &Too
     let space = args.selection.load(&problem)?;
     let base = match is_file(&args.out) {
         true => args.out.with_extension(""),
-        false => args.out.join(SweepArgs::file_stem(&profiles[0], 0, &space, &problem, real)),
+        false => args.out.join(file_stem(&profiles[0], 0, &space, &problem, real)),
     };
     let beside = |ending: &str| {
         let mut name = base.clone().into_os_string();
