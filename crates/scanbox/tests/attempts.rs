@@ -154,7 +154,7 @@ fn the_next_attempt_goes_on_with_what_the_last_one_published() {
     }
 }
 
-/// Whatever kills an attempt, nothing is lost but what was in flight, and what was not published where the node is lost.
+/// Whatever kills an attempt, nothing is lost but what was in flight; of a node that is lost, what was not published.
 #[test]
 fn attempts_that_are_killed_lose_what_was_in_flight() {
     // The node lives: its disk has what was not published yet.

@@ -1,5 +1,5 @@
 //! What administrators run: scripts for Slurm, and uses of the same contract elsewhere that are documented and not
-//! tried. Their syntax is checked here, and what `scripts/slurm/attempt` makes of exit codes, with a Slurm that is played.
+//! tried. Their syntax is checked here, and what `scripts/slurm/attempt` makes of exit codes, on a Slurm of one script.
 #![cfg(unix)]
 
 use std::fs;

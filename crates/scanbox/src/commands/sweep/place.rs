@@ -1,5 +1,5 @@
-//! Where the rows of a run are: in a file that every run of the sweep goes on with, or in one of an attempt's own on the
-//! node, of which copies are published.
+//! Where the rows of a run are: in a file that every run of the sweep goes on with, or in one of an attempt's own on
+//! the node, of which copies are published.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
