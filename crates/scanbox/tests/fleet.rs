@@ -1,5 +1,6 @@
 //! What administrators run: scripts for Slurm, and uses of the same contract elsewhere that are documented and not
-//! tried. Their syntax is checked here, and what `scripts/slurm/attempt` makes of exit codes, with a Slurm that is played.
+//! tried. Their syntax is checked here, and, with a Slurm that is played, what `scripts/slurm/attempt` makes of exit
+//! codes.
 #![cfg(unix)]
 
 use std::fs;
@@ -97,7 +98,7 @@ impl PlayedSlurm {
         let played = Self { folder: tempfile::tempdir().unwrap() };
         let log = played.path("log").display().to_string();
         played.program("scontrol", &format!(
-            "case \"$1 $2\" in 'show job') echo \"JobId=9 JobState={state} ExcNodeList=node7\" ;; *) echo \"$*\" >> '{log}' ;; esac"
+            "if [ \"$1 $2\" = 'show job' ]; then echo JobState={state} ExcNodeList=node7; else echo \"$*\" >> '{log}'; fi"
         ));
         played.program("squeue", "echo 2026-11-24T05:00:00");
         played.program("sleep", "exit 0");

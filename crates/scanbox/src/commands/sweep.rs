@@ -24,7 +24,7 @@ use scanbox_runner::measure::Protocol;
 use scanbox_runner::session::End;
 
 use self::estimate::{TimeEstimate, duration, estimate};
-use self::place::Place;
+use self::place::RowsPlace;
 use crate::answer::{answered, print};
 use crate::args::attempt::AttemptArgs;
 use crate::args::budget::parse_budget;
@@ -222,7 +222,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let mut worker = command.start(&limits)?;
     command.stay_with(&worker);
     let in_place = |worker: &Worker, space: &Space| {
-        Place::of(args.path(worker, space, &problem, real), folders.as_ref(), args.dry_run, &limits)
+        RowsPlace::of(args.path(worker, space, &problem, real), folders.as_ref(), args.dry_run, &limits)
     };
     let mut place = in_place(&worker, &space)?;
     let mut path = place.path().to_owned();
@@ -420,7 +420,7 @@ fn introduce(subject: &FileSubject<'_>, issues: &DeviceIssues, to_do: &[Point], 
 fn summarise(
     format: Format,
     file: &mut SweepFile,
-    place: Place,
+    place: RowsPlace,
     enumeration: &Enumeration,
     ran: &Ran,
 ) -> anyhow::Result<Exit> {

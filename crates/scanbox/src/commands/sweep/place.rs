@@ -1,5 +1,5 @@
-//! Where the rows of a run are: in a file that every run of the sweep goes on with, or in one of an attempt's own on the
-//! node, of which copies are published.
+//! Where the rows of a run are: in a file that every run of the sweep goes on with, or in one of an attempt's own on
+//! the node, of which copies are published.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use scanbox_session::process::RunLimits;
 use scanbox_session::store::SweepFile;
 
 /// Where the rows of a run are.
-pub struct Place {
+pub struct RowsPlace {
     path: PathBuf,
     attempt: Option<Attempt>,
     /// Of a run that only looks.
@@ -20,7 +20,7 @@ pub struct Place {
     publish: Option<PathBuf>,
 }
 
-impl Place {
+impl RowsPlace {
     /// The file itself, or, with folders for attempts, one of that name in a folder of this attempt. `only_look`: for a
     /// run that writes nothing.
     ///
