@@ -97,9 +97,13 @@ impl PlayedSlurm {
     fn new(state: &str) -> Self {
         let played = Self { folder: tempfile::tempdir().unwrap() };
         let log = played.path("log").display().to_string();
-        played.program("scontrol", &format!(
-            "if [ \"$1 $2\" = 'show job' ]; then echo JobState={state} ExcNodeList=node7; else echo \"$*\" >> '{log}'; fi"
-        ));
+        played.program(
+            "scontrol",
+            &format!(
+                "job='JobState={state} ExcNodeList=node7'\n\
+             [ \"$1 $2\" != 'show job' ] || exec echo \"$job\"\necho \"$*\" >> '{log}'"
+            ),
+        );
         played.program("squeue", "echo 2026-11-24T05:00:00");
         played.program("sleep", "exit 0");
         played
