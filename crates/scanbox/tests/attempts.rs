@@ -154,7 +154,7 @@ fn the_next_attempt_goes_on_with_what_the_last_one_published() {
     }
 }
 
-/// Whatever kills an attempt, nothing is lost but what was in flight; of a node that is lost, what was not published.
+/// Whatever kills an attempt, nothing is lost but what was in flight, and, with its node, what was not published yet.
 #[test]
 fn attempts_that_are_killed_lose_what_was_in_flight() {
     // The node lives: its disk has what was not published yet.
@@ -206,7 +206,10 @@ fn two_attempts_may_be_alive() {
     assert!(dry.stdout.contains("to do      0"), "{dry:?}");
     let ended = fleet.run("c", &["--confirm", "2", "--rounds", "1"], 0);
     assert!(ended.stderr.contains(&format!("{ALL} rows of 3 earlier attempts")), "{ended:?}");
-    let confirmed = |records: Vec<Record>| records.iter().filter(|row| row.confirmed_ns.is_some()).count();
+    let confirmed = |records: Vec<Record>| -> usize {
+        let rows = records.into_iter().filter(|row| row.confirmed_ns.is_some());
+        rows.map(|row| (row.config_id, row.n_elements)).collect::<BTreeSet<_>>().len()
+    };
     let once = confirmed(fleet.records());
     assert!(once >= 14);
     // What is confirmed stays so, whichever file is read first.
@@ -223,17 +226,19 @@ fn blame_outlives_nodes() {
         let text = |path: PathBuf| fs::read_to_string(path.join("replay.test.journal")).unwrap_or_default();
         folders.map(|entry| text(entry.path())).collect()
     };
-    let in_flight = |fleet: &Fleet, node: &str| {
+    // What the attempt begins with has the runs before it, and what they died of.
+    let in_flight = |fleet: &Fleet, node: &str, run: usize| {
         let child = fleet.start(node, &["--timeout", "60s"]);
         wait_until("the config that hangs", || {
-            journal(fleet, node).ends_with(&format!("start {config} {n}\n"))
+            let journal = journal(fleet, node);
+            journal.matches("run ").count() == run && journal.ends_with(&format!("start {config} {n}\n"))
         });
         child
     };
     // It ends a worker on one node, which is lost, and one on another node.
     let fleet = Fleet::new(&fault("hang"));
-    for node in ["a", "b"] {
-        let child = in_flight(&fleet, node);
+    for (run, node) in (1..).zip(["a", "b"]) {
+        let child = in_flight(&fleet, node, run);
         let before = fleet.published(".journal").len();
         assert!(signal(*children(child.id()).first().unwrap(), Signal::KILL));
         wait_until("what is published of that", || {
@@ -252,11 +257,11 @@ fn blame_outlives_nodes() {
     assert_eq!(fleet.points(), expected);
     // The same config, in flight on five nodes that are lost: each has another host and another boot.
     let fleet = Fleet::new(&fault("hang"));
-    for node in ["a", "b", "c", "d", "e"] {
-        let child = in_flight(&fleet, node);
+    for (run, node) in (1..).zip(["a", "b", "c", "d", "e"]) {
+        let child = in_flight(&fleet, node, run);
         wait_until("the journal", || {
             let texts = fleet.published(".journal").into_iter().map(|path| fs::read_to_string(path).unwrap());
-            texts.filter(|text| text.ends_with(&format!("start {config} {n}\n"))).count() > 0
+            texts.filter(|text| text.ends_with(&format!("start {config} {n}\n"))).count() == run
         });
         kill(child);
         fleet.lose(node);

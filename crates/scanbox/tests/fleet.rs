@@ -1,5 +1,6 @@
 //! What administrators run: scripts for Slurm, and uses of the same contract elsewhere that are documented and not
-//! tried. Their syntax is checked here, and what `scripts/slurm/attempt` makes of exit codes, on a Slurm of one script.
+//! tried. Their syntax is checked here, and, with a Slurm that is played, what `scripts/slurm/attempt` makes of exit
+//! codes.
 #![cfg(unix)]
 
 use std::fs;
@@ -96,9 +97,13 @@ impl PlayedSlurm {
     fn new(state: &str) -> Self {
         let played = Self { folder: tempfile::tempdir().unwrap() };
         let log = played.path("log").display().to_string();
-        played.program("scontrol", &format!(
-            "case \"$1 $2\" in 'show job') echo \"JobId=9 JobState={state} ExcNodeList=node7\" ;; *) echo \"$*\" >> '{log}' ;; esac"
-        ));
+        played.program(
+            "scontrol",
+            &format!(
+                "job='JobState={state} ExcNodeList=node7'\n\
+             [ \"$1 $2\" != 'show job' ] || exec echo \"$job\"\necho \"$*\" >> '{log}'"
+            ),
+        );
         played.program("squeue", "echo 2026-11-24T05:00:00");
         played.program("sleep", "exit 0");
         played
