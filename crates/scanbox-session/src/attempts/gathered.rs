@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use scanbox_analysis::merge::rows::unite;
+use scanbox_analysis::merge::rows::{is_of_point, unite};
 use scanbox_model::csv_file::{self, CsvError};
 use scanbox_model::metadata::{Metadata, Run};
 use scanbox_model::record::{Record, Status};
@@ -159,6 +159,11 @@ struct RowsOfAttempts {
 
 impl RowsOfAttempts {
     fn take(&mut self, row: Record) {
+        // Anchors say how units differ, so that those of every unit and stage stay.
+        if !is_of_point(&row) {
+            self.rows.push(row);
+            return;
+        }
         let key = row_key(&row);
         if row.status == Status::WrongResult {
             let places = self.wrong.entry(key).or_default();
@@ -207,10 +212,14 @@ fn joined(before: Metadata, mut now: Metadata) -> Metadata {
 
 #[cfg(test)]
 mod tests {
+    use scanbox_model::record::{Cache, Selection};
+    use scanbox_model::row_rules::OWN_SUBJECT;
+
     use super::*;
 
     fn row(config: &str, status: Status, time: &str) -> Record {
         Record {
+            subject: OWN_SUBJECT.to_owned(),
             config_id: config.to_owned(),
             n_elements: 1024,
             status,
@@ -242,6 +251,30 @@ mod tests {
         check(&[slow.clone(), ok.clone(), gone], &[&ok]);
         check(&[wrong.clone(), ok.clone(), again.clone()], &[&wrong, &ok, &again]);
         check(&[ok.clone(), wrong.clone(), slow], &[&ok, &wrong]);
+    }
+
+    /// An attempt that goes on with what another one has published publishes it again.
+    #[test]
+    fn anchors_of_every_stage_and_unit_stay_once() {
+        let anchor = |host: &str, stage| Record {
+            host: host.to_owned(),
+            selection: vec![stage],
+            cache: Some(Cache::Hot),
+            ..row("a", Status::Ok, "1")
+        };
+        let (start, end) = (Selection::AnchorStart, Selection::AnchorEnd);
+        let first = vec![anchor("one", start), row("a", Status::Ok, "2"), anchor("one", end)];
+        let second: Vec<Record> = first.iter().cloned().chain([anchor("two", start)]).collect();
+        let attempt = |rows| PublishedAttempt {
+            csv: PathBuf::from("x.csv"),
+            rows,
+            metadata: None,
+            journal: String::new(),
+        };
+        let rows = Gathered::join(vec![attempt(second.clone()), attempt(first)]).rows;
+        let mut stages: Vec<_> = rows.iter().map(|row| (row.host.as_str(), &row.selection[..])).collect();
+        stages.sort_unstable();
+        assert_eq!(stages, [("", &[][..]), ("one", &[start]), ("one", &[end]), ("two", &[start])]);
     }
 
     #[test]
