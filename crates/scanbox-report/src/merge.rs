@@ -177,8 +177,8 @@ fn write_table(ending: &MergeEnding<'_>, width: Option<usize>, out: &mut dyn Wri
     writeln!(out, "points     {} of {}", ending.planned - ending.missing_points, ending.planned)?;
     write_missing(ending, width, out)?;
     if ending.wrong > 0 {
-        let text = format!("{} were wrong, and are not shown right", plural(ending.wrong as usize, "point"));
-        writeln!(out, "wrong      {text}")?;
+        let points = plural(ending.wrong as usize, "point");
+        writeln!(out, "wrong      {points}, which nobody has shown right since")?;
     }
     let labels = |sizes: &BTreeSet<u64>| sizes.iter().map(|&n| size_label(n)).collect::<Vec<_>>().join(", ");
     if !ending.copies_left.is_empty() {

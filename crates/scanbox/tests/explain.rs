@@ -256,7 +256,9 @@ fn shells_and_manuals_know_every_command() {
     let page = text(&["man"]);
     for command in ["sweep", "analyze", "explain", "completions"] {
         assert!(page.contains(&format!("scanbox\\-{command}(1)")), "{command}");
-        assert!(text(&["man", command]).contains(&format!(".TH scanbox-{command}")), "{command}");
+        let own = text(&["man", command]);
+        assert!(own.contains(&format!(".TH scanbox-{command}")), "{command}");
+        assert!(own.contains(env!("CARGO_PKG_VERSION")), "{command}: {own}");
     }
     assert!(!page.contains("scanbox\\-worker"), "{page}");
     for (arguments, says) in [

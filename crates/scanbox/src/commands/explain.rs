@@ -20,8 +20,8 @@ use crate::exit::{Exit, UsageError};
 /// Arguments of `scanbox explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A label, or a part of one; a metric, parameter, value, column, rule, status, guarantee or space; or one of these
-    /// words in the plural, for all of them [default: which there are]
+    /// A label, or a part of one; a metric, parameter, value, column, rule, status, guarantee or space; or all of a
+    /// kind: metrics, parameters, columns, rules, statuses, guarantees, spaces [default: which kinds there are]
     #[arg(value_name = "WORD")]
     subject: Option<String>,
 

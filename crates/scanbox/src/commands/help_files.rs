@@ -51,7 +51,7 @@ pub fn man(args: &ManArgs, mut program: Command) -> anyhow::Result<Exit> {
                 ))
                 .into());
             };
-            command.clone().display_name(format!("scanbox-{name}"))
+            command.clone().display_name(format!("scanbox-{name}")).version(env!("CARGO_PKG_VERSION"))
         }
     };
     let mut text = Vec::new();

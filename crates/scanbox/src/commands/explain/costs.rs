@@ -64,7 +64,10 @@ fn cost(row: &Record) -> String {
         return format!("{}: {}", row.status, row.reason);
     };
     let mut said = vec![format!("{:.2} us", row.confirmed_ns.unwrap_or(time.median_ns) as f64 / 1000.0)];
-    said.extend(row.throughput_gbps(Clock::Steady).map(|gbps| format!("{gbps:.0} GB/s")));
+    // A software device is below 1.
+    let places = |gbps: f64| if gbps < 10.0 { 3 } else { 0 };
+    let gbps = row.throughput_gbps(Clock::Steady);
+    said.extend(gbps.map(|gbps| format!("{gbps:.*} GB/s", places(gbps))));
     said.extend(row.registers.map(|registers| format!("{registers} registers")));
     said.extend(row.shared_bytes.map(|bytes| format!("{bytes} bytes of shared memory")));
     said.join(", ")
