@@ -57,12 +57,54 @@ find_nvcc() {
     fi
 }
 
+# The units of the program, a line each: name, source and macros. Each problem is a unit of its own with its neighbours,
+# so that all cores have work.
+units() {
+    local type structure
+    echo scan_baseline scan_baseline.cu
+    for type in u32=std::uint32_t i32=std::int32_t f32=float u64=std::uint64_t i64=std::int64_t f64=double; do
+        echo "${type%=*}-sums" cub_problems.cu "-DSCANBOX_ELEMENT=${type%=*}" "-DSCANBOX_TYPE=${type#*=}" -DSCANBOX_SUMS
+        echo "${type%=*}-extrema" cub_problems.cu "-DSCANBOX_ELEMENT=${type%=*}" "-DSCANBOX_TYPE=${type#*=}" -DSCANBOX_EXTREMA
+        if [ "${type%=*}" != f32 ] && [ "${type%=*}" != f64 ]; then
+            echo "${type%=*}-bits" cub_problems.cu "-DSCANBOX_ELEMENT=${type%=*}" "-DSCANBOX_TYPE=${type#*=}" -DSCANBOX_BITS
+        fi
+    done
+    for structure in Affine AffineF32 Argmax Matrix2x2 SegmentedSum; do
+        echo "$structure" cub_problems.cu "-DSCANBOX_STRUCTURE=$structure"
+    done
+}
+
+# Compiles all units into a folder, as many at a time as there are cores.
+compile() {
+    local folder=$1 name source macros cores
+    shift
+    cores=$(nproc)
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    while read -r name source macros; do
+        while [ "$(jobs -rp | wc -l)" -ge "$cores" ]; do
+            wait -n || true
+        done
+        # shellcheck disable=SC2086 # macros are several words
+        "$NVCC" -O3 -std=c++17 -gencode "arch=compute_$arch,code=sm_$arch" $macros "$@" \
+            -c -o "$folder/$name.o" "$source" >&2 &
+    done < <(units)
+    wait || true
+    for name in $(units | cut -d ' ' -f 1); do
+        if [ ! -e "$folder/$name.o" ]; then
+            fail "$name does not compile"
+        fi
+    done
+}
+
 # The name has the version that was really compiled in, whichever headers the compiler found.
 build() {
-    local new=build/scan-baseline-cub.new version
-    "$NVCC" -O3 -std=c++17 -gencode "arch=compute_$arch,code=sm_$arch" "$@" -o "$new" scan_baseline.cu
+    local folder=build/objects new=build/scan-baseline-cub.new version
+    compile "$folder" "$@"
+    "$NVCC" -gencode "arch=compute_$arch,code=sm_$arch" -o "$new" "$folder"/*.o -lpthread >&2
     version=$("$new" --version)
     mv "$new" "build/scan-baseline-cub-$version"
+    rm -rf "$folder"
     printf 'build/scan-baseline-cub-%s\n' "$version"
 }
 

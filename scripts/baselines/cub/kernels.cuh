@@ -2,7 +2,9 @@
 // calls.
 #pragma once
 
-#include "reference.hpp"
+#include "input.hpp"
+#include "problem.hpp"
+#include "rounding.hpp"
 
 #include <cuda_runtime.h>
 
@@ -23,32 +25,39 @@ constexpr u64 gate_ns_max = 200'000'000;
 constexpr unsigned blocks = 1056;
 constexpr unsigned threads = 256;
 
-// Input of `n` words into `slots` places that are `stride` words apart.
-__global__ void generate(u32* words, u64 seed, u64 n, u64 stride, u64 slots) {
+// Input of `n` elements into `slots` places that are `stride` words apart.
+__global__ void generate(u32* words, problem::Problem problem, u64 seed, u64 n, u64 stride, u64 slots) {
+    const u32 length = problem::bytes_of(problem.element) / 4;
     const u64 step = u64{gridDim.x} * blockDim.x;
-    for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < stride * slots; i += step) {
-        if (i % stride < n) {
-            words[i] = random_word(seed, i % stride);
+    for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < n * slots; i += step) {
+        const u64 index = i % n;
+        const input::Words element = input::element_at(problem, seed, index);
+        u32* to = words + i / n * stride + index * length;
+        for (u32 word = 0; word < length; ++word) {
+            to[word] = element.at[word];
         }
     }
 }
 
-// Outputs of `n` words with `guard` words behind each, `stride` words apart.
+// Outputs of `n` elements of `length` words each with `guard` words behind each output, `stride` words apart.
 struct Outputs {
     u32* words;
     u64 n;
+    u32 length;
     u64 guard;
     u64 stride;
     u64 count;
 };
 
-// The complement of what is expected: wrong everywhere.
-__global__ void poison(Outputs outputs, const u32* expected) {
+// Fills outputs with other words, each combined with `flip` by exclusive or: the complement of what is expected is wrong
+// everywhere; of what is scanned in place the input as it is.
+__global__ void prepare(Outputs outputs, const u32* words, u32 flip) {
+    const u64 length = outputs.n * outputs.length;
     const u64 step = u64{gridDim.x} * blockDim.x;
     for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < outputs.stride * outputs.count; i += step) {
         const u64 at = i % outputs.stride;
-        if (at < outputs.n + outputs.guard) {
-            outputs.words[i] = at < outputs.n ? ~expected[at] : guard_word;
+        if (at < length + outputs.guard) {
+            outputs.words[i] = at < length ? words[at] ^ flip : guard_word;
         }
     }
 }
@@ -56,16 +65,30 @@ __global__ void poison(Outputs outputs, const u32* expected) {
 struct Report {
     unsigned long long mismatches;
     unsigned long long first;
+    // Bits of a float, which is in the order of such that are not negative.
+    unsigned max_error;
 };
 
-// The first wrong place is that within an output.
-__global__ void compare(Outputs outputs, const u32* expected, Report* report) {
+// Wrong elements, and wrong guard words behind them; the first wrong place is that within an output.
+__global__ void compare(Outputs outputs, const u32* expected, rounding::Judge judge, Report* report) {
+    const u64 places = outputs.n + outputs.guard;
     const u64 step = u64{gridDim.x} * blockDim.x;
-    for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < outputs.stride * outputs.count; i += step) {
-        const u64 at = i % outputs.stride;
-        if (at < outputs.n + outputs.guard && outputs.words[i] != (at < outputs.n ? expected[at] : guard_word)) {
+    for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < places * outputs.count; i += step) {
+        const u64 at = i % places;
+        const u32* output = outputs.words + i / places * outputs.stride;
+        float error = 0;
+        bool right = false;
+        if (at < outputs.n) {
+            const u64 word = at * outputs.length;
+            right = rounding::is_right(judge, expected + word, output + word, outputs.length, error);
+        } else {
+            right = output[outputs.n * outputs.length + (at - outputs.n)] == guard_word;
+        }
+        if (!right) {
             atomicAdd(&report->mismatches, 1ull);
             atomicMin(&report->first, static_cast<unsigned long long>(at));
+        } else if (error != 0) {
+            atomicMax(&report->max_error, __float_as_uint(error));
         }
     }
 }

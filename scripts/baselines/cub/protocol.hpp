@@ -1,10 +1,13 @@
-// Protocol 1: one request per line on stdin, one reply per line on stdout, both flat JSON objects. This is the part
+// Protocol 2: one request per line on stdin, one reply per line on stdout, both flat JSON objects. This is the part
 // that knows nothing of a GPU; protocol_test.cpp tests it with any C++17 compiler.
 //
 // The reader is strict, because a request that is half understood gives a measurement of something else: every key of
 // a request has to be there, once, and no other; numbers are unsigned decimal integers; strings have no escapes, since
 // no name needs one.
 #pragma once
+
+#include "operators.hpp"
+#include "problem.hpp"
 
 #include <cstdint>
 #include <cstdio>
@@ -15,7 +18,7 @@
 
 namespace protocol {
 
-constexpr int version = 1;
+constexpr int version = 2;
 
 // More would be an error of whoever wrote it.
 constexpr std::size_t line_bytes_max = 4096;
@@ -28,6 +31,11 @@ struct Malformed : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// A request that is understood, and about what this program has not.
+struct Unsupported : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 struct Request {
     enum class Do { load, verify, time, twin };
 
@@ -35,6 +43,7 @@ struct Request {
     std::uint64_t n = 0;
     // load
     std::uint64_t seed = 0;
+    problem::Problem problem;
     // verify, time, twin
     std::string subject;
     // time, twin
@@ -190,6 +199,63 @@ private:
     std::map<std::string, Value> members_;
 };
 
+// The place of a word in a table.
+template <std::size_t count>
+int place_of(const char* const (&words)[count], const std::string& word, const char* key) {
+    for (std::size_t i = 0; i < count; ++i) {
+        if (word == words[i]) {
+            return static_cast<int>(i);
+        }
+    }
+    throw Unsupported(std::string("`") + key + "` is `" + word + "`, which this program does not have");
+}
+
+// The problem of a load: the columns of the rows that it is measured for.
+inline problem::Problem problem_of(Object& object) {
+    using problem::Element;
+    using problem::Mode;
+    using problem::Operator;
+    const std::string mode = object.text("mode");
+    const std::string element = object.text("element");
+    const std::string op = object.text("op");
+    const std::string hash = object.text("operator_hash");
+    const std::uint64_t init = object.number("init_bits", 0, UINT64_MAX);
+    const std::string placement = object.text("placement");
+    const std::string input = object.text("input");
+    object.end();
+
+    problem::Problem problem;
+    problem.mode = static_cast<Mode>(place_of(problem::mode_words, mode, "mode"));
+    problem.element = static_cast<Element>(place_of(problem::element_words, element, "element"));
+    problem.op = static_cast<Operator>(place_of(problem::operator_words, op, "op"));
+    problem.init = init;
+    problem.in_place = place_of(problem::placement_words, placement, "placement") == 1;
+    problem.real = place_of(problem::input_words, input, "input") == 1;
+    const bool user = problem::is_user(problem.op);
+    const bool bitwise = problem.op == Operator::bit_and || problem.op == Operator::bit_or
+        || problem.op == Operator::bit_xor;
+    if (user != !hash.empty() || (user && hash != operators::hash_of(problem.op))) {
+        throw Unsupported("operator " + op + " of another file (`operator_hash` `" + hash + "`)");
+    }
+    const bool goes = user ? problem.element == operators::element_of(problem.op)
+                           : problem.element < Element::struct4 && !(bitwise && problem::is_float(problem.element));
+    if (!goes) {
+        throw Unsupported("operator " + op + " of type " + element);
+    }
+    const bool begins = problem.mode == Mode::exclusive && !user;
+    const bool fits = problem::bytes_of(problem.element) == 8 || init <= UINT32_MAX;
+    if (!fits || (!begins && init != 0)) {
+        throw Malformed("`init_bits` is " + std::to_string(init) + " for " + problem::title(problem));
+    }
+    if (problem.in_place && problem.mode == Mode::reduce) {
+        throw Unsupported("a reduction in place");
+    }
+    if (problem.real && !(problem::is_float(problem.element) && problem.op == Operator::add)) {
+        throw Unsupported("reals for " + problem::title(problem));
+    }
+    return problem;
+}
+
 inline Request parse(const std::string& line) {
     if (line.size() > line_bytes_max) {
         throw Malformed("a request of more than " + std::to_string(line_bytes_max) + " bytes");
@@ -201,6 +267,7 @@ inline Request parse(const std::string& line) {
     if (what == "load") {
         request.what = Request::Do::load;
         request.seed = object.number("seed", 0, UINT64_MAX);
+        request.problem = problem_of(object);
     } else if (what == "verify") {
         request.what = Request::Do::verify;
         request.subject = object.text("subject");
@@ -249,15 +316,27 @@ inline std::string nanoseconds(double ns) {
     return text;
 }
 
+// A share, such as an error.
+inline std::string share(double value) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.9g", value);
+    return text;
+}
+
 struct Comparison {
+    // Elements.
     std::uint64_t compared = 0;
     std::uint64_t mismatches = 0;
     // Whether what follows is known of the first wrong element.
     bool has_first = false;
     std::uint64_t first_index = 0;
-    std::uint32_t first_expected = 0;
-    std::uint32_t first_got = 0;
+    // Its bits, and those of the second half of an element of 16 bytes.
+    std::uint64_t first_expected[2] = {0, 0};
+    std::uint64_t first_got[2] = {0, 0};
     double call_ns = 0;
+    // Where results are rounded: the largest error of a right element, and what counts as right.
+    double max_error = 0;
+    double error_bound = 0;
 };
 
 inline std::string loaded() { return "{\"ok\":true}"; }
@@ -266,12 +345,19 @@ inline std::string verified(const Comparison& comparison) {
     std::string first = "null";
     if (comparison.has_first) {
         first = "{\"index\":" + std::to_string(comparison.first_index)
-            + ",\"expected\":" + std::to_string(comparison.first_expected)
-            + ",\"got\":" + std::to_string(comparison.first_got) + "}";
+            + ",\"expected\":" + std::to_string(comparison.first_expected[0])
+            + ",\"got\":" + std::to_string(comparison.first_got[0])
+            + ",\"expected_rest\":" + std::to_string(comparison.first_expected[1])
+            + ",\"got_rest\":" + std::to_string(comparison.first_got[1]) + "}";
+    }
+    std::string rounded;
+    if (comparison.error_bound > 0) {
+        rounded = ",\"max_error\":" + share(comparison.max_error)
+            + ",\"error_bound\":" + share(comparison.error_bound);
     }
     return "{\"compared\":" + std::to_string(comparison.compared)
         + ",\"mismatches\":" + std::to_string(comparison.mismatches) + ",\"first\":" + first
-        + ",\"call_ns\":" + nanoseconds(comparison.call_ns) + "}";
+        + ",\"call_ns\":" + nanoseconds(comparison.call_ns) + rounded + "}";
 }
 
 inline std::string timed(const std::vector<double>& samples_ns) {
@@ -283,12 +369,12 @@ inline std::string timed(const std::vector<double>& samples_ns) {
 }
 
 // `request` is the line that failed; empty where there was none. What is too long to be one is cut.
-inline std::string error(const std::string& what, const std::string& request) {
+inline std::string error(const std::string& what, const std::string& request, bool unsupported = false) {
     std::string text = what;
     if (!request.empty()) {
         text += "; the request was " + request.substr(0, 200) + (request.size() > 200 ? " ..." : "");
     }
-    return "{\"error\":" + quoted(text) + "}";
+    return "{\"error\":" + quoted(text) + (unsupported ? ",\"status\":\"unsupported\"}" : "}");
 }
 
 }  // namespace protocol

@@ -2,9 +2,14 @@
 // writes replies to stdout (protocol.hpp). What can be measured is in subjects.cuh; this file has memory, verification
 // and time. README.md tells what is measured and how.
 
+#include "entries.hpp"
 #include "kernels.cuh"
+#include "kinds.hpp"
+#include "operators.hpp"
+#include "problem.hpp"
 #include "protocol.hpp"
 #include "reference.hpp"
+#include "rounding.hpp"
 #include "sampling.hpp"
 #include "subjects.cuh"
 
@@ -14,14 +19,17 @@
 #include <cstdlib>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -110,56 +118,71 @@ public:
 
     const std::vector<subjects::Subject>& subjects() const { return subjects_; }
 
-    void load(u64 n, u64 seed) {
-        if (n > capacity_) {
+    void load(const problem::Problem& problem, u64 n, u64 seed) {
+        if (subjects::entry_of(problem) == nullptr) {
+            // CUB's reductions are for operators that commute.
+            throw protocol::Unsupported("CUB has no " + problem::title(problem));
+        }
+        const u64 bytes = n * problem::bytes_of(problem.element);
+        if (bytes > capacity_bytes_ || n > capacity_) {
             // All of it first, so that there is room; what fails half-way leaves nothing loaded.
             graphs_.clear();
-            capacity_ = loaded_ = cold_n_ = 0;
+            capacity_bytes_ = capacity_ = loaded_ = cold_n_ = 0;
             for (Memory* memory : {&input_, &output_, &expected_, &temporary_, &cold_input_, &cold_output_}) {
                 memory->release();
             }
-            input_.grow(n * 4, "the input");
-            output_.grow((n + kernels::guard_words) * 4, "the output");
-            expected_.grow(n * 4, "the expected words");
+            input_.grow(bytes, "the input");
+            output_.grow(bytes + kernels::guard_words * 4, "the output");
+            expected_.grow(bytes, "the expected elements");
             temporary_.grow(subjects::temporary_bytes(n), "temporary storage");
             capacity_ = n;
+            capacity_bytes_ = bytes;
         }
-        if (n <= loaded_ && seed == seed_) {
+        if (n <= loaded_ && seed == seed_ && problem == problem_) {
             return;
         }
+        graphs_.clear();
         loaded_ = 0;
         cold_n_ = 0;
-        kernels::generate<<<kernels::blocks, kernels::threads, 0, stream_>>>(input_.as<u32>(), seed, n, n, 1);
-        check(cudaGetLastError(), "generating the input");
-        upload_scan(n, seed);
+        problem_ = problem;
+        seed_ = seed;
+        make_init();
+        generate(input_, n, words(n), 1, "generating the input");
+        upload_scan(n);
         CHECK(cudaStreamSynchronize(stream_));
         loaded_ = n;
-        seed_ = seed;
     }
 
     protocol::Comparison verify(const std::string& name, u64 n) {
         const subjects::Subject& subject = find(name, n);
-        const u32* expected = expected_of(subject);
-        const kernels::Outputs output{output_.as<u32>(), n, kernels::guard_words, n + kernels::guard_words, 1};
+        const Answer answer = answer_of(subject, n);
+        const kernels::Outputs output = outputs_at(output_.as<u32>(), n, kernels::guard_words, 0, 1);
         protocol::Comparison comparison;
-        comparison.compared = n;
+        comparison.compared = output.n;
+        comparison.error_bound = answer.judge.bound;
 
         // Instantiated before, so that nothing stands between poison and call but the gate.
         graph(subject, n, false, 1);
         // No call may depend on what an earlier one has left.
         CHECK(cudaMemsetAsync(temporary_.as<void>(), 0xA5, temporary_.bytes(), stream_));
-        poison(output, expected);
-        comparison.call_ns = time(name, n, false, 1, 1).front();
+        const auto before = [&] { poison(output, answer); };
+        comparison.call_ns = samples_of(subject, n, false, 1, 1, before).front();
 
         clear_report();
-        compare(output, expected);
+        compare(output, answer);
         const kernels::Report report = read_report();
         comparison.mismatches = report.mismatches;
+        comparison.max_error = operators::float_of_bits(report.max_error);
         if (report.mismatches > 0) {
             comparison.has_first = true;
             comparison.first_index = report.first;
-            comparison.first_expected = report.first < n ? word_at(expected, report.first) : kernels::guard_word;
-            comparison.first_got = word_at(output_.as<u32>(), report.first);
+            if (report.first < output.n) {
+                fetch(comparison.first_expected, answer.expected + report.first * output.length, output.length);
+                fetch(comparison.first_got, output.words + report.first * output.length, output.length);
+            } else {
+                comparison.first_expected[0] = kernels::guard_word;
+                fetch(comparison.first_got, output.words + output.n * output.length + (report.first - output.n), 1);
+            }
         }
         return comparison;
     }
@@ -169,7 +192,7 @@ public:
     // between the calls, and nothing between the last ones.
     protocol::Comparison twin(const std::string& name, u64 n, bool cold, u64 calls) {
         const subjects::Subject& subject = find(name, n);
-        const u32* expected = expected_of(subject);
+        const Answer answer = answer_of(subject, n);
         if (cold) {
             prepare_cold(n);
         }
@@ -181,32 +204,34 @@ public:
         };
         // Behind an output in a slot stands the next one, where there is a guard otherwise.
         const auto output_of = [&](u64 call) {
-            return kernels::Outputs{this->call(n, cold, call).output, n, cold ? 0 : kernels::guard_words,
-                cold ? n : n + kernels::guard_words, 1};
+            u32* words = static_cast<u32*>(this->call(subject, n, cold, call).output);
+            return outputs_at(words, n, cold ? 0 : kernels::guard_words, 0, 1);
         };
-        const kernels::Outputs outputs = cold
-            ? kernels::Outputs{cold_output_.as<u32>(), n, 0, cold_stride(n), slots}
-            : output_of(0);
+        const kernels::Outputs outputs
+            = cold ? outputs_at(cold_output_.as<u32>(), n, 0, cold_output_stride(n), slots) : output_of(0);
         const auto before = [&](u64 call) {
             if (in_the_middle(call)) {
-                poison(output_of(call), expected);
+                poison(output_of(call), answer);
             } else if (call == last) {
-                poison(outputs, expected);
+                poison(outputs, answer);
             }
         };
         const auto after = [&](u64 call) {
             if (in_the_middle(call)) {
-                compare(output_of(call), expected);
+                compare(output_of(call), answer);
             } else if (call == calls - 1) {
-                compare(outputs, expected);
+                compare(outputs, answer);
             }
         };
         const GraphExec graph = make_graph(subject, n, cold, calls, before, after);
         clear_report();
         CHECK(cudaGraphLaunch(graph.get(), stream_));
         protocol::Comparison comparison;
-        comparison.mismatches = read_report().mismatches;
-        comparison.compared = n * ((middle >= 1 && middle < last ? 2 : 0) + slots);
+        const kernels::Report report = read_report();
+        comparison.mismatches = report.mismatches;
+        comparison.max_error = operators::float_of_bits(report.max_error);
+        comparison.error_bound = answer.judge.bound;
+        comparison.compared = outputs.n * ((middle >= 1 && middle < last ? 2 : 0) + slots);
         return comparison;
     }
 
@@ -216,10 +241,34 @@ public:
         if (cold) {
             prepare_cold(n);
         }
+        return samples_of(subject, n, cold, calls, samples, [&] {
+            // Each call in place scans what the one before has left; the first one the input.
+            if (is_in_place(subject)) {
+                poison(cold ? outputs_at(cold_output_.as<u32>(), n, 0, cold_output_stride(n), cold_slots(n))
+                            : outputs_at(output_.as<u32>(), n, kernels::guard_words, 0, 1),
+                    answer_of(subject, n));
+            }
+        });
+    }
+
+private:
+    // What an output has to be, and how that is seen; what stands there before.
+    struct Answer {
+        const u32* expected;
+        rounding::Judge judge;
+        const u32* before;
+        u32 flip;
+    };
+
+    // `before` is enqueued in front of the gate, each time that samples are.
+    template <typename Before>
+    std::vector<double> samples_of(
+        const subjects::Subject& subject, u64 n, bool cold, u64 calls, u64 samples, Before before) {
         const cudaGraphExec_t graph = this->graph(subject, n, cold, calls);
         reserve_events(2 * std::min(samples, samples_per_gate));
         return sampling::samples(samples, samples_at_once_, [&](u64 count) {
             std::vector<double> times;
+            before();
             if (enqueue(graph, cold, count)) {
                 for (u64 i = 0; i < count; ++i) {
                     float ms = 0;
@@ -231,7 +280,6 @@ public:
         });
     }
 
-private:
     const subjects::Subject& find(const std::string& name, u64 n) const {
         const auto found = std::find_if(
             subjects_.begin(), subjects_.end(), [&](const auto& subject) { return subject.name == name; });
@@ -242,72 +290,119 @@ private:
             throw Failure(std::to_string(n) + " elements are wanted and " + std::to_string(loaded_)
                 + " are loaded; send `load` first");
         }
+        if (found->enqueue(problem_) == nullptr) {
+            throw protocol::Unsupported("`" + name + "` has no " + problem::title(problem_)
+                + (problem_.in_place ? " in place" : ""));
+        }
         return *found;
     }
 
-    const u32* expected_of(const subjects::Subject& subject) const {
+    bool is_in_place(const subjects::Subject& subject) const {
+        return problem_.in_place && subject.result == subjects::Result::scan;
+    }
+
+    Answer answer_of(const subjects::Subject& subject, u64 n) const {
         if (subject.result == subjects::Result::empty) {
             throw Failure("`" + subject.name + "` has no result to compare");
         }
-        return (subject.result == subjects::Result::copy ? input_ : expected_).as<u32>();
+        const bool copies = subject.result == subjects::Result::copy;
+        const u32* expected = (copies ? input_ : expected_).as<u32>();
+        if (problem_.mode == problem::Mode::reduce) {
+            // The total is the last element of the inclusive scan.
+            expected += (n - 1) * length();
+        }
+        const rounding::Judge judge = rounding::judge_of(problem_, n, copies);
+        return is_in_place(subject) ? Answer{expected, judge, input_.as<u32>(), 0}
+                                    : Answer{expected, judge, expected, ~0u};
     }
 
-    void poison(const kernels::Outputs& outputs, const u32* expected) {
-        kernels::poison<<<kernels::blocks, kernels::threads, 0, stream_>>>(outputs, expected);
+    // Words of an element, and of `n` elements.
+    u32 length() const { return problem::bytes_of(problem_.element) / 4; }
+    u64 words(u64 n) const { return n * length(); }
+
+    // `count` outputs of a call of `n` elements, `stride` words apart.
+    kernels::Outputs outputs_at(u32* words, u64 n, u64 guard, u64 stride, u64 count) const {
+        const u64 outputs = problem::outputs_of(problem_, n);
+        return {words, outputs, length(), guard, stride == 0 ? this->words(outputs) + guard : stride, count};
+    }
+
+    // What an exclusive scan or a reduction begins with.
+    void make_init() {
+        const u64 bits = problem_.mode == problem::Mode::exclusive
+            ? problem_.init
+            : problem::identity_bits(problem_.op, problem_.element);
+        std::memcpy(init_, &bits, sizeof bits);
+        operators::with_structure(problem_.op, [&](auto* structure) {
+            const auto identity = std::remove_pointer_t<decltype(structure)>::identity();
+            std::memcpy(init_, &identity, sizeof identity);
+        });
+    }
+
+    void generate(const Memory& memory, u64 n, u64 stride, u64 slots, const char* what) {
+        kernels::generate<<<kernels::blocks, kernels::threads, 0, stream_>>>(
+            memory.as<u32>(), problem_, seed_, n, stride, slots);
+        check(cudaGetLastError(), what);
+    }
+
+    void poison(const kernels::Outputs& outputs, const Answer& answer) {
+        kernels::prepare<<<kernels::blocks, kernels::threads, 0, stream_>>>(outputs, answer.before, answer.flip);
         check(cudaGetLastError(), "poisoning the output");
     }
 
-    void compare(const kernels::Outputs& outputs, const u32* expected) {
+    void compare(const kernels::Outputs& outputs, const Answer& answer) {
         kernels::compare<<<kernels::blocks, kernels::threads, 0, stream_>>>(
-            outputs, expected, report_.as<kernels::Report>());
+            outputs, answer.expected, answer.judge, report_.as<kernels::Report>());
         check(cudaGetLastError(), "comparing the output");
     }
 
     void clear_report() {
-        const kernels::Report none{0, ~0ull};
+        const kernels::Report none{0, ~0ull, 0};
         CHECK(cudaMemcpyAsync(report_.as<void>(), &none, sizeof none, cudaMemcpyHostToDevice, stream_));
         CHECK(cudaStreamSynchronize(stream_));
     }
 
     kernels::Report read_report() {
-        kernels::Report report{0, 0};
+        kernels::Report report{0, 0, 0};
         CHECK(cudaMemcpyAsync(&report, report_.as<void>(), sizeof report, cudaMemcpyDeviceToHost, stream_));
         CHECK(cudaStreamSynchronize(stream_));
         return report;
     }
 
     // The reference, made without CUB and without the GPU.
-    void upload_scan(u64 n, u64 seed) {
+    void upload_scan(u64 n) {
         constexpr u64 chunk = u64{1} << 22;
-        std::vector<u32> scan(std::min(n, chunk));
-        u32 carry = 0;
+        const u64 bytes = problem::bytes_of(problem_.element);
+        // Aligned for any element.
+        std::vector<std::aligned_storage_t<16, 16>> part((std::min(n, chunk) * bytes + 15) / 16);
+        reference::Reference reference(problem_);
         for (u64 start = 0; start < n; start += chunk) {
             const u64 count = std::min(chunk, n - start);
-            carry = scan_of_random_words(seed, start, carry, scan.data(), count);
-            CHECK(cudaMemcpy(expected_.as<u32>() + start, scan.data(), count * 4, cudaMemcpyHostToDevice));
+            reference::fill(problem_, seed_, start, part.data(), count);
+            reference.scan(part.data(), count);
+            CHECK(cudaMemcpy(expected_.as<unsigned char>() + start * bytes, part.data(), count * bytes,
+                cudaMemcpyHostToDevice));
         }
     }
 
-    u32 word_at(const u32* words, u64 index) {
-        u32 word = 0;
-        CHECK(cudaMemcpyAsync(&word, words + index, 4, cudaMemcpyDeviceToHost, stream_));
+    // The words of an element as two halves.
+    void fetch(u64 (&halves)[2], const u32* words, u32 length) {
+        CHECK(cudaMemcpyAsync(halves, words, length * 4, cudaMemcpyDeviceToHost, stream_));
         CHECK(cudaStreamSynchronize(stream_));
-        return word;
     }
 
     // Slots of input and output, and what empties the cache before a sample.
     void prepare_cold(u64 n) {
-        const u64 stride = cold_stride(n);
         const u64 slots = cold_slots(n);
-        const std::size_t bytes = stride * slots * 4;
-        if (bytes > cold_input_.bytes()) {
+        const std::size_t input_bytes = cold_stride(words(n)) * slots * 4;
+        const std::size_t output_bytes = cold_output_stride(n) * slots * 4;
+        if (input_bytes > cold_input_.bytes() || output_bytes > cold_output_.bytes()) {
             // Graphs hold addresses: they go with the memory.
             graphs_.clear();
             cold_n_ = 0;
             cold_input_.release();
             cold_output_.release();
-            cold_input_.grow(bytes, "the inputs of a cold cache");
-            cold_output_.grow(bytes, "the outputs of a cold cache");
+            cold_input_.grow(input_bytes, "the inputs of a cold cache");
+            cold_output_.grow(output_bytes, "the outputs of a cold cache");
         }
         const std::size_t evict_bytes = cold_caches * static_cast<u64>(l2_bytes_);
         if (evict_bytes > evict_.bytes()) {
@@ -315,18 +410,18 @@ private:
             CHECK(cudaMemsetAsync(evict_.as<void>(), 0, evict_bytes, stream_));
         }
         if (cold_n_ != n) {
-            kernels::generate<<<kernels::blocks, kernels::threads, 0, stream_>>>(
-                cold_input_.as<u32>(), seed_, n, stride, slots);
-            check(cudaGetLastError(), "generating the inputs of a cold cache");
+            generate(cold_input_, n, cold_stride(words(n)), slots, "generating the inputs of a cold cache");
             cold_n_ = n;
         }
     }
 
     // Words from slot to slot: aligned as memory from cudaMalloc is.
-    static u64 cold_stride(u64 n) { return (n + 63) / 64 * 64; }
+    static u64 cold_stride(u64 words) { return (words + 63) / 64 * 64; }
+
+    u64 cold_output_stride(u64 n) const { return cold_stride(words(problem::outputs_of(problem_, n))); }
 
     u64 cold_slots(u64 n) const {
-        const u64 slot_bytes = 2 * 4 * cold_stride(n);
+        const u64 slot_bytes = 4 * (cold_stride(words(n)) + cold_output_stride(n));
         return std::max<u64>(2, (cold_caches * static_cast<u64>(l2_bytes_) + slot_bytes - 1) / slot_bytes);
     }
 
@@ -351,12 +446,13 @@ private:
     GraphExec make_graph(
         const subjects::Subject& subject, u64 n, bool cold, u64 calls, Before before, After after) {
         std::set<cudaGraphNode_t> last_nodes;
+        const subjects::Enqueue enqueue = subject.enqueue(problem_);
         CHECK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed));
         std::string failed;
         try {
             for (u64 i = 0; i < calls; ++i) {
                 before(i);
-                check(subject.enqueue(call(n, cold, i)), subject.name.c_str());
+                check(enqueue(call(subject, n, cold, i)), subject.name.c_str());
 #if CUDART_VERSION >= 13000
                 if (subject.keep_apart) {
                     const auto nodes = captured_last();
@@ -390,11 +486,13 @@ private:
         return owner;
     }
 
-    subjects::Call call(u64 n, bool cold, u64 index) const {
-        const u64 offset = cold ? index % cold_slots(n) * cold_stride(n) : 0;
+    subjects::Call call(const subjects::Subject& subject, u64 n, bool cold, u64 index) const {
+        const u64 slot = cold ? index % cold_slots(n) : 0;
         const Memory& input = cold ? cold_input_ : input_;
         const Memory& output = cold ? cold_output_ : output_;
-        return {input.as<u32>() + offset, output.as<u32>() + offset, static_cast<u32>(n), temporary_.as<void>(),
+        u32* to = output.as<u32>() + slot * cold_output_stride(n);
+        const u32* from = is_in_place(subject) ? to : input.as<u32>() + slot * cold_stride(words(n));
+        return {from, to, static_cast<u32>(n), problem::bytes_of(problem_.element), init_, temporary_.as<void>(),
             temporary_.bytes(), stream_};
     }
 
@@ -476,10 +574,13 @@ private:
     std::vector<cudaEvent_t> events_;
     u64 samples_at_once_ = samples_per_gate;
 
-    // Elements that there is memory for, and that are there.
+    // Elements and bytes of them that there is memory for, and elements that are there.
     u64 capacity_ = 0;
+    u64 capacity_bytes_ = 0;
     u64 loaded_ = 0;
     u64 seed_ = 0;
+    problem::Problem problem_;
+    alignas(16) unsigned char init_[16] = {};
     Memory input_;
     Memory output_;
     Memory expected_;
@@ -549,18 +650,46 @@ std::string word_of(subjects::Result result) {
     throw Failure("a result of an unknown kind");
 }
 
+// The problems of a subject, as the greeting has them; nothing where they are those of the whole program.
+std::string kinds_of(subjects::Of of) {
+    static const auto all = [] {
+        std::vector<kinds::Had> all;
+        for (const subjects::Entry& entry : subjects::entries()) {
+            all.push_back({entry.mode, entry.element, entry.op});
+        }
+        return all;
+    }();
+    const auto some = [&](auto suits) {
+        std::vector<kinds::Had> some;
+        std::copy_if(all.begin(), all.end(), std::back_inserter(some), suits);
+        return ",\"problems\":" + kinds::text(some);
+    };
+    switch (of) {
+    case subjects::Of::scans:
+        return some([](const kinds::Had& had) { return had.mode != problem::Mode::reduce; });
+    case subjects::Of::reductions:
+        return some([](const kinds::Had& had) { return had.mode == problem::Mode::reduce; });
+    case subjects::Of::u32_sums:
+        return ",\"problems\":" + kinds::of_default();
+    case subjects::Of::all:
+        return some([](const kinds::Had&) { return true; });
+    }
+    return "";
+}
+
 std::string greeting(int index, const Session& session) {
     cudaDeviceProp device;
     CHECK(cudaGetDeviceProperties(&device, index));
     std::string subjects;
     for (const subjects::Subject& subject : session.subjects()) {
         subjects += std::string(subjects.empty() ? "" : ",") + "{\"name\":" + protocol::quoted(subject.name)
-            + ",\"result\":" + protocol::quoted(word_of(subject.result)) + "}";
+            + ",\"result\":" + protocol::quoted(word_of(subject.result)) + (subject.of == subjects::Of::all ? "" : kinds_of(subject.of)) + "}";
     }
     return "{\"protocol\":" + std::to_string(protocol::version) + ",\"tool\":\"CUB\",\"version\":"
         + protocol::quoted(subjects::cub_version()) + ",\"device\":" + protocol::quoted(device.name)
         + ",\"device_uuid\":" + protocol::quoted(uuid_of(device))
-        + ",\"driver\":" + protocol::quoted(driver_version()) + ",\"twins\":true,\"subjects\":[" + subjects + "]}";
+        + ",\"driver\":" + protocol::quoted(driver_version()) + ",\"twins\":true" + kinds_of(subjects::Of::all)
+        + ",\"subjects\":[" + subjects + "]}";
 }
 
 std::string answer(Session& session, const std::string& line) {
@@ -568,7 +697,7 @@ std::string answer(Session& session, const std::string& line) {
         const protocol::Request request = protocol::parse(line);
         switch (request.what) {
         case protocol::Request::Do::load:
-            session.load(request.n, request.seed);
+            session.load(request.problem, request.n, request.seed);
             return protocol::loaded();
         case protocol::Request::Do::verify:
             return protocol::verified(session.verify(request.subject, request.n));
@@ -581,6 +710,8 @@ std::string answer(Session& session, const std::string& line) {
         throw Failure("a request of an unknown kind");
     } catch (const protocol::Malformed& malformed) {
         return protocol::error(std::string("malformed request: ") + malformed.what(), line);
+    } catch (const protocol::Unsupported& unsupported) {
+        return protocol::error(unsupported.what(), line, true);
     } catch (const std::exception& failure) {
         return protocol::error(failure.what(), line);
     }

@@ -2,6 +2,8 @@
 // table at the end; a subject enqueues one call on a stream and nothing else.
 #pragma once
 
+#include "entries.hpp"
+#include "problem.hpp"
 #include "protocol.hpp"
 
 #include <cub/device/device_scan.cuh>
@@ -32,47 +34,44 @@ inline std::string cub_version() {
         + std::to_string(CUB_VERSION % 100);
 }
 
-// Bytes of temporary storage that are enough for every subject: CUB keeps 8 bytes per tile and some per call, and no
-// tile here has fewer than 512 elements, so a byte for 16 elements is four times as much.
-inline std::size_t temporary_bytes(std::uint64_t n) { return (std::size_t{1} << 20) + n / 16; }
-
-struct Call {
-    const std::uint32_t* input;
-    std::uint32_t* output;
-    // Offsets of 32 bits, which is what CUB is fastest with.
-    std::uint32_t n;
-    void* temporary;
-    std::size_t temporary_bytes;
-    cudaStream_t stream;
-};
-
 enum class Result { scan, copy, empty };
+
+// The problems that a subject has.
+enum class Of { scans, reductions, u32_sums, all };
 
 struct Subject {
     std::string name;
     Result result;
-    cudaError_t (*enqueue)(const Call&);
+    Of of;
+    // None: CUB as it comes, which is another call for each problem.
+    Enqueue call;
     // Whether calls are kept apart where the library lets the launch of the next one begin before the end of the last.
     bool keep_apart = false;
+
+    // Its call of a problem; none where it has not.
+    Enqueue enqueue(const problem::Problem& problem) const {
+        const bool reduces = problem.mode == problem::Mode::reduce;
+        switch (of) {
+        case Of::scans:
+            return reduces ? nullptr : entry_of(problem);
+        case Of::reductions:
+            return reduces ? entry_of(problem) : nullptr;
+        case Of::u32_sums:
+            return problem::is_default(problem) ? call : nullptr;
+        case Of::all:
+            // A reduction writes one element: a copy is no measure of it.
+            return reduces && result == Result::copy ? nullptr : call;
+        }
+        return nullptr;
+    }
 };
-
-// The scan ----------------------------------------------------------------------------------------------------------
-
-inline cudaError_t cub_scan(const Call& call) {
-    std::size_t bytes = 0;
-    cudaError_t status = cub::DeviceScan::InclusiveSum(nullptr, bytes, call.input, call.output, call.n, call.stream);
-    if (status != cudaSuccess) {
-        return status;
-    }
-    if (bytes > call.temporary_bytes) {
-        throw std::runtime_error("CUB wants " + std::to_string(bytes) + " bytes of temporary storage");
-    }
-    return cub::DeviceScan::InclusiveSum(call.temporary, bytes, call.input, call.output, call.n, call.stream);
-}
 
 // Variants of the scan ----------------------------------------------------------------------------------------------
 //
-// CUB chooses a tile of 128 x 24 with a fixed delay for this problem on sm_90.
+// Of inclusive sums of u32. CUB chooses a tile of 128 x 24 with a fixed delay for this problem on sm_90.
+
+inline const std::uint32_t* words_in(const Call& call) { return static_cast<const std::uint32_t*>(call.input); }
+inline std::uint32_t* words_out(const Call& call) { return static_cast<std::uint32_t*>(call.output); }
 
 #if CUB_VERSION >= 300500 || (CUB_VERSION >= 300000 && CUB_VERSION < 300100)
 #define SCANBOX_CUB_TUNING 1
@@ -114,7 +113,7 @@ cudaError_t cub_scan_tuned(const Call& call) {
     static_assert(
         cuda::std::is_same_v<cuda::std::remove_cvref_t<decltype(cuda::mr::get_memory_resource(environment))>,
             FixedStorage>);
-    return cub::DeviceScan::InclusiveSum(call.input, call.output, call.n, environment);
+    return cub::DeviceScan::InclusiveSum(words_in(call), words_out(call), call.n, environment);
 }
 
 template <int threads, int items, cub::LookbackDelayAlgorithm delay, unsigned delay_ns, unsigned latency_ns>
@@ -150,17 +149,9 @@ cudaError_t cub_scan_tuned(const Call& call) {
         std::uint32_t, std::uint32_t, cub::ForceInclusive::No, Hub>;
     const auto dispatch = [&](void* temporary, std::size_t& bytes) {
         return Dispatch::Dispatch(
-            temporary, bytes, call.input, call.output, {}, cub::NullType{}, call.n, call.stream);
+            temporary, bytes, words_in(call), words_out(call), {}, cub::NullType{}, call.n, call.stream);
     };
-    std::size_t bytes = 0;
-    const cudaError_t status = dispatch(nullptr, bytes);
-    if (status != cudaSuccess) {
-        return status;
-    }
-    if (bytes > call.temporary_bytes) {
-        throw std::runtime_error("CUB wants " + std::to_string(bytes) + " bytes of temporary storage");
-    }
-    return dispatch(call.temporary, bytes);
+    return with_storage(call, dispatch);
 }
 
 template <int threads, int items, typename Delay>
@@ -184,8 +175,8 @@ using BackOn =
 // Copies ------------------------------------------------------------------------------------------------------------
 
 inline cudaError_t memcpy_device(const Call& call) {
-    return cudaMemcpyAsync(
-        call.output, call.input, std::size_t{call.n} * 4, cudaMemcpyDeviceToDevice, call.stream);
+    return cudaMemcpyAsync(call.output, call.input, std::size_t{call.n} * call.element_bytes,
+        cudaMemcpyDeviceToDevice, call.stream);
 }
 
 // Each thread copies `batch` vectors of four words, a workgroup's vectors side by side.
@@ -218,8 +209,13 @@ template <int batch, int threads>
 cudaError_t copy(const Call& call) {
     // At least one, for what is less than a vector.
     const std::uint32_t vectors_per_block = batch * threads;
-    const std::uint32_t blocks = std::max(1u, (call.n / 4 + vectors_per_block - 1) / vectors_per_block);
-    copy_kernel<batch, threads><<<blocks, threads, 0, call.stream>>>(call.input, call.output, call.n);
+    const std::uint64_t words = std::uint64_t{call.n} * call.element_bytes / 4;
+    if (words > UINT32_MAX - 4 * vectors_per_block) {
+        throw protocol::Unsupported(std::to_string(words) + " words, where copies index with 32 bits");
+    }
+    const std::uint32_t n = static_cast<std::uint32_t>(words);
+    const std::uint32_t blocks = std::max(1u, (n / 4 + vectors_per_block - 1) / vectors_per_block);
+    copy_kernel<batch, threads><<<blocks, threads, 0, call.stream>>>(words_in(call), words_out(call), n);
     return cudaGetLastError();
 }
 
@@ -236,36 +232,39 @@ inline cudaError_t empty(const Call& call) {
 // The table ---------------------------------------------------------------------------------------------------------
 
 inline std::vector<Subject> all() {
-    std::vector<Subject> all{{"cub-scan", Result::scan, cub_scan}};
+    std::vector<Subject> all{
+        {"cub-scan", Result::scan, Of::scans, nullptr},
+        {"cub-reduce", Result::scan, Of::reductions, nullptr},
+    };
 #if CUB_VERSION > 300001 && CUDART_VERSION >= 13000
     // CUB 3.0.1 launches its kernels one after another anyway.
-    all.push_back({"cub-scan-apart", Result::scan, cub_scan, true});
+    all.push_back({"cub-scan-apart", Result::scan, Of::scans, nullptr, true});
 #endif
 #if SCANBOX_CUB_TUNING
     const std::vector<Subject> tuned{
-        {"cub-scan-tuned.128x24.nodelay", Result::scan, cub_scan_tuned<NoDelay<128, 24>>},
-        {"cub-scan-tuned.256x12.nodelay", Result::scan, cub_scan_tuned<NoDelay<256, 12>>},
-        {"cub-scan-tuned.256x24.nodelay", Result::scan, cub_scan_tuned<NoDelay<256, 24>>},
-        {"cub-scan-tuned.384x22.nodelay", Result::scan, cub_scan_tuned<NoDelay<384, 22>>},
+        {"cub-scan-tuned.128x24.nodelay", Result::scan, Of::u32_sums, cub_scan_tuned<NoDelay<128, 24>>},
+        {"cub-scan-tuned.256x12.nodelay", Result::scan, Of::u32_sums, cub_scan_tuned<NoDelay<256, 12>>},
+        {"cub-scan-tuned.256x24.nodelay", Result::scan, Of::u32_sums, cub_scan_tuned<NoDelay<256, 24>>},
+        {"cub-scan-tuned.384x22.nodelay", Result::scan, Of::u32_sums, cub_scan_tuned<NoDelay<384, 22>>},
         // What CUB chooses for sm_100.
-        {"cub-scan-tuned.384x22.backon", Result::scan, cub_scan_tuned<BackOn<384, 22, 1904, 830>>},
+        {"cub-scan-tuned.384x22.backon", Result::scan, Of::u32_sums, cub_scan_tuned<BackOn<384, 22, 1904, 830>>},
 #if CUB_VERSION >= 300500
         // What CUB chooses for sm_100, and what it falls back to where it has tuned nothing.
-        {"cub-scan-tuned.lookahead4x79", Result::scan, cub_scan_tuned<Lookahead<4, 79, 3>>},
-        {"cub-scan-tuned.lookahead4x63", Result::scan, cub_scan_tuned<Lookahead<4, 63, 4>>},
+        {"cub-scan-tuned.lookahead4x79", Result::scan, Of::u32_sums, cub_scan_tuned<Lookahead<4, 79, 3>>},
+        {"cub-scan-tuned.lookahead4x63", Result::scan, Of::u32_sums, cub_scan_tuned<Lookahead<4, 63, 4>>},
 #endif
     };
     all.insert(all.end(), tuned.begin(), tuned.end());
 #endif
     const std::vector<Subject> copies{
-        {"cuda-memcpy", Result::copy, memcpy_device},
-        {"cuda-copy.b1.wg1024", Result::copy, copy<1, 1024>},
-        {"cuda-copy.b2.wg512", Result::copy, copy<2, 512>},
-        {"cuda-copy.b4.wg256", Result::copy, copy<4, 256>},
-        {"cuda-copy.b8.wg128", Result::copy, copy<8, 128>},
+        {"cuda-memcpy", Result::copy, Of::all, memcpy_device},
+        {"cuda-copy.b1.wg1024", Result::copy, Of::all, copy<1, 1024>},
+        {"cuda-copy.b2.wg512", Result::copy, Of::all, copy<2, 512>},
+        {"cuda-copy.b4.wg256", Result::copy, Of::all, copy<4, 256>},
+        {"cuda-copy.b8.wg128", Result::copy, Of::all, copy<8, 128>},
     };
     all.insert(all.end(), copies.begin(), copies.end());
-    all.push_back({"cuda-empty", Result::empty, empty});
+    all.push_back({"cuda-empty", Result::empty, Of::all, empty});
     return all;
 }
 
