@@ -3,9 +3,12 @@
 //! A baseline is started, says what it is, and then answers one line per line that it reads:
 //!
 //! ```text
-//! (first)  {"protocol":1,"tool":"CUB","version":"3.5.0","device":"NVIDIA H200","device_uuid":"…","driver":"…",
+//! (first)  {"protocol":2,"tool":"CUB","version":"3.5.0","device":"NVIDIA H200","device_uuid":"…","driver":"…",
+//!           "problems":[{"modes":["inclusive"],"elements":["u32","f32"],"ops":["add"]}],
 //!           "subjects":[{"name":"cub-scan","result":"scan"},{"name":"cuda-memcpy","result":"copy"}]}
-//! {"do":"load","n":N,"seed":S}            {"ok":true}
+//! {"do":"load","n":N,"seed":S,"mode":"inclusive","element":"u32","op":"add","operator_hash":"","operator_facts":"",
+//!  "init_bits":0,"placement":"out-of-place","input":"random"}
+//!                                         {"ok":true}
 //! {"do":"verify","subject":NAME,"n":N}    {"compared":N,"mismatches":0,"first":null,"call_ns":1234.5}
 //! {"do":"time","subject":NAME,"n":N,"cache":"hot","calls":K,"samples":S}
 //!                                         {"samples_ns":[S total durations of K dependent calls each]}
@@ -15,13 +18,18 @@
 //! ```
 //!
 //! The status of an error may be left out; else it is one of those that rows have. Where elements are wrong, `first` is
-//! `{"index":I,"expected":E,"got":G}`. A load keeps what is loaded already, so that the largest size comes first, and
-//! `verify` and `time` take any size up to that. The program ends when its input ends.
+//! `{"index":I,"expected":E,"got":G}`, with the bits of elements. A load keeps what is loaded already, so that the
+//! largest size comes first, and `verify` and `time` take any size up to that. The program ends when its input ends.
+//! One of version 1 has inclusive sums of u32, out of place, and its loads have `n` and `seed` alone.
 //! What it prints to stderr is passed on. A cold call finds neither input nor output in a cache
 //! ([`crate::backend::Backend::time`]).
 //!
 //! A baseline that dies, hangs or answers nonsense costs its own rows, nothing else: it is ended, and started once more
-//! at the next size. So is one that has reported an error, which may have cost it its device.
+//! at the next size. So is one that has reported an error, which may have cost it its device, unless that is only that
+//! something is unsupported.
+
+mod greeting;
+mod problems;
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
@@ -30,73 +38,20 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use scanbox_kernels::input::Input;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Status};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+pub use self::greeting::{BaselineResult, BaselineSubject, Greeting, PROTOCOL};
+pub use self::problems::{AskedProblem, ProblemKind};
 use crate::backend::{Failure, Mismatch};
 
-/// The version of the protocol.
-pub const PROTOCOL: u32 = 1;
 /// How often a baseline is started at most.
 const STARTS_MAX: u32 = 2;
 /// Characters of a line that are shown.
 const EXCERPT: usize = 120;
-
-/// What a baseline says first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Greeting {
-    /// The version of the protocol that it speaks: [`PROTOCOL`].
-    pub protocol: u32,
-    /// The implementation.
-    pub tool: String,
-    /// Its version.
-    pub version: String,
-    /// The device that it runs on.
-    #[serde(default)]
-    pub device: String,
-    /// The UUID of that device.
-    #[serde(default)]
-    pub device_uuid: String,
-    /// The driver of that device.
-    #[serde(default)]
-    pub driver: String,
-    /// Whether it can be asked for the twin of what it has timed; programs from before there was one cannot.
-    #[serde(default)]
-    pub twins: bool,
-    /// What it can run.
-    pub subjects: Vec<BaselineSubject>,
-}
-
-impl Greeting {
-    fn keep(&mut self, subjects: &[String]) {
-        let keeps = |subject: &BaselineSubject| {
-            subject.result == BaselineResult::Empty || subjects.contains(&subject.name)
-        };
-        self.subjects.retain(keeps);
-    }
-}
-
-/// One thing that a baseline can run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BaselineSubject {
-    /// Its name, which stands in the rows: `cub-scan`.
-    pub name: String,
-    /// What it computes.
-    pub result: BaselineResult,
-}
-
-/// What a baseline computes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BaselineResult {
-    /// The inclusive scan of 32-bit unsigned integers.
-    Scan,
-    /// A copy of them.
-    Copy,
-    /// Nothing: an empty call between the same events as others, which is timed once and has no rows.
-    Empty,
-}
 
 /// What a baseline has found wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
@@ -111,6 +66,12 @@ pub struct BaselineComparison {
     /// How long the call took, if it knows.
     #[serde(default)]
     pub call_ns: Option<f64>,
+    /// Of sums of floats, where they are rounded: the largest error of a right element, as a share.
+    #[serde(default)]
+    pub max_error: Option<f64>,
+    /// What it may be at most.
+    #[serde(default)]
+    pub error_bound: Option<f64>,
 }
 
 impl BaselineComparison {
@@ -127,6 +88,9 @@ enum BaselineRequest<'a> {
     Load {
         n: u64,
         seed: u64,
+        /// Programs of version 1 have one problem alone, and know no word for it.
+        #[serde(flatten)]
+        problem: Option<AskedProblem>,
     },
     Verify {
         subject: &'a str,
@@ -253,11 +217,12 @@ impl Baseline {
         &self.greeting
     }
 
-    /// Makes the input of `n` elements. A baseline that has ended is started again first, once.
+    /// Makes the input of `n` elements of a problem. A baseline that has ended is started again first, once. One of
+    /// version 1 is not told the problem: it has to have it from elsewhere, or to have no other.
     ///
     /// # Errors
     /// When it cannot.
-    pub fn load(&mut self, n: u64, seed: u64) -> Result<(), Failure> {
+    pub fn load(&mut self, n: u64, problem: &Problem, input: &Input) -> Result<(), Failure> {
         if (self.running.is_none() || self.refused) && self.starts < STARTS_MAX {
             self.starts += 1;
             self.refused = false;
@@ -270,7 +235,8 @@ impl Baseline {
             }
             self.running = Some(running);
         }
-        let loaded: LoadedReply = self.ask(&BaselineRequest::Load { n, seed })?;
+        let problem = (self.greeting.protocol >= PROTOCOL).then(|| AskedProblem::new(problem, input));
+        let loaded: LoadedReply = self.ask(&BaselineRequest::Load { n, seed: input.seed, problem })?;
         if loaded.ok { Ok(()) } else { Err(self.nonsense("it answered a load with `ok` false")) }
     }
 
@@ -337,7 +303,8 @@ impl Baseline {
         let line = running.ask(request, self.timeout);
         let line = line.map_err(|failure| self.end(failure))?;
         if let Ok(RefusalReply { error, status }) = serde_json::from_str(&line) {
-            self.refused = true;
+            // What it has not costs it nothing.
+            self.refused |= status != Some(Status::Unsupported);
             let status = status.filter(|&status| status != Status::Ok).unwrap_or(Status::RuntimeError);
             return Err(Failure::new(status, format!("{}: {error}", self.program.path.display())));
         }
@@ -346,7 +313,8 @@ impl Baseline {
     }
 
     fn nonsense(&mut self, what: &str) -> Failure {
-        self.end(Failure::new(Status::RuntimeError, format!("no protocol {PROTOCOL}: {what}")))
+        let version = self.greeting.protocol;
+        self.end(Failure::new(Status::RuntimeError, format!("no protocol {version}: {what}")))
     }
 
     /// Ends the process. From here on every answer is this failure.
@@ -397,12 +365,7 @@ impl BaselineProcess {
         let greeting: Greeting = serde_json::from_str(&line).map_err(|error| {
             failed(format!("it began with `{}`, which is no greeting: {error}", excerpt(&line)))
         })?;
-        if greeting.protocol != PROTOCOL {
-            return Err(failed(format!(
-                "it speaks protocol {}, this version of scanbox speaks {PROTOCOL}",
-                greeting.protocol
-            )));
-        }
+        greeting.check().map_err(failed)?;
         Ok((running, greeting))
     }
 

@@ -9,6 +9,7 @@
 //! Like the sweep it names no backend and writes no file: rows leave through an observer.
 
 mod empty;
+mod external;
 mod measurable;
 mod selected;
 
@@ -22,15 +23,15 @@ use rand_chacha::ChaCha8Rng;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::Input;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::record::{Cache, Ratio, Record, Selection, Status};
+use scanbox_model::record::{Cache, Ratio, Record, Status};
 use serde::{Deserialize, Serialize};
 
 pub use self::empty::{EmptyBeside, EmptyCall};
 use self::measurable::{Measurable, MeasurableExternal, MeasurablePlan};
-use self::selected::{Plans, plain_record, plans_of};
+use self::selected::{Plans, plans_of};
 pub use self::selected::{Selected, behind_ceilings, blank, by_arguments, computation_of};
 use crate::backend::{Backend, Failure};
-use crate::baseline::{Baseline, BaselineResult, BaselineSubject};
+use crate::baseline::Baseline;
 use crate::measure::{Protocol, Samples, median};
 use crate::row::{Computation, Origin, now_utc};
 use crate::session::{End, RunSummary, Session, Setup, tells};
@@ -252,57 +253,6 @@ impl<E: From<Failure>> Bench<'_, E> {
         Ok(())
     }
 
-    /// Makes the input of every baseline for all sizes. One that cannot says so again at each size, or not: it may have
-    /// the memory for the smaller ones.
-    fn load_baselines(&mut self, largest_n: u64) -> Result<(), Cut<E>> {
-        for baseline in 0..self.baselines.len() {
-            let tool = self.baselines[baseline].greeting().tool.clone();
-            self.announce(&Subject::External { name: tool }, largest_n)?;
-            let _ = self.baselines[baseline].load(largest_n, self.job.computation.seed);
-        }
-        Ok(())
-    }
-
-    /// Makes the input of every baseline for a size, where it has none yet; its subjects.
-    fn externals(&mut self, n: u64) -> Result<Vec<SubjectAtSize>, Cut<E>> {
-        let mut subjects = Vec::new();
-        for place in 0..self.baselines.len() {
-            let tool = self.baselines[place].greeting().tool.clone();
-            self.announce(&Subject::External { name: tool }, n)?;
-            let failure = self.baselines[place].load(n, self.job.computation.seed).err();
-            let greeting = self.baselines[place].greeting();
-            for BaselineSubject { name, result } in &greeting.subjects {
-                let selection = match result {
-                    BaselineResult::Scan => vec![Selection::Baseline],
-                    BaselineResult::Copy => vec![Selection::Ceiling, Selection::Baseline],
-                    // It has no rows.
-                    BaselineResult::Empty => continue,
-                };
-                let or = |text: &str, other: &str| if text.is_empty() { other } else { text }.to_owned();
-                let device = self.session.backend.profile();
-                let record = Record {
-                    device: or(&greeting.device, &device.name),
-                    device_uuid: or(&greeting.device_uuid, &device.uuid),
-                    driver: or(&greeting.driver, &device.driver),
-                    subject: name.clone(),
-                    subject_version: format!("{} {}", greeting.tool, greeting.version),
-                    config_id: name.clone(),
-                    kernel_id: name.clone(),
-                    selection,
-                    ..plain_record(n, &self.job.computation, &self.job.input, device, &self.job.origin)
-                };
-                subjects.push(SubjectAtSize::new(
-                    Subject::External { name: name.clone() },
-                    RunBy::Baseline { place },
-                    record,
-                    failure.clone(),
-                    self.job.caches.len(),
-                ));
-            }
-        }
-        Ok(subjects)
-    }
-
     /// A subject of scanbox's own with its plans and pipelines, or with why it has none.
     fn at_size(&mut self, selected: &Selected, n: u64) -> SubjectAtSize {
         let device = Arc::clone(self.session.backend.profile());
@@ -408,7 +358,8 @@ impl<E: From<Failure>> Bench<'_, E> {
             RunBy::Device { plans: None } => return Ok(None),
             RunBy::Baseline { place } => {
                 let (baseline, name) = (&mut self.baselines[*place], subject.subject.label());
-                act(&mut MeasurableExternal { baseline, subject: &name, n }, subject.call_ns)
+                let problem = &self.job.computation.problem;
+                act(&mut MeasurableExternal { baseline, subject: &name, problem, n }, subject.call_ns)
             }
         };
         match done {

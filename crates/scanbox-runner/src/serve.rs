@@ -11,12 +11,12 @@ use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::Plan;
 use scanbox_model::config::Config;
-use scanbox_model::problem::Problem;
+use scanbox_model::problem::{Problem, ProblemDifference};
 use scanbox_model::record::{Cache, Status};
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Failure, leaves_input};
-use crate::baseline::{Greeting, PROTOCOL};
+use crate::baseline::{AskedProblem, Greeting, PROTOCOL, ProblemKind};
 use crate::measure::{TimedPlan, duration_ns, take};
 use crate::session::{Ahead, Session};
 use crate::verify::verify;
@@ -28,6 +28,9 @@ enum ServeRequest {
     Load {
         n: u64,
         seed: u64,
+        /// Of programs that speak version 1 none: what is computed, their arguments say.
+        #[serde(flatten)]
+        problem: Option<AskedProblem>,
     },
     Verify {
         subject: String,
@@ -81,6 +84,7 @@ pub fn serve(
         device: profile.name.clone(),
         device_uuid: profile.uuid.clone(),
         driver: profile.driver.clone(),
+        problems: vec![ProblemKind::only(&problem)],
         // Any label is one.
         subjects: Vec::new(),
         // Each version has shown in its own sweep that what it times is right.
@@ -110,6 +114,11 @@ fn say(replies: &mut impl Write, reply: &impl Serialize) -> io::Result<()> {
     replies.flush()
 }
 
+/// Whether what is loaded does for what is asked for: small elements do for any random ones.
+fn is_kept(loaded: &Input, asked: &Input) -> bool {
+    loaded.seed == asked.seed && (loaded.kind == InputKind::Real) == (asked.kind == InputKind::Real)
+}
+
 struct Server<'a> {
     session: Session<'a>,
     /// The largest size, and the input.
@@ -119,8 +128,9 @@ struct Server<'a> {
 impl Server<'_> {
     fn answer(&mut self, request: &ServeRequest) -> Result<ServeReply, Failure> {
         match request {
-            ServeRequest::Load { n, seed } => {
-                self.load(*n, Input { kind: InputKind::Random, seed: *seed })?;
+            ServeRequest::Load { n, seed, problem } => {
+                let kind = problem.as_ref().map_or(Ok(InputKind::Random), |asked| self.kind_of(asked))?;
+                self.load(*n, Input { kind, seed: *seed })?;
                 Ok(ServeReply::Loaded { ok: true })
             }
             ServeRequest::Verify { subject, n } => {
@@ -153,9 +163,22 @@ impl Server<'_> {
         }
     }
 
+    /// The input that is asked for, where it is for the problem of this process.
+    fn kind_of(&self, asked: &AskedProblem) -> Result<InputKind, Failure> {
+        let unsupported = |reason: String| Failure::new(Status::Unsupported, reason);
+        let problem = asked.problem().map_err(unsupported)?;
+        match self.session.problem.difference(&problem) {
+            None => asked.input_kind().map_err(unsupported),
+            Some(ProblemDifference { flag, own, others, .. }) => {
+                let reason = format!("{flag}: this scanbox was started for `{own}` and asked for `{others}`");
+                Err(unsupported(reason))
+            }
+        }
+    }
+
     /// What is loaded already is kept.
     fn load(&mut self, n: u64, input: Input) -> Result<(), Failure> {
-        if self.loaded.is_some_and(|(largest_n, loaded)| n <= largest_n && loaded.seed == input.seed) {
+        if self.loaded.is_some_and(|(largest_n, loaded)| n <= largest_n && is_kept(&loaded, &input)) {
             return Ok(());
         }
         self.reload(n, input)

@@ -155,7 +155,12 @@ impl Task for BenchTask<'_> {
     }
 
     fn greeted(&mut self, greeting: Greeting) {
-        self.line.remark(&format!("baseline: {} {}", greeting.tool, greeting.version));
+        let BenchJob { computation, input, .. } = &self.work.job;
+        let lacking = match greeting.lacks(&computation.problem, input) {
+            true => format!(", which has no {}: its rows say so", computation.problem.title()),
+            false => String::new(),
+        };
+        self.line.remark(&format!("baseline: {} {}{lacking}", greeting.tool, greeting.version));
         self.greetings.push(greeting);
     }
 

@@ -11,6 +11,7 @@
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use scanbox_kernels::input::{Input, InputKind};
 pub use scanbox_model::pair_file::Side;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Status};
@@ -311,7 +312,8 @@ pub struct Speaking {
 
 impl PairProgram for Speaking {
     fn load(&mut self, n: u64) -> Result<(), Failure> {
-        self.baseline.load(n, self.seed)
+        let input = Input { kind: InputKind::Random, seed: self.seed };
+        self.baseline.load(n, &self.problem, &input)
     }
 
     fn verify(&mut self, row: &LabelledPoint) -> Result<Option<f64>, Failure> {

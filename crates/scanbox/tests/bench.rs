@@ -5,6 +5,7 @@ mod baselines;
 mod dispatch;
 mod forms;
 mod library;
+mod problems;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

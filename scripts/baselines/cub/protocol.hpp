@@ -219,6 +219,8 @@ inline problem::Problem problem_of(Object& object) {
     const std::string element = object.text("element");
     const std::string op = object.text("op");
     const std::string hash = object.text("operator_hash");
+    // The hash tells more.
+    object.text("operator_facts");
     const std::uint64_t init = object.number("init_bits", 0, UINT64_MAX);
     const std::string placement = object.text("placement");
     const std::string input = object.text("input");

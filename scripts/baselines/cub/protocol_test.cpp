@@ -1,12 +1,15 @@
-// Tests of what needs no GPU: the strict reader, the replies, and the inputs.
+// Tests of what needs no GPU: the strict reader, the replies, and which samples are some.
 //   g++ -std=c++17 -Wall -Wextra -o build/protocol-test protocol_test.cpp && build/protocol-test
 
+#include "kinds.hpp"
+#include "operators.hpp"
+#include "problem.hpp"
 #include "protocol.hpp"
-#include "reference.hpp"
 #include "sampling.hpp"
 
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 static int failures = 0;
@@ -16,6 +19,118 @@ static void check(bool ok, const std::string& what) {
         std::printf("FAILED: %s\n", what.c_str());
         ++failures;
     }
+}
+
+// A load, of sums of u32 but for what `changes` say: pairs of a key and its value as JSON; without a value the key is left
+// out.
+static std::string load_of(const std::string& n, const std::string& seed,
+    const std::vector<std::pair<std::string, std::string>>& changes) {
+    std::vector<std::pair<std::string, std::string>> members{{"do", "\"load\""}, {"n", n}, {"seed", seed},
+        {"mode", "\"inclusive\""}, {"element", "\"u32\""}, {"op", "\"add\""}, {"operator_hash", "\"\""},
+        {"operator_facts", "\"\""}, {"init_bits", "0"}, {"placement", "\"out-of-place\""},
+        {"input", "\"random\""}};
+    std::string line;
+    for (auto& [key, value] : members) {
+        for (const auto& [changed, to] : changes) {
+            if (changed == key) {
+                value = to;
+            }
+        }
+        if (!value.empty()) {
+            line += (line.empty() ? "{\"" : ",\"") + key + "\":" + value;
+        }
+    }
+    return line + "}";
+}
+
+using Changes = std::vector<std::pair<std::string, std::string>>;
+
+static std::string quote(const std::string& text) { return "\"" + text + "\""; }
+
+// Problems that loads may name, those that this program has not, and what is none.
+static void problems() {
+    using problem::Element;
+    using problem::Mode;
+    using problem::Operator;
+    const std::string affine = quote(operators::hash_of(Operator::affine));
+    struct {
+        Changes changes;
+        problem::Problem problem;
+    } const had[] = {
+        {{}, {}},
+        {{{"mode", "\"exclusive\""}, {"element", "\"i64\""}, {"op", "\"max\""}, {"init_bits", "18446744073709551615"}},
+            {Mode::exclusive, Element::i64, Operator::max, UINT64_MAX, false, false}},
+        {{{"mode", "\"reduce\""}, {"op", "\"xor\""}}, {Mode::reduce, Element::u32, Operator::bit_xor, 0, false, false}},
+        {{{"element", "\"f64\""}, {"placement", "\"in-place\""}, {"input", "\"real\""}},
+            {Mode::inclusive, Element::f64, Operator::add, 0, true, true}},
+        {{{"element", "\"struct8\""}, {"op", "\"affine\""}, {"operator_hash", affine},
+             {"operator_facts", "\"ordered+exact\""}},
+            {Mode::inclusive, Element::struct8, Operator::affine, 0, false, false}},
+    };
+    for (const auto& row : had) {
+        const std::string line = load_of("1", "1", row.changes);
+        try {
+            check(protocol::parse(line).problem == row.problem, line);
+        } catch (const std::exception& failure) {
+            check(false, line + ": " + failure.what());
+        }
+    }
+    struct {
+        Changes changes;
+        const char* reason;
+        bool unsupported;
+    } const not_had[] = {
+        {{{"mode", "\"backwards\""}}, "`mode` is `backwards`", true},
+        {{{"element", "\"u128\""}}, "`element` is `u128`", true},
+        {{{"op", "\"gcd\""}}, "`op` is `gcd`", true},
+        {{{"placement", "\"elsewhere\""}}, "`placement` is `elsewhere`", true},
+        {{{"input", "\"ramp\""}}, "`input` is `ramp`", true},
+        {{{"element", "\"f32\""}, {"op", "\"and\""}}, "operator and of type f32", true},
+        {{{"element", "\"struct8\""}}, "operator add of type struct8", true},
+        {{{"op", "\"affine\""}, {"operator_hash", affine}}, "operator affine of type u32", true},
+        {{{"element", "\"struct8\""}, {"op", "\"affine\""}}, "of another file", true},
+        {{{"element", "\"struct8\""}, {"op", "\"affine\""}, {"operator_hash", "\"0123456789abcdef\""}},
+            "of another file", true},
+        {{{"operator_hash", affine}}, "of another file", true},
+        {{{"input", "\"real\""}}, "reals for inclusive u32 add", true},
+        {{{"mode", "\"reduce\""}, {"placement", "\"in-place\""}}, "a reduction in place", true},
+        {{{"init_bits", "1"}}, "`init_bits` is 1 for inclusive u32 add", false},
+        {{{"mode", "\"exclusive\""}, {"init_bits", "4294967296"}}, "`init_bits` is 4294967296", false},
+        {{{"mode", ""}}, "`mode` is missing", false},
+        {{{"operator_facts", ""}}, "`operator_facts` is missing", false},
+        {{{"init_bits", "\"0\""}}, "`init_bits` is not a number", false},
+        {{{"element", "32"}}, "`element` is not a string", false},
+    };
+    for (const auto& row : not_had) {
+        const std::string line = load_of("1", "1", row.changes);
+        std::string said = "accepted";
+        bool unsupported = false;
+        try {
+            protocol::parse(line);
+        } catch (const protocol::Unsupported& failure) {
+            said = failure.what();
+            unsupported = true;
+        } catch (const protocol::Malformed& failure) {
+            said = failure.what();
+        }
+        check(said.find(row.reason) != std::string::npos && unsupported == row.unsupported,
+            line + ": said `" + said + "`, not `" + row.reason + "`");
+    }
+    // What a greeting says of two problems and a user's.
+    const std::string said = kinds::text({{Mode::inclusive, Element::u32, Operator::add},
+        {Mode::reduce, Element::u32, Operator::add}, {Mode::inclusive, Element::f32, Operator::add},
+        {Mode::reduce, Element::f32, Operator::add}, {Mode::inclusive, Element::struct8, Operator::affine}});
+    const std::string tail = "\"elements\":[\"u32\",\"f32\"],\"ops\":[\"add\"],\"placements\":[\"out-of-place\"";
+    check(said.find("[{\"modes\":[\"inclusive\"]," + tail + ",\"in-place\"]},{\"modes\":[\"reduce\"]," + tail + "]},")
+            == 0,
+        "kinds: " + said);
+    check(said.find("\"ops\":[\"affine\"],\"placements\":[\"out-of-place\",\"in-place\"],\"operator_hash\":" + affine)
+            != std::string::npos,
+        "kinds: " + said);
+    check(said.find("\"elements\":[\"f32\"],\"ops\":[\"add\"],\"placements\":[\"out-of-place\",\"in-place\"],"
+                    "\"inputs\":[\"real\"]}")
+            != std::string::npos,
+        "kinds: " + said);
 }
 
 static void refuses(const std::string& line, const std::string& reason) {
@@ -30,8 +145,9 @@ static void refuses(const std::string& line, const std::string& reason) {
 
 static void accepts() {
     using Do = protocol::Request::Do;
-    const auto load = protocol::parse(R"({"do":"load","n":2147483648,"seed":18446744073709551615})");
+    const auto load = protocol::parse(load_of("2147483648", "18446744073709551615", {}));
     check(load.what == Do::load && load.n == protocol::n_max && load.seed == UINT64_MAX, "load");
+    check(problem::is_default(load.problem), "load: the problem");
     const auto verify = protocol::parse(" { \"subject\" : \"cub-scan\" ,\t\"do\":\"verify\", \"n\":1 } \r");
     check(verify.what == Do::verify && verify.n == 1 && verify.subject == "cub-scan", "verify");
     const auto time =
@@ -56,8 +172,10 @@ static void refuses_all() {
         {"{,}", "a string was expected"},
         {R"({"do":"load","n":1,"seed":1)", "`}` was expected"},
         {R"({"do":"load","n":1,"seed":1,})", "a string was expected"},
-        {R"({"do":"load","n":1,"seed":1} x)", "something follows"},
-        {R"({"do":"load","n":1,"seed":1}{})", "something follows"},
+        {R"({"do":"load","n":1,"seed":1,"mode":"inclusive","element":"u32","op":"add","operator_hash":"","operator_facts":"","init_bits":0,"placement":"out-of-place","input":"random"} x)",
+            "something follows"},
+        {R"({"do":"load","n":1,"seed":1,"mode":"inclusive","element":"u32","op":"add","operator_hash":"","operator_facts":"","init_bits":0,"placement":"out-of-place","input":"random"}{})",
+            "something follows"},
         {R"({"do":"load" "n":1,"seed":1})", "`}` was expected"},
         {R"({"do" "load"})", "`:` was expected"},
         {R"({"do":load})", "a string or an unsigned integer was expected"},
@@ -65,7 +183,8 @@ static void refuses_all() {
         {R"({"do":"lo\u0061d","n":1,"seed":1})", "without escapes"},
         {"{\"do\":\"l\xc3\xb6\x61\x64\"}", "printable ASCII"},
         {R"({"do":"load","n":1})", "`seed` is missing"},
-        {R"({"do":"load","n":1,"seed":1,"calls":1})", "unknown key `calls`"},
+        {R"({"do":"load","n":1,"seed":1,"mode":"inclusive","element":"u32","op":"add","operator_hash":"","operator_facts":"","init_bits":0,"placement":"out-of-place","input":"random","calls":1})",
+            "unknown key `calls`"},
         {R"({"do":"load","n":1,"n":1,"seed":1})", "`n` is there twice"},
         {R"({"do":"load","n":"1","seed":1})", "`n` is not a number"},
         {R"({"do":1,"n":1,"seed":1})", "`do` is not a string"},
@@ -105,39 +224,24 @@ static void replies() {
         "verified, where the first is not known: " + protocol::verified(comparison));
     comparison.has_first = true;
     comparison.first_index = 5;
-    comparison.first_expected = 7;
-    comparison.first_got = 4294967295u;
+    comparison.first_expected[0] = 7;
+    comparison.first_got[0] = 4294967295u;
+    comparison.first_got[1] = 1;
     check(protocol::verified(comparison)
-            == R"({"compared":1000,"mismatches":2,"first":{"index":5,"expected":7,"got":4294967295},"call_ns":1234.6})",
+            == R"({"compared":1000,"mismatches":2,"first":{"index":5,"expected":7,"got":4294967295,"expected_rest":0,)"
+               R"("got_rest":1},"call_ns":1234.6})",
         "verified: " + protocol::verified(comparison));
+    comparison.has_first = false;
+    comparison.max_error = 0.25;
+    comparison.error_bound = 0.5;
+    check(protocol::verified(comparison)
+            == R"({"compared":1000,"mismatches":2,"first":null,"call_ns":1234.6,"max_error":0.25,"error_bound":0.5})",
+        "verified, where results are rounded: " + protocol::verified(comparison));
+    check(protocol::error("x", "", true) == R"({"error":"x","status":"unsupported"})", "error: unsupported");
     check(protocol::timed({1.0, 22.25}) == R"({"samples_ns":[1.0,22.2]})", protocol::timed({1.0, 22.25}));
     check(protocol::error("no \"x\"", "a\x01\xff\\") == R"({"error":"no \"x\"; the request was a\u0001\u00ff\\"})",
         protocol::error("no \"x\"", "a\x01\xff\\"));
     check(protocol::error("x", "") == R"({"error":"x"})", "error without a request");
-}
-
-// The expected words come from `random_word` of crates/scanbox-kernels/src/reference.rs.
-static void inputs() {
-    struct {
-        std::uint64_t seed;
-        std::uint64_t index;
-        std::uint32_t word;
-    } const rows[] = {
-        {0u, 0u, 0xe220a839u},
-        {1u, 0u, 0xe4d97177u},
-        {1u, 1u, 0xbeeb8da1u},
-        {1u, 1023u, 0x9d61a03au},
-        {UINT64_MAX, 2147483648u, 0x9b1b5799u},
-        {12345678901234567890u, 536870911u, 0xab22dcc7u},
-    };
-    for (const auto& row : rows) {
-        check(random_word(row.seed, row.index) == row.word, "random word " + std::to_string(row.index));
-    }
-    // In two parts: the carry is part of it.
-    std::vector<std::uint32_t> scan(std::size_t{1} << 20);
-    const std::uint32_t carry = scan_of_random_words(1, 0, 0, scan.data(), 1000);
-    const std::uint32_t total = scan_of_random_words(1, 1000, carry, scan.data() + 1000, scan.size() - 1000);
-    check(total == 0x41b26af0u && scan.back() == total && scan[0] == 0xe4d97177u, "scan");
 }
 
 // `fits` samples are enqueued in time; whatever is more misses its gate, and so do the first `unlucky` attempts.
@@ -179,7 +283,7 @@ int main() {
     accepts();
     refuses_all();
     replies();
-    inputs();
+    problems();
     std::printf(failures == 0 ? "protocol: ok\n" : "protocol: %d failures\n", failures);
     return failures == 0 ? 0 : 1;
 }

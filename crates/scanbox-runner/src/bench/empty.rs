@@ -10,7 +10,7 @@ use scanbox_model::units::size_label;
 use serde::{Deserialize, Serialize};
 
 use super::measurable::{Measurable, MeasurableExternal};
-use super::{Bench, BenchEvent, Cut, SubjectAtSize, pooled, round_medians};
+use super::{Bench, BenchEvent, BenchJob, Cut, SubjectAtSize, pooled, round_medians};
 use crate::backend::Failure;
 use crate::measure::{Measurement, TimedPlan, block};
 use crate::session::End;
@@ -82,11 +82,16 @@ impl<E: From<Failure>> Bench<'_, E> {
             }
         }
         for place in 0..self.baselines.len() {
+            let BenchJob { computation, input, .. } = self.job;
+            if self.baselines[place].greeting().lacks(&computation.problem, input) {
+                continue;
+            }
             let Some(name) = self.baselines[place].empty().map(str::to_owned) else { continue };
             self.announce(&Subject::External { name: name.clone() }, n)?;
             let baseline = &mut self.baselines[place];
             let of = format!("{} {}", baseline.greeting().tool, baseline.greeting().version);
-            let mut external = MeasurableExternal { baseline, subject: &name, n };
+            let problem = &computation.problem;
+            let mut external = MeasurableExternal { baseline, subject: &name, problem, n };
             let samples = external.block(Cache::Hot, None, &self.job.protocol);
             let found = match samples {
                 Ok(samples) => Ok(EmptyCall::new(of, &samples.measurement())),

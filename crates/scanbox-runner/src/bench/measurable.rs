@@ -1,9 +1,12 @@
 //! What a benchmark verifies and times at a size: a plan on this device, or a subject of a baseline.
 
 use scanbox_kernels::plan::Plan;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::Cache;
 
-use crate::backend::{Backend, ElementComparison, Failure, LookbackCounts, RoundingError, leaves_input};
+use crate::backend::{
+    Backend, ElementComparison, Failure, LookbackCounts, Mismatch, RoundingError, leaves_input,
+};
 use crate::baseline::{Baseline, BaselineComparison};
 use crate::measure::{Protocol, Samples, Timed, TimedPlan, block, duration_ns};
 use crate::twin::{self, Checked, Length, Twin};
@@ -93,6 +96,7 @@ impl Measurable for MeasurablePlan<'_> {
 pub(super) struct MeasurableExternal<'a> {
     pub baseline: &'a mut Baseline,
     pub subject: &'a str,
+    pub problem: &'a Problem,
     pub n: u64,
 }
 
@@ -102,16 +106,16 @@ impl Measurable for MeasurableExternal<'_> {
         let comparison = self.whole(&found)?;
         Ok(Verified {
             counts: None,
-            error: None,
+            error: comparison.error,
             mismatches: found.mismatches,
             first: found.first.map(|first| first.index),
-            reason: describe(&comparison, self.n),
+            reason: describe(&comparison, self.outputs()),
             call_ns: found.time_ns(),
         })
     }
 
     fn block(&mut self, cache: Cache, call_ns: Option<f64>, protocol: &Protocol) -> Result<Samples, Failure> {
-        let Self { baseline, subject, n } = self;
+        let Self { baseline, subject, n, .. } = self;
         block(&mut TimedExternal { baseline, subject, n: *n, cache }, call_ns, protocol)
     }
 
@@ -141,12 +145,12 @@ impl Measurable for MeasurableExternal<'_> {
         };
         Ok(Some(Twin {
             calls,
-            compared: found.compared / self.n,
+            compared: found.compared / self.outputs(),
             elements: found.compared,
-            max_error: 0.0,
+            max_error: comparison.error.map_or(0.0, |error| error.max),
             wrong_calls: u64::from(found.mismatches > 0),
             wrong: (found.mismatches > 0).then_some(wrong),
-            reason: describe(&comparison, self.n).map(reason),
+            reason: describe(&comparison, self.outputs()).map(reason),
         }))
     }
 }
@@ -154,13 +158,22 @@ impl Measurable for MeasurableExternal<'_> {
 impl MeasurableExternal<'_> {
     /// A comparison of at least every element.
     fn whole(&self, found: &BaselineComparison) -> Result<ElementComparison, Failure> {
-        check_whole(found.compared, self.n)?;
+        check_whole(found.compared, self.outputs())?;
+        let element = self.problem.element();
+        let error = |bound| RoundingError { max: found.max_error.unwrap_or(0.0), bound };
         Ok(ElementComparison {
             compared: found.compared,
-            mismatches: found.mismatches,
-            first: found.first,
+            // Words, as of scanbox's own.
+            mismatches: found.mismatches * u64::from(element.bytes() / 4),
+            first: found.first.map(|first| Mismatch { element, ..first }),
+            error: found.error_bound.map(error),
             ..ElementComparison::default()
         })
+    }
+
+    /// Elements of its output.
+    fn outputs(&self) -> u64 {
+        self.problem.outputs(self.n)
     }
 }
 

@@ -235,11 +235,6 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let (problem, operator) = args.problem.problem()?;
     let real = args.input.real(&problem)?;
     let pack = args.library.read()?;
-    if !problem.is_default() && !args.baseline.is_empty() {
-        let message =
-            format!("--baseline with {problem}: baselines scan u32 by addition, inclusive, out of place");
-        return Err(UsageError(message).into());
-    }
     let compiler = tools.compiler()?;
     let kernel_hash = compiler.kernel_hash();
     let limits = RunLimits::of_run(args.budget)?;
@@ -321,7 +316,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     metadata.runs.iter_mut().for_each(|run| run.settings["empty_calls"] = serde_json::json!(empty_calls));
     warn_of_other_devices(&device, &baselines);
     let place = file.finish(&metadata, supervised.end)?;
-    let (completion, nothing_ok) = completion(&measured, &baselines, &supervised);
+    let (completion, nothing_ok) = completion(&measured, &work.job, &baselines, &supervised);
     let exit = match completion.exit() {
         Exit::Done if is_refuted(&proof) => Exit::Operational,
         exit => exit,

@@ -4,6 +4,7 @@ use scanbox_analysis::grouping::OWN_SUBJECT;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Record, Selection, Status};
 use scanbox_runner::baseline::{BaselineResult, Greeting};
+use scanbox_runner::bench::BenchJob;
 use scanbox_runner::session::End;
 use scanbox_session::notes::note;
 use scanbox_session::supervise::Supervised;
@@ -14,6 +15,7 @@ use crate::exit::{Completion, nothing_ok};
 /// part, else no subject at all, and no scan of a baseline.
 pub fn completion(
     records: &[Record],
+    job: &BenchJob,
     baselines: &[Greeting],
     supervised: &Supervised,
 ) -> (Completion, Vec<String>) {
@@ -23,10 +25,12 @@ pub fn completion(
     } else {
         ("no config could be measured", own)
     };
+    // Who lacks the problem has said so, and could not be compared with anyway.
+    let able = baselines.iter().filter(|one| !one.lacks(&job.computation.problem, &job.input));
     let outcomes = judged.iter().map(|record| (record.status, record.reason.as_str()));
     let without_ok: Vec<String> = nothing_ok(what, outcomes)
         .into_iter()
-        .chain(baselines.iter().filter_map(|baseline| nothing_ok_of(baseline, records)))
+        .chain(able.filter_map(|baseline| nothing_ok_of(baseline, records)))
         .collect();
     let wrong = records.iter().filter(|record| record.status == Status::WrongResult).count() as u64;
     let completion = Completion {

@@ -1,0 +1,131 @@
+//! Which problems a baseline has, as it greets, and which one it is asked for.
+
+use scanbox_kernels::input::{Input, InputKind};
+use scanbox_model::parameters::Parameter;
+use scanbox_model::problem::{Element, ElementValue, Mode, Placement, Problem};
+use scanbox_model::user_operator::{OperatorName, UserOperator};
+use serde::{Deserialize, Serialize};
+
+/// A kind of problems that a baseline has: every combination of these words. Words are text, because a program may know
+/// others than this version of scanbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProblemKind {
+    /// Which prefixes are written. A program that has exclusive scans has them from any initial value.
+    pub modes: Vec<String>,
+    /// Types of elements.
+    pub elements: Vec<String>,
+    /// Names of operators.
+    pub ops: Vec<String>,
+    /// The hash of the file that they are of, where they are a user's.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub operator_hash: String,
+    /// Where the output may stand.
+    #[serde(default = "out_of_place")]
+    pub placements: Vec<String>,
+    /// What the elements may be.
+    #[serde(default = "random")]
+    pub inputs: Vec<String>,
+}
+
+fn out_of_place() -> Vec<String> {
+    vec![Placement::OutOfPlace.word().to_owned()]
+}
+
+fn random() -> Vec<String> {
+    vec![RANDOM.to_owned()]
+}
+
+/// Elements of which every order of combining gives the same.
+const RANDOM: &str = "random";
+/// Reals from 0 to 1, whose sums are rounded.
+const REAL: &str = "real";
+
+/// The elements of an input, in the words of the protocol. What is made for kernels that bear small elements alone is
+/// an input like any other where a baseline is asked for it.
+fn input_word(input: &Input) -> &'static str {
+    if input.kind == InputKind::Real { REAL } else { RANDOM }
+}
+
+impl ProblemKind {
+    /// Nothing but this problem, on random elements and on reals.
+    #[must_use]
+    pub fn only(problem: &Problem) -> Self {
+        Self {
+            modes: vec![problem.mode().word().to_owned()],
+            elements: vec![problem.element().word().to_owned()],
+            ops: vec![problem.operator_name().to_string()],
+            operator_hash: problem.user().map_or_else(String::new, |user| user.hash_text()),
+            placements: vec![problem.placement().word().to_owned()],
+            inputs: vec![RANDOM.to_owned(), REAL.to_owned()],
+        }
+    }
+
+    /// Whether a problem on an input is one of them.
+    #[must_use]
+    pub fn has(&self, problem: &Problem, input: &Input) -> bool {
+        let has = |words: &[String], word: &str| words.iter().any(|other| other == word);
+        has(&self.modes, problem.mode().word())
+            && has(&self.elements, problem.element().word())
+            && has(&self.ops, problem.operator_name().as_str())
+            && has(&self.placements, problem.placement().word())
+            && has(&self.inputs, input_word(input))
+            && self.operator_hash == problem.user().map_or_else(String::new, |user| user.hash_text())
+    }
+}
+
+/// The problem of a load, by the columns that rows have for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedProblem {
+    mode: Mode,
+    element: Element,
+    op: OperatorName,
+    operator_hash: String,
+    operator_facts: String,
+    /// The bits of what an exclusive scan begins with; 0 where nothing says.
+    init_bits: u64,
+    placement: Placement,
+    input: String,
+}
+
+impl AskedProblem {
+    /// The words for a problem on an input.
+    #[must_use]
+    pub fn new(problem: &Problem, input: &Input) -> Self {
+        Self {
+            mode: problem.mode(),
+            element: problem.element(),
+            op: problem.operator_name(),
+            operator_hash: problem.user().map_or_else(String::new, |user| user.hash_text()),
+            operator_facts: problem.user().map_or_else(String::new, |user| user.facts()),
+            init_bits: problem.init().map_or(0, |init| init.bits),
+            placement: problem.placement(),
+            input: input_word(input).to_owned(),
+        }
+    }
+
+    /// The problem.
+    ///
+    /// # Errors
+    /// What does not go together.
+    pub fn problem(&self) -> Result<Problem, String> {
+        let &Self { mode, element, op, init_bits: bits, placement, .. } = self;
+        let Some(operator) = op.built_in() else {
+            let user = UserOperator::read(op, element, &self.operator_hash, &self.operator_facts)?;
+            return Problem::of_user(mode, user, placement);
+        };
+        let init = (mode == Mode::Exclusive).then(|| ElementValue { element, bits }.to_string());
+        Problem::new(mode, element, operator, init.as_deref(), placement)
+    }
+
+    /// What the elements are.
+    ///
+    /// # Errors
+    /// When they are none of those that the protocol has words for.
+    pub fn input_kind(&self) -> Result<InputKind, String> {
+        match self.input.as_str() {
+            RANDOM => Ok(InputKind::Random),
+            REAL => Ok(InputKind::Real),
+            other => Err(format!("input `{other}`: there are {RANDOM} and {REAL}")),
+        }
+    }
+}
