@@ -7,6 +7,7 @@ use std::process::Command;
 use crate::sweeps::{Ended, Place, ended};
 use assert_cmd::cargo::cargo_bin;
 use scanbox_model::csv_file;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Record, Selection, Status};
 
 const TABLE: &str = "n_elements,steady_ns_median,steady_ns_q1,steady_ns_q3,note\n\
@@ -126,4 +127,33 @@ fn an_analysis_shows_the_baseline_beside_the_ideal_line() {
         .collect();
     assert_eq!(with, [4096, 8192]);
     assert_eq!(points[2]["baseline_gbps"].as_f64(), Some(32.768));
+}
+
+#[test]
+fn what_was_said_about_a_problem_is_of_that_problem() {
+    fn check(of_load: &str, code: i32, told: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let words = |element: &str| {
+            format!(
+                "\"seed\":1,\"mode\":\"reduce\",\"element\":\"{element}\",\"op\":\"max\",\"operator_hash\":\"\",\
+                 \"operator_facts\":\"\",\"init_bits\":0,\"placement\":\"out-of-place\",\"input\":\"random\"}}"
+            )
+        };
+        let of_load = of_load.replace("F64", &words("f64")).replace("U32", &words("u32"));
+        let said = SAID.replace("\"protocol\":1", "\"protocol\":2").replace("\"seed\":1}", &of_load);
+        let ended = import(folder.path(), &said, "jsonl", &[]);
+        assert_eq!(ended.code, Some(code), "{}", ended.stderr);
+        match code {
+            0 => {
+                for row in rows(folder.path()) {
+                    assert_eq!(Problem::of_row(&row).unwrap().to_string(), told);
+                    assert_eq!((row.element_bytes, row.bytes_moved), (8, 8 * 4097));
+                }
+            }
+            _ => assert!(ended.stderr.contains(told), "{}", ended.stderr),
+        }
+    }
+    check("F64", 0, "f64-max-reduce");
+    check("F64\n{\"do\":\"load\",\"n\":4096,U32", 1, "rows are of one problem, and here `u32` follows `f64`");
+    check("F64\n{\"do\":\"load\",\"n\":1,F64", 0, "f64-max-reduce");
 }

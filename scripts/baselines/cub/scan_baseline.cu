@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -448,7 +449,7 @@ private:
         std::set<cudaGraphNode_t> last_nodes;
         const subjects::Enqueue enqueue = subject.enqueue(problem_);
         CHECK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed));
-        std::string failed;
+        std::exception_ptr failed;
         try {
             for (u64 i = 0; i < calls; ++i) {
                 before(i);
@@ -461,16 +462,16 @@ private:
 #endif
                 after(i);
             }
-        } catch (const std::exception& failure) {
-            failed = failure.what();
+        } catch (...) {
+            failed = std::current_exception();
         }
         // In any case, or the stream stays unusable.
         cudaGraph_t captured = nullptr;
         const cudaError_t ended = cudaStreamEndCapture(stream_, &captured);
         const Graph graph(captured);
-        if (!failed.empty()) {
+        if (failed) {
             cudaGetLastError();
-            throw Failure(failed);
+            std::rethrow_exception(failed);
         }
         check(ended, "cudaStreamEndCapture");
 #if CUDART_VERSION >= 13000

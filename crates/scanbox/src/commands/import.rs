@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use scanbox_model::csv_file;
+use scanbox_model::problem::{Problem, ProblemDifference};
 use scanbox_model::record::{Cache, Record, SCHEMA, Selection, Status, TimeStats};
 use scanbox_model::row_rules::Checker;
 use scanbox_model::units::plural;
-use scanbox_runner::baseline::Greeting;
+use scanbox_runner::baseline::{AskedProblem, Greeting};
 use scanbox_runner::measure::Samples;
 use scanbox_runner::row::now_utc;
 use serde::Deserialize;
@@ -226,6 +227,7 @@ fn transcript(args: &ImportArgs, path: &Path) -> anyhow::Result<Vec<Record>> {
     let mut greeting: Option<Greeting> = None;
     let mut asked: Option<(u64, Cache, u32)> = None;
     let mut samples: BTreeMap<(u64, Cache), Samples> = BTreeMap::new();
+    let mut problem: Option<Problem> = None;
     for (index, text) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         if let Ok(said) = serde_json::from_str(text) {
             greeting = Some(said);
@@ -233,6 +235,18 @@ fn transcript(args: &ImportArgs, path: &Path) -> anyhow::Result<Vec<Record>> {
         }
         let line: TranscriptLine =
             serde_json::from_str(text).with_context(|| format!("line {}", index + 1))?;
+        // Loads of version 1 name no problem: there is one alone.
+        if line.request.as_deref() == Some("load")
+            && let Ok(asked) = serde_json::from_str::<AskedProblem>(text)
+        {
+            let of_load = asked.problem().map_err(anyhow::Error::msg);
+            let of_load = of_load.with_context(|| format!("line {}", index + 1))?;
+            if let Some(difference) = problem.and_then(|problem| problem.difference(&of_load)) {
+                let ProblemDifference { own, others, .. } = difference;
+                bail!("line {}: rows are of one problem, and here `{others}` follows `{own}`", index + 1);
+            }
+            problem = Some(of_load);
+        }
         // A reply may repeat what was asked for.
         if line.request.as_deref() == Some("time") || (line.samples_ns.is_some() && line.n.is_some()) {
             let ours = line.subject.as_deref().is_none_or(|subject| subject == args.subject);
@@ -264,11 +278,15 @@ fn transcript(args: &ImportArgs, path: &Path) -> anyhow::Result<Vec<Record>> {
             samples.span.clone_from(&samples.steady);
         }
         let measured = samples.measurement();
+        let mut row = args.row(greeting.as_ref(), n, cache)?;
+        if let Some(problem) = problem {
+            problem.describe(n, &mut row);
+        }
         rows.push(Record {
             samples: measured.samples,
             steady: Some(measured.steady),
             span: Some(measured.span).filter(|_| has_span),
-            ..args.row(greeting.as_ref(), n, cache)?
+            ..row
         });
     }
     if rows.is_empty() {

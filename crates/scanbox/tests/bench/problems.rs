@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::reference::Reference;
+use scanbox_model::parameters::Parameter;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_runner::baseline::AskedProblem;
 use scanbox_testing::operator_files;
