@@ -15,9 +15,13 @@ Element identity() {
 }
 
 Element combine(const Element earlier, const Element later) {
-    const bool earlier_wins =
-        earlier.value > later.value || (earlier.value == later.value && earlier.index < later.index);
-    return Element(earlier_wins ? earlier.value : later.value, earlier_wins ? earlier.index : later.index);
+    // In steps, each of which is a word and no branch: see "Your own operator" in kernels/README.md.
+    const bool greater = earlier.value > later.value;
+    const bool equal = earlier.value == later.value;
+    const bool first = earlier.index < later.index;
+    const bool tie = equal && first;
+    const bool earlier_wins = greater || tie;
+    return Element(mix(later.value, earlier.value, earlier_wins), mix(later.index, earlier.index, earlier_wins));
 }
 
 // New maxima at all scales: in the first half of each octave of the index every eighth element or so, never the first

@@ -15,7 +15,9 @@ Element identity() {
 }
 
 Element combine(const Element earlier, const Element later) {
-    return Element(earlier.head | later.head, later.head != 0u ? later.value : earlier.value + later.value);
+    // A choice of a word, not a branch: see "Your own operator" in kernels/README.md.
+    const uint carried = mix(earlier.value, 0u, later.head != 0u);
+    return Element(earlier.head | later.head, carried + later.value);
 }
 
 // Segments of any length: in turns of 2^14 elements a head comes every few elements, every few hundred, or hardly ever.
