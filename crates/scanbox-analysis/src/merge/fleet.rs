@@ -3,9 +3,9 @@
 //! Where the configs of a size are spread over units, a unit that is slower than the others makes its configs look
 //! slow. The anchors show it. The time of a unit at an anchor over the median of all units is its ratio there; its
 //! ratio at a size is the median of those, and its ratio that of all anchors. A unit whose ratio is off by more than
-//! [`OFF_PCT`] is left out; of two units nobody can say which one is off. A shard whose anchors took another time at
-//! its end than at its start ([`scanbox_model::shard::ShardOf::drifted_pct`]) is left out, too: its first and last rows
-//! are not comparable.
+//! [`OFF_PCT`] is left out; of two units nobody can say which one is off. The times of a shard whose anchors took
+//! another time at its end than at its start ([`scanbox_model::shard::ShardOf::drifted_pct`]) are left out, too: the
+//! first and the last ones are not comparable. What failed, or was wrong, stays: that says nothing of speed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,16 +73,23 @@ pub fn ratios(records: &[Record]) -> Vec<UnitRatio> {
     units.into_iter().filter_map(of_unit).collect()
 }
 
-/// Takes the points of units that are off, and of shards that drifted, out of the rows. Their anchors stay, which say
-/// so.
+/// Takes the times of points of units that are off out of the rows. Their anchors stay, which say so.
 #[must_use]
-pub fn leave_out(records: &mut Vec<Record>, ratios: &[UnitRatio], inputs: &[MergedInput]) -> UnitsLeftOut {
+pub fn leave_out_units(records: &mut Vec<Record>, ratios: &[UnitRatio]) -> UnitsLeftOut {
     let mut left_out = UnitsLeftOut::default();
     for UnitRatio { unit, ratio, .. } in ratios.iter().filter(|unit| unit.is_off) {
         let (by, how) = (100.0 * (ratio - 1.0).abs(), if *ratio > 1.0 { "slower" } else { "faster" });
         let rows = take(records, |row| MergedUnit::of(row) == *unit);
         left_out.add(rows, format!("{} is {by:.1} % {how} than the others at the anchors", title(unit)));
     }
+    left_out
+}
+
+/// Takes the times of points of shards that drifted out of the rows: before these are united, so that none of them
+/// stands for a point that was measured again.
+#[must_use]
+pub fn leave_out_drifted(records: &mut Vec<Record>, inputs: &[MergedInput]) -> UnitsLeftOut {
+    let mut left_out = UnitsLeftOut::default();
     for input in inputs {
         let Some(shard) = &input.shard else { continue };
         let Some(drift) = shard.drifted_pct() else { continue };
@@ -95,16 +102,31 @@ pub fn leave_out(records: &mut Vec<Record>, ratios: &[UnitRatio], inputs: &[Merg
 }
 
 impl UnitsLeftOut {
+    /// Both together.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.rows += other.rows;
+        self.reasons.extend(other.reasons);
+        self
+    }
+
     fn add(&mut self, rows: u64, why: String) {
         self.rows += rows;
         self.reasons.push(format!("{why}: {} left out", plural(rows as usize, "row")));
     }
 }
 
+/// How many measurements are taken out; a file that goes on with another one repeats what that has.
 fn take(records: &mut Vec<Record>, is: impl Fn(&Record) -> bool) -> u64 {
-    let before = records.len();
-    records.retain(|row| !is_of_point(row) || !is(row));
-    (before - records.len()) as u64
+    let mut taken = BTreeSet::new();
+    records.retain(|row| {
+        let stays = !is_of_point(row) || row.status != Status::Ok || !is(row);
+        if !stays {
+            taken.insert((row.run_id.clone(), row.config_id.clone(), row.n_elements, MergedUnit::of(row)));
+        }
+        stays
+    });
+    taken.len() as u64
 }
 
 /// What a unit is called.
