@@ -162,6 +162,11 @@ impl SweepInput {
         self.metadata.as_ref()
     }
 
+    /// How many of its rows are anchors of shards.
+    pub fn anchors(&self) -> u64 {
+        self.rows.anchors()
+    }
+
     /// Adds its rows to what is analysed; `label` is what the user calls it.
     pub fn add_to(self, builder: &mut Builder, label: &str, warnings: &mut Vec<String>) {
         warnings.extend(self.warnings);

@@ -80,7 +80,7 @@ pub fn leave_out_units(records: &mut Vec<Record>, ratios: &[UnitRatio]) -> Units
     for UnitRatio { unit, ratio, .. } in ratios.iter().filter(|unit| unit.is_off) {
         let (by, how) = (100.0 * (ratio - 1.0).abs(), if *ratio > 1.0 { "slower" } else { "faster" });
         let rows = take(records, |row| MergedUnit::of(row) == *unit);
-        left_out.add(rows, format!("{} is {by:.1} % {how} than the others at the anchors", title(unit)));
+        left_out.add(rows, format!("{unit} is {by:.1} % {how} than the others at the anchors"));
     }
     left_out
 }
@@ -127,15 +127,4 @@ fn take(records: &mut Vec<Record>, is: impl Fn(&Record) -> bool) -> u64 {
         stays
     });
     taken.len() as u64
-}
-
-/// What a unit is called.
-fn title(unit: &MergedUnit) -> String {
-    let MergedUnit { host, pci_address, uuid } = unit;
-    match (host.as_str(), pci_address.as_str()) {
-        ("", "") => format!("unit {uuid}"),
-        ("", pci_address) => format!("the unit at {pci_address}"),
-        (host, "") => format!("the unit on {host}"),
-        (host, pci_address) => format!("the unit on {host} at {pci_address}"),
-    }
 }
