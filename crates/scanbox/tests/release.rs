@@ -67,7 +67,8 @@ fn workflows_are_what_github_reads() {
 #[test]
 fn a_release_is_for_all_systems_and_says_what_is_unproved() {
     let text = fs::read_to_string(root().join(".github/workflows/release.yml")).unwrap();
-    for part in ["windows-latest", "macos-latest", "debian:bookworm", "Unproved", "scripts/package-deb --try"] {
+    for part in ["windows-latest", "macos-latest", "debian:bookworm", "Unproved", "scripts/package-deb --try"]
+    {
         assert!(text.contains(part), "{part}");
     }
 }

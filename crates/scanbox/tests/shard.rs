@@ -400,7 +400,7 @@ fn a_unit_that_does_not_keep_its_speed_is_told() {
     assert!(told["left_out"][0].as_str().unwrap().contains("14 rows left out"), "{told}");
     assert_eq!(merge(&["--out", "all.csv", "--keep-units"], 0)["points_left"], 0);
     let dry = place.sweep(&by_pipeline("0/2", &["--dry-run"]));
-    assert!(dry.stdout.contains("to do      14\n"), "{}", dry.stdout);
+    assert!(dry.stdout.contains("to do      14, and anchors\n"), "{}", dry.stdout);
     let again = place.sweep(&by_pipeline("0/2", &["--format", "json"]));
     let told: serde_json::Value = serde_json::from_str(&again.stdout).unwrap();
     assert_eq!((&told["exit_code"], &told["shard"]["anchor_drift_pct"]), (&0.into(), &0.0.into()), "{told}");

@@ -233,7 +233,7 @@ fn damaged_files_give_what_they_have_and_what_is_lost_is_told() {
             "begin.csv",
             ALL,
             0,
-            &["about runs that have no row in the file, and is not used"],
+            &["about runs on Replay (software) that have no row in the file, and is not used"],
         ),
         (&bytes, Some(&device), "begin.csv", ALL, 0, &["about Other", "and is not used"]),
     ];
