@@ -1,8 +1,8 @@
 //! Anchors: what every shard of a split size measures beside its points, and what that says of its unit.
 //!
-//! A unit that does not keep its speed measures its first and its last points on different scales. Nobody can tell which
-//! of them are right, so all times of the runs in such a file are taken back ([`drifted_runs`]): a merge leaves them
-//! out, and whoever goes on with the file measures those points again. What failed or was wrong stays.
+//! A unit that does not keep its speed measures its first and its last points on different scales. Nobody can tell
+//! which of them are right, so all times of the runs in such a file are taken back ([`drifted_runs`]): a merge leaves
+//! them out, and whoever goes on with the file measures those points again. What failed or was wrong stays.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -455,8 +455,8 @@ pub fn taken_back_words(rows: usize) -> String {
     )
 }
 
-/// Whether a row stays when what failed is measured again. A wrong one does: what is `ok` the next time was wrong all the
-/// same.
+/// Whether a row stays when what failed is measured again. A wrong one does: what is `ok` the next time was wrong all
+/// the same.
 pub fn stays(row: &Record) -> bool {
     matches!(row.status, Status::Ok | Status::WrongResult)
 }

@@ -40,8 +40,8 @@ pub(super) struct Group {
     pub(super) is_unplanned: bool,
     /// Where it is not: points of the rows from files without metadata.
     shown: Vec<(u64, u32)>,
-    /// In GB/s, by size, the number of the file that says so, and the place of what that was merged from (from 1; 0: what
-    /// the file says as a whole), with how many measurements that is the median of.
+    /// In GB/s, by size, the number of the file that says so, and the place of what that was merged from (from 1; 0:
+    /// what the file says as a whole), with how many measurements that is the median of.
     pub(super) ceiling_gbps: BTreeMap<(u64, u32, u32), (f64, u64)>,
 }
 

@@ -93,12 +93,22 @@ pub fn leave_out_drifted(records: &mut Vec<Record>, inputs: &[MergedInput]) -> U
     for input in inputs {
         let Some(shard) = &input.shard else { continue };
         let Some(drift) = shard.drifted_pct() else { continue };
-        let rows = take(records, |row| {
-            input.run_ids.contains(&row.run_id) && input.units.contains(&MergedUnit::of(row))
-        });
+        let rows = take(records, |row| is_of(row, input));
         left_out.add(rows, format!("{}: the anchors of {shard} took {drift:+.1} % at the end", input.name));
     }
     left_out
+}
+
+/// Whether a row, an anchor too, is of a shard that drifted: what was measured again may take its place.
+#[must_use]
+pub fn is_of_drifted(row: &Record, inputs: &[MergedInput]) -> bool {
+    let drifted =
+        |input: &MergedInput| input.shard.as_ref().is_some_and(|shard| shard.drifted_pct().is_some());
+    inputs.iter().any(|input| drifted(input) && is_of(row, input))
+}
+
+fn is_of(row: &Record, input: &MergedInput) -> bool {
+    input.run_ids.contains(&row.run_id) && input.units.contains(&MergedUnit::of(row))
 }
 
 impl UnitsLeftOut {

@@ -16,7 +16,7 @@ use scanbox_analysis::merge::fleet::{self, UnitsLeftOut};
 use scanbox_analysis::merge::rows::{UnitedRows, is_of_point, unite};
 use scanbox_analysis::merge::{MergeSource, missing, origin, wrong_points};
 use scanbox_model::csv_file;
-use scanbox_model::merged::MergedUnit;
+use scanbox_model::merged::{MergedInput, MergedUnit};
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Record, Status};
 use scanbox_model::units::plural;
@@ -91,7 +91,7 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<Exit> {
     let left_out = drifted(&mut records);
     let mut rows = unite(records);
     let output = Claimed::new(&output, &args.out)?;
-    output.check(&rows.records, |before| drop(drifted(before)))?;
+    output.check(&rows.records, &inputs)?;
     let ratios = fleet::ratios(&rows.records);
     let left_out = match args.keep_units {
         true => left_out,
@@ -169,14 +169,17 @@ impl<'a> Claimed<'a> {
         Ok(Self { output, path, _lock: lock })
     }
 
-    /// Whether these rows may replace what is there. `leave_out` takes out of that what is left out of these.
+    /// Whether these rows, of `inputs`, may replace what is there. Rows of shards that drifted are nothing to keep: the
+    /// shard may have been measured again since.
     ///
     /// # Errors
     /// When a merged file is there with other rows.
-    fn check(&self, records: &[Record], leave_out: impl Fn(&mut Vec<Record>)) -> anyhow::Result<()> {
+    fn check(&self, records: &[Record], inputs: &[MergedInput]) -> anyhow::Result<()> {
         let path = self.path;
         let mut before = rows_before(path)?;
-        leave_out(&mut before);
+        let told = Metadata::read(&Metadata::path_beside(path)).ok().and_then(|told| told.merged);
+        let inputs_before = told.map(|merged| merged.inputs).unwrap_or_default();
+        before.retain(|row| !fleet::is_of_drifted(row, inputs) && !fleet::is_of_drifted(row, &inputs_before));
         if !before.is_empty() {
             let together = unite(before.into_iter().chain(records.iter().cloned()).collect()).records;
             if together != records {

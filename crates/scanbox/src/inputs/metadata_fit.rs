@@ -1,7 +1,7 @@
 //! Whether metadata is about the rows that it stands beside: files are copied and renamed, and metadata of others says
 //! wrong things of them.
 //!
-//! Rows tell model and kernel sources, and which run has written them. The unit does not matter: a file may have the rows
+//! Rows tell model and kernel sources, and which run has written them. The unit does not matter: a file may have rows
 //! of several, and metadata names one.
 
 use std::collections::BTreeSet;

@@ -22,8 +22,8 @@ pub struct MergeFiles {
     pub unreadable: Vec<String>,
 }
 
-/// Reads them. Whatever is no sweep is named, all of it at once. A sweep with a line that cannot be read is left out: of a
-/// fleet, one file that was spoilt does not hold up the others.
+/// Reads them. Whatever is no sweep is named, all of it at once. A sweep with a line that cannot be read is left out:
+/// one file that was spoilt does not hold up a fleet.
 ///
 /// # Errors
 /// When one is no sweep, when the system does not let one be read, and when none is left.
