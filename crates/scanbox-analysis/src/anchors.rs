@@ -1,8 +1,13 @@
 //! Anchors: what every shard of a split size measures beside its points, and what that says of its unit.
+//!
+//! A unit that does not keep its speed measures its first and its last points on different scales. Nobody can tell
+//! which of them are right, so all times of the runs in such a file are taken back ([`drifted_runs`]): a merge leaves
+//! them out, and whoever goes on with the file measures those points again. What failed or was wrong stays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use scanbox_model::record::{Record, Selection, Status};
+use scanbox_model::shard::is_drift;
 
 use crate::spread::median;
 
@@ -11,7 +16,7 @@ type StartEnd = [Option<u64>; 2];
 
 /// By how much longer the anchors among these rows took at the end than at the start, in percent: the median of all
 /// that one unit measured at both. Of several units that of the one that changed most; `None` where nobody measured
-/// both.
+/// both. In hundredths of a percent, as metadata has it.
 #[must_use]
 pub fn drift_pct<'a>(rows: impl IntoIterator<Item = &'a Record>) -> Option<f64> {
     let mut units: BTreeMap<[&str; 3], BTreeMap<(u64, &str), StartEnd>> = BTreeMap::new();
@@ -33,7 +38,23 @@ pub fn drift_pct<'a>(rows: impl IntoIterator<Item = &'a Record>) -> Option<f64> 
         let mut ratios: Vec<f64> = both.map(|(start, end)| end as f64 / start as f64).collect();
         Some(100.0 * (median(&mut ratios)? - 1.0))
     });
-    drifts.max_by(|a, b| a.abs().total_cmp(&b.abs()))
+    let drift = drifts.max_by(|a, b| a.abs().total_cmp(&b.abs()));
+    drift.map(|pct| (100.0 * pct).round() / 100.0)
+}
+
+/// The runs whose times do not count: all runs with rows in the file of a shard whose anchors drifted.
+#[must_use]
+pub fn drifted_runs(rows: &[Record]) -> BTreeSet<String> {
+    match drift_pct(rows.iter().filter(|row| row.is_anchor())) {
+        Some(pct) if is_drift(pct) => rows.iter().map(|row| row.run_id.clone()).collect(),
+        _ => BTreeSet::new(),
+    }
+}
+
+/// Whether a row says a time that does not count, because its run is one of these.
+#[must_use]
+pub fn is_taken_back(row: &Record, drifted: &BTreeSet<String>) -> bool {
+    row.status == Status::Ok && drifted.contains(&row.run_id)
 }
 
 #[cfg(test)]
@@ -78,7 +99,22 @@ mod tests {
         // The last end counts, and the first start.
         rows.extend([row("b", "x", AnchorEnd, 1000), row("b", "x", AnchorStart, 500)]);
         check(&rows, Some(3.0));
-        rows.push(Record { status: Status::WrongResult, ..row("a", "x", AnchorEnd, 9000) });
+        let wrong = Record { status: Status::WrongResult, ..row("a", "x", AnchorEnd, 9000) };
+        rows.push(wrong.clone());
         check(&rows, Some(3.0));
+        // All times of all runs in the file are taken back, and nothing else.
+        let point = |run: &str| Record {
+            run_id: run.to_owned(),
+            selection: Vec::new(),
+            ..row("a", "x", AnchorStart, 1)
+        };
+        rows.extend([point("one"), point("two")]);
+        let runs = drifted_runs(&rows);
+        assert_eq!(runs.iter().map(String::as_str).collect::<Vec<_>>(), ["", "one", "two"]);
+        assert!(is_taken_back(&rows[0], &runs) && is_taken_back(&point("one"), &runs));
+        assert!(!is_taken_back(&wrong, &runs) && !is_taken_back(&point("three"), &runs));
+        // Up to 2 % is no drift.
+        let edge = |end| vec![row("a", "x", AnchorStart, 100_000), row("a", "x", AnchorEnd, end)];
+        assert!(drifted_runs(&edge(102_004)).is_empty() && !drifted_runs(&edge(102_010)).is_empty());
     }
 }

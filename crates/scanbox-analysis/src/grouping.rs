@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use scanbox_model::config::{Config, Kernel};
 use scanbox_model::device::DeviceKind;
+use scanbox_model::merged::MergedInput;
 use scanbox_model::record::{Clock, Record};
 use scanbox_model::space::Point;
 
@@ -91,6 +92,8 @@ pub struct FileFacts<'a> {
     pub ceiling_gbps: Option<&'a BTreeMap<u64, f64>>,
     /// Of how many measurements each ceiling is the median, where it is not one.
     pub ceiling_counts: Option<&'a BTreeMap<u64, u64>>,
+    /// Of a merged file, what it was made of: units have copies of their own there.
+    pub inputs: &'a [MergedInput],
     /// What the user calls the unit that the file is about; empty: nothing.
     pub label: &'a str,
 }

@@ -9,9 +9,10 @@ use proptest::prelude::*;
 use scanbox_analysis::answers::{DeviceAnswer, Question, answer};
 use scanbox_analysis::grouping::{Builder, FileFacts, FileRows, RecordFile, Runs};
 use scanbox_analysis::pool::Units;
-use scanbox_analysis::table::Tables;
+use scanbox_analysis::table::{DeviceTable, Tables};
 use scanbox_analysis::warning::Warning;
 use scanbox_model::csv_file;
+use scanbox_model::merged::{MergedInput, MergedUnit};
 use scanbox_model::record::{Clock, Record, Status, TimeStats};
 
 const KERNELS: [&str; 4] = [A, B, C, D];
@@ -301,6 +302,41 @@ fn ceilings_are_medians_with_a_count() {
     builder.add_rows(file, &FileFacts { ceiling_gbps, ceiling_counts, ..FileFacts::default() });
     let (tables, _) = builder.finish(Runs::Latest);
     assert_eq!(tables.devices[0].ceiling_counts, counts);
+}
+
+/// In a merged file each unit has the copies that it has measured, and all together what the file says.
+#[test]
+fn units_of_a_merged_file_have_copies_of_their_own() {
+    let unit = |name: &str| sweep().into_iter().map(|row| on_unit(row, name, 1.0)).collect::<Vec<_>>();
+    let (slow, fast, third) = (unit("a"), unit("b"), unit("c"));
+    let input = |rows: &[Record], gbps: &[f64]| MergedInput {
+        name: rows[0].host.clone(),
+        rows: rows.len() as u64,
+        shard: None,
+        units: rows.iter().map(MergedUnit::of).collect(),
+        run_ids: BTreeSet::new(),
+        device: None,
+        ceiling_gbps: SIZES.into_iter().zip(gbps.iter().copied()).collect(),
+    };
+    // Unit a was swept by two attempts, of which the second repeats what the first has; c has no copy.
+    let inputs = [input(&slow, &[20.0]), input(&slow, &[20.0]), input(&fast, &[30.0]), input(&third, &[])];
+    let (gbps, counts) = (BTreeMap::from([(SIZES[0], 25.0)]), BTreeMap::from([(SIZES[0], 2)]));
+    let of = |units| {
+        let mut file = FileRows::new("x.csv", Clock::Steady);
+        slow.iter().chain(&fast).chain(&third).for_each(|row| file.push(row).unwrap());
+        let mut builder = Builder::new(Clock::Steady).with_units(units);
+        let (ceiling_gbps, ceiling_counts) = (Some(&gbps), Some(&counts));
+        let facts = FileFacts { ceiling_gbps, ceiling_counts, inputs: &inputs, ..FileFacts::default() };
+        builder.add_rows(file, &facts);
+        let (tables, _) = builder.finish(Runs::Latest);
+        let ceiling = |table: &DeviceTable| {
+            (table.device.host.clone(), table.ceiling_gbps[&SIZES[0]], table.ceiling_counts[&SIZES[0]])
+        };
+        tables.devices.iter().map(ceiling).collect::<Vec<_>>()
+    };
+    let row = |host: &str, gbps, count| (host.to_owned(), gbps, count);
+    assert_eq!(of(Units::Each), [row("host-a", 20.0, 1), row("host-b", 30.0, 1), row("host-c", 25.0, 2)]);
+    assert_eq!(of(Units::Pool).into_iter().map(|(_, gbps, n)| (gbps, n)).collect::<Vec<_>>(), [(25.0, 2)]);
 }
 
 /// A published sweep, and the same split by size over four units.

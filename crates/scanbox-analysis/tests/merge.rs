@@ -224,7 +224,7 @@ fn a_unit_that_is_off_at_the_anchors_is_left_out() {
             rows.iter().filter(|row| row.host == host && row.selection.is_empty()).count()
         };
         let anchors = rows.iter().filter(|row| row.is_anchor()).count();
-        let left_out = fleet::leave_out(&mut rows, &found, &[]);
+        let left_out = fleet::leave_out_units(&mut rows, &found);
         assert_eq!((left_out.reasons.len(), left_out.rows as usize), (off.len(), 2 * off.len()));
         for (host, _) in units {
             assert_eq!(points(&rows, host), if off.contains(host) { 0 } else { 2 }, "{host}");
@@ -273,7 +273,7 @@ fn a_shard_whose_anchors_drift_is_left_out() {
             device: None,
             ceiling_gbps: BTreeMap::new(),
         };
-        let left_out = fleet::leave_out(&mut rows, &[], &[input]);
+        let left_out = fleet::leave_out_drifted(&mut rows, &[input]);
         assert_eq!((left_out.rows, left_out.reasons.len() as u64), (expected, u64::from(expected > 0)));
         assert_eq!(rows.iter().filter(|row| row.host == "b").count(), 8 - expected as usize);
         assert_eq!(rows.iter().filter(|row| row.host == "a").count(), 8);

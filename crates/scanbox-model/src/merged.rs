@@ -1,6 +1,7 @@
 //! What a file is made of that unites others: shards of a space, and attempts at them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{Display, Formatter};
 
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +59,19 @@ impl MergedUnit {
             host: record.host.clone(),
             pci_address: record.pci_address.clone(),
             uuid: record.device_uuid.clone(),
+        }
+    }
+}
+
+/// What a unit is called in a sentence: by its host and its address, where those are known.
+impl Display for MergedUnit {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let Self { host, pci_address, uuid } = self;
+        match (host.as_str(), pci_address.as_str()) {
+            ("", "") => write!(f, "unit {uuid}"),
+            ("", pci_address) => write!(f, "the unit at {pci_address}"),
+            (host, "") => write!(f, "the unit on {host}"),
+            (host, pci_address) => write!(f, "the unit on {host} at {pci_address}"),
         }
     }
 }

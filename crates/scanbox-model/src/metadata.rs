@@ -76,7 +76,7 @@ pub struct Run {
 }
 
 /// How a run has left its file, for scripts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunOutcome {
     /// The exit code of the process.
     pub exit_code: u8,
@@ -92,6 +92,9 @@ pub struct RunOutcome {
     /// Sizes whose copy, or read, is still to be measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copies_left: Vec<u64>,
+    /// The drift of the anchors, where it is so large that the points are to be measured again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drifted_pct: Option<f64>,
     /// Why the run could not go on, if it could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,

@@ -27,6 +27,13 @@ const ANCHORS: usize = 5;
 /// on no one scale.
 const DRIFT_PCT: f64 = 2.0;
 
+/// Whether anchors that take so much longer at the end than at the start, in percent, have drifted: times from the
+/// start and from the end are then on no one scale.
+#[must_use]
+pub fn is_drift(pct: f64) -> bool {
+    pct.abs() > DRIFT_PCT
+}
+
 /// What a space is split by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -261,7 +268,7 @@ impl ShardOf {
     /// The drift of the anchors, where it is so large that times from the start and from the end are not comparable.
     #[must_use]
     pub fn drifted_pct(&self) -> Option<f64> {
-        self.anchor_drift_pct.filter(|pct| pct.abs() > DRIFT_PCT)
+        self.anchor_drift_pct.filter(|pct| is_drift(*pct))
     }
 
     /// Whether both are the same one of as many, whatever they are shards of.

@@ -48,6 +48,8 @@ pub struct MergeEnding<'a> {
     pub shared_sizes: &'a BTreeSet<u64>,
     /// How units stand to each other, and who is left out for it.
     pub fleet: &'a FleetRatios,
+    /// What is wrong with files that are left out as they cannot be read.
+    pub unreadable: &'a [String],
     /// How the process ends.
     pub exit_code: u8,
 }
@@ -91,6 +93,7 @@ struct MergeJson<'a> {
     sizes_of_several_units: &'a BTreeSet<u64>,
     anchors: Vec<RatioJson<'a>>,
     left_out: &'a [String],
+    unreadable: &'a [String],
     merged: Option<&'a MergedFrom>,
     exit_code: u8,
     files: [PathBuf; 2],
@@ -141,6 +144,7 @@ impl<'a> MergeJson<'a> {
             sizes_of_several_units: ending.shared_sizes,
             anchors: ending.fleet.ratios.iter().map(RatioJson::new).collect(),
             left_out: &ending.fleet.left_out.reasons,
+            unreadable: ending.unreadable,
             merged: metadata.merged.as_ref(),
             exit_code: ending.exit_code,
             files: [path.to_path_buf(), Metadata::path_beside(path)],
@@ -192,6 +196,9 @@ fn write_table(ending: &MergeEnding<'_>, width: Option<usize>, out: &mut dyn Wri
             labels(ending.shared_sizes)
         );
         writeln!(out, "{}", fold("units      ", &text, 11, width))?;
+    }
+    for reason in ending.unreadable {
+        writeln!(out, "{}", fold("unread     ", reason, 11, width))?;
     }
     writeln!(out, "files      {}", paste::path(path))?;
     writeln!(out, "           {}", paste::path(&Metadata::path_beside(path)))?;

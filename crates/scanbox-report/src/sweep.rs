@@ -37,6 +37,10 @@ pub struct SweepEnding<'a> {
     pub outcome: RunOutcome,
     /// Why it ended.
     pub end: End,
+    /// Whether the rows are where everybody sees them; else they are on this machine alone.
+    pub is_published: bool,
+    /// The command that merges all shards, without the program, once all of them are there.
+    pub merge: Option<String>,
     /// What was measured; `None` where nothing was left to do.
     pub run: Option<RunCost>,
     /// Known issues that did not show, one sentence each.
@@ -140,8 +144,8 @@ fn write_table(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Wri
     }
     if let Some(pct) = metadata.shard.as_ref().and_then(ShardOf::drifted_pct) {
         let text = format!(
-            "{pct:+.1} % from the start of the shard to its end: the device did not keep its speed, so its times are not to be \
-             compared with those of other shards; sweep it again into another file"
+            "{pct:+.1} % from the start of the shard to its end: the device did not keep its speed, so these times do not \
+             count; the same command measures them again"
         );
         writeln!(out, "{}", fold("anchors    ", &text, 11, width))?;
     }
@@ -168,6 +172,15 @@ fn write_table(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Wri
     let during = set_up_words(run.as_ref().and_then(|run| run.set_up.as_deref()));
     let (program, this) = (paste::program(), paste::this_command());
     let next = match end {
+        _ if !ending.is_published => {
+            format!("the same command on this machine publishes these rows, once there is room: {this}")
+        }
+        End::Complete if outcome.drifted_pct.is_some() => {
+            format!("the anchors drifted; the same command measures again: {this}")
+        }
+        End::Complete if ending.merge.is_some() => {
+            format!("{} {}", paste::quoted(&program), ending.merge.as_deref().unwrap_or_default())
+        }
         End::Complete => {
             paste::line([program.as_str(), "analyze", &path.to_string_lossy(), "--metric", "squared"])
         }

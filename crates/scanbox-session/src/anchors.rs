@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
-use scanbox_model::record::{Record, Selection};
+use scanbox_model::record::{Record, Selection, Status};
 use scanbox_runner::bench::{Selected, behind_ceilings};
 use scanbox_runner::subject::Subject;
 
@@ -49,6 +49,13 @@ pub fn sizes_due(
     }
 }
 
+/// Whether any anchors are to be measured.
+pub fn any_due(anchors: &Anchors, points_left: bool, rows: &[Record], device: &DeviceProfile) -> bool {
+    Selection::ANCHORS
+        .into_iter()
+        .any(|stage| !sizes_due(anchors, stage, points_left, false, rows, device).is_empty())
+}
+
 /// The sizes of these whose anchors this unit has not measured at a stage.
 fn sizes_left(anchors: &Anchors, stage: Selection, rows: &[Record], device: &DeviceProfile) -> BTreeSet<u64> {
     let pci_address = device.pci_address.as_deref().unwrap_or_default();
@@ -56,8 +63,17 @@ fn sizes_left(anchors: &Anchors, stage: Selection, rows: &[Record], device: &Dev
     let is_own = |row: &&Record| {
         row.selection.contains(&stage) && [&row.host, &row.pci_address, &row.device_uuid] == unit.each_ref()
     };
-    let done: BTreeSet<u64> = rows.iter().filter(is_own).map(|row| row.n_elements).collect();
-    anchors.keys().filter(|n| !done.contains(n)).copied().collect()
+    // What is left of anchors whose times were taken back, the failed ones, are no anchors of a size.
+    let mut done: BTreeMap<u64, (bool, usize)> = BTreeMap::new();
+    for row in rows.iter().filter(is_own) {
+        let (has_time, count) = done.entry(row.n_elements).or_default();
+        *has_time |= row.status == Status::Ok;
+        *count += 1;
+    }
+    let is_done = |n: &u64, configs: &[Config]| {
+        done.get(n).is_some_and(|&(has_time, count)| has_time || count > configs.len())
+    };
+    anchors.iter().filter(|(n, configs)| !is_done(n, configs)).map(|(n, _)| *n).collect()
 }
 
 /// What is measured at a stage: at each of these sizes the copy, or read, and the configs.

@@ -25,10 +25,11 @@ use self::publisher::{Names, Publisher};
 use crate::lock;
 use crate::notes::note;
 use crate::process::RunLimits;
+use crate::store::taken_back_words;
 use crate::system::{host, try_to_write_in};
 
 /// What stands between the name of a sweep and that of the attempt.
-const MARK: &str = ".attempt-";
+pub const MARK: &str = ".attempt-";
 /// How folders of attempts below the scratch folder begin.
 const PREFIX: &str = "scanbox-";
 /// The file in such a folder that says where its attempt publishes.
@@ -103,7 +104,8 @@ impl AttemptFolders {
             every: self.every,
             publisher: None,
             lock: Some(lock),
-            last: before.last,
+            before: before.files,
+            is_kept: false,
             names,
             folder: Some(folder),
         })
@@ -119,7 +121,7 @@ impl AttemptFolders {
         let before = Gathered::of(&self.publish, sweep)?;
         before.tell(&self.publish);
         before.write(&csv)?;
-        Ok(AttemptPreview { csv, _folder: folder })
+        Ok(AttemptPreview { csv, before: before.files, _folder: folder })
     }
 
     /// A folder whose name has time, host and process, and an end that makes it one of its own all the same.
@@ -179,7 +181,17 @@ fn id_of(folder: &Path) -> Option<String> {
 pub struct AttemptPreview {
     /// Its rows.
     pub csv: PathBuf,
+    /// What attempts have published.
+    pub before: Vec<PathBuf>,
     _folder: TempDir,
+}
+
+impl AttemptPreview {
+    /// How the files are called that an attempt would publish.
+    pub fn pattern(&self) -> String {
+        let sweep = self.csv.file_stem().unwrap_or_default().to_string_lossy();
+        format!("{sweep}{MARK}*.csv")
+    }
 }
 
 /// An attempt that runs. Dropped, it publishes what it has.
@@ -188,8 +200,10 @@ pub struct Attempt {
     every: Duration,
     publisher: Option<Publisher>,
     lock: Option<Option<fs::File>>,
-    /// The attempt before it that had seen most.
-    last: Option<PathBuf>,
+    /// Those before it; the last one had seen most.
+    before: Vec<PathBuf>,
+    /// Whether its rows stay on the node, as they cannot be published.
+    is_kept: bool,
     /// Gone, once it is published.
     folder: Option<TempDir>,
 }
@@ -206,9 +220,23 @@ impl Attempt {
     }
 
     /// Where the rows are that everybody sees: its own, or, where it had nothing to add, those of the attempt before.
+    /// Of rows that could not be published, where they are on the node.
     pub fn published(&self) -> &Path {
         let own = self.names.published();
-        if own.exists() { own } else { self.last.as_deref().unwrap_or(own) }
+        if self.is_kept {
+            return self.names.scratch();
+        }
+        if own.exists() { own } else { self.before.last().map_or(own, PathBuf::as_path) }
+    }
+
+    /// Where it publishes.
+    pub fn destination(&self) -> &Path {
+        self.names.published()
+    }
+
+    /// What attempts before it have published.
+    pub fn before(&self) -> &[PathBuf] {
+        &self.before
     }
 
     /// From now on publishes what changes.
@@ -229,6 +257,7 @@ impl Attempt {
         };
         if let Err(error) = published {
             let kept = folder.keep();
+            self.is_kept = true;
             return Err(error).with_context(|| {
                 format!("the rows could not be published; they are in {} on {}", kept.display(), host())
             });
@@ -249,13 +278,16 @@ impl Drop for Attempt {
 
 impl Gathered {
     fn tell(&self, publish: &Path) {
-        if self.files > 0 {
+        if !self.files.is_empty() {
             note(&format!(
                 "{} of {} in {}",
                 plural(self.rows.len(), "row"),
-                plural(self.files, "earlier attempt"),
+                plural(self.files.len(), "earlier attempt"),
                 publish.display()
             ));
+        }
+        if self.taken_back > 0 {
+            note(&taken_back_words(self.taken_back));
         }
         if !self.foreign.is_empty() {
             let few: Vec<&str> = self.foreign.iter().take(5).map(String::as_str).collect();

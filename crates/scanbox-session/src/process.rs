@@ -49,8 +49,13 @@ impl RunLimits<'static> {
     /// Of a run that begins now: it stops on request, and when its budget is spent, which pays for everything.
     ///
     /// # Errors
-    /// When the system does not allow to listen to signals.
+    /// When the system does not allow to listen to signals; [`SessionError::Stopped`] where the budget is nothing, as
+    /// the moment that it ends at has been.
     pub fn of_run(budget: Option<Duration>) -> anyhow::Result<Self> {
+        if budget == Some(Duration::ZERO) {
+            let why = "the end of --budget has been there already, by the clock of this host";
+            return Err(anyhow::Error::new(SessionError::Stopped(End::Budget)).context(why));
+        }
         let deadline = budget.map(|budget| Instant::now() + budget);
         Ok(Self { stop: stop_on_signals()?, deadline })
     }

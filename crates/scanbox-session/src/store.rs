@@ -6,6 +6,7 @@
 mod before;
 pub mod companions;
 mod journal;
+mod repeated;
 #[cfg(test)]
 mod tests;
 
@@ -22,9 +23,10 @@ use scanbox_model::known_issues::DeviceIssues;
 use scanbox_model::metadata::{Metadata, Run, RunOutcome};
 use scanbox_model::record::{Record, SCHEMA, Status};
 use scanbox_model::space::{Enumeration, Point, Space};
+use scanbox_model::units::plural;
 use scanbox_runner::row::now_utc;
 
-pub use self::before::{Before, FileSubject, device_before, guarantees_before, rows_before};
+pub use self::before::{Before, FileSubject, OtherPlace, device_before, guarantees_before, rows_before};
 use self::journal::Journal;
 pub use self::journal::lasting;
 use crate::device::known_issues;
@@ -35,9 +37,6 @@ use crate::process::RunLimits;
 
 /// Between two waits for the disk.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
-
-/// Runs in a row that may end before their first row.
-const RUNS_WITHOUT_PROGRESS: usize = 3;
 
 /// A config at a size: what a row is found by.
 pub type RowKey = (String, u64);
@@ -122,12 +121,19 @@ impl SweepFile {
     ) -> anyhow::Result<Self> {
         let &FileSubject { device, space, enumeration, shard, kernel_hash, problem, .. } = subject;
         let journal_path = path.with_extension("journal");
-        let Before { rows, anchors, on_disk: known, metadata: before } =
+        let Before { rows, anchors, taken_back, on_disk: known, metadata: before } =
             Before::check(path, subject, resume)?;
         if resume.retry_failed {
             // First the journal: it must not hold against a config what has no row any more.
             journal::forget(&journal_path)?;
-            take_out_failed(path, &rows, &anchors)?;
+        }
+        let is_kept = |row: &&Record| !resume.retry_failed || stays(row);
+        if taken_back > 0 || !rows.iter().all(|row| is_kept(&row)) {
+            csv_file::replace(path, rows.iter().filter(is_kept).chain(&anchors))
+                .with_context(|| format!("{}; choose another place with --out", path.display()))?;
+        }
+        if taken_back > 0 {
+            note(&taken_back_words(taken_back));
         }
         let (appender, found) = Appender::open(path)?;
         // A line that was cut off is told below, with what comes of it.
@@ -352,18 +358,6 @@ impl SweepFile {
         self.settle(complete)
     }
 
-    /// What is wrong where one run after the other ends before its first row, this one too, and so many points are
-    /// left: more runs of the same kind come to nothing either.
-    pub fn without_progress(&self, left: usize) -> Option<String> {
-        let idle = self.metadata.runs.iter().rev().take_while(|run| run.rows == 0).count();
-        (left > 0 && idle >= RUNS_WITHOUT_PROGRESS).then(|| {
-            format!(
-                "{idle} runs in a row have ended before their first row; give a run more time, or less to set up: fewer \
-                 sizes, and a --cache that stays"
-            )
-        })
-    }
-
     /// Writes down how the last run has left the file.
     ///
     /// # Errors
@@ -396,7 +390,7 @@ impl SweepFile {
         self.ceilings_changed = false;
         self.metadata.counts = counts(&self.records);
         if let Some(shard) = &mut self.metadata.shard {
-            shard.anchor_drift_pct = drift_pct(&self.anchors).map(|pct| (100.0 * pct).round() / 100.0);
+            shard.anchor_drift_pct = drift_pct(&self.anchors);
         }
         let rows = rows_by_run(self.records.iter().chain(&self.anchors));
         for run in &mut self.metadata.runs {
@@ -453,17 +447,16 @@ fn with_sizes_before(space: &Space, before: Option<&Metadata>) -> Space {
     }
 }
 
-/// Takes the rows out that are to be measured again. A wrong one stays: what is `ok` the next time was wrong all the
-/// same.
-fn take_out_failed(path: &Path, rows: &[Record], anchors: &[Record]) -> anyhow::Result<()> {
-    if rows.iter().all(stays) {
-        return Ok(());
-    }
-    csv_file::replace(path, rows.iter().filter(|row| stays(row)).chain(anchors))
-        .with_context(|| format!("{}; choose another place with --out", path.display()))
+/// That rows are measured again whose times were taken back.
+pub fn taken_back_words(rows: usize) -> String {
+    format!(
+        "the anchors of the shard drifted in a run before: {} of it are measured again",
+        plural(rows, "row")
+    )
 }
 
-/// Whether a row stays when what failed is measured again.
+/// Whether a row stays when what failed is measured again. A wrong one does: what is `ok` the next time was wrong all
+/// the same.
 pub fn stays(row: &Record) -> bool {
     matches!(row.status, Status::Ok | Status::WrongResult)
 }

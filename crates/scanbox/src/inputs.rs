@@ -1,5 +1,7 @@
 //! Files that commands read: which of scanbox's own kinds one is, its rows, and the metadata beside it.
 
+pub mod metadata_fit;
+
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +19,7 @@ use scanbox_model::space::Point;
 use scanbox_session::device::known_issues;
 use scanbox_session::notes::note;
 
+use self::metadata_fit::MetadataFit;
 use crate::exit::UsageError;
 use crate::output::Kind;
 
@@ -137,11 +140,10 @@ impl SweepInput {
         let name = path.display().to_string();
         let mut warnings = Vec::new();
         let metadata = metadata_beside(path)?;
-        let (mut empty, mut belongs) = (true, false);
+        let mut fit = metadata.as_ref().map(MetadataFit::new);
         let mut rows = FileRows::new(&name, clock);
         let shape = csv_file::for_each(path, |record: &Record| -> anyhow::Result<()> {
-            empty = false;
-            belongs = belongs || metadata.as_ref().is_some_and(|metadata| is_about(metadata, record));
+            fit.iter_mut().for_each(|fit| fit.see(record));
             Ok(rows.push(record)?)
         })
         .map_err(|error| match error.downcast() {
@@ -149,25 +151,33 @@ impl SweepInput {
             Err(other) => other,
         })?;
         warnings.extend(shape.warnings(&name));
-        let metadata = metadata.filter(|other| empty || belongs || disown(other, path, &mut warnings));
+        let stranger = fit.and_then(|fit| fit.stranger());
+        let metadata = metadata.filter(|_| is_own(path, stranger, &mut warnings));
         let planned = metadata.as_ref().map(|metadata| plans.of(metadata)).transpose()?;
         Ok(Self { planned, rows, metadata, warnings })
     }
 
-    /// The metadata beside it, where that is about one of its devices.
+    /// The metadata beside it, where that is about its rows.
     pub fn metadata(&self) -> Option<&Metadata> {
         self.metadata.as_ref()
+    }
+
+    /// How many of its rows are anchors of shards.
+    pub fn anchors(&self) -> u64 {
+        self.rows.anchors()
     }
 
     /// Adds its rows to what is analysed; `label` is what the user calls it.
     pub fn add_to(self, builder: &mut Builder, label: &str, warnings: &mut Vec<String>) {
         warnings.extend(self.warnings);
+        let merged = self.metadata.as_ref().and_then(|metadata| metadata.merged.as_ref());
         let facts = FileFacts {
             planned: self.planned.as_ref(),
             problem: self.metadata.as_ref().map_or_else(Problem::default, |metadata| metadata.problem),
             kind: self.metadata.as_ref().map(|metadata| metadata.device.kind),
             ceiling_gbps: self.metadata.as_ref().map(|metadata| &metadata.ceiling_gbps),
-            ceiling_counts: None,
+            ceiling_counts: merged.map(|merged| &merged.copies),
+            inputs: merged.map(|merged| &merged.inputs[..]).unwrap_or_default(),
             label,
         };
         builder.add_rows(self.rows, &facts);
@@ -179,30 +189,28 @@ fn metadata_beside(path: &Path) -> anyhow::Result<Option<Metadata>> {
     if beside.exists() { Ok(Some(Metadata::read(&beside)?)) } else { Ok(None) }
 }
 
-fn is_about(metadata: &Metadata, record: &Record) -> bool {
-    record.device_uuid == metadata.device.uuid && record.device == metadata.device.name
+/// Whether metadata is to be used; that it is about something else is told.
+fn is_own(path: &Path, stranger: Option<String>, warnings: &mut Vec<String>) -> bool {
+    if let Some(other) = &stranger {
+        let beside = Metadata::path_beside(path);
+        warnings.push(format!("{}: it is {other}; it is not used", beside.display()));
+    }
+    stranger.is_none()
 }
 
-/// Says that the metadata beside a file is about a device that is not in it. Returns: that it is not to be used.
-fn disown(metadata: &Metadata, path: &Path, warnings: &mut Vec<String>) -> bool {
-    warnings.push(format!(
-        "{}: it is about {}, which has no row in {}; it is not used",
-        Metadata::path_beside(path).display(),
-        metadata.device.title(),
-        path.display()
-    ));
-    false
-}
-
-/// The metadata beside a file; `None` where there is none, or where it is about a device that is not in the file.
+/// The metadata beside a file; `None` where there is none, or where it is not about these rows.
 pub fn metadata_of(
     path: &Path,
     records: &[Record],
     warnings: &mut Vec<String>,
 ) -> anyhow::Result<Option<Metadata>> {
-    let belongs = |metadata: &Metadata| records.iter().any(|record| is_about(metadata, record));
     let metadata = metadata_beside(path)?;
-    Ok(metadata.filter(|other| records.is_empty() || belongs(other) || disown(other, path, warnings)))
+    let stranger = metadata.as_ref().and_then(|metadata| {
+        let mut fit = MetadataFit::new(metadata);
+        records.iter().for_each(|record| fit.see(record));
+        fit.stranger()
+    });
+    Ok(metadata.filter(|_| is_own(path, stranger, warnings)))
 }
 
 /// The rows of a file of pairs as what is judged.

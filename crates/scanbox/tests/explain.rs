@@ -36,7 +36,7 @@ fn list(meaning: &Value) -> Vec<[String; 3]> {
 #[test]
 fn every_word_of_every_kind_has_a_meaning() {
     let kinds = list(&json(&[])["meanings"][0]);
-    assert_eq!(kinds.len(), 7);
+    assert_eq!(kinds.len(), 9);
     for [kind, ..] in kinds {
         let words = list(&json(&[&kind])["meanings"][0]);
         assert!(words.len() > 3, "{kind}");
@@ -49,6 +49,33 @@ fn every_word_of_every_kind_has_a_meaning() {
             let meanings = &json(&[&word])["meanings"];
             assert!(!meanings.as_array().unwrap().is_empty(), "{kind} {word}");
         }
+    }
+}
+
+/// What tables, file names and errors of fleets say.
+#[test]
+fn words_of_fleets_are_explained() {
+    for word in ["shard", "attempt", "unit", "anchor", "anchor-start", "anchor-middle", "anchor-end", "drift"]
+    {
+        let meanings = &json(&[word])["meanings"];
+        assert!(meanings[0]["text"].as_str().unwrap().len() > 30, "{word}");
+    }
+}
+
+/// A sweep of several units says which of them a cost is of.
+#[test]
+fn a_cost_says_its_unit_where_there_are_several() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("merged.csv");
+    let found =
+        scanbox_model::csv_file::read(&root().join("results/nvidia-h200.thesis.csv")).unwrap().records;
+    let row = found.iter().find(|row| row.n_elements == 1 << 20).unwrap();
+    let on = |host: &str| scanbox_model::record::Record { host: host.into(), ..row.clone() };
+    scanbox_model::csv_file::replace(&file, [&on("node1"), &on("node2")]).unwrap();
+    let (code, out, err) = explain(&[&row.config_id, "--from", file.to_str().unwrap(), "--format", "json"]);
+    assert_eq!(code, 0, "{err}");
+    for part in ["2 units", "on node1", "on node2"] {
+        assert!(out.contains(part), "{part}: {out}");
     }
 }
 

@@ -62,6 +62,20 @@ fn a_dry_run_writes_nothing() {
     assert!(place.sweep(&["--dry-run"]).stdout.contains("to do      0"));
 }
 
+/// The job is over before the run begins: it is no mistake, and another job goes on.
+#[test]
+fn a_budget_whose_end_has_been_leaves_all_to_the_next_run() {
+    let place = Place::in_memory("");
+    for end in ["until-1970-01-01T03:00:00Z", "until-1000"] {
+        let ended = place.sweep(&["--budget", end]);
+        assert_eq!(ended.code, Some(4), "{}", ended.stderr);
+        for part in ["the end of --budget has been there already", "the same command goes on"] {
+            assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
+        }
+    }
+    assert!(!place.file("csv").exists());
+}
+
 #[test]
 fn a_budget_ends_a_run_and_the_next_one_goes_on() {
     let place = Place::new(&slow(20));

@@ -41,6 +41,7 @@ mod problem;
 mod published;
 mod readme;
 mod refusals;
+mod release;
 mod report;
 mod rerun;
 mod resume;

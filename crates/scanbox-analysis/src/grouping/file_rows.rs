@@ -52,6 +52,8 @@ pub struct FileRows {
     pub(super) last: usize,
     /// Rows so far.
     pub(super) rows: usize,
+    /// Those that are anchors.
+    anchors: u64,
     pub(super) other_subjects: BTreeMap<String, u64>,
     pub(super) baselines: Baselines,
     pub(super) trust: Trust,
@@ -115,6 +117,7 @@ impl FileRows {
             groups: Vec::new(),
             last: 0,
             rows: 0,
+            anchors: 0,
             other_subjects: BTreeMap::new(),
             baselines: BTreeMap::new(),
             trust: Trust::default(),
@@ -130,6 +133,7 @@ impl FileRows {
         self.trust.push(record);
         // What shows how units differ is measured beside the points.
         if record.is_anchor() {
+            self.anchors += 1;
             // That of the copy has no config.
             return if record.config().is_some() { self.push_anchor(record) } else { Ok(()) };
         }
@@ -158,6 +162,12 @@ impl FileRows {
         let clock = self.clock;
         self.groups[group].push_anchor(record, config, clock);
         Ok(())
+    }
+
+    /// How many rows are anchors of shards: they say how units differ, and are no points.
+    #[must_use]
+    pub fn anchors(&self) -> u64 {
+        self.anchors
     }
 
     /// The position of the group of a row, and the number of its config.

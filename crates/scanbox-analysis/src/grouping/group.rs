@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use scanbox_model::device::DeviceKind;
+use scanbox_model::merged::MergedUnit;
 use scanbox_model::record::{Clock, Record, Status};
 
 use super::FileFacts;
 use crate::confirmed::TimeScale;
+use crate::merge::origin::measured_copies;
 use crate::problem::Problem;
 use crate::table::{
     Catalog, Cell, ConfigIndex, DeviceIdentity, DeviceTable, FailedPoint, KernelIndex, Provenance, RowCounts,
@@ -38,8 +40,9 @@ pub(super) struct Group {
     pub(super) is_unplanned: bool,
     /// Where it is not: points of the rows from files without metadata.
     shown: Vec<(u64, u32)>,
-    /// In GB/s, by size and the number of the file that says so, with how many measurements that is the median of.
-    pub(super) ceiling_gbps: BTreeMap<(u64, u32), (f64, u64)>,
+    /// In GB/s, by size, the number of the file that says so, and the place of what that was merged from (from 1; 0:
+    /// what the file says as a whole), with how many measurements that is the median of.
+    pub(super) ceiling_gbps: BTreeMap<(u64, u32, u32), (f64, u64)>,
 }
 
 /// Which kernels have a legal config at which size: pairs, ascending.
@@ -213,7 +216,17 @@ impl Group {
         }
         let ceilings = facts.ceiling_gbps.into_iter().flatten();
         let count = |n| facts.ceiling_counts.and_then(|counts| counts.get(n)).copied().unwrap_or(1);
-        self.ceiling_gbps = ceilings.map(|(n, &gbps)| ((*n, file), (gbps, count(n)))).collect();
+        self.ceiling_gbps = ceilings.map(|(n, &gbps)| ((*n, file, 0), (gbps, count(n)))).collect();
+        // What this unit has measured itself says more than the median of all units.
+        let unit = MergedUnit {
+            host: self.device.host.clone(),
+            pci_address: self.device.pci_address.clone(),
+            uuid: self.device.uuid.clone(),
+        };
+        for copy in measured_copies(facts.inputs).filter(|copy| copy.units.contains(&unit)) {
+            self.ceiling_gbps.remove(&(copy.n, file, 0));
+            self.ceiling_gbps.insert((copy.n, file, copy.place), (copy.gbps, 1));
+        }
     }
 
     /// Takes over what another file has of the same run.

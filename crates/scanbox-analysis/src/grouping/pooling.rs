@@ -98,11 +98,15 @@ impl TableRun {
         let units = table.units();
         // What a file says of several units it says once.
         let of_units = self.units.iter().filter(|group| units.contains(&&group.device));
-        let measured: BTreeMap<(u64, u32), (f64, u64)> =
+        let measured: BTreeMap<(u64, u32, u32), (f64, u64)> =
             of_units.flat_map(|group| group.ceiling_gbps.iter().map(|(&at, &found)| (at, found))).collect();
+        // What a merged file says as a whole is of what its units say.
+        let is_whole = |&(n, file, place): &(u64, u32, u32)| {
+            place == 0 && measured.range((n, file, 1)..=(n, file, u32::MAX)).next().is_some()
+        };
         let mut ceilings: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         let mut counts = BTreeMap::new();
-        for ((n, _), (gbps, count)) in measured {
+        for (&(n, ..), &(gbps, count)) in measured.iter().filter(|(at, _)| !is_whole(at)) {
             ceilings.entry(n).or_default().push(gbps);
             *counts.entry(n).or_insert(0) += count;
         }

@@ -3,9 +3,9 @@
 //! Where the configs of a size are spread over units, a unit that is slower than the others makes its configs look
 //! slow. The anchors show it. The time of a unit at an anchor over the median of all units is its ratio there; its
 //! ratio at a size is the median of those, and its ratio that of all anchors. A unit whose ratio is off by more than
-//! [`OFF_PCT`] is left out; of two units nobody can say which one is off. A shard whose anchors took another time at
-//! its end than at its start ([`scanbox_model::shard::ShardOf::drifted_pct`]) is left out, too: its first and last rows
-//! are not comparable.
+//! [`OFF_PCT`] is left out; of two units nobody can say which one is off. The times of a shard whose anchors took
+//! another time at its end than at its start ([`scanbox_model::shard::ShardOf::drifted_pct`]) are left out, too: the
+//! first and the last ones are not comparable. What failed, or was wrong, stays: that says nothing of speed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,47 +73,68 @@ pub fn ratios(records: &[Record]) -> Vec<UnitRatio> {
     units.into_iter().filter_map(of_unit).collect()
 }
 
-/// Takes the points of units that are off, and of shards that drifted, out of the rows. Their anchors stay, which say
-/// so.
+/// Takes the times of points of units that are off out of the rows. Their anchors stay, which say so.
 #[must_use]
-pub fn leave_out(records: &mut Vec<Record>, ratios: &[UnitRatio], inputs: &[MergedInput]) -> UnitsLeftOut {
+pub fn leave_out_units(records: &mut Vec<Record>, ratios: &[UnitRatio]) -> UnitsLeftOut {
     let mut left_out = UnitsLeftOut::default();
     for UnitRatio { unit, ratio, .. } in ratios.iter().filter(|unit| unit.is_off) {
         let (by, how) = (100.0 * (ratio - 1.0).abs(), if *ratio > 1.0 { "slower" } else { "faster" });
         let rows = take(records, |row| MergedUnit::of(row) == *unit);
-        left_out.add(rows, format!("{} is {by:.1} % {how} than the others at the anchors", title(unit)));
+        left_out.add(rows, format!("{unit} is {by:.1} % {how} than the others at the anchors"));
     }
+    left_out
+}
+
+/// Takes the times of points of shards that drifted out of the rows: before these are united, so that none of them
+/// stands for a point that was measured again.
+#[must_use]
+pub fn leave_out_drifted(records: &mut Vec<Record>, inputs: &[MergedInput]) -> UnitsLeftOut {
+    let mut left_out = UnitsLeftOut::default();
     for input in inputs {
         let Some(shard) = &input.shard else { continue };
         let Some(drift) = shard.drifted_pct() else { continue };
-        let rows = take(records, |row| {
-            input.run_ids.contains(&row.run_id) && input.units.contains(&MergedUnit::of(row))
-        });
+        let rows = take(records, |row| is_of(row, input));
         left_out.add(rows, format!("{}: the anchors of {shard} took {drift:+.1} % at the end", input.name));
     }
     left_out
 }
 
+/// Whether a row, an anchor too, is of a shard that drifted: what was measured again may take its place.
+#[must_use]
+pub fn is_of_drifted(row: &Record, inputs: &[MergedInput]) -> bool {
+    let drifted =
+        |input: &MergedInput| input.shard.as_ref().is_some_and(|shard| shard.drifted_pct().is_some());
+    inputs.iter().any(|input| drifted(input) && is_of(row, input))
+}
+
+fn is_of(row: &Record, input: &MergedInput) -> bool {
+    input.run_ids.contains(&row.run_id) && input.units.contains(&MergedUnit::of(row))
+}
+
 impl UnitsLeftOut {
+    /// Both together.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.rows += other.rows;
+        self.reasons.extend(other.reasons);
+        self
+    }
+
     fn add(&mut self, rows: u64, why: String) {
         self.rows += rows;
         self.reasons.push(format!("{why}: {} left out", plural(rows as usize, "row")));
     }
 }
 
+/// How many measurements are taken out; a file that goes on with another one repeats what that has.
 fn take(records: &mut Vec<Record>, is: impl Fn(&Record) -> bool) -> u64 {
-    let before = records.len();
-    records.retain(|row| !is_of_point(row) || !is(row));
-    (before - records.len()) as u64
-}
-
-/// What a unit is called.
-fn title(unit: &MergedUnit) -> String {
-    let MergedUnit { host, pci_address, uuid } = unit;
-    match (host.as_str(), pci_address.as_str()) {
-        ("", "") => format!("unit {uuid}"),
-        ("", pci_address) => format!("the unit at {pci_address}"),
-        (host, "") => format!("the unit on {host}"),
-        (host, pci_address) => format!("the unit on {host} at {pci_address}"),
-    }
+    let mut taken = BTreeSet::new();
+    records.retain(|row| {
+        let stays = !is_of_point(row) || row.status != Status::Ok || !is(row);
+        if !stays {
+            taken.insert((row.run_id.clone(), row.config_id.clone(), row.n_elements, MergedUnit::of(row)));
+        }
+        stays
+    });
+    taken.len() as u64
 }

@@ -117,23 +117,42 @@ fn inputs_of(source: &MergeSource) -> Vec<MergedInput> {
     inputs
 }
 
-/// The ceiling of each size, and how many measurements it is the median of. A file that goes on where another one ended
-/// repeats what that has measured: equal numbers of one unit are one.
-fn ceilings(inputs: &[MergedInput]) -> (BTreeMap<u64, f64>, BTreeMap<u64, u64>) {
-    let mut measured: BTreeMap<u64, Vec<(&BTreeSet<MergedUnit>, f64)>> = BTreeMap::new();
-    for input in inputs {
+/// The ceiling of a size, as one of the files of a merge has measured it.
+#[derive(Debug, Clone, Copy)]
+pub struct MeasuredCopy<'a> {
+    /// The size.
+    pub n: u64,
+    /// The place of the file, from 1.
+    pub place: u32,
+    /// The units that the file is of.
+    pub units: &'a BTreeSet<MergedUnit>,
+    /// GB/s.
+    pub gbps: f64,
+}
+
+/// The ceilings that files have measured. A file that goes on where another one ended repeats what that has measured:
+/// equal numbers of one unit are one.
+pub fn measured_copies(inputs: &[MergedInput]) -> impl Iterator<Item = MeasuredCopy<'_>> {
+    let mut measured: BTreeMap<u64, Vec<MeasuredCopy<'_>>> = BTreeMap::new();
+    for (place, input) in (1..).zip(inputs) {
         for (&n, &gbps) in &input.ceiling_gbps {
             let of_size = measured.entry(n).or_default();
-            if !of_size.contains(&(&input.units, gbps)) {
-                of_size.push((&input.units, gbps));
+            if !of_size.iter().any(|known| (known.units, known.gbps) == (&input.units, gbps)) {
+                of_size.push(MeasuredCopy { n, place, units: &input.units, gbps });
             }
         }
     }
+    measured.into_values().flatten()
+}
+
+/// The ceiling of each size, and how many measurements it is the median of.
+fn ceilings(inputs: &[MergedInput]) -> (BTreeMap<u64, f64>, BTreeMap<u64, u64>) {
+    let mut measured: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for copy in measured_copies(inputs) {
+        measured.entry(copy.n).or_default().push(copy.gbps);
+    }
     let counts = measured.iter().map(|(&n, of_size)| (n, of_size.len() as u64)).collect();
-    let medians = measured.into_iter().filter_map(|(n, of_size)| {
-        let mut of_size: Vec<f64> = of_size.into_iter().map(|(_, gbps)| gbps).collect();
-        Some((n, median(&mut of_size)?))
-    });
+    let medians = measured.into_iter().filter_map(|(n, mut of_size)| Some((n, median(&mut of_size)?)));
     (medians.collect(), counts)
 }
 

@@ -1,6 +1,7 @@
-//! Structs whose fields say what they are at run time too: columns of files are explained by the same words.
+//! Structs and enums that say what they are at run time too: columns of files, and words in them, are explained by the
+//! comments that readers of the code have.
 
-/// A struct, and a list of its fields with their comments.
+/// A struct, and a list of its fields with their comments; or an enum of words.
 macro_rules! documented {
     (
         $(#[$attribute:meta])*
@@ -13,6 +14,36 @@ macro_rules! documented {
             /// Each field, and what it says.
             const FIELDS: &'static [(&'static str, &'static str)] =
                 &[$((stringify!($field), concat!($($meaning),+)),)+];
+        }
+    };
+    (
+        $(#[$attribute:meta])*
+        pub enum $type:ident {
+            $($(#[doc = $meaning:literal])+ $name:ident = $word:literal $(#[$own:meta])?,)+
+        }
+    ) => {
+        $(#[$attribute])*
+        pub enum $type { $($(#[doc = $meaning])+ $(#[$own])? #[serde(rename = $word)] $name,)+ }
+
+        impl $type {
+            /// All of them, in order.
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$name),+];
+
+            /// The word in CSV.
+            #[must_use]
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(Self::$name => $word,)+
+                }
+            }
+
+            /// What it says, in words.
+            #[must_use]
+            pub fn meaning(self) -> &'static str {
+                match self {
+                    $(Self::$name => concat!($($meaning),+).trim_ascii(),)+
+                }
+            }
         }
     };
 }

@@ -2,64 +2,35 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Why a subject takes part in a benchmark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Selection {
-    /// It was named.
-    Named,
-    /// It won a sweep at this size; between two sizes that were swept, it is the best by its times at both.
-    Ideal,
-    /// It won a sweep among those that need nothing from the call before.
-    IdealStateless,
-    /// Its kernel is the best one on average of a sweep.
-    BestKernel,
-    /// It is a ceiling: a copy, or of a reduction a read.
-    #[serde(rename = "copy")]
-    Ceiling,
-    /// It is another implementation.
-    Baseline,
-    /// It is measured in every shard of a space whose sizes are split, here before all points of this one: what shows
-    /// how units differ.
-    AnchorStart,
-    /// The same when half of the points are measured.
-    AnchorMiddle,
-    /// The same after all points.
-    AnchorEnd,
+documented! {
+    /// Why a subject takes part in a benchmark.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum Selection {
+        /// It was named.
+        Named = "named",
+        /// It won a sweep at this size; between two sizes that were swept, it is the best by its times at both.
+        Ideal = "ideal",
+        /// It won a sweep among those that need nothing from the call before.
+        IdealStateless = "ideal-stateless",
+        /// Its kernel is the best one on average of a sweep.
+        BestKernel = "best-kernel",
+        /// It is a ceiling: a copy, or of a reduction a read.
+        Ceiling = "copy",
+        /// It is another implementation.
+        Baseline = "baseline",
+        /// An anchor: a config that every shard of a space whose sizes are split measures, here before all points of
+        /// this shard. Anchors show how units differ, and whether one keeps its speed.
+        AnchorStart = "anchor-start",
+        /// An anchor (see anchor-start) when half of the points are measured.
+        AnchorMiddle = "anchor-middle",
+        /// An anchor (see anchor-start) after all points.
+        AnchorEnd = "anchor-end",
+    }
 }
 
 impl Selection {
-    /// Every reason.
-    pub const ALL: [Self; 9] = [
-        Self::Named,
-        Self::Ideal,
-        Self::IdealStateless,
-        Self::BestKernel,
-        Self::Ceiling,
-        Self::Baseline,
-        Self::AnchorStart,
-        Self::AnchorMiddle,
-        Self::AnchorEnd,
-    ];
-
     /// Of an anchor, in the order in which they are measured.
     pub const ANCHORS: [Self; 3] = [Self::AnchorStart, Self::AnchorMiddle, Self::AnchorEnd];
-
-    /// The word in CSV.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Named => "named",
-            Self::Ideal => "ideal",
-            Self::IdealStateless => "ideal-stateless",
-            Self::BestKernel => "best-kernel",
-            Self::Ceiling => "copy",
-            Self::Baseline => "baseline",
-            Self::AnchorStart => "anchor-start",
-            Self::AnchorMiddle => "anchor-middle",
-            Self::AnchorEnd => "anchor-end",
-        }
-    }
 }
 
 /// Every reason for which a subject takes part, in ascending order; none in a sweep.

@@ -1,15 +1,17 @@
 //! What earlier attempts at a sweep have published, as one.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use scanbox_analysis::anchors::{drifted_runs, is_taken_back};
 use scanbox_analysis::merge::rows::{is_of_point, unite};
 use scanbox_model::csv_file::{self, CsvError};
 use scanbox_model::metadata::{Metadata, Run};
 use scanbox_model::record::{Record, Status};
+use scanbox_model::units::plural;
 
 use super::MARK;
 use crate::notes::note;
@@ -28,10 +30,10 @@ pub struct Gathered {
     pub metadata: Option<Metadata>,
     /// What their journals hold against configs.
     pub journal: String,
-    /// How many there are.
-    pub files: usize,
-    /// The one that had seen most.
-    pub last: Option<PathBuf>,
+    /// Where they are; the last one has seen most.
+    pub files: Vec<PathBuf>,
+    /// How many rows are left out, as the anchors of their shard drifted.
+    pub taken_back: usize,
     /// Files of the folder that are of no attempt at any sweep.
     pub foreign: Vec<String>,
 }
@@ -57,7 +59,7 @@ impl Gathered {
             names.push(entry.with_context(listed)?.file_name().to_string_lossy().into_owned());
         }
         names.sort_unstable();
-        let own = |name: &&String| name.strip_prefix(sweep).is_some_and(|rest| rest.starts_with(MARK));
+        let own = |name: &&String| of_attempt(name).is_some_and(|of| of == sweep);
         let mut attempts = Vec::new();
         for name in names.iter().filter(own).filter(|name| name.ends_with(".csv")) {
             attempts.extend(PublishedAttempt::read(publish.join(name))?);
@@ -70,16 +72,24 @@ impl Gathered {
         // An attempt knows the runs of those before it, so that no clock has to say which came first.
         attempts.sort_by_key(|attempt| attempt.metadata.as_ref().map_or(0, |metadata| metadata.runs.len()));
         let (mut rows, mut all_rows) = (RowsOfAttempts::default(), Vec::new());
-        let mut all = Self { files: attempts.len(), ..Self::default() };
+        let mut all = Self::default();
+        // An attempt before may have published rows of a run that drifted before anybody knew.
+        let drifted: BTreeSet<String> =
+            attempts.iter().flat_map(|attempt| drifted_runs(&attempt.rows)).collect();
+        let mut taken_back = BTreeSet::new();
         for PublishedAttempt { csv, rows: found, metadata, journal } in attempts {
+            let (back, found): (Vec<Record>, Vec<Record>) =
+                found.into_iter().partition(|row| is_taken_back(row, &drifted));
+            taken_back.extend(back.iter().map(|row| (row.run_id.clone(), row_key(row))));
             all_rows.extend(found);
             all.journal += &journal;
             all.metadata = match (all.metadata.take(), metadata) {
                 (Some(before), Some(now)) => Some(joined(before, now)),
                 (before, now) => now.or(before),
             };
-            all.last = Some(csv);
+            all.files.push(csv);
         }
+        all.taken_back = taken_back.len();
         // Of each unit as whoever merges has it; a sweep needs a point of one unit only.
         unite(all_rows).records.into_iter().for_each(|row| rows.take(row));
         all.rows = rows.rows;
@@ -89,10 +99,27 @@ impl Gathered {
 
 /// Whether a file is of no attempt: another sweep of the same folder has its own.
 fn is_foreign(name: &str) -> bool {
-    let endings = [".csv", ".meta.json", ".journal"];
-    let of_attempt = name.contains(MARK) && endings.iter().any(|ending| name.ends_with(ending));
     // What is being written, or was when its writer died.
-    !of_attempt && !name.starts_with(".scanbox-")
+    of_attempt(name).is_none() && !name.starts_with(".scanbox-")
+}
+
+/// The sweep of a file that an attempt has published, by its name: behind the mark stand time, host, process and
+/// random letters.
+fn of_attempt(name: &str) -> Option<&str> {
+    let stem = [".csv", ".meta.json", ".journal"].iter().find_map(|ending| name.strip_suffix(ending))?;
+    let (sweep, id) = stem.rsplit_once(MARK)?;
+    let (time, rest) = id.split_once('-')?;
+    let (rest, random) = rest.rsplit_once('-')?;
+    let (host, process) = rest.rsplit_once('-')?;
+    let is_time = time.len() == 16
+        && time.bytes().enumerate().all(|(at, byte)| match at {
+            8 => byte == b'T',
+            15 => byte == b'Z',
+            _ => byte.is_ascii_digit(),
+        });
+    let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let is_process = !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit());
+    (is_time && is_process && is_plain(host) && !random.is_empty() && is_plain(random)).then_some(sweep)
 }
 
 impl PublishedAttempt {
@@ -103,20 +130,7 @@ impl PublishedAttempt {
                 csv.display()
             ));
         };
-        let rows = match patiently(|| csv_file::read(&csv)) {
-            Ok(found) => {
-                for warning in found.warnings(&csv.display().to_string()) {
-                    note(&format!("warning: {warning}"));
-                }
-                found.records
-            }
-            Err(CsvError::Empty { .. }) => return Ok(None),
-            Err(error @ CsvError::Io { .. }) => return Err(error.into()),
-            Err(error) => {
-                leave(&error);
-                return Ok(None);
-            }
-        };
+        // Before the rows: it is published before those that it tells of.
         let beside = Metadata::path_beside(&csv);
         let metadata = match beside.exists().then(|| Metadata::read(&beside)) {
             Some(Ok(metadata)) => Some(metadata),
@@ -126,6 +140,34 @@ impl PublishedAttempt {
             }
             None => None,
         };
+        let rows = match patiently(|| csv_file::read(&csv)) {
+            Ok(found) => {
+                for warning in found.warnings(&csv.display().to_string()) {
+                    note(&format!("warning: {warning}"));
+                }
+                found.records
+            }
+            Err(error @ CsvError::Empty { .. }) => {
+                if metadata.is_none() {
+                    leave(&error);
+                }
+                Vec::new()
+            }
+            Err(error @ CsvError::Io { .. }) => return Err(error.into()),
+            Err(error) => {
+                leave(&error);
+                return Ok(None);
+            }
+        };
+        let told = metadata.as_ref().map_or(0, |metadata| metadata.counts.values().sum::<u64>());
+        let there = rows.iter().filter(|row| is_of_point(row)).count() as u64;
+        if told > there {
+            note(&format!(
+                "warning: {}: its metadata tells of {}, and {there} are there; what is lost is measured again",
+                csv.display(),
+                plural(told as usize, "row")
+            ));
+        }
         let journal = fs::read_to_string(csv.with_extension("journal")).unwrap_or_default();
         // A line that was cut off says nothing.
         let complete = journal.rfind('\n').map_or("", |end| &journal[..=end]);
@@ -281,8 +323,13 @@ mod tests {
     fn only_files_of_no_attempt_are_foreign() {
         for (name, foreign) in [
             ("h200.quick.attempt-20261124T000000Z-node1-7-a1.csv", false),
-            ("h200.quick.0-of-8.attempt-x.meta.json", false),
-            ("h200.quick.attempt-x.journal", false),
+            ("h200.quick.shard-0-of-8.attempt-20261124T000000Z--7-a1.meta.json", false),
+            ("a.attempt-x.attempt-20261124T000000Z-n-7-a1.journal", false),
+            ("h200.quick.attempt-x.journal", true),
+            ("h200.quick.attempt-mine.csv", true),
+            ("h200.quick.attempt-20261124T000000Z-node1-7-a1 (copy).csv", true),
+            ("h200.quick.attempt-2026-11-24-node1-7-a1.csv", true),
+            ("h200.quick.attempt-20261124T000000Z-node1-x-a1.csv", true),
             (".scanbox-abc.partial", false),
             ("h200.quick.csv", true),
             ("h200.quick.attempt-x.txt", true),

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use anyhow::bail;
+use scanbox_analysis::anchors::{drifted_runs, is_taken_back};
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::guarantee_probe::GuaranteesProbe;
@@ -16,6 +17,24 @@ use scanbox_model::units::{plural, size_label};
 
 use super::{Resume, RowKey, point_key, row_key};
 use crate::notes::note;
+
+/// Where rows of something else may go, as messages say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OtherPlace {
+    /// Of a file that every run goes on with.
+    Out,
+    /// Of attempts, which publish.
+    Publish,
+}
+
+impl std::fmt::Display for OtherPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Out => "write to another place with --out",
+            Self::Publish => "publish to another folder",
+        })
+    }
+}
 
 /// What the rows of a file are of: all of them of the same.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +53,10 @@ pub struct FileSubject<'a> {
     pub problem: &'a Problem,
     /// Whether the elements are reals.
     pub real: bool,
+    /// The seed, where the file is one of several that will be merged: they are of one.
+    pub seed: Option<u64>,
+    /// Where rows of something else may go.
+    pub elsewhere: OtherPlace,
 }
 
 /// What a run finds at its place, if it may go on with that.
@@ -42,6 +65,8 @@ pub struct Before {
     pub rows: Vec<Record>,
     /// The rows of anchors.
     pub anchors: Vec<Record>,
+    /// Rows that are there and do not count, as the anchors of their shard drifted.
+    pub taken_back: usize,
     /// The metadata, as it stands there.
     pub(super) on_disk: Option<Metadata>,
     /// The same, if it is about these rows.
@@ -52,36 +77,43 @@ impl Before {
     /// Looks at what is there, and writes nothing.
     ///
     /// # Errors
-    /// When it is of another device, driver, kernel source, problem, schema, space or shard.
+    /// When it is of another device, driver, kernel source, problem, schema, space, shard or seed.
     pub fn check(path: &Path, subject: &FileSubject<'_>, resume: Resume) -> anyhow::Result<Self> {
-        let &FileSubject { device, space, kernel_hash, problem, real, .. } = subject;
-        let rows = rows_before(path)?;
+        let mut rows = rows_before(path)?;
         let on_disk = known_metadata(&Metadata::path_beside(path))?;
         for before in rows.iter().map(FileOrigin::of_row) {
-            before.check(path, device, kernel_hash, resume)?;
+            before.check(path, subject, resume)?;
         }
         for row in &rows {
-            check_problem(path, row, problem, real)?;
+            check_problem(path, row, subject)?;
         }
         let mut metadata = on_disk.clone();
         if let Some(known) = &on_disk {
             let origin = FileOrigin::of_device(&known.device, &known.kernel_hash);
             let checked = origin
-                .check(path, device, kernel_hash, resume)
-                .and_then(|()| check_space(path, &known.space, space, resume))
-                .and_then(|()| check_shard(path, known.shard.as_ref(), subject.shard));
+                .check(path, subject, resume)
+                .and_then(|()| check_space(path, &known.space, subject, resume))
+                .and_then(|()| check_shard(path, known.shard.as_ref(), subject))
+                .and_then(|()| check_seed(path, known, subject));
             match checked {
                 // Without any row, it is about a file that is gone.
                 Err(_) if rows.is_empty() => metadata = None,
                 checked => checked?,
             }
         }
+        let there = rows.len();
+        // A merged file has the anchors of several shards, which say nothing of each other.
+        if subject.shard.is_some() {
+            let drifted = drifted_runs(&rows);
+            rows.retain(|row| !is_taken_back(row, &drifted));
+        }
+        let taken_back = there - rows.len();
         let (anchors, rows): (Vec<Record>, Vec<Record>) = rows.into_iter().partition(Record::is_anchor);
         // Also where nothing beside the rows says which shard they are of.
         if let Some(shard) = subject.shard {
-            check_points(path, &rows, subject.enumeration, shard)?;
+            check_points(path, &rows, subject, shard)?;
         }
-        Ok(Self { rows, anchors, on_disk, metadata })
+        Ok(Self { rows, anchors, taken_back, on_disk, metadata })
     }
 }
 
@@ -91,7 +123,11 @@ impl Before {
 ///
 /// # Errors
 /// When it asks, and nothing says what `auto` stood for in the rows that are there.
-pub fn device_before(path: &Path, asks: bool) -> anyhow::Result<Option<DeviceProfile>> {
+pub fn device_before(
+    path: &Path,
+    asks: bool,
+    elsewhere: OtherPlace,
+) -> anyhow::Result<Option<DeviceProfile>> {
     if !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
         return Ok(None);
     }
@@ -102,8 +138,8 @@ pub fn device_before(path: &Path, asks: bool) -> anyhow::Result<Option<DevicePro
             Ok(asked.then_some(before.device))
         }
         Err(error) if asks => Err(anyhow::Error::new(error).context(format!(
-            "{}: what `auto` of arguments stands for in its rows is in {}, which cannot be read; put that back, or write to \
-             another place with --out",
+            "{}: what `auto` of arguments stands for in its rows is in {}, which cannot be read; put that back, or \
+             {elsewhere}",
             path.display(),
             beside.display()
         ))),
@@ -127,7 +163,8 @@ pub fn guarantees_before(path: &Path, device: &DeviceProfile, version: &str) -> 
 
 /// Whether the rows that are there are of the space of this run: a file of two spaces would be of a union that nobody
 /// swept.
-fn check_space(path: &Path, before: &Space, now: &Space, resume: Resume) -> anyhow::Result<()> {
+fn check_space(path: &Path, before: &Space, subject: &FileSubject<'_>, resume: Resume) -> anyhow::Result<()> {
+    let &FileSubject { space: now, elsewhere, .. } = subject;
     let same = before.name == now.name && before.products == now.products;
     if same || resume.accept_space {
         return Ok(());
@@ -135,15 +172,35 @@ fn check_space(path: &Path, before: &Space, now: &Space, resume: Resume) -> anyh
     let [was, is] =
         [before, now].map(|space| format!("`{}` (definition {})", space.name, space.definition()));
     let name = if before.name == now.name { ", give the space another name" } else { "" };
+    let accept = match elsewhere {
+        OtherPlace::Out => ", or let the file become one of the space of this run with --accept-space",
+        OtherPlace::Publish => "",
+    };
     bail!(
-        "{}: its rows are of the space {was}, this run sweeps {is}; write to another place with --out{name}, or let the file \
-         become one of the space of this run with --accept-space",
+        "{}: its rows are of the space {was}, this run sweeps {is}; {elsewhere}{name}{accept}",
         path.display()
     )
 }
 
+/// Whether the rows that are there are of the seed of this run, where that matters.
+fn check_seed(path: &Path, before: &Metadata, subject: &FileSubject<'_>) -> anyhow::Result<()> {
+    let &FileSubject { seed, elsewhere, .. } = subject;
+    let Some(now) = seed else { return Ok(()) };
+    match before.runs.iter().find(|run| run.rows > 0 && run.seed != now) {
+        None => Ok(()),
+        Some(run) => bail!(
+            "{}: its rows are of seed {}, this run has {now}, and `scanbox merge` refuses to join them; go on with --seed {}, or \
+             {elsewhere}",
+            path.display(),
+            run.seed,
+            run.seed
+        ),
+    }
+}
+
 /// Whether the rows that are there are of the shard of this run.
-fn check_shard(path: &Path, before: Option<&ShardOf>, now: Option<&ShardOf>) -> anyhow::Result<()> {
+fn check_shard(path: &Path, before: Option<&ShardOf>, subject: &FileSubject<'_>) -> anyhow::Result<()> {
+    let &FileSubject { shard: now, elsewhere, .. } = subject;
     let words =
         |shard: Option<&ShardOf>| shard.map_or("the whole space".to_owned(), |shard| format!("`{shard}`"));
     match (before, now) {
@@ -158,13 +215,13 @@ fn check_shard(path: &Path, before: Option<&ShardOf>, now: Option<&ShardOf>) -> 
             bail!(
                 "{}: its rows are of `{now}` of {was}, and this run enumerates {is}: another space, --sizes, --filter or \
                  problem, or what this device can do has changed; shards of different points do not belong together. Give the \
-                 arguments of before, or write to another place with --out",
+                 arguments of before, or {elsewhere}",
                 path.display()
             )
         }
         _ => bail!(
-            "{}: its rows are of {}, this run is of {}; a file holds one part of a space: give the arguments of before, or write \
-             to another place with --out (a folder: each shard has a file of its own there)",
+            "{}: its rows are of {}, this run is of {}; a file holds one part of a space: give the arguments of before, or \
+             {elsewhere} (a folder: each shard has a file of its own there)",
             path.display(),
             words(before),
             words(now)
@@ -176,14 +233,15 @@ fn check_shard(path: &Path, before: Option<&ShardOf>, now: Option<&ShardOf>) -> 
 fn check_points(
     path: &Path,
     rows: &[Record],
-    enumeration: &Enumeration,
+    subject: &FileSubject<'_>,
     shard: &ShardOf,
 ) -> anyhow::Result<()> {
+    let &FileSubject { enumeration, elsewhere, .. } = subject;
     let own: HashSet<RowKey> = enumeration.points.iter().map(point_key).collect();
     match rows.iter().find(|row| !own.contains(&row_key(row))) {
         None => Ok(()),
         Some(row) => bail!(
-            "{}: its row of {} at {} is not in `{shard}`; write to another place with --out",
+            "{}: its row of {} at {} is not in `{shard}`; {elsewhere}",
             path.display(),
             row.config_id,
             size_label(row.n_elements)
@@ -255,13 +313,8 @@ impl<'a> FileOrigin<'a> {
     }
 
     /// Whether rows from here may stand beside rows of this device and these kernels.
-    fn check(
-        &self,
-        path: &Path,
-        device: &DeviceProfile,
-        kernel_hash: &str,
-        resume: Resume,
-    ) -> anyhow::Result<()> {
+    fn check(&self, path: &Path, subject: &FileSubject<'_>, resume: Resume) -> anyhow::Result<()> {
+        let &FileSubject { device, kernel_hash, elsewhere, .. } = subject;
         let now = FileOrigin::of_device(device, kernel_hash);
         let fields = [
             ("device", self.device, now.device),
@@ -269,10 +322,7 @@ impl<'a> FileOrigin<'a> {
             ("kernel_hash", self.kernel_hash, now.kernel_hash),
         ];
         if let Some((field, before, now)) = fields.iter().find(|(_, before, now)| before != now) {
-            bail!(
-                "{}: its rows have {field} `{before}`, this run has `{now}`; write to another place with --out",
-                path.display()
-            );
+            bail!("{}: its rows have {field} `{before}`, this run has `{now}`; {elsewhere}", path.display());
         }
         // Some drivers give all units of a model the same UUID.
         let units = [
@@ -286,7 +336,7 @@ impl<'a> FileOrigin<'a> {
         if let Some((field, before, now)) = other.filter(|_| !resume.accept_device) {
             bail!(
                 "{}: its rows have {field} `{before}`, this run has `{now}`, another unit of the same model and driver; \
-                 go on with --accept-device, or write to another place with --out",
+                 go on with --accept-device, or {elsewhere}",
                 path.display()
             );
         }
@@ -295,12 +345,13 @@ impl<'a> FileOrigin<'a> {
 }
 
 /// Whether a row that is there is of the problem, and of the input, of this run.
-fn check_problem(path: &Path, row: &Record, problem: &Problem, real: bool) -> anyhow::Result<()> {
+fn check_problem(path: &Path, row: &Record, subject: &FileSubject<'_>) -> anyhow::Result<()> {
+    let &FileSubject { problem, real, elsewhere, .. } = subject;
     let before = Problem::of_row(row).map_err(|reason| anyhow::anyhow!("{}: {reason}", path.display()))?;
     let refuse = |column: &str, flag: &str, before: &str, now: &str| {
         bail!(
-            "{}: its rows have {column} `{before}`, this run has `{now}` ({flag}); a file holds one problem: write to another \
-             place with --out",
+            "{}: its rows have {column} `{before}`, this run has `{now}` ({flag}); a file holds one problem: \
+             {elsewhere}",
             path.display()
         )
     };

@@ -82,6 +82,8 @@ impl Sweep {
             kernel_hash: "hash",
             problem: &Problem::default(),
             real: false,
+            seed: None,
+            elsewhere: OtherPlace::Out,
         };
         let mut file = SweepFile::open(&self.path("csv"), &subject, resume, None).unwrap();
         let points = file.points_to_do(&self.enumeration);

@@ -12,7 +12,7 @@ use super::time::parse_limit;
 #[derive(Debug, Clone, Args)]
 pub struct AttemptArgs {
     /// Work in a folder of its own below this one, on the node, and publish copies (see --publish and docs/fleet.md)
-    #[arg(long, value_name = "DIR", requires = "publish", conflicts_with_all = ["out", "retry_failed"])]
+    #[arg(long, value_name = "DIR", requires = "publish", conflicts_with_all = ["out", "retry_failed", "accept_space"])]
     scratch: Option<PathBuf>,
 
     /// Publish rows, metadata and what is held against configs in this folder, which all nodes share, in files of this

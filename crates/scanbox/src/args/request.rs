@@ -159,9 +159,9 @@ impl AnalysisRequest {
 
     /// What the files hold, and what is to be said about them.
     pub fn tables(&self) -> anyhow::Result<(Tables, Vec<String>)> {
-        let (mut tables, warnings) = read_tables(self)?;
+        let (mut tables, warnings, anchors) = read_tables(self)?;
         if tables.devices.iter().all(|table| table.sizes.is_empty()) {
-            bail!(nothing_usable(self, &tables));
+            bail!(nothing_usable(self, &tables, anchors));
         }
         tables.set_peaks(&self.peak_gbps).context("--peak-gbps")?;
         Ok((tables, warnings))
@@ -207,9 +207,9 @@ fn listed_weights(path: &Path) -> anyhow::Result<Weights> {
 /// Files that are read before what they hold is put together: what each has of its own is in memory for so many.
 const AT_A_TIME: usize = 64;
 
-/// Reads all files, several at the same time; what is kept of each is numbers.
-fn read_tables(request: &AnalysisRequest) -> anyhow::Result<(Tables, Vec<String>)> {
-    let mut warnings = Vec::new();
+/// Reads all files, several at the same time; what is kept of each is numbers. Also says how many rows are anchors.
+fn read_tables(request: &AnalysisRequest) -> anyhow::Result<(Tables, Vec<String>, u64)> {
+    let (mut warnings, mut anchors) = (Vec::new(), 0);
     let mut builder = Builder::new(request.time).with_units(request.units.unwrap_or_default());
     let paths = once(&request.files, &mut warnings);
     let labels = request.labels(&paths)?;
@@ -218,16 +218,18 @@ fn read_tables(request: &AnalysisRequest) -> anyhow::Result<(Tables, Vec<String>
     for (paths, labels) in paths.chunks(AT_A_TIME).zip(labels.chunks(AT_A_TIME)) {
         let files: Vec<anyhow::Result<SweepInput>> = paths.par_iter().map(read).collect();
         for (file, label) in files.into_iter().zip(labels) {
-            file?.add_to(&mut builder, label, &mut warnings);
+            let file = file?;
+            anchors += file.anchors();
+            file.add_to(&mut builder, label, &mut warnings);
         }
     }
     let (tables, more) = builder.finish(request.runs);
     warnings.extend(more.iter().map(ToString::to_string));
-    Ok((tables, warnings))
+    Ok((tables, warnings, anchors))
 }
 
 /// Why there is no answer at all.
-fn nothing_usable(request: &AnalysisRequest, tables: &Tables) -> String {
+fn nothing_usable(request: &AnalysisRequest, tables: &Tables, anchors: u64) -> String {
     let files: Vec<String> = request.files.iter().map(|path| path.display().to_string()).collect();
     let mut counts: Vec<String> = Vec::new();
     for status in Status::ALL {
@@ -237,6 +239,9 @@ fn nothing_usable(request: &AnalysisRequest, tables: &Tables) -> String {
         }
     }
     counts.extend(tables.other_subjects.iter().map(|(subject, rows)| format!("{rows} of {subject}")));
+    if anchors > 0 {
+        counts.push(format!("{anchors} of anchors, which say how units differ and are no points"));
+    }
     let found = if counts.is_empty() { "no rows".to_owned() } else { counts.join(", ") };
     let hint = match tables.devices.is_empty() && !tables.other_subjects.is_empty() {
         true => {

@@ -20,8 +20,9 @@ use crate::exit::{Exit, UsageError};
 /// Arguments of `scanbox explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A label, or a part of one; a metric, parameter, value, column, rule, status, guarantee or space; or all of a
-    /// kind: metrics, parameters, columns, rules, statuses, guarantees, spaces [default: which kinds there are]
+    /// A label, or a part of one; a metric, parameter, value, column, rule, status, selection, guarantee, space or
+    /// word of fleets; or all of a kind: metrics, parameters, columns, rules, statuses, selections, guarantees, spaces,
+    /// fleets [default: which kinds there are]
     #[arg(value_name = "WORD")]
     subject: Option<String>,
 

@@ -16,7 +16,7 @@ use scanbox_analysis::merge::fleet::{self, UnitsLeftOut};
 use scanbox_analysis::merge::rows::{UnitedRows, is_of_point, unite};
 use scanbox_analysis::merge::{MergeSource, missing, origin, wrong_points};
 use scanbox_model::csv_file;
-use scanbox_model::merged::MergedUnit;
+use scanbox_model::merged::{MergedInput, MergedUnit};
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Record, Status};
 use scanbox_model::units::plural;
@@ -40,7 +40,8 @@ use crate::output::{Output, OutputContent, Outputs};
     after_help = "The same row twice is one. Of different rows of one point of one unit the latest ok row stays, and every \
 wrong one; a failure stays where nothing else does. Rows of different units all stay. The order of the files is no matter, \
 and a merged file can be merged again with further ones. Exit code 4: something is missing, and stdout says which arguments \
-of `scanbox sweep` measure it; 5: everything is there, and some of it was wrong."
+of `scanbox sweep` measure it; 5: everything is there, and some of it was wrong; 1: everything is there, \
+and a file was left out that cannot be read."
 )]
 pub struct MergeArgs {
     /// CSV files of `scanbox sweep` and `scanbox merge`, the metadata beside each: shards, and attempts at them
@@ -74,19 +75,27 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<Exit> {
         return Err(UsageError(format!("--out {}: rows stand in a .csv", args.out.display())).into());
     }
     let mut warnings = Vec::new();
-    let mut sources = read::sources(&once(&args.files, &mut warnings), &mut warnings)?;
+    let read::MergeFiles { mut sources, unreadable } =
+        read::sources(&once(&args.files, &mut warnings), &mut warnings)?;
     for warning in &warnings {
         note(&format!("warning: {warning}"));
     }
     let points = plan::points_by_source(&sources)?;
     refuse(differences(&sources, &points), &args.accept)?;
     let inputs = origin::inputs(&sources);
-    let mut rows = unite(sources.iter_mut().flat_map(|source| take(&mut source.records)).collect());
-    let output = Claimed::new(&output, &args.out, &rows.records)?;
+    let drifted = |rows: &mut Vec<Record>| match args.keep_units {
+        true => UnitsLeftOut::default(),
+        false => fleet::leave_out_drifted(rows, &inputs),
+    };
+    let mut records: Vec<Record> = sources.iter_mut().flat_map(|source| take(&mut source.records)).collect();
+    let left_out = drifted(&mut records);
+    let mut rows = unite(records);
+    let output = Claimed::new(&output, &args.out)?;
+    output.check(&rows.records, &inputs)?;
     let ratios = fleet::ratios(&rows.records);
     let left_out = match args.keep_units {
-        true => UnitsLeftOut::default(),
-        false => fleet::leave_out(&mut rows.records, &ratios, &inputs),
+        true => left_out,
+        false => left_out.and(fleet::leave_out_units(&mut rows.records, &ratios)),
     };
     for reason in &left_out.reasons {
         note(&format!("warning: {reason}; --keep-units keeps them"));
@@ -104,7 +113,7 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<Exit> {
     describe(&mut metadata, &plan, &rows.records);
     output.write(&rows, &metadata)?;
     let fleet = FleetRatios { ratios, left_out };
-    tell(args.format, &args.out, &metadata, &rows, &plan, &sources, &fleet)
+    tell(args, &metadata, &rows, &plan, &sources, &fleet, &unreadable)
 }
 
 /// Stops a merge of files that differ in what nobody has accepted.
@@ -149,15 +158,28 @@ struct Claimed<'a> {
 }
 
 impl<'a> Claimed<'a> {
-    /// Takes the place. `records`: all rows that the files have.
+    /// Takes the place.
     ///
     /// # Errors
-    /// When a merged file is there with other rows, or somebody writes it.
-    fn new(output: &'a Output, path: &'a Path, records: &[Record]) -> anyhow::Result<Self> {
+    /// When somebody writes it.
+    fn new(output: &'a Output, path: &'a Path) -> anyhow::Result<Self> {
         let limits = RunLimits { stop: &AtomicBool::new(false), deadline: None };
         let lock = SweepFile::lock(path, None, &limits)?;
         output.check()?;
-        let before = rows_before(path)?;
+        Ok(Self { output, path, _lock: lock })
+    }
+
+    /// Whether these rows, of `inputs`, may replace what is there. Rows of shards that drifted are nothing to keep: the
+    /// shard may have been measured again since.
+    ///
+    /// # Errors
+    /// When a merged file is there with other rows.
+    fn check(&self, records: &[Record], inputs: &[MergedInput]) -> anyhow::Result<()> {
+        let path = self.path;
+        let mut before = rows_before(path)?;
+        let told = Metadata::read(&Metadata::path_beside(path)).ok().and_then(|told| told.merged);
+        let inputs_before = told.map(|merged| merged.inputs).unwrap_or_default();
+        before.retain(|row| !fleet::is_of_drifted(row, inputs) && !fleet::is_of_drifted(row, &inputs_before));
         if !before.is_empty() {
             let together = unite(before.into_iter().chain(records.iter().cloned()).collect()).records;
             if together != records {
@@ -170,7 +192,7 @@ impl<'a> Claimed<'a> {
                 );
             }
         }
-        Ok(Self { output, path, _lock: lock })
+        Ok(())
     }
 
     /// Writes metadata and rows. The metadata comes first: a merged file is known by it, and a merge that was cut off
@@ -185,13 +207,13 @@ impl<'a> Claimed<'a> {
 
 /// Says what came of it.
 fn tell(
-    format: Format,
-    path: &Path,
+    args: &MergeArgs,
     metadata: &Metadata,
     rows: &UnitedRows,
     plan: &MergePlan,
     sources: &[MergeSource],
     fleet: &FleetRatios,
+    unreadable: &[String],
 ) -> anyhow::Result<Exit> {
     let records = &rows.records;
     let left = missing::without_row(&plan.points, records);
@@ -205,11 +227,16 @@ fn tell(
         wrong: wrong + copies.wrong.len() as u64,
         nothing_ok: !of_points().any(|row| row.status == Status::Ok),
     };
-    let exit = completion.exit();
+    // What such a file says, wrong results too, nobody knows: somebody has to look.
+    let exit = match completion.exit() {
+        Exit::Incomplete => Exit::Incomplete,
+        exit if unreadable.is_empty() => exit,
+        _ => Exit::Operational,
+    };
     let ending = MergeEnding {
         metadata,
         rows,
-        path,
+        path: &args.out,
         planned: plan.points.len() as u64,
         missing_points: left.len() as u64,
         missing: &parts,
@@ -218,12 +245,16 @@ fn tell(
         wrong,
         shared_sizes: &shared_sizes(records),
         fleet,
+        unreadable,
         exit_code: exit as u8,
     };
-    let written = print(&ending, format);
+    let written = print(&ending, args.format);
     let outcomes = of_points().map(|row| (row.status, row.reason.as_str()));
     if let Some(error) = nothing_ok("no config became ok", outcomes) {
         note(&format!("error: {error}"));
+    }
+    for reason in unreadable {
+        note(&format!("error: {reason}; the file is left out: mend it, or move it away, and merge again"));
     }
     answered(written, exit)
 }

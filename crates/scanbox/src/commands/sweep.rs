@@ -1,5 +1,6 @@
 //! `scanbox sweep`: enumerate, skip what is done, measure the rest, append row by row, sum up.
 
+mod ending;
 mod estimate;
 mod many;
 mod place;
@@ -14,19 +15,16 @@ use std::time::Duration;
 use clap::Args;
 use scanbox_model::device::DeviceKind;
 use scanbox_model::known_issues::DeviceIssues;
-use scanbox_model::metadata::RunOutcome;
 use scanbox_model::problem::Problem;
-use scanbox_model::record::Status;
 use scanbox_model::shard::ShardOf;
-use scanbox_model::space::{Enumeration, Point, Space};
+use scanbox_model::space::{Point, Space};
 use scanbox_model::units::{plural, printable};
 use scanbox_runner::measure::Protocol;
-use scanbox_runner::session::End;
 
+use self::ending::summarise;
 use self::estimate::{TimeEstimate, duration, estimate};
 use self::many::DeviceSweep;
 use self::place::{SweepPlace, check_folder, file_stem, is_file};
-use crate::answer::{answered, print};
 use crate::args::attempt::AttemptArgs;
 use crate::args::budget::parse_budget;
 use crate::args::format::TABLE_OR_JSON;
@@ -36,23 +34,22 @@ use crate::args::sharing::SharingArgs;
 use crate::args::space::SpaceSelection;
 use crate::args::time::{parse_duration, parse_limit};
 use crate::args::words::words;
-use crate::exit::{Completion, Exit, UsageError, nothing_ok};
+use crate::exit::{Exit, UsageError};
 use crate::output::{OutputContent, Outputs};
 use scanbox_report::document::Format;
-use scanbox_report::sweep::{RunCost, SweepEnding};
 use scanbox_report::{paste, terminal};
-use scanbox_session::anchors::Anchors;
+use scanbox_session::anchors::{Anchors, any_due};
 use scanbox_session::confirm::ROUNDS;
-use scanbox_session::device::{known_issues, remembered, replay_script};
+use scanbox_session::device::{remembered, replay_script};
 use scanbox_session::lock::check_free;
 use scanbox_session::notes::note;
 use scanbox_session::probe::{self, guarantees};
 use scanbox_session::process::{RunLimits, Worker, WorkerCommand};
 use scanbox_session::store::{
-    Before, FileSubject, Resume, RowKey, SweepFile, counts, device_before, guarantees_before, point_key,
-    row_key, sizes_without_ceiling, stays, wrong_before,
+    Before, FileSubject, Resume, RowKey, SweepFile, device_before, guarantees_before, point_key, row_key,
+    sizes_without_ceiling, stays, wrong_before,
 };
-use scanbox_session::sweep::{self, Asked, Ran};
+use scanbox_session::sweep::{self, Asked};
 use scanbox_session::system::may_read_and_write;
 use scanbox_session::tools::{Tools, try_operator};
 
@@ -211,8 +208,8 @@ impl SweepArgs {
 }
 
 /// Says how to go on after an error that came when rows were there.
-fn goes_on(file: &SweepFile) {
-    let (rows, path) = (file.records.len(), paste::path(file.path()));
+fn goes_on(rows: usize, path: &Path) {
+    let path = paste::path(path);
     note(&format!(
         "{rows} rows were written to {path}; the same command goes on from there: {}",
         paste::this_command()
@@ -244,7 +241,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let mut place = in_place(&worker, &space)?;
     let mut path = place.path().to_owned();
     let asks = args.selection.asks_device(&space);
-    let before = device_before(&path, asks)?;
+    let before = place.check(|csv| device_before(csv, asks, place.elsewhere()))?;
     let began = before.is_some();
     match before {
         Some(before) => worker.profile.arguments_probe = before.arguments_probe,
@@ -311,23 +308,32 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
         kernel_hash: &kernel_hash,
         problem: &problem,
         real,
+        seed: Some(args.seed).filter(|_| folders.is_some() || shard.is_some()),
+        elsewhere: place.elsewhere(),
     };
     if args.dry_run {
-        let before = place.explain(Before::check(&path, &subject, resume))?;
-        return dry_run(args, &path, &subject, &before);
+        let before = place.check(|csv| Before::check(csv, &subject, resume))?;
+        return dry_run(args, &place, &subject, &before, &anchors);
+    }
+    if folders.is_some() {
+        place.check(|csv| Before::check(csv, &subject, resume))?;
     }
     let sharing = args.sharing.sharing();
     let lock = place.lock(&sharing, &limits)?;
     let (worker, occupied) = sharing.occupy(worker, &mut command, &limits)?;
-    let mut file = place.explain(SweepFile::open(&path, &subject, resume, lock))?;
+    let mut file = SweepFile::open(&path, &subject, resume, lock)?;
     file.occupied = Some(occupied);
     introduce(&subject, &file.issues, &file.points_to_do(&enumeration), &path);
     let ceilings = file.sizes_without_ceiling(&enumeration).len();
     if file.points_to_do(&enumeration).is_empty() && ceilings > 0 {
         note(&format!("the {} of {} is still to be measured", problem.ceiling(), plural(ceilings, "size")));
     }
-    place.begin(!file.points_to_do(&enumeration).is_empty() || ceilings > 0 || args.confirm.is_some());
+    let points_left = !file.points_to_do(&enumeration).is_empty();
+    let anchors_left = any_due(&anchors, points_left, &file.anchors, &device);
+    place.begin(points_left || ceilings > 0 || anchors_left || args.confirm.is_some());
     let asked = args.asked(real, anchors);
+    let shown = place.shown();
+    let goes_on = |file: &SweepFile| goes_on(file.records.len(), &shown);
     let ran = sweep::run(&asked, command, worker, limits, &enumeration, &mut file, &goes_on)?;
     summarise(args.format, &mut file, place, &enumeration, &ran)
 }
@@ -335,11 +341,13 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
 /// Says what a run would do. Whatever that would refuse has been refused before, by the same checks.
 fn dry_run(
     args: &SweepArgs,
-    path: &Path,
+    place: &SweepPlace,
     subject: &FileSubject<'_>,
     before: &Before,
+    anchors: &Anchors,
 ) -> anyhow::Result<Exit> {
     let &FileSubject { device, space, enumeration, shard, problem, .. } = subject;
+    let path = place.path();
     check_free(path)?;
     check_folder(path)?;
     if path.exists() && !may_read_and_write(path) {
@@ -365,13 +373,14 @@ fn dry_run(
     if let Some(shard) = shard {
         writeln!(out, "shard      {}", shard_words(shard))?;
     }
-    let copies = match ceilings.len() {
-        sizes if to_do == 0 && sizes > 0 => {
-            format!(", and the {} of {}", problem.ceiling(), plural(sizes, "size"))
-        }
-        _ => String::new(),
-    };
-    writeln!(out, "to do      {to_do}{copies}")?;
+    let mut beside = String::new();
+    if to_do == 0 && !ceilings.is_empty() {
+        beside += &format!(", and the {} of {}", problem.ceiling(), plural(ceilings.len(), "size"));
+    }
+    if any_due(anchors, to_do > 0, &before.anchors, device) {
+        beside += ", and anchors";
+    }
+    writeln!(out, "to do      {to_do}{beside}")?;
     if let Some(TimeEstimate { seconds, basis }) = estimate(to_do, path, before.metadata.as_ref(), device) {
         let about = if seconds < 1.0 { "" } else { "about " };
         let mut text = format!("{about}{} ({basis})", duration(seconds));
@@ -383,7 +392,7 @@ fn dry_run(
         }
         writeln!(out, "{}", terminal::fold("time       ", &text, 11, terminal::width()))?;
     }
-    writeln!(out, "file       {}", paste::path(path))?;
+    writeln!(out, "file       {}", paste::path(&place.shown()))?;
     Ok(Exit::Done)
 }
 
@@ -409,73 +418,4 @@ fn introduce(subject: &FileSubject<'_>, issues: &DeviceIssues, to_do: &[Point], 
         note(&format!("shard {}", shard_words(shard)));
     }
     note(&format!("space {}: {all} configs{resumed}; rows go to {}", space.name, path.display()));
-}
-
-/// Says how a sweep ended; its exit code does not depend on whether anybody reads that.
-fn summarise(
-    format: Format,
-    file: &mut SweepFile,
-    place: SweepPlace,
-    enumeration: &Enumeration,
-    ran: &Ran,
-) -> anyhow::Result<Exit> {
-    let Ran { supervised, unconfirmed, ceilings } = ran;
-    let supervised = supervised.as_ref();
-    let left = file.points_to_do(enumeration).len();
-    let end = match supervised {
-        Some(supervised) if left > 0 || !ceilings.left.is_empty() || *unconfirmed => supervised.end,
-        // Whatever ended the run, it came too late to matter.
-        _ => End::Complete,
-    };
-    let asked: HashSet<RowKey> = enumeration.points.iter().map(point_key).collect();
-    let judged = || file.records.iter().filter(|record| asked.contains(&row_key(record)));
-    let trouble = supervised.filter(|_| end != End::Complete);
-    let trouble = trouble.and_then(|supervised| supervised.trouble().or_else(|| file.without_progress(left)));
-    let completion = Completion {
-        left: end != End::Complete,
-        stuck: trouble.is_some() && supervised.is_some_and(|supervised| supervised.finished == 0),
-        wrong: file.distrusted() + ceilings.wrong.len() as u64,
-        nothing_ok: !judged().any(|record| record.status == Status::Ok),
-    };
-    let mut exit = completion.exit();
-    let nothing_ok =
-        nothing_ok("no config became ok", judged().map(|record| (record.status, record.reason.as_str())));
-    let mut outcome = RunOutcome {
-        exit_code: exit as u8,
-        rows_by_status: counts(&file.records),
-        points_left: left as u64,
-        wrong: file.distrusted(),
-        wrong_copies: ceilings.wrong.iter().copied().collect(),
-        copies_left: ceilings.left.iter().copied().collect(),
-        trouble: trouble.clone(),
-    };
-    if supervised.is_some() {
-        file.conclude(outcome.clone())?;
-    }
-    let (path, published) = place.end();
-    if published.is_err() {
-        exit = Exit::Operational;
-        outcome.exit_code = exit as u8;
-    }
-    let passed = file.issues.passed(&file.records).into_iter();
-    let ending = SweepEnding {
-        metadata: &file.metadata,
-        records: &file.records,
-        path: &path,
-        points: enumeration.points.len(),
-        outcome,
-        end,
-        run: supervised.map(|supervised| RunCost {
-            set_up: supervised.set_up.clone(),
-            replaced: supervised.replaced,
-            seconds: supervised.seconds.clone(),
-        }),
-        passed: passed.map(|(issue, rows)| known_issues::unexpected_pass(issue, rows)).collect(),
-    };
-    let written = print(&ending, format);
-    let unpublished = published.err().map(|error| format!("{error:#}"));
-    for error in trouble.into_iter().chain(nothing_ok).chain(unpublished) {
-        note(&format!("error: {error}"));
-    }
-    answered(written, exit)
 }

@@ -42,6 +42,7 @@ fn folders_that_cannot_be_used_are_refused_before_anything_happens() {
     check(&and(&["--publish-every", "0s"]), 2, "a limit is above 0");
     check(&and(&["--out", "x.csv"]), 2, "--out");
     check(&and(&["--retry-failed"]), 2, "--retry-failed");
+    check(&and(&["--accept-space"]), 2, "--accept-space");
     check(&and(&["--device", "replay:space.toml"]), 2, "an attempt has one device, and here are 2");
 }
 
@@ -62,6 +63,7 @@ fn foreign_files_are_left_alone_and_named() {
         ("notes.txt", "mine"),
         ("replay.test.csv", "schema,my own"),
         ("replay.test.attempt-mine.txt", "mine"),
+        ("replay.test.attempt-mine.csv", "schema,a copy that somebody has made"),
         (".scanbox-x.partial", "of an attempt that died"),
         ("other.test.attempt-20990101T000000Z-n-1-x.csv", "of another sweep, broken"),
     ];
@@ -69,12 +71,14 @@ fn foreign_files_are_left_alone_and_named() {
         fs::write(fleet.share().join(name), text).unwrap();
     }
     let ended = fleet.run("a", &[], 0);
-    let told = "left alone: notes.txt, replay.test.attempt-mine.txt, replay.test.csv\n";
+    let told = "left alone: notes.txt, replay.test.attempt-mine.csv, replay.test.attempt-mine.txt, \
+                replay.test.csv\n";
     assert!(ended.stderr.contains(told), "{ended:?}");
     let files = all_files(&fleet.share());
     for (name, text) in foreign {
         assert!(files.contains(&(name.to_owned(), text.as_bytes().to_vec())), "{name}");
     }
+    fs::remove_file(fleet.share().join("replay.test.attempt-mine.csv")).unwrap();
     assert_eq!(fleet.points(), all_ok());
 }
 
@@ -114,11 +118,13 @@ fn attempts_that_are_damaged_cost_what_they_have_lost() {
     let some = Some(&facts[..]);
     check(&whole, some, ALL, "28 rows of 1 earlier attempt");
     check(&whole[..ends[10] + 1], some, 10, "10 rows of 1 earlier attempt");
+    check(&whole[..ends[10] + 1], some, 10, "its metadata tells of 28 rows, and 10 are there");
     check(&whole[..ends[10] + 40], some, 10, "line 12 is torn");
     check(&whole[..ends[11]], some, 10, "line 12 is torn");
     check(&whole[..ends[0] + 1], some, 0, "0 rows of 1 earlier attempt");
     check(&whole[..10], some, 0, "line 1 is torn");
-    check(b"", some, 0, "");
+    check(b"", some, 0, "its metadata tells of 28 rows, and 0 are there");
+    check(b"", None, 0, "the file is empty");
     check(&whole[..ends[10] + 1], Some(&facts[..300]), 10, "what it says is made anew");
     check(&whole[..ends[10] + 1], None, 10, "10 rows of 1 earlier attempt");
     let spoilt = String::from_utf8(whole.clone()).unwrap().replacen(",ok,", ",perhaps,", 1);
@@ -130,15 +136,21 @@ fn attempts_that_are_damaged_cost_what_they_have_lost() {
 /// Rows of another driver or space are of another sweep, and are not mixed with these.
 #[test]
 fn attempts_of_something_else_are_refused() {
-    let check = |change: &dyn Fn(&Fleet), told: &str| {
+    let check = |change: &dyn Fn(&Fleet), args: &[&str], told: &str| {
         let fleet = Fleet::new("");
         fleet.run("a", &[], 0);
         change(&fleet);
         let files = all_files(&fleet.share());
-        for args in [&[][..], &["--dry-run"]] {
-            let ended = fleet.run("b", args, 1);
-            for part in [told, "what attempts have published in share", "publish to another folder"] {
-                assert!(ended.stderr.contains(part), "{ended:?}");
+        let csv = fleet.published(".csv").remove(0);
+        let name = csv.file_name().unwrap().to_str().unwrap();
+        for dry in [&[][..], &["--dry-run"]] {
+            let ended = fleet.run("b", &[args, dry].concat(), 1);
+            for part in [told, name, "what attempts have published in share", "publish to another folder"] {
+                assert!(ended.stderr.contains(part), "{part}: {ended:?}");
+            }
+            // What helps a file that every run goes on with does not help here.
+            for part in ["--out", "--accept", "b/scanbox-"] {
+                assert!(!ended.stderr.contains(part), "{part}: {ended:?}");
             }
         }
         assert_eq!(all_files(&fleet.share()), files);
@@ -146,6 +158,7 @@ fn attempts_of_something_else_are_refused() {
     };
     check(
         &|fleet| fleet.place.script("driver = \"replay 2\"\n"),
+        &[],
         "have driver `replay 1`, this run has `replay 2`",
     );
     check(
@@ -153,6 +166,8 @@ fn attempts_of_something_else_are_refused() {
             let space = crate::sweeps::SPACE.replace("[1, 4]", "[1, 2]");
             fs::write(fleet.place.folder().join("space.toml"), space).unwrap();
         },
+        &[],
         "its rows are of the space `test`",
     );
+    check(&|_| {}, &["--seed", "2"], "its rows are of seed 1, this run has 2");
 }

@@ -146,7 +146,13 @@ fn a_share_that_stays_full_leaves_the_rows_on_the_node() {
     check(&ended);
     let answer: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!((&answer["exit_code"], &answer["points_left"]), (&1.into(), &0.into()));
+    for file in answer["files"].as_array().unwrap() {
+        assert!(fleet.place.folder().join(file.as_str().unwrap()).is_file(), "{file}");
+    }
     assert!(fleet.points().is_empty());
+    let ended = crate::sweeps::ended(command(&fleet, "c", &[]).output().unwrap());
+    assert!(ended.stdout.contains("the same command on this machine publishes these rows"), "{ended:?}");
+    fleet.lose("c");
     // With room, the next attempt on the node brings them home, and nothing is measured again.
     fs::remove_file(&full).unwrap();
     let next = fleet.run("a", &[], 0);

@@ -150,13 +150,25 @@ fn what_is_no_sweep_is_named_and_nothing_is_written() {
         (&["whole/x.meta.json", x], 2, &["the metadata of a sweep", "name the .csv"]),
         (&[x, "journal.journal"], 2, &["the journal of a sweep"]),
         (&["bench.csv", x], 2, &["a file with rows of a benchmark; `merge` unites sweeps"]),
-        (&[x, "broken.csv"], 1, &["broken.csv: line 2: column `status`"]),
+        (&["broken.csv"], 1, &["broken.csv: line 2: column `status`"]),
         (&[x, "nowhere.csv"], 1, &["nowhere.csv"]),
         (&["alone.csv"], 1, &["no metadata stands beside any of the files", "x.meta.json"]),
         (&[], 2, &["<FILES>..."]),
     ] {
         refuses(&fleet, files, code, said);
     }
+    // One of a fleet that is spoilt does not hold up the others, and is no success.
+    let told = fleet.told(&[x, "broken.csv", "-o", "rest.csv"], 1);
+    assert_eq!(
+        (&told["points_left"], told["unreadable"].as_array().unwrap().len()),
+        (&0.into(), 1),
+        "{told}"
+    );
+    let ended = fleet.merge(&["broken.csv", x, "-o", "rest.csv"], 1);
+    assert!(ended.stderr.contains("broken.csv: line 2: column `status`"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("mend it, or move it away"), "{}", ended.stderr);
+    fleet.part("some.csv", |index, _| index < 9);
+    fleet.told(&["some.csv", "broken.csv", "-o", "some-rest.csv"], 4);
     let ended = fleet.merge(&[x, "-o", "out.txt"], 2);
     assert!(ended.stderr.contains("rows stand in a .csv"), "{}", ended.stderr);
 }
@@ -221,7 +233,7 @@ fn damaged_files_give_what_they_have_and_what_is_lost_is_told() {
             "begin.csv",
             ALL,
             0,
-            &["about runs that have no row in the file, and is not used"],
+            &["about runs on Replay (software) that have no row in the file, and is not used"],
         ),
         (&bytes, Some(&device), "begin.csv", ALL, 0, &["about Other", "and is not used"]),
     ];

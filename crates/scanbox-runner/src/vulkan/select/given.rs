@@ -42,6 +42,14 @@ impl Said {
         VulkanError::NoneGiven { reason: format!("{}={} {why}", self.name, self.text) }
     }
 
+    /// Another node would say the same: it is the job that has none.
+    fn no_gpu(&self) -> VulkanError {
+        self.unclear(
+            "says that this process was given no GPU; ask the batch system for one (of Slurm: --gres=gpu:1), or name the \
+             device with --device",
+        )
+    }
+
     fn unclear(&self, why: &str) -> VulkanError {
         VulkanError::NotOneGiven { reason: format!("{}={} {why}", self.name, self.text) }
     }
@@ -118,7 +126,7 @@ fn contradict(vendor: &Said, node: &Said, seen: usize) -> bool {
 fn place_of_word(devices: &[&Listed], hardware: &[usize], said: &Said) -> Result<usize, VulkanError> {
     let words = said.words();
     let word = match words[..] {
-        [] => return Err(said.none("gives this process no device")),
+        [] => return Err(said.no_gpu()),
         [word] => word,
         ref several => {
             let why =
@@ -134,7 +142,7 @@ fn place_of_word(devices: &[&Listed], hardware: &[usize], said: &Said) -> Result
         ));
     }
     if word == "-1" || lower == "nodevfiles" || lower == "none" {
-        return Err(said.none("gives this process no device"));
+        return Err(said.no_gpu());
     }
     if let Ok(index) = word.parse::<usize>() {
         return hardware.get(index).copied().ok_or_else(|| {
@@ -247,9 +255,9 @@ mod tests {
         // What is no single GPU.
         check(&node, "CUDA_VISIBLE_DEVICES=0,1", unclear("gives 2 devices"));
         check(&one, "CUDA_VISIBLE_DEVICES=0,1", unclear("gives 2 devices"));
-        check(&node, "CUDA_VISIBLE_DEVICES=", none("gives this process no device"));
-        check(&node, "CUDA_VISIBLE_DEVICES=-1", none("gives this process no device"));
-        check(&one, "CUDA_VISIBLE_DEVICES=NoDevFiles", none("gives this process no device"));
+        check(&node, "CUDA_VISIBLE_DEVICES=", unclear("was given no GPU"));
+        check(&node, "CUDA_VISIBLE_DEVICES=-1", unclear("was given no GPU"));
+        check(&one, "CUDA_VISIBLE_DEVICES=NoDevFiles", unclear("was given no GPU"));
         check(&node, "CUDA_VISIBLE_DEVICES=MIG-aaaaaaaa-0000", none("part of a GPU (MIG)"));
         check(&one, "CUDA_VISIBLE_DEVICES=MIG-GPU-aaaa/1/0", none("take a whole GPU"));
         check(&one, "CUDA_VISIBLE_DEVICES=0:1", none("part of a GPU"));

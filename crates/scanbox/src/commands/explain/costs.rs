@@ -1,9 +1,11 @@
 //! What a label cost where it was measured.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use scanbox_model::config::{Config, Kernel};
 use scanbox_model::csv_file;
+use scanbox_model::merged::MergedUnit;
 use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::units::size_label;
 use scanbox_report::explained::{ListOfWords, Meaning};
@@ -39,9 +41,17 @@ pub fn meanings(kernel: &Kernel, config: Option<&Config>, files: &[PathBuf]) -> 
         if rows.is_empty() {
             meaning.text = "The file has no row of it.".to_owned();
         } else {
-            let words = rows.iter().map(|row| [size_label(row.n_elements), row.config_id.clone(), cost(row)]);
+            let units: BTreeSet<MergedUnit> = rows.iter().map(|row| MergedUnit::of(row)).collect();
+            // Units of a model differ: a cost is that of one of them.
+            let of_unit = |row: &Record| match units.len() {
+                1 => cost(row),
+                _ => format!("{}, {}", cost(row), MergedUnit::of(row)),
+            };
+            let words =
+                rows.iter().map(|row| [size_label(row.n_elements), row.config_id.clone(), of_unit(row)]);
             let headings = ["n", "config", "cost"];
-            meaning.text = format!("On {}, driver {}.", rows[0].device, rows[0].driver);
+            let units = if units.len() > 1 { format!(", {} units", units.len()) } else { String::new() };
+            meaning.text = format!("On {}{units}, driver {}.", rows[0].device, rows[0].driver);
             meaning.list = Some(ListOfWords { headings, words: words.collect() });
         }
         meanings.push(meaning);

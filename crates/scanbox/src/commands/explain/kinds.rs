@@ -4,7 +4,7 @@ use scanbox_analysis::metric::Metric;
 use scanbox_kernels::catalog::rules;
 use scanbox_model::config::Parameter;
 use scanbox_model::parameters::{Declaration, LabelPart, PARAMETERS, PROPERTIES, Value, Values};
-use scanbox_model::record::{COLUMNS, Status};
+use scanbox_model::record::{COLUMNS, Selection, Status};
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_report::explained::{Explanation, ListOfWords, Meaning};
 
@@ -61,6 +61,22 @@ const KINDS: &[WordKind] = &[
         words: || Status::ALL.iter().map(|status| plain(status.word(), status.meaning())).collect(),
     },
     WordKind {
+        one: "selection",
+        all: "selections",
+        text: "Why a row is there that is no point of a sweep, but of a benchmark or an anchor: the column `selection`.",
+        headings: ["selection", "", "meaning"],
+        words: || {
+            Selection::ALL.iter().map(|selection| plain(selection.word(), selection.meaning())).collect()
+        },
+    },
+    WordKind {
+        one: "word of fleets",
+        all: "fleets",
+        text: "Words of sweeps that many machines share. docs/fleet.md says how that is done.",
+        headings: ["word", "", "meaning"],
+        words: || FLEET_WORDS.iter().map(|(word, text)| plain(word, text)).collect(),
+    },
+    WordKind {
         one: "rule",
         all: "rules",
         text: "Rules reject configs that cannot run, and inputs that show nothing, before anything runs. `scanbox space` \
@@ -84,6 +100,39 @@ const KINDS: &[WordKind] = &[
         headings: ["space", "", "what it holds"],
         words: || built_in_spaces().into_iter().map(|(name, text)| plain(&name, &text)).collect(),
     },
+];
+
+/// What fleets are told in.
+const FLEET_WORDS: [(&str, &str); 6] = [
+    (
+        "shard",
+        "A part of a space that is swept by itself: `sweep --shard 3/16` is the fourth of 16. It has whole sizes, or, with \
+         --shard-by pipeline, whole pipelines (a kernel and a workgroup size).",
+    ),
+    (
+        "attempt",
+        "One start of a sweep with --scratch and --publish. It goes on with what earlier attempts have published, and \
+         publishes files that no other attempt writes.",
+    ),
+    (
+        "unit",
+        "A device of a model: the GPU that one host has at one PCI address. Units of a model differ by some percent. On a \
+         device, a processor that runs workgroups (multiprocessor, compute unit, core).",
+    ),
+    (
+        "anchor",
+        "A config that every shard measures at each of its sizes, where sizes are split: at its start, middle and end. \
+         Anchors say how units differ, and whether one keeps its speed.",
+    ),
+    (
+        "drift",
+        "By how much longer anchors took at the end of a shard than at its start. Above 2 % its times do not count: the \
+         sweep ends with exit code 4, and the same command measures them again.",
+    ),
+    (
+        "merge",
+        "`scanbox merge` makes one sweep of shards and attempts, and says which arguments measure what is missing.",
+    ),
 ];
 
 /// A list of all kinds: what `scanbox explain` says where it is asked for nothing.

@@ -1,9 +1,8 @@
 //! The files of a merge: what each is, its rows, and whether the metadata beside it is about them.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use scanbox_analysis::merge::MergeSource;
 use scanbox_model::csv_file::{self, CsvError, Records};
 use scanbox_model::metadata::{Metadata, MetadataError};
@@ -11,14 +10,24 @@ use scanbox_model::record::Record;
 use scanbox_model::units::{plural, size_label};
 
 use crate::exit::UsageError;
+use crate::inputs::metadata_fit::MetadataFit;
 use crate::inputs::{expect, unreadable};
 use crate::output::Kind;
 
-/// Reads them. Whatever is no sweep is named, all of it at once.
+/// The files of a merge.
+pub struct MergeFiles {
+    /// What can be merged.
+    pub sources: Vec<MergeSource>,
+    /// Of those that are sweeps and cannot be read, what is wrong.
+    pub unreadable: Vec<String>,
+}
+
+/// Reads them. Whatever is no sweep is named, all of it at once. A sweep with a line that cannot be read is left out:
+/// one file that was spoilt does not hold up a fleet.
 ///
 /// # Errors
-/// When one is no sweep, or cannot be read.
-pub fn sources(paths: &[&PathBuf], warnings: &mut Vec<String>) -> anyhow::Result<Vec<MergeSource>> {
+/// When one is no sweep, when the system does not let one be read, and when none is left.
+pub fn sources(paths: &[&PathBuf], warnings: &mut Vec<String>) -> anyhow::Result<MergeFiles> {
     let mut foreign = Vec::new();
     for path in paths {
         // What is left of a header, where something else says that it was one.
@@ -39,7 +48,20 @@ pub fn sources(paths: &[&PathBuf], warnings: &mut Vec<String>) -> anyhow::Result
     if !foreign.is_empty() {
         return Err(UsageError(foreign.join("; ")).into());
     }
-    paths.iter().map(|path| source(path, warnings)).collect()
+    let (mut sources, mut unreadable) = (Vec::new(), Vec::new());
+    for path in paths {
+        match source(path, warnings) {
+            Ok(source) => sources.push(source),
+            Err(error) if Kind::of(path).is_ok_and(|kind| kind == Kind::BrokenRows) => {
+                unreadable.push(format!("{error:#}"));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if sources.is_empty() {
+        bail!("{}", unreadable.join("; "));
+    }
+    Ok(MergeFiles { sources, unreadable })
 }
 
 fn source(path: &Path, warnings: &mut Vec<String>) -> anyhow::Result<MergeSource> {
@@ -106,28 +128,17 @@ fn beside(path: &Path, records: &[Record], warnings: &mut Vec<String>) -> anyhow
         }
         Err(error) => return Err(error.into()),
     };
-    if let Some(other) = stranger(&metadata, records) {
+    let other = match metadata.is_of_benchmark() {
+        true => Some("the metadata of a benchmark".to_owned()),
+        false => {
+            let mut fit = MetadataFit::new(&metadata);
+            records.iter().for_each(|record| fit.see(record));
+            fit.stranger()
+        }
+    };
+    if let Some(other) = other {
         warnings.push(format!("{}: it is {other}, and is not used: {without}", place.display()));
         return Ok(None);
     }
     Ok(Some(metadata))
-}
-
-/// Why metadata is not about rows that it stands beside.
-fn stranger(metadata: &Metadata, records: &[Record]) -> Option<String> {
-    if metadata.is_of_benchmark() {
-        return Some("the metadata of a benchmark".to_owned());
-    }
-    let own = |record: &&Record| {
-        (&record.device, &record.kernel_hash) == (&metadata.device.name, &metadata.kernel_hash)
-    };
-    if !records.is_empty() && !records.iter().any(|record| own(&record)) {
-        let title = metadata.device.title();
-        return Some(format!("about {title} and kernel sources that have no row in the file"));
-    }
-    // A run that has written rows has them here.
-    let runs: BTreeSet<&str> = records.iter().map(|record| record.run_id.as_str()).collect();
-    let mut wrote = metadata.runs.iter().filter(|run| run.rows > 0).peekable();
-    (wrote.peek().is_some() && !records.is_empty() && !wrote.any(|run| runs.contains(run.run_id.as_str())))
-        .then(|| "about runs that have no row in the file".to_owned())
 }

@@ -12,7 +12,7 @@ use scanbox_model::units::slug;
 use scanbox_session::attempts::{Attempt, AttemptFolders, AttemptPreview};
 use scanbox_session::lock::Sharing;
 use scanbox_session::process::RunLimits;
-use scanbox_session::store::SweepFile;
+use scanbox_session::store::{OtherPlace, SweepFile, rows_before};
 use scanbox_session::system::try_to_write_in;
 
 /// Where the rows of a run are.
@@ -66,19 +66,33 @@ impl SweepPlace {
         }
     }
 
-    /// What keeps a run from going on with what is there, said of where that came from.
+    /// Where rows of something else may go, as messages say it.
+    pub fn elsewhere(&self) -> OtherPlace {
+        if self.publish.is_some() { OtherPlace::Publish } else { OtherPlace::Out }
+    }
+
+    /// Whether a run may go on with what is there. What attempts have published is looked at file by file, so that the
+    /// message names the one that is of something else.
     ///
     /// # Errors
-    /// The error.
-    pub fn explain<T>(&self, outcome: anyhow::Result<T>) -> anyhow::Result<T> {
-        match &self.publish {
-            None => outcome,
-            Some(publish) => outcome.with_context(|| {
-                format!(
-                    "what attempts have published in {} is not of this run; publish to another folder",
-                    publish.display()
-                )
-            }),
+    /// What is said of the file.
+    pub fn check<T>(&self, check: impl Fn(&Path) -> anyhow::Result<T>) -> anyhow::Result<T> {
+        let outcome = check(&self.path);
+        let (Err(_), Some(publish)) = (&outcome, &self.publish) else { return outcome };
+        let attempt = self.attempt.as_ref().map(Attempt::before);
+        let before = attempt.or(self._look.as_ref().map(|look| &look.before[..])).unwrap_or_default();
+        let culprit = before.iter().filter(|csv| rows_before(csv).is_ok()).find_map(|csv| check(csv).err());
+        culprit.map_or(outcome, Err).with_context(|| {
+            format!("what attempts have published in {} is not of this run", publish.display())
+        })
+    }
+
+    /// Where everybody will see the rows, as words.
+    pub fn shown(&self) -> PathBuf {
+        match (&self.attempt, &self._look, &self.publish) {
+            (Some(attempt), ..) => attempt.destination().to_owned(),
+            (None, Some(look), Some(publish)) => publish.join(look.pattern()),
+            _ => self.path.clone(),
         }
     }
 

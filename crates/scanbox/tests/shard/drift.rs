@@ -1,0 +1,125 @@
+//! Shards whose anchors drift: their times do not count, and the same command measures them again.
+
+use super::*;
+
+#[test]
+fn a_unit_that_does_not_keep_its_speed_is_told() {
+    let place = Place::in_memory(&slow(20));
+    let child = place.start(&by_pipeline("0/2", &[]));
+    wait_until("the anchors of the middle", || {
+        fs::read_to_string(place.file("csv")).is_ok_and(|csv| csv.contains(Selection::AnchorMiddle.word()))
+    });
+    place.script(&format!("slowdown_ratio = 0.05\n{}", slow(1)));
+    let ended = wait(child);
+    assert_eq!(ended.code, Some(4), "{}", ended.stderr);
+    for part in
+        ["anchors    +5.0 % from the start of the shard to its end", "the same command measures again: "]
+    {
+        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
+    }
+    let drift = place.metadata().shard.unwrap().anchor_drift_pct.unwrap();
+    assert!((4.5..5.5).contains(&drift), "{drift}");
+    // Its times are in no merge, unless that is asked for, and what is missing is what the same command measures.
+    let shard = ["--shard", "0/2", "--shard-by", "pipeline"];
+    place.run(&sweep("other.csv", &by_pipeline("1/2", &[])), 0);
+    let merge = |args: &[&str], code| {
+        let args = [&["merge", "out/test.csv", "other.csv", "--format", "json"], args].concat();
+        serde_json::from_str::<serde_json::Value>(&place.run(&args, code).stdout).unwrap()
+    };
+    let told = merge(&["--out", "without.csv"], 4);
+    assert_eq!(told["missing"][0]["arguments"], serde_json::json!(shard), "{told}");
+    assert!(told["left_out"][0].as_str().unwrap().contains("14 rows left out"), "{told}");
+    assert_eq!(merge(&["--out", "all.csv", "--keep-units"], 0)["points_left"], 0);
+    let dry = place.sweep(&by_pipeline("0/2", &["--dry-run"]));
+    assert!(dry.stdout.contains("to do      14, and anchors\n"), "{}", dry.stdout);
+    let again = place.sweep(&by_pipeline("0/2", &["--format", "json"]));
+    let told: serde_json::Value = serde_json::from_str(&again.stdout).unwrap();
+    assert_eq!((&told["exit_code"], &told["shard"]["anchor_drift_pct"]), (&0.into(), &0.0.into()), "{told}");
+    assert!(again.stderr.contains("are measured again"), "{}", again.stderr);
+    let (points, stages) = parted(place.records());
+    assert_eq!((rows(&points).len(), stages.len()), (14, 3));
+    assert_eq!(merge(&["--out", "without.csv"], 0)["left_out"], serde_json::json!([]));
+}
+
+/// As if the shard had been ended before its last anchors, and the device had been faster at its start.
+fn spoil(csv: &Path) {
+    let mut records = csv_file::read(csv).unwrap().records;
+    records.retain(|row| !row.selection.contains(&Selection::AnchorEnd));
+    for row in records.iter_mut().filter(|row| row.selection.contains(&Selection::AnchorStart)) {
+        for time in row.steady.iter_mut().chain(&mut row.span) {
+            for ns in
+                [&mut time.median_ns, &mut time.min_ns, &mut time.mean_ns, &mut time.q1_ns, &mut time.q3_ns]
+            {
+                *ns = *ns * 9 / 10;
+            }
+        }
+    }
+    csv_file::replace(csv, &records).unwrap();
+}
+
+#[test]
+fn a_device_that_never_keeps_its_speed_ends_the_matter() {
+    let place = Place::in_memory("");
+    let run = |code: i32| {
+        let ended = place.sweep(&by_pipeline("0/2", &[]));
+        assert_eq!(ended.code, Some(code), "{}{}", ended.stdout, ended.stderr);
+        ended
+    };
+    run(0);
+    for code in [4, 4, 1] {
+        spoil(&place.file("csv"));
+        let ended = run(code);
+        let told = ended.stderr.contains("the anchors drifted 3 times in a row");
+        assert_eq!(told, code == 1, "{}", ended.stderr);
+    }
+    // Whoever has looked starts it again, and it counts from the beginning.
+    run(0);
+    spoil(&place.file("csv"));
+    run(4);
+}
+
+/// An attempt measures what drifted, publishes what it has measured, anchors too, and then nothing is left.
+#[test]
+fn attempts_measure_again_what_drifted() {
+    let place = Place::in_memory("");
+    for folder in ["share", "scratch"] {
+        fs::create_dir(place.folder().join(folder)).unwrap();
+    }
+    let attempt = |shard: &'static str, code| {
+        let places = ["--scratch", "scratch", "--publish", "share"];
+        let space = ["sweep", "--space", "./space.toml"];
+        place.run(&[&space[..], &DEVICE, &places, &by_pipeline(shard, &[])].concat(), code)
+    };
+    let published = || {
+        let files = fs::read_dir(place.folder().join("share")).unwrap().map(|entry| entry.unwrap().path());
+        let of =
+            |path: &PathBuf| path.to_str().unwrap().contains("shard-0") && path.extension().unwrap() == "csv";
+        files.filter(of).collect::<BTreeSet<_>>()
+    };
+    attempt("0/2", 0);
+    let first = published().pop_first().unwrap();
+    spoil(&first);
+    // Points are there, and the anchors of the end are not.
+    let ended = attempt("0/2", 4);
+    let own = published().into_iter().find(|path| *path != first).unwrap();
+    let name = own.file_name().unwrap().to_str().unwrap();
+    assert!(ended.stdout.contains(name) && published().len() == 2, "{}", ended.stdout);
+    let ended = attempt("0/2", 0);
+    assert!(ended.stderr.contains("are measured again") && published().len() == 3, "{}", ended.stderr);
+    for _ in 0..2 {
+        attempt("0/2", 0);
+        assert_eq!(published().len(), 3, "nothing was left");
+    }
+    let last = attempt("1/2", 0);
+    let next = last.stdout.lines().find(|line| line.starts_with("next")).unwrap();
+    assert!(next.contains(" merge "), "{next}");
+    let output = std::process::Command::new("sh")
+        .args(["-c", next.strip_prefix("next").unwrap().trim()])
+        .current_dir(place.folder())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let merged = csv_file::read(&place.folder().join("replay.test.csv")).unwrap().records;
+    let (points, _) = parted_units(merged);
+    assert_eq!(rows(&points).len(), ALL);
+}
