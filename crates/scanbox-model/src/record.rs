@@ -16,9 +16,9 @@ pub use self::selection::{Selection, Selections};
 pub use self::status::Status;
 use crate::api::Api;
 use crate::call_form::CallForm;
-use crate::device_api::Timer;
 use crate::parameters::{Cells, Config, Declaration, PARAMETERS, Value, Values};
 use crate::problem::{Element, Mode, Placement};
+use crate::timer::Timer;
 use crate::units::throughput_gbps;
 use crate::user_operator::OperatorName;
 
