@@ -4,8 +4,8 @@ use scanbox_kernels::catalog::{self, CEILING_SHAPES};
 use scanbox_kernels::plan::Plan;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Status};
-use scanbox_runner::backend::Backend;
-use scanbox_runner::measure::{Measurement, Protocol, TimedPlan, block};
+use scanbox_runner::backend::{Backend, Failure};
+use scanbox_runner::measure::{Measurement, Protocol, Timed, TimedPlan, block};
 use scanbox_runner::replay::{Replay, Script};
 
 /// That of a browser.
@@ -28,27 +28,69 @@ fn with_steps(script: &str, step_ns: f64) -> String {
     format!("timer_resolution_ns = {step_ns:?}\n{script}")
 }
 
+/// The samples of a device with a fine clock, by a protocol for steps, rounded to them or not.
+struct Stepped<'a> {
+    fine: TimedPlan<'a>,
+    rounds: bool,
+    clock_ns: f64,
+}
+
+impl Timed for Stepped<'_> {
+    fn resolution_ns(&self) -> f64 {
+        STEP_NS
+    }
+
+    fn time(&mut self, calls: u32, samples: u32) -> Result<Vec<f64>, Failure> {
+        let fine = self.fine.time(calls, samples)?;
+        let mut stamp = |ns: f64| {
+            let begin_ns = self.clock_ns;
+            self.clock_ns += ns;
+            let steps = (self.clock_ns / STEP_NS).floor() - (begin_ns / STEP_NS).floor();
+            if self.rounds { steps * STEP_NS } else { ns }
+        };
+        Ok(fine.into_iter().map(&mut stamp).filter(|ns| *ns > 0.0).collect())
+    }
+}
+
 #[test]
-fn medians_of_rounded_times_are_those_of_unrounded_ones() {
-    let check = |script: &str, n: u64, step_ns: f64| {
-        let fine = measured(script, n, None).unwrap();
+fn medians_of_rounded_samples_are_those_of_unrounded_ones() {
+    let check = |script: &str, n: u64| {
+        let medians = [false, true].map(|rounds| {
+            let mut replay = Replay::new(toml::from_str::<Script>(script).unwrap());
+            let plan = copy(&replay, n);
+            let fine = TimedPlan { backend: &mut replay, plan: &plan, cache: Cache::Hot };
+            let mut timed = Stepped { fine, rounds, clock_ns: 12_345.0 };
+            let samples = block(&mut timed, None, &Protocol::default()).unwrap();
+            samples.measurement().steady.median_ns as f64
+        });
+        let [fine, rounded] = medians;
+        assert!((fine - rounded).abs() <= 0.01 * fine, "{script} {n}: {fine} ns, rounded {rounded} ns");
+    };
+    for script in ["", "noise_ratio = 0.01\nseed = 3", "noise_ratio = 0.003\noutlier_share = 0.02\nrun = 5"] {
+        for n in [1 << 10, 1 << 16, 1 << 20, 1 << 24, 1 << 28] {
+            check(script, n);
+        }
+    }
+}
+
+#[test]
+fn a_sample_has_200_steps_and_a_call_below_one_has_no_span() {
+    let check = |n: u64, step_ns: f64| {
+        let fine = measured("", n, None).unwrap();
         // What the first call says is of no use: it took no time, or a step.
         for estimate_ns in [None, Some(step_ns)] {
-            let rounded = measured(&with_steps(script, step_ns), n, estimate_ns).unwrap();
+            let rounded = measured(&with_steps("", step_ns), n, estimate_ns).unwrap();
             let [a, b] = [fine.steady, rounded.steady].map(|time| time.median_ns as f64);
-            assert!((a - b).abs() <= 0.01 * a, "{script} {n}: {a} ns, {b} ns in steps of {step_ns}");
-            let sample_ns = f64::from(rounded.calls) * b;
-            assert!(sample_ns >= 199.0 * step_ns, "{script} {n}: {} calls are {sample_ns} ns", rounded.calls);
-            // What is shorter than a step has no time of its own.
-            assert_eq!(rounded.span.is_some(), b >= step_ns, "{script} {n}");
+            assert!((a - b).abs() <= 0.01 * a, "{n}: {a} ns, {b} ns in steps of {step_ns}");
+            let sample_ns = f64::from(rounded.calls) * a;
+            assert!(sample_ns >= 200.0 * step_ns, "{n}: {} calls are {sample_ns} ns", rounded.calls);
+            assert_eq!(rounded.span.is_some(), b >= step_ns, "{n}");
         }
         assert!(fine.span.is_some());
     };
-    for script in ["", "noise_ratio = 0.01\nseed = 3", "noise_ratio = 0.003\noutlier_share = 0.02\nrun = 5"] {
-        for n in [1 << 10, 1 << 20, 1 << 24, 1 << 28] {
-            check(script, n, STEP_NS);
-        }
-        check(script, 1 << 10, 1e3);
+    for n in [1 << 10, 1 << 20, 1 << 24, 1 << 28] {
+        check(n, STEP_NS);
+        check(n, 1e3);
     }
 }
 
