@@ -1,6 +1,7 @@
 //! What a baseline says first: what it is, what it can run, and which problems it has.
 
 use scanbox_kernels::input::Input;
+use scanbox_model::device_api::DeviceApi;
 use scanbox_model::problem::{Mode, Problem};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,12 @@ pub struct Greeting {
     /// The driver of that device.
     #[serde(default)]
     pub driver: String,
+    /// Through what scanbox drives that device; another program's is not told.
+    #[serde(flatten)]
+    pub device_api: DeviceApi,
+    /// The steps in nanoseconds in which its times come; 0: not known, and no matter.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub timer_resolution_ns: u64,
     /// Whether it can be asked for the twin of what it has timed; programs from before there was one cannot.
     #[serde(default)]
     pub twins: bool,
@@ -37,6 +44,11 @@ pub struct Greeting {
     pub problems: Vec<ProblemKind>,
     /// What it can run.
     pub subjects: Vec<BaselineSubject>,
+}
+
+/// Whether a field need not be written.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Greeting {

@@ -60,6 +60,9 @@ impl<E: From<Failure>> Bench<'_, E> {
                     config_id: name.clone(),
                     kernel_id: name.clone(),
                     selection,
+                    // It has a clock of its own.
+                    timer: None,
+                    timer_resolution_ns: Some(greeting.timer_resolution_ns as f64).filter(|ns| *ns > 0.0),
                     ..plain_record(n, &self.job.computation, &self.job.input, device, &self.job.origin)
                 };
                 if *result == BaselineResult::Scan {

@@ -273,10 +273,6 @@ fn transcript(args: &ImportArgs, path: &Path) -> anyhow::Result<Vec<Record>> {
         if samples.steady.is_empty() {
             continue;
         }
-        let has_span = !samples.span.is_empty();
-        if !has_span {
-            samples.span.clone_from(&samples.steady);
-        }
         let measured = samples.measurement();
         let mut row = args.row(greeting.as_ref(), n, cache)?;
         if let Some(problem) = problem {
@@ -285,7 +281,7 @@ fn transcript(args: &ImportArgs, path: &Path) -> anyhow::Result<Vec<Record>> {
         rows.push(Record {
             samples: measured.samples,
             steady: Some(measured.steady),
-            span: Some(measured.span).filter(|_| has_span),
+            span: measured.span,
             ..row
         });
     }
