@@ -21,8 +21,8 @@ static void check(bool ok, const std::string& what) {
     }
 }
 
-// A load, of sums of u32 but for what `changes` say: pairs of a key and its value as JSON; without a value the key is left
-// out.
+// A load, of sums of u32 but for what `changes` say: pairs of a key and its value as JSON; without a value the key is
+// left out.
 static std::string load_of(const std::string& n, const std::string& seed,
     const std::vector<std::pair<std::string, std::string>>& changes) {
     std::vector<std::pair<std::string, std::string>> members{{"do", "\"load\""}, {"n", n}, {"seed", seed},
