@@ -30,7 +30,7 @@ enum ServeRequest {
         seed: u64,
         /// Of programs that speak version 1 none: what is computed, their arguments say.
         #[serde(flatten)]
-        problem: Option<AskedProblem>,
+        problem: serde_json::Map<String, serde_json::Value>,
     },
     Verify {
         subject: String,
@@ -131,7 +131,7 @@ impl Server<'_> {
     fn answer(&mut self, request: &ServeRequest) -> Result<ServeReply, Failure> {
         match request {
             ServeRequest::Load { n, seed, problem } => {
-                let kind = problem.as_ref().map_or(Ok(InputKind::Random), |asked| self.kind_of(asked))?;
+                let kind = if problem.is_empty() { InputKind::Random } else { self.kind_of(problem)? };
                 self.load(*n, Input { kind, seed: *seed })?;
                 Ok(ServeReply::Loaded { ok: true })
             }
@@ -166,7 +166,11 @@ impl Server<'_> {
     }
 
     /// The input that is asked for, where it is for the problem of this process.
-    fn kind_of(&self, asked: &AskedProblem) -> Result<InputKind, Failure> {
+    fn kind_of(&self, words: &serde_json::Map<String, serde_json::Value>) -> Result<InputKind, Failure> {
+        let asked = serde_json::from_value::<AskedProblem>(words.clone().into());
+        let asked = asked.map_err(|error| {
+            Failure::new(Status::RuntimeError, format!("no request: the problem: {error}"))
+        })?;
         let unsupported = |reason: String| Failure::new(Status::Unsupported, reason);
         let problem = asked.problem().map_err(unsupported)?;
         match self.session.problem.difference(&problem) {

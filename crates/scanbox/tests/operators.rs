@@ -178,9 +178,6 @@ fn what_is_wrong_with_a_file_is_told_before_anything_runs() {
     check("clash.glsl", &good, &["--mode", "reduce", "--in-place"], &["--in-place with --mode reduce"]);
     let missing = place.run(&["space", "--operator", "nowhere.glsl", "--device", DEVICE[1]], 2).stderr;
     assert!(missing.contains("nowhere.glsl: No such file"), "{missing}");
-    let baseline = ["bench", CONFIG, "--baseline", "/bin/true", "--sizes", "4096"];
-    let told = place.run(&[&baseline[..], &DEVICE, &AFFINE].concat(), 2).stderr;
-    assert!(told.contains("--baseline with struct8-affine-inclusive"), "{told}");
 }
 
 #[test]

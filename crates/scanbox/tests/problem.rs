@@ -168,9 +168,6 @@ fn what_does_not_go_together_is_refused() {
     let ended = place.sweep(&["--type", "f32", "--mode", "exclusive", "--init", "0.1"]);
     assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("--input real is for sums that are"), "{}", ended.stderr);
-    let baseline = ["bench", CONFIG, "--op", "max", "--baseline", "/bin/true", "--sizes", "4096"];
-    let ended = place.run(&[&baseline[..], &DEVICE].concat(), 2);
-    assert!(ended.stderr.contains("--baseline with u32-max-inclusive"), "{}", ended.stderr);
 }
 
 #[test]

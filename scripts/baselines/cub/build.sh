@@ -60,14 +60,16 @@ find_nvcc() {
 # The units of the program, a line each: name, source and macros. Each problem is a unit of its own with its neighbours,
 # so that all cores have work.
 units() {
-    local type structure
+    local element type group structure
     echo scan_baseline scan_baseline.cu
     for type in u32=std::uint32_t i32=std::int32_t f32=float u64=std::uint64_t i64=std::int64_t f64=double; do
-        echo "${type%=*}-sums" cub_problems.cu "-DSCANBOX_ELEMENT=${type%=*}" "-DSCANBOX_TYPE=${type#*=}" -DSCANBOX_SUMS
-        echo "${type%=*}-extrema" cub_problems.cu "-DSCANBOX_ELEMENT=${type%=*}" "-DSCANBOX_TYPE=${type#*=}" -DSCANBOX_EXTREMA
-        if [ "${type%=*}" != f32 ] && [ "${type%=*}" != f64 ]; then
-            echo "${type%=*}-bits" cub_problems.cu "-DSCANBOX_ELEMENT=${type%=*}" "-DSCANBOX_TYPE=${type#*=}" -DSCANBOX_BITS
-        fi
+        element=${type%=*}
+        for group in SUMS EXTREMA BITS; do
+            if [ "$group" != BITS ] || [ "${element#f}" = "$element" ]; then
+                echo "$element-$group" cub_problems.cu "-DSCANBOX_ELEMENT=$element" "-DSCANBOX_TYPE=${type#*=}" \
+                    "-DSCANBOX_$group"
+            fi
+        done
     done
     for structure in Affine AffineF32 Argmax Matrix2x2 SegmentedSum; do
         echo "$structure" cub_problems.cu "-DSCANBOX_STRUCTURE=$structure"

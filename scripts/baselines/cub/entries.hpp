@@ -13,9 +13,9 @@
 
 namespace subjects {
 
-// Bytes of temporary storage that are enough for every subject: CUB keeps up to two elements and a word per tile and some
-// bytes per call. That is 36 bytes for 384 elements of 16 bytes, and less for smaller ones: a byte for four elements is
-// more than twice as much.
+// Bytes of temporary storage that are enough for every subject: CUB keeps up to two elements and a word per tile and
+// some bytes per call. That is 36 bytes for 384 elements of 16 bytes, and less for smaller ones: a byte for four
+// elements is more than twice as much.
 inline std::size_t temporary_bytes(std::uint64_t n) { return (std::size_t{1} << 20) + n / 4; }
 
 struct Call {

@@ -1,5 +1,5 @@
-// Inputs, as scanbox makes them (crates/scanbox-kernels/src/input.rs and below): element i is a function of problem, seed
-// and index alone, so a shorter input is the beginning of a longer one. Host and device make the same.
+// Inputs, as scanbox makes them (crates/scanbox-kernels/src/input.rs and below): element i is a function of problem,
+// seed and index alone, so a shorter input is the beginning of a longer one. Host and device make the same.
 #pragma once
 
 #include "operators.hpp"
@@ -90,7 +90,7 @@ SCANBOX_HOST_DEVICE inline u64 whole(Element element, u64 bits) {
     return problem::bytes_of(element) == 4 ? bits >> 32 : bits;
 }
 
-// Places ----------------------------------------------------------------------------------------------------------------
+// Places -------------------------------------------------------------------------------------------------------------
 
 // Octaves of an index below 2^32: elements 0 to 3, and one for each further bit.
 constexpr u64 octaves_of_all = 31;
@@ -118,7 +118,7 @@ SCANBOX_HOST_DEVICE inline bool is_place(u64 seed, u64 index, u64 octaves, u64 p
     return index == place && part < parts;
 }
 
-// And, or ---------------------------------------------------------------------------------------------------------------
+// And, or ------------------------------------------------------------------------------------------------------------
 
 // Bits that elements may change in what a scan begins with.
 SCANBOX_HOST_DEVICE inline u64 free_bits(const Problem& problem) {
@@ -149,7 +149,7 @@ SCANBOX_HOST_DEVICE inline u64 one_bit(const Problem& problem, u64 seed, u64 ind
     return identity;
 }
 
-// Minima and maxima -----------------------------------------------------------------------------------------------------
+// Minima and maxima --------------------------------------------------------------------------------------------------
 
 // Elements of a type in ascending order, by number (input/heights.rs).
 struct Range {
@@ -247,7 +247,7 @@ SCANBOX_HOST_DEVICE inline bool is_record(u64 seed, u64 index) {
     return index % gap == 1 + random_bits(~seed, index / gap) % (gap - 1);
 }
 
-// Products of floats ----------------------------------------------------------------------------------------------------
+// Products of floats -------------------------------------------------------------------------------------------------
 
 SCANBOX_HOST_DEVICE inline bool is_odd(u64 index) { return index != 0 && trailing_zeros(index) % 2 == 1; }
 
@@ -259,7 +259,7 @@ SCANBOX_HOST_DEVICE inline u64 factor(Element element, u64 seed, u64 random, u64
     return integer(element, minus ? -magnitude : magnitude);
 }
 
-// All -------------------------------------------------------------------------------------------------------------------
+// All ----------------------------------------------------------------------------------------------------------------
 
 SCANBOX_HOST_DEVICE inline u64 bits_at(const Problem& problem, u64 seed, u64 index) {
     const u64 random = random_bits(seed, index);

@@ -49,8 +49,8 @@ struct Outputs {
     u64 count;
 };
 
-// Fills outputs with other words, each combined with `flip` by exclusive or: the complement of what is expected is wrong
-// everywhere; of what is scanned in place the input as it is.
+// Fills outputs with other words, each combined with `flip` by exclusive or: the complement of what is expected is
+// wrong everywhere; of what is scanned in place the input as it is.
 __global__ void prepare(Outputs outputs, const u32* words, u32 flip) {
     const u64 length = outputs.n * outputs.length;
     const u64 step = u64{gridDim.x} * blockDim.x;

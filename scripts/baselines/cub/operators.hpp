@@ -44,9 +44,9 @@ SCANBOX_HOST_DEVICE inline float float_of_bits(u32 bits) {
     return value;
 }
 
-// Each has its name, the hash of its file (the first eight bytes of its BLAKE3), whether the order of two elements makes
-// no difference, how far a field may be off, and the functions of the file. Sixteen bytes are the largest element; a
-// structure is aligned to its size, as scanbox loads it.
+// Each has its name, the hash of its file (the first eight bytes of its BLAKE3), whether the order of two elements
+// makes no difference, how far a field may be off, and the functions of the file. Sixteen bytes are the largest
+// element; a structure is aligned to its size, as scanbox loads it.
 
 struct alignas(8) Affine {
     static constexpr Operator op = Operator::affine;

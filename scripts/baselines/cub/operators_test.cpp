@@ -1,5 +1,5 @@
-// The functors of operators.hpp against the files of kernels/operators themselves, which a C++ compiler takes for C++ with
-// a few words of GLSL explained to it. Nothing here needs a GPU.
+// The functors of operators.hpp against the files of kernels/operators themselves, which a C++ compiler takes for C++
+// with a few words of GLSL explained to it. Nothing here needs a GPU.
 //   g++ -std=c++20 -Wall -Wextra -I../../../kernels -o build/operators-test operators_test.cpp && build/operators-test
 
 #include "input.hpp"

@@ -1,4 +1,5 @@
-// Problems: what is computed, in scanbox's own words (crates/scanbox-model/src/problem.rs). This part knows nothing of a GPU.
+// Problems: what is computed, in scanbox's own words (crates/scanbox-model/src/problem.rs). This part knows nothing of
+// a GPU.
 #pragma once
 
 #include <cstdint>

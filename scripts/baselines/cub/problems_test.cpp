@@ -1,6 +1,6 @@
-// Answers for scanbox's own tests, which know the elements that it makes and the answers to them: reads loads of protocol 2,
-// one per line, and prints the words of the first `n` elements of the input, then those of the answer, in hexadecimal; the
-// error bound last.
+// Answers for scanbox's own tests, which know the elements that it makes and the answers to them: reads loads of
+// protocol 2, one per line, and prints the words of the first `n` elements of the input, then those of the answer, in
+// hexadecimal; the error bound last.
 //   g++ -std=c++17 -Wall -Wextra -o build/problems-test problems_test.cpp && build/problems-test <loads
 
 #include "input.hpp"

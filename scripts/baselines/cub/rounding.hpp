@@ -29,15 +29,15 @@ struct Judge {
     double quarter_beside = 0;
 };
 
-// The fewest elements of a tile of CUB, whatever the type and the tuning are, and the most that a thread has of one, in a
-// workgroup of the largest size.
+// The fewest elements of a tile of CUB, whatever the type and the tuning are, and the most that a thread has of one, in
+// a workgroup of the largest size.
 constexpr u64 tile_elements_min = 512;
 constexpr u64 items_max = 128;
 constexpr u64 warps_max = 32;
 constexpr u64 levels_max = 10;
 
-// Roundings that an element may pass through on its way into the output, at most: within its thread and between threads,
-// twice, among warps, and from tile to tile as a lookback hands prefixes on.
+// Roundings that an element may pass through on its way into the output, at most: within its thread and between
+// threads, twice, among warps, and from tile to tile as a lookback hands prefixes on.
 constexpr u64 roundings(u64 n) {
     const u64 tile = items_max + 2 * 32 + 3 * warps_max + 2 * levels_max;
     const u64 tiles = (n + tile_elements_min - 1) / tile_elements_min;

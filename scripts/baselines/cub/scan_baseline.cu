@@ -684,7 +684,8 @@ std::string greeting(int index, const Session& session) {
     std::string subjects;
     for (const subjects::Subject& subject : session.subjects()) {
         subjects += std::string(subjects.empty() ? "" : ",") + "{\"name\":" + protocol::quoted(subject.name)
-            + ",\"result\":" + protocol::quoted(word_of(subject.result)) + (subject.of == subjects::Of::all ? "" : kinds_of(subject.of)) + "}";
+            + ",\"result\":" + protocol::quoted(word_of(subject.result))
+            + (subject.of == subjects::Of::all ? "" : kinds_of(subject.of)) + "}";
     }
     return "{\"protocol\":" + std::to_string(protocol::version) + ",\"tool\":\"CUB\",\"version\":"
         + protocol::quoted(subjects::cub_version()) + ",\"device\":" + protocol::quoted(device.name)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A smoke test for a machine with a GPU: builds all (options go to build.sh), verifies every subject of sums of u32 at three sizes,
-# times it at two, hot and cold, with the twin of each, times an empty call, and prints requests and replies. Fails if a reply is an error or a result is wrong.
+# A smoke test for a machine with a GPU: builds all (options go to build.sh), verifies every subject of sums of u32 at
+# three sizes, times it at two, hot and cold, with the twin of each, times an empty call, and prints requests and
+# replies. Fails if a reply is an error or a result is wrong.
 set -euo pipefail
 here=$(dirname "$0")
 
@@ -48,8 +49,8 @@ requests() {
     done
 }
 
-# The names in the greeting, which is all that a process says whose input is empty; without the one that has no result, and
-# the one that scans nothing.
+# The names in the greeting, which is all that a process says whose input is empty; without the one that has no result,
+# and the one that scans nothing.
 subjects() {
     "$1" </dev/null | grep -o '"name":"[^"]*"' | cut -d '"' -f 4 | grep -vx 'cuda-empty\|cub-reduce'
 }

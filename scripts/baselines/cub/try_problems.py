@@ -3,8 +3,8 @@
 
     try_problems.py PROGRAM [N ...]
 
-A line per problem: its subjects, and the time of a call at the largest size in microseconds. Fails if a reply is an error
-or a result is wrong. Needs a GPU; any program that speaks version 2 of docs/baselines.md will do.
+A line per problem: its subjects, and the time of a call at the largest size in microseconds. Fails if a reply is an
+error or a result is wrong. Needs a GPU; any program that speaks version 2 of docs/baselines.md will do.
 """
 
 import itertools
@@ -83,10 +83,12 @@ def main(path, sizes):
             failures.append(f"{title}: {loaded['error']}")
             continue
         times = []
+        of_output = 1 if problem["mode"] == "reduce" else None
         for subject in greeting["subjects"]:
             name = subject["name"]
             copies = subject["result"] == "copy" and (problem["mode"] != "inclusive" or problem["op"] not in OF_COPIES)
-            if subject["result"] == "empty" or copies or not has(subject.get("problems", greeting["problems"]), problem):
+            kinds = subject.get("problems", greeting["problems"])
+            if subject["result"] == "empty" or copies or not has(kinds, problem):
                 continue
             for n in sizes:
                 at = {"subject": name, "n": n}
@@ -94,7 +96,7 @@ def main(path, sizes):
                 asked += [{"do": "twin", **at, "cache": cache, "calls": 20} for cache in ("hot", "cold")]
                 for request in asked:
                     found = ask(request)
-                    if "error" in found or found["mismatches"] or found["compared"] < (1 if problem["mode"] == "reduce" else n):
+                    if "error" in found or found["mismatches"] or found["compared"] < (of_output or n):
                         failures.append(f"{title}: {request}: {found}")
                     else:
                         right += 1

@@ -59,7 +59,8 @@ impl Greeting {
         self.subjects.retain(keeps);
     }
 
-    /// Whether a subject of it has a problem on an input. A reduction writes one element, so no copy is a measure of it.
+    /// Whether a subject of it has a problem on an input. A reduction writes one element, so no copy is a measure of
+    /// it.
     #[must_use]
     pub fn has(&self, subject: &BaselineSubject, problem: &Problem, input: &Input) -> bool {
         match subject.result {

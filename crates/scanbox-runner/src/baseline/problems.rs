@@ -2,7 +2,7 @@
 
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_model::parameters::Parameter;
-use scanbox_model::problem::{Element, ElementValue, Mode, Placement, Problem};
+use scanbox_model::problem::{Element, ElementValue, Mode, Operator, Placement, Problem};
 use scanbox_model::user_operator::{OperatorName, UserOperator};
 use serde::{Deserialize, Serialize};
 
@@ -47,16 +47,17 @@ fn input_word(input: &Input) -> &'static str {
 }
 
 impl ProblemKind {
-    /// Nothing but this problem, on random elements and on reals.
+    /// Nothing but this problem, on random elements and, of sums that are rounded, on reals.
     #[must_use]
     pub fn only(problem: &Problem) -> Self {
+        let is_sum = problem.rounds() && problem.operator() == Operator::Add;
         Self {
             modes: vec![problem.mode().word().to_owned()],
             elements: vec![problem.element().word().to_owned()],
             ops: vec![problem.operator_name().to_string()],
             operator_hash: problem.user().map_or_else(String::new, |user| user.hash_text()),
             placements: vec![problem.placement().word().to_owned()],
-            inputs: vec![RANDOM.to_owned(), REAL.to_owned()],
+            inputs: [RANDOM, REAL].into_iter().take(1 + usize::from(is_sum)).map(str::to_owned).collect(),
         }
     }
 

@@ -201,6 +201,39 @@ fn a_greeting_says_which_problems_there_are() {
     check("\"elements\":[\"u32\",\"f64\"]", "\"elements\":\"u32\"", "is no greeting");
 }
 
+/// A scanbox that is asked by another one has the problem that it was started for.
+#[test]
+fn a_scanbox_serves_its_problem_alone() {
+    fn check(change: &[&str; 2], reply: &str) {
+        let place = Place::new("");
+        let load = r#"{"do":"load","n":4096,"seed":1,"mode":"exclusive","element":"f64","op":"add","operator_hash":"",
+                       "operator_facts":"","init_bits":4611686018427387904,"placement":"out-of-place","input":"real"}"#;
+        assert!(load.contains(change[0]), "{load}");
+        let load = load.replace(change[0], change[1]).replace('\n', " ");
+        let verify = format!(r#"{{"do":"verify","subject":"{CONFIG}","n":4096}}"#);
+        let flags = ["--type", "f64", "--mode", "exclusive", "--init", "2"];
+        let mut serve = place.scanbox(&["serve", "--device", "replay:replay.toml"]);
+        let mut serve = serve.args(flags).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        serve.stdin.take().unwrap().write_all(format!("{load}\n{verify}\n").as_bytes()).unwrap();
+        let output = serve.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<&str> = said.lines().collect();
+        let kind = r#""problems":[{"modes":["exclusive"],"elements":["f64"],"ops":["add"],"placements":["out-of-place"],"inputs":["random","real"]}]"#;
+        assert!(lines[0].contains("\"protocol\":2") && lines[0].contains(kind), "{}", lines[0]);
+        assert!(lines[1].contains(reply), "{change:?}: {said}");
+        let compared =
+            if reply.contains("ok") { "\"compared\":" } else { "there is no input of 4096 elements" };
+        assert!(lines[2].contains(compared), "{change:?}: {said}");
+    }
+    check(&["real", "real"], "{\"ok\":true}");
+    check(&["real", "random"], "{\"ok\":true}");
+    check(&["real", "ramp"], "input `ramp`: there are random and real");
+    check(&["f64", "f32"], "--type: this scanbox was started for `f64` and asked for `f32`");
+    check(&["4611686018427387904", "0"], "--init: this scanbox was started for `2` and asked for `0`");
+    check(&["\"add\"", "\"affine\""], "operator_hash");
+    check(&["\"op\":", "\"operation\":"], "missing field `op`");
+}
+
 /// Compiles a program of the folder of the CUB baseline.
 fn compiled(folder: &Path, name: &str, options: &[&str]) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
