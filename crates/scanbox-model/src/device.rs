@@ -1,5 +1,6 @@
 //! What one device is and can do, in plain numbers: the part of the answer that needs no driver to read.
 
+use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -10,7 +11,7 @@ use crate::probe::ArgumentsProbe;
 use crate::safe_devices::{Guarantee, Residency};
 
 /// Whether a device is a chip or a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceKind {
     /// A GPU or another accelerator.
@@ -22,7 +23,7 @@ pub enum DeviceKind {
 }
 
 /// Identity, driver and limits of one device.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceProfile {
     /// The name that the driver gives.
     pub name: String,
@@ -111,7 +112,7 @@ pub struct DeviceProfile {
 
 /// Values that parameters with the value `auto` get on a device, whatever it can do
 /// (see [`crate::known_issues`]).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Forced {
     /// The tile state.

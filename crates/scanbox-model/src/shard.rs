@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, Kernel};
@@ -28,7 +29,7 @@ const ANCHORS: usize = 5;
 const DRIFT_PCT: f64 = 2.0;
 
 /// What a space is split by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ShardBy {
     /// A size belongs to one shard, with all its configs: they are compared on one unit.
@@ -239,7 +240,7 @@ pub struct SpacePart {
 }
 
 /// Which part of which points a file holds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ShardOf {
     /// Which shard, from 0.
     pub index: u32,

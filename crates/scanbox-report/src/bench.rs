@@ -14,6 +14,7 @@ use scanbox_model::units::size_label;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::EmptyCall;
 use scanbox_runner::session::End;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document::{Document, Format};
@@ -44,8 +45,8 @@ pub struct BenchReport<'a> {
     pub end: End,
 }
 
-#[derive(Serialize)]
-struct BenchJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BenchJson<'a> {
     format: u32,
     metadata: &'a Metadata,
     baselines: &'a [Greeting],
@@ -62,7 +63,7 @@ struct BenchJson<'a> {
     summary: Vec<VersusRow<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct BenchRow<'a> {
     run_id: &'a str,
     n: u64,
@@ -90,7 +91,7 @@ struct BenchRow<'a> {
     baseline_ratio: Option<f64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct CallFormRow<'a> {
     n: u64,
     cache: Option<Cache>,
@@ -121,7 +122,7 @@ impl<'a> CallFormRow<'a> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct TimesJson {
     median: u64,
     min: u64,
@@ -218,6 +219,7 @@ impl BenchReport<'_> {
             writeln!(out, "baseline {tool} {version}")?;
         }
         let empty_calls = self.empty_calls();
+        let mut shown: Vec<String> = Vec::new();
         for cache in Cache::ALL {
             let heats: Vec<&Heat<'_>> = self.heats.iter().filter(|heat| heat.cache == cache).collect();
             if !heats.is_empty() {
@@ -226,19 +228,25 @@ impl BenchReport<'_> {
                     Cache::Cold => "Cold: calls rotate over buffers that together exceed any cache",
                 };
                 writeln!(out, "\n{what}")?;
-                writeln!(
-                    out,
-                    "{}",
-                    grid(&heats, &self.metadata.problem, &empty_calls).draw(Style::Text { width })
-                )?;
+                let drawn = grid(&heats, &self.metadata.problem, &empty_calls).drawn(Style::Text { width });
+                writeln!(out, "{}", drawn.text_and_left_out(Style::Text { width }))?;
+                shown.extend(drawn.shown);
             }
         }
         let ceiling = self.metadata.problem.ceiling();
-        let legend = format!(
-            "us: median of a call among many back to back; span us: of one call on its own; {ceiling} %: of the \
-             fastest {ceiling} of the size; x base: times as fast as the fastest scan of another implementation; \
-             iqr %, rounds %: spread of the samples, and of the medians of the rounds"
-        );
+        let legend = [
+            ("us", "us: median of a call among many back to back".to_owned()),
+            ("span us", "span us: of one call on its own".to_owned()),
+            (
+                ceiling_share(&self.metadata.problem),
+                format!("{ceiling} %: of the fastest {ceiling} of the size"),
+            ),
+            ("x base", "x base: times as fast as the fastest scan of another implementation".to_owned()),
+            ("iqr %", "iqr %: spread of the samples".to_owned()),
+            ("rounds %", "rounds %: spread of the medians of the rounds".to_owned()),
+        ];
+        let legend = legend.into_iter().filter(|(column, _)| shown.iter().any(|shown| shown == column));
+        let legend = legend.map(|(_, text)| text).collect::<Vec<_>>().join("; ");
         writeln!(out, "{}", fold("", &legend, 2, width))?;
         self.write_forms(width, out)?;
         write_library(self.library, width, out)?;

@@ -12,6 +12,7 @@ use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::shard::ShardOf;
 use scanbox_model::units::{plural, size_label};
 use scanbox_runner::session::End;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{Document, Format, write_json};
@@ -64,8 +65,8 @@ impl Document for SweepEnding<'_> {
 }
 
 /// The end of a sweep, as JSON.
-#[derive(Serialize)]
-struct EndingJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct EndingJson<'a> {
     device: String,
     driver: &'a str,
     space: &'a str,

@@ -31,6 +31,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use scanbox_model::record::{Cache, Status};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +45,7 @@ const STARTS_MAX: u32 = 2;
 const EXCERPT: usize = 120;
 
 /// What a baseline says first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Greeting {
     /// The version of the protocol that it speaks: [`PROTOCOL`].
     pub protocol: u32,
@@ -78,7 +79,7 @@ impl Greeting {
 }
 
 /// One thing that a baseline can run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BaselineSubject {
     /// Its name, which stands in the rows: `cub-scan`.
     pub name: String,
@@ -87,7 +88,7 @@ pub struct BaselineSubject {
 }
 
 /// What a baseline computes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BaselineResult {
     /// The inclusive scan of 32-bit unsigned integers.
@@ -121,7 +122,7 @@ impl BaselineComparison {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 enum BaselineRequest<'a> {
     Load {

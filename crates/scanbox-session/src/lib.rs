@@ -1,6 +1,6 @@
 //! Runs: work in, files out, in two processes. No command line and no tables.
 //!
-//! From below: [`protocol`] is what a supervisor and its worker say to each other, [`failure`] what can end a
+//! From below: [`event`], [`notes`] and [`log`] are what a run says, [`protocol`] is what a supervisor and its worker say to each other, [`failure`] what can end a
 //! run, [`device`] the only way to a device and its profile, with what is known of it beside what its driver
 //! reports. [`process`] is a worker seen from its supervisor, [`lock`] keeps two runs from one device or
 //! file, [`probe`] asks a device what no driver tells, [`supervise`] goes on whatever happens to workers. [`store`] is
@@ -15,8 +15,10 @@ pub mod bench;
 mod breaker;
 pub mod confirm;
 pub mod device;
+pub mod event;
 pub mod failure;
 pub mod lock;
+pub mod log;
 pub mod notes;
 pub mod origin;
 pub mod pack;

@@ -1,9 +1,10 @@
 //! Why a row of a benchmark, or of an anchor, is there.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a subject takes part in a benchmark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Selection {
     /// It was named.

@@ -1,9 +1,12 @@
 //! How attempts end: the words of the column, and what each says.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How the attempt to run a config ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Every element is right and the time was taken.

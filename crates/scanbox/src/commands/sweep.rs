@@ -25,6 +25,7 @@ use scanbox_runner::session::End;
 
 use self::estimate::{TimeEstimate, duration, estimate};
 use self::many::DeviceSweep;
+pub use self::many::SweepsJson;
 use self::place::{SweepPlace, check_folder, file_stem, is_file};
 use crate::answer::{answered, print};
 use crate::args::attempt::AttemptArgs;
