@@ -277,7 +277,8 @@ fn lists(
     }
     if !comparison.new_sizes.is_empty() {
         let sizes: Vec<String> = comparison.new_sizes.iter().map(|&n| size_label(n)).collect();
-        writeln!(out, "\nOnly the new run has {}.", sizes.join(", "))?;
+        let text = format!("Only the new run has {}.", sizes.join(", "));
+        writeln!(out, "\n{}", fold("", &text, 0, width))?;
     }
     Ok(())
 }

@@ -49,7 +49,7 @@ pub fn schemas() -> Vec<NamedSchema> {
             "The rows of files: `export --format json`.",
             json!({ "type": "array", "items": row_schema() }),
         ),
-        made("metadata", "The metadata beside a CSV file, NAME.meta.json.", written::<Metadata>()),
+        made("metadata", "The metadata beside a CSV file, NAME.meta.json.", metadata()),
         made("space-file", "A space file, as the JSON that its TOML stands for.", read::<Space>()),
         made(
             "pack",
@@ -82,6 +82,14 @@ pub fn written<T: JsonSchema>() -> Value {
 /// The schema of what is read into a type.
 fn read<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>().to_value()
+}
+
+/// That of metadata: what any version has written, as this one reads it.
+fn metadata() -> Value {
+    let mut schema = read::<Metadata>();
+    // Of a parameter that there is no more.
+    schema["$defs"]["Forced"]["properties"]["subgroup_total"] = json!({ "type": ["string", "null"] });
+    schema
 }
 
 /// A schema with its title, closed.
