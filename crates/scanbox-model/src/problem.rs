@@ -13,7 +13,6 @@ use crate::record::Record;
 use crate::user_operator::{OperatorName, Tolerance, UserOperator};
 
 mod value;
-
 pub use value::ElementValue;
 
 parameter! {

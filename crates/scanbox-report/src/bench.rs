@@ -355,7 +355,7 @@ impl BenchReport<'_> {
             let cache = record.cache.map_or("", Cache::word);
             let form = record.call_form.map_or_else(String::new, |form| format!(" ({form})"));
             let text = format!("{}{form} at {size}, {cache}: {}", record.config_id, record.reason);
-            writeln!(out, "{}", fold(&head, &text, 11, width))?;
+            writeln!(out, "{}", fold(&head, &text, 2, width))?;
         }
         match failed.len().saturating_sub(FAILED_SHOWN) {
             0 => Ok(()),

@@ -145,6 +145,9 @@ impl Grid {
     /// Breaks the words of the widest columns into lines of at least `least`, so that the others have room.
     fn break_words(&mut self, width: usize, least: usize) {
         let mut too_much = self.line_width(1).saturating_sub(width);
+        if too_much == 0 {
+            return;
+        }
         let words = (0..self.columns.len()).filter(|&index| !self.columns[index].numbers);
         let mut rooms: Vec<(usize, usize)> = words.map(|index| (index, self.widest(index))).collect();
         while let Some((_, room)) = rooms.iter_mut().max_by_key(|(_, room)| *room).filter(|_| too_much > 0) {
@@ -156,7 +159,8 @@ impl Grid {
         }
         for (index, room) in rooms {
             for row in &mut self.rows {
-                row[index] = broken(&row[index], room);
+                let lines: Vec<String> = row[index].lines().map(|line| broken(line, room)).collect();
+                row[index] = lines.join("\n");
             }
         }
     }
@@ -290,7 +294,8 @@ mod tests {
         let numbers = ["one", "two", "three", "four", "five", "six"].map(GridColumn::numbers);
         let mut grid = Grid::new([GridColumn::numbers("size"), GridColumn::words("config")]);
         grid.columns.extend(numbers);
-        grid.push(["2^10", "b4.vec4.par.rake.wg64"].into_iter().chain(["123456.7"; 6]).map(str::to_owned));
+        let cells = ["2^10", "b4.vec4.par.rake.wg64"].into_iter().chain(["123456.7"; 6]);
+        grid.push_row(cells.map(str::to_owned).collect());
         for width in 20..=90 {
             let text = grid.clone().draw(Style::Text { width: Some(width) });
             assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");

@@ -18,7 +18,8 @@ pub fn fold(head: &str, text: &str, indent: usize, width: Option<usize>) -> Stri
     for word in text.split(' ') {
         let length = word.chars().count();
         // Behind a head too, a word that fits a line of its own gets that.
-        let fits_alone = !line_has_words && used + length > width && used > indent && indent + length <= width;
+        let fits_alone =
+            !line_has_words && used + length > width && used > indent && indent + length <= width;
         if fits_alone || line_has_words && used + 1 + length > width {
             folded.push('\n');
             folded.extend(std::iter::repeat_n(' ', indent));

@@ -244,6 +244,8 @@ impl WorkerCommand {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command.envs(known_issues::worker_environment()?);
+        // It speaks through its supervisor, which paints what it says; an older program knows no option for that.
+        command.env("NO_COLOR", "1");
         if let Some(filter) = log::filter() {
             command.env(log::VARIABLE, filter);
         }

@@ -1,7 +1,7 @@
 //! How long a sweep goes on, from what its rows took.
 //!
-//! Rows of a size differ by their configs, sizes by orders of magnitude. Points come in shuffled order, so the mean of a
-//! size is right on average, and soon: but only where the size has been seen often enough. So the means of all sizes
+//! Rows of a size differ by their configs, sizes by orders of magnitude. Points come in shuffled order, so the mean of
+//! a size is right on average, and soon: but only where the size has been seen often enough. So the means of all sizes
 //! are put on a line first, cost = a + b n, in which each counts by its relative error; a size then gets the mean of
 //! its rows and of [`PRIOR`] rows of the cost that the line says. In a mean later rows count more than earlier ones:
 //! the first ones are dear, because a config that comes close to the best of its size is tried longer, and at first

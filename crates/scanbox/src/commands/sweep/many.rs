@@ -157,7 +157,8 @@ pub fn run(sweeps: &[DeviceSweep], merge: Option<&[OsString]>, format: Format) -
 fn merge_rows(arguments: &[OsString]) -> anyhow::Result<(Exit, String)> {
     let program = std::env::current_exe().context("the path of this program")?;
     let mut command = Command::new(program);
-    let output = command.args(arguments).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output =
+        command.args(arguments).env("NO_COLOR", "1").stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     let output = output.context("the merge of the rows cannot be started")?;
     Ok((exit_of(output.status), String::from_utf8_lossy(&output.stdout).into_owned()))
 }
@@ -165,7 +166,7 @@ fn merge_rows(arguments: &[OsString]) -> anyhow::Result<(Exit, String)> {
 fn start(DeviceSweep { device, arguments }: &DeviceSweep) -> anyhow::Result<SweepProcess> {
     let program = std::env::current_exe().context("the path of this program")?;
     let mut command = Command::new(program);
-    command.args(arguments).args(["--device", device]);
+    command.args(arguments).args(["--device", device]).env("NO_COLOR", "1");
     // Signals reach it through its parent, exactly once.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
