@@ -25,7 +25,10 @@ fn no_row_is_broken_at_80_100_and_120_columns() {
     let bench = "results/runs/2026-11-23-nvidia-h200/bench.csv";
     let commands: [(&[&str], &str); 11] = [
         (&["analyze", h200, "--portfolio", "3", "--explain"], "left out for lack of room: "),
-        (&["analyze", h200, thesis, "--metric", "squared"], "left out for lack of room: "),
+        (
+            &["analyze", thesis, "results/llvmpipe.quick.csv", "--include-software"],
+            "left out for lack of room: ",
+        ),
         (&["bench", "--show", bench], "left out for lack of room: "),
         (&["bench", "--show", bench, "--summary"], ""),
         (&["bench", "--show", bench, "--summary", "views"], "left out for lack of room: "),
@@ -138,8 +141,8 @@ fn the_end_of_a_sweep_fits_a_screen() {
     let args = ["sweep", "--device", "replay:replay.toml", "--space", "space.toml", "--out", "a.csv"];
     let args = [&args[..], &["--sizes", &sizes]].concat();
     let piped = ended(place.scanbox(&args).env_remove("COLUMNS").output().unwrap()).stdout;
-    let rows =
-        |text: &str| text.lines().filter(|line| line.contains(" b4.vec4") && !line.contains(" at ")).count();
+    let is_row = |line: &&str| line.contains(".vec4.") && !line.contains(" at ");
+    let rows = |text: &str| text.lines().filter(is_row).count();
     assert_eq!(rows(&piped), 30, "{piped}");
     let shown = ended(place.scanbox(&args).env("COLUMNS", "80").output().unwrap()).stdout;
     let lines: usize = shown.lines().map(|line| line.chars().count().div_ceil(80).max(1)).sum();
