@@ -123,7 +123,7 @@ impl Document for Overview {
         match self.files.len() {
             0 => say(&mut head, &format!("none in {}", self.places), out)?,
             count if count > FILES_SHOWN => {
-                say(&mut head, &format!("and {} more", count - FILES_SHOWN), out)?
+                say(&mut head, &format!("and {} more", count - FILES_SHOWN), out)?;
             }
             _ => {}
         }

@@ -209,10 +209,9 @@ fn write_failed(records: &[Record], width: Option<usize>, out: &mut dyn Write) -
         let (config, size) = (&record.config_id, size_label(record.n_elements));
         let head = format!("{:<10} ", record.status.word());
         let mut text = format!("{config} at {size}: {}", record.reason);
-        if let Some(room) = width.map(|width| (LINES_PER_FAILED * width).saturating_sub(2 * 11 + 8)) {
-            if text.chars().count() > room {
-                text = text.chars().take(room).chain("...".chars()).collect();
-            }
+        let room = width.map(|width| (LINES_PER_FAILED * width).saturating_sub(2 * 11 + 8));
+        if let Some(room) = room.filter(|room| text.chars().count() > *room) {
+            text = text.chars().take(room).chain("...".chars()).collect();
         }
         writeln!(out, "{}", fold(&head, &text, 11, width))?;
     }

@@ -15,7 +15,7 @@ pub struct Voice {
     pub quiet: bool,
     /// Whether "error" and "warning" have a colour.
     pub colour: bool,
-    /// Somebody asked for a log (`-v`, RUST_LOG): it is said even where the rest is not.
+    /// Somebody asked for a log (`-v`, `RUST_LOG`): it is said even where the rest is not.
     pub logs: bool,
     /// How progress is shown.
     pub progress: ProgressForm,

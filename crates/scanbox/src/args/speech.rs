@@ -50,8 +50,8 @@ pub struct SpeechArgs {
     #[arg(help_heading = super::FOR_ALL, short, long, global = true)]
     quiet: bool,
 
-    /// Log what happens inside: once what is done, twice also with which values, three times everything; RUST_LOG
-    /// chooses by part (RUST_LOG=scanbox_session=debug)
+    /// Log what happens inside: once what is done, twice also with which values, three times everything; `RUST_LOG`
+    /// chooses by part (`RUST_LOG=scanbox_session=debug`)
     #[arg(help_heading = super::FOR_ALL, short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
 }
