@@ -11,6 +11,7 @@ use scanbox_model::config::{Config, Family, Lookback, TileState};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::space::Rejection;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog;
@@ -37,7 +38,7 @@ pub struct CaseRequest {
 }
 
 /// The cases of one config on one input: what a worker does between two words of its supervisor.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Item {
     /// The config, without a fixed workgroup count.
     pub config: Config,
@@ -57,7 +58,7 @@ pub struct CaseSelection {
 }
 
 /// Cases that a rule leaves out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LeftOut {
     /// How many.
     pub cases: u64,

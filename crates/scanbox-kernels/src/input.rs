@@ -16,13 +16,14 @@ use std::fmt;
 
 use rayon::prelude::*;
 use scanbox_model::problem::{Element, ElementValue, Operator, Problem};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::draw::{draw, next_record, spike};
 use crate::reference::store;
 
 /// What the elements of an input are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum InputKind {
     /// Random elements; of integer sums full-range ones, so that the sums wrap many times.
     Random,
@@ -59,7 +60,7 @@ pub enum InputKind {
 pub const PACKED_MAX_TOTAL: u64 = (1 << 30) - 1;
 
 /// An input of any length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Input {
     /// What the elements are.
     pub kind: InputKind,

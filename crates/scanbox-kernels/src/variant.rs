@@ -6,11 +6,14 @@ use std::fmt;
 use scanbox_model::call_form::CallForm;
 use scanbox_model::config::Kernel;
 use scanbox_model::problem::Problem;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a build of a kernel has that others do not. The default has nothing, and is compiled from the same defines as
 /// before there were variants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
 pub struct Variant {
     /// Simulated blocking: 1 in 2^k tiles never publishes its total, the first tile among them
     /// (stages/lookback/blocking.glsl).
@@ -41,7 +44,9 @@ pub struct Variant {
 }
 
 /// How the line of arguments comes to be what a call finds there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
 pub enum LineUse {
     /// The call before has written it.
     #[default]

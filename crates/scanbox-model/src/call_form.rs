@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Arguments, Kernel, Reset};
@@ -10,7 +11,7 @@ use crate::parameters::Totals;
 
 /// What a call is that differs from the ordinary one of its config: a build of the kernel that takes more, or another
 /// way by which its line of arguments comes to be what it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 pub enum CallForm {
     /// The line never changes. Calls that find it as the one before has left it in a cache flatter: ordinary ones

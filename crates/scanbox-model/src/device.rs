@@ -1,5 +1,6 @@
 //! What one device is and can do, in plain numbers: the part of the answer that needs no driver to read.
 
+use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -13,7 +14,7 @@ use crate::safe_devices::{Guarantee, Residency};
 use crate::timer::Timer;
 
 /// Whether a device is a chip or a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceKind {
     /// A GPU or another accelerator.
@@ -25,7 +26,7 @@ pub enum DeviceKind {
 }
 
 /// Identity, driver and limits of one device.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceProfile {
     /// The name that the driver gives.
     pub name: String,
@@ -134,7 +135,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 /// Values that parameters with the value `auto` get on a device, whatever it can do
 /// (see [`crate::known_issues`]).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Forced {
     /// The tile state.

@@ -1,11 +1,12 @@
 //! What was found out on a device about guarantees: things that kernels may need and no specification promises.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::safe_devices::Guarantee;
 
 /// What a probe came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeVerdict {
     /// The device was seen not to keep it.
@@ -29,7 +30,7 @@ impl ProbeVerdict {
 }
 
 /// What was found about one guarantee.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GuaranteeFinding {
     /// Which.
@@ -46,7 +47,7 @@ pub struct GuaranteeFinding {
 }
 
 /// How many workgroups of a shape were seen at the same time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResidentShape {
     /// Invocations of a workgroup.
@@ -61,7 +62,7 @@ pub struct ResidentShape {
 }
 
 /// What a probe of a device found about all guarantees.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GuaranteesProbe {
     /// One for each guarantee that was asked for.
@@ -162,7 +163,7 @@ impl GuaranteesProbe {
 }
 
 /// What is known of a device about guarantees beside the list of those that it gives.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GuaranteeFacts {
     /// What the user assumes, whatever was found.

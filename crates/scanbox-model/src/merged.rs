@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Formatter};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::device::DeviceProfile;
@@ -10,7 +11,7 @@ use crate::record::Record;
 use crate::shard::ShardOf;
 
 /// Where the rows of a merged file come from. Files that were merged before count as the files that they were made of.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MergedFrom {
     /// The files, in an order of their own.
     pub inputs: Vec<MergedInput>,
@@ -19,7 +20,7 @@ pub struct MergedFrom {
 }
 
 /// A file whose rows were merged.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MergedInput {
     /// Its name, without the folder.
     pub name: String,
@@ -41,7 +42,7 @@ pub struct MergedInput {
 }
 
 /// A unit of a model, as its rows tell it; what is empty is not known.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct MergedUnit {
     /// The host that it is in.
     pub host: String,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::device::DeviceProfile;
@@ -15,7 +16,7 @@ use crate::space::{RejectionCount, Space};
 use crate::whole_file;
 
 /// Provenance, settings and totals of one sweep file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Metadata {
     /// Version of the columns of the CSV.
     pub schema: u32,
@@ -52,7 +53,7 @@ pub struct Metadata {
 }
 
 /// One run of the sweep command.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// The identity that rows carry.
     pub run_id: String,
@@ -76,7 +77,7 @@ pub struct Run {
 }
 
 /// How a run has left its file, for scripts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunOutcome {
     /// The exit code of the process.
     pub exit_code: u8,

@@ -1,12 +1,13 @@
 //! What `auto` stands for where a device has to be asked: what was measured there, and the rule that decides by it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::words::Arguments;
 
 /// What a probe of a device found about the arguments of kernels: copies of a few sizes, timed in turns with pushed
 /// arguments and with arguments in a block that every call rewrites.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArgumentsProbe {
     /// What `auto` stands for: `push` or `block`.
     pub arguments: Arguments,
@@ -15,7 +16,7 @@ pub struct ArgumentsProbe {
 }
 
 /// What a dependent call of a copy takes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbedSize {
     /// Elements.
     pub n: u64,

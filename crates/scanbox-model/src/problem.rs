@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::Parameter;
@@ -12,7 +13,6 @@ use crate::record::Record;
 use crate::user_operator::{OperatorName, Tolerance, UserOperator};
 
 mod value;
-
 pub use value::ElementValue;
 
 parameter! {
@@ -150,7 +150,7 @@ impl Operator {
 }
 
 /// What is computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Words", into = "Words")]
 pub struct Problem {
     mode: Mode,
@@ -470,7 +470,7 @@ impl fmt::Display for Problem {
 }
 
 /// A problem as it crosses processes and stands in metadata.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Words {
     mode: Mode,

@@ -9,6 +9,7 @@ mod status;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::cell::CsvCell;
@@ -26,7 +27,9 @@ use crate::user_operator::OperatorName;
 pub const SCHEMA: u32 = 1;
 
 /// Whether the calls of a benchmark find their data in a cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Cache {
     /// Every call works on the same buffers.
@@ -312,6 +315,20 @@ impl Column {
         }
     }
 
+    /// The name of the type that stands in the column, as `Option<u64>`; `None` of a parameter, which says its values.
+    #[must_use]
+    pub fn type_name(&self) -> Option<&'static str> {
+        match self.source {
+            CellSource::Parameter(_) => None,
+            CellSource::Field { .. } if self.name == THROUGHPUT => Some("Option<f64>"),
+            CellSource::Field { .. } => {
+                let field = Record::FIELDS.iter().find(|(field, ..)| *field == self.name);
+                // All others are statistics of a time, which a row has or not.
+                Some(field.map_or("Option<u64>", |(_, _, type_name)| type_name))
+            }
+        }
+    }
+
     /// The text of the column.
     #[must_use]
     pub fn write(&self, record: &Record) -> String {
@@ -338,8 +355,8 @@ impl Column {
 
 /// What the field of a column says. A column of a time has the name of the time and that of its statistic.
 fn meaning_of_field(column: &str) -> Option<String> {
-    let of = |fields: &[(&str, &str)], name: &str| {
-        let (_, meaning) = fields.iter().find(|(field, _)| *field == name)?;
+    let of = |fields: &[(&str, &str, &str)], name: &str| {
+        let (_, meaning, _) = fields.iter().find(|(field, ..)| *field == name)?;
         Some(meaning.trim().to_owned())
     };
     if column == THROUGHPUT {

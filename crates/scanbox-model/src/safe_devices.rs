@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::device::DeviceProfile;
@@ -35,7 +36,7 @@ impl std::str::FromStr for Guarantee {
 }
 
 /// What one compute unit holds at a time: how many workgroups run on it at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Residency {
     /// Parts of a unit with registers of their own; a subgroup runs on one of them.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::space::Point;
@@ -9,7 +10,7 @@ use crate::space::Point;
 /// A random part of the points of a product. Each point draws a number from seed, size and label, and at each size
 /// those with the smallest are taken: so a seed stands for one set, on every machine, and another value in a list
 /// replaces few of its members.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
     /// How many points of each size.

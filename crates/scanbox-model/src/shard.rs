@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, Kernel};
@@ -35,7 +36,7 @@ pub fn is_drift(pct: f64) -> bool {
 }
 
 /// What a space is split by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ShardBy {
     /// A size belongs to one shard, with all its configs: they are compared on one unit.
@@ -246,7 +247,7 @@ pub struct SpacePart {
 }
 
 /// Which part of which points a file holds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ShardOf {
     /// Which shard, from 0.
     pub index: u32,

@@ -13,6 +13,7 @@ mod template;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, Kernel};
@@ -23,7 +24,7 @@ pub use product::Product;
 pub use template::template;
 
 /// A set of configs and input sizes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Space {
     /// A word for file names: `thesis`, `quick`.
@@ -39,7 +40,7 @@ pub struct Space {
 }
 
 /// Numbers of a launch shape: a list, or the powers of two of a range whose ends may be named after the device.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Numbers {
     /// These numbers.
@@ -115,7 +116,7 @@ pub struct Rejection {
 }
 
 /// One config at one input size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// Input size in elements.
     pub n: u64,
@@ -124,7 +125,7 @@ pub struct Point {
 }
 
 /// How often one rule rejected, with the first case as an example.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RejectionCount {
     /// The rule.
     pub rule: String,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Where times come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Timer {
     /// Timestamps of the device.

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::Parameter;
@@ -16,7 +17,7 @@ const MOST_CHARACTERS: usize = 32;
 
 /// The name of an operator, as it stands in the `op` column: one of scanbox's own, or the stem of a user's file.
 /// Lower-case letters, digits and dashes, 32 at most, the first a letter.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct OperatorName {
     /// Filled up with zeros.

@@ -8,6 +8,7 @@ use crate::recipe::{ArgumentKind, Recipe};
 /// What is in a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PackData {
     /// The program that wrote it, and its version.
     pub written_by: String,
@@ -32,6 +33,7 @@ pub struct PackData {
 /// The device that choices were measured on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PackDevice {
     /// The name that its driver gives.
     pub name: String,
@@ -54,6 +56,7 @@ pub struct PackDevice {
 /// What is computed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScanProblem {
     /// Which prefixes are written.
     pub mode: ScanMode,
@@ -75,6 +78,7 @@ pub struct ScanProblem {
 /// Which prefixes are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ScanMode {
     /// Element i of the output combines elements 0 to i of the input.
     Inclusive,
@@ -87,6 +91,7 @@ pub enum ScanMode {
 /// How a program calls a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallUse {
     /// Only memory of the device says how many elements there are.
     pub n_on_device: bool,
@@ -106,6 +111,7 @@ pub struct CallUse {
 /// A problem, and what to run for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PackProblem {
     /// What is computed.
     pub scan: ScanProblem,
@@ -118,6 +124,7 @@ pub struct PackProblem {
 /// What to run at each size, for one use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChoiceTable {
     /// The use.
     pub call_use: CallUse,
@@ -131,6 +138,7 @@ pub struct ChoiceTable {
 /// A choice, from a number of elements up to the next breakpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Breakpoint {
     /// The fewest elements.
     pub from: u64,
@@ -144,6 +152,7 @@ pub struct Breakpoint {
 /// A recipe and its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PackRecipe {
     /// The label of its config, for messages.
     pub label: String,
@@ -154,6 +163,7 @@ pub struct PackRecipe {
 /// What one recipe takes at one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PackTime {
     /// The recipe, by its place in the pack.
     pub recipe: u16,
@@ -168,6 +178,7 @@ pub struct PackTime {
 /// A compiled shader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PackModule {
     /// The hash of its words.
     pub hash: ModuleHash,
@@ -192,6 +203,7 @@ pub struct PackModule {
     derive(serde::Serialize, serde::Deserialize),
     serde(try_from = "String", into = "String")
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModuleHash(pub [u8; 32]);
 
 impl fmt::Display for ModuleHash {

@@ -9,6 +9,7 @@ use crate::scratch::{Scratch, ScratchContent, Tickets};
 /// What of a kernel depends on the number of elements: workgroups, tickets, scratch memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Formula {
     /// Elements of a tile.
     pub tile_elements: NonZero<u64>,
@@ -25,6 +26,7 @@ pub struct Formula {
 /// How tiles are split over workgroups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Split {
     /// Each has one.
     Tiles,
@@ -39,6 +41,7 @@ pub enum Split {
 /// How many tickets a call takes from a counter that goes on from call to call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TicketRule {
     /// None.
     None,
@@ -55,6 +58,7 @@ pub enum TicketRule {
 /// added up, a state for each tile, and behind these one for each group that is published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatesFormula {
     /// What is expected there before a call.
     pub content: ScratchContent,
@@ -71,6 +75,7 @@ pub struct StatesFormula {
 /// Where tile states begin in the scratch memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum StatesBegin {
     /// At so many bytes, whatever the number of elements is.
     At(u32),
@@ -81,6 +86,7 @@ pub enum StatesBegin {
 /// How the groups of a two-level lookback come by their totals (`stages/state/group_state.glsl`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum GroupState {
     /// Every tile adds its own, atomically, to words of 64 bits: sums of integers.
     Added,

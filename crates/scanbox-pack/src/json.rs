@@ -15,6 +15,7 @@ const FORMAT: &str = "scanbox-pack";
 
 /// A pack without the words of its modules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PackText {
     /// What it is.
     format: String,

@@ -14,6 +14,7 @@ macro_rules! bit_set {
             derive(serde::Serialize, serde::Deserialize),
             serde(try_from = "Vec<String>", into = "Vec<String>")
         )]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub struct $set(u32);
 
         impl $set {

@@ -7,6 +7,7 @@ use crate::scratch::PushWord;
 /// whatever the owner of the recipe finds it by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recipe<M> {
     /// What follows from the number of elements.
     pub formula: Formula,
@@ -90,6 +91,7 @@ impl<M> Recipe<M> {
 /// How many elements calls have that share their scratch memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum CallSizes {
     /// All of them the same number.
     Same,
@@ -103,6 +105,7 @@ pub enum CallSizes {
 /// Where shaders find their arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ArgumentKind {
     /// In push constants.
     #[default]
@@ -116,6 +119,7 @@ pub enum ArgumentKind {
 /// The passes of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum RecipePasses<M> {
     /// One pass, whatever the number of elements is.
     One(RecipePass<M>),
@@ -128,6 +132,7 @@ pub enum RecipePasses<M> {
 /// totals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LevelPasses<M> {
     /// From a level to the totals of its tiles.
     pub up: [RecipePass<M>; 2],
@@ -140,6 +145,7 @@ pub struct LevelPasses<M> {
 /// One pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecipePass<M> {
     /// Its module.
     pub module: M,
@@ -158,6 +164,7 @@ impl<M> RecipePass<M> {
 /// A pass that fills the scratch memory in front of a call with zeros. Its elements are the words that it fills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FillRecipe<M> {
     /// The pass.
     pub pass: RecipePass<M>,
@@ -175,6 +182,7 @@ impl<M> FillRecipe<M> {
 /// its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prepare<M> {
     /// Fills all of it with zeros.
     pub zeros: FillRecipe<M>,
@@ -185,6 +193,7 @@ pub struct Prepare<M> {
 /// Memory that a pass works on. `S` says where in the scratch memory: an offset in bytes, or what stands there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Place<S = u64> {
     /// What is scanned. A scan in place has no source.
     Source,
@@ -205,6 +214,7 @@ pub enum Place<S = u64> {
 /// A part of the scratch memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ScratchPart {
     /// All of it: the ticket comes first.
     All,
@@ -223,6 +233,7 @@ pub enum ScratchPart {
 /// A word that a pass is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum RecipeWord {
     /// How many elements there are; of a pass over a level, those of the level.
     Elements,

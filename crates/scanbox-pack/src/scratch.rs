@@ -4,6 +4,7 @@
 /// states; or the levels of a scan by levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Scratch {
     /// Bytes in use, ticket included; 0: none.
     pub bytes: u64,
@@ -26,6 +27,7 @@ impl Scratch {
 /// What scratch memory holds between calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ScratchContent {
     /// There is none.
     None,
@@ -62,6 +64,7 @@ impl ScratchContent {
 /// How many tickets a pass takes from the counter that goes on from call to call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Tickets {
     /// None.
     None,
@@ -77,6 +80,7 @@ pub enum Tickets {
 /// A word of push constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum PushWord {
     /// This value.
     Value(u32),

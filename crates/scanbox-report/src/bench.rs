@@ -15,6 +15,7 @@ use scanbox_model::units::size_label;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::EmptyCall;
 use scanbox_runner::session::End;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document::{Document, Format};
@@ -45,8 +46,8 @@ pub struct BenchReport<'a> {
     pub end: End,
 }
 
-#[derive(Serialize)]
-struct BenchJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BenchJson<'a> {
     format: u32,
     metadata: &'a Metadata,
     baselines: &'a [Greeting],
@@ -63,7 +64,7 @@ struct BenchJson<'a> {
     summary: Vec<VersusRow<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct BenchRow<'a> {
     run_id: &'a str,
     n: u64,
@@ -96,7 +97,7 @@ struct BenchRow<'a> {
     baseline_ratio: Option<f64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct CallFormRow<'a> {
     n: u64,
     cache: Option<Cache>,
@@ -127,7 +128,7 @@ impl<'a> CallFormRow<'a> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct TimesJson {
     median: u64,
     min: u64,
@@ -227,6 +228,7 @@ impl BenchReport<'_> {
             writeln!(out, "baseline {tool} {version}")?;
         }
         let empty_calls = self.empty_calls();
+        let mut shown: Vec<String> = Vec::new();
         for cache in Cache::ALL {
             let heats: Vec<&Heat<'_>> = self.heats.iter().filter(|heat| heat.cache == cache).collect();
             if !heats.is_empty() {
@@ -235,19 +237,25 @@ impl BenchReport<'_> {
                     Cache::Cold => "Cold: calls rotate over buffers that together exceed any cache",
                 };
                 writeln!(out, "\n{what}")?;
-                writeln!(
-                    out,
-                    "{}",
-                    grid(&heats, &self.metadata.problem, &empty_calls).draw(Style::Text { width })
-                )?;
+                let drawn = grid(&heats, &self.metadata.problem, &empty_calls).drawn(Style::Text { width });
+                writeln!(out, "{}", drawn.text_and_left_out(Style::Text { width }))?;
+                shown.extend(drawn.shown);
             }
         }
         let ceiling = self.metadata.problem.ceiling();
-        let legend = format!(
-            "us: median of a call among many back to back; span us: of one call on its own; {ceiling} %: of the \
-             fastest {ceiling} of the size; x base: times as fast as the fastest scan of another implementation; \
-             iqr %, rounds %: spread of the samples, and of the medians of the rounds"
-        );
+        let legend = [
+            ("us", "us: median of a call among many back to back".to_owned()),
+            ("span us", "span us: of one call on its own".to_owned()),
+            (
+                ceiling_share(&self.metadata.problem),
+                format!("{ceiling} %: of the fastest {ceiling} of the size"),
+            ),
+            ("x base", "x base: times as fast as the fastest scan of another implementation".to_owned()),
+            ("iqr %", "iqr %: spread of the samples".to_owned()),
+            ("rounds %", "rounds %: spread of the medians of the rounds".to_owned()),
+        ];
+        let legend = legend.into_iter().filter(|(column, _)| shown.iter().any(|shown| shown == column));
+        let legend = legend.map(|(_, text)| text).collect::<Vec<_>>().join("; ");
         writeln!(out, "{}", fold("", &legend, 2, width))?;
         self.write_forms(width, out)?;
         write_library(self.library, width, out)?;
@@ -356,7 +364,7 @@ impl BenchReport<'_> {
             let cache = record.cache.map_or("", Cache::word);
             let form = record.call_form.map_or_else(String::new, |form| format!(" ({form})"));
             let text = format!("{}{form} at {size}, {cache}: {}", record.config_id, record.reason);
-            writeln!(out, "{}", fold(&head, &text, 11, width))?;
+            writeln!(out, "{}", fold(&head, &text, 2, width))?;
         }
         match failed.len().saturating_sub(FAILED_SHOWN) {
             0 => Ok(()),

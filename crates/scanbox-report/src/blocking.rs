@@ -8,6 +8,7 @@ use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Clock, Record};
 use scanbox_model::units::size_label;
 use scanbox_runner::session::End;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document::{Document, Format};
@@ -27,8 +28,8 @@ pub struct BlockingReport<'a> {
     end: End,
 }
 
-#[derive(Serialize)]
-struct BlockingJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BlockingJson<'a> {
     format: u32,
     metadata: &'a Metadata,
     end: End,
@@ -38,13 +39,13 @@ struct BlockingJson<'a> {
     proof: Vec<BlockingRow<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct CeilingRow {
     n: u64,
     throughput_gbps: Option<f64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct BlockingRow<'a> {
     n: u64,
     config: &'a str,

@@ -2,7 +2,7 @@
 //! programs.
 
 mod headline;
-mod rows;
+pub(crate) mod rows;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -103,12 +103,16 @@ fn text(report: &CompareReport<'_>, style: Style, out: &mut impl Write) -> io::R
     if comparison.ideal.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{}\n", grid(comparison).draw(style))?;
+    let drawn = grid(comparison).drawn(style);
+    writeln!(out, "\n{}\n", drawn.text_and_left_out(style))?;
     let line = if comparison.is_paired { "winner: that of the base" } else { "ideal: the ideal line" };
+    let slower = match drawn.has("slower") {
+        true => "; slower: single configs that are, of those in both sweeps",
+        false => "",
+    };
     let legend = format!(
         "%: how much slower; sees: the loss in percent that would have been found in 95 of 100 nights like these; rows: all \
-         rows of the size together; {line}; kernel: the best config of the kernel that is watched; slower: single configs \
-         that are, of those in both sweeps"
+         rows of the size together; {line}; kernel: the best config of the kernel that is watched{slower}"
     );
     writeln!(out, "{}", fold("", &legend, 0, width))?;
     lists(report, style, width, out)
@@ -275,7 +279,8 @@ fn lists(
     }
     if !comparison.new_sizes.is_empty() {
         let sizes: Vec<String> = comparison.new_sizes.iter().map(|&n| size_label(n)).collect();
-        writeln!(out, "\nOnly the new run has {}.", sizes.join(", "))?;
+        let text = format!("Only the new run has {}.", sizes.join(", "));
+        writeln!(out, "\n{}", fold("", &text, 0, width))?;
     }
     Ok(())
 }

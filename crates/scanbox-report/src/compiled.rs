@@ -8,6 +8,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_runner::vulkan::PipelineStatistics;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{Document, Format, write_json};
@@ -18,7 +19,7 @@ use crate::terminal::fold;
 const NAMED: usize = 20;
 
 /// The pipelines of a space on a device.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct CompiledSpace {
     space: String,
     device: String,
@@ -29,7 +30,7 @@ pub struct CompiledSpace {
 }
 
 /// One of them: a row of the file.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct CompiledPipeline {
     /// The label of a config that has it; others differ in their workgroups, or in what does not concern it.
     pub config: String,

@@ -8,14 +8,15 @@ use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::guarantee_probe::{GuaranteeFinding, ProbeVerdict};
 use scanbox_model::units::size_label;
 use scanbox_runner::vulkan::Listed;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{Document, Format, write_json};
 use crate::terminal::fold;
 
 /// One device, as JSON.
-#[derive(Serialize)]
-struct DeviceRow<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DeviceRow<'a> {
     index: usize,
     name: &'a str,
     kind: DeviceKind,

@@ -13,6 +13,7 @@ use scanbox_model::record::{Cache, Record, Status};
 use scanbox_model::units::size_label;
 use scanbox_runner::bench::EmptyCall;
 use scanbox_runner::session::End;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::devices::arguments_told;
@@ -36,7 +37,7 @@ pub struct DispatchReport<'a> {
 }
 
 /// One kernel at one size.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 struct DispatchRow {
     n_elements: u64,
     /// `empty`, which has no arguments, or `copy`.
@@ -53,8 +54,8 @@ struct DispatchRow {
     beyond_push_ns: Option<i64>,
 }
 
-#[derive(Serialize)]
-struct DispatchJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DispatchJson<'a> {
     format: u32,
     metadata: &'a Metadata,
     end: End,
@@ -63,7 +64,7 @@ struct DispatchJson<'a> {
     auto: Option<&'a ArgumentsProbe>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct FailedDispatch<'a> {
     n_elements: u64,
     config: &'a str,

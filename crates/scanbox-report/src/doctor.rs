@@ -3,13 +3,14 @@
 use std::io::{self, Write};
 
 use scanbox_model::units::plural;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{Document, Format, write_json};
 use crate::terminal::fold;
 
 /// How a check ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckResult {
     /// As it should be.
@@ -21,7 +22,7 @@ pub enum CheckResult {
 }
 
 /// One check: what was found, and what to do where it is not as it should be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// How it ended.
     pub verdict: CheckResult,
@@ -52,7 +53,7 @@ impl Finding {
 }
 
 /// All findings.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct Diagnosis<'a> {
     /// Devices that can be used.
     pub usable_devices: usize,

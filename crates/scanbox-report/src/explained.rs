@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{Document, Format, write_json};
@@ -9,7 +10,7 @@ use crate::grid::{Grid, GridColumn};
 use crate::terminal::fold;
 
 /// Everything that a word means.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Explanation {
     /// The word.
     pub subject: String,
@@ -18,7 +19,7 @@ pub struct Explanation {
 }
 
 /// One meaning of a word.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Meaning {
     /// What kind of thing it is then: `parameter`, `column`.
     pub kind: String,
@@ -32,7 +33,7 @@ pub struct Meaning {
 }
 
 /// Words below headings.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ListOfWords {
     /// The headings of the columns.
     pub headings: [&'static str; 3],

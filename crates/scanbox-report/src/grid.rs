@@ -5,6 +5,8 @@ use std::borrow::Cow;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
 
+use crate::terminal::fold;
+
 /// How a table is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
@@ -89,13 +91,13 @@ impl Grid {
         self.rows.push(cells);
     }
 
-    /// The grid as lines, without a line break at the end.
+    /// The grid as lines, without a line break at the end; columns that had no room are named below.
     pub fn draw(self, style: Style) -> String {
-        self.fitted(style).0
+        self.drawn(style).text_and_left_out(style)
     }
 
-    /// The grid as lines, without a line break at the end, and the columns that went because a line is too narrow.
-    pub fn fitted(mut self, style: Style) -> (String, Vec<String>) {
+    /// The grid as lines, with the columns that it has then, and those that went because a line is too narrow.
+    pub fn drawn(mut self, style: Style) -> DrawnGrid {
         let mut gone = Vec::new();
         // A column in which no row says anything is noise.
         for index in (0..self.columns.len()).rev() {
@@ -106,32 +108,50 @@ impl Grid {
         let text = match style {
             Style::Markdown => self.table(presets::ASCII_MARKDOWN, (1, 1)),
             Style::Text { width: None } => self.table(presets::NOTHING, (0, 2)),
-            Style::Text { width: Some(width) } => loop {
-                let gap = [2, 1].into_iter().find(|gap| self.line_width(*gap) <= width);
-                let least = (0..self.columns.len()).max_by_key(|&index| self.columns[index].expendable);
-                match (gap, least) {
-                    (None, Some(least)) if self.columns[least].expendable > 0 => {
-                        gone.insert(0, self.columns[least].header.to_string());
-                        self.remove(least);
-                    }
-                    (gap, _) => {
-                        self.break_words(width);
-                        break self.table(presets::NOTHING, (0, gap.unwrap_or(1) as u16));
-                    }
-                }
-            },
+            Style::Text { width: Some(width) } => {
+                gone = self.fit(width);
+                let gap = if self.line_width(2) <= width { 2 } else { 1 };
+                self.table(presets::NOTHING, (0, gap))
+            }
         };
-        (text, gone)
+        let shown = self.columns.into_iter().map(|column| column.header.into_owned()).collect();
+        DrawnGrid { text, shown, gone }
     }
 
-    /// Breaks the words of the widest columns into lines, so that the others have room.
-    fn break_words(&mut self, width: usize) {
-        const LEAST: usize = 12;
+    /// Makes rows fit a line; the columns that had to go.
+    fn fit(&mut self, width: usize) -> Vec<String> {
+        let mut gone = Vec::new();
+        while self.line_width(1) > width {
+            let expendable = (0..self.columns.len()).max_by_key(|&index| self.columns[index].expendable);
+            let expendable = expendable.filter(|&index| self.columns[index].expendable > 0);
+            if expendable.is_none() {
+                // Below the second width labels are no longer read; still better than rows that the terminal breaks.
+                [12, 8].into_iter().for_each(|least| self.break_words(width, least));
+            }
+            // Rather no column than a broken row. What the table is ordered by stands first.
+            let numbers = || (1..self.columns.len()).rev().find(|&index| self.columns[index].numbers);
+            let too_wide = self.line_width(1) > width && self.columns.len() > 2;
+            match expendable.or_else(|| numbers().filter(|_| too_wide)) {
+                Some(index) => {
+                    gone.insert(0, self.columns[index].header.to_string());
+                    self.remove(index);
+                }
+                None => break,
+            }
+        }
+        gone
+    }
+
+    /// Breaks the words of the widest columns into lines of at least `least`, so that the others have room.
+    fn break_words(&mut self, width: usize, least: usize) {
         let mut too_much = self.line_width(1).saturating_sub(width);
+        if too_much == 0 {
+            return;
+        }
         let words = (0..self.columns.len()).filter(|&index| !self.columns[index].numbers);
         let mut rooms: Vec<(usize, usize)> = words.map(|index| (index, self.widest(index))).collect();
         while let Some((_, room)) = rooms.iter_mut().max_by_key(|(_, room)| *room).filter(|_| too_much > 0) {
-            if *room <= LEAST {
+            if *room <= least {
                 break;
             }
             *room -= 1;
@@ -139,7 +159,8 @@ impl Grid {
         }
         for (index, room) in rooms {
             for row in &mut self.rows {
-                row[index] = broken(&row[index], room);
+                let lines: Vec<String> = row[index].lines().map(|line| broken(line, room)).collect();
+                row[index] = lines.join("\n");
             }
         }
     }
@@ -190,6 +211,41 @@ impl Grid {
     }
 }
 
+/// A grid as lines.
+pub struct DrawnGrid {
+    /// The lines, without a line break at the end.
+    pub text: String,
+    /// The columns that it has.
+    pub shown: Vec<String>,
+    /// Those that had no room.
+    pub gone: Vec<String>,
+}
+
+impl DrawnGrid {
+    /// What is said of columns that had no room; `None` where all had.
+    pub fn left_out(&self) -> Option<String> {
+        let gone = self.gone.join(", ");
+        (!gone.is_empty()).then(|| {
+            format!("left out for lack of room: {gone}; a wider terminal, | cat and --format json have all")
+        })
+    }
+
+    /// Whether a column of this name is there.
+    pub fn has(&self, column: &str) -> bool {
+        self.shown.iter().any(|shown| shown == column)
+    }
+
+    /// The lines, and below them what had no room.
+    pub fn text_and_left_out(&self, style: Style) -> String {
+        match (self.left_out(), style) {
+            (Some(left_out), Style::Text { width }) => {
+                format!("{}\n{}", self.text, fold("", &left_out, 2, width))
+            }
+            _ => self.text.clone(),
+        }
+    }
+}
+
 /// A text in lines of at most `room` characters: broken behind a space or before a dot, where it has one.
 fn broken(text: &str, room: usize) -> String {
     let mut rest: Vec<char> = text.chars().collect();
@@ -222,7 +278,7 @@ mod tests {
         };
         let longest = |text: &str| text.lines().map(|line| line.chars().count()).max();
         let check = |width: usize, dropped: &[&str], lines: usize| {
-            let (text, gone) = grid().fitted(Style::Text { width: Some(width) });
+            let DrawnGrid { text, gone, .. } = grid().drawn(Style::Text { width: Some(width) });
             assert!(longest(&text) <= Some(width), "{text}");
             assert_eq!(gone, dropped, "{text}");
             assert_eq!(text.lines().count(), lines, "{text}");
@@ -231,6 +287,25 @@ mod tests {
         check(56, &["ties"], 3);
         check(40, &["ties"], 4);
         check(24, &["ties"], 5);
+    }
+
+    #[test]
+    fn no_row_is_broken_however_narrow_the_line() {
+        let numbers = ["one", "two", "three", "four", "five", "six"].map(GridColumn::numbers);
+        let mut grid = Grid::new([GridColumn::numbers("size"), GridColumn::words("config")]);
+        grid.columns.extend(numbers);
+        let cells = ["2^10", "b4.vec4.par.rake.wg64"].into_iter().chain(["123456.7"; 6]);
+        grid.push_row(cells.map(str::to_owned).collect());
+        for width in 20..=90 {
+            let text = grid.clone().draw(Style::Text { width: Some(width) });
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+            let first = text.lines().next().unwrap();
+            let says = ["one", "two", "three", "four", "five", "six"].map(|name| text.contains(name));
+            assert!(first.contains("size") && says.iter().all(|says| *says), "{width}:\n{text}");
+        }
+        let drawn = grid.drawn(Style::Text { width: Some(60) });
+        assert_eq!(drawn.gone, ["five", "six"]);
+        assert!(drawn.has("two") && !drawn.has("six"));
     }
 
     #[test]

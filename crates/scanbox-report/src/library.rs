@@ -6,6 +6,7 @@ use scanbox_analysis::library::{LibraryCost, LibraryDifference};
 use scanbox_model::call_form::CallForm;
 use scanbox_model::record::Cache;
 use scanbox_model::units::size_label;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::grid::{Grid, GridColumn, Style};
@@ -13,7 +14,7 @@ use crate::terminal::fold;
 use crate::words::subject_title;
 
 /// What is said of a difference in JSON.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct LibraryRow<'a> {
     n: u64,
     cache: Option<Cache>,

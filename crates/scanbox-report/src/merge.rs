@@ -10,6 +10,7 @@ use scanbox_analysis::merge::rows::UnitedRows;
 use scanbox_model::merged::{MergedFrom, MergedUnit};
 use scanbox_model::metadata::Metadata;
 use scanbox_model::units::{plural, size_label};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{Document, Format, write_json};
@@ -74,8 +75,8 @@ impl Document for MergeEnding<'_> {
 }
 
 /// A merge, as JSON.
-#[derive(Serialize)]
-struct MergeJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct MergeJson<'a> {
     device: String,
     driver: &'a str,
     space: &'a str,
@@ -100,7 +101,7 @@ struct MergeJson<'a> {
 }
 
 /// A unit at the anchors.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct RatioJson<'a> {
     unit: &'a MergedUnit,
     ratio: f64,
@@ -115,7 +116,7 @@ impl<'a> RatioJson<'a> {
 }
 
 /// What one command measures.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct MissingJson<'a> {
     arguments: &'a [String],
     points: u64,

@@ -6,13 +6,14 @@ use std::io::{self, Write};
 use scanbox_model::record::Status;
 use scanbox_model::units::plural;
 use scanbox_runner::packed::PackVerdict;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{Document, Format, write_json};
 use crate::terminal::fold;
 
 /// What became of the kernels of a pack.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct PackTried<'a> {
     /// The file.
     pub pack: &'a str,

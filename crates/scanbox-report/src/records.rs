@@ -6,8 +6,8 @@ use std::io::{self, Write};
 
 use scanbox_model::csv_file;
 use scanbox_model::metadata::Metadata;
-use scanbox_model::parameters::{PARAMETERS, Value as ParameterValue};
-use scanbox_model::record::{COLUMNS, Record};
+use scanbox_model::parameters::{Declaration, PARAMETERS, Value as ParameterValue, Values};
+use scanbox_model::record::{COLUMNS, Cache, Record, Status};
 use serde_json::{Map, Value};
 
 use crate::document::{Document, Format};
@@ -95,6 +95,61 @@ const TEXTS: [&str; 11] = [
     "reason",
     "implementation",
 ];
+
+/// The JSON schema of a row as [`object`] writes it, from the tables of columns and parameters.
+pub fn row_schema() -> Value {
+    let of_words = |words: Vec<&str>| serde_json::json!({ "enum": words });
+    let of_parameter = |parameter: &Declaration| match parameter.values {
+        Values::Words(words) => {
+            // A word that is a number is written as one.
+            let words = words.iter().map(|word| value(parameter.name, word.word.to_owned()));
+            serde_json::json!({ "enum": words.collect::<Vec<_>>() })
+        }
+        Values::Numbers(least, most) => {
+            serde_json::json!({ "type": "integer", "minimum": least, "maximum": most })
+        }
+    };
+    let of_type =
+        |name: &str, type_name: &str| match type_name.trim_start_matches("Option<").trim_end_matches('>') {
+            "u32" | "u64" => serde_json::json!({ "type": "integer", "minimum": 0 }),
+            "f64" | "Ratio" => serde_json::json!({ "type": "number" }),
+            "Flag" => serde_json::json!({ "const": "yes" }),
+            "Status" => of_words(Status::ALL.iter().map(|status| status.word()).collect()),
+            "Cache" => of_words(Cache::ALL.iter().map(|cache| cache.word()).collect()),
+            _ if TEXTS.contains(&name) => serde_json::json!({ "type": "string" }),
+            _ => serde_json::json!({ "type": ["string", "number"] }),
+        };
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for column in COLUMNS.iter() {
+        let mut schema = match column.type_name() {
+            Some(type_name) => {
+                if ["u32", "u64", "f64", "Status"].contains(&type_name) {
+                    required.push(column.name);
+                }
+                of_type(column.name, type_name)
+            }
+            None => {
+                let parameter = PARAMETERS.iter().find(|parameter| parameter.name == column.name);
+                parameter.map_or_else(|| serde_json::json!({}), of_parameter)
+            }
+        };
+        schema["description"] = column.meaning().into();
+        properties.insert(column.name.to_owned(), schema);
+    }
+    for parameter in PARAMETERS.iter().filter(|parameter| parameter.column.is_none()) {
+        let mut schema = of_parameter(parameter);
+        schema["description"] = parameter.meaning.trim().into();
+        properties.insert(parameter.name.to_owned(), schema);
+    }
+    serde_json::json!({
+        "type": "object",
+        "description": "A row. Cells without a value are left out.",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
 
 fn value(column: &str, text: String) -> Value {
     let number = || text.parse::<serde_json::Number>().ok();

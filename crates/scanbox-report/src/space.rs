@@ -8,6 +8,7 @@ use scanbox_model::problem::Problem;
 use scanbox_model::shard::ShardOf;
 use scanbox_model::space::{Enumeration, RejectionCount, Space};
 use scanbox_model::units::size_label;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{Document, Format, write_json};
@@ -15,7 +16,7 @@ use crate::grid::{Grid, GridColumn, Style};
 use crate::terminal::fold;
 
 /// The counts of a space.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct SpaceCounts {
     space: String,
     problem: Problem,
@@ -55,7 +56,7 @@ impl SpaceCounts {
 }
 
 /// The counts of one size.
-#[derive(Serialize, Default)]
+#[derive(Serialize, JsonSchema, Default)]
 struct SizeCounts {
     configs: usize,
     kernels: usize,

@@ -12,6 +12,7 @@ use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::shard::ShardOf;
 use scanbox_model::units::{plural, size_label};
 use scanbox_runner::session::End;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{Document, Format, write_json};
@@ -22,6 +23,15 @@ use crate::words::{ceiling_share, set_up_words};
 
 /// Rows that are not `ok` and are shown at the end.
 const FAILED_SHOWN: usize = 5;
+
+/// The lines of a terminal, less one for what the user types next. What goes to a file or a pipe has no limit.
+const SCREEN: usize = 23;
+
+/// Lines of a terminal for one row that is not `ok`.
+const LINES_PER_FAILED: usize = 2;
+
+/// Sizes that are shown in any case.
+const SIZES_SHOWN: usize = 5;
 
 /// How a sweep has left its files.
 pub struct SweepEnding<'a> {
@@ -68,8 +78,8 @@ impl Document for SweepEnding<'_> {
 }
 
 /// The end of a sweep, as JSON.
-#[derive(Serialize)]
-struct EndingJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct EndingJson<'a> {
     device: String,
     driver: &'a str,
     space: &'a str,
@@ -108,12 +118,25 @@ impl<'a> EndingJson<'a> {
     }
 }
 
-/// Counts by status, best per size, where the files are, what to do next.
+/// Best per size, counts by status, where the files are, what to do next. On a terminal all of it fits one screen.
 fn write_table(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+    let mut facts = Vec::new();
+    write_facts(ending, width, &mut facts)?;
+    let facts = String::from_utf8_lossy(&facts);
+    let room = width.map(|width| {
+        let lines = facts.lines().map(|line| line.chars().count().div_ceil(width).max(1));
+        // The heading of the table takes two, and what is between it and the rest two more.
+        SCREEN.saturating_sub(lines.sum::<usize>() + 4).max(SIZES_SHOWN)
+    });
+    writeln!(out, "{}\n", best_per_size(ending, room, width))?;
+    out.write_all(facts.as_bytes())
+}
+
+/// What is said below the table.
+fn write_facts(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     let SweepEnding { metadata, records, path, outcome, end, run, passed, .. } = ending;
     let words: Vec<String> =
         outcome.rows_by_status.iter().map(|(status, count)| format!("{count} {status}")).collect();
-    writeln!(out, "{}\n", best_per_size(records, metadata, width))?;
     let words = if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) };
     let points = records.iter().map(|row| (&row.config_id, row.n_elements)).collect::<HashSet<_>>().len();
     writeln!(out, "rows       {points} of {}{words}", metadata.points)?;
@@ -198,7 +221,11 @@ fn write_failed(records: &[Record], width: Option<usize>, out: &mut dyn Write) -
     for record in failed.iter().take(FAILED_SHOWN) {
         let (config, size) = (&record.config_id, size_label(record.n_elements));
         let head = format!("{:<10} ", record.status.word());
-        let text = format!("{config} at {size}: {}", record.reason);
+        let mut text = format!("{config} at {size}: {}", record.reason);
+        let room = width.map(|width| (LINES_PER_FAILED * width).saturating_sub(2 * 11 + 8));
+        if let Some(room) = room.filter(|room| text.chars().count() > *room) {
+            text = text.chars().take(room).chain("...".chars()).collect();
+        }
         writeln!(out, "{}", fold(&head, &text, 11, width))?;
     }
     match failed.len().saturating_sub(FAILED_SHOWN) {
@@ -254,18 +281,39 @@ fn best_of_sizes(records: &[Record]) -> BTreeMap<u64, BestRow<'_>> {
     best
 }
 
-fn best_per_size(records: &[Record], metadata: &Metadata, width: Option<usize>) -> String {
+/// A table with the best config of each size: of so many, where that is said, with the first, the last, and others
+/// between them.
+fn best_per_size(ending: &SweepEnding<'_>, room: Option<usize>, width: Option<usize>) -> String {
+    let SweepEnding { metadata, records, path, .. } = ending;
     let mut grid = Grid::new([
         GridColumn::numbers("size"),
         GridColumn::numbers("GB/s"),
         GridColumn::numbers(ceiling_share(&metadata.problem)).expendable(1),
         GridColumn::words("best config"),
     ]);
-    for (n, BestRow { record, gbps, .. }) in best_of_sizes(records) {
+    let best = best_of_sizes(records);
+    let count = best.len();
+    let shown = room.unwrap_or(count).min(count);
+    let places: HashSet<usize> = match shown {
+        0 | 1 => (0..shown).collect(),
+        _ => (0..shown).map(|place| place * (count - 1) / (shown - 1)).collect(),
+    };
+    for (place, (n, BestRow { record, gbps, .. })) in best.into_iter().enumerate() {
+        if !places.contains(&place) {
+            continue;
+        }
         // A ceiling that rounds to nothing is no measure.
         let ceiling = metadata.ceiling_gbps.get(&n).filter(|gbps| **gbps > 0.0);
         let share = ceiling.map_or_else(String::new, |ceiling| format!("{:.0}", 100.0 * gbps / ceiling));
         grid.push([size_label(n), format!("{gbps:.1}"), share, record.config_id.clone()]);
     }
-    grid.draw(Style::Text { width })
+    let table = grid.draw(Style::Text { width });
+    match count - shown {
+        0 => table,
+        more => {
+            let analyze = paste::line([paste::program().as_str(), "analyze", &path.to_string_lossy()]);
+            let text = format!("and {}: {analyze} has all", plural(more, "other size"));
+            format!("{table}\n{}", fold("", &text, 2, width))
+        }
+    }
 }

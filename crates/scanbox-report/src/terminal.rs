@@ -17,7 +17,10 @@ pub fn fold(head: &str, text: &str, indent: usize, width: Option<usize>) -> Stri
     let mut line_has_words = false;
     for word in text.split(' ') {
         let length = word.chars().count();
-        if line_has_words && used + 1 + length > width {
+        // Behind a head too, a word that fits a line of its own gets that.
+        let fits_alone =
+            !line_has_words && used + length > width && used > indent && indent + length <= width;
+        if fits_alone || line_has_words && used + 1 + length > width {
             folded.push('\n');
             folded.extend(std::iter::repeat_n(' ', indent));
             used = indent;
@@ -42,6 +45,7 @@ mod tests {
         assert_eq!(fold("", "one two three", 2, Some(7)), "one two\n  three");
         assert_eq!(fold("", "one two three", 2, Some(6)), "one\n  two\n  three");
         assert_eq!(fold("head  ", "a bb ccc", 6, Some(10)), "head  a bb\n      ccc");
+        assert_eq!(fold("a-head  ", "a-label-of and", 2, Some(14)), "a-head  \n  a-label-of\n  and");
         assert_eq!(fold("head  ", "a-word-that-fits-nowhere", 6, Some(10)), "head  a-word-that-fits-nowhere");
     }
 }

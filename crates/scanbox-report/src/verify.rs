@@ -8,6 +8,7 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_runner::session::End;
 use scanbox_runner::verify::Tally;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{Document, Format, write_json};
@@ -17,7 +18,7 @@ use crate::words::set_up_words;
 const FAILURES_SHOWN: usize = 20;
 
 /// What came of a verification.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct VerifyEnding {
     /// The device, as its profile calls it.
     pub device: String,
@@ -62,7 +63,7 @@ pub struct VerifyEnding {
 }
 
 /// A config that failed.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct FailedConfig {
     /// The label.
     pub config: String,

@@ -9,6 +9,7 @@ use scanbox_analysis::versus::{RatedSubject, RatioSummary, Versus, lines, shown,
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Record, Selection};
 use scanbox_model::units::size_label;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document::{Document, Format, write_json};
@@ -30,7 +31,7 @@ pub enum VersusView {
 }
 
 /// A line for machines.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct VersusRow<'a> {
     n_elements: u64,
     cache: Cache,
@@ -42,7 +43,7 @@ pub struct VersusRow<'a> {
 }
 
 /// One of its subjects.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct SubjectJson<'a> {
     subject: &'a str,
     version: &'a str,
@@ -172,13 +173,7 @@ fn write(
 
 /// A grid, and the columns that had no room in the line.
 fn write_fitted(grid: Grid, style: Style, out: &mut impl Write) -> io::Result<()> {
-    let (text, gone) = grid.fitted(style);
-    writeln!(out, "{text}")?;
-    if let (false, Style::Text { width }) = (gone.is_empty(), style) {
-        let text = format!("left out, for a wider terminal or --format md: {}", gone.join(", "));
-        writeln!(out, "{}", fold("", &text, 2, width))?;
-    }
-    writeln!(out)
+    writeln!(out, "{}\n", grid.draw(style))
 }
 
 /// Where both contracts lose, for people: nothing without another implementation.

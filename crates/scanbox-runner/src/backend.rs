@@ -10,6 +10,7 @@ use scanbox_model::guarantee_probe::GuaranteesProbe;
 use scanbox_model::problem::{Element, ElementValue, Problem};
 use scanbox_model::record::{Cache, Status};
 use scanbox_pack::{CallUse, Pack, Promises, ScanProblem};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::twin::{Checked, Course};
@@ -322,7 +323,7 @@ pub struct RoundingError {
 }
 
 /// A wrong element.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Mismatch {
     /// Its index; at or above the size of the output, a word that was written past its end.
     pub index: u64,

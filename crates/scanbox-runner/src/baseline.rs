@@ -82,7 +82,7 @@ impl BaselineComparison {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 enum BaselineRequest<'a> {
     Load {

@@ -22,6 +22,7 @@ use scanbox_pack::{
     Breakpoint, CallUse, ChoiceTable, Pack, PackData, PackModule, PackProblem, PackRecipe, Promises, Recipe,
     ScanMode, ScanProblem,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Failure, PackedKernel};
@@ -31,7 +32,7 @@ use crate::session::{Ahead, Session, Setup};
 const MOST_ELEMENTS: u64 = 1 << 19;
 
 /// What became of a kernel in a use.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PackVerdict {
     /// The kernel and its use.
     pub what: String,

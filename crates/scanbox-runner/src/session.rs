@@ -16,13 +16,14 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_model::space::Rejection;
 use scanbox_model::units::size_label;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Failure, PipelineInfo};
 use crate::prepare::{Prepared, PreparedShaders, Spent};
 
 /// What takes time before anything runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Setup {
     /// Shaders are about to be compiled.
     Compiling {
@@ -44,7 +45,7 @@ pub enum Setup {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum End {
     /// All was done that there was to do.
     Complete,

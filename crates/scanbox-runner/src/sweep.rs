@@ -364,6 +364,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
 
     /// One point: plan, verify, measure, record. The second value says that the device cannot be used any more.
     fn attempt(&mut self, point: &Point, input: Input) -> (Record, bool) {
+        tracing::debug!(config = %point.config, n = point.n, "attempts a point");
         let mut record = self.blank_record(point, input);
         let failure = match self.try_point(point, input, &mut record) {
             Ok(measured) => {

@@ -20,6 +20,7 @@ use scanbox_model::config::Config;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, ElementComparison, Failure, Mismatch};
@@ -100,7 +101,7 @@ pub fn describe_difference(comparison: &ElementComparison, n: u64) -> Option<Str
 }
 
 /// What one verification has to do.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct VerifyJob {
     /// What is computed.
     pub problem: Problem,
@@ -139,7 +140,7 @@ pub enum VerifyEvent<'a> {
 }
 
 /// How a config did on one input.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ItemVerdict {
     /// The label of the config.
     pub config: String,
@@ -154,7 +155,7 @@ pub struct ItemVerdict {
 }
 
 /// The case and the call that went wrong.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FailedCase {
     /// Its size; 0 where no call was made.
     pub n: u64,
@@ -167,7 +168,7 @@ pub struct FailedCase {
 }
 
 /// How much was verified.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Tally {
     /// Configs on inputs at sizes, in all circumstances.
     pub cases: u64,

@@ -114,7 +114,7 @@ pub fn measure(
         // All of a size or none: they were measured against each other.
         News::SizeFinished(_) => rows.drain(..).try_for_each(|row| file.append(row)),
     };
-    let mut task = BenchTask::new(work, sink);
+    let mut task = BenchTask::new("anchors", work, sink);
     let supervised = supervision.run(worker, &mut task);
     task.end();
     supervised

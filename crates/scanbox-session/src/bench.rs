@@ -51,8 +51,8 @@ pub struct BenchTask<'a> {
 }
 
 impl<'a> BenchTask<'a> {
-    /// The task of getting all rows of this work to `sink`.
-    pub fn new(mut work: BenchWork, sink: &'a mut dyn FnMut(News) -> anyhow::Result<()>) -> Self {
+    /// The task of getting all rows of this work to `sink`. Progress calls it `what`.
+    pub fn new(what: &str, mut work: BenchWork, sink: &'a mut dyn FnMut(News) -> anyhow::Result<()>) -> Self {
         let sizes = std::mem::take(&mut work.job.sizes);
         let count = sizes.len() as u64;
         Self {
@@ -63,7 +63,7 @@ impl<'a> BenchTask<'a> {
             ended: HashMap::new(),
             greetings: Vec::new(),
             empty_calls: Vec::new(),
-            line: ProgressLine::new(count),
+            line: ProgressLine::new(what, count),
             sink,
         }
     }

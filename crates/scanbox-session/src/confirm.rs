@@ -153,7 +153,7 @@ pub fn confirm(
             }
         }),
     };
-    let mut task = BenchTask::new(work, sink);
+    let mut task = BenchTask::new("confirm", work, sink);
     let supervised = supervision.run(worker, &mut task);
     task.end();
     supervised

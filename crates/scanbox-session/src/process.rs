@@ -17,7 +17,8 @@ use scanbox_runner::vulkan::AUTO;
 
 use crate::device::known_issues;
 use crate::failure::SessionError;
-use crate::notes::note;
+use crate::log;
+use crate::notes::{note, pass_on};
 use crate::protocol::{MARK, Message, Order};
 use crate::signals::stop_on_signals;
 use crate::tools::Tools;
@@ -200,6 +201,7 @@ impl WorkerCommand {
                     if let Some(found) = &self.guarantees {
                         profile.guarantee_facts.probe = Some(found.clone());
                     }
+                    tracing::info!(device = profile.name, unit, "the device is open");
                     return Ok(Worker { process, profile: *profile, unit });
                 }
                 Ok(Message::Failed { reason, cause }) => {
@@ -247,13 +249,19 @@ impl WorkerCommand {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command.envs(known_issues::worker_environment()?);
+        // It speaks through its supervisor, which paints what it says; an older program knows no option for that.
+        command.env("NO_COLOR", "1");
+        if let Some(filter) = log::filter() {
+            command.env(log::VARIABLE, filter);
+        }
         let mut child = command.spawn().context("the worker process cannot be started")?;
+        tracing::debug!(worker = child.id(), device = self.device, "a worker process begins");
         let orders = child.stdin.take().expect("stdin is piped");
         let output = child.stdout.take().expect("stdout is piped");
         let errors = child.stderr.take().expect("stderr is piped");
         let talk = std::thread::spawn(move || {
             for line in BufReader::new(errors).split(b'\n').map_while(Result::ok) {
-                note(&String::from_utf8_lossy(&line));
+                pass_on(&String::from_utf8_lossy(&line));
             }
         });
         let (sender, messages) = channel();
@@ -303,6 +311,7 @@ impl Process {
         // A process that closes its output on its own is given the time to say how it ends.
         let status = wait_at_most(LAST_WORDS, || self.child.try_wait()).or_else(|| self.kill());
         wait_at_most(LAST_WORDS, || Ok(self.talk.is_finished().then_some(())));
+        tracing::debug!(worker = self.child.id(), how = describe(status), "a worker process ended");
         status
     }
 

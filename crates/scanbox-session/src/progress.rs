@@ -1,7 +1,8 @@
-//! Progress of a sweep on stderr: a bar on a terminal, else a plain line every half minute.
+//! Progress on stderr: a bar on a terminal, lines of JSON for programs, else a plain line every half minute.
+
+mod eta;
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -9,33 +10,53 @@ use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::space::Point;
 use scanbox_model::units::size_label;
 
-use crate::notes::note;
+use self::eta::Eta;
+use crate::event::{PROGRESS_FORMAT, ProgressEvent, ProgressForm, StepsDone};
+use crate::notes::{self, Voice, note};
 
 /// Between two plain lines.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(30);
 
-/// A line that says how far something is: a bar on a terminal, else a plain line now and then.
+/// Between two lines of JSON.
+const JSON_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A line that says how far something is.
 pub struct ProgressLine {
+    form: ProgressForm,
     bar: Option<ProgressBar>,
-    last_plain: Instant,
+    began: Instant,
+    /// When a line was last said.
+    last_line: Option<Instant>,
+    last: StepsDone,
 }
 
 impl ProgressLine {
-    /// A line for something with this many steps.
-    pub fn new(total: u64) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
+    /// A line for a task of this name with this many steps.
+    pub fn new(task: &str, total: u64) -> Self {
+        let form = Voice::get().progress();
+        let bar = (form == ProgressForm::Bar).then(|| {
             let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg}")
                 .unwrap_or_else(|_| ProgressStyle::default_bar());
             ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style)
         });
-        Self { bar, last_plain: Instant::now() }
+        notes::set_bar(bar.clone());
+        notes::event(&ProgressEvent::Begin {
+            format: PROGRESS_FORMAT,
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            task: task.to_owned(),
+            total,
+        });
+        let last = StepsDone { total, ..StepsDone::default() };
+        Self { form, bar, began: Instant::now(), last_line: None, last }
     }
 
     /// Says what happens beside the steps.
-    pub fn phase(&self, what: &str) {
-        match &self.bar {
-            Some(bar) => bar.set_message(what.to_owned()),
-            None => note(what),
+    pub fn phase(&mut self, what: &str) {
+        match self.form {
+            ProgressForm::Bar => self.aside(|| what.to_owned()),
+            ProgressForm::Plain => note(what),
+            ProgressForm::Json => notes::event(&ProgressEvent::Phase { text: what.to_owned() }),
+            ProgressForm::Auto | ProgressForm::None => {}
         }
     }
 
@@ -48,25 +69,48 @@ impl ProgressLine {
 
     /// Says how many steps are done.
     pub fn step(&mut self, done: u64, total: u64, message: impl FnOnce() -> String) {
-        match &self.bar {
-            Some(bar) => {
-                bar.set_position(done);
-                bar.set_message(message());
+        self.steps(StepsDone { done, total, ..StepsDone::default() }, message);
+    }
+
+    /// The same with what else is known. The line itself knows how long it took.
+    pub fn steps(&mut self, steps: StepsDone, message: impl FnOnce() -> String) {
+        let is_over = |interval| self.last_line.unwrap_or(self.began).elapsed() >= interval;
+        match self.form {
+            ProgressForm::Bar => {
+                if let Some(bar) = &self.bar {
+                    bar.set_length(steps.total);
+                    bar.set_position(steps.done);
+                    bar.set_message(message());
+                }
             }
-            None if self.last_plain.elapsed() >= PLAIN_INTERVAL => {
-                note(&format!("{done}/{total} {}", message()));
-                self.last_plain = Instant::now();
+            ProgressForm::Plain if is_over(PLAIN_INTERVAL) => {
+                note(&format!("{}/{} {}", steps.done, steps.total, message()));
+                self.last_line = Some(Instant::now());
             }
-            None => {}
+            ProgressForm::Json
+                if self.last_line.is_none() || is_over(JSON_INTERVAL) || steps.done == steps.total =>
+            {
+                let steps = self.timed(steps.clone());
+                notes::event(&ProgressEvent::Progress(steps));
+                self.last_line = Some(Instant::now());
+            }
+            _ => {}
+        }
+        self.last = steps;
+    }
+
+    fn timed(&self, steps: StepsDone) -> StepsDone {
+        let milliseconds = |seconds: f64| (1e3 * seconds).round() / 1e3;
+        StepsDone {
+            elapsed_s: milliseconds(self.began.elapsed().as_secs_f64()),
+            eta_s: steps.eta_s.map(milliseconds),
+            ..steps
         }
     }
 
     /// Says something that stays, above the bar.
     pub fn remark(&self, what: &str) {
-        match &self.bar {
-            Some(bar) => bar.suspend(|| note(what)),
-            None => note(what),
-        }
+        note(what);
     }
 
     /// Takes the bar away.
@@ -74,6 +118,8 @@ impl ProgressLine {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+        notes::set_bar(None);
+        notes::event(&ProgressEvent::End(self.timed(self.last.clone())));
     }
 }
 
@@ -83,7 +129,7 @@ pub struct Progress {
     eta: Eta,
     total: u64,
     done: u64,
-    not_ok: u64,
+    rows_by_status: BTreeMap<Status, u64>,
     best: Option<(f64, String)>,
     last_row: Instant,
 }
@@ -92,19 +138,32 @@ impl Progress {
     /// Progress over the points that are still to do.
     pub fn new(points: &[Point]) -> Self {
         let total = points.len() as u64;
-        let (line, eta) = (ProgressLine::new(total), Eta::new(points));
-        Self { line, eta, total, done: 0, not_ok: 0, best: None, last_row: Instant::now() }
+        let (line, eta) = (ProgressLine::new("sweep", total), Eta::new(points));
+        let rows_by_status = BTreeMap::new();
+        Self { line, eta, total, done: 0, rows_by_status, best: None, last_row: Instant::now() }
     }
 
-    /// Says what happens before the first row.
+    /// Goes on after something else had its own progress.
+    pub fn go_on(&mut self) {
+        self.line = ProgressLine::new("sweep", self.total);
+        self.last_row = Instant::now();
+    }
+
+    /// Says what happens beside rows.
     pub fn phase(&mut self, what: &str) {
         self.line.phase(what);
-        self.last_row = Instant::now();
+        self.beside();
     }
 
     /// Says what the ceiling of a size is.
     pub fn ceiling(&mut self, n: u64, gbps: f64) {
-        self.line.aside(|| format!("ceiling at {} elements: {gbps:.0} GB/s", size_label(n)));
+        self.line.aside(|| format!("ceiling at {} elements: {gbps:.1} GB/s", size_label(n)));
+        self.beside();
+    }
+
+    /// Another worker, or something that is no row, has taken the time until now.
+    fn beside(&mut self) {
+        self.eta.beside(self.last_row.elapsed());
         self.last_row = Instant::now();
     }
 
@@ -113,21 +172,30 @@ impl Progress {
         self.line.remark(text);
     }
 
-    /// Counts a finished row.
-    pub fn finished(&mut self, record: &Record) {
-        self.done += 1;
-        self.eta.finished(record.n_elements, self.last_row.elapsed());
+    /// Counts a finished row. `is_new`: it is the first of its point in this run.
+    pub fn finished(&mut self, record: &Record, is_new: bool) {
+        self.eta.finished(record.n_elements, self.last_row.elapsed(), is_new);
         self.last_row = Instant::now();
-        if record.status != Status::Ok {
-            self.not_ok += 1;
+        if is_new {
+            self.done += 1;
+            *self.rows_by_status.entry(record.status).or_default() += 1;
         }
         if let Some(gbps) = record.throughput_gbps(Clock::Steady)
             && self.best.as_ref().is_none_or(|(best, _)| gbps > *best)
         {
             self.best = Some((gbps, record.config_id.clone()));
         }
+        let steps = StepsDone {
+            done: self.done,
+            total: self.total,
+            rows_by_status: self.rows_by_status.clone(),
+            eta_s: self.eta.left().map(|left| left.as_secs_f64()),
+            best_gbps: self.best.as_ref().map(|(gbps, _)| *gbps),
+            best_config: self.best.as_ref().map(|(_, config)| config.clone()),
+            ..StepsDone::default()
+        };
         let message = self.message();
-        self.line.step(self.done, self.total, || message);
+        self.line.steps(steps, || message);
     }
 
     /// Takes the bar away.
@@ -140,56 +208,21 @@ impl Progress {
             Some(left) => format!("{} left", HumanDuration(left)),
             None => "estimating".to_owned(),
         };
-        let not_ok = if self.not_ok == 0 { String::new() } else { format!(", {} not ok", self.not_ok) };
+        let ok = self.rows_by_status.get(&Status::Ok).copied().unwrap_or(0);
+        let not_ok = if self.done == ok { String::new() } else { format!(", {} not ok", self.done - ok) };
         let best = match &self.best {
-            Some((gbps, config)) => format!(", best {gbps:.0} GB/s {config}"),
+            Some((gbps, config)) => format!(", best {} GB/s {config}", three_digits(*gbps)),
             None => String::new(),
         };
         format!("{left}{not_ok}{best}")
     }
 }
 
-/// An estimate of the time left. A row costs more at a larger size, so each size has its own mean; a size that has
-/// not been seen yet gets the mean of the nearest one that has.
-struct Eta {
-    sizes: BTreeMap<u64, SizeTimes>,
-}
-
-#[derive(Default)]
-struct SizeTimes {
-    left: u32,
-    seen: u32,
-    time: Duration,
-}
-
-impl Eta {
-    fn new(points: &[Point]) -> Self {
-        let mut sizes: BTreeMap<u64, SizeTimes> = BTreeMap::new();
-        for point in points {
-            sizes.entry(point.n).or_default().left += 1;
-        }
-        Self { sizes }
-    }
-
-    fn finished(&mut self, n: u64, time: Duration) {
-        if let Some(size) = self.sizes.get_mut(&n) {
-            size.left = size.left.saturating_sub(1);
-            size.seen += 1;
-            size.time += time;
-        }
-    }
-
-    fn left(&self) -> Option<Duration> {
-        let mean_at = |n: u64| {
-            let seen = self.sizes.iter().filter(|(_, size)| size.seen > 0);
-            let distance = |other: u64| (other as f64 / n as f64).ln().abs();
-            seen.min_by(|a, b| distance(*a.0).total_cmp(&distance(*b.0)))
-                .map(|(_, size)| size.time / size.seen)
-        };
-        self.sizes
-            .iter()
-            .filter(|(_, size)| size.left > 0)
-            .map(|(&n, size)| mean_at(n).map(|mean| mean * size.left))
-            .sum()
+/// A throughput that is not rounded to nothing.
+fn three_digits(gbps: f64) -> String {
+    match gbps {
+        100.0.. => format!("{gbps:.0}"),
+        1.0.. => format!("{gbps:.1}"),
+        _ => format!("{gbps:.3}"),
     }
 }

@@ -268,6 +268,7 @@ impl SweepFile {
     /// # Errors
     /// When the journal cannot be written.
     pub fn intend(&mut self, key: &RowKey) -> anyhow::Result<()> {
+        tracing::trace!(config = key.0, n = key.1, "begins");
         self.journal.start(key)
     }
 
@@ -303,6 +304,8 @@ impl SweepFile {
     pub fn append(&mut self, mut record: Record) -> anyhow::Result<()> {
         self.issues.explain(&mut record);
         record.shared_device.0 |= self.occupied.as_ref().is_some_and(Occupied::is_shared);
+        let (config, status) = (&record.config_id, record.status.word());
+        tracing::debug!(config, n = record.n_elements, status, reason = record.reason, "a row");
         self.appender.append(&record)?;
         if record.is_anchor() {
             self.anchors.push(record);

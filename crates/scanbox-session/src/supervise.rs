@@ -267,6 +267,7 @@ impl Shift<'_> {
             }
             drop(worker);
             self.replaced += 1;
+            tracing::info!(replaced = self.replaced, "another worker goes on");
             worker = match self.supervision.command.start_again(&self.supervision.limits) {
                 Ok(worker) => worker,
                 Err(error) => match error.downcast_ref() {
@@ -296,6 +297,7 @@ impl Shift<'_> {
             let message = process.next_message();
             let asleep = awake.elapsed();
             awake = Instant::now();
+            message.iter().for_each(|message| tracing::trace!(?message, "from the worker"));
             if asleep > ASLEEP {
                 since += asleep;
             }

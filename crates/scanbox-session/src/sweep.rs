@@ -83,6 +83,16 @@ enum SweepStep {
     Anchors(Selection),
 }
 
+/// What is measured in one go.
+pub struct SweepPart<'a> {
+    /// Points.
+    pub points: &'a [Point],
+    /// The ceilings that are left.
+    pub ceilings: &'a mut Ceilings,
+    /// Who is told.
+    pub progress: &'a mut Progress,
+}
+
 /// Measures the points that are left, with anchors before, between and after them, then confirms the leaders of each
 /// size. `failed` is called when an error ends a run that the same command can go on with.
 ///
@@ -105,10 +115,12 @@ pub fn run(
     let is_going_on =
         |before: &Option<Supervised>| before.as_ref().is_none_or(|before| before.end == End::Complete);
     let mut measured = false;
+    let mut progress: Option<Progress> = None;
     for step in asked.steps(enumeration) {
         let mut left = file.points_to_do(enumeration);
         let ran = match step {
             SweepStep::Points(points) => {
+                let all = left.clone();
                 left.retain(|point| points.contains(point));
                 if left.is_empty() && ceilings.left.is_empty() {
                     continue;
@@ -116,7 +128,14 @@ pub fn run(
                 let timeout = if asked.prove { asked.timeout * PROOF_TIMEOUTS } else { asked.timeout };
                 let supervision = Supervision { command: command.clone(), timeout, limits };
                 measured |= !left.is_empty();
-                asked.measure(&supervision, next_worker()?, &left, &mut ceilings, file, failed)?
+                // Of both halves, where anchors stand between them.
+                match &mut progress {
+                    Some(progress) => progress.go_on(),
+                    None => progress = Some(Progress::new(&all)),
+                }
+                let progress = progress.as_mut().expect("it was set above");
+                let part = SweepPart { points: &left, ceilings: &mut ceilings, progress };
+                asked.measure(&supervision, next_worker()?, part, file, failed)?
             }
             SweepStep::Anchors(stage) => {
                 let sizes =
@@ -189,8 +208,7 @@ impl Asked {
         &self,
         supervision: &Supervision<'_>,
         worker: Worker,
-        points: &[Point],
-        ceilings: &mut Ceilings,
+        part: SweepPart<'_>,
         file: &mut SweepFile,
         failed: &dyn Fn(&SweepFile),
     ) -> anyhow::Result<Supervised> {
@@ -210,7 +228,7 @@ impl Asked {
             origin: Origin { run_id: format!("{}{suffix}", origin.run_id), ..origin },
         };
         file.begin_run(&settings.origin.run_id, self.seed, serde_json::to_value(settings.protocol)?)?;
-        let mut task = SweepTask::new(file, points, ceilings, settings);
+        let mut task = SweepTask::new(file, part, settings);
         let result = supervision.run(worker, &mut task);
         task.end();
         end_run(result, file, failed)
@@ -309,7 +327,7 @@ fn end_run(
 /// Gets a row for every point.
 pub struct SweepTask<'a> {
     file: &'a mut SweepFile,
-    progress: Progress,
+    progress: &'a mut Progress,
     left: BTreeMap<RowKey, Point>,
     ceilings: &'a mut Ceilings,
     rows: u64,
@@ -331,14 +349,10 @@ pub struct Settings {
 
 impl<'a> SweepTask<'a> {
     /// The task of getting rows for these points, and the ceilings that are left, into the file.
-    pub fn new(
-        file: &'a mut SweepFile,
-        points: &[Point],
-        ceilings: &'a mut Ceilings,
-        settings: Settings,
-    ) -> Self {
+    pub fn new(file: &'a mut SweepFile, part: SweepPart<'a>, settings: Settings) -> Self {
+        let SweepPart { points, ceilings, progress } = part;
         let left = points.iter().map(|point| (point_key(point), *point)).collect();
-        Self { file, progress: Progress::new(points), left, ceilings, rows: 0, settings }
+        Self { file, progress, left, ceilings, rows: 0, settings }
     }
 
     /// Takes the progress away.
@@ -347,9 +361,9 @@ impl<'a> SweepTask<'a> {
     }
 
     fn append(&mut self, record: Record) -> anyhow::Result<()> {
-        self.left.remove(&row_key(&record));
+        let is_new = self.left.remove(&row_key(&record)).is_some();
         self.rows += 1;
-        self.progress.finished(&record);
+        self.progress.finished(&record, is_new);
         self.file.append(record)
     }
 

@@ -32,6 +32,7 @@ impl Tools {
         if let Some(folder) = &self.kernels {
             check_kernels(folder)?;
         }
+        tracing::debug!(kernels = ?self.kernels, cache = ?self.cache, assumed = ?self.assume, "the tools");
         let spirv = self.cache.as_ref().map(|folder| folder.join("spirv"));
         Ok(Compiler::new(self.kernels.as_deref(), spirv)?)
     }

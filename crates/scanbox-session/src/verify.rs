@@ -12,6 +12,7 @@ use scanbox_model::record::Status;
 use scanbox_runner::subject::Subject;
 use scanbox_runner::verify::{FailedCase, ItemVerdict, Tally, VerifyJob};
 
+use crate::event::StepsDone;
 use crate::progress::ProgressLine;
 use crate::protocol::{ConfigResult, SubjectKey, Work};
 use crate::supervise::{Death, Task, WORKERS_PER_CONFIG};
@@ -31,6 +32,8 @@ pub struct VerifyTask<'a> {
     remark: &'a dyn Fn(&ItemVerdict) -> String,
     /// Workers that were ended from outside while they ran a config.
     ended: HashMap<Subject, u32>,
+    /// How many there are of each kind.
+    verdicts: BTreeMap<Status, u64>,
     results: VerifyResults,
 }
 
@@ -79,9 +82,10 @@ impl<'a> VerifyTask<'a> {
             places: items.iter().enumerate().map(|(place, item)| (key(item), place)).collect(),
             seed,
             fail_fast,
-            line: ProgressLine::new(items.len() as u64),
+            line: ProgressLine::new("verify", items.len() as u64),
             remark,
             ended: HashMap::new(),
+            verdicts: BTreeMap::new(),
             results: VerifyResults::default(),
         }
     }
@@ -95,6 +99,7 @@ impl<'a> VerifyTask<'a> {
 
     fn conclude(&mut self, verdict: ItemVerdict) {
         self.results.tally.add(&verdict.tally);
+        *self.verdicts.entry(verdict.status).or_default() += 1;
         if verdict.status == Status::Ok {
             if let Some(place) = self.places.get(&(verdict.config, verdict.input)) {
                 self.left.remove(place);
@@ -108,7 +113,13 @@ impl<'a> VerifyTask<'a> {
         }
         let (total, failed) = (self.items.len(), self.results.failures.len());
         let tally = self.results.tally;
-        self.line.step((total - self.left.len()) as u64, total as u64, || {
+        let steps = StepsDone {
+            done: (total - self.left.len()) as u64,
+            total: total as u64,
+            rows_by_status: self.verdicts.clone(),
+            ..StepsDone::default()
+        };
+        self.line.steps(steps, || {
             let failed = if failed == 0 { String::new() } else { format!(", {failed} configs not ok") };
             format!("configs on inputs, {} cases, {} elements{failed}", tally.cases, tally.elements)
         });

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write, stdout};
 use anyhow::Context;
 use scanbox_model::units::printable;
 use scanbox_report::document::{Document, Format};
-use scanbox_report::terminal;
+use scanbox_report::{paint, terminal};
 
 /// Whether whoever read our output went away: no error, there is just nobody to talk to.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
@@ -37,7 +37,9 @@ pub fn print(answer: &dyn Document, format: Format) -> io::Result<()> {
         Format::Table | Format::Markdown => {
             let mut text = Vec::new();
             answer.write(format, terminal::width(), &mut text)?;
-            out.write_all(printable(&String::from_utf8_lossy(&text)).as_bytes())?;
+            let text = printable(&String::from_utf8_lossy(&text)).into_owned();
+            let text = if format == Format::Table { paint::for_stdout(text) } else { text };
+            out.write_all(text.as_bytes())?;
         }
         _ => answer.write(format, terminal::width(), &mut out)?,
     }

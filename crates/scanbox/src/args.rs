@@ -9,5 +9,9 @@ pub mod shard;
 pub mod sharing;
 pub mod shipping;
 pub mod space;
+pub mod speech;
 pub mod time;
 pub mod words;
+
+/// The heading of options that every command has.
+pub const FOR_ALL: &str = "For all commands";

@@ -8,12 +8,14 @@ use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_session::tools::Tools;
 
+use crate::args::FOR_ALL;
 use crate::args::sharing::is_wait;
+use crate::args::speech::SpeechArgs;
 use crate::commands;
 
 /// Finds the fastest prefix scan for a GPU at every input size, proves it right, and hands it over.
 ///
-/// A first look: `scanbox devices`, then `scanbox sweep --device 0`, then
+/// A first look: `scanbox` alone, then `scanbox sweep --device 0`, then
 /// `scanbox analyze results/*.csv --metric squared`.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100, after_help = crate::exit::help())]
@@ -31,9 +33,13 @@ pub struct Cli {
     #[arg(help_heading = FOR_ALL, long, global = true, value_name = "GUARANTEE", value_delimiter = ',', env = "SCANBOX_ASSUME")]
     pub assume: Vec<Guarantee>,
 
-    /// What to do
+    /// How it speaks.
+    #[command(flatten)]
+    pub speech: SpeechArgs,
+
+    /// What to do [default: say what is on this machine, and what to do next]
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
 
 impl Cli {
@@ -45,8 +51,6 @@ impl Cli {
         Tools { kernels: self.kernels.clone(), cache, assume: self.assume.clone() }
     }
 }
-
-const FOR_ALL: &str = "For all commands";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -123,10 +127,16 @@ pub fn with_values(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
 /// The command and its arguments as they were given, but for one option.
 pub fn arguments_without(matches: &ArgMatches, option: &str) -> Vec<OsString> {
     let Some((name, given)) = matches.subcommand() else { return Vec::new() };
+    // What it prints goes through this process, which paints it.
+    let left_out = [option, "color"];
     let all = Cli::command();
     let own = all.find_subcommand(name).into_iter().flat_map(clap::Command::get_arguments);
     let mut arguments = vec![OsString::from(name)];
-    for argument in all.get_arguments().chain(own).filter(|argument| argument.get_id() != option) {
+    for argument in all
+        .get_arguments()
+        .chain(own)
+        .filter(|argument| !left_out.iter().any(|option| argument.get_id() == option))
+    {
         let id = argument.get_id().as_str();
         if given.value_source(id) != Some(ValueSource::CommandLine) {
             continue;

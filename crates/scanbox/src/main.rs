@@ -17,15 +17,18 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
 
+use crate::args::speech::colour_of;
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    analyze, bench, compare, devices, doctor, explain, export, help_files, import, merge, pack, report,
-    rerun, serve, space, sweep, tune, verify, worker,
+    analyze, bench, compare, devices, doctor, explain, export, help_files, import, merge, overview, pack,
+    report, rerun, serve, space, sweep, tune, verify, worker,
 };
 
 fn main() -> ExitCode {
-    let matches = Cli::command().get_matches_from(cli::with_values(std::env::args_os()));
+    let line = cli::with_values(std::env::args_os());
+    let matches = Cli::command().color(colour_of(&line)).get_matches_from(line);
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    cli.speech.begin();
     let given = || cli::arguments_without(&matches, "device");
     match run(&cli, &given) {
         Ok(exit) => exit,
@@ -40,8 +43,9 @@ fn main() -> ExitCode {
 /// Runs the command. `given` are its arguments but for `--device`.
 fn run(cli: &Cli, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<ExitCode> {
     let tools = &cli.tools();
-    check_forced_family(&cli.command)?;
-    match &cli.command {
+    let Some(command) = &cli.command else { return Ok(overview::run()?.into()) };
+    check_forced_family(command)?;
+    match command {
         Command::Devices(args) => Ok(devices::run(args, tools)?.into()),
         Command::Space(args) => Ok(space::run(args, tools)?.into()),
         Command::Sweep(args) => Ok(sweep::run(args, tools, given)?.into()),

@@ -5,13 +5,14 @@ use std::fmt;
 use scanbox_model::config::{Config, TileState};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Mode, Problem};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{self, Variant};
 use crate::plan::{Plan, ScratchContent};
 
 /// What is special about one of the calls of a case. They follow each other in this order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Circumstance {
     /// Nothing: the scratch memory is as other plans left it.

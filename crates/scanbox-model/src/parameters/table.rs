@@ -4,6 +4,7 @@
 //! what its type says ([`Declaration`]). The table is a macro, because three structs have a field for each
 //! parameter: [`Kernel`], [`Cells`] and the product of a space file.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::launch::{WORKGROUP_SIZE, WORKGROUPS, WORKGROUPS_PER_UNIT};
@@ -477,7 +478,7 @@ with_parameters!(declare);
 pub const KERNEL_PARAMETERS: &[Declaration] = PARAMETERS.split_at(PARAMETERS.len() - 3).0;
 
 /// A kernel plus its launch shape. Serialized it is its label.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Config {
     /// What is compiled in.

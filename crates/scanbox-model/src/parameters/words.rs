@@ -54,6 +54,7 @@ macro_rules! parameter {
     ) => {
         $(#[$attribute])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+        #[derive(schemars::JsonSchema)]
         pub enum $type {
             $($(#[doc = $meaning])+ #[serde(rename = $word)] $value,)+
         }

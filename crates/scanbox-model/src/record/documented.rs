@@ -11,9 +11,9 @@ macro_rules! documented {
         pub struct $type { $($(#[doc = $meaning])+ pub $field: $of,)+ }
 
         impl $type {
-            /// Each field, and what it says.
-            const FIELDS: &'static [(&'static str, &'static str)] =
-                &[$((stringify!($field), concat!($($meaning),+)),)+];
+            /// Each field, what it says, and its type.
+            const FIELDS: &'static [(&'static str, &'static str, &'static str)] =
+                &[$((stringify!($field), concat!($($meaning),+), stringify!($of)),)+];
         }
     };
     (

@@ -1,10 +1,11 @@
 //! Why a row of a benchmark, or of an anchor, is there.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 documented! {
     /// Why a subject takes part in a benchmark.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
     pub enum Selection {
         /// It was named.
         Named = "named",

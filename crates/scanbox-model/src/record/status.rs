@@ -1,10 +1,13 @@
 //! How attempts end: the words of the column, and what each says.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 documented! {
     /// How the attempt to run a config ended, the good way first.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+    #[derive(
+        Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+    )]
     pub enum Status {
         /// Every element is right and the time was taken.
         Ok = "ok",

@@ -1,9 +1,11 @@
 //! An entry of a list of a product as it stands in a file: a value, `auto` for what is found out on the device, or
 //! `all` for what it offers.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, IntoDeserializer, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -57,6 +59,28 @@ impl<T: Serialize> Serialize for Entry<T> {
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entry<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(EntryVisitor(PhantomData))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Entry<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("EntryOf{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut choices = vec![generator.subschema_for::<T>(), json_schema!({ "enum": [AUTO, ALL] })];
+        // The words of some parameters are numbers, and a file may have those without quotes.
+        let words = T::json_schema(generator);
+        let words = words.get("oneOf").and_then(|words| words.as_array()).into_iter().flatten();
+        let numbers: Vec<u64> = words.filter_map(|word| word.get("const")?.as_str()?.parse().ok()).collect();
+        if !numbers.is_empty() {
+            choices.push(json_schema!({ "enum": numbers }));
+        }
+        json_schema!({ "anyOf": choices })
     }
 }
 

@@ -1,5 +1,6 @@
 //! A product of a space: every combination of lists of parameter values. In a file it is a `[[block]]`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
@@ -17,7 +18,7 @@ use crate::sample::Sample;
 use crate::sizes::Sizes;
 
 /// Every combination of lists of parameter values.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "InFile", into = "InFile")]
 pub struct Product {
     /// Bytes of the elements that the product is for; any where there are none. A vector of so many elements is
@@ -43,7 +44,7 @@ macro_rules! in_file {
         stages { $($(#[doc = $doc:literal])+ $stage:ident: $stage_type:ident $facts:tt)+ }
     ) => {
         /// A product as it stands in a file.
-        #[derive(Serialize, Deserialize)]
+        #[derive(Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         struct InFile {
             #[serde(skip_serializing_if = "Option::is_none")]

@@ -13,6 +13,7 @@ use std::io::{self, Write};
 use scanbox_analysis::problem::Problem;
 use scanbox_analysis::table::{Catalog, ConfigIndex, KernelIndex};
 use scanbox_analysis::weights::Weights;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use self::across::AcrossJson;
@@ -24,8 +25,8 @@ use crate::words::clock_word;
 pub const FORMAT: u32 = 2;
 
 /// The whole document.
-#[derive(Debug, Serialize)]
-struct AnalysisJson<'a> {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AnalysisJson<'a> {
     format: u32,
     tool_version: &'static str,
     clock: &'static str,
@@ -47,7 +48,7 @@ struct AnalysisJson<'a> {
     across: Vec<AcrossJson>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum WeightsJson {
     Uniform,
@@ -56,7 +57,7 @@ enum WeightsJson {
 }
 
 /// What was scanned.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct ProblemJson {
     mode: String,
     element: String,
@@ -70,7 +71,7 @@ struct ProblemJson {
 }
 
 /// A number that is written with nine significant digits.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, JsonSchema)]
 struct NineDigits(f64);
 
 impl Serialize for NineDigits {

@@ -23,7 +23,7 @@ use scanbox_model::units::size_label;
 use self::units::unit_words;
 use super::AnalysisReport;
 use crate::curve;
-use crate::grid::{Grid, GridColumn, Style};
+use crate::grid::{DrawnGrid, Grid, GridColumn, Style};
 use crate::terminal::fold;
 use crate::words::{ceiling_share, clock_word, title};
 
@@ -71,20 +71,17 @@ impl TextPage<'_> {
     }
 
     fn grid(&self, grid: Grid, out: &mut impl Write) -> io::Result<()> {
-        self.grid_without(grid, out).map(drop)
+        self.grid_drawn(grid, out).map(drop)
     }
 
-    /// Draws a grid; the columns that had no room in it.
-    fn grid_without(&self, grid: Grid, out: &mut impl Write) -> io::Result<Vec<String>> {
-        let (text, gone) = grid.fitted(self.style);
-        writeln!(out, "{text}")?;
-        if !gone.is_empty() {
-            self.say(&format!("left out, for a wider terminal: {}", gone.join(", ")), out)?;
-        }
+    /// Draws a grid, and says which columns had no room in it.
+    fn grid_drawn(&self, grid: Grid, out: &mut impl Write) -> io::Result<DrawnGrid> {
+        let drawn = grid.drawn(self.style);
+        writeln!(out, "{}", drawn.text_and_left_out(self.style))?;
         if self.style == Style::Markdown {
             writeln!(out)?;
         }
-        Ok(gone)
+        Ok(drawn)
     }
 
     /// An empty line between parts; in Markdown each part ends with one already.
@@ -124,10 +121,9 @@ impl TextPage<'_> {
             count(device.ideal.uses.len(), "kernel"),
         );
         self.heading(3, &heading, out)?;
-        let gone = self.ideal_table(device, out)?;
-        let has_gone = |column: &str| gone.iter().any(|gone| gone == column);
+        let table = self.ideal_table(device, out)?;
         let ties =
-            if has_gone("ties") { "" } else { "; ties: configs that cannot be told from the best one" };
+            if table.has("ties") { "; ties: configs that cannot be told from the best one" } else { "" };
         let units = match device.ideal.points.iter().any(|point| point.unit_spread_pct.is_some()) {
             true => {
                 "; units: how far they differ in that lead (half of them lie within it), below which it is a tie"
@@ -143,7 +139,7 @@ impl TextPage<'_> {
             );
             self.say(&text, out)?;
         }
-        if device.ideal.points.iter().any(|point| point.baseline_gbps.is_some()) && !has_gone("x base") {
+        if device.ideal.points.iter().any(|point| point.baseline_gbps.is_some()) && table.has("x base") {
             let is_beside = device.ideal.points.iter().any(|point| point.baseline_own_gbps.is_some());
             let by = if is_beside { ", by the rows of scanbox in the same run" } else { "" };
             self.say(
@@ -174,7 +170,7 @@ impl TextPage<'_> {
     }
 
     /// The ideal configuration set beside the best kernel; the columns that had no room.
-    fn ideal_table(&self, device: &DeviceAnswer<'_>, out: &mut impl Write) -> io::Result<Vec<String>> {
+    fn ideal_table(&self, device: &DeviceAnswer<'_>, out: &mut impl Write) -> io::Result<DrawnGrid> {
         let mut grid = Grid::new([
             GridColumn::numbers("size"),
             GridColumn::numbers("GB/s"),
@@ -206,7 +202,7 @@ impl TextPage<'_> {
                 kernel.map_or_else(String::new, |kernel| percent(kernel.loss_pct)),
             ]);
         }
-        self.grid_without(grid, out)
+        self.grid_drawn(grid, out)
     }
 
     /// The ideal line as a curve, where the lines have a width: in a terminal.

@@ -6,6 +6,7 @@ use scanbox_analysis::compare::{Comparison, ConfigChange, LineChange, Measured, 
 use scanbox_analysis::pairs::{self, GroupChange, SingleChange, SingleRole};
 use scanbox_model::config::Parameter;
 use scanbox_model::csv_file::writer_error;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{CompareReport, headline};
@@ -14,8 +15,8 @@ use crate::words::clock_word;
 /// The version of the JSON format: within it fields are only added.
 const FORMAT: u32 = 1;
 
-#[derive(Serialize)]
-struct CompareJson<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CompareJson<'a> {
     format: u32,
     tool_version: &'static str,
     /// `no_regression`, `regression` or `inconclusive`.
@@ -47,21 +48,21 @@ struct CompareJson<'a> {
     new_sizes: &'a [u64],
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct DifferenceRow<'a> {
     what: &'static str,
     base: &'a str,
     new: &'a str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct DriftJson {
     copies_pct: Option<f64>,
     scans_pct: Option<f64>,
     removed_pct: f64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct DeviceChangeJson {
     lost_pct: f64,
     kernels_pct: Option<f64>,
@@ -71,7 +72,7 @@ struct DeviceChangeJson {
 }
 
 /// Rows of a size together.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct GroupRow<'a> {
     n: u64,
     /// `all`, or a family.
@@ -84,7 +85,7 @@ struct GroupRow<'a> {
 }
 
 /// A config that decides alone.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct SingleRow<'a> {
     n: u64,
     /// `shipped` or `kernel`.
@@ -97,7 +98,7 @@ struct SingleRow<'a> {
 }
 
 /// A config that failed when base and new ran in turns.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct FailedRow<'a> {
     n: u64,
     config: &'a str,
@@ -106,13 +107,13 @@ struct FailedRow<'a> {
     reason: &'a str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct CanaryJson {
     base: Option<f64>,
     new: Option<f64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct LineChangeRow<'a> {
     n: u64,
     verdict: &'static str,
@@ -127,7 +128,7 @@ struct LineChangeRow<'a> {
     new: Option<MeasuredJson<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct GoneJson<'a> {
     config: &'a str,
     /// How it ended; `null` where it has no row.
@@ -135,14 +136,14 @@ struct GoneJson<'a> {
     reason: &'a str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct MeasuredJson<'a> {
     config: &'a str,
     ns: u64,
     confirmed: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ConfigChangeRow<'a> {
     n: u64,
     config: &'a str,
@@ -156,7 +157,7 @@ struct ConfigChangeRow<'a> {
     reason: &'a str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct WinnerRow<'a> {
     n: u64,
     base: &'a str,

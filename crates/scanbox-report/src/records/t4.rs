@@ -11,6 +11,7 @@ use std::io::{self, Write};
 
 use scanbox_model::parameters::PARAMETERS;
 use scanbox_model::record::{COLUMNS, Record, Status, TimeStats};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -51,14 +52,14 @@ fn configuration_columns() -> impl Iterator<Item = &'static str> {
     CONFIGURATION.iter().copied().chain(parameters.map(|parameter| parameter.name))
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct T4Results {
     schema_version: &'static str,
     results: Vec<T4Entry>,
     metadata: Value,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct T4Entry {
     timestamp: String,
     configuration: Map<String, Value>,
@@ -71,7 +72,7 @@ struct T4Entry {
 }
 
 /// In milliseconds.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct T4Times {
     #[serde(skip_serializing_if = "Option::is_none")]
     compilation_time: Option<f64>,
@@ -79,7 +80,7 @@ struct T4Times {
     runtimes: Vec<f64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct T4Measurement {
     name: String,
     value: Value,

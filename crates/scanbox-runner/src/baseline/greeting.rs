@@ -3,6 +3,7 @@
 use scanbox_kernels::input::Input;
 use scanbox_model::device_api::DeviceApi;
 use scanbox_model::problem::{Mode, Problem};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::problems::ProblemKind;
@@ -13,7 +14,7 @@ pub const PROTOCOL: u32 = 2;
 const OLDEST_PROTOCOL: u32 = 1;
 
 /// What a baseline says first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Greeting {
     /// The version of the protocol that it speaks: [`PROTOCOL`], or an older one.
     pub protocol: u32,
@@ -119,7 +120,7 @@ impl Greeting {
 }
 
 /// One thing that a baseline can run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BaselineSubject {
     /// Its name, which stands in the rows: `cub-scan`.
     pub name: String,
@@ -131,7 +132,7 @@ pub struct BaselineSubject {
 }
 
 /// What a baseline computes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BaselineResult {
     /// What a problem asks for: a scan, or a reduction.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// A kind of problems that a baseline has: every combination of these words. Words are text, because a program may know
 /// others than this version of scanbox.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ProblemKind {
     /// Which prefixes are written. A program that has exclusive scans has them from any initial value.
     pub modes: Vec<String>,
@@ -75,7 +75,7 @@ impl ProblemKind {
 }
 
 /// The problem of a load, by the columns that rows have for it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AskedProblem {
     mode: Mode,
     element: Element,

@@ -7,6 +7,7 @@
 use scanbox_kernels::catalog;
 use scanbox_model::record::Cache;
 use scanbox_model::units::size_label;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurable::{Measurable, MeasurableExternal};
@@ -20,7 +21,7 @@ use crate::subject::Subject;
 const OWN: &str = "scanbox";
 
 /// An empty call of one side.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EmptyCall {
     /// `scanbox`, or the baseline as in the rows of its subjects: `CUB 3.5.0`.
     pub of: String,
@@ -36,7 +37,7 @@ pub struct EmptyCall {
 }
 
 /// What an empty call is known by that took turns with the subjects of a size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EmptyBeside {
     /// The size.
     pub n: u64,

@@ -2,12 +2,13 @@
 
 use ash::vk;
 use scanbox_model::device::DeviceProfile;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::device::Gpu;
 
 /// What a driver tells of a pipeline; nothing where it does not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct PipelineStatistics {
     /// Invocations of a subgroup, as the driver says.
     #[serde(rename = "made_for")]

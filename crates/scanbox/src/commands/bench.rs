@@ -291,7 +291,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
         }
         News::SizeFinished(_) => Ok(()),
     };
-    let mut task = BenchTask::new(work.clone(), sink);
+    let mut task = BenchTask::new("bench", work.clone(), sink);
     let supervised = supervision.run(worker, &mut task);
     let (baselines, empty_calls) = task.end();
     let supervised = supervised.inspect_err(|_| {

@@ -3,12 +3,14 @@
 mod costs;
 mod kinds;
 mod label;
+mod schemas;
 
+use std::io::{Write, stdout};
 use std::path::PathBuf;
 
 use clap::Args;
 use scanbox_model::config::{Config, Kernel};
-use scanbox_report::document::Format;
+use scanbox_report::document::{Format, write_json};
 use scanbox_report::explained::Explanation;
 use scanbox_session::tools::Tools;
 
@@ -38,6 +40,11 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "FILE")]
     from: Vec<PathBuf>,
 
+    /// The JSON schema (Draft 2020-12) of a file or an answer, as of docs/schemas: sweep, analyze, row, progress and
+    /// others; `list`: their names
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["subject", "device", "profile", "from", "format"])]
+    schema: Option<String>,
+
     /// Output format
     #[arg(long, value_parser = words(TABLE_MARKDOWN_OR_JSON), default_value = "table")]
     format: Format,
@@ -52,6 +59,9 @@ impl ExplainArgs {
 
 /// Explains the word.
 pub fn run(args: &ExplainArgs, tools: &Tools) -> anyhow::Result<Exit> {
+    if let Some(name) = &args.schema {
+        return schema(name);
+    }
     let Some(subject) = args.subject.as_deref() else {
         return answered(print(&kinds::all(), args.format), Exit::Done);
     };
@@ -74,6 +84,20 @@ pub fn run(args: &ExplainArgs, tools: &Tools) -> anyhow::Result<Exit> {
         meanings
     };
     answered(print(&Explanation::new(subject, meanings), args.format), Exit::Done)
+}
+
+/// Prints a schema, or the names of all.
+fn schema(name: &str) -> anyhow::Result<Exit> {
+    if name == "list" {
+        let lines = schemas::all().into_iter().map(|schema| format!("{:<16}{}\n", schema.name, schema.of));
+        return answered(stdout().write_all(lines.collect::<String>().as_bytes()), Exit::Done);
+    }
+    let Some(found) = schemas::named(name) else {
+        let names: Vec<&str> = schemas::all().iter().map(|schema| schema.name).collect();
+        let message = format!("no schema is called `{name}`; there are {}", names.join(", "));
+        return Err(UsageError(message).into());
+    };
+    answered(write_json(&mut stdout().lock(), &found.schema), Exit::Done)
 }
 
 /// What is said of a word that has no meaning: what its writer may have meant.

@@ -10,6 +10,7 @@ pub mod export;
 pub mod help_files;
 pub mod import;
 pub mod merge;
+pub mod overview;
 pub mod pack;
 pub mod report;
 pub mod rerun;

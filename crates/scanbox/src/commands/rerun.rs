@@ -228,7 +228,7 @@ impl Rerun {
     fn run(&mut self, args: &RerunArgs, is_over: &dyn Fn() -> bool) -> anyhow::Result<bool> {
         let greetings = self.greetings()?;
         let Self { programs, roles, rows, base_run, new, measured } = self;
-        let line = std::cell::RefCell::new(ProgressLine::new(0));
+        let line = std::cell::RefCell::new(ProgressLine::new("rerun", 0));
         let found = std::cell::RefCell::new(measured);
         let (mut done, mut total) = (0, 0);
         let outcome = run_pairs::<RerunError>(&mut PairsJob {

@@ -24,6 +24,7 @@ use scanbox_runner::measure::Protocol;
 use self::ending::summarise;
 use self::estimate::{TimeEstimate, duration, estimate};
 use self::many::DeviceSweep;
+pub use self::many::SweepsJson;
 use self::place::{SweepPlace, check_folder, file_stem, is_file};
 use crate::args::attempt::AttemptArgs;
 use crate::args::budget::parse_budget;

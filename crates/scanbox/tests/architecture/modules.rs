@@ -11,7 +11,9 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "scanbox-session",
         &[
+            "event",
             "notes",
+            "log",
             "system",
             "signals",
             "origin",
@@ -42,6 +44,7 @@ const MODULES: &[(&str, &[&str])] = &[
         "scanbox-report",
         &[
             "terminal",
+            "paint",
             "grid",
             "document",
             "explained",
@@ -52,6 +55,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "plot",
             "evidence",
             "devices",
+            "overview",
             "doctor",
             "space",
             "compiled",
@@ -70,6 +74,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "kernel_files",
             "merge",
             "html",
+            "schemas",
         ],
     ),
     ("scanbox", &["exit", "output", "inputs", "args", "answer", "commands", "cli"]),

@@ -7,12 +7,13 @@ use scanbox_analysis::portability::Portability;
 use scanbox_analysis::shared::{SharedPoint, SharedSet};
 use scanbox_analysis::speed::{Speed, SpeedPoint};
 use scanbox_analysis::transfer::Transfer;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::kernels::{ComparedSizesJson, KernelSetJson, LineJson, MetricRow, RankingJson};
 use super::{Labeller, NineDigits, ProblemJson, scanned};
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct AcrossJson {
     #[serde(flatten)]
     problem: ProblemJson,
@@ -39,7 +40,7 @@ pub(super) struct AcrossJson {
 }
 
 /// One ideal line against another; positions are in `across.devices`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct SpeedRow {
     base: usize,
     other: usize,
@@ -52,7 +53,7 @@ struct SpeedRow {
     points: Vec<SpeedPointRow>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct SpeedPointRow {
     n: u64,
     base_gbps: NineDigits,
@@ -60,7 +61,7 @@ struct SpeedPointRow {
     ratio: NineDigits,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct TransferRow {
     from: usize,
     to: usize,
@@ -74,7 +75,7 @@ struct TransferRow {
     harmonic_mean: Option<NineDigits>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct PortabilityRow {
     kernel: String,
     pp: NineDigits,
@@ -84,7 +85,7 @@ struct PortabilityRow {
 }
 
 /// A18.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct PortableJson {
     kernel: String,
     #[serde(flatten)]
@@ -96,7 +97,7 @@ struct PortableJson {
 }
 
 /// A12 to A17.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct SharedJson {
     metric: String,
     normalization: &'static str,
@@ -111,7 +112,7 @@ struct SharedJson {
     points: Vec<SharedRow>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct SharedRow {
     n: u64,
     candidates: usize,

@@ -12,12 +12,13 @@ use scanbox_analysis::trends::Trend;
 use scanbox_analysis::trust::Distrusted;
 use scanbox_model::api::Api;
 use scanbox_model::device::DeviceKind;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::kernels::{BestKernelJson, ComparedSizesJson, KernelSetJson, MetricRow};
 use super::{Labeller, NineDigits, ProblemJson, scanned};
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct DeviceJson {
     /// What the unit is called: no other one here is called the same.
     title: String,
@@ -66,14 +67,14 @@ pub(super) struct DeviceJson {
 }
 
 /// Units of one model taken together.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct UnitsJson {
     /// How far they lie apart as a whole (half of them lie within it); `null` where they have no points in common.
     spread_pct: Option<NineDigits>,
     units: Vec<UnitJson>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct UnitJson {
     title: String,
     device_uuid: String,
@@ -81,7 +82,7 @@ struct UnitJson {
     pci_address: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct DensityRow {
     n: u64,
     configs: usize,
@@ -96,7 +97,7 @@ struct DensityRow {
     counts: Vec<u64>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct TrendRow {
     parameter: &'static str,
     /// Its value in the ideal configuration set, by size.
@@ -105,7 +106,7 @@ struct TrendRow {
     pinned: Vec<PinnedJson>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct PinnedJson {
     value: String,
     mean_loss_pct: Option<NineDigits>,
@@ -113,7 +114,7 @@ struct PinnedJson {
     loss_pct: BTreeMap<u64, NineDigits>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct BandwidthJson {
     gbps: NineDigits,
     /// `given` or `copy`.
@@ -123,20 +124,20 @@ struct BandwidthJson {
     points: Vec<BandwidthRow>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct BandwidthRow {
     n: u64,
     pct: NineDigits,
     regime: &'static str,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct BaselineJson {
     points: Vec<BaselineRow>,
     regions: Vec<BaselineRegionJson>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct BaselineRow {
     n: u64,
     subject: String,
@@ -145,7 +146,7 @@ struct BaselineRow {
     regime: Option<&'static str>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct BaselineRegionJson {
     /// `null`: every size, where the bandwidth is not known.
     regime: Option<&'static str>,
@@ -158,7 +159,7 @@ struct BaselineRegionJson {
     most_n: u64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct RowsJson {
     total: u64,
     by_status: BTreeMap<&'static str, u64>,
@@ -173,21 +174,21 @@ struct RowsJson {
 }
 
 /// A config at a size.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct PointJson {
     n: u64,
     config: String,
 }
 
 /// A1 and A20.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct IdealJson {
     /// Kernels that the set needs, with the number of sizes.
     kernels: BTreeMap<String, usize>,
     points: Vec<IdealRow>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct IdealRow {
     n: u64,
     config: String,

@@ -7,12 +7,13 @@ use scanbox_analysis::best_kernel::{KernelLine, Ranking, Score};
 use scanbox_analysis::eligible::Eligibility;
 use scanbox_analysis::portable::Choice;
 use scanbox_analysis::portfolio::{self, Portfolio};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Labeller, NineDigits};
 
 /// A3.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct ComparedSizesJson {
     /// What decided over which sizes kernels are compared.
     coverage: String,
@@ -23,7 +24,7 @@ pub(super) struct ComparedSizesJson {
     dropped: Vec<DroppedKernelJson>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct DroppedKernelJson {
     kernel: String,
     device: String,
@@ -32,7 +33,7 @@ struct DroppedKernelJson {
 }
 
 /// A4 to A9.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct RankingJson {
     metric: String,
     normalization: &'static str,
@@ -41,14 +42,14 @@ pub(super) struct RankingJson {
     ranking: Vec<RankedKernelJson>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct RankedKernelJson {
     kernel: String,
     score: NineDigits,
 }
 
 /// The chosen kernel with its line (A10).
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct BestKernelJson {
     kernel: String,
     #[serde(flatten)]
@@ -61,7 +62,7 @@ pub(super) struct BestKernelJson {
     line: Option<LineJson>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct LineJson {
     mean_loss_pct: Option<NineDigits>,
     worst_loss_pct: Option<NineDigits>,
@@ -69,7 +70,7 @@ pub(super) struct LineJson {
     line: Vec<LineRow>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct LineRow {
     n: u64,
     config: String,
@@ -82,7 +83,7 @@ struct LineRow {
 }
 
 /// The winner of a metric with what it loses over all devices, and the whole ranking.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct MetricRow {
     #[serde(flatten)]
     ranked: RankingJson,
@@ -91,7 +92,7 @@ pub(super) struct MetricRow {
     worst_n: Option<u64>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct KernelSetJson {
     kernels: Vec<String>,
     score: NineDigits,

@@ -177,7 +177,7 @@ impl BlockingArgs {
                 }
                 Ok(())
             };
-            let mut task = BenchTask::new(work, news);
+            let mut task = BenchTask::new("bench", work, news);
             let supervised = supervision.run(worker, &mut task);
             task.end();
             supervised?;

@@ -38,7 +38,7 @@ pub fn run(args: &SpaceArgs, file: &Path, format: Format, tools: &Tools) -> anyh
     tools.warn_of_cache();
 
     let shaders = shaders(args, &space, &problem, &device)?;
-    let line = Mutex::new(ProgressLine::new(shaders.len() as u64));
+    let line = Mutex::new(ProgressLine::new("compile", shaders.len() as u64));
     let total = shaders.len();
     let list: Vec<Shader> = shaders.keys().cloned().collect();
     let made = maker.make(&compiler, &list, &|done| {

@@ -11,11 +11,14 @@ use std::time::Duration;
 use anyhow::Context;
 use scanbox_model::device::DeviceKind;
 use scanbox_runner::vulkan::{self, Listed};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::exit::{Exit, UsageError};
 use scanbox_report::document::{Format, write_json};
+use scanbox_report::paint;
 use scanbox_session::device::replay_script;
-use scanbox_session::notes::note;
+use scanbox_session::notes::{note, pass_on_of};
 use scanbox_session::signals::stop_on_signals;
 
 /// The selector that means every device.
@@ -63,6 +66,29 @@ struct SweepProcess {
     talk: JoinHandle<()>,
 }
 
+/// The sweeps of several devices, as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct SweepsJson {
+    /// The worst of theirs.
+    exit_code: u8,
+    /// By device.
+    sweeps: Vec<DeviceSweepJson>,
+    /// Of devices that share a space, what was merged: as of `merge --format json`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merge: Option<serde_json::Value>,
+}
+
+/// That of one of them.
+#[derive(Serialize, JsonSchema)]
+struct DeviceSweepJson {
+    /// As it was given.
+    device: String,
+    /// How its process ended.
+    exit_code: u8,
+    /// As of one device; `null` where it did not come to its end.
+    sweep: serde_json::Value,
+}
+
 /// What sweeps a device.
 pub struct DeviceSweep {
     /// The device.
@@ -101,24 +127,26 @@ pub fn run(sweeps: &[DeviceSweep], merge: Option<&[OsString]>, format: Format) -
     let mut out = stdout().lock();
     match format {
         Format::Json => {
-            let one = |(device, exit, answer): &(String, Exit, String)| {
-                // Where a sweep did not come to its answer, stderr says why.
-                let answer: serde_json::Value = serde_json::from_str(answer).unwrap_or_default();
-                serde_json::json!({ "device": device, "exit_code": *exit as u8, "sweep": answer })
+            // Where a sweep did not come to its answer, stderr says why.
+            let read = |answer: &str| serde_json::from_str(answer).unwrap_or_default();
+            let one = |(device, exit, answer): &(String, Exit, String)| DeviceSweepJson {
+                device: device.clone(),
+                exit_code: *exit as u8,
+                sweep: read(answer),
             };
-            let sweeps: Vec<_> = answers.iter().map(one).collect();
-            let mut answer = serde_json::json!({ "exit_code": worst as u8, "sweeps": sweeps });
-            if let Some((_, merged)) = merged {
-                answer["merge"] = serde_json::from_str(&merged).unwrap_or_default();
-            }
+            let answer = SweepsJson {
+                exit_code: worst as u8,
+                sweeps: answers.iter().map(one).collect(),
+                merge: merged.map(|(_, merged)| read(&merged)),
+            };
             write_json(&mut out, &answer)?;
         }
         _ => {
             for (device, _, answer) in &answers {
-                writeln!(out, "== device {device}\n\n{answer}")?;
+                writeln!(out, "== device {device}\n\n{}", paint::for_stdout(answer.clone()))?;
             }
             if let Some((_, merged)) = merged {
-                writeln!(out, "== merged\n\n{merged}")?;
+                writeln!(out, "== merged\n\n{}", paint::for_stdout(merged))?;
             }
         }
     }
@@ -129,7 +157,8 @@ pub fn run(sweeps: &[DeviceSweep], merge: Option<&[OsString]>, format: Format) -
 fn merge_rows(arguments: &[OsString]) -> anyhow::Result<(Exit, String)> {
     let program = std::env::current_exe().context("the path of this program")?;
     let mut command = Command::new(program);
-    let output = command.args(arguments).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output =
+        command.args(arguments).env("NO_COLOR", "1").stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     let output = output.context("the merge of the rows cannot be started")?;
     Ok((exit_of(output.status), String::from_utf8_lossy(&output.stdout).into_owned()))
 }
@@ -137,7 +166,7 @@ fn merge_rows(arguments: &[OsString]) -> anyhow::Result<(Exit, String)> {
 fn start(DeviceSweep { device, arguments }: &DeviceSweep) -> anyhow::Result<SweepProcess> {
     let program = std::env::current_exe().context("the path of this program")?;
     let mut command = Command::new(program);
-    command.args(arguments).args(["--device", device]);
+    command.args(arguments).args(["--device", device]).env("NO_COLOR", "1");
     // Signals reach it through its parent, exactly once.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -160,7 +189,7 @@ fn start(DeviceSweep { device, arguments }: &DeviceSweep) -> anyhow::Result<Swee
         }),
         talk: thread::spawn(move || {
             for line in BufReader::new(talk).lines().map_while(Result::ok) {
-                note(&format!("{name}: {line}"));
+                pass_on_of(&name, &line);
             }
         }),
     })
