@@ -12,6 +12,8 @@ use scanbox_model::csv_file::{self, CsvError};
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Clock, Record, Status};
 
+use crate::words::maker;
+
 /// Collected file by file.
 #[derive(Debug, Default)]
 pub struct Evidence {
@@ -61,6 +63,8 @@ pub struct BaselineLine {
     device_uuid: String,
     /// What it is called, with its version.
     name: String,
+    /// Whose it is.
+    pub maker: String,
     problem: Problem,
     /// Throughput by size, in GB/s.
     pub gbps: BTreeMap<u64, f64>,
@@ -135,6 +139,7 @@ impl Evidence {
             device: record.device.clone(),
             device_uuid: record.device_uuid.clone(),
             name: format!("{} ({})", record.subject, record.subject_version),
+            maker: maker(record),
             problem: Problem::of_row(record).unwrap_or_default(),
             gbps: BTreeMap::new(),
         };
