@@ -88,8 +88,7 @@ fn against(heats: &[Heat<'_>], lines: &[Versus<'_>], other: &str) -> LineChart {
     let ceiling = heats.iter().filter_map(|heat| Some((heat.n, heat.ceiling_gbps?)));
     // The same contract is a line of its own where it differs.
     let (kept, same) = (of(|line| line.kept), of(|line| line.same_contract));
-    let name = if same.is_empty() || same == kept { "scanbox" } else { "scratch kept" };
-    let mut series = vec![Series { name: name.into(), look: Look::IDEAL, points: kept.clone() }];
+    let mut series = vec![Series { name: "scanbox".into(), look: Look::IDEAL, points: kept.clone() }];
     if !same.is_empty() && same != kept {
         series.push(Series { name: "same contract".into(), look: Look::CHOSEN, points: same });
     }
@@ -107,7 +106,7 @@ fn ratios(lines: &[Versus<'_>], other: &str) -> LineChart {
     let kept = of(|line| line.kept.and_then(|subject| subject.ratio));
     let same = of(|line| line.same_contract.and_then(|subject| subject.ratio));
     let one = kept.iter().map(|&(n, _)| (n, 1.0)).collect();
-    let mut series = vec![Series { name: "scratch kept".into(), look: Look::IDEAL, points: kept }];
+    let mut series = vec![Series { name: "scanbox".into(), look: Look::IDEAL, points: kept }];
     if !same.is_empty() {
         series.push(Series { name: "same contract".into(), look: Look::CHOSEN, points: same });
     }

@@ -243,6 +243,31 @@ fn pictures_for_papers_come_as_pdf_too() {
     assert_eq!(report(folder.path(), &["rows.csv", "--style", "paper"]).status.code(), Some(2));
 }
 
+/// The picture that README.md and docs/benchmark.md show (scripts/report makes it again).
+#[test]
+fn the_published_picture() {
+    let folder = TempDir::new().unwrap();
+    let run = root().join(RUN);
+    let mut command = cargo_bin_cmd!("scanbox");
+    command.arg("bench").arg("--show").arg(run.join("bench.csv")).args(["--plot", "bench.svg"]);
+    command.current_dir(folder.path()).assert().success();
+    let drawn = fs::read_to_string(folder.path().join("bench.svg")).unwrap();
+    let published = fs::read_to_string(run.join("bench.svg")).unwrap();
+    assert_eq!(drawn, published, "scripts/report makes it again");
+    let document = Document::parse(&drawn).unwrap();
+    check_plot(document.root_element());
+    let svg = "http://www.w3.org/2000/svg";
+    let texts: Vec<&str> =
+        document.descendants().filter(|node| node.has_tag_name((svg, "text"))).filter_map(|node| node.text()).collect();
+    for name in ["scanbox", "same contract", "CUB", "copy", "2¹⁰", "10000"] {
+        assert!(texts.contains(&name), "no {name} in {texts:?}");
+    }
+    let lines = document.descendants().filter_map(|node| node.attribute("class")).filter(|class| class.starts_with("l "));
+    let colours: std::collections::BTreeSet<&str> = lines.filter_map(|class| class.split(' ').nth(1)).collect();
+    assert_eq!(colours.len(), 3, "scanbox, CUB and the copy");
+    assert!(drawn.contains("prefers-color-scheme:dark"));
+}
+
 #[test]
 fn the_published_reports() {
     let mut count = 0;

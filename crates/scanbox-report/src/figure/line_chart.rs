@@ -6,7 +6,7 @@ use scanbox_model::units::size_label;
 
 use super::axis::{Range, XAxis, YScale};
 use super::canvas::{Align, Canvas, LINE, TEXT, width_of, wrapped};
-use super::look::Look;
+use super::look::{Look, Stroke};
 use super::number;
 
 /// Width of a chart in pixels: that of a phone, so that text keeps its size there.
@@ -20,6 +20,8 @@ const BELOW: f64 = 38.0;
 /// Names at lines are so wide at most, and so many.
 const NAME: f64 = 118.0;
 const NAMES: usize = 6;
+/// Room between a line and its name.
+const NAME_GAP: f64 = 16.0;
 /// Width of the sample of a line below the plot.
 const SAMPLE: f64 = 28.0;
 /// With more points than that dots would be a line of their own.
@@ -102,7 +104,7 @@ impl LineChart {
                     place(most.0)
                 ),
             };
-            Some(format!("{}: {ends}", series.name))
+            Some(if series.name.is_empty() { ends } else { format!("{}: {ends}", series.name) })
         };
         let lines: Vec<String> = self.series.iter().filter_map(line).collect();
         format!("{} over {}. {}.", self.y, self.x.title(), lines.join("; "))
@@ -119,8 +121,10 @@ impl LineChart {
         let labels = range.values(self.scale);
         let widest = labels.iter().map(|(_, label)| width_of(label)).fold(0.0, f64::max);
         let left = (widest + 10.0).max(30.0);
-        let named = self.series.iter().filter(|series| beside && !series.points.is_empty());
-        let names = named.map(|series| width_of(&series.name) + 8.0).fold(0.0, f64::max);
+        let named = self.series.iter().filter(|series| {
+            beside && !series.points.is_empty() && !series.name.is_empty()
+        });
+        let names = named.map(|series| width_of(&series.name) + NAME_GAP).fold(0.0, f64::max);
         let width = WIDTH - left - RIGHT.max(names);
         let mut canvas = Canvas::new(WIDTH, ABOVE + PLOT + BELOW);
         let x_of = |n: u64| left + width * range.across(self.x, n);
@@ -148,10 +152,11 @@ impl LineChart {
             if points.len() > 1 {
                 canvas.series(&points, series.look);
             }
-            if (1..=DOTS).contains(&points.len()) {
+            let is_dotted = points.len() > 1 && (series.look.dash == Stroke::Dotted || series.look == Look::PEAK);
+            if (1..=DOTS).contains(&points.len()) && !is_dotted {
                 canvas.dots(&points, series.look);
             }
-            ends.extend(points.last().map(|&end| (end, series)));
+            ends.extend(points.last().filter(|_| !series.name.is_empty()).map(|&end| (end, series)));
         }
         if beside {
             names_at_lines(&mut canvas, ends, left + width);
@@ -191,15 +196,22 @@ pub fn range_of<'a>(charts: impl IntoIterator<Item = &'a LineChart> + Clone) -> 
 }
 
 /// Each name at the end of its line, or as near as the others leave room.
-fn names_at_lines(canvas: &mut Canvas, mut ends: Vec<((f64, f64), &Series)>, right: f64) {
+fn names_at_lines(canvas: &mut Canvas, ends: Vec<((f64, f64), &Series)>, right: f64) {
+    // Where a line ends early its name has room there.
+    let (early, mut ends): (Vec<_>, Vec<_>) = ends.into_iter().partition(|((x, _), series)| {
+        x + NAME_GAP + width_of(&series.name) < right - (right - x) / 4.0
+    });
+    for ((x, y), series) in early {
+        canvas.text(&series.name, (x + 7.0, y + 5.0), Align::Left, &series.look.color_class());
+    }
     ends.sort_by(|a, b| a.0.1.total_cmp(&b.0.1));
     let wanted: Vec<f64> = ends.iter().map(|end| end.0.1).collect();
     let places = spread(&wanted, TEXT + 2.0, (TEXT / 2.0, ABOVE + PLOT + TEXT / 2.0));
     for (((x, y), series), place) in ends.into_iter().zip(places) {
-        let from = right + 6.0;
+        let from = right + NAME_GAP - 2.0;
         if (place - y).abs() > 3.0 || x < right - 1.0 {
             let class = format!("lead {}", series.look.color_class());
-            canvas.line(&[(x + 3.0, y), (from - 2.0, place)], &class);
+            canvas.line(&[(x + 3.0, y), (from - 3.0, place)], &class);
         }
         canvas.text(&series.name, (from, place), Align::Left, &series.look.color_class());
     }

@@ -48,7 +48,7 @@ pub fn pieces(portfolio: &Portfolio, catalog: &Catalog, name: &str, title: &str)
             HtmlCell::text(set.worst_elsewhere.map_or_else(String::new, |(loss, _)| percent(loss))),
             HtmlCell::text(not_covered(set)),
             HtmlCell::text(if set.exact { "every set" } else { "one more" }),
-            HtmlCell::code(kernels.join(" ")),
+            HtmlCell::code(kernels.join("\n")),
         ]
     });
     let mut table = Table {

@@ -87,7 +87,8 @@ impl Table {
         let mut writer = csv::Writer::from_writer(Vec::new());
         writer.write_record(self.columns.iter().map(|column| &column.name))?;
         for row in &self.rows {
-            writer.write_record(row.iter().map(|cell| &cell.text))?;
+            // What stands in lines in the page stands in one here.
+            writer.write_record(row.iter().map(|cell| cell.text.replace('\n', " ")))?;
         }
         Ok(String::from_utf8(writer.into_inner()?)?)
     }
@@ -118,7 +119,7 @@ impl Table {
         match self.columns.len() + if long { 3 } else { 0 } {
             0..=4 => "slim",
             5..=7 => "middle",
-            8..=12 => "wide",
+            8..=14 => "wide",
             _ => "blocks",
         }
     }
