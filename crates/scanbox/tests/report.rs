@@ -257,13 +257,20 @@ fn the_published_picture() {
     let document = Document::parse(&drawn).unwrap();
     check_plot(document.root_element());
     let svg = "http://www.w3.org/2000/svg";
-    let texts: Vec<&str> =
-        document.descendants().filter(|node| node.has_tag_name((svg, "text"))).filter_map(|node| node.text()).collect();
+    let texts: Vec<&str> = document
+        .descendants()
+        .filter(|node| node.has_tag_name((svg, "text")))
+        .filter_map(|node| node.text())
+        .collect();
     for name in ["scanbox", "same contract", "CUB", "copy", "2¹⁰", "10000"] {
         assert!(texts.contains(&name), "no {name} in {texts:?}");
     }
-    let lines = document.descendants().filter_map(|node| node.attribute("class")).filter(|class| class.starts_with("l "));
-    let colours: std::collections::BTreeSet<&str> = lines.filter_map(|class| class.split(' ').nth(1)).collect();
+    let lines = document
+        .descendants()
+        .filter_map(|node| node.attribute("class"))
+        .filter(|class| class.starts_with("l "));
+    let colours: std::collections::BTreeSet<&str> =
+        lines.filter_map(|class| class.split(' ').nth(1)).collect();
     assert_eq!(colours.len(), 3, "scanbox, CUB and the copy");
     assert!(drawn.contains("prefers-color-scheme:dark"));
 }

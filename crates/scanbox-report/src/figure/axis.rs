@@ -63,16 +63,13 @@ pub struct Range {
 
 /// Ticks of ratios.
 const RATIOS: [f64; 21] = [
-    0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0,
+    0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6, 2.0, 3.0, 5.0, 10.0, 20.0,
+    50.0,
 ];
 
 impl Range {
     /// What holds all these points, on these axes.
-    pub fn of<'a>(
-        x: XAxis,
-        scale: YScale,
-        points: impl Iterator<Item = &'a (u64, f64)> + Clone,
-    ) -> Self {
+    pub fn of<'a>(x: XAxis, scale: YScale, points: impl Iterator<Item = &'a (u64, f64)> + Clone) -> Self {
         let places = points.clone().map(|point| point.0).filter(|&place| place > 0);
         let rarest = places.min().unwrap_or(1) as f64;
         let mut range = Self { x: (f64::INFINITY, f64::NEG_INFINITY), y: (0.0, 1.0), rarest };
@@ -143,14 +140,16 @@ impl Range {
             YScale::Ratio => {
                 let inside = RATIOS.into_iter().filter(|ratio| (low..=high).contains(ratio));
                 let spread = high / low;
-                let few = inside.filter(|ratio| spread < 3.0 || ![0.6, 0.7, 0.9, 1.2, 1.4, 1.6].contains(ratio));
+                let few =
+                    inside.filter(|ratio| spread < 3.0 || ![0.6, 0.7, 0.9, 1.2, 1.4, 1.6].contains(ratio));
                 few.map(|ratio| (ratio, format!("{ratio}"))).collect()
             }
             YScale::Log => {
                 let decades = (high / low).log10();
                 let factors: &[f64] = if decades > 1.6 { &[1.0] } else { &[1.0, 2.0, 5.0] };
                 let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
-                let values = (first..=last).flat_map(|power| factors.iter().map(move |f| f * 10f64.powi(power)));
+                let values =
+                    (first..=last).flat_map(|power| factors.iter().map(move |f| f * 10f64.powi(power)));
                 let inside = values.filter(|value| (low * 0.999..=high * 1.001).contains(value));
                 inside.map(|value| (value, short(value))).collect()
             }
@@ -209,7 +208,11 @@ fn short(value: f64) -> String {
 /// The next lower of 1, 2 and 5 times a power of ten.
 fn round_down(value: f64) -> f64 {
     let power = 10f64.powf(value.log10().floor());
-    [5.0, 2.0, 1.0].into_iter().map(|factor| factor * power).find(|round| *round <= value * 1.001).unwrap_or(power)
+    [5.0, 2.0, 1.0]
+        .into_iter()
+        .map(|factor| factor * power)
+        .find(|round| *round <= value * 1.001)
+        .unwrap_or(power)
 }
 
 /// The next higher one.
@@ -274,7 +277,8 @@ mod tests {
         let check = |sizes: &[u64], width: f64, expected: &[&str]| {
             let points: Vec<(u64, f64)> = sizes.iter().map(|&n| (n, 1.0)).collect();
             let range = Range::of(XAxis::Sizes, YScale::Log, points.iter());
-            let labels: Vec<String> = range.places(XAxis::Sizes, width).into_iter().map(|place| place.1).collect();
+            let labels: Vec<String> =
+                range.places(XAxis::Sizes, width).into_iter().map(|place| place.1).collect();
             assert_eq!(labels, expected);
         };
         check(&[1 << 10, 1 << 29], 260.0, &["2¹⁰", "2¹⁵", "2²⁰", "2²⁵"]);

@@ -43,7 +43,10 @@ impl Canvas {
         };
         // Browsers and converters to PDF do not agree on baselines, so that it is set by number.
         let (x, y) = (number(x), number(y + 0.35 * TEXT));
-        self.add(format_args!("<text x=\"{x}\" y=\"{y}\"{anchor} class=\"{class}\">{}</text>", escaped(text)));
+        self.add(format_args!(
+            "<text x=\"{x}\" y=\"{y}\"{anchor} class=\"{class}\">{}</text>",
+            escaped(text)
+        ));
     }
 
     /// A line through points.
@@ -109,7 +112,11 @@ impl Canvas {
         let size = match style.millimetres(self.width) {
             None => format!("width=\"{width}\" height=\"{height}\""),
             Some(wide) => {
-                format!("width=\"{}mm\" height=\"{}mm\"", number(wide), number(wide * self.height / self.width))
+                format!(
+                    "width=\"{}mm\" height=\"{}mm\"",
+                    number(wide),
+                    number(wide * self.height / self.width)
+                )
             }
         };
         format!(
@@ -217,6 +224,9 @@ mod tests {
         canvas.text("<a>&\"", (1.25, 2.0), Align::Right, "ink");
         let svg = canvas.file("<t>", "\"&", PictureStyle::Screen);
         assert!(svg.contains("text-anchor=\"end\" class=\"ink\">&lt;a&gt;&amp;&quot;</text>"), "{svg}");
-        assert!(svg.contains("<title>&lt;t&gt;</title>") && svg.contains("<desc>&quot;&amp;</desc>"), "{svg}");
+        assert!(
+            svg.contains("<title>&lt;t&gt;</title>") && svg.contains("<desc>&quot;&amp;</desc>"),
+            "{svg}"
+        );
     }
 }

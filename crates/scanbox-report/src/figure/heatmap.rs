@@ -99,7 +99,8 @@ impl Heatmap {
 
     /// Draws it.
     pub fn canvas(&self) -> Canvas {
-        let left = self.rows.iter().map(|row| width_of(&row.name)).fold(60.0, f64::max).min(WIDTH / 2.0) + 8.0;
+        let left =
+            self.rows.iter().map(|row| width_of(&row.name)).fold(60.0, f64::max).min(WIDTH / 2.0) + 8.0;
         let count = self.columns.len().max(1) as f64;
         let column = ((WIDTH - left) / count).max(COLUMN);
         let mut canvas = Canvas::new(left + column * count, ROW);

@@ -121,9 +121,10 @@ impl LineChart {
         let labels = range.values(self.scale);
         let widest = labels.iter().map(|(_, label)| width_of(label)).fold(0.0, f64::max);
         let left = (widest + 10.0).max(30.0);
-        let named = self.series.iter().filter(|series| {
-            beside && !series.points.is_empty() && !series.name.is_empty()
-        });
+        let named = self
+            .series
+            .iter()
+            .filter(|series| beside && !series.points.is_empty() && !series.name.is_empty());
         let names = named.map(|series| width_of(&series.name) + NAME_GAP).fold(0.0, f64::max);
         let width = WIDTH - left - RIGHT.max(names);
         let mut canvas = Canvas::new(WIDTH, ABOVE + PLOT + BELOW);
@@ -152,7 +153,8 @@ impl LineChart {
             if points.len() > 1 {
                 canvas.series(&points, series.look);
             }
-            let is_dotted = points.len() > 1 && (series.look.dash == Stroke::Dotted || series.look == Look::PEAK);
+            let is_dotted =
+                points.len() > 1 && (series.look.dash == Stroke::Dotted || series.look == Look::PEAK);
             if (1..=DOTS).contains(&points.len()) && !is_dotted {
                 canvas.dots(&points, series.look);
             }
@@ -198,9 +200,9 @@ pub fn range_of<'a>(charts: impl IntoIterator<Item = &'a LineChart> + Clone) -> 
 /// Each name at the end of its line, or as near as the others leave room.
 fn names_at_lines(canvas: &mut Canvas, ends: Vec<((f64, f64), &Series)>, right: f64) {
     // Where a line ends early its name has room there.
-    let (early, mut ends): (Vec<_>, Vec<_>) = ends.into_iter().partition(|((x, _), series)| {
-        x + NAME_GAP + width_of(&series.name) < right - (right - x) / 4.0
-    });
+    let (early, mut ends): (Vec<_>, Vec<_>) = ends
+        .into_iter()
+        .partition(|((x, _), series)| x + NAME_GAP + width_of(&series.name) < right - (right - x) / 4.0);
     for ((x, y), series) in early {
         canvas.text(&series.name, (x + 7.0, y + 5.0), Align::Left, &series.look.color_class());
     }
@@ -247,7 +249,8 @@ mod tests {
 
     #[test]
     fn names_do_not_meet() {
-        let check = |wanted: &[f64], expected: &[f64]| assert_eq!(spread(wanted, 10.0, (0.0, 100.0)), expected);
+        let check =
+            |wanted: &[f64], expected: &[f64]| assert_eq!(spread(wanted, 10.0, (0.0, 100.0)), expected);
         check(&[], &[]);
         check(&[50.0], &[50.0]);
         check(&[20.0, 80.0], &[20.0, 80.0]);

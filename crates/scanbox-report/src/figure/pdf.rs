@@ -134,8 +134,11 @@ mod tests {
             look,
             points: (10..30).map(|power| (1u64 << power, factor * f64::from(power))).collect(),
         };
-        let lines =
-            vec![series("scanbox", Look::IDEAL, 9.0), series("CUB 3.5", Look::OTHER, 7.0), series("copy", Look::CEILING, 11.0)];
+        let lines = vec![
+            series("scanbox", Look::IDEAL, 9.0),
+            series("CUB 3.5", Look::OTHER, 7.0),
+            series("copy", Look::CEILING, 11.0),
+        ];
         let chart = LineChart { x: XAxis::Sizes, y: "GB/s", scale: YScale::Log, series: lines };
         let figure = Figure {
             name: "x".into(),
@@ -147,7 +150,8 @@ mod tests {
         let pdf = pdf(&svg, &figure.title).unwrap();
         let said = text(&pdf);
         let document = roxmltree::Document::parse(&svg).unwrap();
-        let texts = document.descendants().filter(|node| node.has_tag_name(("http://www.w3.org/2000/svg", "text")));
+        let texts =
+            document.descendants().filter(|node| node.has_tag_name(("http://www.w3.org/2000/svg", "text")));
         let shown: String = texts.filter_map(|node| node.text()).collect();
         assert_eq!(said, shown, "the PDF says what the SVG says");
         for part in ["GB/s", "elements", "2¹⁰", "2²⁵", "100", "scanbox", "CUB 3.5", "copy"] {

@@ -19,6 +19,9 @@ use crate::figure::{
 /// With more devices than that, curves of every set on every device are no picture.
 const DEVICES_WITH_CURVES: usize = 5;
 
+/// With more devices than that, columns have numbers.
+const NAMED_COLUMNS: usize = 3;
+
 /// The section about one problem.
 pub fn section(sources: &Sources<'_>, across: &AcrossAnswer) -> Section {
     let lines: Vec<&Lines<'_>> = across.devices.iter().map(|&index| &sources.lines[index]).collect();
@@ -184,7 +187,12 @@ impl AcrossView<'_> {
             name: self.sources.names[self.across.devices[device]].clone() + ".shared",
             title: format!("What shared configs lose on {}", self.title(device)),
             caption: "Loss against the device's own best config of each size.".into(),
-            plot: Plot::Lines(LineChart { x: XAxis::Sizes, y: "loss in %", scale: YScale::Linear(10.0), series }),
+            plot: Plot::Lines(LineChart {
+                x: XAxis::Sizes,
+                y: "loss in %",
+                scale: YScale::Linear(10.0),
+                series,
+            }),
         }
     }
 
@@ -357,6 +365,11 @@ impl AcrossView<'_> {
             ("geometric mean", Transfer::geometric_mean),
             ("least of all sizes", |transfer| transfer.worst().map(|point| point.efficiency)),
         ];
+        // Names of many devices have no room above columns.
+        let are_many = self.lines.len() > NAMED_COLUMNS;
+        let place =
+            |device: usize, end: &str| if are_many { format!("{}{end}", device + 1) } else { String::new() };
+        let head = |to: usize| if are_many { place(to, "") } else { self.title(to).to_owned() };
         // Of many devices not all take part.
         let to = || transfers.iter().filter(|own| own.from == own.to).map(|own| own.to);
         let square = |transfer: &Transfer, number: Number| {
@@ -367,7 +380,7 @@ impl AcrossView<'_> {
         let rows = numbers.into_iter().flat_map(|(group, number)| {
             transfers.chunk_by(|a, b| a.from == b.from).map(move |of_set| HeatmapRow {
                 group: group.to_owned(),
-                name: format!("set of {}", self.title(of_set[0].from)),
+                name: format!("{}set of {}", place(of_set[0].from, ". "), self.title(of_set[0].from)),
                 squares: of_set.iter().map(|transfer| square(transfer, number)).collect(),
             })
         });
@@ -375,7 +388,7 @@ impl AcrossView<'_> {
             row_name: "from",
             column_name: "to",
             value_name: "efficiency_pct",
-            columns: to().map(|to| (self.title(to).to_owned(), self.title(to).to_owned())).collect(),
+            columns: to().map(|to| (head(to), self.title(to).to_owned())).collect(),
             rows: rows.collect(),
         };
         let missing: usize = transfers.iter().map(|transfer| transfer.missing.len()).sum();

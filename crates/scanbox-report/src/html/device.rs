@@ -11,7 +11,8 @@ use super::{HtmlCell, HtmlColumn, Piece, Section, Sources, Table, printable, val
 use super::{portfolio, summary};
 use crate::analysis::text::{count, distrusted, percent, row_counts, score};
 use crate::figure::{
-    Figure, Heatmap, HeatmapRow, LineChart, Look, Multiples, Panel, Plot, Series, Square, XAxis, YScale, power,
+    Figure, Heatmap, HeatmapRow, LineChart, Look, Multiples, Panel, Plot, Series, Square, XAxis, YScale,
+    power,
 };
 use crate::words::clock_word;
 

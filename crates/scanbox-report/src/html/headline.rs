@@ -71,7 +71,11 @@ fn throughput(sources: &Sources<'_>, index: usize) -> LineChart {
     let others = table.baselines.iter().filter(|(_, other)| other.gbps > 0.0);
     let others: Vec<(u64, f64)> = others.map(|(&n, other)| (n, other.gbps)).collect();
     if !others.is_empty() {
-        series.push(Series { name: other_name(sources, device(sources, index)), look: Look::OTHER, points: others });
+        series.push(Series {
+            name: other_name(sources, device(sources, index)),
+            look: Look::OTHER,
+            points: others,
+        });
     }
     let ends = (table.sizes.first().copied(), table.sizes.last().copied());
     let inside = table.ceiling_gbps.iter().filter(|(n, _)| Some(**n) >= ends.0 && Some(**n) <= ends.1);

@@ -93,4 +93,3 @@ impl Document for Page<'_> {
         out.write_all(page.render().map_err(io::Error::other)?.as_bytes())
     }
 }
-

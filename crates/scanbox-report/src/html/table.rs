@@ -115,8 +115,15 @@ impl Table {
 
     /// What the style sheet knows it by: where the screen is narrower than it needs, rows become blocks.
     pub fn class(&self) -> &'static str {
-        let long = self.rows.iter().any(|row| row.iter().any(|cell| cell.text.chars().count() > LONG));
-        match self.columns.len() + if long { 3 } else { 0 } {
+        let is_long = |column: &usize| {
+            self.rows.iter().any(|row| row.get(*column).is_some_and(|cell| cell.text.chars().count() > LONG))
+        };
+        // Columns of long texts want more room.
+        let room = match (0..self.columns.len()).filter(is_long).count() {
+            0 => 0,
+            long => long + 2,
+        };
+        match self.columns.len() + room {
             0..=4 => "slim",
             5..=7 => "middle",
             8..=14 => "wide",

@@ -42,5 +42,9 @@ pub const ROWS: &[HelpWord<Format>] = &[
 /// Of pictures.
 pub const PICTURE_STYLES: &[HelpWord<PictureStyle>] = &[
     ("screen", "Light or dark as the reader has it", PictureStyle::Screen),
-    ("paper", "For a column of a paper: letters of 8 points, no title; as PDF too, which carries its font", PictureStyle::Paper),
+    (
+        "paper",
+        "For a column of a paper: letters of 8 points, no title; as PDF too, which carries its font",
+        PictureStyle::Paper,
+    ),
 ];

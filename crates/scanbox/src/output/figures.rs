@@ -67,7 +67,8 @@ impl FigurePlaces {
     pub fn write(&self, figure: &Figure) -> anyhow::Result<usize> {
         let svg = figure.svg(self.style);
         // What cannot be drawn is known before anything is written.
-        let pdf = self.pdf.as_ref().map(|output| anyhow::Ok((output, pdf(&svg, &figure.title)?))).transpose()?;
+        let pdf =
+            self.pdf.as_ref().map(|output| anyhow::Ok((output, pdf(&svg, &figure.title)?))).transpose()?;
         let csv = self.csv.as_ref().map(|output| anyhow::Ok((output, figure.csv()?))).transpose()?;
         self.svg.write_text(&svg)?;
         if let Some((output, bytes)) = &pdf {

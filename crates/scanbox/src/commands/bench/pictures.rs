@@ -40,8 +40,16 @@ impl Pictures {
         let read =
             read.into_iter().flatten().chain(args.with.iter().chain(&args.baseline).map(PathBuf::as_path));
         let mut outputs = Outputs::beside(read);
-        let plot = args.pictures.plot.as_ref().map(|path| outputs.claim_picture("--plot", path, args.pictures.style));
-        Ok(Self { plot: plot.transpose()?, plots: args.blocking.claim(&mut outputs, args.pictures.style)?, outputs })
+        let plot = args
+            .pictures
+            .plot
+            .as_ref()
+            .map(|path| outputs.claim_picture("--plot", path, args.pictures.style));
+        Ok(Self {
+            plot: plot.transpose()?,
+            plots: args.blocking.claim(&mut outputs, args.pictures.style)?,
+            outputs,
+        })
     }
 }
 
