@@ -169,7 +169,7 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// How wide a text is at most, in pixels: in DejaVu Sans, which is wider than what most browsers take.
+/// How wide a text is at most, in pixels: in `DejaVu Sans`, which is wider than what most browsers take.
 pub fn width_of(text: &str) -> f64 {
     let part = |letter: char| match letter {
         'i' | 'j' | 'l' | '.' | ',' | ':' | ' ' | '\'' | '|' | 'I' => 0.32,

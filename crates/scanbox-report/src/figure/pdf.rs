@@ -12,7 +12,7 @@ pub const PDF_MARK: &str = "/Creator (scanbox ";
 /// Points of a pixel: a paper has 72 to the inch, a screen 96.
 const POINTS: f32 = 72.0 / 96.0;
 
-/// DejaVu Sans, whose licence lets it be embedded; whatever fonts a machine has, the file is the same.
+/// `DejaVu Sans`, whose licence lets it be embedded; whatever fonts a machine has, the file is the same.
 static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
     let mut fonts = fontdb::Database::new();
     fonts.load_font_data(dejavu::sans::regular().to_vec());

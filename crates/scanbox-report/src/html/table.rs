@@ -73,6 +73,7 @@ impl HtmlCell {
     }
 
     /// It, standing out if so.
+    #[must_use]
     pub fn flagged_if(self, flagged: bool) -> Self {
         Self { flagged, ..self }
     }
