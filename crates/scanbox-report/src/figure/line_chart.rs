@@ -52,7 +52,7 @@ pub struct Series {
 }
 
 impl LineChart {
-    /// Writes one row per point, with what it is of before it where charts share a file.
+    /// Writes one row per point, with the chart that it is of behind it where charts share a file.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -61,7 +61,7 @@ impl LineChart {
             for &(n, value) in &series.points {
                 let place = if self.x == XAxis::Blocked { XAxis::blocked_label(n) } else { n.to_string() };
                 let cells = [place.as_str(), series.name.as_str(), &number(value)];
-                writer.write_record(panel.into_iter().chain(cells))?;
+                writer.write_record(cells.into_iter().chain(panel))?;
             }
         }
         Ok(())

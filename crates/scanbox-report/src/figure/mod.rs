@@ -110,7 +110,7 @@ impl Figure {
             Plot::Multiples(charts) => {
                 for (index, (title, chart)) in charts.panels.iter().enumerate() {
                     if index == 0 {
-                        writer.write_record(["panel"].into_iter().chain(chart.columns()))?;
+                        writer.write_record(chart.columns().into_iter().chain(["panel"]))?;
                     }
                     chart.rows(Some(title), &mut writer)?;
                 }
