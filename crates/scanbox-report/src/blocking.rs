@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document::{Document, Format};
-use super::figure::{Figure, LineChart, Look, Plot, Series, XAxis};
+use super::figure::{Figure, LineChart, Look, Plot, Series, XAxis, YScale};
 use super::grid::{Grid, GridColumn, Style};
 use super::terminal::fold;
 use super::words::write_header;
@@ -221,7 +221,7 @@ impl<'a> BlockingReport<'a> {
                 name: name.to_owned(),
                 title: format!("{what}, {device}"),
                 caption: caption.to_owned(),
-                plot: Plot::Lines(LineChart { x: XAxis::Blocked, y, series, at_least: 0.0 }),
+                plot: Plot::Lines(LineChart { x: XAxis::Blocked, y, scale: YScale::Linear(0.0), series }),
             };
         vec![
             figure(

@@ -13,6 +13,8 @@ use scanbox_model::device_api::DeviceApi;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Clock, Record, Status};
 
+use crate::words::maker;
+
 /// Collected file by file.
 #[derive(Debug, Default)]
 pub struct Evidence {
@@ -64,6 +66,8 @@ pub struct BaselineLine {
     device_uuid: String,
     /// What it is called, with its version.
     name: String,
+    /// Whose it is.
+    pub maker: String,
     problem: Problem,
     /// Throughput by size, in GB/s.
     pub gbps: BTreeMap<u64, f64>,
@@ -140,6 +144,7 @@ impl Evidence {
             api: DeviceApi::of(record),
             device_uuid: record.device_uuid.clone(),
             name: format!("{} ({})", record.subject, record.subject_version),
+            maker: maker(record),
             problem: Problem::of_row(record).unwrap_or_default(),
             gbps: BTreeMap::new(),
         };

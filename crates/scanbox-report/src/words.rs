@@ -1,5 +1,6 @@
 //! Words that several documents have.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use scanbox_analysis::answers::DeviceAnswer;
@@ -49,6 +50,23 @@ pub(crate) fn set_up_words(set_up: Option<&str>) -> String {
     set_up.map_or_else(String::new, |doing| {
         format!(", during the set-up, while {doing} (what was compiled is kept for the next run)")
     })
+}
+
+/// Whose a subject of another implementation is: the first word of its version, if that is a name.
+pub fn maker(record: &Record) -> String {
+    let word = record.subject_version.split(' ').next().unwrap_or_default();
+    match word.starts_with(|first: char| first.is_alphabetic()) {
+        true => word.to_owned(),
+        false => record.subject.clone(),
+    }
+}
+
+/// What several are called together; `None`: there is none.
+pub fn common_maker(makers: BTreeSet<String>) -> Option<String> {
+    match makers.len() {
+        0 | 1 => makers.into_iter().next(),
+        _ => Some("the fastest other".to_owned()),
+    }
 }
 
 /// What a subject is called: a baseline with its version, since two versions have subjects of the same name.

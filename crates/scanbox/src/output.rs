@@ -4,6 +4,7 @@
 //! certain that scanbox has written it; rows of a sweep are appended to; rows that cannot be had again, whatever a
 //! command reads, and everything else is left as it is, and the command says so before it does any work.
 
+pub mod figures;
 mod kind;
 #[allow(dead_code, reason = "tests read the table")]
 mod options;
@@ -19,7 +20,6 @@ use scanbox_model::whole_file;
 use scanbox_session::lock;
 
 pub use self::kind::Kind;
-use scanbox_report::figure::{self, Figure};
 
 /// What is to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,43 +143,6 @@ impl Outputs {
             self.hold(path, rows, &format!("what this command writes with {option} ({})", path.display()));
         }
         Ok(output)
-    }
-
-    /// The places of a figure in a folder, with what goes there: a picture, and its data.
-    ///
-    /// # Errors
-    /// As [`Self::claim`], or when it cannot be drawn.
-    pub fn claim_figure(&mut self, folder: &Path, figure: &Figure) -> anyhow::Result<[(Output, String); 2]> {
-        let (picture, table) = (figure::file(&figure.svg()?), figure.csv()?);
-        let header = table.lines().next().unwrap_or_default();
-        let [first, second] = self.claim_plot(folder, &figure.name, header)?;
-        Ok([(first, picture), (second, table)])
-    }
-
-    /// The places of a figure that is not there yet: for the picture, and for its data with this header.
-    ///
-    /// # Errors
-    /// As [`Self::claim`].
-    pub fn claim_plot(&mut self, folder: &Path, name: &str, header: &str) -> anyhow::Result<[Output; 2]> {
-        let picture = self.claim("--plots", &folder.join(format!("{name}.svg")), OutputContent::Picture)?;
-        let header = OutputContent::Table(header.to_owned());
-        Ok([picture, self.claim("--plots", &folder.join(format!("{name}.csv")), header)?])
-    }
-
-    /// The place of a table in a folder, with its text.
-    ///
-    /// # Errors
-    /// As [`Self::claim`].
-    pub fn claim_table(
-        &mut self,
-        folder: &Path,
-        name: &str,
-        text: String,
-    ) -> anyhow::Result<(Output, String)> {
-        let header = text.lines().next().unwrap_or_default().to_owned();
-        let place =
-            self.claim("--plots", &folder.join(format!("{name}.csv")), OutputContent::Table(header))?;
-        Ok((place, text))
     }
 
     /// A folder for files of this command, which need not be there yet.

@@ -72,17 +72,44 @@ fn check_page(page: &str) {
 /// Every text and every line of a plot is inside of it.
 fn check_plot(svg: Node<'_, '_>) {
     let number = |node: Node<'_, '_>, name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
-    let (width, height) = (number(svg, "width"), number(svg, "height"));
-    let inside = |x: f64, y: f64| {
-        assert!((-1.0..=width + 1.0).contains(&x) && (-1.0..=height + 1.0).contains(&y), "{x} {y}");
-    };
-    for node in svg.descendants() {
+    let view: Vec<f64> =
+        svg.attribute("viewBox").unwrap().split(' ').map(|part| part.parse().unwrap()).collect();
+    for node in svg.descendants().filter(Node::is_element) {
+        // Groups do nothing but move what is in them.
+        let moves = node.ancestors().filter_map(|node| node.attribute("transform"));
+        let (mut left, mut top) = (0.0, 0.0);
+        for place in moves.map(|text| text.trim_start_matches("translate(").trim_end_matches(')')) {
+            let (x, y) = place.split_once(' ').unwrap();
+            left += x.parse::<f64>().unwrap();
+            top += y.parse::<f64>().unwrap();
+        }
+        let inside = |x: f64, y: f64| {
+            let (x, y) = (left + x, top + y);
+            let is_inside = (-1.0..=view[2] + 1.0).contains(&x) && (-1.0..=view[3] + 1.0).contains(&y);
+            assert!(is_inside, "{x} {y} of {view:?}: {:?} {node:?}", node.text());
+        };
         match node.tag_name().name() {
-            "text" => inside(number(node, "x"), number(node, "y")),
-            "circle" => inside(number(node, "cx"), number(node, "cy")),
-            "polyline" | "polygon" => {
-                for point in node.attribute("points").unwrap().split_whitespace() {
-                    let (x, y) = point.split_once(',').unwrap();
+            "text" => {
+                let (x, y) = (number(node, "x"), number(node, "y"));
+                // No letter of a digit's width is left out, and few are wider.
+                let width = 6.0 * node.text().unwrap_or_default().chars().count() as f64;
+                let begin = match node.attribute("text-anchor") {
+                    None => x,
+                    Some("middle") => x - width / 2.0,
+                    Some(_) => x - width,
+                };
+                inside(begin.max(x - width), y);
+                inside(begin + width, y - 8.0);
+            }
+            "rect" => {
+                let at = |name: &str| node.attribute(name).map_or(0.0, |value| value.parse().unwrap());
+                inside(at("x"), at("y"));
+                inside(at("x") + at("width"), at("y") + at("height"));
+            }
+            "path" => {
+                let path = node.attribute("d").unwrap();
+                for point in path.split(['M', 'L']).filter(|point| !point.is_empty()) {
+                    let (x, y) = point.trim_end_matches("h.01").split_once(' ').unwrap();
                     inside(x.parse().unwrap(), y.parse().unwrap());
                 }
             }
@@ -112,8 +139,11 @@ fn the_published_files() {
     check_page(&all);
     for said in [
         "Throughput of NVIDIA H200",
+        "At this size, launch this",
         "Ideal configuration set",
         "cub-scan (CUB 3.0.1)",
+        "times as fast as CUB; slower at",
+        "4229</strong> GB/s",
         "given bandwidth",
         "Worth shipping",
     ] {
@@ -125,6 +155,124 @@ fn the_published_files() {
 
     let two = page(folder.path(), &[&thesis, &full, "--runs", "all", "--portfolio", "2"]);
     check_page(&two);
+}
+
+/// Ten devices of a whole sweep each fit into a page that can be sent by mail.
+#[test]
+fn ten_devices_are_small() {
+    let folder = TempDir::new().unwrap();
+    let all = csv_file::read(&published("nvidia-h200.thesis.csv")).unwrap().records;
+    assert!(all.len() >= 3600);
+    let file = |number: usize| {
+        let mut records = all.clone();
+        for (index, record) in records.iter_mut().enumerate() {
+            record.device = format!("GPU of model {number}");
+            record.device_uuid = format!("uuid {number}");
+            let slower = |ns: u64| ns + ns * (number * (1 + index % (number + 2))) as u64 / 16;
+            record.steady = record.steady.map(|time| TimeStats {
+                median_ns: slower(time.median_ns),
+                q1_ns: slower(time.q1_ns),
+                q3_ns: slower(time.q3_ns),
+                ..time
+            });
+        }
+        let name = format!("{number}.csv");
+        write(folder.path(), &name, &records);
+        name
+    };
+    let files: Vec<String> = (0..10).map(file).collect();
+    let page = page(folder.path(), &files.iter().map(String::as_str).collect::<Vec<_>>());
+    check_page(&page);
+    assert!(page.len() < 2_000_000, "{} bytes", page.len());
+    assert_eq!(page.matches("class=\"card\"").count(), 10, "one card per device");
+}
+
+/// What has a heading, a name, or a text instead, for people who do not see the page.
+#[test]
+fn every_part_has_a_name() {
+    let folder = TempDir::new().unwrap();
+    let page = page(folder.path(), &[&published("nvidia-h200.thesis.csv").display().to_string()]);
+    let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(&page, options).unwrap();
+    let name = |node: &Node<'_, '_>| node.tag_name().name().to_owned();
+    let elements = || document.descendants().filter(Node::is_element);
+    let mut level = 0;
+    for node in elements() {
+        match name(&node).as_str() {
+            heading @ ("h1" | "h2" | "h3") => {
+                let own = heading[1..].parse::<u32>().unwrap();
+                assert!(own <= level + 1, "{heading} follows a heading of level {level}");
+                level = own;
+            }
+            "svg" => assert!(node.attribute("aria-label").is_some_and(|label| label.len() > 10)),
+            "table" => {
+                assert!(node.children().any(|child| name(&child) == "caption"));
+                let heads: Vec<_> = node.descendants().filter(|node| name(node) == "th").collect();
+                assert!(heads.iter().all(|head| head.attribute("scope").is_some()) && heads.len() > 2);
+            }
+            _ => {}
+        }
+    }
+    let first = elements().find(|node| name(node) == "a").unwrap();
+    assert_eq!((first.attribute("class"), first.attribute("href")), (Some("skip"), Some("#results")));
+}
+
+#[test]
+fn pictures_for_papers_come_as_pdf_too() {
+    let folder = TempDir::new().unwrap();
+    write(folder.path(), "rows.csv", &rows());
+    page(folder.path(), &["rows.csv", "--plots", "plots", "--style", "paper"]);
+    let mut count = 0;
+    for entry in fs::read_dir(folder.path().join("plots")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "svg") {
+            let svg = fs::read_to_string(&path).unwrap();
+            check_plot(Document::parse(&svg).unwrap().root_element());
+            assert!(svg.contains("mm\"") && !svg.contains("prefers-color-scheme"), "{}", path.display());
+            let pdf = fs::read(path.with_extension("pdf")).unwrap();
+            assert!(pdf.starts_with(b"%PDF-") && pdf.len() > 2000, "{}", path.display());
+            count += 1;
+        }
+    }
+    assert!(count >= 5);
+    // The same again replaces what is there.
+    page(folder.path(), &["rows.csv", "--plots", "plots", "--style", "paper"]);
+    fs::write(folder.path().join("plots/throughput.pdf"), "%PDF-1.7 of somebody else").unwrap();
+    let refused = report(folder.path(), &["rows.csv", "--plots", "plots", "--style", "paper"]);
+    assert!(!refused.status.success() && text(&refused.stderr).contains("throughput.pdf"));
+    assert_eq!(report(folder.path(), &["rows.csv", "--style", "paper"]).status.code(), Some(2));
+}
+
+/// The picture that README.md and docs/benchmark.md show (scripts/report makes it again).
+#[test]
+fn the_published_picture() {
+    let folder = TempDir::new().unwrap();
+    let run = root().join(RUN);
+    let mut command = cargo_bin_cmd!("scanbox");
+    command.arg("bench").arg("--show").arg(run.join("bench.csv")).args(["--plot", "bench.svg"]);
+    command.current_dir(folder.path()).assert().success();
+    let drawn = fs::read_to_string(folder.path().join("bench.svg")).unwrap();
+    let published = fs::read_to_string(run.join("bench.svg")).unwrap();
+    assert_eq!(drawn, published, "scripts/report makes it again");
+    let document = Document::parse(&drawn).unwrap();
+    check_plot(document.root_element());
+    let svg = "http://www.w3.org/2000/svg";
+    let texts: Vec<&str> = document
+        .descendants()
+        .filter(|node| node.has_tag_name((svg, "text")))
+        .filter_map(|node| node.text())
+        .collect();
+    for name in ["scanbox", "same contract", "CUB", "copy", "2¹⁰", "10000"] {
+        assert!(texts.contains(&name), "no {name} in {texts:?}");
+    }
+    let lines = document
+        .descendants()
+        .filter_map(|node| node.attribute("class"))
+        .filter(|class| class.starts_with("l "));
+    let colours: std::collections::BTreeSet<&str> =
+        lines.filter_map(|class| class.split(' ').nth(1)).collect();
+    assert_eq!(colours.len(), 3, "scanbox, CUB and the copy");
+    assert!(drawn.contains("prefers-color-scheme:dark"));
 }
 
 #[test]

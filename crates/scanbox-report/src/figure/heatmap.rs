@@ -3,15 +3,15 @@
 
 use std::io::Write;
 
-use plotters::prelude::*;
-
-use super::drawing::{self, Align, Area, Drawn, INK, SMALL, TITLE_HEIGHT, width_of};
+use super::canvas::{Align, Canvas, width_of, wrapped};
 use super::number;
 
-/// Width of the picture.
-const WIDTH: u32 = 680;
+/// Width of the picture, unless many columns need more.
+const WIDTH: f64 = 712.0;
+/// The least width of a column.
+const COLUMN: f64 = 28.0;
 /// Height of a row.
-const ROW: i32 = 22;
+const ROW: f64 = 20.0;
 
 /// Rows of squares below the names of their columns.
 #[derive(Debug, Clone)]
@@ -64,10 +64,6 @@ impl Square {
     }
 }
 
-/// One blue in six steps; the number in the square says the same.
-pub const SHADES: [(u8, u8, u8); 6] =
-    [(255, 255, 255), (222, 235, 247), (185, 214, 236), (127, 182, 217), (58, 137, 189), (8, 81, 140)];
-
 impl Heatmap {
     /// Whether the rows are grouped.
     #[must_use]
@@ -96,61 +92,61 @@ impl Heatmap {
         Ok(())
     }
 
-    /// Draws it.
-    ///
-    /// # Errors
-    /// When it cannot be drawn.
-    pub fn svg(&self, title: &str) -> anyhow::Result<String> {
-        let groups = self.groups().count() as u32;
-        let headings = if self.has_groups() { groups } else { 0 };
-        let height = TITLE_HEIGHT + (ROW as u32) * (1 + headings + self.rows.len() as u32) + 12;
-        drawing::document((WIDTH, height), |area| {
-            drawing::title(area, title, WIDTH)?;
-            self.squares(area)
-        })
+    /// What it shows, in words.
+    pub fn says(&self) -> String {
+        format!("{} by {} and {}", self.value_name, self.row_name, self.column_name)
     }
 
-    fn squares(&self, area: &Area<'_>) -> Drawn {
-        let widest = self.rows.iter().map(|row| width_of(&row.name, SMALL)).max().unwrap_or(0);
-        let left = (widest as i32 + 20).clamp(60, WIDTH as i32 / 2);
-        let width = (WIDTH as i32 - left - 8) / self.columns.len().max(1) as i32;
-        let mut y = TITLE_HEIGHT as i32;
+    /// Draws it.
+    pub fn canvas(&self) -> Canvas {
+        let left =
+            self.rows.iter().map(|row| width_of(&row.name)).fold(60.0, f64::max).min(WIDTH / 2.0) + 8.0;
+        let count = self.columns.len().max(1) as f64;
+        let column = ((WIDTH - left) / count).max(COLUMN);
+        let mut canvas = Canvas::new(left + column * count, ROW);
         // Names that have no room stand above every second column, or every third.
-        let longest = self.columns.iter().map(|(name, _)| width_of(name, SMALL)).max().unwrap_or(0) as i32;
-        let every = longest.min(8 * width).div_euclid(width.max(1)) + 1;
+        let longest = self.columns.iter().map(|(name, _)| width_of(name) + 6.0).fold(0.0, f64::max);
+        let every = (longest / column).ceil().clamp(1.0, 8.0);
         for (index, (name, _)) in self.columns.iter().enumerate().step_by(every as usize) {
-            let name = drawing::shortened(name, (every * width) as usize, SMALL);
-            let x = left + width * index as i32 + width / 2;
-            drawing::text(area, &name, (x, y + ROW / 2), Align::Middle, SMALL, INK)?;
+            let x = left + column * (index as f64 + 0.5);
+            let half = width_of(name) / 2.0;
+            let x = x.min(canvas.width - half).max(half);
+            canvas.text(name, (x, ROW / 2.0), Align::Middle, "ink");
         }
-        y += ROW;
+        let mut y = ROW;
         for group in self.groups() {
             if self.has_groups() {
-                drawing::text(area, &group[0].group, (8, y + ROW / 2), Align::Left, SMALL, INK)?;
+                canvas.text(&group[0].group, (0.0, y + ROW / 2.0), Align::Left, "ink b");
                 y += ROW;
             }
             for row in group {
-                let name = drawing::shortened(&row.name, left as usize - 16, SMALL);
-                drawing::text(area, &name, (left - 8, y + ROW / 2), Align::Right, SMALL, INK)?;
+                let lines = wrapped(&row.name, left - 8.0);
+                let height = ROW.max(16.0 * lines.len() as f64);
+                for (line, text) in lines.iter().enumerate() {
+                    let at = y + height / 2.0 + 16.0 * (line as f64 - (lines.len() - 1) as f64 / 2.0);
+                    canvas.text(text, (left - 8.0, at), Align::Right, "ink");
+                }
                 for (index, square) in row.squares.iter().enumerate() {
                     if let Some(square) = square {
-                        self.square(area, *square, (left + width * index as i32, y), width)?;
+                        square.draw(&mut canvas, (left + column * index as f64, y), (column, height));
                     }
                 }
-                y += ROW;
+                y += height;
             }
         }
-        Ok(())
+        canvas.height = y + 4.0;
+        canvas
     }
+}
 
-    fn square(&self, area: &Area<'_>, square: Square, (x, y): (i32, i32), width: i32) -> Drawn {
-        let (red, green, blue) = SHADES[square.step()];
-        let corners = [(x + 1, y + 1), (x + width - 1, y + ROW - 1)];
-        area.draw(&Rectangle::new(corners, RGBColor(red, green, blue).filled()))?;
-        if square.marked {
-            area.draw(&Rectangle::new(corners, INK.stroke_width(2)))?;
+impl Square {
+    fn draw(self, canvas: &mut Canvas, (x, y): (f64, f64), (width, height): (f64, f64)) {
+        let size = (width - 2.0, height - 2.0);
+        canvas.rectangle((x + 1.0, y + 1.0), size, &format!("s{}", self.step()));
+        if self.marked {
+            canvas.rectangle((x + 2.0, y + 2.0), (width - 4.0, height - 4.0), "mark");
         }
-        let ink = if square.step() >= 4 { WHITE } else { INK };
-        drawing::text(area, &square.text(), (x + width / 2, y + ROW / 2), Align::Middle, SMALL - 2, ink)
+        let class = format!("t{}", self.step());
+        canvas.text(&self.text(), (x + width / 2.0, y + height / 2.0), Align::Middle, &class);
     }
 }

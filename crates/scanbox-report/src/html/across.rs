@@ -12,17 +12,18 @@ use super::{HtmlCell, HtmlColumn, Piece, Section, Sources, Table};
 use super::{portfolio, summary};
 use crate::analysis::text::across::speed_words;
 use crate::analysis::text::{count, gbps, percent};
-use crate::figure::{Figure, Heatmap, HeatmapRow, LineChart, Look, Plot, Series, Square, XAxis};
+use crate::figure::{
+    Figure, Heatmap, HeatmapRow, LineChart, Look, Multiples, Plot, Series, Square, XAxis, YScale,
+};
 
-/// Kernels in the cascade.
-const KERNELS_SHOWN: usize = 5;
-/// Kernels in the table of portability.
-const ROWS_SHOWN: usize = 10;
 /// With more devices than that, curves of every set on every device are no picture.
 const DEVICES_WITH_CURVES: usize = 5;
 
-/// The section about one problem, and what the summary says of it.
-pub fn section(sources: &Sources<'_>, across: &AcrossAnswer) -> (Section, Vec<String>) {
+/// With more devices than that, columns have numbers.
+const NAMED_COLUMNS: usize = 3;
+
+/// The section about one problem.
+pub fn section(sources: &Sources<'_>, across: &AcrossAnswer) -> Section {
     let lines: Vec<&Lines<'_>> = across.devices.iter().map(|&index| &sources.lines[index]).collect();
     let view = AcrossView { sources, across, lines };
     let catalog = &sources.report.tables.catalog;
@@ -86,23 +87,25 @@ pub fn section(sources: &Sources<'_>, across: &AcrossAnswer) -> (Section, Vec<St
     }
     let all = view.lines.len() + across.dead.len();
     let heading = format!("Across {}: {}", count(all, "device"), across.problem.title());
-    (Section { id: view.name(""), heading, pieces }, says)
+    pieces.insert(0, Piece::List(says));
+    Section { id: view.name(""), heading, pieces }
 }
 
-struct AcrossView<'a> {
-    sources: &'a Sources<'a>,
-    across: &'a AcrossAnswer,
-    lines: Vec<&'a Lines<'a>>,
+/// Devices of one problem, with what is said of them.
+pub(super) struct AcrossView<'a> {
+    pub sources: &'a Sources<'a>,
+    pub across: &'a AcrossAnswer,
+    pub lines: Vec<&'a Lines<'a>>,
 }
 
 impl AcrossView<'_> {
     /// What the device at this position of the comparison is called.
-    fn title(&self, device: usize) -> &str {
+    pub fn title(&self, device: usize) -> &str {
         &self.sources.titles[self.across.devices[device]]
     }
 
     /// The name of a file: with the problem where there are several.
-    fn name(&self, what: &str) -> String {
+    pub fn name(&self, what: &str) -> String {
         let one = self.sources.report.answers.across.len() == 1;
         let problem =
             if one { String::new() } else { format!("-{}", slug(&self.across.problem.to_string())) };
@@ -184,7 +187,12 @@ impl AcrossView<'_> {
             name: self.sources.names[self.across.devices[device]].clone() + ".shared",
             title: format!("What shared configs lose on {}", self.title(device)),
             caption: "Loss against the device's own best config of each size.".into(),
-            plot: Plot::Lines(LineChart { x: XAxis::Sizes, y: "loss in %", series, at_least: 10.0 }),
+            plot: Plot::Lines(LineChart {
+                x: XAxis::Sizes,
+                y: "loss in %",
+                scale: YScale::Linear(10.0),
+                series,
+            }),
         }
     }
 
@@ -229,7 +237,7 @@ impl AcrossView<'_> {
         }
     }
 
-    fn kernel(&self, of: &Portability) -> String {
+    pub fn kernel(&self, of: &Portability) -> String {
         self.sources.report.tables.catalog.kernel(of.kernel).to_string()
     }
 
@@ -256,10 +264,11 @@ impl AcrossView<'_> {
 
     fn portable(&self, choice: &Choice) -> Figure {
         let kernel = self.sources.report.tables.catalog.kernel(choice.ranking.winner.kernel);
-        let series = choice.lines.iter().enumerate().map(|(device, line)| Series {
-            name: self.title(device).to_owned(),
-            look: Look::of(device),
-            points: line.points.iter().map(|point| (point.n, point.loss_pct)).collect(),
+        let panels = choice.lines.iter().enumerate().map(|(device, line)| {
+            let points = line.points.iter().map(|point| (point.n, point.loss_pct)).collect();
+            let series = vec![Series { name: String::new(), look: Look::IDEAL, points }];
+            let scale = YScale::Linear(10.0);
+            (self.title(device).to_owned(), LineChart { x: XAxis::Sizes, y: "loss in %", scale, series })
         });
         Figure {
             name: self.name("portable"),
@@ -268,12 +277,7 @@ impl AcrossView<'_> {
                 "Loss against the best config of each size and device; the launch shape is free. It was chosen over {}.",
                 summary::compared_sizes(&self.across.portable.eligibility)
             ),
-            plot: Plot::Lines(LineChart {
-                x: XAxis::Sizes,
-                y: "loss in %",
-                series: series.collect(),
-                at_least: 10.0,
-            }),
+            plot: Plot::Multiples(Multiples::alike(panels.collect())),
         }
     }
 
@@ -350,7 +354,7 @@ impl AcrossView<'_> {
             name: format!("{}.transfer", self.sources.names[self.across.devices[to]]),
             title: format!("Its own set and those of others on {}", self.title(to)),
             caption: "A size is missing where the config is not ok here.".into(),
-            plot: Plot::Lines(LineChart { x: XAxis::Sizes, y: "GB/s", series, at_least: 0.0 }),
+            plot: Plot::Lines(LineChart { x: XAxis::Sizes, y: "GB/s", scale: YScale::Log, series }),
         }
     }
 
@@ -361,6 +365,11 @@ impl AcrossView<'_> {
             ("geometric mean", Transfer::geometric_mean),
             ("least of all sizes", |transfer| transfer.worst().map(|point| point.efficiency)),
         ];
+        // Names of many devices have no room above columns.
+        let are_many = self.lines.len() > NAMED_COLUMNS;
+        let place =
+            |device: usize, end: &str| if are_many { format!("{}{end}", device + 1) } else { String::new() };
+        let head = |to: usize| if are_many { place(to, "") } else { self.title(to).to_owned() };
         // Of many devices not all take part.
         let to = || transfers.iter().filter(|own| own.from == own.to).map(|own| own.to);
         let square = |transfer: &Transfer, number: Number| {
@@ -371,7 +380,7 @@ impl AcrossView<'_> {
         let rows = numbers.into_iter().flat_map(|(group, number)| {
             transfers.chunk_by(|a, b| a.from == b.from).map(move |of_set| HeatmapRow {
                 group: group.to_owned(),
-                name: format!("set of {}", self.title(of_set[0].from)),
+                name: format!("{}set of {}", place(of_set[0].from, ". "), self.title(of_set[0].from)),
                 squares: of_set.iter().map(|transfer| square(transfer, number)).collect(),
             })
         });
@@ -379,7 +388,7 @@ impl AcrossView<'_> {
             row_name: "from",
             column_name: "to",
             value_name: "efficiency_pct",
-            columns: to().map(|to| (self.title(to).to_owned(), self.title(to).to_owned())).collect(),
+            columns: to().map(|to| (head(to), self.title(to).to_owned())).collect(),
             rows: rows.collect(),
         };
         let missing: usize = transfers.iter().map(|transfer| transfer.missing.len()).sum();
@@ -398,55 +407,6 @@ impl AcrossView<'_> {
                  device's own set.{note}"
             ),
             plot: Plot::Heatmap(heatmap),
-        }
-    }
-
-    fn cascade(&self, kernels: &[Portability]) -> Figure {
-        let series = kernels.iter().take(KERNELS_SHOWN).enumerate().map(|(number, kernel)| Series {
-            name: self.kernel(kernel),
-            look: Look::of(number),
-            points: (1..).zip(&kernel.cascade).map(|(count, step)| (count, step.pp)).collect(),
-        });
-        Figure {
-            name: self.name("cascade"),
-            title: "Portability cascade".into(),
-            caption: "PP (harmonic mean of the efficiencies over devices and sizes; 0 where a device is not supported) as \
-                devices are added, each kernel's best device first."
-                .into(),
-            plot: Plot::Lines(LineChart {
-                x: XAxis::Counts("devices"),
-                y: "PP",
-                series: series.collect(),
-                at_least: 1.0,
-            }),
-        }
-    }
-
-    fn portability(&self, kernels: &[Portability]) -> Table {
-        let mut columns = vec![
-            HtmlColumn::words("kernel"),
-            HtmlColumn::numbers("PP"),
-            HtmlColumn::numbers("arithmetic mean"),
-        ];
-        columns.extend((0..self.lines.len()).map(|device| HtmlColumn::numbers(self.title(device))));
-        let dead = self.across.dead.iter().map(|&device| &self.sources.titles[device]);
-        columns.extend(dead.map(HtmlColumn::numbers));
-        let rows = kernels.iter().map(|kernel| {
-            let mut row = vec![
-                HtmlCell::code(self.kernel(kernel)),
-                HtmlCell::text(format!("{:.3}", kernel.pp)),
-                HtmlCell::text(format!("{:.3}", kernel.mean)),
-            ];
-            row.extend(kernel.efficiencies.iter().map(|value| HtmlCell::text(format!("{value:.3}"))));
-            row
-        });
-        Table {
-            caption: "Portability of the kernels: efficiency per device is the harmonic mean over the sizes."
-                .into(),
-            columns,
-            rows: rows.collect(),
-            name: self.name("portability"),
-            shown: Some(ROWS_SHOWN),
         }
     }
 }

@@ -9,20 +9,30 @@ use scanbox_model::units::size_label;
 
 use super::{HtmlCell, HtmlColumn, Piece, Section, Sources, Table, printable, value_name};
 use super::{portfolio, summary};
-use crate::analysis::text::{count, distrusted, gbps, percent, row_counts, score};
+use crate::analysis::text::{count, distrusted, percent, row_counts, score};
 use crate::figure::{
-    Figure, Heatmap, HeatmapRow, LineChart, Look, Panel, Plot, Series, Square, XAxis, power,
+    Figure, Heatmap, HeatmapRow, LineChart, Look, Multiples, Panel, Plot, Series, Square, XAxis, YScale,
+    power,
 };
-use crate::words::{ceiling_share, clock_word};
+use crate::words::clock_word;
 
 /// Losses of a percent or two are not to fill a plot.
 const LEAST_LOSS_SHOWN: f64 = 10.0;
+/// Other implementations with charts of their own.
+const OTHERS_SHOWN: usize = 6;
+/// With more sizes than that, figures of the page leave out those that are no power of two.
+const SIZES_SHOWN: usize = 24;
 
-/// The section of the device at this position, and what the summary says of it.
-pub fn section(sources: &Sources<'_>, index: usize) -> (Section, Vec<String>) {
+/// What links to the section of the device at this position.
+pub fn id(index: usize) -> String {
+    format!("device-{}", index + 1)
+}
+
+/// The section of the device at this position.
+pub fn section(sources: &Sources<'_>, index: usize) -> Section {
     let device = &sources.report.answers.devices[index];
     let mut section = Section {
-        id: format!("device-{}", index + 1),
+        id: id(index),
         heading: sources.titles[index].clone(),
         pieces: vec![Piece::Says(format!(
             "{}. {}, {}. Times: {}.",
@@ -32,42 +42,50 @@ pub fn section(sources: &Sources<'_>, index: usize) -> (Section, Vec<String>) {
             clock_word(sources.report.clock)
         ))],
     };
-    section.pieces.extend(distrusted(device).map(|text| Piece::Says(printable(&text))));
+    let pieces = &mut section.pieces;
+    pieces.extend(distrusted(device).map(|text| Piece::Says(printable(&text))));
     if device.ideal.points.is_empty() {
-        section.pieces.push(Piece::Says("No row is ok and has a time: there is nothing to show.".into()));
-        return (section, vec![format!("{}: no row is ok and has a time.", sources.titles[index])]);
+        pieces.push(Piece::Says("No row is ok and has a time: there is nothing to show.".into()));
+        return section;
     }
     let view = DeviceView { sources, index, device };
     let catalog = &sources.report.tables.catalog;
+    let (name, title) = (&sources.names[index], &sources.titles[index]);
 
-    section.pieces.push(Piece::Figure(view.throughput()));
-    section.pieces.extend(view.losses().map(Piece::Figure));
-    section.pieces.extend(view.relative().map(Piece::Figure));
-    section.pieces.push(Piece::Table(view.ideal_table()));
-    if !device.trends.is_empty() {
-        section.pieces.push(Piece::Heading("Which parameters matter where".into()));
-        section.pieces.push(Piece::Table(view.verdicts(&device.trends)));
-        section.pieces.push(Piece::Figure(view.parameters(&device.trends)));
-    }
-    section.pieces.push(Piece::Heading("How good the average config is".into()));
-    section.pieces.push(Piece::Figure(view.densities(&device.densities)));
-    if !device.by_metric.is_empty() {
-        section.pieces.push(Piece::Heading("Best kernel by metric".into()));
-        section.pieces.push(Piece::Table(view.metrics()));
-    }
+    pieces.push(Piece::Heading("What to launch".into()));
+    pieces.push(Piece::Table(view.launch_table()));
+    pieces.push(Piece::Heading("How many kernels to ship".into()));
+    pieces.push(Piece::List(summary::kernels(sources, index)));
+    pieces.extend(view.losses().map(Piece::Figure));
     if let Some(portfolio) = &device.portfolio {
-        section.pieces.push(Piece::Heading("How many kernels to ship".into()));
-        let (name, title) = (&sources.names[index], &sources.titles[index]);
-        section.pieces.extend(portfolio::pieces(portfolio, catalog, name, title));
+        pieces.extend(portfolio::pieces(portfolio, catalog, name, title));
     }
-    let says = summary::device(sources, index);
-    (section, says)
+    pieces.push(Piece::Heading("Throughput".into()));
+    pieces.push(Piece::Figure(view.throughput()));
+    pieces.extend(view.relative().map(Piece::Figure));
+    pieces.push(Piece::Table(view.ideal_table()));
+    if !device.trends.is_empty() {
+        pieces.push(Piece::Heading("Which parameters matter where".into()));
+        pieces.push(Piece::List(summary::parameters(&device.trends)));
+        pieces.push(Piece::Table(view.verdicts(&device.trends)));
+        pieces.push(Piece::Figure(view.parameters(&device.trends)));
+    }
+    pieces.push(Piece::Heading("How good the average config is".into()));
+    pieces.extend(summary::density_words(&device.densities).map(Piece::Says));
+    pieces.push(Piece::Figure(view.densities(&device.densities)));
+    if !device.by_metric.is_empty() {
+        pieces.push(Piece::Heading("Best kernel by metric".into()));
+        pieces.push(Piece::Table(view.metrics()));
+    }
+    pieces.retain(|piece| !matches!(piece, Piece::List(items) if items.is_empty()));
+    section
 }
 
-struct DeviceView<'a> {
-    sources: &'a Sources<'a>,
-    index: usize,
-    device: &'a DeviceAnswer<'a>,
+/// One device, with what is said of it.
+pub(super) struct DeviceView<'a> {
+    pub sources: &'a Sources<'a>,
+    pub index: usize,
+    pub device: &'a DeviceAnswer<'a>,
 }
 
 impl DeviceView<'_> {
@@ -84,146 +102,86 @@ impl DeviceView<'_> {
     }
 
     /// The chosen kernel's line.
-    fn best(&self) -> Option<&KernelLine> {
+    pub fn best(&self) -> Option<&KernelLine> {
         self.device.choice.as_ref()?.lines.first()
     }
 
+    /// The best config of each size beside one kernel, each other implementation, and each family of kernels.
     fn throughput(&self) -> Figure {
         let lines = &self.sources.lines[self.index];
         let table = self.device.table;
-        let ideal = table.sizes.iter().filter_map(|&n| Some((n, lines.ideal_gbps(n)?)));
-        let mut series = vec![Series {
-            name: "best config of each size".into(),
-            look: Look::IDEAL,
-            points: ideal.collect(),
-        }];
+        let ideal: Vec<(u64, f64)> =
+            table.sizes.iter().filter_map(|&n| Some((n, lines.ideal_gbps(n)?))).collect();
+        let beside = |title: String, name: &str, look: Look, points: Vec<(u64, f64)>| {
+            let best = Series { name: "best".into(), look: Look::IDEAL, points: ideal.clone() };
+            let series = vec![best, Series { name: name.into(), look, points }];
+            (title, LineChart { x: XAxis::Sizes, y: "GB/s", scale: YScale::Log, series })
+        };
+        let mut panels = Vec::new();
         if let Some(line) = self.best() {
-            series.push(Series {
-                name: format!("best kernel: {}", self.kernel(line.kernel)),
-                look: Look::CHOSEN,
-                points: line.points.iter().map(|point| (point.n, point.best.gbps)).collect(),
-            });
+            let points = line.points.iter().map(|point| (point.n, point.best.gbps)).collect();
+            panels.push(beside("One kernel for all sizes".into(), "one kernel", Look::of(1), points));
         }
-        for (number, (name, baseline)) in self.sources.evidence.baselines_of(table).into_iter().enumerate() {
-            series.push(Series {
-                name: printable(&name),
-                look: Look::of(number),
-                points: baseline.gbps.iter().map(|(&n, &gbps)| (n, gbps)).collect(),
-            });
+        for (name, baseline) in self.sources.evidence.baselines_of(table).into_iter().take(OTHERS_SHOWN) {
+            let points = baseline.gbps.iter().map(|(&n, &gbps)| (n, gbps)).collect();
+            panels.push(beside(printable(&name), &printable(&baseline.maker), Look::OTHER, points));
         }
-        let (first, last) = (table.sizes.first().copied(), table.sizes.last().copied());
-        let ceiling = table.ceiling_gbps.iter().filter(|(n, _)| Some(**n) >= first && Some(**n) <= last);
-        let ceiling: Vec<(u64, f64)> = ceiling.map(|(&n, &gbps)| (n, gbps)).collect();
-        if !ceiling.is_empty() {
-            series.push(Series {
-                name: format!("measured {}", table.problem.ceiling()),
-                look: Look::CEILING,
-                points: ceiling,
-            });
+        let family = self.device.trends.iter().find(|trend| trend.parameter == "family");
+        let families = family.map_or(&[][..], |family| &family.pinned);
+        for line in families.iter().filter(|_| families.len() > 1) {
+            let points = line.points.iter().map(|point| (point.n, point.best.gbps)).collect();
+            let name = value_name(&line.value.to_string());
+            panels.push(beside(format!("Family {name}"), "family", Look::of(2), points));
         }
-        if let (Some(peak), Some(first), Some(last)) = (table.peak_gbps, first, last) {
-            let points = if first == last { vec![(first, peak)] } else { vec![(first, peak), (last, peak)] };
-            series.push(Series { name: "given bandwidth".into(), look: Look::PEAK, points });
+        if panels.is_empty() {
+            panels.push(beside("All kernels".into(), "", Look::IDEAL, Vec::new()));
         }
-        let chart = LineChart { x: XAxis::Sizes, y: "GB/s", series, at_least: 0.0 };
         self.figure(
             "throughput",
             format!("Throughput of {}", self.title()),
-            "Higher is better. Lines of other implementations were measured in other runs, on hot buffers."
+            "Each chart has the best config of each size and one thing beside it, on the same logarithmic axes. Lines of other \
+             implementations were measured in other runs, on hot buffers."
                 .into(),
-            Plot::Lines(chart),
+            Plot::Multiples(Multiples::alike(panels)),
         )
     }
 
-    /// What the kernels lose that the metrics choose.
+    /// What one, two and three kernels lose.
     fn losses(&self) -> Option<Figure> {
-        let choice = self.device.choice.as_ref()?;
         let lines = &self.sources.lines[self.index];
-        // The chosen metric first; metrics that agree share a line.
-        let mut winners = vec![(choice.ranking.winner.kernel, vec![choice.ranking.metric.to_string()])];
-        for ranking in &self.device.by_metric {
-            let (kernel, metric) = (ranking.ranking.winner.kernel, ranking.ranking.metric.to_string());
-            match winners.iter_mut().find(|(winner, _)| *winner == kernel) {
-                Some((_, metrics)) if metrics.contains(&metric) => {}
-                Some((_, metrics)) => metrics.push(metric),
-                None => winners.push((kernel, vec![metric])),
-            }
-        }
-        let series = winners.into_iter().enumerate().map(|(number, (kernel, metrics))| {
-            let line = KernelLine::new(lines, kernel, &self.device.eligibility);
-            Series {
-                name: format!("{} ({})", self.kernel(kernel), metrics.join(", ")),
-                look: if number == 0 { Look::CHOSEN } else { Look::of(number - 1) },
-                points: line.points.iter().map(|point| (point.n, point.loss_pct)).collect(),
-            }
-        });
-        let chart = LineChart {
-            x: XAxis::Sizes,
-            y: "loss in %",
-            series: series.collect(),
-            at_least: LEAST_LOSS_SHOWN,
+        let lost = |kernels: &[KernelIndex]| -> Vec<(u64, f64)> {
+            let loss = |&n: &u64| {
+                let best = kernels.iter().filter_map(|&kernel| lines.best(kernel, n)).map(|cell| cell.gbps);
+                Some((n, 100.0 * (1.0 - best.reduce(f64::max)? / lines.ideal_gbps(n)?)))
+            };
+            lines.table.sizes.iter().filter_map(loss).collect()
         };
+        let looks = [Look::OTHER, Look::IDEAL, Look::of(1)];
+        let series: Vec<Series> = match &self.device.portfolio {
+            Some(portfolio) if !portfolio.sets.is_empty() => {
+                let sets = portfolio.sets.iter().zip(looks);
+                let name = |kernels: usize| count(kernels, "kernel");
+                sets.map(|(set, look)| Series {
+                    name: name(set.kernels.len()),
+                    look,
+                    points: lost(&set.kernels),
+                })
+                .collect()
+            }
+            _ => {
+                let line = self.best()?;
+                vec![Series { name: "1 kernel".into(), look: looks[0], points: lost(&[line.kernel]) }]
+            }
+        };
+        let chart =
+            LineChart { x: XAxis::Sizes, y: "loss in %", scale: YScale::Linear(LEAST_LOSS_SHOWN), series };
         Some(self.figure(
             "loss",
-            format!("What one kernel loses on {}", self.title()),
-            "Loss against the best config of each size; lower is better. In parentheses: the metrics that choose the kernel."
+            format!("What one, two and three kernels lose on {}", self.title()),
+            "Loss against the best config of each size, where the fastest kernel of the set runs at each size; lower is better."
                 .into(),
             Plot::Lines(chart),
         ))
-    }
-
-    fn ideal_table(&self) -> Table {
-        let device = self.device;
-        let catalog = &self.sources.report.tables.catalog;
-        let best = self.best();
-        let columns = vec![
-            HtmlColumn::numbers("size"),
-            HtmlColumn::numbers("GB/s"),
-            HtmlColumn::numbers(ceiling_share(&device.table.problem)),
-            HtmlColumn::numbers("x baseline"),
-            HtmlColumn::words("best config"),
-            HtmlColumn::numbers("lead %"),
-            HtmlColumn::numbers("units %"),
-            HtmlColumn::numbers("ties"),
-            HtmlColumn::numbers("spread %"),
-            HtmlColumn::numbers("best kernel GB/s"),
-            HtmlColumn::numbers("loss %"),
-        ];
-        let rows = device.ideal.points.iter().map(|point| {
-            let kernel = best.and_then(|line| line.at(point.n));
-            let optional = |text: Option<String>| HtmlCell::text(text.unwrap_or_default());
-            vec![
-                HtmlCell::text(size_label(point.n)),
-                HtmlCell::text(gbps(point.best.gbps)),
-                optional(point.ceiling_pct().map(|pct| format!("{pct:.0}"))),
-                optional(point.baseline_ratio().map(|ratio| format!("{ratio:.2}"))),
-                HtmlCell::code(catalog.config(point.best.config).to_string()),
-                optional(point.margin_pct.map(percent)),
-                optional(point.unit_spread_pct.map(percent)),
-                HtmlCell::text(point.ties.to_string()),
-                HtmlCell::text(percent(100.0 * point.best.relative_spread())),
-                optional(kernel.map(|kernel| gbps(kernel.best.gbps))),
-                optional(kernel.map(|kernel| percent(kernel.loss_pct))),
-            ]
-        });
-        let units = match &device.table.pool {
-            Some(_) => "units: how far they differ in that lead, below which it is a tie; ",
-            None => "",
-        };
-        let mut table = Table {
-            caption: format!(
-                "Ideal configuration set. lead: over the runner-up; {units}ties: configs that cannot be told from \
-                the best; \
-                spread: interquartile range over median; x baseline: times as fast as the fastest scan of another implementation, by \
-                scanbox's own rows of that run where it has some."
-            ),
-            columns,
-            rows: rows.collect(),
-            name: format!("{}.ideal", self.sources.names[self.index]),
-            shown: None,
-        };
-        table.drop_empty_columns();
-        table
     }
 
     fn verdicts(&self, trends: &[Trend]) -> Table {
@@ -281,11 +239,12 @@ impl DeviceView<'_> {
         let sizes = &self.device.table.sizes;
         let ideal = Series {
             name: "best config of each size".into(),
-            look: Look::IDEAL,
+            look: Look::CEILING,
             points: sizes.iter().map(|&n| (n, 100.0)).collect(),
         };
         series.insert(0, ideal);
-        let chart = LineChart { x: XAxis::Sizes, y: "% of the best config", series, at_least: 100.0 };
+        let scale = YScale::Linear(100.0);
+        let chart = LineChart { x: XAxis::Sizes, y: "% of the best config", scale, series };
         Some(self.figure(
             "relative",
             format!("Other implementations on {}", self.title()),
@@ -296,7 +255,7 @@ impl DeviceView<'_> {
 
     /// What is lost where a parameter is pinned, and what the ideal configuration set has.
     fn parameters(&self, trends: &[Trend]) -> Figure {
-        let sizes = &self.device.table.sizes;
+        let sizes = &self.shown_sizes(&self.device.table.sizes);
         let label = |n: u64| if n.is_power_of_two() { power(n.ilog2()) } else { n.to_string() };
         let rows = trends.iter().flat_map(|trend| {
             trend.pinned.iter().map(|line| HeatmapRow {
@@ -334,8 +293,16 @@ impl DeviceView<'_> {
         )
     }
 
+    /// The sizes of figures that have a column or a panel for each.
+    fn shown_sizes(&self, sizes: &[u64]) -> Vec<u64> {
+        let powers: Vec<u64> = sizes.iter().copied().filter(|n| n.is_power_of_two()).collect();
+        if sizes.len() > SIZES_SHOWN && !powers.is_empty() { powers } else { sizes.to_vec() }
+    }
+
     fn densities(&self, densities: &[Density]) -> Figure {
-        let panels = densities.iter().map(|density| Panel {
+        let sizes = self.shown_sizes(&self.device.table.sizes);
+        let shown = densities.iter().filter(|density| sizes.contains(&density.n));
+        let panels = shown.map(|density| Panel {
             n: density.n,
             low: density.histogram.low,
             width: density.histogram.width,

@@ -10,7 +10,7 @@ use scanbox_model::units::size_label;
 use super::{HtmlCell, HtmlColumn, Piece, Table};
 use crate::analysis::text::metrics::{elsewhere_words, other_single_words, sizes_words};
 use crate::analysis::text::{count, percent};
-use crate::figure::{Figure, LineChart, Look, Plot, Series, XAxis};
+use crate::figure::{Figure, LineChart, Look, Plot, Series, XAxis, YScale};
 
 /// A further kernel is worth shipping where it takes at least this off the mean loss, in percent of the throughput.
 const WORTH: f64 = 0.5;
@@ -21,8 +21,8 @@ pub fn pieces(portfolio: &Portfolio, catalog: &Catalog, name: &str, title: &str)
         (1..).zip(&portfolio.sets).map(|(kernels, set)| (kernels, loss(set))).collect()
     };
     let series = vec![
-        Series { name: "mean loss".into(), look: Look::CHOSEN, points: points(|set| set.mean_loss_pct) },
-        Series { name: "worst loss".into(), look: Look::of(0), points: points(|set| set.worst.0) },
+        Series { name: "mean".into(), look: Look::IDEAL, points: points(|set| set.mean_loss_pct) },
+        Series { name: "worst".into(), look: Look::OTHER, points: points(|set| set.worst.0) },
     ];
     let figure = Figure {
         name: format!("{name}.portfolio"),
@@ -30,7 +30,12 @@ pub fn pieces(portfolio: &Portfolio, catalog: &Catalog, name: &str, title: &str)
         caption:
             "Loss against the best config of each size, where the fastest of the kernels runs at each size."
                 .into(),
-        plot: Plot::Lines(LineChart { x: XAxis::Counts("kernels"), y: "loss in %", series, at_least: 5.0 }),
+        plot: Plot::Lines(LineChart {
+            x: XAxis::Counts("kernels"),
+            y: "loss in %",
+            scale: YScale::Linear(5.0),
+            series,
+        }),
     };
     let rows = portfolio.sets.iter().map(|set| {
         let kernels: Vec<String> =
@@ -43,7 +48,7 @@ pub fn pieces(portfolio: &Portfolio, catalog: &Catalog, name: &str, title: &str)
             HtmlCell::text(set.worst_elsewhere.map_or_else(String::new, |(loss, _)| percent(loss))),
             HtmlCell::text(not_covered(set)),
             HtmlCell::text(if set.exact { "every set" } else { "one more" }),
-            HtmlCell::code(kernels.join(" ")),
+            HtmlCell::code(kernels.join("\n")),
         ]
     });
     let mut table = Table {

@@ -1,15 +1,13 @@
-//! The summary in words: every statement is computed from the answers.
+//! Statements in words: each is computed from the answers.
 
-use scanbox_analysis::bandwidth::BandwidthOrigin;
 use scanbox_analysis::density::Density;
 use scanbox_analysis::eligible::Eligibility;
 use scanbox_analysis::trends::Trend;
-use scanbox_analysis::versus::shown;
 use scanbox_model::units::size_label;
 
 use super::portfolio;
-use super::{Piece, Section, Sources, value_name};
-use crate::analysis::text::{count, gbps, percent};
+use super::{Sources, value_name};
+use crate::analysis::text::{count, percent};
 
 /// Losses above this are named by size, in percent.
 const NOTABLE_LOSS: f64 = 5.0;
@@ -18,56 +16,11 @@ const CONSTANT_ENOUGH: f64 = 1.0;
 /// A parameter whose wrong value never costs more than this hardly matters, in percent.
 const HARDLY: f64 = 3.0;
 
-/// The section: what is said across devices, then of each.
-pub fn section(sources: &Sources<'_>, devices: Vec<Vec<String>>, across: Vec<String>) -> Section {
-    let mut pieces = Vec::new();
-    let several = devices.len() > 1;
-    if !across.is_empty() {
-        pieces.push(Piece::Heading("Across devices".into()));
-        pieces.push(Piece::List(across));
-    }
-    for (title, says) in sources.titles.iter().zip(devices) {
-        if several {
-            pieces.push(Piece::Heading(title.clone()));
-        }
-        pieces.push(Piece::List(says));
-    }
-    Section { id: "summary".into(), heading: "Summary".into(), pieces }
-}
-
-/// What there is to say of one device that has rows.
-pub fn device(sources: &Sources<'_>, index: usize) -> Vec<String> {
+/// What single kernels and sets of them lose on a device that has rows.
+pub fn kernels(sources: &Sources<'_>, index: usize) -> Vec<String> {
     let device = &sources.report.answers.devices[index];
     let catalog = &sources.report.tables.catalog;
     let mut says = Vec::new();
-
-    let points = &device.ideal.points;
-    if let Some(peak) = points.iter().max_by(|a, b| a.best.gbps.total_cmp(&b.best.gbps)) {
-        let last =
-            device.utilization.as_ref().and_then(|found| Some((found.bandwidth, found.points.last()?)));
-        let share = match last {
-            Some((bandwidth, point)) => format!(
-                "; at {} it is {:.0} % of {}",
-                size_label(point.n),
-                point.pct,
-                match bandwidth.origin {
-                    BandwidthOrigin::Given => "the given bandwidth".to_owned(),
-                    BandwidthOrigin::Ceiling { .. } => {
-                        let ceiling = device.table.problem.ceiling();
-                        format!("a measured {ceiling} ({} GB/s)", gbps(bandwidth.gbps))
-                    }
-                }
-            ),
-            None => String::new(),
-        };
-        says.push(format!(
-            "The best configs of {} come from {}. The highest throughput is {} GB/s at {}{share}.",
-            count(points.len(), "size"),
-            count(device.ideal.uses.len(), "kernel"),
-            gbps(peak.best.gbps),
-            size_label(peak.n),
-        ));
-    }
     match device.choice.as_ref().and_then(|choice| Some((choice, choice.lines.first()?))) {
         Some((choice, line)) => {
             let kernel = catalog.kernel(line.kernel);
@@ -96,37 +49,6 @@ pub fn device(sources: &Sources<'_>, index: usize) -> Vec<String> {
     says.extend(
         portfolio.and_then(|portfolio| portfolio::words(portfolio, device.choice.as_ref(), metric, catalog)),
     );
-    says.extend(parameters(&device.trends));
-    says.extend(density_words(&device.densities));
-    let ratios: Vec<(u64, f64)> =
-        points.iter().filter_map(|point| Some((point.n, point.baseline_ratio()?))).collect();
-    let least = ratios.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
-    let most = ratios.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
-    if let (Some(least), Some(most)) = (least, most) {
-        // As the table of a benchmark has it: what is shown as 1.00 does not lose.
-        let behind = ratios.iter().filter(|(_, ratio)| shown(*ratio) < 1.0).count();
-        let compared = || points.iter().filter(|point| point.baseline_gbps.is_some());
-        let beside = compared().filter(|point| point.baseline_own_gbps.is_some()).count();
-        let how = match compared().count() - beside {
-            0 => "measured beside it in one run, scratch memory kept".to_owned(),
-            others if beside == 0 => format!("measured in another run at {}", count(others, "size")),
-            others => format!("measured beside it at {}, in another run at {others}", count(beside, "size")),
-        };
-        says.push(format!(
-            "Against the fastest scan of another implementation, {how}: slower at {behind} of {}, {:.2} times as fast at \
-             worst (at {}), {:.2} times at best (at {}).",
-            count(ratios.len(), "size"),
-            least.1,
-            size_label(least.0),
-            most.1,
-            size_label(most.0),
-        ));
-    }
-    let summary = &device.table.summary;
-    let ok = summary.by_status.get(&scanbox_model::record::Status::Ok).copied().unwrap_or(0);
-    if ok < summary.rows {
-        says.push(format!("{} of {} rows are not ok: see Failures.", summary.rows - ok, summary.rows));
-    }
     says
 }
 
@@ -170,7 +92,7 @@ pub fn verdicts(trends: &[Trend]) -> Vec<PinningCost> {
 }
 
 /// Which parameters matter: those that have to follow the size, those that need the right value, and the rest.
-fn parameters(trends: &[Trend]) -> Vec<String> {
+pub fn parameters(trends: &[Trend]) -> Vec<String> {
     let verdicts = verdicts(trends);
     let mut says = Vec::new();
     let follow: Vec<String> = verdicts
@@ -219,7 +141,8 @@ fn listed(words: &[String]) -> String {
     }
 }
 
-fn density_words(densities: &[Density]) -> Option<String> {
+/// How good the configs of a size are that are not the best.
+pub fn density_words(densities: &[Density]) -> Option<String> {
     let by_share = |a: &&Density, b: &&Density| a.near_best.total_cmp(&b.near_best);
     let (fewest, most) = (densities.iter().min_by(by_share)?, densities.iter().max_by(by_share)?);
     let medians: Vec<f64> =

@@ -1,6 +1,7 @@
-//! The words for formats.
+//! The words for formats, and for how pictures look.
 
 use scanbox_report::document::Format;
+use scanbox_report::figure::PictureStyle;
 
 use super::words::HelpWord;
 
@@ -35,5 +36,15 @@ pub const ROWS: &[HelpWord<Format>] = &[
         "kernels",
         "A folder with the kernels that win: SPIR-V, GLSL in one text each, recipe.json, and a README on how to dispatch them",
         Format::Kernels,
+    ),
+];
+
+/// Of pictures.
+pub const PICTURE_STYLES: &[HelpWord<PictureStyle>] = &[
+    ("screen", "Light or dark as the reader has it", PictureStyle::Screen),
+    (
+        "paper",
+        "For a column of a paper: letters of 8 points, no title; as PDF too, which carries its font",
+        PictureStyle::Paper,
     ),
 ];

@@ -38,7 +38,7 @@ use self::ending::{completion, warn_of_other_devices};
 use self::file::{BenchFile, metadata, others};
 use self::forms::CallFormArgs;
 use self::library::{LibraryArgs, PackTakingPart};
-use self::pictures::{Pictures, draw};
+use self::pictures::{PictureArgs, Pictures, draw};
 use self::select::{ScratchUse, Tuned, configs_of, selected};
 use crate::answer::{answered, print};
 use crate::args::budget::parse_budget;
@@ -189,9 +189,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["configs", "from", "baseline", "out", "blocking"])]
     show: Option<PathBuf>,
 
-    /// Draw throughput, and how many times as fast as the fastest baseline, against size into this file
-    #[arg(long, value_name = "FILE.svg")]
-    plot: Option<PathBuf>,
+    #[command(flatten)]
+    pictures: PictureArgs,
 
     /// One line per size: the fastest config against the fastest scan of another implementation in this run, with
     /// scratch memory kept and with the same contract (scratch memory of unknown content), both on calls as they come

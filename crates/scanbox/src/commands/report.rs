@@ -9,12 +9,15 @@ use clap::Args;
 use scanbox_analysis::answers::{Answers, DeviceAnswer, Question, answer};
 use scanbox_analysis::lines::Lines;
 
+use crate::args::format::PICTURE_STYLES;
 use crate::args::request::AnalysisRequest;
+use crate::args::words::words;
 use crate::exit::Exit;
 use crate::output::{OutputContent, Outputs};
 use scanbox_report::analysis::AnalysisReport;
 use scanbox_report::document::{Document, Format};
 use scanbox_report::evidence::Evidence;
+use scanbox_report::figure::PictureStyle;
 use scanbox_report::html::{self, Page, Sources, printable};
 use scanbox_report::paste;
 use scanbox_report::words::title;
@@ -37,9 +40,13 @@ pub struct ReportArgs {
     #[arg(short, long, visible_alias = "output", value_name = "FILE.html", default_value = "report.html")]
     out: PathBuf,
 
-    /// Write each plot as SVG and CSV into this folder too, and the tables as CSV
+    /// Write each plot as SVG and CSV into this folder too, and the tables as CSV; with --style paper also as PDF
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
+
+    /// How the files of --plots look
+    #[arg(long, value_parser = words(PICTURE_STYLES), value_name = "STYLE", default_value = "screen", requires = "plots")]
+    style: PictureStyle,
 
     /// The heading of the page
     #[arg(long, value_name = "TEXT", default_value = "scanbox report")]
@@ -78,22 +85,26 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
         titles: titles(&answers, &evidence),
         names: file_names(&answers),
     };
-    let sections = html::sections(&sources);
     let shown: Vec<String> = warnings.iter().map(|warning| printable(warning)).collect();
+    let sections = html::sections(&sources, &shown);
     for warning in &shown {
         note(&format!("warning: {warning}"));
     }
     let heading = printable(&args.title);
-    let document = Page { heading: &heading, files: &evidence.files, sections: &sections, warnings: &shown };
+    let document = Page { heading: &heading, files: &evidence.files, sections: &sections };
     let mut page = Vec::new();
     document.write(Format::Html, None, &mut page)?;
-    let mut plots = Vec::new();
+    let (mut plots, mut rows) = (Vec::new(), Vec::new());
     if let Some(folder) = &args.plots {
         for figure in html::figures(&sections) {
-            plots.extend(outputs.claim_figure(folder, figure)?);
+            let table = figure.csv()?;
+            let header = table.lines().next().unwrap_or_default();
+            plots.push((outputs.claim_plot(folder, &figure.name, header, args.style)?, figure));
         }
         for table in html::tables(&sections) {
-            plots.push(outputs.claim_table(folder, &table.name, table.csv()?)?);
+            let text = table.csv()?;
+            let header = text.lines().next().unwrap_or_default();
+            rows.push((outputs.claim_rows(folder, &table.name, header)?, text));
         }
     }
     // From here on nothing is refused any more: all is written, or the system says no.
@@ -101,11 +112,15 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     if let Some(folder) = &args.plots {
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
-    for (place, text) in &plots {
+    let mut written = rows.len();
+    for (places, figure) in &plots {
+        written += places.write(figure)?;
+    }
+    for (place, text) in &rows {
         place.write_text(text)?;
     }
     let plots = match &args.plots {
-        Some(folder) => format!(", {} files in {}", plots.len(), paste::path(folder)),
+        Some(folder) => format!(", {written} files in {}", paste::path(folder)),
         None => String::new(),
     };
     note(&format!("{} ({} kB){plots}", paste::path(&args.out), page.len().div_ceil(1000)));

@@ -10,7 +10,7 @@ use scanbox_model::record::{COLUMNS, Record, SCHEMA};
 use scanbox_model::whole_file;
 
 use scanbox_report::compiled;
-use scanbox_report::figure::SVG_MARK;
+use scanbox_report::figure::{PDF_MARK, SVG_MARK};
 use scanbox_session::store::companions;
 use serde::de::IgnoredAny;
 
@@ -132,6 +132,9 @@ impl Kind {
         let is = |begin: &str| head.starts_with(begin);
         if bytes.starts_with(&scanbox_pack::file::MAGIC) {
             return Self::Pack;
+        }
+        if bytes.starts_with(b"%PDF-") && contains(bytes, PDF_MARK.as_bytes()) {
+            return Self::Picture;
         }
         let is_code = bytes.starts_with(&SPIRV_MAGIC) && is_named_by_hash(path);
         if is_code || KERNEL_FILES.iter().any(|begin| is(begin)) || is_flat_kernel(head) {

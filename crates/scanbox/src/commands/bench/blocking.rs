@@ -22,9 +22,10 @@ use scanbox_runner::session::End;
 use scanbox_runner::subject::Subject;
 
 use super::select::launched;
-use crate::output::{Output, Outputs};
+use crate::output::Outputs;
+use crate::output::figures::FigurePlaces;
 use scanbox_report::blocking::{self, BlockingReport};
-use scanbox_report::figure;
+use scanbox_report::figure::PictureStyle;
 use scanbox_session::bench::{BenchTask, News};
 use scanbox_session::notes::note;
 use scanbox_session::protocol::BenchWork;
@@ -104,11 +105,11 @@ impl BlockingArgs {
     ///
     /// # Errors
     /// When something is there that must stay.
-    pub fn claim(&self, outputs: &mut Outputs) -> anyhow::Result<Vec<[Output; 2]>> {
+    pub fn claim(&self, outputs: &mut Outputs, style: PictureStyle) -> anyhow::Result<Vec<FigurePlaces>> {
         let Some(folder) = &self.plots else { return Ok(Vec::new()) };
         outputs.claim_folder("--plots", folder)?;
         let claim =
-            |(name, y): (&str, &str)| outputs.claim_plot(folder, name, &format!("blocked,series,{y}"));
+            |(name, y): (&str, &str)| outputs.claim_plot(folder, name, &format!("blocked,series,{y}"), style);
         blocking::FIGURES.into_iter().map(claim).collect()
     }
 
@@ -203,15 +204,14 @@ impl BlockingArgs {
         proof: &'a [Record],
         metadata: &'a Metadata,
         end: End,
-        places: &[[Output; 2]],
+        places: &[FigurePlaces],
     ) -> anyhow::Result<BlockingReport<'a>> {
         let report = BlockingReport::new(metadata, records, proof, end);
         if let Some(folder) = &self.plots {
             fs::create_dir_all(folder).with_context(|| format!("--plots {}", folder.display()))?;
         }
-        for ([picture, table], drawn) in places.iter().zip(report.figures()) {
-            picture.write_text(&figure::file(&drawn.svg()?))?;
-            table.write_text(&drawn.csv()?)?;
+        for (places, drawn) in places.iter().zip(report.figures()) {
+            places.write(&drawn)?;
         }
         Ok(report)
     }

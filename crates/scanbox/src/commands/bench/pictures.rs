@@ -2,18 +2,36 @@
 
 use std::path::PathBuf;
 
+use clap::Args;
 use scanbox_analysis::bench::Heat;
 use scanbox_model::metadata::Metadata;
-use scanbox_report::{figure, plot};
+use scanbox_report::figure::PictureStyle;
+use scanbox_report::plot;
 
 use super::BenchArgs;
-use crate::output::{Output, OutputContent, Outputs};
+use crate::args::format::PICTURE_STYLES;
+use crate::args::words::words;
+use crate::output::Outputs;
+use crate::output::figures::FigurePlaces;
+
+/// The options of pictures.
+#[derive(Debug, Args)]
+pub(super) struct PictureArgs {
+    /// Draw throughput, and how many times as fast as the fastest baseline, against size into this file; with --style
+    /// paper as PDF beside it too
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+
+    /// How pictures of --plot and --plots look
+    #[arg(long, value_parser = words(PICTURE_STYLES), value_name = "STYLE", default_value = "screen")]
+    style: PictureStyle,
+}
 
 /// Where the pictures go, which is settled before anything runs.
 pub(super) struct Pictures {
     pub outputs: Outputs,
-    pub plot: Option<Output>,
-    pub plots: Vec<[Output; 2]>,
+    pub plot: Option<FigurePlaces>,
+    pub plots: Vec<FigurePlaces>,
 }
 
 impl Pictures {
@@ -22,13 +40,21 @@ impl Pictures {
         let read =
             read.into_iter().flatten().chain(args.with.iter().chain(&args.baseline).map(PathBuf::as_path));
         let mut outputs = Outputs::beside(read);
-        let plot = args.plot.as_ref().map(|path| outputs.claim("--plot", path, OutputContent::Picture));
-        Ok(Self { plot: plot.transpose()?, plots: args.blocking.claim(&mut outputs)?, outputs })
+        let plot = args
+            .pictures
+            .plot
+            .as_ref()
+            .map(|path| outputs.claim_picture("--plot", path, args.pictures.style));
+        Ok(Self {
+            plot: plot.transpose()?,
+            plots: args.blocking.claim(&mut outputs, args.pictures.style)?,
+            outputs,
+        })
     }
 }
 
 /// Writes the picture.
-pub(super) fn draw(output: &Output, metadata: &Metadata, heats: &[Heat<'_>]) -> anyhow::Result<()> {
+pub(super) fn draw(places: &FigurePlaces, metadata: &Metadata, heats: &[Heat<'_>]) -> anyhow::Result<()> {
     let title = format!("{}, scanbox {}", metadata.device.title(), metadata.tool_version);
-    output.write_text(&figure::file(&plot::svg(&title, heats)?))
+    places.write(&plot::figure(&title, heats)?).map(drop)
 }

@@ -1,0 +1,170 @@
+//! What a reader takes away: a number, a chart and a few facts of each device.
+
+use scanbox_analysis::answers::DeviceAnswer;
+use scanbox_analysis::bandwidth::BandwidthOrigin;
+use scanbox_analysis::versus::shown;
+use scanbox_model::device::DeviceKind;
+use scanbox_model::record::Status;
+use scanbox_model::units::size_label;
+
+use super::{Piece, Section, Sources, printable};
+use crate::analysis::text::{count, percent};
+use crate::figure::{Figure, LineChart, Look, Multiples, Plot, Series, XAxis, YScale};
+use crate::words::common_maker;
+
+/// One card per device.
+#[derive(Debug)]
+pub struct Cards {
+    /// In the order of the sections.
+    pub cards: Vec<Card>,
+    /// The charts of those that have one, all with the same axes.
+    pub figure: Option<Figure>,
+}
+
+/// A device in short.
+#[derive(Debug)]
+pub struct Card {
+    /// What the device is called.
+    pub title: String,
+    /// The section about it.
+    pub target: String,
+    /// The number, and its unit; empty where there is none.
+    pub number: String,
+    /// What the number is.
+    pub says: String,
+    /// What else: names and values.
+    pub facts: Vec<(&'static str, String)>,
+    /// The place of its chart.
+    pub chart: Option<usize>,
+}
+
+/// The first section.
+pub fn section(sources: &Sources<'_>) -> Section {
+    let mut panels = Vec::new();
+    let mut cards = Vec::new();
+    for (index, device) in sources.report.answers.devices.iter().enumerate() {
+        let chart = (!device.ideal.points.is_empty()).then_some(panels.len());
+        if chart.is_some() {
+            panels.push((sources.titles[index].clone(), throughput(sources, index)));
+        }
+        cards.push(card(sources, index, chart));
+    }
+    let figure = (!panels.is_empty()).then(|| Figure {
+        name: "throughput".into(),
+        title: "Throughput of each device".into(),
+        caption: CAPTION.into(),
+        plot: Plot::Multiples(Multiples::alike(panels)),
+    });
+    let pieces = vec![Piece::Cards(Cards { cards, figure }), Piece::Says(CAPTION.into())];
+    Section { id: "summary".into(), heading: "At a glance".into(), pieces }
+}
+
+const CAPTION: &str = "Both axes are logarithmic, and the same for every device. scanbox is the best config of each size; the copy \
+    was measured in the same run; other implementations, the fastest at each size, may come from other runs, on hot buffers.";
+
+/// The best of each size, the fastest other implementation, and the ceiling.
+fn throughput(sources: &Sources<'_>, index: usize) -> LineChart {
+    let lines = &sources.lines[index];
+    let table = lines.table;
+    let ideal = table.sizes.iter().filter_map(|&n| Some((n, lines.ideal_gbps(n)?)));
+    let mut series = vec![Series { name: "scanbox".into(), look: Look::IDEAL, points: ideal.collect() }];
+    let others = table.baselines.iter().filter(|(_, other)| other.gbps > 0.0);
+    let others: Vec<(u64, f64)> = others.map(|(&n, other)| (n, other.gbps)).collect();
+    if !others.is_empty() {
+        series.push(Series {
+            name: other_name(sources, device(sources, index)),
+            look: Look::OTHER,
+            points: others,
+        });
+    }
+    let ends = (table.sizes.first().copied(), table.sizes.last().copied());
+    let inside = table.ceiling_gbps.iter().filter(|(n, _)| Some(**n) >= ends.0 && Some(**n) <= ends.1);
+    let ceiling: Vec<(u64, f64)> = inside.map(|(&n, &gbps)| (n, gbps)).collect();
+    if !ceiling.is_empty() {
+        series.push(Series { name: table.problem.ceiling().into(), look: Look::CEILING, points: ceiling });
+    }
+    if let (Some(peak), (Some(first), Some(last))) = (table.peak_gbps, ends) {
+        let points = if first == last { vec![(first, peak)] } else { vec![(first, peak), (last, peak)] };
+        series.push(Series { name: "given bandwidth".into(), look: Look::PEAK, points });
+    }
+    LineChart { x: XAxis::Sizes, y: "GB/s", scale: YScale::Log, series }
+}
+
+fn device<'a>(sources: &Sources<'a>, index: usize) -> &'a DeviceAnswer<'a> {
+    &sources.report.answers.devices[index]
+}
+
+/// What the other implementations are called together.
+pub fn other_name(sources: &Sources<'_>, device: &DeviceAnswer<'_>) -> String {
+    let makers = sources.evidence.baselines_of(device.table).into_iter().map(|(_, line)| line.maker.clone());
+    printable(&common_maker(makers.collect()).unwrap_or_else(|| "others".into()))
+}
+
+fn card(sources: &Sources<'_>, index: usize, chart: Option<usize>) -> Card {
+    let device = device(sources, index);
+    let mut card = Card {
+        title: sources.titles[index].clone(),
+        target: super::device::id(index),
+        number: String::new(),
+        says: "No row is ok and has a time.".into(),
+        facts: Vec::new(),
+        chart,
+    };
+    let points = &device.ideal.points;
+    let peak = points.iter().max_by(|a, b| a.best.gbps.total_cmp(&b.best.gbps));
+    if let Some(peak) = peak {
+        let gbps = peak.best.gbps;
+        card.number = if gbps < 10.0 { format!("{gbps:.2}") } else { format!("{gbps:.0}") };
+        let problem = device.table.problem.title();
+        card.says = format!("at best: {problem} of {} elements", size_label(peak.n));
+    }
+    if device.table.kind == Some(DeviceKind::Software) {
+        card.facts.push(("Mind", "a device in software: its times mean nothing for GPUs".into()));
+    }
+    if let Some((bandwidth, point)) =
+        device.utilization.as_ref().and_then(|found| Some((found.bandwidth, found.points.last()?)))
+    {
+        let of = match bandwidth.origin {
+            BandwidthOrigin::Given => "the given bandwidth".to_owned(),
+            BandwidthOrigin::Ceiling { .. } => format!("a {}", device.table.problem.ceiling()),
+        };
+        card.facts.push(("Large inputs", format!("{:.0} % of {of} at {}", point.pct, size_label(point.n))));
+    }
+    let ratios: Vec<(u64, f64)> =
+        points.iter().filter_map(|point| Some((point.n, point.baseline_ratio()?))).collect();
+    let least = ratios.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+    let most = ratios.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    if let (Some(least), Some(most)) = (least, most) {
+        // As the table of a benchmark has it: what is shown as 1.00 does not lose.
+        let behind = ratios.iter().filter(|(_, ratio)| shown(*ratio) < 1.0).count();
+        let place = |(n, ratio): &(u64, f64)| format!("{ratio:.2} (at {})", size_label(*n));
+        card.facts.push((
+            "Against others",
+            format!(
+                "{} to {} times as fast as {}; slower at {behind} of {}",
+                place(least),
+                place(most),
+                other_name(sources, device),
+                count(ratios.len(), "size")
+            ),
+        ));
+    }
+    match &device.portfolio {
+        Some(portfolio) if !portfolio.sets.is_empty() => {
+            let sets = portfolio.sets.iter().take(3);
+            let losses = sets.map(|set| format!("{}: {} %", set.kernels.len(), percent(set.mean_loss_pct)));
+            card.facts.push(("Lost by so many kernels", losses.collect::<Vec<_>>().join(", ")));
+        }
+        _ => {}
+    }
+    let summary = &device.table.summary;
+    let ok = summary.by_status.get(&Status::Ok).copied().unwrap_or(0);
+    let bad = match summary.rows - ok {
+        0 => "all ok".to_owned(),
+        bad => format!("{bad} not ok"),
+    };
+    card.facts.push(("Rows", format!("{}, {bad}", summary.rows)));
+    let date = device.table.newest_utc.split('T').next().unwrap_or_default();
+    card.facts.push(("Measured", printable(&format!("{date}, {}", device.table.provenance.driver))));
+    card
+}
