@@ -3,6 +3,7 @@
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::api::Api;
 use crate::config::{Arguments, Kernel, Reset, SubgroupSize, TileState};
 use crate::guarantee_probe::{GuaranteeFacts, ProbeVerdict};
 use crate::parameters::{Declaration, Parameter, Typed, Value};
@@ -24,6 +25,9 @@ pub enum DeviceKind {
 /// Identity, driver and limits of one device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceProfile {
+    /// What it is driven by; in older files Vulkan.
+    #[serde(default, skip_serializing_if = "is_vulkan")]
+    pub api: Api,
     /// The name that the driver gives.
     pub name: String,
     /// The device UUID, in the usual hexadecimal form.
@@ -46,7 +50,8 @@ pub struct DeviceProfile {
     pub driver_build: String,
     /// The Vulkan version that the device offers, `major.minor.patch`.
     pub api_version: String,
-    /// The subgroup size that kernels are compiled for and pinned to.
+    /// The subgroup size that kernels are compiled for and pinned to; by WebGPU, which pins nothing, the one that is
+    /// expected, and 1 where there are no subgroups: then every invocation is one.
     pub subgroup_size: u32,
     /// The smallest subgroup size that the device offers.
     pub min_subgroup_size: u32,
@@ -109,6 +114,12 @@ pub struct DeviceProfile {
     pub arguments_probe: Option<ArgumentsProbe>,
 }
 
+/// Whether a description leaves it out.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_vulkan(api: &Api) -> bool {
+    *api == Api::Vulkan
+}
+
 /// Values that parameters with the value `auto` get on a device, whatever it can do
 /// (see [`crate::known_issues`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -156,8 +167,8 @@ impl DeviceProfile {
     }
 
     /// Whether a session takes the device to give this: what the user assumes goes before what was found there, and
-    /// that before what is listed. Progress, which nearly every kernel needs, is taken for granted where nothing speaks
-    /// against it.
+    /// that before what is listed. Progress, which nearly every kernel needs, is taken for granted of Vulkan where
+    /// nothing speaks against it: by WebGPU a device may be anything.
     #[must_use]
     pub fn gives(&self, guarantee: Guarantee) -> bool {
         let facts = &self.guarantee_facts;
@@ -171,9 +182,16 @@ impl DeviceProfile {
             Some(ProbeVerdict::Refuted | ProbeVerdict::Hung) => false,
             Some(ProbeVerdict::NotRefuted) => true,
             Some(ProbeVerdict::Unknown) | None => {
-                self.guarantees.contains(&guarantee) || guarantee == Guarantee::Progress
+                self.guarantees.contains(&guarantee)
+                    || (guarantee == Guarantee::Progress && self.api == Api::Vulkan)
             }
         }
+    }
+
+    /// Whether kernels can use subgroups.
+    #[must_use]
+    pub fn has_subgroups(&self) -> bool {
+        self.max_subgroup_size > 1
     }
 
     /// Whether nothing is left to find out about this: it is listed, assumed, known to be missing, or was found out.

@@ -1,11 +1,13 @@
 //! Profiles of devices for tests that need no device.
 
+use scanbox_model::api::Api;
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
 use scanbox_model::guarantee_probe::GuaranteeFacts;
 
 /// A device with subgroups of 32 and 64-bit atomics that promises nothing beyond what Vulkan does.
 pub fn example(name: &str, vendor_id: u32, driver: &str) -> DeviceProfile {
     DeviceProfile {
+        api: Api::Vulkan,
         name: name.into(),
         uuid: format!("uuid of {name}"),
         pci_address: None,
