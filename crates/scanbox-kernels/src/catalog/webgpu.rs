@@ -5,7 +5,8 @@
 
 use scanbox_model::api::Api;
 use scanbox_model::config::{
-    Arguments, BackOff, BlockScan, Config, Family, Kernel, Lookback, Reset, SubgroupScan, SubgroupSize,
+    Arguments, BackOff, BlockScan, Config, Family, Kernel, Lookback, Rendezvous, Reset, SubgroupScan,
+    SubgroupSize, TileOrder,
 };
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Operator, Problem};
@@ -77,6 +78,7 @@ pub(super) fn adapted_shader(shader: Shader, device: &DeviceProfile) -> Shader {
 fn root(glsl: &str) -> Option<&'static str> {
     Some(match glsl {
         "chained_scan.comp" => "chained_scan.wgsl",
+        "persistent_scan.comp" => "persistent_scan.wgsl",
         "one_workgroup.comp" => "one_workgroup.wgsl",
         "recompute_scan.comp" => "recompute_scan.wgsl",
         "reduce_tiles.comp" => "reduce_tiles.wgsl",
@@ -142,13 +144,11 @@ fn problem_is_there(problem: &Problem) -> Result<(), Rejection> {
 
 fn kernel_is_there(kernel: &Kernel) -> Result<(), Rejection> {
     let missing = |what: &str, value: &dyn std::fmt::Display| not_in_wgsl(format!("{what} {value}"));
-    match kernel.family {
-        Family::Persistent => return missing("family", &kernel.family),
-        Family::ChainedScan
-        | Family::OneWorkgroup
-        | Family::Recompute
-        | Family::ReduceThenScan
-        | Family::ScanThenPropagate => {}
+    if kernel.family == Family::Persistent && kernel.tile_order != TileOrder::Ticket {
+        return missing("persistent workgroups with tile order", &kernel.tile_order);
+    }
+    if kernel.rendezvous != Rendezvous::Barrier {
+        return missing("rendezvous", &kernel.rendezvous);
     }
     match kernel.lookback {
         Lookback::TwoLevel | Lookback::GatherFallback => return missing("lookback", &kernel.lookback),

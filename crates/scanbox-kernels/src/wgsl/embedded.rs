@@ -13,6 +13,7 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("main_begin.wgsl", include_str!("../../../../kernels/wgsl/main_begin.wgsl")),
     ("one_workgroup.wgsl", include_str!("../../../../kernels/wgsl/one_workgroup.wgsl")),
     ("params.wgsl", include_str!("../../../../kernels/wgsl/params.wgsl")),
+    ("persistent_scan.wgsl", include_str!("../../../../kernels/wgsl/persistent_scan.wgsl")),
     ("place.wgsl", include_str!("../../../../kernels/wgsl/place.wgsl")),
     ("poison.wgsl", include_str!("../../../../kernels/wgsl/poison.wgsl")),
     ("propagate.wgsl", include_str!("../../../../kernels/wgsl/propagate.wgsl")),
