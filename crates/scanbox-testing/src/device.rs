@@ -8,7 +8,6 @@ use scanbox_model::timer::Timer;
 /// A device with subgroups of 32 and 64-bit atomics that promises nothing beyond what Vulkan does.
 pub fn example(name: &str, vendor_id: u32, driver: &str) -> DeviceProfile {
     DeviceProfile {
-        api: Api::Vulkan,
         name: name.into(),
         uuid: format!("uuid of {name}"),
         pci_address: None,
