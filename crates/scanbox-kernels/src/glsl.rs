@@ -1,4 +1,5 @@
-//! GLSL to SPIR-V at run time, from sources embedded in the binary or a folder, with a cache on disk.
+//! GLSL to SPIR-V at run time, from sources embedded in the binary or a folder, with a cache on disk. Shaders in WGSL
+//! are made of theirs ([`crate::wgsl`]), which takes no time.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,9 +10,11 @@ use std::time::Instant;
 
 use include_dir::{Dir, include_dir};
 use rayon::prelude::*;
+use scanbox_model::api::Api;
 
 use crate::operator_file::{OperatorFile, TEXT_NAME};
-use crate::plan::{Module, Shader};
+use crate::plan::{Code, Module, Shader};
+use crate::wgsl::WgslSources;
 
 mod config_source;
 mod flat;
@@ -22,6 +25,8 @@ pub use probes::{ProbeShader, compile_probe, held_by, probe_hash};
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../kernels/glsl");
 
+/// What names of sources end in.
+const ENDINGS: [&str; 3] = ["glsl", "comp", "wgsl"];
 /// The first word of every SPIR-V module.
 const SPIRV_MAGIC: u32 = 0x0723_0203;
 /// Goes into the key of the cache: change it when the options below change.
@@ -55,12 +60,14 @@ pub enum CompileError {
 #[derive(Debug)]
 pub struct Compiler {
     sources: BTreeMap<String, Cow<'static, str>>,
+    wgsl: WgslSources,
     cache: Option<PathBuf>,
     operator: Option<OperatorFile>,
 }
 
 impl Compiler {
-    /// A compiler of the embedded sources, or of those in a folder; SPIR-V is kept in the folder `cache`, if given.
+    /// A compiler of the embedded sources, or of those in a folder (in WGSL the embedded ones, if it has none); SPIR-V
+    /// is kept in the folder `cache`, if given.
     ///
     /// # Errors
     /// When the folder of sources cannot be read.
@@ -70,8 +77,11 @@ impl Compiler {
             Some(folder) => read_folder(folder, folder, &mut all)?,
             None => read_embedded(&EMBEDDED, &mut all),
         }
-        all.insert(config_source::NAME.to_owned(), Cow::Owned(config_source::text()));
-        Ok(Self { sources: all, cache, operator: None })
+        let (wgsl, mut glsl): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            all.into_iter().partition(|(path, _)| path.ends_with(".wgsl"));
+        glsl.insert(config_source::NAME.to_owned(), Cow::Owned(config_source::text()));
+        let wgsl = if wgsl.is_empty() { WgslSources::embedded() } else { WgslSources::new(wgsl) };
+        Ok(Self { sources: glsl, wgsl, cache, operator: None })
     }
 
     /// The same compiler, which also compiles shaders of this operator.
@@ -80,7 +90,8 @@ impl Compiler {
         Self { operator: Some(operator), ..self }
     }
 
-    /// Hash of all kernel sources: the `kernel_hash` of records. That of a user's operator is a column of its own.
+    /// Hash of all kernel sources in GLSL: the `kernel_hash` of records. That of a user's operator is a column of its
+    /// own.
     #[must_use]
     pub fn kernel_hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();
@@ -89,6 +100,15 @@ impl Compiler {
             hash_text(&mut hasher, text);
         }
         hasher.finalize().to_hex()[..16].to_owned()
+    }
+
+    /// The same of the sources that an API takes.
+    #[must_use]
+    pub fn kernel_hash_of(&self, api: Api) -> String {
+        match api {
+            Api::Vulkan => self.kernel_hash(),
+            Api::WebGpu => self.wgsl.hash(),
+        }
     }
 
     /// The text of a source, as it is compiled.
@@ -107,9 +127,13 @@ impl Compiler {
     /// # Errors
     /// When the source does not compile.
     pub fn compile(&self, shader: &Shader) -> Result<Module, CompileError> {
+        if shader.api() == Api::WebGpu {
+            let text = self.wgsl.generate(shader).map_err(|wrong| failed(shader, &wrong))?;
+            return Ok(Module { shader: shader.clone(), code: Code::Wgsl(text.into()), compile_ms: 0 });
+        }
         let cached = self.cache.as_ref().map(|folder| folder.join(format!("{}.spv", self.key(shader))));
         if let Some(words) = cached.as_deref().and_then(read_cached) {
-            return Ok(Module { shader: shader.clone(), spirv: words.into(), compile_ms: 0 });
+            return Ok(Module { shader: shader.clone(), code: Code::Spirv(words.into()), compile_ms: 0 });
         }
         let start = Instant::now();
         let spirv = self.compile_uncached(shader)?;
@@ -118,7 +142,7 @@ impl Compiler {
             // A cache that cannot be written costs time in the next run, nothing else.
             let _ = write_cached(&path, &spirv);
         }
-        Ok(Module { shader: shader.clone(), spirv: spirv.into(), compile_ms })
+        Ok(Module { shader: shader.clone(), code: Code::Spirv(spirv.into()), compile_ms })
     }
 
     fn compile_uncached(&self, shader: &Shader) -> Result<Vec<u32>, CompileError> {
@@ -253,7 +277,7 @@ fn read_folder(
         let path = entry.map_err(failed(folder))?.path();
         if path.is_dir() {
             read_folder(root, &path, all)?;
-        } else if path.extension().is_some_and(|extension| extension == "glsl" || extension == "comp") {
+        } else if path.extension().is_some_and(|extension| ENDINGS.iter().any(|known| extension == *known)) {
             let text = fs::read_to_string(&path).map_err(failed(&path))?;
             let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
             all.insert(name, Cow::Owned(text));
