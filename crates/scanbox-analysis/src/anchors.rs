@@ -14,10 +14,11 @@ type StartEnd = [Option<u64>; 2];
 /// both.
 #[must_use]
 pub fn drift_pct<'a>(rows: impl IntoIterator<Item = &'a Record>) -> Option<f64> {
-    let mut units: BTreeMap<[&str; 3], BTreeMap<(u64, &str), StartEnd>> = BTreeMap::new();
+    let mut units: BTreeMap<_, BTreeMap<(u64, &str), StartEnd>> = BTreeMap::new();
     for row in rows {
         let Some(time) = row.steady.filter(|_| row.status == Status::Ok) else { continue };
-        let unit = [row.host.as_str(), &row.pci_address, &row.device_uuid];
+        let api = (row.api, &row.implementation, row.robustness);
+        let unit = (row.host.as_str(), &row.pci_address, &row.device_uuid, api);
         let of_unit = units.entry(unit).or_default();
         let [start, end] = of_unit.entry((row.n_elements, &row.config_id)).or_default();
         if row.selection.contains(&Selection::AnchorStart) {

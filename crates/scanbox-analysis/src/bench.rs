@@ -43,11 +43,12 @@ pub struct TimedSubject<'a> {
 }
 
 impl TimedSubject<'_> {
-    /// Interquartile range over median of its samples, in percent.
+    /// Interquartile range over median of its samples, in percent; at least a step of the timer over that.
     #[must_use]
     pub fn spread_pct(&self, clock: Clock) -> Option<f64> {
         let time = self.record.time(clock)?;
-        Some(100.0 * crate::stats::relative_spread(time.median_ns, time.q1_ns, time.q3_ns))
+        let step = crate::stats::relative_step(time.median_ns, self.record.resolution_ns(clock));
+        Some(100.0 * crate::stats::relative_spread(time.median_ns, time.q1_ns, time.q3_ns).max(step))
     }
 
     /// Whether it is a ceiling: a copy or a read.

@@ -243,7 +243,9 @@ fn baselines_of(baselines: &Baselines, table: &DeviceTable) -> BTreeMap<u64, Fas
             && unknown_or(&other.pci_address, &unit.pci_address)
     };
     let same = |other: &DeviceIdentity| {
-        other.name == table.device.name && units.iter().any(|unit| is_unit(other, unit))
+        other.name == table.device.name
+            && other.api == table.device.api
+            && units.iter().any(|unit| is_unit(other, unit))
     };
     fastest(baselines.iter().filter(|((other, about), _)| *about == table.problem && same(other)))
 }
@@ -255,9 +257,9 @@ fn baselines_of_model(
     device: &DeviceIdentity,
     problem: Problem,
 ) -> BTreeMap<u64, FastestBaseline> {
-    let mut best = fastest(
-        baselines.iter().filter(|((other, about), _)| *about == problem && other.name == device.name),
-    );
+    let is_model = |other: &DeviceIdentity| (&other.name, &other.api) == (&device.name, &device.api);
+    let mut best =
+        fastest(baselines.iter().filter(|((other, about), _)| *about == problem && is_model(other)));
     best.retain(|_, baseline| baseline.own_gbps.is_some());
     best
 }
@@ -296,9 +298,13 @@ fn catalog(configs: &[(Config, String)]) -> (Catalog, Vec<ConfigIndex>) {
 /// Puts groups whose host or PCI address is not known to the only unit that they can be of, where there is one, and
 /// groups of one run together.
 fn put_to_known_units(mut groups: Vec<Group>) -> Vec<Group> {
-    // Only what is alike in name, label and UUID can be one unit.
-    let mut alike: BTreeMap<(String, String, String), BTreeSet<DeviceIdentity>> = BTreeMap::new();
-    let key = |device: &DeviceIdentity| (device.name.clone(), device.label.clone(), device.uuid.clone());
+    // Only what is alike in name, label, UUID and through what it is driven can be one unit.
+    let mut alike: BTreeMap<DeviceIdentity, BTreeSet<DeviceIdentity>> = BTreeMap::new();
+    let key = |device: &DeviceIdentity| DeviceIdentity {
+        host: String::new(),
+        pci_address: String::new(),
+        ..device.clone()
+    };
     for group in &groups {
         alike.entry(key(&group.device)).or_default().insert(group.device.clone());
     }

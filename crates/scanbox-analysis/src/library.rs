@@ -124,6 +124,7 @@ fn timed(record: &Record) -> Option<(f64, f64)> {
     let time = record.time(Clock::Steady)?;
     let median = time.median_ns as f64;
     let samples = median_deviation(time.median_ns, time.q1_ns, time.q3_ns, record.samples) * median;
+    let samples = samples.max(record.resolution_ns(Clock::Steady));
     let rounds = record.round_spread_pct.zip(record.rounds).and_then(|(spread, rounds)| {
         let deviation = deviation_of_range(spread / 100.0 * median, rounds)?;
         Some(MEDIAN * deviation / f64::from(rounds).sqrt())

@@ -22,6 +22,13 @@ pub struct ConfidenceInterval {
 }
 
 impl ConfidenceInterval {
+    /// It around a median, with at least so much to both sides: more samples make no step of a timer smaller.
+    #[must_use]
+    pub fn at_least(self, median_ns: u64, half_ns: f64) -> Self {
+        let median = median_ns as f64;
+        Self { low: self.low.min(median - half_ns), high: self.high.max(median + half_ns) }
+    }
+
     /// Whether the two have a value in common.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
@@ -58,6 +65,12 @@ pub fn deviation_of_range(range: f64, values: u32) -> Option<f64> {
 #[must_use]
 pub fn relative_spread(median_ns: u64, q1_ns: u64, q3_ns: u64) -> f64 {
     q3_ns.saturating_sub(q1_ns) as f64 / median_ns.max(1) as f64
+}
+
+/// A step of the timer over the median, which is not known better than that; 0 where steps are no matter.
+#[must_use]
+pub fn relative_step(median_ns: u64, resolution_ns: f64) -> f64 {
+    resolution_ns / median_ns.max(1) as f64
 }
 
 /// The arithmetic mean; `None` of nothing.

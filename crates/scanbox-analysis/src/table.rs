@@ -80,22 +80,27 @@ pub struct Cell {
     pub q3_ns: u64,
     /// Samples behind them.
     pub samples: u32,
+    /// What a step of the timer comes to in the time of one call, in nanoseconds: 0 where steps are not known, and no
+    /// matter.
+    pub resolution_ns: f64,
     /// Median time by the confirmation of the sweep, where the config took part in it.
     pub confirmed_ns: Option<u64>,
 }
 
 impl Cell {
-    /// Interquartile range over median.
+    /// Interquartile range over median; at least a step of the timer over that.
     #[must_use]
     pub fn relative_spread(&self) -> f64 {
         stats::relative_spread(self.median_ns, self.q1_ns, self.q3_ns)
+            .max(stats::relative_step(self.median_ns, self.resolution_ns))
     }
 
     /// The interval of the throughput in GB/s by which ties are found: what the ends of the interval of the time
-    /// give, which is as wide, for its size, as the samples of the sweep make it.
+    /// give, which is as wide, for its size, as the samples of the sweep make it, and the steps of its timer.
     #[must_use]
     pub fn interval(&self) -> ConfidenceInterval {
-        let time = stats::median_interval(self.median_ns, self.q1_ns, self.q3_ns, self.samples);
+        let time = stats::median_interval(self.median_ns, self.q1_ns, self.q3_ns, self.samples)
+            .at_least(self.median_ns, self.resolution_ns);
         let work = self.gbps * self.median_ns as f64;
         let high = if time.low > 0.0 { work / time.low } else { f64::INFINITY };
         ConfidenceInterval { low: work / time.high, high }

@@ -97,7 +97,7 @@ fn shown(devices: &[&Lines<'_>]) -> Vec<usize> {
     let mut models = BTreeSet::new();
     let is_first = |&at: &usize| {
         let table = devices[at].table;
-        models.insert((&table.device.name, &table.provenance.driver))
+        models.insert((&table.device.name, &table.device.api, &table.provenance.driver))
     };
     let (first, others): (Vec<usize>, Vec<usize>) = (0..devices.len()).partition(is_first);
     let mut shown: Vec<usize> = first.into_iter().chain(others).take(TRANSFER_DEVICES).collect();

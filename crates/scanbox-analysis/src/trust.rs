@@ -16,6 +16,7 @@
 use std::collections::BTreeMap;
 
 use scanbox_model::config::Config;
+use scanbox_model::device_api::DeviceApi;
 use scanbox_model::record::{Record, Status};
 
 use crate::problem::Problem;
@@ -26,6 +27,7 @@ use scanbox_model::row_rules::OWN_SUBJECT;
 pub(crate) struct TrustScope {
     pub problem: Problem,
     pub device: String,
+    pub api: DeviceApi,
     pub device_uuid: String,
     pub driver: String,
     pub kernel_hash: String,
@@ -36,6 +38,7 @@ impl TrustScope {
         Some(Self {
             problem: Problem::of_row(record).ok()?,
             device: record.device.clone(),
+            api: DeviceApi::of(record),
             device_uuid: record.device_uuid.clone(),
             driver: record.driver.clone(),
             kernel_hash: record.kernel_hash.clone(),

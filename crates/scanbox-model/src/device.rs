@@ -3,7 +3,9 @@
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::api::Api;
 use crate::config::{Arguments, Kernel, Reset, SubgroupSize, TileState};
+use crate::device_api::{DeviceApi, Timer};
 use crate::guarantee_probe::{GuaranteeFacts, ProbeVerdict};
 use crate::parameters::{Declaration, Parameter, Typed, Value};
 use crate::probe::ArgumentsProbe;
@@ -92,6 +94,21 @@ pub struct DeviceProfile {
     pub timestamp_period_ns: f32,
     /// Meaningful bits of a timestamp; 0: the device has none.
     pub timestamp_valid_bits: u32,
+    /// Through what it is driven; files of older versions know Vulkan alone.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub api: Api,
+    /// Who implements that, with its version and the API below: `wgpu 30.0.1 (Vulkan)`. Empty of Vulkan.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub implementation: String,
+    /// Whether accesses of kernels are kept within bounds; `None` where nobody asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub robustness: Option<bool>,
+    /// Where times come from.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub timer: Timer,
+    /// The steps in nanoseconds in which times come; 0: not known, and no matter of the samples.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub timer_resolution_ns: f64,
     /// What `auto` stands for because of a known issue of the device, not because of what it can do.
     #[serde(default, skip_serializing_if = "Forced::is_empty", deserialize_with = "forced_of_file")]
     pub forced: Forced,
@@ -107,6 +124,11 @@ pub struct DeviceProfile {
     /// What a probe found out, where one was asked for: what `auto` of arguments stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments_probe: Option<ArgumentsProbe>,
+}
+
+/// Whether a field need not be written.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Values that parameters with the value `auto` get on a device, whatever it can do
@@ -146,13 +168,21 @@ impl Forced {
 }
 
 impl DeviceProfile {
-    /// The name for messages: the device's own, with a word where its times mean nothing for GPUs.
+    /// The name for messages: the device's own, with through what it is driven where that is not Vulkan, and with a
+    /// word where its times mean nothing for GPUs.
     #[must_use]
     pub fn title(&self) -> String {
+        let name = self.device_api().title_of(&self.name);
         match self.kind {
-            DeviceKind::Hardware | DeviceKind::Null => self.name.clone(),
-            DeviceKind::Software => format!("{} (software)", self.name),
+            DeviceKind::Hardware | DeviceKind::Null => name,
+            DeviceKind::Software => format!("{name} (software)"),
         }
+    }
+
+    /// Through what it is driven.
+    #[must_use]
+    pub fn device_api(&self) -> DeviceApi {
+        DeviceApi { api: self.api, implementation: self.implementation.clone(), robustness: self.robustness }
     }
 
     /// Whether a session takes the device to give this: what the user assumes goes before what was found there, and

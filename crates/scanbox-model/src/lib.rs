@@ -22,6 +22,8 @@ pub mod merged;
 mod stateless;
 pub mod filter;
 pub mod guarantee_probe;
+pub mod api;
+pub mod device_api;
 pub mod device;
 pub mod known_issues;
 pub mod safe_devices;

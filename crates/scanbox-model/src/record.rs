@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 use self::cell::CsvCell;
 pub use self::selection::{Selection, Selections};
 pub use self::status::Status;
+use crate::api::Api;
 use crate::call_form::CallForm;
+use crate::device_api::Timer;
 use crate::parameters::{Cells, Config, Declaration, PARAMETERS, Value, Values};
 use crate::problem::{Element, Mode, Placement};
 use crate::units::throughput_gbps;
@@ -186,6 +188,21 @@ documented! {
         /// Calls in the circumstance that failed before that were found right by `sweep --retry-failed --prove`; empty
         /// elsewhere.
         pub proved_calls: Option<u32>,
+        /// Through what the device was driven, `vulkan` or `webgpu`; empty in files from before there was a choice, which
+        /// means Vulkan.
+        pub api: Api,
+        /// Who implements that, with its version and the API below; empty of Vulkan, where that is the driver.
+        pub implementation: String,
+        /// Whether accesses of kernels were kept within bounds: `on` or `off`; empty where nobody asks.
+        pub robustness: Option<bool>,
+        /// Where times come from: `timestamps` of the device, or the clock on the `wall`; empty in files from before there
+        /// was a choice.
+        pub timer: Option<Timer>,
+        /// The steps in nanoseconds in which times come; empty where that is not known, and no matter of the samples.
+        pub timer_resolution_ns: Option<f64>,
+        /// Calls of a sample behind the `steady` statistics; of several rounds, of the last one. Empty in files from
+        /// before it was written.
+        pub sample_calls: Option<u32>,
         /// What stands in columns that this version does not know: kept, and written again with the row.
         pub unknown: Vec<UnknownCell>,
     }
@@ -251,6 +268,17 @@ impl Record {
     pub fn throughput_gbps(&self, clock: Clock) -> Option<f64> {
         let time = self.time(clock).filter(|_| self.status == Status::Ok)?;
         throughput_gbps(self.bytes_moved, time.median_ns)
+    }
+
+    /// What a step of the timer comes to in the time of one call, in nanoseconds: the time is not known better. 0 where
+    /// steps are not known, and no matter.
+    #[must_use]
+    pub fn resolution_ns(&self, clock: Clock) -> f64 {
+        let calls = match clock {
+            Clock::Steady => self.sample_calls.unwrap_or(1).max(1),
+            Clock::Span => 1,
+        };
+        self.timer_resolution_ns.unwrap_or(0.0) / f64::from(calls)
     }
 
     /// The config of a row of scanbox's own.
@@ -462,6 +490,12 @@ const OWN_COLUMNS: &[Column] = &[
     column!(twin_calls),
     column!(proved_calls),
     column!(call_form),
+    column!(api),
+    column!(implementation),
+    column!(robustness),
+    column!(timer),
+    column!(timer_resolution_ns),
+    column!(sample_calls),
 ];
 
 /// How many columns schema 1 began with. The others were appended since: a file may end before them.

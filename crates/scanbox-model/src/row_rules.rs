@@ -5,8 +5,12 @@
 //! ([`crate::csv_file`]) refuses a row that breaks a rule, with the column to blame. Rows of other implementations
 //! have labels and sizes of their own: what follows from a config or a problem is checked of scanbox's own rows alone.
 
+mod utc;
+
 use std::collections::HashMap;
 
+use self::utc::is_utc;
+use crate::api::Api;
 use crate::config::{Config, Family};
 use crate::parameters::{Declaration, PARAMETER_NAMES, PARAMETERS, Value};
 use crate::problem::{Mode, Problem};
@@ -98,28 +102,6 @@ fn fits(parameter: &Declaration, record: &Record, config: &Config) -> bool {
         Value::Word { word: "auto", .. } => cell != said,
         said => cell == Value::Open || cell == said,
     }
-}
-
-/// Whether a text is a time in UTC: `2026-11-22T15:36:08Z`, with or without a fraction of the second.
-fn is_utc(text: &str) -> bool {
-    let Some(text) = text.strip_suffix('Z') else { return false };
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let pattern = "dddd-dd-ddTdd:dd:dd";
-    let matches =
-        |(byte, wanted): (u8, u8)| if wanted == b'd' { byte.is_ascii_digit() } else { byte == wanted };
-    let two_digits = |at: usize| whole.get(at..at + 2).and_then(|digits| digits.parse::<u8>().ok());
-    let is_from_to =
-        |at: usize, from: u8, to: u8| two_digits(at).is_some_and(|part| (from..=to).contains(&part));
-    whole.len() == pattern.len()
-        && whole.bytes().zip(pattern.bytes()).all(matches)
-        && is_from_to(5, 1, 12)
-        && is_from_to(8, 1, 31)
-        && is_from_to(11, 0, 23)
-        && is_from_to(14, 0, 59)
-        // There are leap seconds.
-        && is_from_to(17, 0, 60)
-        && !fraction.is_empty()
-        && fraction.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Every rule. The first that a row breaks is told.
@@ -432,6 +414,35 @@ pub const RULES: &[Rule] = &[
         check: |row| {
             let drift = row.record.drift_pct.unwrap_or(0.0);
             holds(drift > -100.0, "drift_pct", || format!("{drift} is a time below zero"))
+        },
+    },
+    Rule {
+        name: "who implements an interface is told of WebGPU, and of nothing else",
+        columns: &["implementation", "robustness", "api"],
+        check: |row| {
+            let record = row.record;
+            let is_vulkan = record.api == Api::Vulkan;
+            holds(is_vulkan || !record.implementation.is_empty(), "implementation", || {
+                "a row of WebGPU says who implements it".to_owned()
+            })?;
+            let none = || "that of Vulkan is the driver".to_owned();
+            holds(!is_vulkan || record.implementation.is_empty(), "implementation", none)?;
+            let asked = record.robustness.is_some();
+            holds(!is_vulkan || !asked, "robustness", || "nobody asks Vulkan for it".to_owned())
+        },
+    },
+    Rule {
+        name: "times come in steps above zero, of at least one call",
+        columns: &["timer_resolution_ns", "sample_calls"],
+        check: |row| {
+            let record = row.record;
+            let step = record.timer_resolution_ns;
+            holds(step.is_none_or(|ns| ns > 0.0), "timer_resolution_ns", || {
+                "a step is above zero; where it is not known, the cell is empty".to_owned()
+            })?;
+            holds(record.sample_calls != Some(0), "sample_calls", || {
+                "a sample has at least one call".to_owned()
+            })
         },
     },
     Rule {

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use scanbox_analysis::bench::{Heat, TimedForm, TimedSubject};
 use scanbox_analysis::grouping::OWN_SUBJECT;
 use scanbox_analysis::library::LibraryDifference;
+use scanbox_model::api::Api;
 use scanbox_model::call_form::CallForm;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
@@ -74,6 +75,11 @@ struct BenchRow<'a> {
     stateless: Option<bool>,
     selection: Vec<&'static str>,
     device: &'a str,
+    api: Api,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    implementation: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    robustness: Option<bool>,
     device_uuid: &'a str,
     driver: &'a str,
     status: &'static str,
@@ -152,6 +158,9 @@ impl<'a> BenchRow<'a> {
             stateless: record.is_stateless(),
             selection: record.selection.iter().map(|selection| selection.word()).collect(),
             device: &record.device,
+            api: record.api,
+            implementation: &record.implementation,
+            robustness: record.robustness,
             device_uuid: &record.device_uuid,
             driver: &record.driver,
             status: record.status.word(),

@@ -9,6 +9,7 @@ use std::io::{self, Write};
 
 use scanbox_analysis::compare::{CompareQuestion, Comparison, ConfigChange, LineChange, Verdict};
 use scanbox_analysis::pairs::GroupChange;
+use scanbox_model::device_api::DeviceApi;
 use scanbox_model::record::Record;
 use scanbox_model::units::{plural, size_label};
 
@@ -136,7 +137,8 @@ fn device(comparison: &Comparison) -> String {
 fn origin(name: &str, records: &[Record]) -> String {
     let Some(row) = records.last() else { return format!("{name}, without rows") };
     let hash: String = row.kernel_hash.chars().take(12).collect();
-    format!("{name}: {}, driver {}, kernels {hash}, {}", row.device, row.driver, row.timestamp_utc)
+    let device = DeviceApi::of(row).title_of(&row.device);
+    format!("{name}: {device}, driver {}, kernels {hash}, {}", row.driver, row.timestamp_utc)
 }
 
 fn drift(comparison: &Comparison, question: &CompareQuestion) -> String {

@@ -9,6 +9,7 @@ use scanbox_analysis::grouping::{OWN_SUBJECT, release};
 use scanbox_analysis::problem::Problem;
 use scanbox_analysis::table::{DeviceIdentity, DeviceTable};
 use scanbox_model::csv_file::{self, CsvError};
+use scanbox_model::device_api::DeviceApi;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Clock, Record, Status};
 
@@ -31,6 +32,7 @@ pub struct RunIdentity {
     file: String,
     problem: Problem,
     device: String,
+    api: DeviceApi,
     device_uuid: String,
     host: String,
     pci_address: String,
@@ -58,6 +60,7 @@ pub struct FailedAttempt {
 #[derive(Debug, Clone)]
 pub struct BaselineLine {
     device: String,
+    api: DeviceApi,
     device_uuid: String,
     /// What it is called, with its version.
     name: String,
@@ -80,6 +83,7 @@ impl RunIdentity {
             && table.units().iter().any(is_unit)
             && self.problem == table.problem
             && self.device == table.device.name
+            && self.api == table.device.api
             && self.driver == provenance.driver
             && self.kernel_hash == provenance.kernel_hash
             && release(&self.version) == provenance.version
@@ -133,6 +137,7 @@ impl Evidence {
         let Some(gbps) = baseline_gbps(record, clock) else { return };
         let line = BaselineLine {
             device: record.device.clone(),
+            api: DeviceApi::of(record),
             device_uuid: record.device_uuid.clone(),
             name: format!("{} ({})", record.subject, record.subject_version),
             problem: Problem::of_row(record).unwrap_or_default(),
@@ -152,7 +157,10 @@ impl Evidence {
         let of_model: Vec<&BaselineLine> = self
             .baselines
             .iter()
-            .filter(|line| line.problem == table.problem && line.device == table.device.name)
+            .filter(|line| {
+                let device = (&line.device, &line.api) == (&table.device.name, &table.device.api);
+                device && line.problem == table.problem
+            })
             .collect();
         let is_here =
             |line: &&&BaselineLine| line.device_uuid.is_empty() || table.has_unit(&line.device_uuid);
@@ -170,6 +178,7 @@ impl Evidence {
             table.files.contains(file)
                 && metadata.problem == table.problem
                 && metadata.device.name == table.device.name
+                && metadata.device.device_api() == table.device.api
                 && table.has_unit(&metadata.device.uuid)
                 && metadata.device.driver == table.provenance.driver
                 && metadata.kernel_hash == table.provenance.kernel_hash
@@ -181,8 +190,8 @@ impl Evidence {
 
 impl BaselineLine {
     fn is_same(&self, other: &Self) -> bool {
-        (&self.device, &self.device_uuid, &self.name, self.problem)
-            == (&other.device, &other.device_uuid, &other.name, other.problem)
+        (&self.device, &self.api, &self.device_uuid, &self.name, self.problem)
+            == (&other.device, &other.api, &other.device_uuid, &other.name, other.problem)
     }
 }
 
@@ -195,6 +204,7 @@ impl FailedAttempt {
                 pci_address: record.pci_address.clone(),
                 problem: Problem::of_row(record).unwrap_or_default(),
                 device: record.device.clone(),
+                api: DeviceApi::of(record),
                 device_uuid: record.device_uuid.clone(),
                 driver: record.driver.clone(),
                 version: record.subject_version.clone(),

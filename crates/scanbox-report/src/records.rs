@@ -82,7 +82,7 @@ fn in_label_alone(record: &Record) -> impl Iterator<Item = (String, Value)> {
 }
 
 /// Columns whose text may look like a number and is a name.
-const TEXTS: [&str; 10] = [
+const TEXTS: [&str; 11] = [
     "run_id",
     "device",
     "device_uuid",
@@ -93,6 +93,7 @@ const TEXTS: [&str; 10] = [
     "config_id",
     "kernel_id",
     "reason",
+    "implementation",
 ];
 
 fn value(column: &str, text: String) -> Value {

@@ -30,6 +30,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use scanbox_model::device_api::DeviceApi;
 use scanbox_model::record::{Cache, Status};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -61,11 +62,22 @@ pub struct Greeting {
     /// The driver of that device.
     #[serde(default)]
     pub driver: String,
+    /// Through what scanbox drives that device; another program's is not told.
+    #[serde(flatten)]
+    pub device_api: DeviceApi,
+    /// The steps in nanoseconds in which its times come; 0: not known, and no matter.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub timer_resolution_ns: u64,
     /// Whether it can be asked for the twin of what it has timed; programs from before there was one cannot.
     #[serde(default)]
     pub twins: bool,
     /// What it can run.
     pub subjects: Vec<BaselineSubject>,
+}
+
+/// Whether nothing need be said.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Greeting {

@@ -22,7 +22,7 @@ use rand_chacha::ChaCha8Rng;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::Input;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::record::{Cache, Ratio, Record, Selection, Status};
+use scanbox_model::record::{Cache, Clock, Ratio, Record, Selection, Status};
 use serde::{Deserialize, Serialize};
 
 pub use self::empty::{EmptyBeside, EmptyCall};
@@ -289,6 +289,9 @@ impl<E: From<Failure>> Bench<'_, E> {
                     config_id: name.clone(),
                     kernel_id: name.clone(),
                     selection,
+                    // It has a clock of its own.
+                    timer: None,
+                    timer_resolution_ns: Some(greeting.timer_resolution_ns as f64).filter(|ns| *ns > 0.0),
                     ..plain_record(n, &self.job.computation, &self.job.input, device, &self.job.origin)
                 };
                 subjects.push(SubjectAtSize::new(
@@ -443,9 +446,13 @@ impl<E: From<Failure>> Bench<'_, E> {
                     record.status = Status::Ok;
                     record.samples = measured.samples;
                     record.steady = Some(measured.steady);
-                    record.span = Some(measured.span);
+                    record.span = measured.span;
+                    record.sample_calls = Some(measured.calls);
                     record.rounds = Some(blocks.len() as u32);
-                    record.round_spread_pct = Some(round_spread_pct(blocks));
+                    // Rounds that agree to the last step of a timer differ by one, for all that is known.
+                    let step_ns = record.resolution_ns(Clock::Steady);
+                    let step_pct = 100.0 * step_ns / measured.steady.median_ns as f64;
+                    record.round_spread_pct = Some(round_spread_pct(blocks).max(step_pct));
                 }
             }
             record.order_index = self.rows;

@@ -2,8 +2,11 @@
 //!
 //! Two times, both per call, both with everything that the plan's reset costs: `steady` is one of many dependent calls
 //! back to back, `span` is one call between two timestamps.
+//!
+//! Some timers come in steps: those of browsers in 100 us. A sample lasts 200 of them at least, so that its time is
+//! known to half a percent; a call that is shorter than one has no `span`; and equal samples are no certain ones.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use scanbox_kernels::plan::Plan;
 use scanbox_model::device::DeviceProfile;
@@ -97,6 +100,14 @@ impl Protocol {
 const IDLE_NS_MAX: u64 = 100_000_000;
 /// Calls in one sample at most: recording them must not take longer than running them.
 const CALLS_MAX: u64 = 1000;
+/// Steps of the timer in a sample at least.
+const SAMPLE_STEPS: f64 = 200.0;
+/// By how much samples are planned longer than that, so that none is shorter.
+const SPARE: f64 = 1.05;
+/// Steps of the timer from which on a single sample says about how long a call takes.
+const ESTIMATE_STEPS: f64 = 20.0;
+/// A clock that shows nothing for calls which took this long shows nothing at all.
+const SILENT_MAX: Duration = Duration::from_secs(1);
 /// Samples in one request to the device.
 const BATCH_SAMPLES: u32 = 5;
 /// How often a sample with impossible timestamps is taken again.
@@ -111,8 +122,8 @@ pub struct Measurement {
     pub samples: u32,
     /// One of many dependent calls.
     pub steady: TimeStats,
-    /// One call on its own.
-    pub span: TimeStats,
+    /// One call on its own; `None` of a call that is shorter than a step of the timer.
+    pub span: Option<TimeStats>,
 }
 
 /// Samples in nanoseconds per call.
@@ -122,19 +133,19 @@ pub struct Samples {
     pub calls: u32,
     /// One of many dependent calls.
     pub steady: Vec<f64>,
-    /// One call on its own.
+    /// One call on its own; none of a call that is shorter than a step of the timer.
     pub span: Vec<f64>,
 }
 
 impl Samples {
-    /// Their statistics; there is at least one of each.
+    /// Their statistics; there is at least one behind `steady`.
     #[must_use]
     pub fn measurement(&self) -> Measurement {
         Measurement {
             calls: self.calls,
             samples: self.steady.len() as u32,
             steady: statistics(&self.steady),
-            span: statistics(&self.span),
+            span: (!self.span.is_empty()).then(|| statistics(&self.span)),
         }
     }
 }
@@ -143,6 +154,11 @@ impl Samples {
 pub trait Timed {
     /// A block of samples begins (see [`Backend::begin_block`]).
     fn begin(&mut self) {}
+
+    /// The steps in nanoseconds in which its times come; 0: not known, and no matter.
+    fn resolution_ns(&self) -> f64 {
+        0.0
+    }
 
     /// Takes `samples` samples of `calls` dependent calls back to back, in nanoseconds per sample. Impossible ones are
     /// left out.
@@ -165,6 +181,10 @@ pub struct TimedPlan<'a> {
 impl Timed for TimedPlan<'_> {
     fn begin(&mut self) {
         self.backend.begin_block();
+    }
+
+    fn resolution_ns(&self) -> f64 {
+        self.backend.profile().timer_resolution_ns
     }
 
     fn time(&mut self, calls: u32, samples: u32) -> Result<Vec<f64>, Failure> {
@@ -205,7 +225,8 @@ pub fn block(
     let per_call = median(&mut steady.clone());
     let span_samples =
         (protocol.span_ns_max as f64 / per_call).clamp(3.0, f64::from(protocol.span_samples)) as u32;
-    let span = sample(timed, 1, span_samples)?;
+    let is_told = per_call >= timed.resolution_ns();
+    let span = if is_told { sample(timed, 1, span_samples)? } else { Vec::new() };
     Ok(Samples { calls, steady, span })
 }
 
@@ -220,22 +241,78 @@ pub fn steady(
     protocol: &Protocol,
 ) -> Result<(u32, Vec<f64>), Failure> {
     timed.begin();
-    let estimate = match estimate_ns {
+    let length = SampleLength::new(timed.resolution_ns(), protocol);
+    let estimate = match estimate_ns.filter(|&ns| length.is_known(ns)) {
         Some(ns) => ns,
-        None => median(&mut sample(timed, 1, 1)?),
+        None if length.resolution_ns == 0.0 => median(&mut sample(timed, 1, 1)?),
+        None => estimate(timed, &length)?,
     };
-    let calls = calls_per_sample(estimate, protocol);
-    let (calls, sample_ns) = warm_up(timed, calls, protocol)?;
+    let calls = length.calls(estimate);
+    let (calls, sample_ns) = warm_up(timed, calls, &length, protocol)?;
     Ok((calls, sample_until_narrow(timed, calls, sample_ns, protocol)?))
 }
 
-fn calls_per_sample(call_ns: f64, protocol: &Protocol) -> u32 {
-    (protocol.sample_ns as f64 / call_ns).ceil().clamp(1.0, CALLS_MAX as f64) as u32
+/// How long a sample is to be.
+struct SampleLength {
+    /// In nanoseconds.
+    sample_ns: f64,
+    /// Calls at most.
+    calls_max: f64,
+    /// The steps of the timer in nanoseconds; 0: not known.
+    resolution_ns: f64,
+}
+
+impl SampleLength {
+    fn new(resolution_ns: f64, protocol: &Protocol) -> Self {
+        let least_ns = SPARE * SAMPLE_STEPS * resolution_ns;
+        let times = (least_ns / protocol.sample_ns as f64).max(1.0);
+        Self {
+            sample_ns: times * protocol.sample_ns as f64,
+            calls_max: (times * CALLS_MAX as f64).ceil().min(f64::from(u32::MAX)),
+            resolution_ns,
+        }
+    }
+
+    /// Calls of a sample, where one takes this long.
+    fn calls(&self, call_ns: f64) -> u32 {
+        (self.sample_ns / call_ns).ceil().clamp(1.0, self.calls_max) as u32
+    }
+
+    /// Whether steps of the timer leave much of a time like this.
+    fn is_known(&self, ns: f64) -> bool {
+        ns >= ESTIMATE_STEPS * self.resolution_ns
+    }
+}
+
+/// About what a call takes where one alone may be shorter than a step of the timer: by more and more calls.
+fn estimate(timed: &mut dyn Timed, length: &SampleLength) -> Result<f64, Failure> {
+    let mut calls: u32 = 1;
+    loop {
+        let started = Instant::now();
+        let ns = timed.time(calls, 1)?.first().copied().unwrap_or(0.0);
+        let last = f64::from(calls) >= length.calls_max || started.elapsed() > SILENT_MAX;
+        if length.is_known(ns) || (last && ns > 0.0) {
+            return Ok(ns / f64::from(calls));
+        }
+        if last {
+            let step = length.resolution_ns;
+            let reason = format!(
+                "{calls} calls in a row took no time by the device's clock, which has steps of {step} ns; it cannot be used"
+            );
+            return Err(Failure::new(Status::RuntimeError, reason));
+        }
+        calls = f64::from(calls.saturating_mul(4)).min(length.calls_max) as u32;
+    }
 }
 
 /// Runs batches until two successive ones agree. Returns the calls per sample for the settled speed, and the time of a
 /// sample.
-fn warm_up(timed: &mut dyn Timed, mut calls: u32, protocol: &Protocol) -> Result<(u32, f64), Failure> {
+fn warm_up(
+    timed: &mut dyn Timed,
+    mut calls: u32,
+    length: &SampleLength,
+    protocol: &Protocol,
+) -> Result<(u32, f64), Failure> {
     let mut spent = 0.0;
     let mut previous: Option<f64> = None;
     loop {
@@ -244,7 +321,7 @@ fn warm_up(timed: &mut dyn Timed, mut calls: u32, protocol: &Protocol) -> Result
         let now = median(&mut batch);
         let settled = previous.is_some_and(|before| (now - before).abs() <= protocol.settled_ratio * before);
         // The first call is slower than the rest: what it promised may be far off.
-        calls = calls_per_sample(now, protocol);
+        calls = length.calls(now);
         if (settled && spent >= protocol.warm_up_ns_min as f64) || spent >= protocol.warm_up_ns_max as f64 {
             return Ok((calls, now * f64::from(calls)));
         }
@@ -258,12 +335,15 @@ fn sample_until_narrow(
     sample_ns: f64,
     protocol: &Protocol,
 ) -> Result<Vec<f64>, Failure> {
+    let step_ns = timed.resolution_ns() / f64::from(calls);
     let mut samples = Vec::new();
     let mut batch = protocol.samples_min;
     loop {
         samples.extend(sample(timed, calls, batch)?);
         let stats = Quartiles::of(&mut samples.clone());
-        let uncertainty = (stats.q3 - stats.q1) / stats.median / (samples.len() as f64).sqrt();
+        let spread_ns = (stats.q3 - stats.q1) / (samples.len() as f64).sqrt();
+        // More samples do not make the steps of a timer smaller.
+        let uncertainty = spread_ns.max(step_ns) / stats.median;
         let spent = samples.len() as f64 * sample_ns;
         if uncertainty <= protocol.spread_ratio
             || spent >= protocol.sampling_ns_max as f64

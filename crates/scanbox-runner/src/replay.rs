@@ -7,6 +7,8 @@
 //! starts several to see how they differ, as `scanbox rerun` does, each needs a script of its own.
 //!
 //! ```toml
+//! api = "webgpu"            # with `implementation` and `robustness`; left out: Vulkan
+//! timer_resolution_ns = 1e5
 //! launch_ns = 2000.0
 //! bandwidth_gbps = 1000.0
 //! noise_ratio = 0.015
@@ -185,7 +187,9 @@ impl Replay {
         let begin = self.clock_ticks;
         self.clock_ticks = self.clock_ticks.wrapping_add(ns.round().max(1.0) as u64) & mask;
         self.busy_ns += ns;
-        TickInterval { begin, end: self.clock_ticks }
+        // A tick is a nanosecond.
+        let step = (self.script.timer_resolution_ns as u64).max(1);
+        TickInterval { begin: begin - begin % step, end: self.clock_ticks - self.clock_ticks % step }
     }
 
     /// Takes the turn of a call. Returns whether it finds its scratch memory as it expects it.

@@ -90,6 +90,11 @@ pub(crate) fn record_of_run(n: u64, input: &Input, device: &DeviceProfile, origi
         host: origin.host.clone(),
         pci_address: device.pci_address.clone().unwrap_or_default(),
         shared_device: Flag(origin.shared_device),
+        api: device.api,
+        implementation: device.implementation.clone(),
+        robustness: device.robustness,
+        timer: Some(device.timer),
+        timer_resolution_ns: Some(device.timer_resolution_ns).filter(|ns| *ns > 0.0),
         n_elements: n,
         input: input.to_string(),
         ..Record::default()

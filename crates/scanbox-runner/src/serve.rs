@@ -81,6 +81,8 @@ pub fn serve(
         device: profile.name.clone(),
         device_uuid: profile.uuid.clone(),
         driver: profile.driver.clone(),
+        device_api: profile.device_api(),
+        timer_resolution_ns: profile.timer_resolution_ns.ceil() as u64,
         // Any label is one.
         subjects: Vec::new(),
         // Each version has shown in its own sweep that what it times is right.

@@ -370,7 +370,8 @@ impl<E: From<Failure>> Sweep<'_, E> {
                 record.status = Status::Ok;
                 record.samples = measured.samples;
                 record.steady = Some(measured.steady);
-                record.span = Some(measured.span);
+                record.span = measured.span;
+                record.sample_calls = Some(measured.calls);
                 return (self.finished(record), false);
             }
             Err(failure) => failure,

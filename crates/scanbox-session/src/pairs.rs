@@ -344,6 +344,10 @@ impl Timed for TimedRow<'_> {
         self.baseline.begin_block();
     }
 
+    fn resolution_ns(&self) -> f64 {
+        self.baseline.greeting().timer_resolution_ns as f64
+    }
+
     fn time(&mut self, calls: u32, samples: u32) -> Result<Vec<f64>, Failure> {
         self.baseline.time(&self.row.config, self.row.n, Cache::Hot, calls, samples)
     }

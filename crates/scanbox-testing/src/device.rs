@@ -1,6 +1,8 @@
 //! Profiles of devices for tests that need no device.
 
+use scanbox_model::api::Api;
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
+use scanbox_model::device_api::Timer;
 use scanbox_model::guarantee_probe::GuaranteeFacts;
 
 /// A device with subgroups of 32 and 64-bit atomics that promises nothing beyond what Vulkan does.
@@ -31,6 +33,11 @@ pub fn example(name: &str, vendor_id: u32, driver: &str) -> DeviceProfile {
         float64_elements: true,
         timestamp_period_ns: 1.0,
         timestamp_valid_bits: 64,
+        api: Api::Vulkan,
+        implementation: String::new(),
+        robustness: None,
+        timer: Timer::Timestamps,
+        timer_resolution_ns: 0.0,
         forced: Forced::default(),
         guarantees: Vec::new(),
         guarantee_facts: GuaranteeFacts::default(),

@@ -180,7 +180,8 @@ fn metadata_beside(path: &Path) -> anyhow::Result<Option<Metadata>> {
 }
 
 fn is_about(metadata: &Metadata, record: &Record) -> bool {
-    record.device_uuid == metadata.device.uuid && record.device == metadata.device.name
+    let device = &metadata.device;
+    (&record.device_uuid, &record.device) == (&device.uuid, &device.name) && device.device_api().is_of(record)
 }
 
 /// Says that the metadata beside a file is about a device that is not in it. Returns: that it is not to be used.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use scanbox_model::device_api::DeviceApi;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Clock, Record, Status};
 
@@ -47,11 +48,12 @@ impl<'a> RunRows<'a> {
         let own = |record: &&Record| record.subject == OWN_SUBJECT && !record.is_of_benchmark();
         for record in source.records.iter().filter(own) {
             let first = device.get_or_insert(record);
-            if first.device != record.device {
+            if first.device != record.device || !DeviceApi::of(first).is_of(record) {
+                let title = |row: &Record| format!("{} ({})", title_of(row), row.device_uuid);
                 return Err(AnalysisError::SeveralDevices {
                     source_name: source.name.to_owned(),
-                    first: format!("{} ({})", first.device, first.device_uuid),
-                    second: format!("{} ({})", record.device, record.device_uuid),
+                    first: title(first),
+                    second: title(record),
                 });
             }
             // One row of each unit: the latest.
@@ -144,7 +146,8 @@ impl<'a> Time<'a> {
             ns: confirmed_ns.unwrap_or(time.median_ns),
             sweep_ns: time.median_ns,
             confirmed_ns,
-            sampling: stats::median_deviation(time.median_ns, time.q1_ns, time.q3_ns, record.samples),
+            sampling: stats::median_deviation(time.median_ns, time.q1_ns, time.q3_ns, record.samples)
+                .max(stats::relative_step(time.median_ns, record.resolution_ns(clock))),
         })
     }
 
@@ -194,14 +197,20 @@ fn middle(mut rows: Vec<&Record>, clock: Clock) -> Option<&Record> {
     rows.get(rows.len().checked_sub(1)? / 2).copied()
 }
 
+/// What the device of a row is called, through whatever it is driven.
+fn title_of(record: &Record) -> String {
+    DeviceApi::of(record).title_of(&record.device)
+}
+
 /// What the two runs do not have in common.
 pub fn differences(
     sides: &[RunRows<'_>; 2],
     question: &CompareQuestion,
 ) -> Result<Vec<RunDifference>, AnalysisError> {
     let [Some(base), Some(new)] = [sides[0].any_row(), sides[1].any_row()] else { return Ok(Vec::new()) };
-    if base.device != new.device && !question.accept_device {
-        return Err(AnalysisError::OtherModel { base: base.device.clone(), new: new.device.clone() });
+    let [base_title, new_title] = [title_of(base), title_of(new)];
+    if base_title != new_title && !question.accept_device {
+        return Err(AnalysisError::OtherModel { base: base_title, new: new_title });
     }
     // A file of a sweep holds one problem.
     let problems = [base, new].map(|row| Problem::of_row(row).ok().map(|problem| problem.title()));
@@ -211,7 +220,7 @@ pub fn differences(
         return Err(AnalysisError::OtherProblem { base: base.clone(), new: new.clone() });
     }
     let pairs = [
-        ("device", &base.device, &new.device),
+        ("device", &base_title, &new_title),
         ("unit", &base.device_uuid, &new.device_uuid),
         ("driver", &base.driver, &new.driver),
         ("kernels", &base.kernel_hash, &new.kernel_hash),

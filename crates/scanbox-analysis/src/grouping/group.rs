@@ -72,6 +72,8 @@ pub(super) struct TableRow {
     pub(super) samples: u32,
     pub(super) bytes_moved: u64,
     pub(super) confirmed_ns: Option<u64>,
+    /// See [`Cell::resolution_ns`]; here in whole picoseconds, which have an order.
+    resolution_ps: u64,
 }
 
 impl TableRow {
@@ -91,6 +93,7 @@ impl TableRow {
             bytes_moved: record.bytes_moved,
             // It is a `steady` time.
             confirmed_ns: record.confirmed_ns.filter(|_| clock == Clock::Steady),
+            resolution_ps: (1000.0 * record.resolution_ns(clock)).ceil() as u64,
         })
     }
 
@@ -105,6 +108,7 @@ impl TableRow {
             q1_ns: self.q1_ns,
             q3_ns: self.q3_ns,
             samples: self.samples,
+            resolution_ns: self.resolution_ps as f64 / 1000.0,
             confirmed_ns: None,
         }
     }

@@ -63,6 +63,7 @@ impl TableRun {
             let program = TrustScope {
                 problem: group.problem,
                 device: device.name.clone(),
+                api: device.api.clone(),
                 device_uuid: device.uuid.clone(),
                 driver: provenance.driver.clone(),
                 kernel_hash: provenance.kernel_hash.clone(),
@@ -143,11 +144,11 @@ impl TableRun {
 pub(super) fn table_runs(groups: Vec<Group>, units: Units) -> Vec<TableRun> {
     let mut models: BTreeMap<_, Vec<Group>> = BTreeMap::new();
     for group in groups {
-        let DeviceIdentity { name, label, .. } = group.device.clone();
-        models.entry((group.problem, name, label, group.provenance.clone())).or_default().push(group);
+        let DeviceIdentity { name, label, api, .. } = group.device.clone();
+        models.entry((group.problem, name, label, api, group.provenance.clone())).or_default().push(group);
     }
     let mut runs = Vec::new();
-    for ((_, name, label, _), groups) in models {
+    for ((_, name, label, api, _), groups) in models {
         let together = match units {
             Units::Each => false,
             Units::Pool => groups.len() > 1,
@@ -155,7 +156,7 @@ pub(super) fn table_runs(groups: Vec<Group>, units: Units) -> Vec<TableRun> {
         };
         if together {
             runs.push(TableRun {
-                device: DeviceIdentity { name, label, ..DeviceIdentity::default() },
+                device: DeviceIdentity { name, label, api, ..DeviceIdentity::default() },
                 units: groups,
             });
         } else {
@@ -297,6 +298,7 @@ fn median_cell(point: &[(u32, &Cell)], scales: &[f64]) -> Cell {
         median_ns: whole(&|cell| cell.median_ns),
         q1_ns: whole(&|cell| cell.q1_ns),
         q3_ns: whole(&|cell| cell.q3_ns),
+        resolution_ns: middle(&|cell| cell.resolution_ns),
         samples: samples[samples.len() / 2],
         confirmed_ns: is_confirmed.then(|| whole(&|cell| cell.confirmed_ns.unwrap_or_default())),
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
+use scanbox_model::device_api::DeviceApi;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::record::Record;
 
@@ -89,8 +90,11 @@ impl fmt::Display for Difference {
 pub fn differences(sources: &[MergeSource], points: &[Option<String>]) -> Vec<Difference> {
     type Said = fn(&Record) -> String;
     type Told = fn(&Metadata) -> Vec<String>;
-    let aspects: [(&'static str, Option<Acceptable>, Option<Said>, Told); 10] = [
+    let aspects: [(&'static str, Option<Acceptable>, Option<Said>, Told); 11] = [
         ("the device", None, Some(|row| row.device.clone()), |told| vec![told.device.name.clone()]),
+        ("the interface to the device", None, Some(|row| DeviceApi::of(row).words()), |told| {
+            vec![told.device.device_api().words()]
+        }),
         ("the problem", None, Some(problem_of), |told| vec![told.problem.to_string()]),
         ("the input", None, Some(|row| input_of(row).to_owned()), |_| Vec::new()),
         ("the kernel sources", Some(Acceptable::Kernels), Some(|row| row.kernel_hash.clone()), |told| {

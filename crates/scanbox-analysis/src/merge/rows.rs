@@ -134,6 +134,9 @@ fn by_point(a: &Record, b: &Record) -> Ordering {
         let [device, uuid, host, pci] = unit;
         [&row.subject, device, uuid, host, pci, &row.driver, &row.kernel_hash, version]
     }
+    fn api(row: &Record) -> impl Ord + '_ {
+        (row.api, &row.implementation, row.robustness)
+    }
     // Rows of before there was a choice do not say what they compute.
     fn problem(row: &Record) -> Option<Problem> {
         Problem::of_row(row).ok()
@@ -143,6 +146,7 @@ fn by_point(a: &Record, b: &Record) -> Ordering {
     }
     origin(a)
         .cmp(&origin(b))
+        .then_with(|| api(a).cmp(&api(b)))
         .then_with(|| a.n_elements.cmp(&b.n_elements))
         .then_with(|| a.config_id.cmp(&b.config_id))
         .then_with(|| problem(a).cmp(&problem(b)))

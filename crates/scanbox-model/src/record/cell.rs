@@ -1,7 +1,9 @@
 //! Values of columns, as text and back.
 
 use super::{Cache, Flag, Ratio, Selection, Selections, Status};
+use crate::api::Api;
 use crate::call_form::CallForm;
+use crate::device_api::Timer;
 use crate::parameters::Parameter;
 use crate::problem::{Element, Mode, Placement};
 use crate::user_operator::OperatorName;
@@ -173,5 +175,39 @@ impl CsvCell for CallForm {
     }
     fn read(text: &str) -> Result<Self, String> {
         text.parse()
+    }
+}
+
+impl CsvCell for Api {
+    fn write(&self) -> String {
+        self.to_string()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        // Files from before there was a choice.
+        if text.is_empty() { Ok(Self::default()) } else { text.parse() }
+    }
+}
+
+impl CsvCell for Timer {
+    fn write(&self) -> String {
+        self.word().to_owned()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|timer| timer.word() == text);
+        found.ok_or_else(|| format!("`{}` is neither timestamps nor wall", excerpt(text)))
+    }
+}
+
+/// A switch.
+impl CsvCell for bool {
+    fn write(&self) -> String {
+        if *self { "on" } else { "off" }.to_owned()
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        match text {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            other => Err(format!("`{}` is neither on nor off", excerpt(other))),
+        }
     }
 }

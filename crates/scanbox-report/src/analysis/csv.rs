@@ -6,7 +6,8 @@
 //! bandwidth of the device (`bandwidth_*`), the fastest scan of another implementation (`baseline_*`), the time and
 //! bytes that `ideal_gbps` is of, and what tells the unit apart (`unit`: what it is called, as no other one here;
 //! `files`: where its rows are from), how many units it is the median of and how far they differ in the lead
-//! (`unit_spread_pct`, empty of one unit), and of how many measurements `copy_gbps` is the median.
+//! (`unit_spread_pct`, empty of one unit), of how many measurements `copy_gbps` is the median, and through what the device
+//! was driven (`api`, `implementation`, `robustness`).
 
 use std::io::{self, Write};
 
@@ -22,7 +23,8 @@ ideal_gbps,ideal_config,ideal_kernel,ideal_spread_pct,configs,ties,runner_up_con
 copy_gbps,copy_pct,in_choice,kernel,kernel_config,kernel_gbps,kernel_loss_pct,\
 portable_kernel,portable_config,portable_gbps,portable_loss_pct,mode,element,op,\
 shared_config,shared_gbps,shared_loss_pct,bandwidth_gbps,bandwidth_pct,baseline,baseline_gbps,baseline_ratio,\
-ideal_time_ns,bytes_moved,unit,host,pci_address,files,units,unit_spread_pct,copy_count";
+ideal_time_ns,bytes_moved,unit,host,pci_address,files,units,unit_spread_pct,copy_count,\
+api,implementation,robustness";
 
 /// Writes header and rows.
 ///
@@ -51,6 +53,7 @@ pub fn write(report: &AnalysisReport<'_>, out: &mut impl Write) -> io::Result<()
             across.and_then(|(across, position)| across.portable.choice.as_ref()?.lines.get(position));
         let best = device.choice.as_ref().and_then(|choice: &Choice| choice.lines.first());
         let table = device.table;
+        let api = &table.device.api;
         let (files, units) = (quoted(&table.files.join(" ")), table.units().len().to_string());
         for point in &device.ideal.points {
             let mut cells = vec![
@@ -111,6 +114,9 @@ pub fn write(report: &AnalysisReport<'_>, out: &mut impl Write) -> io::Result<()
                 units.clone(),
                 optional(point.unit_spread_pct),
                 point.ceiling_gbps.map_or_else(String::new, |_| point.ceiling_count.to_string()),
+                api.api.to_string(),
+                quoted(&api.implementation),
+                api.robustness.map_or("", |on| if on { "on" } else { "off" }).to_owned(),
             ]);
             writeln!(out, "{}", cells.join(","))?;
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use scanbox_model::api::Api;
 use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 
@@ -32,8 +33,12 @@ pub fn section(sources: &Sources<'_>) -> Option<Section> {
         let listed =
             |separator: &str| sizes.iter().map(|&n| size_label(n)).collect::<Vec<_>>().join(separator);
         let table = sources.report.answers.devices[device].table;
+        let api = match table.device.api.api {
+            Api::Vulkan => String::new(),
+            api => format!(" --api {api}"),
+        };
         let name = quoted(&table.device.name);
-        let mut command = format!("scanbox verify {config} --device {name} --sizes {}", listed(","));
+        let mut command = format!("scanbox verify {config}{api} --device {name} --sizes {}", listed(","));
         for flag in table.problem.flags() {
             command += " ";
             command += &flag;

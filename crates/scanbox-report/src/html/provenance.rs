@@ -1,6 +1,8 @@
 //! Where the numbers come from, device beside device; what differs stands out.
 
+use scanbox_analysis::answers::DeviceAnswer;
 use scanbox_analysis::table::DeviceIdentity;
+use scanbox_model::api::Api;
 use scanbox_model::device::DeviceKind;
 use scanbox_model::metadata::Metadata;
 
@@ -85,8 +87,19 @@ fn properties(sources: &Sources<'_>) -> Vec<ProvenanceRow> {
     let alike = |name, values| ProvenanceRow { name, values, compared: true, must_agree: true };
     let fact = |name, values| ProvenanceRow { name, values, compared: true, must_agree: false };
     let own = |name, values| ProvenanceRow { name, values, compared: false, must_agree: false };
+    let vulkan_version = |metadata: &Metadata| match metadata.device.api {
+        Api::Vulkan => metadata.device.api_version.clone(),
+        Api::WebGpu => String::new(),
+    };
     let last = |metadata: &Metadata| metadata.runs.last().cloned();
     let settings = |metadata: &Metadata| last(metadata).map_or_else(String::new, |run| flat(&run.settings));
+    // Vulkan alone goes without saying.
+    let is_vulkan = |device: &DeviceAnswer<'_>| device.table.device.api.api == Api::Vulkan;
+    let interfaces = if devices.iter().all(is_vulkan) {
+        Vec::new()
+    } else {
+        rows(&|index| devices[index].table.device.api.words())
+    };
     let mut properties = vec![
         alike("scanbox", rows(&|index| devices[index].table.provenance.version.clone())),
         alike("commit", said(&|metadata| metadata.tool_commit.clone())),
@@ -96,7 +109,8 @@ fn properties(sources: &Sources<'_>) -> Vec<ProvenanceRow> {
         alike("settings", said(&settings)),
         fact("driver", rows(&|index| devices[index].table.provenance.driver.clone())),
         fact("kind", rows(&|index| kind(devices[index].table.kind).to_owned())),
-        fact("Vulkan", said(&|metadata| metadata.device.api_version.clone())),
+        fact("interface", interfaces),
+        fact("Vulkan", said(&vulkan_version)),
         fact("subgroup size", said(&|metadata| metadata.device.subgroup_size.to_string())),
         fact(
             "compute units",

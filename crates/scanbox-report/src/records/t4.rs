@@ -19,7 +19,8 @@ use super::{Exported, object};
 /// The version of the schema.
 const SCHEMA_VERSION: &str = "1.0.0";
 
-/// The columns that make up a configuration beside the parameters: what ran, on how many elements of which problem.
+/// The columns that make up a configuration beside the parameters: what ran, on how many elements of which problem,
+/// through what.
 /// Every configuration has all of them; what does not apply is null.
 const CONFIGURATION: &[&str] = &[
     "config_id",
@@ -32,10 +33,16 @@ const CONFIGURATION: &[&str] = &[
     "placement",
     "input",
     "subgroup_size",
+    "api",
+    "implementation",
+    "robustness",
     "blocking",
     "call_form",
     "cache",
 ];
+
+/// The column of the steps in which times come, which is no time itself.
+const TIMER_RESOLUTION: &str = "timer_resolution_ns";
 
 /// The columns of a configuration: those, and every parameter that has one. A parameter that stands in labels alone
 /// is there where it is not the default.
@@ -144,8 +151,8 @@ fn entry(record: &Record) -> T4Entry {
         measure("time_confirmed", json!(milliseconds(ns)), "ms");
     }
     // What is left is neither configuration nor time.
-    for column in COLUMNS.iter().filter(|column| !column.name.contains("_ns") && column.name != "compile_ms")
-    {
+    let is_time = |name: &str| name.contains("_ns") && name != TIMER_RESOLUTION;
+    for column in COLUMNS.iter().filter(|column| !is_time(column.name) && column.name != "compile_ms") {
         let told = ["status", "reason", "timestamp_utc"].contains(&column.name);
         if let Some(value) = cells.remove(column.name).filter(|_| !told) {
             measure(column.name, value, unit(column.name));
@@ -182,6 +189,7 @@ fn unit(column: &str) -> &'static str {
         "throughput_gbps" => "GB/s",
         "element_bytes" | "bytes_moved" | "shared_bytes" => "B",
         "drift_pct" | "round_spread_pct" => "%",
+        TIMER_RESOLUTION => "ns",
         _ => "",
     }
 }

@@ -49,14 +49,19 @@ pub struct EmptyBeside {
 }
 
 impl EmptyCall {
-    fn new(of: String, measured: &Measurement) -> Self {
-        Self {
+    /// That of these times, or why there is none.
+    fn new(of: String, measured: &Measurement) -> Result<Self, String> {
+        let Some(span) = &measured.span else {
+            let call = if of == OWN { "an empty call".to_owned() } else { format!("an empty call of {of}") };
+            return Err(format!("{call} cannot be measured: it is shorter than a step of the timer"));
+        };
+        Ok(Self {
             of,
             steady_ns: measured.steady.median_ns,
-            span_ns: measured.span.median_ns,
-            span_quartiles_ns: [measured.span.q1_ns, measured.span.q3_ns],
+            span_ns: span.median_ns,
+            span_quartiles_ns: [span.q1_ns, span.q3_ns],
             beside: None,
-        }
+        })
     }
 }
 
@@ -72,7 +77,7 @@ impl<E: From<Failure>> Bench<'_, E> {
             block(&mut timed, None, &self.job.protocol)
         });
         match own {
-            Ok(samples) => self.found(Ok(EmptyCall::new(OWN.to_owned(), &samples.measurement())))?,
+            Ok(samples) => self.found(EmptyCall::new(OWN.to_owned(), &samples.measurement()))?,
             Err(failure) => {
                 let is_fatal = failure.is_fatal();
                 self.found(Err(format!("an empty call cannot be measured: {}", failure.reason)))?;
@@ -89,7 +94,7 @@ impl<E: From<Failure>> Bench<'_, E> {
             let mut external = MeasurableExternal { baseline, subject: &name, n };
             let samples = external.block(Cache::Hot, None, &self.job.protocol);
             let found = match samples {
-                Ok(samples) => Ok(EmptyCall::new(of, &samples.measurement())),
+                Ok(samples) => EmptyCall::new(of, &samples.measurement()),
                 Err(failure) => Err(format!("an empty call of {of} cannot be measured: {}", failure.reason)),
             };
             self.found(found)?;
@@ -115,7 +120,8 @@ impl<E: From<Failure>> Bench<'_, E> {
                     rounds_ns: round_medians(blocks).map(|ns| ns.round() as u64),
                     rounds: blocks.len() as u32,
                 };
-                Ok(EmptyCall { beside: Some(beside), ..EmptyCall::new(OWN.to_owned(), &measured) })
+                EmptyCall::new(OWN.to_owned(), &measured)
+                    .map(|call| EmptyCall { beside: Some(beside), ..call })
             }
         };
         (self.observer)(BenchEvent::EmptyCall { call })

@@ -172,6 +172,10 @@ struct TimedExternal<'a> {
 }
 
 impl Timed for TimedExternal<'_> {
+    fn resolution_ns(&self) -> f64 {
+        self.baseline.greeting().timer_resolution_ns as f64
+    }
+
     fn time(&mut self, calls: u32, samples: u32) -> Result<Vec<f64>, Failure> {
         self.baseline.time(self.subject, self.n, self.cache, calls, samples)
     }

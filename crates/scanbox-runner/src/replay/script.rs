@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use scanbox_kernels::plan::Plan;
+use scanbox_model::api::Api;
 use scanbox_model::config::Parameter;
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
+use scanbox_model::device_api::Timer;
 use scanbox_model::guarantee_probe::GuaranteeFacts;
 use serde::Deserialize;
 
@@ -22,6 +24,14 @@ pub struct Script {
     pub pci_address: Option<String>,
     /// Its driver.
     pub driver: String,
+    /// Through what it is driven, `vulkan` or `webgpu`.
+    pub api: Api,
+    /// Who implements that.
+    pub implementation: String,
+    /// Whether accesses are kept within bounds.
+    pub robustness: Option<bool>,
+    /// The steps in which its times come, in nanoseconds; 0: they are as they are.
+    pub timer_resolution_ns: f64,
     /// Its subgroup size.
     pub subgroup_size: u32,
     /// The smallest and the largest one, where it has several.
@@ -86,6 +96,10 @@ impl Default for Script {
             uuid: "00000000-0000-0000-0000-00000000feed".to_owned(),
             pci_address: None,
             driver: "replay 1".to_owned(),
+            api: Api::Vulkan,
+            implementation: String::new(),
+            robustness: None,
+            timer_resolution_ns: 0.0,
             subgroup_size: 32,
             subgroup_sizes: None,
             pinned_subgroups: None,
@@ -283,6 +297,11 @@ impl Script {
             float64_elements: true,
             timestamp_period_ns: 1.0,
             timestamp_valid_bits: 48,
+            api: self.api,
+            implementation: self.implementation.clone(),
+            robustness: self.robustness,
+            timer: Timer::Timestamps,
+            timer_resolution_ns: self.timer_resolution_ns,
             forced: Forced::default(),
             guarantees: Vec::new(),
             guarantee_facts: GuaranteeFacts::default(),

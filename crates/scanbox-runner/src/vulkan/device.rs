@@ -8,7 +8,9 @@ use ash::{khr, vk};
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
 use scanbox_kernels::catalog::ASSUMED_UNITS;
+use scanbox_model::api::Api;
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
+use scanbox_model::device_api::Timer;
 use scanbox_model::guarantee_probe::GuaranteeFacts;
 use scanbox_vk::driver::{driver_build, driver_name};
 use scanbox_vk::features::{Features, OptionalFeatures};
@@ -159,6 +161,11 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
         // Of no clock it is infinite, which no file can say.
         timestamp_period_ns: if limits.timestamp_period.is_finite() { limits.timestamp_period } else { 0.0 },
         timestamp_valid_bits: queue_family.map_or(0, |family| families[family].timestamp_valid_bits),
+        api: Api::Vulkan,
+        implementation: String::new(),
+        robustness: None,
+        timer: Timer::Timestamps,
+        timer_resolution_ns: 0.0,
         forced: Forced::default(),
         guarantees: Vec::new(),
         guarantee_facts: GuaranteeFacts::default(),

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::device_api::DeviceApi;
 use scanbox_model::whole_file;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,8 @@ struct ProbeFile<P> {
 #[derive(PartialEq, Serialize, Deserialize)]
 struct Probed {
     device: String,
+    #[serde(flatten)]
+    api: DeviceApi,
     device_uuid: String,
     driver: String,
     driver_build: String,
@@ -70,6 +73,7 @@ impl Probed {
     fn new<P: Findings>(device: &DeviceProfile, tools: &Tools) -> anyhow::Result<Self> {
         Ok(Self {
             device: device.name.clone(),
+            api: device.device_api(),
             device_uuid: device.uuid.clone(),
             driver: device.driver.clone(),
             driver_build: device.driver_build.clone(),

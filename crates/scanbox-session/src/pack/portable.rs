@@ -4,8 +4,10 @@
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::packing::{PackBuilder, PackingError};
+use scanbox_model::api::Api;
 use scanbox_model::config::Config;
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
+use scanbox_model::device_api::Timer;
 use scanbox_model::guarantee_probe::GuaranteeFacts;
 use scanbox_model::problem::Problem;
 use scanbox_pack::{ArgumentKind, Breakpoint, CallUse, ChoiceTable, Promises};
@@ -89,6 +91,11 @@ pub(super) fn nobodys() -> DeviceProfile {
         uniform_control_flow: false,
         timestamp_period_ns: 1.0,
         timestamp_valid_bits: 0,
+        api: Api::Vulkan,
+        implementation: String::new(),
+        robustness: None,
+        timer: Timer::Timestamps,
+        timer_resolution_ns: 0.0,
         forced: Forced::default(),
         guarantees: Vec::new(),
         guarantee_facts: GuaranteeFacts::default(),

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::bail;
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::device_api::DeviceApi;
 use scanbox_model::guarantee_probe::GuaranteesProbe;
 use scanbox_model::metadata::{Metadata, MetadataError};
 use scanbox_model::problem::{Problem, ProblemDifference};
@@ -119,7 +120,7 @@ pub fn guarantees_before(path: &Path, device: &DeviceProfile, version: &str) -> 
     let before = Metadata::read(&Metadata::path_beside(path)).ok()?.device;
     let facts = |device: &DeviceProfile| {
         let DeviceProfile { name, uuid, driver, driver_build, .. } = device;
-        [name, uuid, driver, driver_build].map(String::clone)
+        ([name, uuid, driver, driver_build].map(String::clone), device.device_api())
     };
     let same = facts(&before) == facts(device);
     before.guarantee_facts.probe.filter(|probe| same && probe.version == version && probe.is_sound())
@@ -225,6 +226,7 @@ fn known_metadata(path: &Path) -> anyhow::Result<Option<Metadata>> {
 /// Where rows come from: what must not change within a file.
 struct FileOrigin<'a> {
     device: &'a str,
+    api: DeviceApi,
     device_uuid: &'a str,
     driver: &'a str,
     kernel_hash: &'a str,
@@ -237,6 +239,7 @@ impl<'a> FileOrigin<'a> {
         let pci_address = device.pci_address.as_deref().unwrap_or_default();
         Self {
             device: &device.name,
+            api: device.device_api(),
             device_uuid: &device.uuid,
             driver: &device.driver,
             kernel_hash,
@@ -247,6 +250,7 @@ impl<'a> FileOrigin<'a> {
     fn of_row(record: &'a Record) -> Self {
         Self {
             device: &record.device,
+            api: DeviceApi::of(record),
             device_uuid: &record.device_uuid,
             driver: &record.driver,
             kernel_hash: &record.kernel_hash,
@@ -263,6 +267,15 @@ impl<'a> FileOrigin<'a> {
         resume: Resume,
     ) -> anyhow::Result<()> {
         let now = FileOrigin::of_device(device, kernel_hash);
+        if self.api != now.api {
+            bail!(
+                "{}: its rows are of {}, this run is of {}: a file holds rows of one interface to a device; write to another \
+                 place with --out",
+                path.display(),
+                self.api.words(),
+                now.api.words()
+            );
+        }
         let fields = [
             ("device", self.device, now.device),
             ("driver", self.driver, now.driver),

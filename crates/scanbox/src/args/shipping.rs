@@ -8,6 +8,7 @@ use scanbox_analysis::grouping::{Builder, Runs};
 use scanbox_analysis::table::{DeviceTable, Tables};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::operator_file::OperatorFile;
+use scanbox_model::api::Api;
 use scanbox_model::config::Parameter;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
@@ -177,6 +178,12 @@ impl Rows {
                 first.provenance.driver,
                 other.title,
                 other.provenance.driver
+            );
+        }
+        if let Some(table) = first.filter(|table| table.device.api.api != Api::Vulkan) {
+            bail!(
+                "the rows are of {}: a pack is SPIR-V for Vulkan, and made of rows of Vulkan alone: name files of those",
+                table.title
             );
         }
         Ok(first)

@@ -25,7 +25,7 @@ use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Clock, Record};
 use scanbox_model::sizes::Sizes;
-use scanbox_model::units::{plural, slug};
+use scanbox_model::units::plural;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::{BenchJob, Selected, behind_ceilings, by_arguments, computation_of};
 use scanbox_runner::measure::Protocol;
@@ -261,7 +261,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let selected = args.selected(&sizes, tuned.as_ref(), pack.as_ref(), &problem, &device)?;
     args.forms.check(&selected, &problem, &device)?;
     let path = args.path(&problem, &device);
-    let others = others(&args.with, &sizes, &args.caches(), &problem)?;
+    let others = others(&args.with, &sizes, &args.caches(), &problem, &device.device_api())?;
     let output = places.outputs.claim("--out", &path, OutputContent::Benchmark)?;
     introduce(&device, &sizes, &path)?;
     pack.iter().for_each(|pack| pack.introduce(sizes.iter(), &problem, &device, &kernel_hash));
@@ -349,7 +349,8 @@ fn show(args: &BenchArgs, path: &Path) -> anyhow::Result<Exit> {
         note(&format!("warning: {warning}"));
     }
     let mut records = found.records;
-    records.extend(others(&args.with, &metadata.space.sizes, &args.caches(), &metadata.problem)?);
+    let (sizes, api) = (&metadata.space.sizes, metadata.device.device_api());
+    records.extend(others(&args.with, sizes, &args.caches(), &metadata.problem, &api)?);
     if let Some(sizes) = &args.sizes {
         records.retain(|record| sizes.contains(record.n_elements));
         if records.is_empty() {
@@ -371,7 +372,7 @@ fn show(args: &BenchArgs, path: &Path) -> anyhow::Result<Exit> {
 impl BenchArgs {
     /// The file to write.
     fn path(&self, problem: &Problem, device: &DeviceProfile) -> PathBuf {
-        let mut name = slug(&device.name);
+        let mut name = device.device_api().file_name_of(&device.name);
         if !problem.is_default() {
             name = format!("{name}.{problem}");
         }

@@ -259,15 +259,11 @@ fn transcript(args: &ImportArgs, path: &Path) -> anyhow::Result<Vec<Record>> {
         if samples.steady.is_empty() {
             continue;
         }
-        let has_span = !samples.span.is_empty();
-        if !has_span {
-            samples.span.clone_from(&samples.steady);
-        }
         let measured = samples.measurement();
         rows.push(Record {
             samples: measured.samples,
             steady: Some(measured.steady),
-            span: Some(measured.span).filter(|_| has_span),
+            span: measured.span,
             ..args.row(greeting.as_ref(), n, cache)?
         });
     }

@@ -8,7 +8,6 @@ use anyhow::Context;
 use clap::Args;
 use scanbox_analysis::answers::{Answers, DeviceAnswer, Question, answer};
 use scanbox_analysis::lines::Lines;
-use scanbox_model::units::slug;
 
 use crate::args::request::AnalysisRequest;
 use crate::exit::Exit;
@@ -142,7 +141,7 @@ fn titles(answers: &Answers<'_>, evidence: &Evidence) -> Vec<String> {
 fn file_names(answers: &Answers<'_>) -> Vec<String> {
     let mut uses: BTreeMap<String, usize> = BTreeMap::new();
     let name = |device: &DeviceAnswer<'_>| {
-        let slug = slug(&device.table.device.name);
+        let slug = device.table.device.api.file_name_of(&device.table.device.name);
         let number = uses.entry(slug.clone()).or_insert(0);
         *number += 1;
         if *number == 1 { slug } else { format!("{slug}-{number}") }

@@ -15,6 +15,7 @@ use scanbox_analysis::compare::{CompareQuestion, roles};
 use scanbox_analysis::metric::Metric;
 use scanbox_analysis::pairs::{Pairs, QUADS_OF_SUSPECTS, ROUNDS_OF_ALL, ROUNDS_OF_SUSPECTS, Roles, suspects};
 use scanbox_analysis::trust::Trust;
+use scanbox_model::device_api::DeviceApi;
 use scanbox_model::pair_file::{self, PairRow};
 use scanbox_model::problem::{Operator, Problem};
 use scanbox_model::record::{Clock, Record, Status};
@@ -314,20 +315,21 @@ impl Rerun {
             Ok(started.baseline.greeting().clone())
         };
         let [base, new] = [greet(Side::Base)?, greet(Side::New)?];
-        if (&base.device, &base.device_uuid) != (&new.device, &new.device_uuid) {
+        let title = |greeting: &Greeting| greeting.device_api.title_of(&greeting.device);
+        let [base_title, new_title] = [title(&base), title(&new)];
+        if (&base_title, &base.device_uuid) != (&new_title, &new.device_uuid) {
             bail!(
-                "the program of the base finds {} ({}) where this one finds {} ({})",
-                base.device,
+                "the program of the base finds {base_title} ({}) where this one finds {new_title} ({})",
                 base.device_uuid,
-                new.device,
                 new.device_uuid
             );
         }
         let swept = &self.new;
-        if (&new.device, &new.device_uuid) != (&swept.device, &swept.device_uuid) {
+        let swept_title = DeviceApi::of(swept).title_of(&swept.device);
+        if (&new_title, &new.device_uuid) != (&swept_title, &swept.device_uuid) {
             let message = format!(
-                "--device is {} ({}), and the new sweep is of {} ({}): a base is measured again beside it",
-                new.device, new.device_uuid, swept.device, swept.device_uuid
+                "--device is {new_title} ({}), and the new sweep is of {swept_title} ({}): a base is measured again beside it",
+                new.device_uuid, swept.device_uuid
             );
             return Err(UsageError(message).into());
         }

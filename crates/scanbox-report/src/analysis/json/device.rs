@@ -10,6 +10,7 @@ use scanbox_analysis::pool::UnitPool;
 use scanbox_analysis::table::{DeviceIdentity, SpaceOrigin};
 use scanbox_analysis::trends::Trend;
 use scanbox_analysis::trust::Distrusted;
+use scanbox_model::api::Api;
 use scanbox_model::device::DeviceKind;
 use serde::Serialize;
 
@@ -21,6 +22,12 @@ pub(super) struct DeviceJson {
     /// What the unit is called: no other one here is called the same.
     title: String,
     device: String,
+    /// Through what it is driven, with who implements that where it is not Vulkan.
+    api: Api,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    implementation: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    robustness: Option<bool>,
     device_uuid: String,
     /// What the user calls it; empty: nothing.
     name: String,
@@ -227,6 +234,9 @@ impl Labeller<'_> {
             files: table.files.clone(),
             units: table.pool.as_ref().map(units),
             device: table.device.name.clone(),
+            api: table.device.api.api,
+            implementation: table.device.api.implementation.clone(),
+            robustness: table.device.api.robustness,
             device_uuid: table.device.uuid.clone(),
             problem: scanned(table.problem),
             kind: table.kind,

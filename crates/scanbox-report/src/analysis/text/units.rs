@@ -35,6 +35,11 @@ pub(super) fn unit_words(device: &DeviceAnswer<'_>) -> String {
     }
     let unit = &device.table.device;
     let known = [("host", &unit.host), ("PCI", &unit.pci_address), ("UUID", &unit.uuid)];
+    let api = match unit.api.ways().len() {
+        0 => String::new(),
+        _ => unit.api.words(),
+    };
+    let known = [("driven through", &api)].into_iter().chain(known);
     let known = known.into_iter().filter(|(_, text)| !text.is_empty());
     let mut words: Vec<String> = known.map(|(what, text)| format!("{what} {text}")).collect();
     words.push(format!("from {}", device.table.files.join(", ")));

@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use scanbox_model::csv_file::{self, Appender};
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::device_api::DeviceApi;
 use scanbox_model::metadata::{Metadata, Run};
 use scanbox_model::problem::{Problem, ProblemDifference};
 use scanbox_model::record::{Cache, Clock, Record, SCHEMA};
+use scanbox_model::row_rules::OWN_SUBJECT;
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Space;
 use scanbox_report::paste;
@@ -149,6 +151,7 @@ pub fn others(
     sizes: &Sizes,
     caches: &[Cache],
     problem: &Problem,
+    api: &DeviceApi,
 ) -> anyhow::Result<Vec<Record>> {
     let mut others = Vec::new();
     for path in with {
@@ -169,6 +172,17 @@ pub fn others(
             bail!(
                 "--with {}: its rows have {column} `{own}`, this run has `{others}` ({flag})",
                 path.display()
+            );
+        }
+        // One label of two interfaces would be one subject with two times.
+        let strange = found.iter().find(|row| row.subject == OWN_SUBJECT && !api.is_of(row));
+        if let Some(row) = strange {
+            bail!(
+                "--with {}: its rows of scanbox are of {}, this run is of {}: `scanbox analyze` sets sweeps of both beside each \
+                 other",
+                path.display(),
+                DeviceApi::of(row).words(),
+                api.words()
             );
         }
         let found = found.into_iter();

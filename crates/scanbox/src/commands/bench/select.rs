@@ -72,20 +72,25 @@ impl Tuned {
         }
         let fits = |place: &usize| {
             let table = &tables.devices[*place];
-            table.problem == *problem && table.device.name == device.name
+            table.problem == *problem
+                && table.device.name == device.name
+                && table.device.api.api == device.api
         };
         let mut places: Vec<usize> = (0..tables.devices.len()).filter(fits).collect();
-        // This very unit first.
-        places.sort_by_key(|&place| !tables.devices[place].has_unit(&device.uuid));
+        // What is driven just so first, and this very unit.
+        let api = device.device_api();
+        places.sort_by_key(|&place| {
+            let table = &tables.devices[place];
+            (table.device.api != api, !table.has_unit(&device.uuid))
+        });
         let Some(&place) = places.first() else {
-            let there: BTreeSet<&str> =
-                tables.devices.iter().map(|table| table.device.name.as_str()).collect();
+            let there: BTreeSet<&str> = tables.devices.iter().map(|table| table.title.as_str()).collect();
             let there = if there.is_empty() {
                 "no rows of a sweep".to_owned()
             } else {
                 format!("rows of {}", there.into_iter().collect::<Vec<_>>().join(", "))
             };
-            bail!("--from {}: it has {there}, and this device is {}", path.display(), device.name);
+            bail!("--from {}: it has {there}, and this device is {}", path.display(), device.title());
         };
         for warning in &warnings {
             note(&format!("warning: {warning}"));

@@ -120,6 +120,7 @@ fn stranger(metadata: &Metadata, records: &[Record]) -> Option<String> {
     }
     let own = |record: &&Record| {
         (&record.device, &record.kernel_hash) == (&metadata.device.name, &metadata.kernel_hash)
+            && metadata.device.device_api().is_of(record)
     };
     if !records.is_empty() && !records.iter().any(|record| own(&record)) {
         let title = metadata.device.title();

@@ -69,7 +69,8 @@ fn beside(path: &Path, device: &DeviceProfile) -> Option<(Rate, String)> {
     let of_device = |file: PathBuf| {
         file.to_str()?.ends_with(".meta.json").then_some(())?;
         let metadata = Metadata::read(&file).ok()?;
-        let same = metadata.device.name == device.name && !metadata.is_of_benchmark();
+        let key = |device: &DeviceProfile| (device.name.clone(), device.device_api());
+        let same = key(&metadata.device) == key(device) && !metadata.is_of_benchmark();
         Some((Rate::of(&metadata).filter(|_| same)?, file))
     };
     let (rate, file) = files.filter_map(of_device).max_by_key(|(rate, file)| (rate.rows, file.clone()))?;

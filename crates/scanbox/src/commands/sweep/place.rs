@@ -8,7 +8,6 @@ use anyhow::Context;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::space::Space;
-use scanbox_model::units::slug;
 use scanbox_session::attempts::{Attempt, AttemptFolders, AttemptPreview};
 use scanbox_session::lock::Sharing;
 use scanbox_session::process::RunLimits;
@@ -108,7 +107,7 @@ pub fn file_stem(
     let unit = if unit == 0 { String::new() } else { format!("-{unit}") };
     let problem = if problem.is_default() { String::new() } else { format!(".{problem}") };
     let real = if real { ".real" } else { "" };
-    format!("{}{unit}.{}{problem}{real}", slug(&device.name), space.name)
+    format!("{}{unit}.{}{problem}{real}", device.device_api().file_name_of(&device.name), space.name)
 }
 
 /// Whether `--out` names the file itself, not its folder.
