@@ -93,7 +93,7 @@ pub(crate) fn find(devices: &[&Listed], selector: &str) -> Result<usize, SelectE
     if selector.is_empty() {
         return Err(SelectError::NoSelector { devices: describe(&all) });
     }
-    if selector == given::AUTO {
+    if selector == AUTO {
         return given::given(devices, &|name| std::env::var(name).ok());
     }
     if selector.bytes().all(|byte| byte.is_ascii_digit()) {

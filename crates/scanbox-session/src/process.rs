@@ -13,7 +13,7 @@ use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::guarantee_probe::GuaranteesProbe;
 use scanbox_runner::session::End;
-use scanbox_runner::vulkan::AUTO;
+use scanbox_runner::select::AUTO;
 
 use crate::device::known_issues;
 use crate::failure::SessionError;
@@ -224,7 +224,7 @@ impl WorkerCommand {
             None => std::env::current_exe().context("the path of this program")?,
         };
         let mut command = Command::new(program);
-        let Tools { kernels, cache, assume } = &self.tools;
+        let Tools { kernels, cache, assume, api, unchecked } = &self.tools;
         for (flag, folder) in [("--kernels", kernels), ("--cache", cache)] {
             if let Some(folder) = folder {
                 command.arg(flag).arg(folder);
@@ -232,6 +232,10 @@ impl WorkerCommand {
         }
         for guarantee in assume {
             command.arg("--assume").arg(guarantee.to_string());
+        }
+        command.arg("--api").arg(api.word());
+        if *unchecked {
+            command.args(["--robustness", "off"]);
         }
         command.arg("worker").arg("--device").arg(&self.device);
         command.arg("--supervisor").arg(std::process::id().to_string());

@@ -39,6 +39,7 @@ fn main() -> ExitCode {
 
 /// Runs the command. `given` are its arguments but for `--device`.
 fn run(cli: &Cli, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<ExitCode> {
+    cli.check_api()?;
     let tools = &cli.tools();
     check_forced_family(&cli.command)?;
     match &cli.command {

@@ -12,7 +12,7 @@ use scanbox_model::record::Status;
 use super::device::Gpu;
 use super::instance::Instance;
 use super::pipeline::Pipelines;
-use super::select::find;
+use crate::select::find;
 use super::statistics::PipelineStatistics;
 use super::{NO_HARDWARE, Options, VulkanError, candidates, failed};
 use crate::backend::Failure;

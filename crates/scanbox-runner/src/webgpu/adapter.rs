@@ -2,6 +2,7 @@
 
 use scanbox_model::api::Api;
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
+use scanbox_model::device_api::Timer;
 use scanbox_model::guarantee_probe::GuaranteeFacts;
 
 use super::error::WebGpuError;
@@ -84,7 +85,7 @@ fn profile(info: &wgpu::AdapterInfo, limits: &wgpu::Limits, features: wgpu::Feat
         api_version: WGPU_VERSION.to_owned(),
         implementation: format!("wgpu {WGPU_VERSION} ({})", backend_name(info.backend)),
         robustness: Some(true),
-        timer: if has_timestamps { "timestamps" } else { "wall" }.to_owned(),
+        timer: if has_timestamps { Timer::Timestamps } else { Timer::Wall },
         timer_resolution_ns: 0.0,
         subgroup_size: least,
         min_subgroup_size: least,
