@@ -14,6 +14,7 @@ mod shader;
 mod shared_memory;
 mod user_operator;
 mod variant_pass;
+mod webgpu;
 
 use std::ops::RangeInclusive;
 
@@ -61,6 +62,7 @@ pub fn recipe(
     device: &DeviceProfile,
 ) -> Result<Recipe<Shader>, Rejection> {
     rules::variant_of_problem(config, variant, problem)?;
+    webgpu::has_no_recipe(device)?;
     let sizes = rules::sizes(config, problem, device)?;
     let resolved = Resolved::new(config, problem, *sizes.start(), device);
     // Calls that turn by themselves, or find in memory how many elements they have, may have none. So may all others
@@ -178,6 +180,7 @@ pub fn plan_variant(
     device: &DeviceProfile,
 ) -> Result<Plan, Rejection> {
     rules::variant_of_problem(config, variant, problem)?;
+    webgpu::variant_is_there(variant, device)?;
     let most = variant.max_n.unwrap_or(n);
     let resolved = Resolved::new(config, problem, most, device);
     rules::check(&resolved)?;
@@ -226,7 +229,7 @@ fn plan_of(largest: &Resolved<'_>, variant: Variant, n: u64) -> Plan {
         init: problem.init().map_or(0, |init| init.bits),
     };
     let n = n.min(largest.n);
-    Plan {
+    let plan = Plan {
         label: kind.to_string(),
         kind,
         problem: *problem,
@@ -236,5 +239,6 @@ fn plan_of(largest: &Resolved<'_>, variant: Variant, n: u64) -> Plan {
         error_bound: error_bound(&Resolved { n: n.max(1), ..*largest }),
         scratch: launch.scratch(),
         passes: launch.steps().map(|step| Pass::of_step(&step, &facts)).collect(),
-    }
+    };
+    webgpu::adapted(plan, largest.device)
 }

@@ -1,4 +1,5 @@
-//! GLSL to SPIR-V at run time, from sources embedded in the binary or a folder, with a cache on disk.
+//! GLSL to SPIR-V at run time, from sources embedded in the binary or a folder, with a cache on disk. Shaders in WGSL
+//! are made of theirs ([`crate::wgsl`]), which takes no time.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,9 +10,11 @@ use std::time::Instant;
 
 use include_dir::{Dir, include_dir};
 use rayon::prelude::*;
+use scanbox_model::api::Api;
 
 use crate::operator_file::{OperatorFile, TEXT_NAME};
-use crate::plan::{Module, Shader};
+use crate::plan::{Code, Module, Shader};
+use crate::wgsl::WgslSources;
 
 mod config_source;
 mod flat;
@@ -55,6 +58,7 @@ pub enum CompileError {
 #[derive(Debug)]
 pub struct Compiler {
     sources: BTreeMap<String, Cow<'static, str>>,
+    wgsl: WgslSources,
     cache: Option<PathBuf>,
     operator: Option<OperatorFile>,
 }
@@ -71,7 +75,7 @@ impl Compiler {
             None => read_embedded(&EMBEDDED, &mut all),
         }
         all.insert(config_source::NAME.to_owned(), Cow::Owned(config_source::text()));
-        Ok(Self { sources: all, cache, operator: None })
+        Ok(Self { sources: all, wgsl: WgslSources::embedded(), cache, operator: None })
     }
 
     /// The same compiler, which also compiles shaders of this operator.
@@ -80,7 +84,7 @@ impl Compiler {
         Self { operator: Some(operator), ..self }
     }
 
-    /// Hash of all kernel sources: the `kernel_hash` of records. That of a user's operator is a column of its own.
+    /// Hash of all kernel sources in GLSL: the `kernel_hash` of records. That of a user's operator is a column of its own.
     #[must_use]
     pub fn kernel_hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();
@@ -89,6 +93,15 @@ impl Compiler {
             hash_text(&mut hasher, text);
         }
         hasher.finalize().to_hex()[..16].to_owned()
+    }
+
+    /// The same of the sources that an API takes.
+    #[must_use]
+    pub fn kernel_hash_of(&self, api: Api) -> String {
+        match api {
+            Api::Vulkan => self.kernel_hash(),
+            Api::WebGpu => self.wgsl.hash(),
+        }
     }
 
     /// The text of a source, as it is compiled.
@@ -107,9 +120,13 @@ impl Compiler {
     /// # Errors
     /// When the source does not compile.
     pub fn compile(&self, shader: &Shader) -> Result<Module, CompileError> {
+        if shader.api() == Api::WebGpu {
+            let text = self.wgsl.generate(shader).map_err(|wrong| failed(shader, &wrong))?;
+            return Ok(Module { shader: shader.clone(), code: Code::Wgsl(text.into()), compile_ms: 0 });
+        }
         let cached = self.cache.as_ref().map(|folder| folder.join(format!("{}.spv", self.key(shader))));
         if let Some(words) = cached.as_deref().and_then(read_cached) {
-            return Ok(Module { shader: shader.clone(), spirv: words.into(), compile_ms: 0 });
+            return Ok(Module { shader: shader.clone(), code: Code::Spirv(words.into()), compile_ms: 0 });
         }
         let start = Instant::now();
         let spirv = self.compile_uncached(shader)?;
@@ -118,7 +135,7 @@ impl Compiler {
             // A cache that cannot be written costs time in the next run, nothing else.
             let _ = write_cached(&path, &spirv);
         }
-        Ok(Module { shader: shader.clone(), spirv: spirv.into(), compile_ms })
+        Ok(Module { shader: shader.clone(), code: Code::Spirv(spirv.into()), compile_ms })
     }
 
     fn compile_uncached(&self, shader: &Shader) -> Result<Vec<u32>, CompileError> {

@@ -14,7 +14,7 @@ use scanbox_pack::{
 
 use crate::catalog;
 use crate::glsl::{CompileError, Compiler};
-use crate::plan::Shader;
+use crate::plan::{Module, Shader};
 
 /// What kernels and what is compiled of them may be used under, as an SPDX expression.
 pub const LICENCE: &str = env!("CARGO_PKG_LICENSE");
@@ -83,10 +83,16 @@ impl PackBuilder {
         shaders.dedup();
         shaders.retain(|shader| !self.by_shader.contains_key(shader));
         for (shader, module) in shaders.iter().zip(compiler.compile_all(&shaders)) {
-            let place = self.module(shader, module?.spirv.to_vec())?;
+            let place = self.module(shader, Self::words(shader, &module?)?)?;
             self.by_shader.insert(shader.clone(), place);
         }
         recipes.into_iter().map(|(label, recipe)| self.recipe(label, recipe)).collect()
+    }
+
+    /// The words of a module.
+    fn words(shader: &Shader, module: &Module) -> Result<Vec<u32>, PackingError> {
+        let wrong = || PackingError::Module { shader: shader.to_string(), wrong: "packs are for Vulkan".to_owned() };
+        module.code.spirv().map(|words| words.to_vec()).ok_or_else(wrong)
     }
 
     fn recipe(&mut self, label: String, recipe: Recipe<Shader>) -> Result<u16, PackingError> {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use scanbox_model::api::Api;
 use scanbox_model::config::{Arguments, Config, Parameter, Reset, TileState};
 use scanbox_model::problem::{Placement, Problem};
 use scanbox_model::space::Rejection;
@@ -104,7 +105,12 @@ impl Plan {
     /// Where the tile states begin in the scratch memory, in bytes, of kernels whose workgroups pass totals on.
     #[must_use]
     pub fn states_offset(&self) -> u64 {
-        let bindings = self.passes.first().map_or(&[][..], |pass| &pass.bindings);
+        let Some(Pass { shader, bindings, words, .. }) = self.passes.first() else { return 0 };
+        let has_states = self.build().is_some_and(|build| build.tile_state.is_some());
+        if let Some(PushWord::Value(word)) = words.last().filter(|_| has_states && shader.api() == Api::WebGpu) {
+            // All scratch memory is bound at once, and the last word says where states begin.
+            return u64::from(*word) * 4;
+        }
         let offset = |binding: &Binding| if let Binding::Scratch(at) = binding { Some(*at) } else { None };
         bindings.iter().filter_map(offset).next_back().unwrap_or(0)
     }
@@ -270,9 +276,12 @@ pub enum Expected {
 pub struct Pass {
     /// The shader.
     pub shader: Shader,
-    /// Memory whose addresses the shader gets, in this order, at the start of its push constants (8 bytes each).
+    /// Memory that the shader works on, in this order. By Vulkan it gets the addresses, at the start of its push
+    /// constants behind the shape of the dispatch (8 bytes each). By WebGPU they are storage buffers, of which the
+    /// first is `@binding(1)`; each is bound once, at a multiple of 256 bytes, and to a multiple of 16.
     pub bindings: Vec<Binding>,
-    /// Words behind the addresses (4 bytes each).
+    /// Words behind the addresses (4 bytes each). By WebGPU, behind the two words of the shape (workgroups in a row, in
+    /// all rows) in a uniform buffer, `@binding(0)`, which every shader has that has a binding.
     pub words: Vec<PushWord>,
     /// Workgroups that have to start; a backend spreads them over dimensions and may start more.
     pub workgroups: u64,
@@ -294,6 +303,34 @@ impl Pass {
             co_resident: step.co_resident,
         }
     }
+}
+
+impl Pass {
+    /// How the shader uses each binding, where it says so: in WGSL.
+    #[must_use]
+    pub fn accesses(&self) -> Vec<BindingAccess> {
+        // What a pass goes over is its first binding, and what it writes to where it works in place.
+        let in_place =
+            self.shader.defines.iter().find(|(name, _)| *name == "IN_PLACE").map(|(_, value)| *value == 1);
+        let access = |(place, binding): (usize, &Binding)| match (place, in_place, binding) {
+            (0, Some(true), _) => BindingAccess::ReadWrite,
+            (0, Some(false), _) => BindingAccess::Read,
+            (_, _, Binding::Input | Binding::Reference | Binding::Expected | Binding::Kept) => {
+                BindingAccess::Read
+            }
+            _ => BindingAccess::ReadWrite,
+        };
+        self.bindings.iter().enumerate().map(access).collect()
+    }
+}
+
+/// What a shader does with a binding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BindingAccess {
+    /// It reads.
+    Read,
+    /// It reads and writes.
+    ReadWrite,
 }
 
 /// What a session puts where a call of a recipe finds it.
@@ -354,13 +391,13 @@ impl Binding {
 /// A shader before compilation: its root file and its defines, which are all that may decide its code.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Shader {
-    /// Root file below `kernels/glsl/`.
+    /// Root file below `kernels/glsl/`, or below `kernels/wgsl/` with the ending `.wgsl`.
     pub root: &'static str,
     /// Defines in the order of `params.glsl`.
     pub defines: Vec<(&'static str, u32)>,
     /// Invocations per workgroup.
     pub workgroup_size: u32,
-    /// The subgroup size it is compiled for.
+    /// The subgroup size it is compiled for; 0 where it finds out.
     pub subgroup_size: u32,
     /// Whether it includes the file of a user's operator.
     pub operator_file: bool,
@@ -371,6 +408,12 @@ impl Shader {
     pub(crate) const ARGUMENTS: &str = "ARGUMENTS";
     /// The define that has it read how many elements there are at each call.
     pub(crate) const N_FROM_MEMORY: &str = "N_FROM_MEMORY";
+
+    /// What it is written for.
+    #[must_use]
+    pub fn api(&self) -> Api {
+        if self.root.ends_with(".wgsl") { Api::WebGpu } else { Api::Vulkan }
+    }
 
     /// Where it finds its arguments.
     #[must_use]
@@ -413,8 +456,31 @@ impl fmt::Display for Shader {
 pub struct Module {
     /// What it was compiled from.
     pub shader: Shader,
-    /// SPIR-V words.
-    pub spirv: Arc<[u32]>,
+    /// What a driver takes.
+    pub code: Code,
     /// Time it took to compile, in milliseconds; 0 when it came from the cache.
     pub compile_ms: u64,
+}
+
+/// The code of a shader.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Code {
+    /// SPIR-V words.
+    Spirv(Arc<[u32]>),
+    /// The text in WGSL, as Tint takes it (for naga: [`crate::wgsl::for_naga`]).
+    Wgsl(Arc<str>),
+}
+
+impl Code {
+    /// The words, of SPIR-V.
+    #[must_use]
+    pub fn spirv(&self) -> Option<Arc<[u32]>> {
+        if let Self::Spirv(words) = self { Some(Arc::clone(words)) } else { None }
+    }
+
+    /// The text, of WGSL.
+    #[must_use]
+    pub fn wgsl(&self) -> Option<Arc<str>> {
+        if let Self::Wgsl(text) = self { Some(Arc::clone(text)) } else { None }
+    }
 }

@@ -340,7 +340,7 @@ fn a_fixed_pause_has_a_length() {
         let shader = shaders(&config, 1000, &device).next().unwrap();
         let rounds =
             shader.defines.iter().find(|(name, _)| *name == "PAUSE_ROUNDS").map(|(_, rounds)| *rounds);
-        (rounds, Compiler::new(None, None).unwrap().compile(&shader).unwrap().spirv)
+        (rounds, Compiler::new(None, None).unwrap().compile(&shader).unwrap().code.spirv().unwrap())
     };
     let [none, four, one, most] = ["", ".pause", ".pause.rounds1", ".pause.rounds1024"]
         .map(|tags| spirv(&format!("b4.vec4.par.rake{tags}.wg64")));
@@ -437,11 +437,11 @@ fn the_cache_gives_the_same_words_and_survives_garbage() {
     let fresh = compiler.compile(&shader).unwrap();
     let cached = compiler.compile(&shader).unwrap();
     assert!(fresh.compile_ms > 0 && cached.compile_ms == 0);
-    assert_eq!(fresh.spirv, cached.spirv);
+    assert_eq!(fresh.code.spirv().unwrap(), cached.code.spirv().unwrap());
     let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
     std::fs::write(&file, b"garbage").unwrap();
     let again = compiler.compile(&shader).unwrap();
-    assert_eq!(fresh.spirv, again.spirv);
+    assert_eq!(fresh.code.spirv().unwrap(), again.code.spirv().unwrap());
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn shared_memory_is_what_the_stages_declare() {
         let config = label.parse().unwrap();
         let plan = catalog::plan(&config, &sum, 100_000, &device).unwrap();
         let module = compiler.compile(&plan.passes[0].shader).unwrap();
-        let declared = workgroup_bytes(&module.spirv);
+        let declared = workgroup_bytes(&module.code.spirv().unwrap());
         let planned = catalog::Resolved::new(&config, &sum, 1, &device).shared_bytes().unwrap();
         let fits = (declared..=declared + SLACK).contains(&planned);
         assert!(declared > 0 && fits, "{label}: {declared} bytes, and {planned} are planned");

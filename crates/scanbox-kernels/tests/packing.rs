@@ -146,7 +146,7 @@ fn shared_memory_is_what_rules_count() {
         let config = config(label);
         let plan = catalog::plan(&config, &problem, 1000, &device).unwrap();
         let bound = plan.build().unwrap().shared_bytes;
-        let words = compiler.compile(&plan.passes[0].shader).unwrap().spirv;
+        let words = compiler.compile(&plan.passes[0].shader).unwrap().code.spirv().unwrap();
         let bytes = spirv::facts(&words).unwrap().shared_bytes;
         assert!(bytes > 0 && bytes <= bound && bound - bytes <= 400, "{label}: {bytes} of {bound}");
     }
@@ -223,7 +223,7 @@ fn flat_shaders_compile_to_the_same_code() {
                 !flat.contains("include") && !flat.contains("#line") && !flat.contains("#define"),
                 "{label}"
             );
-            let spirv = compiler.compile(shader).unwrap().spirv;
+            let spirv = compiler.compile(shader).unwrap().code.spirv().unwrap();
             assert!(compile_flat(&flat, "flat.comp").unwrap() == *spirv, "{shader}");
         }
     }

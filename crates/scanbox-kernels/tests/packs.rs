@@ -187,7 +187,7 @@ fn compiled_kernels_say_what_they_need() {
         let problem = problems.iter().find(|problem| problem.element().to_string() == element).unwrap();
         let recipe = catalog::recipe(&config, Variant::default(), problem, &device).unwrap();
         for shader in recipe.modules() {
-            let words = compiler.compile(shader).unwrap().spirv;
+            let words = compiler.compile(shader).unwrap().code.spirv().unwrap();
             let facts = spirv::facts(&words).unwrap_or_else(|error| panic!("{shader}: {error}"));
             assert_eq!(facts.workgroup_size, shader.workgroup_size, "{shader}");
             seen = seen.with(facts.features);

@@ -15,4 +15,5 @@ mod profiles;
 mod recipes;
 mod shown;
 mod variants;
+mod wgsl;
 mod workarounds;

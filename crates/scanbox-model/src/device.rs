@@ -48,7 +48,8 @@ pub struct DeviceProfile {
     pub driver_build: String,
     /// The Vulkan version that the device offers, `major.minor.patch`.
     pub api_version: String,
-    /// The subgroup size that kernels are compiled for and pinned to.
+    /// The subgroup size that kernels are compiled for and pinned to; by WebGPU, which pins nothing, the one that is
+    /// expected, and 1 where there are no subgroups: then every invocation is one.
     pub subgroup_size: u32,
     /// The smallest subgroup size that the device offers.
     pub min_subgroup_size: u32,
@@ -186,8 +187,8 @@ impl DeviceProfile {
     }
 
     /// Whether a session takes the device to give this: what the user assumes goes before what was found there, and
-    /// that before what is listed. Progress, which nearly every kernel needs, is taken for granted where nothing speaks
-    /// against it.
+    /// that before what is listed. Progress, which nearly every kernel needs, is taken for granted of Vulkan where
+    /// nothing speaks against it: by WebGPU a device may be anything.
     #[must_use]
     pub fn gives(&self, guarantee: Guarantee) -> bool {
         let facts = &self.guarantee_facts;
@@ -201,9 +202,16 @@ impl DeviceProfile {
             Some(ProbeVerdict::Refuted | ProbeVerdict::Hung) => false,
             Some(ProbeVerdict::NotRefuted) => true,
             Some(ProbeVerdict::Unknown) | None => {
-                self.guarantees.contains(&guarantee) || guarantee == Guarantee::Progress
+                self.guarantees.contains(&guarantee)
+                    || (guarantee == Guarantee::Progress && self.api == Api::Vulkan)
             }
         }
+    }
+
+    /// Whether kernels can use subgroups.
+    #[must_use]
+    pub fn has_subgroups(&self) -> bool {
+        self.max_subgroup_size > 1
     }
 
     /// Whether nothing is left to find out about this: it is listed, assumed, known to be missing, or was found out.

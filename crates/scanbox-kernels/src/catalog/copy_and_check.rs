@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use scanbox_model::api::Api;
 use scanbox_model::config::{Arguments, Config, Parameter, VectorWidth};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, ElementValue, Mode, Operator, Problem};
 use scanbox_pack::{ArgumentKind, FillRecipe, Place, Prepare, RecipePass, RecipeWord, ScratchPart};
 
 use super::constants::{GUARD_WORD, define, one_row, operator_defines, word};
+use super::webgpu::adapted_shader;
 use crate::plan::{
     Binding, CallFacts, CeilingShape, Expected, FIRST_TURN, GUARD_WORDS, Pass, Plan, PlanKind, PushWord,
     Scratch, ScratchContent, Shader, Tickets,
@@ -56,9 +58,14 @@ pub fn ceiling(problem: &Problem, n: u64, shape: CeilingShape, device: &DevicePr
 
 fn read(problem: &Problem, n: u64, shape: CeilingShape, device: &DeviceProfile) -> Plan {
     let shader = ceiling_shader("read.comp", shape, device);
-    let run_words = shape.batch_size * VectorWidth::Vec4.lanes() * device.subgroup_size;
+    // By WebGPU the size of subgroups is not known before: workgroups have a run each.
+    let run_invocations = match device.api {
+        Api::Vulkan => device.subgroup_size,
+        Api::WebGpu => shader.workgroup_size,
+    };
+    let run_words = shape.batch_size * VectorWidth::Vec4.lanes() * run_invocations;
     let words = n * problem.element_bytes() / 4;
-    let runs_per_workgroup = u64::from(shader.workgroup_size / device.subgroup_size);
+    let runs_per_workgroup = u64::from(shader.workgroup_size / run_invocations);
     let kind = PlanKind::Read(CeilingShape { workgroup_size: shader.workgroup_size, ..shape });
     Plan {
         label: kind.to_string(),
@@ -353,7 +360,7 @@ fn helper(
 
 fn helper_shader(root: &'static str, batch_size: u32, workgroup_size: u32, device: &DeviceProfile) -> Shader {
     let workgroup_size = workgroup_size.min(device.max_workgroup_size);
-    Shader {
+    let shader = Shader {
         root,
         defines: vec![
             ("WORKGROUP_SIZE", workgroup_size),
@@ -365,7 +372,8 @@ fn helper_shader(root: &'static str, batch_size: u32, workgroup_size: u32, devic
         workgroup_size,
         subgroup_size: device.subgroup_size,
         operator_file: false,
-    }
+    };
+    adapted_shader(shader, device)
 }
 
 fn ceiling_shader(root: &'static str, shape: CeilingShape, device: &DeviceProfile) -> Shader {
@@ -384,11 +392,13 @@ pub fn helper_shaders(device: &DeviceProfile) -> Vec<Shader> {
     let mut shaders = vec![
         helper("empty.comp", 1, device.subgroup_size),
         helper("fill.comp", HELPER_BATCH_SIZE, HELPER_WORKGROUP_SIZE),
-        baked_fill_shader(device),
         helper("poison.comp", HELPER_BATCH_SIZE, HELPER_WORKGROUP_SIZE),
         compare_shader(Element::U32, device),
         compare_shader(Element::F32, device),
     ];
+    if device.api == Api::Vulkan {
+        shaders.push(baked_fill_shader(device));
+    }
     if device.float64_elements {
         shaders.push(compare_shader(Element::F64, device));
     }

@@ -147,6 +147,21 @@ const OF_KERNELS: &[RuleText] = &[
         "`scanbox devices --probe` counts them; --assume co-residency runs the kernels all the same.",
     ),
     (
+        "not-in-wgsl",
+        "The device is driven by WebGPU, and there is no such kernel in its language.",
+        "`scanbox space` counts what there is; --api vulkan has all kernels.",
+    ),
+    (
+        "needs-subgroups",
+        "The kernel needs subgroups, which the device does not have by WebGPU.",
+        "Use lookback sequential or fallback.",
+    ),
+    (
+        "binding-size",
+        "By WebGPU memory is bound, and an array or the scratch memory is larger than a binding may be.",
+        "Use fewer elements.",
+    ),
+    (
         "vector-alignment",
         "The array begins where a vector must not.",
         "Use the variant for any element, or vectors of one element.",

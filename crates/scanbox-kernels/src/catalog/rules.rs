@@ -15,6 +15,7 @@ use scanbox_model::space::Rejection;
 
 use super::needs::not_given;
 use super::resolve::{Resolved, device_counts, has_levels, launched_per_call, passes_totals_on};
+use super::webgpu;
 use crate::input::{PACKED_MAX_TOTAL, decided_by_init};
 use crate::plan::{BANK_WORDS, GUARD_WORDS, Plan};
 use crate::variant::{LineUse, MAX_BLOCKING, Variant};
@@ -43,6 +44,7 @@ pub fn legal(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile)
 pub(super) fn check(resolved: &Resolved<'_>) -> Legality {
     combination(&resolved.config)?;
     computes(resolved)?;
+    webgpu::is_there(resolved)?;
     session_inputs(resolved)?;
     modes_and_places(resolved)?;
     tile_states(resolved)?;
@@ -51,6 +53,7 @@ pub(super) fn check(resolved: &Resolved<'_>) -> Legality {
     shape(resolved)?;
     session_words(resolved)?;
     size(resolved)?;
+    webgpu::bindings_fit(resolved)?;
     session_memory(resolved)
 }
 

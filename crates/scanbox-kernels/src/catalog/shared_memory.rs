@@ -1,5 +1,6 @@
 //! The shared memory of a config: with how many rounds its transposition fits, and how many bytes it takes.
 
+use scanbox_model::api::Api;
 use scanbox_model::config::{BlockScan, Config, Family, LoadLayout, Lookback, Rendezvous};
 
 use super::resolve::Resolved;
@@ -33,6 +34,13 @@ impl Resolved<'_> {
     /// (`stages/tile/load_store.glsl`).
     fn exchange_bytes(&self, rounds: u32) -> u64 {
         let Self { config, problem, .. } = self;
+        if self.device.api == Api::WebGpu {
+            // All invocations together (`stages/tile/load_store.wgsl`).
+            let lanes = config.kernel.vector_width.lanes();
+            let vectors = config.kernel.batch_size / rounds * config.workgroup_size;
+            let padded = vectors + vectors / (32 / lanes);
+            return problem.element_bytes() * u64::from(lanes) * u64::from(padded);
+        }
         let (kernel, subgroup_size) = (&config.kernel, self.subgroup_size());
         let lanes = kernel.vector_width.lanes();
         let round_vectors = kernel.batch_size / rounds * subgroup_size;

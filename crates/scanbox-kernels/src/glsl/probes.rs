@@ -6,7 +6,7 @@ use std::fmt::Write;
 use include_dir::{Dir, include_dir};
 
 use super::{CompileError, failed, hash_text, plain_tools};
-use crate::plan::{Module, Shader};
+use crate::plan::{Code, Module, Shader};
 
 static PROBES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../kernels/probes");
 
@@ -84,7 +84,7 @@ pub fn compile_probe(shader: &Shader) -> Result<Module, CompileError> {
     let compiled = compiler
         .compile_into_spirv(text, shaderc::ShaderKind::Compute, shader.root, "main", Some(&options))
         .map_err(|error| failed(shader, &error.to_string()))?;
-    Ok(Module { shader: shader.clone(), spirv: compiled.as_binary().into(), compile_ms: 0 })
+    Ok(Module { shader: shader.clone(), code: Code::Spirv(compiled.as_binary().into()), compile_ms: 0 })
 }
 
 /// What tells versions of all probes apart.
@@ -140,7 +140,7 @@ mod tests {
             ProbeShader::Load,
         ] {
             let module = compile_probe(&probe.shader(64, 32)).unwrap();
-            assert_eq!(module.spirv.first(), Some(&super::super::SPIRV_MAGIC), "{probe:?}");
+            assert_eq!(module.code.spirv().unwrap().first(), Some(&super::super::SPIRV_MAGIC), "{probe:?}");
         }
         assert_eq!(probe_hash().len(), 16);
     }

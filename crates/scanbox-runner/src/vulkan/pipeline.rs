@@ -259,7 +259,9 @@ impl Pipelines {
         // Addresses are those of this session.
         let cache = if constants.is_empty() { self.cache } else { vk::PipelineCache::null() };
         let pinned = limits.pinned(shape);
-        let source = PipelineSource { spirv: &module.spirv, pinned, constants, flags };
+        let no_words = || Failure::new(Status::Unsupported, format!("{shader} is not in SPIR-V"));
+        let spirv = module.code.spirv().ok_or_else(no_words)?;
+        let source = PipelineSource { spirv: &spirv, pinned, constants, flags };
         // SAFETY: the words come from the compiler, for this version of Vulkan and the features that are enabled; the
         // layout is valid, and the cache is synchronised by the driver.
         let raw = unsafe { pipeline::create(&gpu.raw, self.layout, cache, &source) }.map_err(refused)?;

@@ -23,7 +23,7 @@ pub(super) const FEATURES: wgpu::Features =
     wgpu::Features::SUBGROUP.union(wgpu::Features::SUBGROUP_BARRIER).union(wgpu::Features::TIMESTAMP_QUERY);
 
 /// An adapter, and what the outside may know of it.
-pub(super) struct Candidate {
+pub(super) struct FoundAdapter {
     pub raw: wgpu::Adapter,
     pub listed: Listed,
 }
@@ -32,7 +32,7 @@ pub(super) struct Candidate {
 ///
 /// # Errors
 /// When there is none.
-pub(super) fn candidates() -> Result<Vec<Candidate>, WebGpuError> {
+pub(super) fn candidates() -> Result<Vec<FoundAdapter>, WebGpuError> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
         backends: wgpu::Backends::PRIMARY,
         // What drivers print of validation is nothing for users, and costs time.
@@ -40,12 +40,12 @@ pub(super) fn candidates() -> Result<Vec<Candidate>, WebGpuError> {
         ..wgpu::InstanceDescriptor::new_without_display_handle()
     });
     let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
-    let mut candidates: Vec<Candidate> = adapters.into_iter().map(candidate).collect();
+    let mut candidates: Vec<FoundAdapter> = adapters.into_iter().map(candidate).collect();
     candidates.sort_by_key(|candidate| candidate.listed.profile.kind != DeviceKind::Hardware);
     if candidates.is_empty() { Err(WebGpuError::NoAdapter) } else { Ok(candidates) }
 }
 
-fn candidate(raw: wgpu::Adapter) -> Candidate {
+fn candidate(raw: wgpu::Adapter) -> FoundAdapter {
     let (info, limits, features) = (raw.get_info(), raw.limits(), raw.features());
     let computes =
         raw.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS);
@@ -61,7 +61,7 @@ fn candidate(raw: wgpu::Adapter) -> Candidate {
         }),
     ];
     let profile = profile(&info, &limits, features);
-    Candidate { raw, listed: Listed { profile, problems: problems.into_iter().flatten().collect() } }
+    FoundAdapter { raw, listed: Listed { profile, problems: problems.into_iter().flatten().collect() } }
 }
 
 fn profile(info: &wgpu::AdapterInfo, limits: &wgpu::Limits, features: wgpu::Features) -> DeviceProfile {

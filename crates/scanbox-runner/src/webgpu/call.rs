@@ -9,46 +9,46 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::Status;
 use scanbox_vk::push::spread;
 
-use super::memory::{GUARD_BYTES, Memory, shown};
-use super::work::{BINDING_ALIGNMENT, Dispatch, PipelineKey, Range, SLOT_WORDS, WORD_BYTES};
+use super::memory::{GUARD_BYTES, BoundMemory, shown};
+use super::work::{BINDING_ALIGNMENT, BoundDispatch, PipelineKey, ByteRange, SLOT_WORDS, WORD_BYTES};
 use crate::backend::Failure;
 
 /// The pipelines of a session, by shader.
-pub(super) type Pipelines = HashMap<Shader, PipelineKey>;
+pub(super) type PipelineKeys = HashMap<Shader, PipelineKey>;
 
 /// What calls are made of.
 #[derive(Clone, Copy)]
-pub(super) struct Means<'a> {
-    pub memory: &'a Memory,
-    pub pipelines: &'a Pipelines,
+pub(super) struct CallMeans<'a> {
+    pub memory: &'a BoundMemory,
+    pub pipelines: &'a PipelineKeys,
     pub profile: &'a DeviceProfile,
     /// The most that one binding shows, in bytes.
     pub binding_bytes: u64,
 }
 
 /// A call that can be put into work any number of times.
-pub(super) struct Call {
-    passes: Vec<PreparedPass>,
+pub(super) struct BoundCall {
+    passes: Vec<BoundPass>,
     scratch: Scratch,
     /// Tickets that a call takes.
     tickets: u32,
     binding_bytes: u64,
 }
 
-struct PreparedPass {
+struct BoundPass {
     pipeline: PipelineKey,
     bindings: Vec<Binding>,
-    ranges: Arc<[Range]>,
+    ranges: Arc<[ByteRange]>,
     words: Vec<PushWord>,
     groups: [u32; 2],
 }
 
-impl Call {
+impl BoundCall {
     /// Resolves the passes of `plans`, which make up one call together. The memory they need is there already.
     pub fn prepare<'a>(
         plans: impl IntoIterator<Item = &'a Plan>,
         scratch: Scratch,
-        means: Means<'_>,
+        means: CallMeans<'_>,
     ) -> Result<Self, Failure> {
         let mut call =
             Self { passes: Vec::new(), scratch, tickets: 0, binding_bytes: means.binding_bytes };
@@ -60,7 +60,7 @@ impl Call {
         Ok(call)
     }
 
-    fn add(&mut self, pass: &Pass, plan: &Plan, means: Means<'_>) -> Result<(), Failure> {
+    fn add(&mut self, pass: &Pass, plan: &Plan, means: CallMeans<'_>) -> Result<(), Failure> {
         let refused = |why: String| Failure::new(Status::Unsupported, format!("{}: {why}", plan.label));
         let too_many = || refused(format!("needs {} workgroups per dispatch", pass.workgroups));
         let groups = spread(pass.workgroups, means.profile.max_workgroup_count).ok_or_else(too_many)?;
@@ -77,9 +77,9 @@ impl Call {
         }
         let missing = || Failure::new(Status::RuntimeError, format!("{} has no pipeline", pass.shader));
         let pipeline = *means.pipelines.get(&pass.shader).ok_or_else(missing)?;
-        let ranges: Result<Vec<Range>, Failure> =
+        let ranges: Result<Vec<ByteRange>, Failure> =
             pass.bindings.iter().map(|&binding| range_of(binding, pass, plan, means)).collect();
-        self.passes.push(PreparedPass {
+        self.passes.push(BoundPass {
             pipeline,
             bindings: pass.bindings.clone(),
             ranges: ranges?.into(),
@@ -110,7 +110,7 @@ impl Call {
     }
 
     /// Makes the calls from now on find this binding here: input, output, what is expected, or the report.
-    pub fn aim(&mut self, binding: Binding, range: Range) {
+    pub fn aim(&mut self, binding: Binding, range: ByteRange) {
         let range = shown(range, self.binding_bytes);
         for pass in &mut self.passes {
             let is_there = |(at, other): (usize, &Binding)| (*other == binding).then_some(at);
@@ -124,13 +124,13 @@ impl Call {
     }
 
     /// The dispatches of one call.
-    pub fn at(&self, turn: &Turn) -> impl Iterator<Item = Dispatch> {
+    pub fn at(&self, turn: &Turn) -> impl Iterator<Item = BoundDispatch> {
         self.passes.iter().map(|pass| pass.at(turn))
     }
 }
 
-impl PreparedPass {
-    fn at(&self, turn: &Turn) -> Dispatch {
+impl BoundPass {
+    fn at(&self, turn: &Turn) -> BoundDispatch {
         let value = |word: &PushWord| match *word {
             PushWord::Value(value) => value,
             PushWord::Epoch => turn.epoch,
@@ -140,7 +140,7 @@ impl PreparedPass {
         };
         // The shape comes first, as in push constants.
         let shape = [self.groups[0], self.groups[0] * self.groups[1]];
-        Dispatch {
+        BoundDispatch {
             pipeline: self.pipeline,
             bindings: Arc::clone(&self.ranges),
             words: shape.into_iter().chain(self.words.iter().map(value)).collect(),
@@ -150,7 +150,7 @@ impl PreparedPass {
 }
 
 /// What a binding of a pass shows.
-fn range_of(binding: Binding, pass: &Pass, plan: &Plan, means: Means<'_>) -> Result<Range, Failure> {
+fn range_of(binding: Binding, pass: &Pass, plan: &Plan, means: CallMeans<'_>) -> Result<ByteRange, Failure> {
     let mut range = means.memory.resolve(binding, plan)?;
     let refused = |why: String| Failure::new(Status::Unsupported, format!("{}: {why}", plan.label));
     if let Binding::Scratch(offset) = binding {

@@ -14,11 +14,11 @@ use scanbox_kernels::wgsl::for_naga;
 use scanbox_model::record::Status;
 
 use super::adapter::{FEATURES, binding_bytes};
-use super::layouts::{Layouts, Storage, storage_of};
+use super::layouts::{Layouts, StorageUse, storage_of};
 use super::unchecked;
 use super::work::{
-    BINDING_ALIGNMENT, Buffer, BufferKey, Dispatch, Done, Driver, Graveyard, PipelineKey, Range,
-    SLOT_BYTES, SLOT_WORDS, Step, VECTOR_BYTES, WORD_BYTES, Work,
+    BINDING_ALIGNMENT, HeldBuffer, BufferKey, BoundDispatch, WorkDone, DeviceDriver, Graveyard, PipelineKey, ByteRange,
+    SLOT_BYTES, SLOT_WORDS, WorkStep, VECTOR_BYTES, WORD_BYTES, DeviceWork,
 };
 use crate::backend::{Failure, TickInterval};
 
@@ -37,7 +37,7 @@ struct Incidents {
 }
 
 /// A device, its queue, and what was made of them.
-pub(super) struct Gpu {
+pub(super) struct WgpuDevice {
     device: wgpu::Device,
     queue: wgpu::Queue,
     /// Whether shaders have the checks that wgpu adds.
@@ -50,7 +50,7 @@ pub(super) struct Gpu {
     made: u32,
     graveyard: Graveyard,
     layouts: Layouts,
-    pipelines: Vec<Pipeline>,
+    pipelines: Vec<WgpuPipeline>,
     /// What dispatches are told, a slot each.
     slots: Option<wgpu::Buffer>,
     /// Timestamps, and where they become words.
@@ -60,13 +60,13 @@ pub(super) struct Gpu {
     busy_ns: f64,
 }
 
-struct Pipeline {
+struct WgpuPipeline {
     raw: wgpu::ComputePipeline,
     /// What it binds behind the words.
-    storage: Vec<Storage>,
+    storage: Vec<StorageUse>,
 }
 
-impl Gpu {
+impl WgpuDevice {
     /// Opens an adapter.
     ///
     /// # Errors
@@ -184,7 +184,7 @@ impl Gpu {
     }
 
     /// Records and submits work.
-    fn submit(&self, work: &Work, groups: &[wgpu::BindGroup], of: &[usize]) -> wgpu::SubmissionIndex {
+    fn submit(&self, work: &DeviceWork, groups: &[wgpu::BindGroup], of: &[usize]) -> wgpu::SubmissionIndex {
         for (key, offset, words) in &work.writes {
             self.queue.write_buffer(self.get(*key), *offset, &bytes_of(words));
         }
@@ -200,21 +200,21 @@ impl Gpu {
         let (mut slot, mut query, mut fetched) = (0, 0, 0);
         for step in &work.steps {
             match step {
-                Step::Clear(range) => {
+                WorkStep::Clear(range) => {
                     encoder.clear_buffer(self.get(range.buffer), range.offset, Some(range.bytes));
                 }
-                Step::Copy { from, to: (to, offset) } => {
+                WorkStep::Copy { from, to: (to, offset) } => {
                     let (from_buffer, to) = (self.get(from.buffer), self.get(*to));
                     encoder.copy_buffer_to_buffer(from_buffer, from.offset, to, *offset, Some(from.bytes));
                 }
-                Step::Fetch(range) => {
+                WorkStep::Fetch(range) => {
                     if let Some(readback) = &self.readback {
                         let from = self.get(range.buffer);
                         encoder.copy_buffer_to_buffer(from, range.offset, readback, fetched, Some(range.bytes));
                     }
                     fetched += range.bytes;
                 }
-                Step::Pass { dispatches, is_timed } => {
+                WorkStep::Pass { dispatches, is_timed } => {
                     let queries = self.queries.as_ref().filter(|_| *is_timed);
                     let timestamp_writes = queries.map(|(set, _)| wgpu::ComputePassTimestampWrites {
                         query_set: set,
@@ -248,9 +248,9 @@ impl Gpu {
     }
 
     /// The bind groups of work, each once, and which one each dispatch has.
-    fn bind_groups(&mut self, work: &Work) -> Result<(Vec<wgpu::BindGroup>, Vec<usize>), Failure> {
+    fn bind_groups(&mut self, work: &DeviceWork) -> Result<(Vec<wgpu::BindGroup>, Vec<usize>), Failure> {
         let (mut groups, mut of) = (Vec::new(), Vec::new());
-        let mut known: HashMap<(&[Storage], &[Range]), usize> = HashMap::new();
+        let mut known: HashMap<(&[StorageUse], &[ByteRange]), usize> = HashMap::new();
         let Self { layouts, pipelines, buffers, device, slots, .. } = self;
         for dispatch in dispatches_of(work) {
             let storage = &*pipelines[dispatch.pipeline.0 as usize].storage;
@@ -299,8 +299,8 @@ impl Gpu {
     }
 }
 
-impl Driver for Gpu {
-    fn buffer(&mut self, name: &'static str, bytes: u64) -> Result<Buffer, Failure> {
+impl DeviceDriver for WgpuDevice {
+    fn buffer(&mut self, name: &'static str, bytes: u64) -> Result<HeldBuffer, Failure> {
         self.check()?;
         self.bury();
         let bytes = bytes.max(1).checked_next_multiple_of(BINDING_ALIGNMENT).unwrap_or(u64::MAX);
@@ -310,12 +310,12 @@ impl Driver for Gpu {
         let key = BufferKey(self.made);
         self.made += 1;
         self.buffers.insert(key, raw);
-        Ok(Buffer::new(key, bytes, &self.graveyard))
+        Ok(HeldBuffer::new(key, bytes, &self.graveyard))
     }
 
     fn pipelines(&mut self, modules: &[Module]) -> Vec<Result<PipelineKey, Failure>> {
         let Self { device, layouts, robust, pipelines, .. } = self;
-        let sources: Vec<Result<(String, Vec<Storage>), Failure>> = modules.iter().map(source).collect();
+        let sources: Vec<Result<(String, Vec<StorageUse>), Failure>> = modules.iter().map(source).collect();
         let with_layouts: Vec<Result<(String, wgpu::PipelineLayout), Failure>> = sources
             .iter()
             .map(|source| source.clone().map(|(text, storage)| (text, layouts.of(device, &storage).1.clone())))
@@ -327,23 +327,23 @@ impl Driver for Gpu {
             .collect();
         let keys = made.into_iter().zip(sources).map(|(made, source)| {
             let ((_, storage), raw) = (source?, made?);
-            pipelines.push(Pipeline { raw, storage });
+            pipelines.push(WgpuPipeline { raw, storage });
             Ok(PipelineKey(pipelines.len() as u32 - 1))
         });
         keys.collect()
     }
 
-    fn write(&mut self, to: &Buffer, offset: u64, words: &[u32]) -> Result<(), Failure> {
+    fn write(&mut self, to: &HeldBuffer, offset: u64, words: &[u32]) -> Result<(), Failure> {
         self.check()?;
         within_scopes(&self.device, Status::RuntimeError, || {
             self.queue.write_buffer(self.get(to.key), offset, &bytes_of(words));
         })
     }
 
-    fn run(&mut self, work: &Work) -> Result<Done, Failure> {
+    fn run(&mut self, work: &DeviceWork) -> Result<WorkDone, Failure> {
         self.check()?;
         self.bury();
-        let timed = work.steps.iter().filter(|step| matches!(step, Step::Pass { is_timed: true, .. })).count();
+        let timed = work.steps.iter().filter(|step| matches!(step, WorkStep::Pass { is_timed: true, .. })).count();
         let stamps = if self.has_timestamps() { 2 * timed as u64 } else { 0 };
         if stamps > u64::from(QUERIES) || (timed > 1 && !self.has_timestamps()) {
             let reason = format!("{timed} timed passes in one submission");
@@ -352,7 +352,7 @@ impl Driver for Gpu {
         let lengths: Vec<u64> = work
             .steps
             .iter()
-            .filter_map(|step| if let Step::Fetch(range) = step { Some(range.bytes) } else { None })
+            .filter_map(|step| if let WorkStep::Fetch(range) = step { Some(range.bytes) } else { None })
             .collect();
         let fetched = lengths.iter().sum::<u64>().next_multiple_of(STAMP_BYTES);
         let bytes = fetched + stamps * STAMP_BYTES;
@@ -375,7 +375,7 @@ impl Driver for Gpu {
         let took_ns = start.elapsed().as_nanos() as u64;
         self.busy_ns += took_ns as f64;
         let Some(readback) = self.readback.as_ref().filter(|_| bytes > 0) else {
-            return Ok(Done { spans: wall(timed, took_ns), fetched: Vec::new() });
+            return Ok(WorkDone { spans: wall(timed, took_ns), fetched: Vec::new() });
         };
         let words = read(readback, bytes, &mapped)?;
         let mut rest = &words[..];
@@ -387,7 +387,7 @@ impl Driver for Gpu {
         let fetched: Vec<Vec<u32>> = fetched.collect();
         let stamps = &words[words.len() - (stamps * STAMP_BYTES / WORD_BYTES) as usize..];
         let spans = if stamps.is_empty() { wall(timed, took_ns) } else { intervals(stamps) };
-        Ok(Done { spans, fetched })
+        Ok(WorkDone { spans, fetched })
     }
 
     fn busy_ns(&self) -> f64 {
@@ -403,7 +403,7 @@ impl Driver for Gpu {
     }
 }
 
-impl Drop for Gpu {
+impl Drop for WgpuDevice {
     fn drop(&mut self) {
         // What was submitted is done: every call waits, or its failure ends the process.
         self.buffers.values().for_each(wgpu::Buffer::destroy);
@@ -444,19 +444,19 @@ fn read(
     Ok(words)
 }
 
-fn dispatches_of(work: &Work) -> impl Iterator<Item = &Dispatch> {
+fn dispatches_of(work: &DeviceWork) -> impl Iterator<Item = &BoundDispatch> {
     work.steps.iter().flat_map(|step| match step {
-        Step::Pass { dispatches, .. } => &dispatches[..],
+        WorkStep::Pass { dispatches, .. } => &dispatches[..],
         _ => &[],
     })
 }
 
 /// The text of a module as wgpu takes it, and what it binds.
-fn source(module: &Module) -> Result<(String, Vec<Storage>), Failure> {
+fn source(module: &Module) -> Result<(String, Vec<StorageUse>), Failure> {
     let text = module.code.wgsl().ok_or_else(|| {
         Failure::new(Status::CompileError, format!("{}: WebGPU takes WGSL alone", module.shader))
     })?;
-    let text = for_naga(text);
+    let text = for_naga(&text);
     let storage = storage_of(&text);
     Ok((text, storage))
 }

@@ -9,7 +9,7 @@ use scanbox_kernels::reference::Reference;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 
-use super::work::{BINDING_ALIGNMENT, Buffer, Driver, Range, Step, VECTOR_BYTES, WORD_BYTES, Work};
+use super::work::{BINDING_ALIGNMENT, HeldBuffer, DeviceDriver, ByteRange, WorkStep, VECTOR_BYTES, WORD_BYTES, DeviceWork};
 use crate::backend::{Failure, cold_slots};
 
 /// Room for as many states as small inputs have.
@@ -26,19 +26,19 @@ pub(super) const REPORT_STRIDE: u64 = BINDING_ALIGNMENT;
 pub(super) const NO_MISMATCH: [u32; REPORT_WORDS as usize] = [0, u32::MAX, 0];
 
 /// An input and its answer.
-struct Large {
+struct LoadedArrays {
     /// Bytes that each has room for.
     bytes: u64,
-    input: Buffer,
-    reference: Buffer,
+    input: HeldBuffer,
+    reference: HeldBuffer,
     /// Sums of the input: as it was loaded, and as it is now.
-    sums: Option<[Buffer; 2]>,
-    loaded: Option<Loaded>,
+    sums: Option<[HeldBuffer; 2]>,
+    loaded: Option<ArrayContent>,
 }
 
 /// What input and reference hold.
 #[derive(Debug, Clone, Copy)]
-struct Loaded {
+struct ArrayContent {
     problem: Problem,
     input: Input,
     n: u64,
@@ -47,7 +47,7 @@ struct Loaded {
 }
 
 /// Input and output buffers beside the ordinary ones: together they exceed any cache.
-struct Cold {
+struct ColdBuffers {
     /// Of an input.
     bytes: u64,
     /// Pairs, the ordinary one included.
@@ -56,34 +56,34 @@ struct Cold {
     next: u64,
     /// Bytes from one input to the next, and from one output to the next.
     strides: [u64; 2],
-    buffers: [Buffer; 2],
+    buffers: [HeldBuffer; 2],
     /// The plan whose calls in place go on in the outputs.
     used_by: Option<PlanKind>,
 }
 
 /// Everything that shaders work on.
 #[derive(Default)]
-pub(super) struct Memory {
-    large: Option<Large>,
+pub(super) struct BoundMemory {
+    large: Option<LoadedArrays>,
     /// Another input and its answer.
-    other: Option<Large>,
-    output: Option<Buffer>,
-    cold: Option<Cold>,
-    scratch: Option<Buffer>,
+    other: Option<LoadedArrays>,
+    output: Option<HeldBuffer>,
+    cold: Option<ColdBuffers>,
+    scratch: Option<HeldBuffer>,
     /// What scratch memory begins with that was cleared.
-    begin: Option<Buffer>,
+    begin: Option<HeldBuffer>,
     /// The output of an earlier call.
-    kept: Option<Buffer>,
+    kept: Option<HeldBuffer>,
     /// What workgroups count in.
-    counts: Option<Buffer>,
+    counts: Option<HeldBuffer>,
     /// What comparisons report in.
-    reports: Option<Buffer>,
+    reports: Option<HeldBuffer>,
     /// The last elements of both references: bindings begin at multiples of 256 bytes, and what a reduction must equal
     /// seldom does.
-    totals: Option<Buffer>,
+    totals: Option<HeldBuffer>,
 }
 
-impl Memory {
+impl BoundMemory {
     /// The largest n that is loaded.
     pub fn loaded(&self) -> u64 {
         self.large.as_ref().and_then(|large| large.loaded).map_or(0, |loaded| loaded.n)
@@ -101,7 +101,7 @@ impl Memory {
         Some((loaded.problem, loaded.input, loaded.n))
     }
 
-    fn large_or_other(&self, other: bool) -> Option<&Large> {
+    fn large_or_other(&self, other: bool) -> Option<&LoadedArrays> {
         if other { self.other.as_ref() } else { self.large.as_ref() }
     }
 
@@ -127,7 +127,7 @@ impl Memory {
     /// Fills input and reference of a problem with the first `n` elements, as far as they are not there yet.
     pub fn load(
         &mut self,
-        driver: &mut dyn Driver,
+        driver: &mut dyn DeviceDriver,
         problem: &Problem,
         input: &Input,
         n: u64,
@@ -140,7 +140,7 @@ impl Memory {
             self.cold = None;
             self.large = None;
             let [input, reference] = [driver.buffer("input", bytes)?, driver.buffer("reference", bytes)?];
-            self.large = Some(Large { bytes, input, reference, sums: None, loaded: None });
+            self.large = Some(LoadedArrays { bytes, input, reference, sums: None, loaded: None });
         }
         let guarded = bytes.saturating_add(GUARD_BYTES);
         if self.output.as_ref().is_none_or(|output| output.bytes < guarded) {
@@ -166,14 +166,14 @@ impl Memory {
             driver.write(&large.input, first * element, &elements[..words])?;
             driver.write(&large.reference, first * element, &scan[..words])?;
             // What is on its way takes memory of the host.
-            driver.run(&Work::default())?;
+            driver.run(&DeviceWork::default())?;
         }
-        large.loaded = Some(Loaded { problem: *problem, input: *input, n, reference });
+        large.loaded = Some(ArrayContent { problem: *problem, input: *input, n, reference });
         Ok(())
     }
 
     /// Sees to room for so many bytes of sums of the input, twice.
-    pub fn reserve_sums(&mut self, driver: &mut dyn Driver, bytes: u64) -> Result<(), Failure> {
+    pub fn reserve_sums(&mut self, driver: &mut dyn DeviceDriver, bytes: u64) -> Result<(), Failure> {
         let Some(large) = &mut self.large else { return Ok(()) };
         let bytes = bytes + GUARD_BYTES;
         if large.sums.as_ref().is_none_or(|[sums, _]| sums.bytes < bytes) {
@@ -184,20 +184,20 @@ impl Memory {
     }
 
     /// The input, its sums as it was loaded, and the place of its sums as it is.
-    pub fn watched(&self, other: bool) -> Result<[Range; 3], Failure> {
+    pub fn watched(&self, other: bool) -> Result<[ByteRange; 3], Failure> {
         let missing = || Failure::new(Status::RuntimeError, "no input is loaded");
         let large = self.large_or_other(other).ok_or_else(missing)?;
         let [before, now] = large.sums.as_ref().ok_or_else(missing)?;
-        Ok([&large.input, before, now].map(Buffer::whole))
+        Ok([&large.input, before, now].map(HeldBuffer::whole))
     }
 
     /// What a binding of a plan names.
-    pub fn resolve(&self, binding: Binding, plan: &Plan) -> Result<Range, Failure> {
+    pub fn resolve(&self, binding: Binding, plan: &Plan) -> Result<ByteRange, Failure> {
         self.resolve_on(false, binding, plan)
     }
 
     /// The same, where this input is meant.
-    fn resolve_on(&self, other: bool, binding: Binding, plan: &Plan) -> Result<Range, Failure> {
+    fn resolve_on(&self, other: bool, binding: Binding, plan: &Plan) -> Result<ByteRange, Failure> {
         let missing = |what| Failure::new(Status::RuntimeError, format!("the plan needs {what}"));
         let large =
             || self.large_or_other(other).ok_or_else(|| missing("an input, and none is loaded"));
@@ -235,7 +235,7 @@ impl Memory {
     }
 
     /// Where what a plan must equal is the last element of a reference: has that copied to where it can be bound.
-    pub fn copy_total(&self, plan: &Plan, other: bool, work: &mut Work) -> Result<(), Failure> {
+    pub fn copy_total(&self, plan: &Plan, other: bool, work: &mut DeviceWork) -> Result<(), Failure> {
         let (Expected::Total, Some(totals)) = (plan.result, &self.totals) else { return Ok(()) };
         let missing = || Failure::new(Status::RuntimeError, "no input is loaded");
         let large = self.large_or_other(other).ok_or_else(missing)?;
@@ -246,7 +246,7 @@ impl Memory {
     }
 
     /// Sees to the place of totals that are copied.
-    pub fn reserve_totals(&mut self, driver: &mut dyn Driver) -> Result<(), Failure> {
+    pub fn reserve_totals(&mut self, driver: &mut dyn DeviceDriver) -> Result<(), Failure> {
         if self.totals.is_none() {
             self.totals = Some(driver.buffer("totals", 2 * BINDING_ALIGNMENT)?);
         }
@@ -254,7 +254,7 @@ impl Memory {
     }
 
     /// Sees to `bytes` of scratch memory. Returns whether the memory is new.
-    pub fn reserve_scratch(&mut self, driver: &mut dyn Driver, bytes: u64) -> Result<bool, Failure> {
+    pub fn reserve_scratch(&mut self, driver: &mut dyn DeviceDriver, bytes: u64) -> Result<bool, Failure> {
         if self.begin.is_none() {
             let begin = driver.buffer("first turn", TICKET_BYTES)?;
             let mut words = vec![0; (TICKET_BYTES / WORD_BYTES) as usize];
@@ -272,27 +272,27 @@ impl Memory {
     }
 
     /// Clears the scratch memory, all of it: other plans of the format use more than one does.
-    pub fn adopt(&self, work: &mut Work) {
+    pub fn adopt(&self, work: &mut DeviceWork) {
         if let (Some(scratch), Some(begin)) = (&self.scratch, &self.begin) {
-            work.steps.push(Step::Clear(scratch.whole()));
+            work.steps.push(WorkStep::Clear(scratch.whole()));
             // Those that turn themselves begin anew too.
             work.copy(begin.at(0, TICKET_BYTES), scratch.at(0, TICKET_BYTES));
         }
     }
 
     /// Sets every word of the scratch memory from byte `offset`.
-    pub fn fill_scratch(&self, driver: &mut dyn Driver, offset: u64, word: u32) -> Result<(), Failure> {
+    pub fn fill_scratch(&self, driver: &mut dyn DeviceDriver, offset: u64, word: u32) -> Result<(), Failure> {
         let Some(scratch) = &self.scratch else { return Ok(()) };
         let words = vec![word; CHUNK];
         for at in (offset..scratch.bytes).step_by(CHUNK * WORD_BYTES as usize) {
             let count = ((scratch.bytes - at) / WORD_BYTES).min(CHUNK as u64);
             driver.write(scratch, at, &words[..count as usize])?;
         }
-        driver.run(&Work::default()).map(drop)
+        driver.run(&DeviceWork::default()).map(drop)
     }
 
     /// Sees to the memory for the counts of so many tiles.
-    pub fn reserve_counts(&mut self, driver: &mut dyn Driver, tiles: u64) -> Result<(), Failure> {
+    pub fn reserve_counts(&mut self, driver: &mut dyn DeviceDriver, tiles: u64) -> Result<(), Failure> {
         let bytes = tiles * COUNTS_WORDS * WORD_BYTES;
         if self.counts.as_ref().is_none_or(|counts| counts.bytes < bytes) {
             self.counts = None;
@@ -302,13 +302,13 @@ impl Memory {
     }
 
     /// The counts of the first tiles.
-    pub fn counts(&self, tiles: u64) -> Option<(&Buffer, Range)> {
+    pub fn counts(&self, tiles: u64) -> Option<(&HeldBuffer, ByteRange)> {
         let counts = self.counts.as_ref()?;
         Some((counts, counts.at(0, tiles * COUNTS_WORDS * WORD_BYTES)))
     }
 
     /// Sees to the reports of so many comparisons.
-    pub fn reserve_reports(&mut self, driver: &mut dyn Driver, count: u64) -> Result<(), Failure> {
+    pub fn reserve_reports(&mut self, driver: &mut dyn DeviceDriver, count: u64) -> Result<(), Failure> {
         let bytes = count.max(1) * REPORT_STRIDE;
         if self.reports.as_ref().is_none_or(|reports| reports.bytes < bytes) {
             self.reports = None;
@@ -318,13 +318,13 @@ impl Memory {
     }
 
     /// Where a comparison reports.
-    pub fn report(&self, place: u64) -> Result<Range, Failure> {
+    pub fn report(&self, place: u64) -> Result<ByteRange, Failure> {
         let missing = || Failure::new(Status::RuntimeError, "there is no memory for reports");
         Ok(self.reports.as_ref().ok_or_else(missing)?.at(place * REPORT_STRIDE, REPORT_STRIDE))
     }
 
     /// Makes the reports of so many comparisons ready.
-    pub fn make_ready(&self, work: &mut Work, count: u64) {
+    pub fn make_ready(&self, work: &mut DeviceWork, count: u64) {
         let Some(reports) = &self.reports else { return };
         let mut one = vec![0; (REPORT_STRIDE / WORD_BYTES) as usize];
         one[..NO_MISMATCH.len()].copy_from_slice(&NO_MISMATCH);
@@ -332,14 +332,14 @@ impl Memory {
     }
 
     /// Brings the reports of so many comparisons back: [`report_words`].
-    pub fn fetch_reports(&self, work: &mut Work, count: u64) {
+    pub fn fetch_reports(&self, work: &mut DeviceWork, count: u64) {
         if let Some(reports) = &self.reports {
             work.fetch(reports.at(0, count * REPORT_STRIDE));
         }
     }
 
     /// Sees to room for an output of this many bytes beside the one that plans write, and copies that there.
-    pub fn keep(&mut self, driver: &mut dyn Driver, bytes: u64) -> Result<(), Failure> {
+    pub fn keep(&mut self, driver: &mut dyn DeviceDriver, bytes: u64) -> Result<(), Failure> {
         let Some(output) = &self.output else {
             return Err(Failure::new(Status::RuntimeError, "there is no output to keep: nothing is loaded"));
         };
@@ -347,7 +347,7 @@ impl Memory {
             self.kept = None;
             self.kept = Some(driver.buffer("kept output", bytes + GUARD_BYTES)?);
         }
-        let mut work = Work::default();
+        let mut work = DeviceWork::default();
         if let Some(kept) = &self.kept {
             work.copy(output.at(0, bytes), kept.at(0, bytes));
         }
@@ -355,7 +355,7 @@ impl Memory {
     }
 
     /// The output that plans write.
-    pub fn output(&self) -> Option<&Buffer> {
+    pub fn output(&self) -> Option<&HeldBuffer> {
         self.output.as_ref()
     }
 
@@ -366,14 +366,14 @@ impl Memory {
         plan: &Plan,
         offset: u64,
         bytes: u64,
-    ) -> Result<Range, Failure> {
-        let Range { buffer, offset: start, .. } = self.resolve(expected, plan)?;
-        Ok(Range { buffer, offset: start + offset, bytes })
+    ) -> Result<ByteRange, Failure> {
+        let ByteRange { buffer, offset: start, .. } = self.resolve(expected, plan)?;
+        Ok(ByteRange { buffer, offset: start + offset, bytes })
     }
 
     /// Sees to the buffers that cold calls on this many bytes of input rotate over. The first pair are the ordinary
     /// input and output; the others begin as copies of them.
-    pub fn reserve_cold(&mut self, driver: &mut dyn Driver, bytes: u64) -> Result<(), Failure> {
+    pub fn reserve_cold(&mut self, driver: &mut dyn DeviceDriver, bytes: u64) -> Result<(), Failure> {
         if self.cold.as_ref().is_some_and(|cold| cold.bytes == bytes) {
             return Ok(());
         }
@@ -383,18 +383,18 @@ impl Memory {
         let strides = [bytes, bytes + GUARD_BYTES].map(|bytes| bytes.next_multiple_of(BINDING_ALIGNMENT));
         let total = strides.map(|stride| stride.saturating_mul(slots - 1));
         let buffers = [driver.buffer("cold input", total[0])?, driver.buffer("cold output", total[1])?];
-        self.cold = Some(Cold { bytes, slots, next: 0, strides, buffers, used_by: None });
+        self.cold = Some(ColdBuffers { bytes, slots, next: 0, strides, buffers, used_by: None });
         self.renew_inputs(driver)?;
         // The first write to memory may cost more than any other.
-        let mut work = Work::default();
-        work.steps.extend(self.cold.iter().map(|cold| Step::Clear(cold.buffers[1].whole())));
+        let mut work = DeviceWork::default();
+        work.steps.extend(self.cold.iter().map(|cold| WorkStep::Clear(cold.buffers[1].whole())));
         driver.run(&work).map(drop)
     }
 
     /// Makes the inputs of cold calls anew, where there are any.
-    pub fn renew_inputs(&mut self, driver: &mut dyn Driver) -> Result<(), Failure> {
+    pub fn renew_inputs(&mut self, driver: &mut dyn DeviceDriver) -> Result<(), Failure> {
         let (Some(cold), Some(large)) = (&self.cold, &self.large) else { return Ok(()) };
-        let mut work = Work::default();
+        let mut work = DeviceWork::default();
         for other in 0..cold.slots - 1 {
             work.copy(
                 large.input.at(0, cold.bytes),
@@ -406,14 +406,14 @@ impl Memory {
 
     /// Copies the input into the output of every slot, unless the calls of this plan go on there: who works in place
     /// finds its input in its output, and what its earlier calls have made of it.
-    pub fn fill_outputs(&mut self, driver: &mut dyn Driver, plan: &Plan) -> Result<(), Failure> {
+    pub fn fill_outputs(&mut self, driver: &mut dyn DeviceDriver, plan: &Plan) -> Result<(), Failure> {
         let Self { cold: Some(cold), large: Some(large), output: Some(output), .. } = self else {
             return Ok(());
         };
         if cold.used_by.as_ref() == Some(&plan.kind) {
             return Ok(());
         }
-        let mut work = Work::default();
+        let mut work = DeviceWork::default();
         let input = large.input.at(0, cold.bytes);
         work.copy(input, output.at(0, cold.bytes));
         for other in 0..cold.slots - 1 {
@@ -444,7 +444,7 @@ impl Memory {
     }
 
     /// Input and output of a slot, modulo the number of slots. Slot 0 is the ordinary pair, which needs no others.
-    pub fn slot(&self, slot: u64) -> Result<[Range; 2], Failure> {
+    pub fn slot(&self, slot: u64) -> Result<[ByteRange; 2], Failure> {
         let missing = || Failure::new(Status::RuntimeError, "no input is loaded");
         let (large, output) = (self.large.as_ref().ok_or_else(missing)?, self.output.as_ref());
         let ordinary = [large.input.whole(), output.ok_or_else(missing)?.whole()];
@@ -457,7 +457,7 @@ impl Memory {
 
     /// The input of the first call and of every second one behind it, or that of the others where inputs alternate;
     /// and what the output of such a call must equal.
-    pub fn input_and_expected(&self, plan: &Plan, other: bool) -> Result<[Range; 2], Failure> {
+    pub fn input_and_expected(&self, plan: &Plan, other: bool) -> Result<[ByteRange; 2], Failure> {
         let loaded = self.large_or_other(other).and_then(|large| large.loaded);
         if loaded.is_none_or(|loaded| plan.n > loaded.n) {
             return Err(Failure::new(Status::RuntimeError, "the plan needs an input, and none is loaded"));
@@ -476,6 +476,6 @@ pub(super) fn report_words(fetched: &[u32], place: u64) -> [u32; REPORT_WORDS as
 }
 
 /// What a binding shows of a range: whole vectors, no more than the device allows.
-pub(super) fn shown(range: Range, most: u64) -> Range {
-    Range { bytes: range.bytes.min(most) / VECTOR_BYTES * VECTOR_BYTES, ..range }
+pub(super) fn shown(range: ByteRange, most: u64) -> ByteRange {
+    ByteRange { bytes: range.bytes.min(most) / VECTOR_BYTES * VECTOR_BYTES, ..range }
 }

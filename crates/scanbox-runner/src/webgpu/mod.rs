@@ -1,7 +1,7 @@
 //! The WebGPU backend: devices through wgpu, which stands on Vulkan, Metal or D3D12.
 //!
 //! The only module that names `wgpu`. What a session does (memory, verification, samples, twins) is data for a
-//! `Driver` in [`work`](self), and only what drives a device here knows wgpu: another one may drive a page elsewhere with
+//! `DeviceDriver` in [`work`](self), and only what drives a device here knows wgpu: another one may drive a page elsewhere with
 //! the same plans.
 //!
 //! Shaders are WGSL and reach memory by bindings: their words stand in a slot of 256 bytes of one uniform buffer, at a
@@ -14,7 +14,7 @@ mod error;
 mod gpu;
 mod layouts;
 mod memory;
-mod session;
+mod submissions;
 mod timer;
 mod twin;
 mod unchecked;
@@ -36,10 +36,10 @@ use scanbox_model::record::{Cache, Status};
 use scanbox_model::safe_devices::SafeDevices;
 
 pub use self::adapter::WGPU_VERSION;
-use self::adapter::{Candidate, candidates};
+use self::adapter::{FoundAdapter, candidates};
 pub use self::error::WebGpuError;
-use self::gpu::Gpu;
-use self::session::WebGpuSession;
+use self::gpu::WgpuDevice;
+use self::submissions::WebGpuSession;
 use crate::backend::{
     Backend, ElementComparison, Failure, PipelineInfo, ProbeAnswer, ProbeCall, TickInterval,
 };
@@ -48,7 +48,7 @@ use crate::twin::{Checked, Course};
 
 /// How a session works.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct WebGpuOptions {
     /// How long one submission may take; [`Duration::MAX`]: as long as it likes.
     pub timeout: Duration,
     /// Whether shaders have the checks that wgpu adds (indices, loops, divisions) and workgroup memory begins with
@@ -58,7 +58,7 @@ pub struct Options {
     pub safe_devices: SafeDevices,
 }
 
-impl Default for Options {
+impl Default for WebGpuOptions {
     fn default() -> Self {
         Self { timeout: Duration::from_secs(30), robustness: true, safe_devices: SafeDevices::default() }
     }
@@ -68,13 +68,13 @@ impl Default for Options {
 ///
 /// # Errors
 /// When there is none.
-pub fn devices(options: &Options) -> Result<Vec<Listed>, WebGpuError> {
+pub fn devices(options: &WebGpuOptions) -> Result<Vec<Listed>, WebGpuError> {
     Ok(found(options)?.into_iter().map(|candidate| candidate.listed).collect())
 }
 
-fn found(options: &Options) -> Result<Vec<Candidate>, WebGpuError> {
+fn found(options: &WebGpuOptions) -> Result<Vec<FoundAdapter>, WebGpuError> {
     let mut found = candidates()?;
-    for Candidate { listed, .. } in &mut found {
+    for FoundAdapter { listed, .. } in &mut found {
         listed.profile.robustness = Some(options.robustness);
         options.safe_devices.apply(&mut listed.profile);
     }
@@ -85,15 +85,15 @@ fn found(options: &Options) -> Result<Vec<Candidate>, WebGpuError> {
 ///
 /// # Errors
 /// When there is no such device, when there are several, and when it cannot be used.
-pub fn open(selector: &str, compiler: &Compiler, options: &Options) -> Result<WebGpu, WebGpuError> {
+pub fn open(selector: &str, compiler: &Compiler, options: &WebGpuOptions) -> Result<WebGpu, WebGpuError> {
     let found = found(options)?;
     let listed: Vec<&Listed> = found.iter().map(|candidate| &candidate.listed).collect();
-    let Candidate { raw, listed } = &found[find(&listed, selector)?];
+    let FoundAdapter { raw, listed } = &found[find(&listed, selector)?];
     let device = listed.profile.name.clone();
     if !listed.is_usable() {
         return Err(WebGpuError::Unusable { device, problems: listed.problems.clone() });
     }
-    let opened = Gpu::open(raw, options.robustness, options.timeout);
+    let opened = WgpuDevice::open(raw, options.robustness, options.timeout);
     let mut gpu = opened.map_err(|reason| WebGpuError::NoDevice { device: device.clone(), reason })?;
     let failed = |failure| WebGpuError::Setup { device: device.clone(), failure };
     let mut profile = listed.profile.clone();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::work::{Driver, Step, Work};
+use super::work::{DeviceDriver, WorkStep, DeviceWork};
 use crate::backend::Failure;
 
 /// Passes of one look.
@@ -13,13 +13,13 @@ const DIFFERENT: usize = 16;
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The step of the clock in ticks: what all differences between timestamps are multiples of. 0 where it does not move.
-pub(super) fn resolution_ticks(driver: &mut dyn Driver) -> Result<u64, Failure> {
+pub(super) fn resolution_ticks(driver: &mut dyn DeviceDriver) -> Result<u64, Failure> {
     let start = Instant::now();
     let mut stamps = Vec::new();
     loop {
-        let empty = || Step::Pass { dispatches: Vec::new(), is_timed: true };
+        let empty = || WorkStep::Pass { dispatches: Vec::new(), is_timed: true };
         let passes = if driver.has_timestamps() { PASSES } else { 1 };
-        let work = Work { steps: (0..passes).map(|_| empty()).collect(), ..Work::default() };
+        let work = DeviceWork { steps: (0..passes).map(|_| empty()).collect(), ..DeviceWork::default() };
         let spans = driver.run(&work)?.spans;
         stamps.extend(spans.iter().flat_map(|span| [span.begin, span.end]));
         stamps.sort_unstable();

@@ -6,19 +6,19 @@ use scanbox_kernels::plan::{Binding, Plan};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::Cache;
 
-use super::call::Call;
-use super::memory::{Memory, report_words};
-use super::session::{MAX_DISPATCHES, WebGpuSession};
-use super::work::{Range, Work};
+use super::call::BoundCall;
+use super::memory::{BoundMemory, report_words};
+use super::submissions::{MAX_DISPATCHES, WebGpuSession};
+use super::work::{ByteRange, DeviceWork};
 use crate::backend::Failure;
 use crate::twin::{Checked, Course, TwinStep};
 
 /// What the steps of a twin are made of.
-struct Parts<'a> {
+struct TwinParts<'a> {
     plan: &'a Plan,
-    call: Call,
-    poison: Call,
-    compare: Call,
+    call: BoundCall,
+    poison: BoundCall,
+    compare: BoundCall,
     /// The slot of the first call; none where all calls are on the same buffers.
     first_slot: Option<u64>,
     /// Whether every second call has the other input.
@@ -57,7 +57,7 @@ impl WebGpuSession {
         let count = compared.len() as u64;
         let reports = count + watch.reports();
         self.memory.reserve_reports(&mut *self.driver, reports)?;
-        let mut parts = Parts {
+        let mut parts = TwinParts {
             plan,
             call,
             poison: self.helper(profile, &catalog::poison(plan, profile))?,
@@ -71,7 +71,7 @@ impl WebGpuSession {
         let mut fetched = Vec::new();
         let mut is_first = true;
         while left.peek().is_some() {
-            let mut work = Work::default();
+            let mut work = DeviceWork::default();
             if std::mem::take(&mut is_first) {
                 memory.make_ready(&mut work, reports);
                 memory.copy_total(plan, false, &mut work)?;
@@ -104,13 +104,13 @@ impl WebGpuSession {
     }
 }
 
-impl Parts<'_> {
+impl TwinParts<'_> {
     /// Puts one step into work. Returns its dispatches.
     fn record(
         &mut self,
         step: TwinStep,
-        work: &mut Work,
-        memory: &Memory,
+        work: &mut DeviceWork,
+        memory: &BoundMemory,
         ledger: &mut Ledger,
     ) -> Result<usize, Failure> {
         let (TwinStep::Poison(index) | TwinStep::Call(index) | TwinStep::Compare(index)) = step;
@@ -142,7 +142,7 @@ impl Parts<'_> {
                 work.dispatch(recorded.at(&Turn::NONE));
                 if self.plan.in_place() {
                     let bytes = self.plan.n * self.plan.problem.element_bytes();
-                    work.copy(Range { bytes, ..input }, Range { bytes, ..output });
+                    work.copy(ByteRange { bytes, ..input }, ByteRange { bytes, ..output });
                 }
             }
             TwinStep::Compare(_) => {

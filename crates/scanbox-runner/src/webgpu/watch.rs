@@ -8,37 +8,37 @@ use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::Status;
 
-use super::call::Call;
-use super::memory::{Memory, report_words};
-use super::session::WebGpuSession;
-use super::work::{WORD_BYTES, Work};
+use super::call::BoundCall;
+use super::memory::{BoundMemory, report_words};
+use super::submissions::WebGpuSession;
+use super::work::{WORD_BYTES, DeviceWork};
 use crate::backend::Failure;
 
 /// Elements that are watched beside twice as many as a call has: an index that is off is off by little.
 const MARGIN: u64 = 1 << 16;
 
 /// The inputs that a call may read, on watch.
-pub(super) struct Watch {
-    inputs: Vec<Watched>,
+pub(super) struct InputWatch {
+    inputs: Vec<WatchedInput>,
 }
 
-struct Watched {
+struct WatchedInput {
     /// Whether it is the one that every second call has.
     other: bool,
-    sums: Call,
-    compare: Call,
+    sums: BoundCall,
+    compare: BoundCall,
     /// Elements behind each sum.
     run: u64,
 }
 
-impl Watch {
+impl InputWatch {
     /// Reports that it fills.
     pub fn reports(&self) -> u64 {
         self.inputs.len() as u64
     }
 
     /// Puts what shows a change behind calls; it reports from report `first` on.
-    pub fn record(&mut self, memory: &Memory, work: &mut Work, first: u64) -> Result<(), Failure> {
+    pub fn record(&mut self, memory: &BoundMemory, work: &mut DeviceWork, first: u64) -> Result<(), Failure> {
         for (watched, place) in self.inputs.iter_mut().zip(first..) {
             work.dispatch(watched.sums.at(&Turn::NONE));
             watched.compare.aim(Binding::Report, memory.report(place)?);
@@ -57,7 +57,7 @@ impl WebGpuSession {
         let mut call = self.helper(profile, &plan)?;
         let [_, loaded, _] = self.memory.watched(false)?;
         call.aim(Binding::Output, loaded);
-        let mut work = Work::default();
+        let mut work = DeviceWork::default();
         work.dispatch(call.at(&Turn::NONE));
         self.driver.run(&work).map(drop)
     }
@@ -68,7 +68,7 @@ impl WebGpuSession {
         profile: &DeviceProfile,
         plan: &Plan,
         alternates: bool,
-    ) -> Result<Watch, Failure> {
+    ) -> Result<InputWatch, Failure> {
         // Their bindings are resolved before they are aimed at other reports.
         self.memory.reserve_reports(&mut *self.driver, 1)?;
         let watched = |other: bool| {
@@ -86,18 +86,18 @@ impl WebGpuSession {
             sums.aim(Binding::Output, now);
             compare.aim(Binding::Expected, before);
             compare.aim(Binding::Output, now);
-            Ok(Some(Watched { other, sums, compare, run }))
+            Ok(Some(WatchedInput { other, sums, compare, run }))
         };
         let others = if alternates { &[false, true][..] } else { &[false] };
         let inputs: Result<Vec<_>, Failure> = others.iter().map(|&other| watched(other)).collect();
-        Ok(Watch { inputs: inputs?.into_iter().flatten().collect() })
+        Ok(InputWatch { inputs: inputs?.into_iter().flatten().collect() })
     }
 
     /// See [`crate::backend::Backend::check_input`].
     pub(super) fn check_input(&mut self, profile: &DeviceProfile, plan: &Plan) -> Result<(), Failure> {
         let mut watch = self.watch(profile, plan, false)?;
         self.memory.reserve_reports(&mut *self.driver, watch.reports())?;
-        let mut work = Work::default();
+        let mut work = DeviceWork::default();
         self.memory.make_ready(&mut work, watch.reports());
         watch.record(&self.memory, &mut work, 0)?;
         self.memory.fetch_reports(&mut work, watch.reports());
@@ -112,7 +112,7 @@ impl WebGpuSession {
     pub(super) fn judge_input(
         &mut self,
         profile: &DeviceProfile,
-        watch: &Watch,
+        watch: &InputWatch,
         reports: &[u32],
         first: u64,
     ) -> Result<(), Failure> {
@@ -165,11 +165,11 @@ impl WebGpuSession {
         self.memory.reserve_reports(&mut *self.driver, 1)?;
         let poison = self.helper(profile, &catalog::poison(plan, profile))?;
         let call = self.helper(profile, &compare)?;
-        let mut work = Work::default();
+        let mut work = DeviceWork::default();
         self.memory.copy_total(plan, false, &mut work)?;
         work.dispatch(poison.at(&Turn::NONE));
         self.driver.run(&work)?;
-        let mut work = Work::default();
+        let mut work = DeviceWork::default();
         self.memory.make_ready(&mut work, 1);
         if let Some(output) = self.memory.output() {
             let last = plan.output_words() + GUARD_WORDS - 1;

@@ -24,31 +24,31 @@ pub(super) type Graveyard = Rc<RefCell<Vec<BufferKey>>>;
 
 /// A buffer of the session. When it is dropped, its driver frees it before it makes another.
 #[derive(Debug)]
-pub(super) struct Buffer {
+pub(super) struct HeldBuffer {
     pub key: BufferKey,
     /// A multiple of [`BINDING_ALIGNMENT`].
     pub bytes: u64,
     graveyard: Graveyard,
 }
 
-impl Buffer {
+impl HeldBuffer {
     /// The owner of a buffer that its driver has made.
     pub fn new(key: BufferKey, bytes: u64, graveyard: &Graveyard) -> Self {
         Self { key, bytes, graveyard: Rc::clone(graveyard) }
     }
 
     /// So many bytes from this one on.
-    pub fn at(&self, offset: u64, bytes: u64) -> Range {
-        Range { buffer: self.key, offset, bytes }
+    pub fn at(&self, offset: u64, bytes: u64) -> ByteRange {
+        ByteRange { buffer: self.key, offset, bytes }
     }
 
     /// All of it.
-    pub fn whole(&self) -> Range {
+    pub fn whole(&self) -> ByteRange {
         self.at(0, self.bytes)
     }
 }
 
-impl Drop for Buffer {
+impl Drop for HeldBuffer {
     fn drop(&mut self) {
         self.graveyard.borrow_mut().push(self.key);
     }
@@ -56,7 +56,7 @@ impl Drop for Buffer {
 
 /// Bytes of a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Range {
+pub(super) struct ByteRange {
     pub buffer: BufferKey,
     pub offset: u64,
     pub bytes: u64,
@@ -68,10 +68,10 @@ pub(super) struct PipelineKey(pub u32);
 
 /// One dispatch.
 #[derive(Debug, Clone)]
-pub(super) struct Dispatch {
+pub(super) struct BoundDispatch {
     pub pipeline: PipelineKey,
     /// What is bound behind the words, in order.
-    pub bindings: Arc<[Range]>,
+    pub bindings: Arc<[ByteRange]>,
     /// What its slot of the uniform buffer holds: at most [`SLOT_WORDS`].
     pub words: Vec<u32>,
     /// Workgroups of a row, and rows.
@@ -85,63 +85,63 @@ pub(super) const SLOT_WORDS: usize = 64;
 
 /// What happens in a submission, in order.
 #[derive(Debug, Clone)]
-pub(super) enum Step {
+pub(super) enum WorkStep {
     /// Sets bytes to zero.
-    Clear(Range),
+    Clear(ByteRange),
     /// Copies bytes to a place of another buffer.
-    Copy { from: Range, to: (BufferKey, u64) },
+    Copy { from: ByteRange, to: (BufferKey, u64) },
     /// Dispatches of one compute pass, each after the one before.
     Pass {
-        dispatches: Vec<Dispatch>,
+        dispatches: Vec<BoundDispatch>,
         /// Whether it is between two timestamps.
         is_timed: bool,
     },
     /// Brings bytes back.
-    Fetch(Range),
+    Fetch(ByteRange),
 }
 
 /// One submission.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Work {
+pub(super) struct DeviceWork {
     /// Words that are written before anything else happens: where.
     pub writes: Vec<(BufferKey, u64, Vec<u32>)>,
-    pub steps: Vec<Step>,
+    pub steps: Vec<WorkStep>,
 }
 
-impl Work {
+impl DeviceWork {
     /// Writes words before the steps.
-    pub fn write(&mut self, to: &Buffer, offset: u64, words: Vec<u32>) {
+    pub fn write(&mut self, to: &HeldBuffer, offset: u64, words: Vec<u32>) {
         self.writes.push((to.key, offset, words));
     }
 
     /// Copies bytes.
-    pub fn copy(&mut self, from: Range, to: Range) {
-        self.steps.push(Step::Copy { from, to: (to.buffer, to.offset) });
+    pub fn copy(&mut self, from: ByteRange, to: ByteRange) {
+        self.steps.push(WorkStep::Copy { from, to: (to.buffer, to.offset) });
     }
 
     /// Goes on in the pass at the end, which has no timestamps, or begins one.
-    pub fn dispatch(&mut self, more: impl IntoIterator<Item = Dispatch>) {
-        if let Some(Step::Pass { dispatches, is_timed: false }) = self.steps.last_mut() {
+    pub fn dispatch(&mut self, more: impl IntoIterator<Item = BoundDispatch>) {
+        if let Some(WorkStep::Pass { dispatches, is_timed: false }) = self.steps.last_mut() {
             dispatches.extend(more);
             return;
         }
-        self.steps.push(Step::Pass { dispatches: more.into_iter().collect(), is_timed: false });
+        self.steps.push(WorkStep::Pass { dispatches: more.into_iter().collect(), is_timed: false });
     }
 
     /// A pass between timestamps.
-    pub fn timed(&mut self, dispatches: Vec<Dispatch>) {
-        self.steps.push(Step::Pass { dispatches, is_timed: true });
+    pub fn timed(&mut self, dispatches: Vec<BoundDispatch>) {
+        self.steps.push(WorkStep::Pass { dispatches, is_timed: true });
     }
 
     /// Brings bytes back.
-    pub fn fetch(&mut self, range: Range) {
-        self.steps.push(Step::Fetch(range));
+    pub fn fetch(&mut self, range: ByteRange) {
+        self.steps.push(WorkStep::Fetch(range));
     }
 }
 
 /// What came of a submission.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Done {
+pub(super) struct WorkDone {
     /// Of each timed pass, in order.
     pub spans: Vec<TickInterval>,
     /// What was fetched, in order.
@@ -149,12 +149,12 @@ pub(super) struct Done {
 }
 
 /// Who drives a device. Every call is synchronous. What the API finds wrong with a call is a failure in its words.
-pub(super) trait Driver {
+pub(super) trait DeviceDriver {
     /// Makes a buffer of at least this many bytes, all zeros.
     ///
     /// # Errors
     /// When there is no room for it.
-    fn buffer(&mut self, name: &'static str, bytes: u64) -> Result<Buffer, Failure>;
+    fn buffer(&mut self, name: &'static str, bytes: u64) -> Result<HeldBuffer, Failure>;
 
     /// Makes pipelines; those of the right ones get keys.
     fn pipelines(&mut self, modules: &[Module]) -> Vec<Result<PipelineKey, Failure>>;
@@ -163,13 +163,13 @@ pub(super) trait Driver {
     ///
     /// # Errors
     /// When they cannot be.
-    fn write(&mut self, to: &Buffer, offset: u64, words: &[u32]) -> Result<(), Failure>;
+    fn write(&mut self, to: &HeldBuffer, offset: u64, words: &[u32]) -> Result<(), Failure>;
 
     /// Submits work and waits for it.
     ///
     /// # Errors
     /// When it does not run to its end.
-    fn run(&mut self, work: &Work) -> Result<Done, Failure>;
+    fn run(&mut self, work: &DeviceWork) -> Result<WorkDone, Failure>;
 
     /// How long submissions have taken, in nanoseconds.
     fn busy_ns(&self) -> f64;

@@ -53,8 +53,8 @@ pub(super) fn open(selector: &str, compiler: &Compiler, tools: &Tools) -> anyhow
 }
 
 #[cfg(feature = "webgpu")]
-fn options(tools: &Tools) -> anyhow::Result<webgpu::Options> {
-    Ok(webgpu::Options {
+fn options(tools: &Tools) -> anyhow::Result<webgpu::WebGpuOptions> {
+    Ok(webgpu::WebGpuOptions {
         timeout: Duration::MAX,
         robustness: !tools.unchecked,
         safe_devices: safe_devices::all(&tools.assume)?,

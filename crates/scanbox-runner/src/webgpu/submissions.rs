@@ -10,9 +10,9 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Problem};
 use scanbox_model::record::{Cache, Status};
 
-use super::call::{Call, Means, Pipelines};
-use super::memory::{Memory, report_words};
-use super::work::{Driver, Range, WORD_BYTES, Work};
+use super::call::{BoundCall, CallMeans, PipelineKeys};
+use super::memory::{BoundMemory, report_words};
+use super::work::{DeviceDriver, ByteRange, WORD_BYTES, DeviceWork};
 use crate::backend::{
     ElementComparison, Failure, LookbackCounts, Mismatch, PipelineInfo, RoundingError, TickInterval,
 };
@@ -24,9 +24,9 @@ const MAX_TIMED: u32 = 2_000;
 
 /// What a session works with.
 pub(super) struct WebGpuSession {
-    pub driver: Box<dyn Driver>,
-    pub memory: Memory,
-    pub pipelines: Pipelines,
+    pub driver: Box<dyn DeviceDriver>,
+    pub memory: BoundMemory,
+    pub pipelines: PipelineKeys,
     pub ledger: Ledger,
     /// The comparisons that were seen to find what is wrong: all that decides what one finds, with the bits of the
     /// error bound.
@@ -35,11 +35,11 @@ pub(super) struct WebGpuSession {
 
 impl WebGpuSession {
     /// A session without memory or pipelines.
-    pub fn new(driver: Box<dyn Driver>) -> Self {
+    pub fn new(driver: Box<dyn DeviceDriver>) -> Self {
         Self {
             driver,
-            memory: Memory::default(),
-            pipelines: Pipelines::default(),
+            memory: BoundMemory::default(),
+            pipelines: PipelineKeys::default(),
             ledger: Ledger::default(),
             tried_comparisons: BTreeSet::new(),
         }
@@ -83,7 +83,7 @@ impl WebGpuSession {
         let turn = call.turns(1, &mut self.ledger)[0];
 
         let memory = &self.memory;
-        let mut work = Work::default();
+        let mut work = DeviceWork::default();
         memory.make_ready(&mut work, reports);
         let counts = plan.counted_tiles().and_then(|tiles| memory.counts(tiles));
         if let Some((buffer, range)) = counts {
@@ -99,7 +99,7 @@ impl WebGpuSession {
             // What is not written then holds its input. The guard is poisoned all the same.
             let [input, output] = memory.slot(0)?;
             let bytes = plan.n * plan.problem.element_bytes();
-            work.copy(Range { bytes, ..input }, Range { bytes, ..output });
+            work.copy(ByteRange { bytes, ..input }, ByteRange { bytes, ..output });
         }
         work.timed(call.at(&turn).collect());
         work.dispatch(compare.at(&Turn::NONE));
@@ -139,7 +139,7 @@ impl WebGpuSession {
     ) -> Result<ElementComparison, Failure> {
         self.memory.reserve_reports(&mut *self.driver, 1)?;
         let compare = self.helper(profile, &catalog::compare_with_kept(plan, profile))?;
-        let mut work = Work::default();
+        let mut work = DeviceWork::default();
         self.memory.make_ready(&mut work, 1);
         work.dispatch(compare.at(&Turn::NONE));
         self.memory.fetch_reports(&mut work, 1);
@@ -203,13 +203,13 @@ impl WebGpuSession {
     /// Takes samples in one submission, each of them one compute pass.
     fn time_once(
         &mut self,
-        call: &mut Call,
+        call: &mut BoundCall,
         cache: Cache,
         calls: u32,
         samples: u32,
     ) -> Result<Vec<TickInterval>, Failure> {
         let Self { driver, memory, ledger, .. } = self;
-        let mut work = Work::default();
+        let mut work = DeviceWork::default();
         for _ in 0..samples {
             let turns = call.turns(calls, ledger);
             if turns.first().is_some_and(|turn| turn.adopt) {
@@ -246,7 +246,7 @@ impl WebGpuSession {
     }
 
     /// Sees to the memory of a plan and resolves it, its fill in front where every call has one.
-    pub fn prepare(&mut self, profile: &DeviceProfile, plan: &Plan) -> Result<Call, Failure> {
+    pub fn prepare(&mut self, profile: &DeviceProfile, plan: &Plan) -> Result<BoundCall, Failure> {
         let loaded = self.memory.loaded();
         if plan.n > loaded {
             let reason = format!("{} needs {} elements, and {loaded} are loaded", plan.label, plan.n);
@@ -261,17 +261,17 @@ impl WebGpuSession {
         }
         let clears = plan.scratch.content == ScratchContent::Anything;
         let fill = clears.then(|| catalog::fill(plan, profile));
-        Call::prepare(fill.iter().chain([plan]), plan.scratch, self.means(profile))
+        BoundCall::prepare(fill.iter().chain([plan]), plan.scratch, self.means(profile))
     }
 
     /// Resolves a plan that works around the calls of another one.
-    pub fn helper(&self, profile: &DeviceProfile, plan: &Plan) -> Result<Call, Failure> {
-        Call::prepare([plan], plan.scratch, self.means(profile))
+    pub fn helper(&self, profile: &DeviceProfile, plan: &Plan) -> Result<BoundCall, Failure> {
+        BoundCall::prepare([plan], plan.scratch, self.means(profile))
     }
 
-    fn means<'a>(&'a self, profile: &'a DeviceProfile) -> Means<'a> {
+    fn means<'a>(&'a self, profile: &'a DeviceProfile) -> CallMeans<'a> {
         let Self { driver, memory, pipelines, .. } = self;
-        Means { memory, pipelines, profile, binding_bytes: driver.binding_bytes() }
+        CallMeans { memory, pipelines, profile, binding_bytes: driver.binding_bytes() }
     }
 
     /// Reads the element that belongs where word `word` is wrong, out of `expected`, and the one that is there;
@@ -287,7 +287,7 @@ impl WebGpuSession {
             }
         };
         let bytes = u64::from(element.bytes());
-        let mut work = Work::default();
+        let mut work = DeviceWork::default();
         work.fetch(self.memory.expected_at(Binding::Output, plan, offset, bytes)?);
         // Behind the last element only the output has something to say.
         if behind.is_none() {

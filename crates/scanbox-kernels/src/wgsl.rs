@@ -1,0 +1,243 @@
+//! WGSL from stages: constants in front, `#include`, `#if` over integers. Nothing else: WGSL has the rest.
+//!
+//! | line | means |
+//! | --- | --- |
+//! | `#include "FILE"` | the text of that file, named from the folder of the kernels |
+//! | `#if A == B && C \|\| D > 4`, `#elif`, `#else`, `#endif` | one of these parts; names are defines of the shader and numbers of words, as in GLSL |
+//! | `#define NAME 1` | one more define, for the conditions of this shader |
+//!
+//! Each name that the text has left becomes a constant of WGSL.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use scanbox_model::parameters::{KERNEL_PARAMETERS, Parameter, Values};
+use scanbox_model::problem::{Element, Mode, Operator};
+
+use crate::plan::Shader;
+
+mod embedded;
+
+/// Defines that shaders leave out where they are 0.
+const LEFT_OUT: [&str; 3] = ["BLOCKING", "COUNTED", "SILENT"];
+
+/// The kernels as text, by their paths.
+#[derive(Debug, Clone)]
+pub struct WgslSources {
+    texts: BTreeMap<String, Cow<'static, str>>,
+}
+
+impl Default for WgslSources {
+    fn default() -> Self {
+        Self::embedded()
+    }
+}
+
+impl WgslSources {
+    /// Those of this program.
+    #[must_use]
+    pub fn embedded() -> Self {
+        let texts = embedded::SOURCES.iter().map(|&(path, text)| (path.to_owned(), Cow::Borrowed(text)));
+        Self { texts: texts.collect() }
+    }
+
+    /// Others.
+    #[must_use]
+    pub fn new(texts: BTreeMap<String, String>) -> Self {
+        Self { texts: texts.into_iter().map(|(path, text)| (path, Cow::Owned(text))).collect() }
+    }
+
+    /// The paths of all.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.texts.keys().map(String::as_str)
+    }
+
+    /// The text of one, as it stands in its file.
+    #[must_use]
+    pub fn text(&self, path: &str) -> Option<&str> {
+        self.texts.get(path).map(|text| &**text)
+    }
+
+    /// Hash of all of them: the `kernel_hash` of records of kernels in WGSL.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for text in self.texts.iter().flat_map(|(path, text)| [path.as_str(), text]) {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        }
+        hasher.finalize().to_hex()[..16].to_owned()
+    }
+
+    /// The WGSL of a shader, as Tint takes it.
+    ///
+    /// # Errors
+    /// What is wrong with a source, with its file and line.
+    pub fn generate(&self, shader: &Shader) -> Result<String, String> {
+        let mut defines: BTreeMap<String, u32> = words();
+        defines.extend(LEFT_OUT.map(|name| (name.to_owned(), 0)));
+        defines.extend(shader.defines.iter().map(|&(name, value)| (name.to_owned(), value)));
+        let mut expansion = Expansion { sources: self, defines, out: String::new(), depth: 0 };
+        expansion.expand(shader.root)?;
+        Ok(expansion.text())
+    }
+}
+
+/// The text for naga, which knows subgroups without being told, and rejects the line that tells it.
+#[must_use]
+pub fn for_naga(wgsl: &str) -> String {
+    wgsl.split_inclusive('\n').filter(|line| line.trim_end() != "enable subgroups;").collect()
+}
+
+/// A number for each word of a problem and of a parameter: those of GLSL (`glsl/config_source.rs`).
+fn words() -> BTreeMap<String, u32> {
+    let name = |define: &str, word: &str| format!("{define}_{}", word.replace('-', "_").to_uppercase());
+    let of_problems = [("MODE", Mode::WORDS), ("ELEMENT", Element::WORDS), ("OPERATOR", Operator::WORDS)];
+    let of_problems = of_problems.into_iter().flat_map(|(define, words)| {
+        (0..).zip(words).map(move |(place, word)| (name(define, word.word), place))
+    });
+    let of_parameters = KERNEL_PARAMETERS.iter().filter_map(|parameter| match parameter.values {
+        Values::Words(words) => Some((parameter.define?, words)),
+        Values::Numbers(..) => None,
+    });
+    let of_parameters = of_parameters.filter(|(define, _)| define.numbers.is_empty());
+    let of_parameters = of_parameters.flat_map(|(define, words)| {
+        let number = move |(place, word): (usize, &_)| define.number(words, place).map(|number| (word_of(word), number));
+        words.iter().enumerate().filter_map(number).map(move |(word, number)| (name(define.name, word), number))
+    });
+    of_problems.chain(of_parameters).collect()
+}
+
+fn word_of(word: &scanbox_model::parameters::Word) -> &'static str {
+    word.word
+}
+
+/// More files than this in one another include themselves.
+const MOST_DEPTH: u32 = 16;
+
+struct Expansion<'a> {
+    sources: &'a WgslSources,
+    defines: BTreeMap<String, u32>,
+    out: String,
+    depth: u32,
+}
+
+impl Expansion<'_> {
+    fn expand(&mut self, path: &str) -> Result<(), String> {
+        let sources = self.sources;
+        let text = sources.text(path).ok_or_else(|| format!("there is no kernel source {path}"))?;
+        self.depth += 1;
+        if self.depth > MOST_DEPTH {
+            return Err(format!("{path} includes itself"));
+        }
+        // Of each open #if: whether its part is in, and whether any was.
+        let mut open: Vec<(bool, bool)> = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            self.line(line, &mut open).map_err(|wrong| match wrong {
+                Wrong::Here(what) => format!("{path}:{number}: {what}"),
+                Wrong::Included(what) => what,
+            })?;
+        }
+        self.depth -= 1;
+        if open.is_empty() { Ok(()) } else { Err(format!("{path}: #if without #endif")) }
+    }
+
+    fn line(&mut self, line: &str, open: &mut Vec<(bool, bool)>) -> Result<(), Wrong> {
+        let is_in = |open: &[(bool, bool)]| open.iter().all(|(is_in, _)| *is_in);
+        let trimmed = line.trim();
+        let (word, rest) = trimmed.split_once(' ').unwrap_or((trimmed, ""));
+        let mut enclosing = |of: &str| open.pop().ok_or_else(|| Wrong::Here(format!("{of} without #if")));
+        match word {
+            "#if" => {
+                let holds = is_in(open) && self.holds(rest)?;
+                open.push((holds, holds));
+            }
+            "#elif" => {
+                let (_, any) = enclosing(word)?;
+                let holds = !any && is_in(open) && self.holds(rest)?;
+                open.push((holds, any || holds));
+            }
+            "#else" => {
+                let (_, any) = enclosing(word)?;
+                open.push((!any, true));
+            }
+            "#endif" => {
+                enclosing(word)?;
+            }
+            _ if !is_in(open) => {}
+            "#include" => self.expand(rest.trim().trim_matches('"')).map_err(Wrong::Included)?,
+            "#define" => {
+                let (name, value) = rest.trim().split_once(' ').unwrap_or((rest, ""));
+                let value = value.trim().parse().map_err(|_| Wrong::Here(format!("cannot read {trimmed}")))?;
+                self.defines.insert(name.to_owned(), value);
+            }
+            _ if word.starts_with('#') => return Err(Wrong::Here(format!("there is no {word}"))),
+            _ => {
+                self.out.push_str(line);
+                self.out.push('\n');
+            }
+        }
+        Ok(())
+    }
+
+    /// Terms joined by `&&`, and these by `||`.
+    fn holds(&self, condition: &str) -> Result<bool, Wrong> {
+        // All of them, so that a name which nobody knows is found wherever it stands.
+        condition.split("||").try_fold(false, |any, terms| {
+            let all = terms.split("&&").try_fold(true, |all, term| Ok::<_, Wrong>(all & self.term(term)?))?;
+            Ok(any | all)
+        })
+    }
+
+    /// `NAME`, `!NAME`, `NAME == 4`, and the other comparisons.
+    fn term(&self, term: &str) -> Result<bool, Wrong> {
+        let words: Vec<&str> = term.split_whitespace().collect();
+        Ok(match words[..] {
+            [name] => match name.strip_prefix('!') {
+                Some(name) => self.value(name)? == 0,
+                None => self.value(name)? != 0,
+            },
+            [left, comparison, right] => {
+                let (left, right) = (self.value(left)?, self.value(right)?);
+                match comparison {
+                    "==" => left == right,
+                    "!=" => left != right,
+                    ">" => left > right,
+                    "<" => left < right,
+                    ">=" => left >= right,
+                    "<=" => left <= right,
+                    _ => return Err(Wrong::Here(format!("cannot read{term}"))),
+                }
+            }
+            _ => return Err(Wrong::Here(format!("cannot read {}", term.trim()))),
+        })
+    }
+
+    fn value(&self, word: &str) -> Result<u32, Wrong> {
+        let known = || self.defines.get(word).copied();
+        word.parse().ok().or_else(known).ok_or_else(|| Wrong::Here(format!("there is no define {word}")))
+    }
+
+    /// Directives have to stand before declarations, and constants before nothing.
+    fn text(self) -> String {
+        let is_directive = |line: &&str| ["enable ", "diagnostic("].iter().any(|word| line.starts_with(word));
+        let (directives, rest): (Vec<&str>, Vec<&str>) = self.out.lines().partition(is_directive);
+        let code = rest.iter().map(|line| line.split("//").next().unwrap_or_default());
+        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let names: BTreeSet<&str> = code.flat_map(|line| line.split(|letter| !is_letter(letter))).collect();
+        let constants = self.defines.iter().filter(|(name, _)| names.contains(name.as_str()));
+        let constants = constants.map(|(name, value)| format!("const {name} = {value}u;"));
+        let lines = directives.into_iter().map(str::to_owned).chain(constants);
+        let mut text: String = lines.chain(rest.into_iter().map(str::to_owned)).map(|line| line + "\n").collect();
+        text.shrink_to_fit();
+        text
+    }
+}
+
+/// Where something is wrong.
+enum Wrong {
+    /// In this line.
+    Here(String),
+    /// In a file that it includes, which says so.
+    Included(String),
+}

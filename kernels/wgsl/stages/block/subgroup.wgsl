@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Block scan: subgroup scans. Each subgroup scans its own part; then each of them reads the totals of all.
+//
+// Shared bytes: 4 * MOST_SUBGROUPS. Barriers: 1, none in a workgroup of one subgroup.
+var<workgroup> shared_totals: array<Element, MOST_SUBGROUPS>;
+
+fn combine_totals(total: Element) -> Block {
+    if (MOST_SUBGROUPS == 1u) { return Block(identity(), total); }
+    if (lane == 0u) { shared_totals[own_subgroup] = total; }
+    workgroupBarrier();
+    var block = Block(identity(), identity());
+    for (var other = 0u; other < subgroups; other++) {
+        if (other == own_subgroup) { block.before = block.total; }
+        block.total = combine(block.total, shared_totals[other]);
+    }
+    return block;
+}
+
+fn block_scan(items: ptr<function, array<Vector, BATCH_SIZE>>) -> Block {
+    return combine_totals(subgroup_scan(items));
+}
+
+fn block_reduce(items: ptr<function, array<Vector, BATCH_SIZE>>) -> Block {
+    return combine_totals(row_reduce(thread_total(items)));
+}
