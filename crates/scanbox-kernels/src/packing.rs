@@ -91,7 +91,8 @@ impl PackBuilder {
 
     /// The words of a module.
     fn words(shader: &Shader, module: &Module) -> Result<Vec<u32>, PackingError> {
-        let wrong = || PackingError::Module { shader: shader.to_string(), wrong: "packs are for Vulkan".to_owned() };
+        let wrong =
+            || PackingError::Module { shader: shader.to_string(), wrong: "packs are for Vulkan".to_owned() };
         module.code.spirv().map(|words| words.to_vec()).ok_or_else(wrong)
     }
 

@@ -102,8 +102,14 @@ fn words() -> BTreeMap<String, u32> {
     });
     let of_parameters = of_parameters.filter(|(define, _)| define.numbers.is_empty());
     let of_parameters = of_parameters.flat_map(|(define, words)| {
-        let number = move |(place, word): (usize, &_)| define.number(words, place).map(|number| (word_of(word), number));
-        words.iter().enumerate().filter_map(number).map(move |(word, number)| (name(define.name, word), number))
+        let number = move |(place, word): (usize, &_)| {
+            define.number(words, place).map(|number| (word_of(word), number))
+        };
+        words
+            .iter()
+            .enumerate()
+            .filter_map(number)
+            .map(move |(word, number)| (name(define.name, word), number))
     });
     of_problems.chain(of_parameters).collect()
 }
@@ -168,7 +174,8 @@ impl Expansion<'_> {
             "#include" => self.expand(rest.trim().trim_matches('"')).map_err(Wrong::Included)?,
             "#define" => {
                 let (name, value) = rest.trim().split_once(' ').unwrap_or((rest, ""));
-                let value = value.trim().parse().map_err(|_| Wrong::Here(format!("cannot read {trimmed}")))?;
+                let value =
+                    value.trim().parse().map_err(|_| Wrong::Here(format!("cannot read {trimmed}")))?;
                 self.defines.insert(name.to_owned(), value);
             }
             _ if word.starts_with('#') => return Err(Wrong::Here(format!("there is no {word}"))),
@@ -228,7 +235,8 @@ impl Expansion<'_> {
         let constants = self.defines.iter().filter(|(name, _)| names.contains(name.as_str()));
         let constants = constants.map(|(name, value)| format!("const {name} = {value}u;"));
         let lines = directives.into_iter().map(str::to_owned).chain(constants);
-        let mut text: String = lines.chain(rest.into_iter().map(str::to_owned)).map(|line| line + "\n").collect();
+        let mut text: String =
+            lines.chain(rest.into_iter().map(str::to_owned)).map(|line| line + "\n").collect();
         text.shrink_to_fit();
         text
     }

@@ -203,9 +203,9 @@ fn no_kernel_needs_what_a_device_lacks() {
             assert!(offered.iter().any(|one| one == feature), "{name}: {feature}");
         }
         for shader in some_shaders(profile) {
-            let facts = known
-                .entry(shader.clone())
-                .or_insert_with(|| spirv::facts(&compiler.compile(&shader).unwrap().code.spirv().unwrap()).unwrap());
+            let facts = known.entry(shader.clone()).or_insert_with(|| {
+                spirv::facts(&compiler.compile(&shader).unwrap().code.spirv().unwrap()).unwrap()
+            });
             let lacks = facts.features.without(features(&fixture));
             assert_eq!(lacks, FeatureSet::NONE, "{name}: {shader}: {lacks}");
             assert_eq!(facts.workgroup_size, shader.workgroup_size);

@@ -72,7 +72,8 @@ fn variants_are_other_builds_of_the_same_config() {
     assert_eq!(all[3].label, format!("{config} blocked 1 in 2 counted"));
     let shaders: BTreeSet<Shader> = all.iter().map(|plan| plan.passes[0].shader.clone()).collect();
     assert_eq!(shaders.len(), 4);
-    let words = |shader: &Shader| Compiler::new(None, None).unwrap().compile(shader).unwrap().code.spirv().unwrap();
+    let words =
+        |shader: &Shader| Compiler::new(None, None).unwrap().compile(shader).unwrap().code.spirv().unwrap();
     let distinct: BTreeSet<_> = shaders.iter().map(words).collect();
     assert_eq!(distinct.len(), 4, "each is another program");
     // What builds without the defines have is what they have where there is nothing to block and nothing to count.
@@ -213,7 +214,10 @@ fn arrays_at_any_element_have_no_aligned_vectors() {
             let config = label.parse().unwrap();
             let alignments = |variant| {
                 let plan = catalog::plan_variant(&config, variant, &problem, 100_000, &device).unwrap();
-                (plan.alignment(), alignments(&compiler.compile(&plan.passes[0].shader).unwrap().code.spirv().unwrap()))
+                (
+                    plan.alignment(),
+                    alignments(&compiler.compile(&plan.passes[0].shader).unwrap().code.spirv().unwrap()),
+                )
             };
             let (alignment, found) = alignments(Variant::default());
             assert_eq!(found.last().map(|most| u64::from(*most)), Some(alignment), "{label}");

@@ -38,7 +38,8 @@ fn without(switch: &'static str, label: &str) -> Vec<u32> {
     let shader = plan.passes[0].shader.clone();
     let off = Shader { defines: [&shader.defines[..], &[(switch, 0)]].concat(), ..shader.clone() };
     let compiler = Compiler::new(None, None).unwrap().with_operator(operator);
-    let [with, without] = [shader, off].map(|shader| compiler.compile(&shader).unwrap().code.spirv().unwrap());
+    let [with, without] =
+        [shader, off].map(|shader| compiler.compile(&shader).unwrap().code.spirv().unwrap());
     assert_ne!(with, without, "{switch} changes nothing in {label}");
     without.to_vec()
 }

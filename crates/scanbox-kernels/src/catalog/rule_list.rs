@@ -149,7 +149,7 @@ const OF_KERNELS: &[RuleText] = &[
     (
         "not-in-wgsl",
         "The device is driven by WebGPU, and there is no such kernel in its language.",
-        "`scanbox space` counts what there is; --api vulkan has all kernels.",
+        "Use another kernel, or drive the device by Vulkan, which has all of them.",
     ),
     (
         "needs-subgroups",

@@ -5,7 +5,8 @@
 
 use scanbox_model::api::Api;
 use scanbox_model::config::{
-    Arguments, BackOff, BlockScan, Config, Family, Kernel, Lookback, Reset, SubgroupScan, SubgroupSize,
+    Arguments, BackOff, BlockScan, Config, Family, Kernel, Lookback, Rendezvous, Reset, SubgroupScan,
+    SubgroupSize, TileOrder,
 };
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Operator, Problem};
@@ -77,6 +78,7 @@ pub(super) fn adapted_shader(shader: Shader, device: &DeviceProfile) -> Shader {
 fn root(glsl: &str) -> Option<&'static str> {
     Some(match glsl {
         "chained_scan.comp" => "chained_scan.wgsl",
+        "persistent_scan.comp" => "persistent_scan.wgsl",
         "one_workgroup.comp" => "one_workgroup.wgsl",
         "recompute_scan.comp" => "recompute_scan.wgsl",
         "reduce_tiles.comp" => "reduce_tiles.wgsl",
@@ -114,18 +116,25 @@ pub(super) fn is_there(resolved: &Resolved<'_>) -> Result<(), Rejection> {
         return not_in_wgsl(format!("{problem} with a fallback, which has to get the bits of the owner"));
     }
     if kernel.lookback == Lookback::Parallel && !device.has_subgroups() {
-        let detail = "lookback parallel, where the device has no subgroups: sequential and fallback need none";
+        let detail =
+            "lookback parallel, where the device has no subgroups: sequential and fallback need none";
         return reject("needs-subgroups", detail.to_owned());
     }
     let workgroup_size = config.workgroup_size;
     // Whichever size a pipeline gets, all of its subgroups are full.
     if !workgroup_size.is_multiple_of(device.max_subgroup_size) {
         let most = device.max_subgroup_size;
-        return reject("full-subgroups", format!("a workgroup of {workgroup_size}, where subgroups have up to {most}"));
+        return reject(
+            "full-subgroups",
+            format!("a workgroup of {workgroup_size}, where subgroups have up to {most}"),
+        );
     }
     let rakes = kernel.block_scan == BlockScan::Raking && !device.has_subgroups();
     if rakes && workgroup_size > RAKERS && !workgroup_size.is_multiple_of(RAKERS) {
-        return reject("full-subgroups", format!("a workgroup of {workgroup_size}, which {RAKERS} invocations rake"));
+        return reject(
+            "full-subgroups",
+            format!("a workgroup of {workgroup_size}, which {RAKERS} invocations rake"),
+        );
     }
     Ok(())
 }
@@ -142,13 +151,11 @@ fn problem_is_there(problem: &Problem) -> Result<(), Rejection> {
 
 fn kernel_is_there(kernel: &Kernel) -> Result<(), Rejection> {
     let missing = |what: &str, value: &dyn std::fmt::Display| not_in_wgsl(format!("{what} {value}"));
-    match kernel.family {
-        Family::Persistent => return missing("family", &kernel.family),
-        Family::ChainedScan
-        | Family::OneWorkgroup
-        | Family::Recompute
-        | Family::ReduceThenScan
-        | Family::ScanThenPropagate => {}
+    if kernel.family == Family::Persistent && kernel.tile_order != TileOrder::Ticket {
+        return missing("persistent workgroups with tile order", &kernel.tile_order);
+    }
+    if kernel.rendezvous != Rendezvous::Barrier {
+        return missing("rendezvous", &kernel.rendezvous);
     }
     match kernel.lookback {
         Lookback::TwoLevel | Lookback::GatherFallback => return missing("lookback", &kernel.lookback),
@@ -206,11 +213,15 @@ pub(super) fn bindings_fit(resolved: &Resolved<'_>) -> Result<(), Rejection> {
     if device.api != Api::WebGpu {
         return Ok(());
     }
-    let array = n.saturating_mul(problem.element_bytes()).saturating_add(4 * GUARD_WORDS).next_multiple_of(16);
+    let array =
+        n.saturating_mul(problem.element_bytes()).saturating_add(4 * GUARD_WORDS).next_multiple_of(16);
     let most = device.max_storage_buffer_bytes;
     for (what, bytes) in [("an array", array), ("scratch memory", resolved.formula().scratch_bytes(n))] {
         if bytes > most {
-            return reject("binding-size", format!("{what} of {bytes} bytes, where a binding has {most} at most"));
+            return reject(
+                "binding-size",
+                format!("{what} of {bytes} bytes, where a binding has {most} at most"),
+            );
         }
     }
     Ok(())

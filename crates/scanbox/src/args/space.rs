@@ -154,6 +154,8 @@ const BUILT_IN_SPACES: &[(&str, &str)] = &[
     ("families", include_str!("../../../../configs/families.toml")),
     ("handover", include_str!("../../../../configs/handover.toml")),
     ("safe", include_str!("../../../../configs/safe.toml")),
+    ("thesis-webgpu", include_str!("../../../../configs/thesis-webgpu.toml")),
+    ("webgpu", include_str!("../../../../configs/webgpu.toml")),
 ];
 
 /// Name and description of each space that needs no file.

@@ -3,7 +3,7 @@
 // barrier per level.
 //
 // Shared bytes: those of the totals, padded, and of one element. Barriers: 2 * log2(WORKGROUP_SIZE) + 2.
-const_assert (WORKGROUP_SIZE & (WORKGROUP_SIZE - 1u)) == 0u;
+const_assert ((WORKGROUP_SIZE & (WORKGROUP_SIZE - 1u)) == 0u);
 // Shared memory banks of all known hardware; only speed depends on it.
 const BANKS = 32u;
 var<workgroup> shared_totals: array<Element, WORKGROUP_SIZE + WORKGROUP_SIZE / BANKS>;

@@ -8,7 +8,7 @@
 const MOST_RAKERS = 128u;
 #else
 const MOST_RAKERS = 32u;
-const_assert WORKGROUP_SIZE < MOST_RAKERS || WORKGROUP_SIZE % MOST_RAKERS == 0u;
+const_assert (WORKGROUP_SIZE < MOST_RAKERS || WORKGROUP_SIZE % MOST_RAKERS == 0u);
 #endif
 var<workgroup> shared_totals: array<Element, WORKGROUP_SIZE + MOST_RAKERS>;
 var<workgroup> shared_block_total: Element;
