@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod across;
+mod apis;
 mod between;
 mod compare;
 mod confirmed;

@@ -5,11 +5,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::api::Api;
 use crate::config::{Arguments, Kernel, Reset, SubgroupSize, TileState};
-use crate::device_api::{DeviceApi, Timer};
+use crate::device_api::DeviceApi;
 use crate::guarantee_probe::{GuaranteeFacts, ProbeVerdict};
 use crate::parameters::{Declaration, Parameter, Typed, Value};
 use crate::probe::ArgumentsProbe;
 use crate::safe_devices::{Guarantee, Residency};
+use crate::timer::Timer;
 
 /// Whether a device is a chip or a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

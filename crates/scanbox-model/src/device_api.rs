@@ -27,31 +27,6 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Where times come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Timer {
-    /// Timestamps of the device.
-    #[default]
-    Timestamps,
-    /// The clock of the host, around work that it waits for.
-    Wall,
-}
-
-impl Timer {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Timestamps, Self::Wall];
-
-    /// The word in files.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Timestamps => "timestamps",
-            Self::Wall => "wall",
-        }
-    }
-}
-
 impl DeviceApi {
     /// That of a row.
     #[must_use]
@@ -126,5 +101,33 @@ impl DeviceApi {
             text += "-not-robust";
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_called_by_what_drives_it() {
+        let check = |api, implementation: &str, robustness, ways: &[&str], file: &str| {
+            let implementation = implementation.to_owned();
+            let api = DeviceApi { api, implementation, robustness };
+            assert_eq!(api.ways(), ways);
+            assert_eq!(api.file_name_of("NVIDIA H200"), file);
+            let title = ways.last().map_or("NVIDIA H200".to_owned(), |way| format!("NVIDIA H200 ({way})"));
+            assert_eq!(api.title_of("NVIDIA H200"), title);
+        };
+        check(Api::Vulkan, "", None, &[], "nvidia-h200");
+        let wgpu = ["WebGPU", "WebGPU, wgpu", "WebGPU, wgpu 30.0.1 (Vulkan)"];
+        check(Api::WebGpu, "wgpu 30.0.1 (Vulkan)", None, &wgpu, "nvidia-h200.webgpu-wgpu");
+        let on = [&wgpu[..], &["WebGPU, wgpu 30.0.1 (Vulkan), robustness on"]].concat();
+        check(Api::WebGpu, "wgpu 30.0.1 (Vulkan)", Some(true), &on, "nvidia-h200.webgpu-wgpu");
+        let off = wgpu.map(|way| format!("{way}, robustness off"));
+        let off = off.each_ref().map(String::as_str);
+        check(Api::WebGpu, "wgpu 30.0.1 (Vulkan)", Some(false), &off, "nvidia-h200.webgpu-wgpu-not-robust");
+        let dawn = ["WebGPU", "WebGPU, Dawn, Chromium", "WebGPU, Dawn, Chromium 156.0 (Vulkan)"];
+        check(Api::WebGpu, "Dawn, Chromium 156.0 (Vulkan)", None, &dawn, "nvidia-h200.webgpu-dawn-chromium");
+        check(Api::WebGpu, "", None, &["WebGPU"; 3], "nvidia-h200.webgpu");
     }
 }

@@ -24,6 +24,7 @@ pub mod filter;
 pub mod guarantee_probe;
 pub mod api;
 pub mod device_api;
+pub mod timer;
 pub mod device;
 pub mod known_issues;
 pub mod safe_devices;

@@ -16,9 +16,9 @@ pub use self::selection::{Selection, Selections};
 pub use self::status::Status;
 use crate::api::Api;
 use crate::call_form::CallForm;
-use crate::device_api::Timer;
 use crate::parameters::{Cells, Config, Declaration, PARAMETERS, Value, Values};
 use crate::problem::{Element, Mode, Placement};
+use crate::timer::Timer;
 use crate::units::throughput_gbps;
 use crate::user_operator::OperatorName;
 
@@ -188,20 +188,17 @@ documented! {
         /// Calls in the circumstance that failed before that were found right by `sweep --retry-failed --prove`; empty
         /// elsewhere.
         pub proved_calls: Option<u32>,
-        /// Through what the device was driven, `vulkan` or `webgpu`; empty in files from before there was a choice, which
-        /// means Vulkan.
+        /// Through what the device was driven, `vulkan` or `webgpu`; empty in older files, which are of Vulkan.
         pub api: Api,
         /// Who implements that, with its version and the API below; empty of Vulkan, where that is the driver.
         pub implementation: String,
         /// Whether accesses of kernels were kept within bounds: `on` or `off`; empty where nobody asks.
         pub robustness: Option<bool>,
-        /// Where times come from: `timestamps` of the device, or the clock on the `wall`; empty in files from before there
-        /// was a choice.
+        /// Where times come from: `timestamps` of the device, or the clock on the `wall`; empty in older files.
         pub timer: Option<Timer>,
         /// The steps in nanoseconds in which times come; empty where that is not known, and no matter of the samples.
         pub timer_resolution_ns: Option<f64>,
-        /// Calls of a sample behind the `steady` statistics; of several rounds, of the last one. Empty in files from
-        /// before it was written.
+        /// Calls of a sample behind the `steady` statistics; of several rounds, of the last one. Empty in older files.
         pub sample_calls: Option<u32>,
         /// What stands in columns that this version does not know: kept, and written again with the row.
         pub unknown: Vec<UnknownCell>,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use scanbox_model::api::Api;
 use scanbox_model::call_form::CallForm;
 use scanbox_model::config::{BlockScan, Family, Lookback, Reset, TileState, VectorWidth};
 use scanbox_model::csv_file;
@@ -10,6 +11,7 @@ use scanbox_model::parameters::Cells;
 use scanbox_model::problem::{Element, Mode, Placement};
 use scanbox_model::record::{Cache, Ratio, Record, SCHEMA, Selection, Status, TimeStats};
 use scanbox_model::row_rules::{Checker, RULES};
+use scanbox_model::timer::Timer;
 
 const LABEL: &str = "b4.vec4.par.rake.wg256";
 
@@ -125,7 +127,18 @@ fn rows_that_can_be_break_no_rule() {
     };
     let mut persistent = labels("pers.b4.vec4.par.rake");
     persistent.parameters.workgroups = Some(3);
-    let rows = [good(), of_benchmark(), of_cub(), real, reduce, old, persistent];
+    let web = Record {
+        api: Api::WebGpu,
+        implementation: "Dawn, Chromium 156.0 (Vulkan)".into(),
+        robustness: Some(true),
+        timer: Some(Timer::Wall),
+        timer_resolution_ns: Some(1e5),
+        sample_calls: Some(21_000),
+        // Shorter than a step of the timer.
+        span: None,
+        ..good()
+    };
+    let rows = [good(), of_benchmark(), of_cub(), real, reduce, old, persistent, web];
     for row in rows.into_iter().chain(Status::ALL.into_iter().skip(1).map(failed)) {
         assert_eq!(Checker::default().check(&row, ""), Ok(()), "{row:?}");
     }
@@ -241,6 +254,13 @@ fn every_rule_refuses_a_row_and_blames_its_column() {
         with(&|row| row.drift_pct = Some(-100.0)),
         "",
     );
+    let interface = "who implements an interface is told of WebGPU, and of nothing else";
+    check(interface, "implementation", with(&|row| row.api = Api::WebGpu), "");
+    check(interface, "implementation", with(&|row| row.implementation = "wgpu 30.0.1".into()), "");
+    check(interface, "robustness", with(&|row| row.robustness = Some(true)), "");
+    let steps = "times come in steps above zero, of at least one call";
+    check(steps, "timer_resolution_ns", with(&|row| row.timer_resolution_ns = Some(0.0)), "");
+    check(steps, "sample_calls", with(&|row| row.sample_calls = Some(0)), "");
     for text in [
         "2026-11-22T15:36:08+02:00",
         "2026-11-22 15:36:08Z",

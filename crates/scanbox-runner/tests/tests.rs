@@ -7,3 +7,4 @@ mod ledger;
 mod on_device;
 mod probe;
 mod sweep;
+mod timer;

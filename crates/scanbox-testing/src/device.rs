@@ -2,8 +2,8 @@
 
 use scanbox_model::api::Api;
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
-use scanbox_model::device_api::Timer;
 use scanbox_model::guarantee_probe::GuaranteeFacts;
+use scanbox_model::timer::Timer;
 
 /// A device with subgroups of 32 and 64-bit atomics that promises nothing beyond what Vulkan does.
 pub fn example(name: &str, vendor_id: u32, driver: &str) -> DeviceProfile {

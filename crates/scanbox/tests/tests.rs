@@ -4,6 +4,7 @@
 
 mod analyze;
 mod any_device;
+mod apis;
 mod architecture;
 mod attempts;
 mod auto_arguments;

@@ -3,9 +3,9 @@
 use super::{Cache, Flag, Ratio, Selection, Selections, Status};
 use crate::api::Api;
 use crate::call_form::CallForm;
-use crate::device_api::Timer;
 use crate::parameters::Parameter;
 use crate::problem::{Element, Mode, Placement};
+use crate::timer::Timer;
 use crate::user_operator::OperatorName;
 
 /// A value of one column, as text and back.

@@ -6,8 +6,8 @@
 //! bandwidth of the device (`bandwidth_*`), the fastest scan of another implementation (`baseline_*`), the time and
 //! bytes that `ideal_gbps` is of, and what tells the unit apart (`unit`: what it is called, as no other one here;
 //! `files`: where its rows are from), how many units it is the median of and how far they differ in the lead
-//! (`unit_spread_pct`, empty of one unit), of how many measurements `copy_gbps` is the median, and through what the device
-//! was driven (`api`, `implementation`, `robustness`).
+//! (`unit_spread_pct`, empty of one unit), of how many measurements `copy_gbps` is the median, and through what the
+//! device was driven (`api`, `implementation`, `robustness`).
 
 use std::io::{self, Write};
 

@@ -6,8 +6,8 @@ use scanbox_kernels::plan::Plan;
 use scanbox_model::api::Api;
 use scanbox_model::config::Parameter;
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
-use scanbox_model::device_api::Timer;
 use scanbox_model::guarantee_probe::GuaranteeFacts;
+use scanbox_model::timer::Timer;
 use serde::Deserialize;
 
 use super::noise::NoiseModel;

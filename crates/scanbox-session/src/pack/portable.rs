@@ -7,9 +7,9 @@ use scanbox_kernels::packing::{PackBuilder, PackingError};
 use scanbox_model::api::Api;
 use scanbox_model::config::Config;
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
-use scanbox_model::device_api::Timer;
 use scanbox_model::guarantee_probe::GuaranteeFacts;
 use scanbox_model::problem::Problem;
+use scanbox_model::timer::Timer;
 use scanbox_pack::{ArgumentKind, Breakpoint, CallUse, ChoiceTable, Promises};
 
 use super::{PackWish, uses};
