@@ -107,7 +107,9 @@ impl Plan {
     pub fn states_offset(&self) -> u64 {
         let Some(Pass { shader, bindings, words, .. }) = self.passes.first() else { return 0 };
         let has_states = self.build().is_some_and(|build| build.tile_state.is_some());
-        if let Some(PushWord::Value(word)) = words.last().filter(|_| has_states && shader.api() == Api::WebGpu) {
+        if let Some(PushWord::Value(word)) =
+            words.last().filter(|_| has_states && shader.api() == Api::WebGpu)
+        {
             // All scratch memory is bound at once, and the last word says where states begin.
             return u64::from(*word) * 4;
         }

@@ -4,8 +4,8 @@ use std::io;
 
 use scanbox_model::record::Status;
 use scanbox_runner::backend::Failure;
-use scanbox_runner::session::End;
 use scanbox_runner::select::SelectError;
+use scanbox_runner::session::End;
 use scanbox_runner::vulkan::VulkanError;
 #[cfg(feature = "webgpu")]
 use scanbox_runner::webgpu::WebGpuError;

@@ -12,8 +12,8 @@ use anyhow::{Context, bail};
 use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::guarantee_probe::GuaranteesProbe;
-use scanbox_runner::session::End;
 use scanbox_runner::select::AUTO;
+use scanbox_runner::session::End;
 
 use crate::device::known_issues;
 use crate::failure::SessionError;

@@ -53,3 +53,5 @@ mod sweeps;
 mod tidy;
 mod units;
 mod verify;
+#[cfg(feature = "webgpu")]
+mod webgpu;

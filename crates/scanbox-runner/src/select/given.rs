@@ -90,7 +90,9 @@ pub(super) fn given(
 /// The one that is there.
 fn only(places: &[usize]) -> Result<usize, SelectError> {
     match places {
-        [] => Err(SelectError::NoneGiven { reason: "there is no device that can be used; `scanbox doctor` says why".to_owned() }),
+        [] => Err(SelectError::NoneGiven {
+            reason: "there is no device that can be used; `scanbox doctor` says why".to_owned(),
+        }),
         [place] => Ok(*place),
         several => Err(SelectError::NotOneGiven {
             reason: format!(
@@ -207,7 +209,7 @@ mod tests {
             match (&found, expected) {
                 (Ok(place), Ok(expected)) => assert_eq!(*place, expected, "{variables}"),
                 (Err(error), Err((is_none, part))) => {
-                    let none = matches!(error, SelectError::NoneGiven { .. } );
+                    let none = matches!(error, SelectError::NoneGiven { .. });
                     let told = error.to_string();
                     assert!(none == is_none && told.contains(part), "{variables}: {none} {told}");
                 }

@@ -16,8 +16,8 @@ use scanbox_vk::driver::{driver_build, driver_name};
 use scanbox_vk::features::{Features, OptionalFeatures};
 use scanbox_vk::shape::{ShapeLimits, subgroup_problems};
 
-use super::instance::Instance;
 use super::VulkanError;
+use super::instance::Instance;
 use crate::select::Listed;
 
 /// The variable that has RADV make pipelines for a chip that is not there.

@@ -2,8 +2,8 @@
 
 use scanbox_model::api::Api;
 use scanbox_model::device::{DeviceKind, DeviceProfile, Forced};
-use scanbox_model::device_api::Timer;
 use scanbox_model::guarantee_probe::GuaranteeFacts;
+use scanbox_model::timer::Timer;
 
 use super::error::WebGpuError;
 use crate::select::Listed;
@@ -47,8 +47,7 @@ pub(super) fn candidates() -> Result<Vec<FoundAdapter>, WebGpuError> {
 
 fn candidate(raw: wgpu::Adapter) -> FoundAdapter {
     let (info, limits, features) = (raw.get_info(), raw.limits(), raw.features());
-    let computes =
-        raw.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS);
+    let computes = raw.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS);
     let problems = [
         (!computes).then(|| "has no compute shaders".to_owned()),
         (limits.max_storage_buffers_per_shader_stage < BINDINGS).then(|| {
@@ -66,8 +65,11 @@ fn candidate(raw: wgpu::Adapter) -> FoundAdapter {
 
 fn profile(info: &wgpu::AdapterInfo, limits: &wgpu::Limits, features: wgpu::Features) -> DeviceProfile {
     let subgroups = features.contains(wgpu::Features::SUBGROUP);
-    let [least, most] =
-        if subgroups { [info.subgroup_min_size, info.subgroup_max_size].map(|size| size.max(1)) } else { [1; 2] };
+    let [least, most] = if subgroups {
+        [info.subgroup_min_size, info.subgroup_max_size].map(|size| size.max(1))
+    } else {
+        [1; 2]
+    };
     let has_timestamps = features.contains(wgpu::Features::TIMESTAMP_QUERY);
     DeviceProfile {
         api: Api::WebGpu,
@@ -149,7 +151,8 @@ mod tests {
     fn the_version_of_wgpu_is_the_one_of_the_lock_file() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
         let lock = std::fs::read_to_string(path).unwrap();
-        let package = lock.split("[[package]]").find(|package| package.contains("\nname = \"wgpu\"\n")).unwrap();
+        let package =
+            lock.split("[[package]]").find(|package| package.contains("\nname = \"wgpu\"\n")).unwrap();
         assert!(package.contains(&format!("\nversion = \"{WGPU_VERSION}\"\n")), "{package}");
     }
 }

@@ -9,8 +9,8 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::Status;
 use scanbox_vk::push::spread;
 
-use super::memory::{GUARD_BYTES, BoundMemory, shown};
-use super::work::{BINDING_ALIGNMENT, BoundDispatch, PipelineKey, ByteRange, SLOT_WORDS, WORD_BYTES};
+use super::memory::{BoundMemory, GUARD_BYTES, shown};
+use super::work::{BINDING_ALIGNMENT, BoundDispatch, ByteRange, PipelineKey, SLOT_WORDS, WORD_BYTES};
 use crate::backend::Failure;
 
 /// The pipelines of a session, by shader.
@@ -50,8 +50,7 @@ impl BoundCall {
         scratch: Scratch,
         means: CallMeans<'_>,
     ) -> Result<Self, Failure> {
-        let mut call =
-            Self { passes: Vec::new(), scratch, tickets: 0, binding_bytes: means.binding_bytes };
+        let mut call = Self { passes: Vec::new(), scratch, tickets: 0, binding_bytes: means.binding_bytes };
         for plan in plans {
             for pass in &plan.passes {
                 call.add(pass, plan, means)?;

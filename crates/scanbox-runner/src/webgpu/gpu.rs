@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use scanbox_kernels::plan::Module;
-use scanbox_kernels::wgsl::for_naga;
 use scanbox_model::record::Status;
 
 use super::adapter::{FEATURES, binding_bytes};
-use super::layouts::{Layouts, StorageUse, storage_of};
-use super::unchecked;
+use super::layouts::{Layouts, StorageUse};
+use super::readback::{bytes_of, intervals, read, wall};
+use super::shader::{make, one_line, source, within_scopes};
 use super::work::{
-    BINDING_ALIGNMENT, HeldBuffer, BufferKey, BoundDispatch, WorkDone, DeviceDriver, Graveyard, PipelineKey, ByteRange,
-    SLOT_BYTES, SLOT_WORDS, WorkStep, VECTOR_BYTES, WORD_BYTES, DeviceWork,
+    BINDING_ALIGNMENT, BoundDispatch, BufferKey, ByteRange, DeviceDriver, DeviceWork, Graveyard, HeldBuffer,
+    PipelineKey, SLOT_BYTES, SLOT_WORDS, VECTOR_BYTES, WORD_BYTES, WorkDone, WorkStep,
 };
 use crate::backend::{Failure, TickInterval};
 
@@ -161,7 +161,8 @@ impl WgpuDevice {
         }
         let size = bytes;
         let descriptor = wgpu::BufferDescriptor { label: Some(name), size, usage, mapped_at_creation: false };
-        let made = within_scopes(&self.device, Status::RuntimeError, || self.device.create_buffer(&descriptor));
+        let made =
+            within_scopes(&self.device, Status::RuntimeError, || self.device.create_buffer(&descriptor));
         made.map_err(|failure| Failure { reason: format!("{name}: {}", failure.reason), ..failure })
     }
 
@@ -210,7 +211,13 @@ impl WgpuDevice {
                 WorkStep::Fetch(range) => {
                     if let Some(readback) = &self.readback {
                         let from = self.get(range.buffer);
-                        encoder.copy_buffer_to_buffer(from, range.offset, readback, fetched, Some(range.bytes));
+                        encoder.copy_buffer_to_buffer(
+                            from,
+                            range.offset,
+                            readback,
+                            fetched,
+                            Some(range.bytes),
+                        );
                     }
                     fetched += range.bytes;
                 }
@@ -242,7 +249,13 @@ impl WgpuDevice {
         {
             encoder.resolve_query_set(set, 0..query, resolved, 0);
             let bytes = u64::from(query) * STAMP_BYTES;
-            encoder.copy_buffer_to_buffer(resolved, 0, readback, fetched.next_multiple_of(STAMP_BYTES), Some(bytes));
+            encoder.copy_buffer_to_buffer(
+                resolved,
+                0,
+                readback,
+                fetched.next_multiple_of(STAMP_BYTES),
+                Some(bytes),
+            );
         }
         self.queue.submit([encoder.finish()])
     }
@@ -291,7 +304,8 @@ impl WgpuDevice {
             Ok(_) => self.check(),
             Err(wgpu::PollError::Timeout) => {
                 let seconds = self.limit.as_secs_f64();
-                let reason = format!("the device did not finish within {seconds} s (--timeout sets the limit)");
+                let reason =
+                    format!("the device did not finish within {seconds} s (--timeout sets the limit)");
                 Err(Failure::new(Status::Timeout, reason))
             }
             Err(error) => Err(Failure::new(Status::RuntimeError, format!("wgpu: {error}"))),
@@ -304,8 +318,7 @@ impl DeviceDriver for WgpuDevice {
         self.check()?;
         self.bury();
         let bytes = bytes.max(1).checked_next_multiple_of(BINDING_ALIGNMENT).unwrap_or(u64::MAX);
-        let usage =
-            wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
         let raw = self.raw_buffer(name, bytes, usage)?;
         let key = BufferKey(self.made);
         self.made += 1;
@@ -318,7 +331,9 @@ impl DeviceDriver for WgpuDevice {
         let sources: Vec<Result<(String, Vec<StorageUse>), Failure>> = modules.iter().map(source).collect();
         let with_layouts: Vec<Result<(String, wgpu::PipelineLayout), Failure>> = sources
             .iter()
-            .map(|source| source.clone().map(|(text, storage)| (text, layouts.of(device, &storage).1.clone())))
+            .map(|source| {
+                source.clone().map(|(text, storage)| (text, layouts.of(device, &storage).1.clone()))
+            })
             .collect();
         let (device, robust) = (&*device, *robust);
         let made: Vec<Result<wgpu::ComputePipeline, Failure>> = with_layouts
@@ -343,7 +358,8 @@ impl DeviceDriver for WgpuDevice {
     fn run(&mut self, work: &DeviceWork) -> Result<WorkDone, Failure> {
         self.check()?;
         self.bury();
-        let timed = work.steps.iter().filter(|step| matches!(step, WorkStep::Pass { is_timed: true, .. })).count();
+        let timed =
+            work.steps.iter().filter(|step| matches!(step, WorkStep::Pass { is_timed: true, .. })).count();
         let stamps = if self.has_timestamps() { 2 * timed as u64 } else { 0 };
         if stamps > u64::from(QUERIES) || (timed > 1 && !self.has_timestamps()) {
             let reason = format!("{timed} timed passes in one submission");
@@ -410,110 +426,9 @@ impl Drop for WgpuDevice {
     }
 }
 
-/// What a submission took, by the clock of the host, where that is all there is: of its only timed pass.
-fn wall(timed: usize, took_ns: u64) -> Vec<TickInterval> {
-    vec![TickInterval { begin: 0, end: took_ns }; timed]
-}
-
-/// Pairs of timestamps of two words each.
-fn intervals(words: &[u32]) -> Vec<TickInterval> {
-    let stamp = |words: &[u32]| u64::from(words[0]) | u64::from(words[1]) << 32;
-    let interval = |words: &[u32]| TickInterval { begin: stamp(words), end: stamp(&words[2..]) };
-    words.chunks_exact(4).map(interval).collect()
-}
-
-/// What was mapped.
-fn read(
-    readback: &wgpu::Buffer,
-    bytes: u64,
-    mapped: &Mutex<Option<Result<(), wgpu::BufferAsyncError>>>,
-) -> Result<Vec<u32>, Failure> {
-    let failed = |why: &dyn std::fmt::Display| {
-        Failure::new(Status::RuntimeError, format!("wgpu: the results cannot be read: {why}"))
-    };
-    match mapped.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        Some(Ok(())) => {}
-        Some(Err(error)) => return Err(failed(&error)),
-        None => return Err(failed(&"they were not mapped")),
-    }
-    let view = readback.slice(..bytes).get_mapped_range().map_err(|error| failed(&error))?;
-    let words = view.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
-    let words = words.collect();
-    drop(view);
-    readback.unmap();
-    Ok(words)
-}
-
 fn dispatches_of(work: &DeviceWork) -> impl Iterator<Item = &BoundDispatch> {
     work.steps.iter().flat_map(|step| match step {
         WorkStep::Pass { dispatches, .. } => &dispatches[..],
         _ => &[],
     })
-}
-
-/// The text of a module as wgpu takes it, and what it binds.
-fn source(module: &Module) -> Result<(String, Vec<StorageUse>), Failure> {
-    let text = module.code.wgsl().ok_or_else(|| {
-        Failure::new(Status::CompileError, format!("{}: WebGPU takes WGSL alone", module.shader))
-    })?;
-    let text = for_naga(&text);
-    let storage = storage_of(&text);
-    Ok((text, storage))
-}
-
-fn make(
-    device: &wgpu::Device,
-    text: String,
-    layout: &wgpu::PipelineLayout,
-    robust: bool,
-) -> Result<wgpu::ComputePipeline, Failure> {
-    let module = within_scopes(device, Status::CompileError, || {
-        if robust {
-            let source = wgpu::ShaderSource::Wgsl(text.into());
-            device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source })
-        } else {
-            unchecked::shader(device, text)
-        }
-    })?;
-    within_scopes(device, Status::CompileError, || {
-        device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: None,
-            layout: Some(layout),
-            module: &module,
-            entry_point: Some("main"),
-            compilation_options: wgpu::PipelineCompilationOptions {
-                zero_initialize_workgroup_memory: robust,
-                ..wgpu::PipelineCompilationOptions::default()
-            },
-            cache: None,
-        })
-    })
-}
-
-/// Does something, and says what wgpu finds wrong with it: with this status, but for a lack of memory.
-fn within_scopes<T>(device: &wgpu::Device, status: Status, act: impl FnOnce() -> T) -> Result<T, Failure> {
-    let filters = [wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::Validation];
-    let scopes = filters.map(|filter| device.push_error_scope(filter));
-    let done = act();
-    // In reverse order, all of them.
-    let [memory, internal, validation] = scopes;
-    let validation = pollster::block_on(validation.pop());
-    let internal = pollster::block_on(internal.pop());
-    let memory = pollster::block_on(memory.pop());
-    match memory.or(validation).or(internal) {
-        None => Ok(done),
-        Some(wgpu::Error::OutOfMemory { .. }) => {
-            Err(Failure::new(Status::OutOfMemory, "wgpu: there is no memory for it"))
-        }
-        Some(error) => Err(Failure::new(status, format!("wgpu: {}", one_line(&error.to_string())))),
-    }
-}
-
-/// Words of wgpu, which has lines for people who look at code.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn bytes_of(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }

@@ -77,9 +77,12 @@ mod tests {
         for (text, expected) in [
             ("", &[][..]),
             ("@group(0) @binding(0) var<uniform> call: BoundCall;", &[]),
-            ("@binding(0) var<uniform> call: BoundCall;\n@binding(1) var<storage, read> a: array<u32>;", &[Read]),
             (
-                "@group(0) @binding(2) var<storage, read_write> b: array<atomic<u32>>;\n@binding(1)\nvar<storage> a: X;",
+                "@binding(0) var<uniform> call: BoundCall;\n@binding(1) var<storage, read> a: array<u32>;",
+                &[Read],
+            ),
+            (
+                "@binding(2) var<storage, read_write> b: array<atomic<u32>>;\n@binding(1)\nvar<storage> a: X;",
                 &[Read, ReadWrite],
             ),
             ("@group(0) @binding(3)var<storage,read_write>c: array<u32>;", &[Read, Read, ReadWrite]),

@@ -9,7 +9,9 @@ use scanbox_kernels::reference::Reference;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 
-use super::work::{BINDING_ALIGNMENT, HeldBuffer, DeviceDriver, ByteRange, WorkStep, VECTOR_BYTES, WORD_BYTES, DeviceWork};
+use super::work::{
+    BINDING_ALIGNMENT, ByteRange, DeviceDriver, DeviceWork, HeldBuffer, VECTOR_BYTES, WORD_BYTES, WorkStep,
+};
 use crate::backend::{Failure, cold_slots};
 
 /// Room for as many states as small inputs have.
@@ -199,8 +201,7 @@ impl BoundMemory {
     /// The same, where this input is meant.
     fn resolve_on(&self, other: bool, binding: Binding, plan: &Plan) -> Result<ByteRange, Failure> {
         let missing = |what| Failure::new(Status::RuntimeError, format!("the plan needs {what}"));
-        let large =
-            || self.large_or_other(other).ok_or_else(|| missing("an input, and none is loaded"));
+        let large = || self.large_or_other(other).ok_or_else(|| missing("an input, and none is loaded"));
         let output = || self.output.as_ref().ok_or_else(|| missing("an output, and there is none"));
         Ok(match (binding, plan.result) {
             // The sums of a read are expected nowhere: their complements are poison enough.
@@ -396,10 +397,7 @@ impl BoundMemory {
         let (Some(cold), Some(large)) = (&self.cold, &self.large) else { return Ok(()) };
         let mut work = DeviceWork::default();
         for other in 0..cold.slots - 1 {
-            work.copy(
-                large.input.at(0, cold.bytes),
-                cold.buffers[0].at(other * cold.strides[0], cold.bytes),
-            );
+            work.copy(large.input.at(0, cold.bytes), cold.buffers[0].at(other * cold.strides[0], cold.bytes));
         }
         driver.run(&work).map(drop)
     }
@@ -462,10 +460,7 @@ impl BoundMemory {
         if loaded.is_none_or(|loaded| plan.n > loaded.n) {
             return Err(Failure::new(Status::RuntimeError, "the plan needs an input, and none is loaded"));
         }
-        Ok([
-            self.resolve_on(other, Binding::Input, plan)?,
-            self.resolve_on(other, Binding::Expected, plan)?,
-        ])
+        Ok([self.resolve_on(other, Binding::Input, plan)?, self.resolve_on(other, Binding::Expected, plan)?])
     }
 }
 

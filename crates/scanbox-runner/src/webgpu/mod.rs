@@ -1,8 +1,7 @@
 //! The WebGPU backend: devices through wgpu, which stands on Vulkan, Metal or D3D12.
 //!
-//! The only module that names `wgpu`. What a session does (memory, verification, samples, twins) is data for a
-//! `DeviceDriver` in [`work`](self), and only what drives a device here knows wgpu: another one may drive a page elsewhere with
-//! the same plans.
+//! The only module that names `wgpu`. What a session does (memory, verification, samples, twins) is data for a driver
+//! (`work`), and only what drives a device here knows wgpu: another one may drive a page elsewhere with the same plans.
 //!
 //! Shaders are WGSL and reach memory by bindings: their words stand in a slot of 256 bytes of one uniform buffer, at a
 //! dynamic offset for each dispatch; storage buffers follow. A sample is one compute pass between two timestamps:
@@ -14,6 +13,8 @@ mod error;
 mod gpu;
 mod layouts;
 mod memory;
+mod readback;
+mod shader;
 mod submissions;
 mod timer;
 mod twin;

@@ -12,7 +12,7 @@ use scanbox_model::record::{Cache, Status};
 
 use super::call::{BoundCall, CallMeans, PipelineKeys};
 use super::memory::{BoundMemory, report_words};
-use super::work::{DeviceDriver, ByteRange, WORD_BYTES, DeviceWork};
+use super::work::{ByteRange, DeviceDriver, DeviceWork, WORD_BYTES};
 use crate::backend::{
     ElementComparison, Failure, LookbackCounts, Mismatch, PipelineInfo, RoundingError, TickInterval,
 };
@@ -58,7 +58,13 @@ impl WebGpuSession {
     }
 
     /// Fills input and reference memory.
-    pub fn load(&mut self, profile: &DeviceProfile, problem: &Problem, input: &Input, n: u64) -> Result<(), Failure> {
+    pub fn load(
+        &mut self,
+        profile: &DeviceProfile,
+        problem: &Problem,
+        input: &Input,
+        n: u64,
+    ) -> Result<(), Failure> {
         if self.memory.holds(problem, input, n) {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::work::{DeviceDriver, WorkStep, DeviceWork};
+use super::work::{DeviceDriver, DeviceWork, WorkStep};
 use crate::backend::Failure;
 
 /// Passes of one look.

@@ -1,6 +1,9 @@
 //! The one call of wgpu that is unsafe.
 
-#![expect(unsafe_code, reason = "wgpu marks shaders without its checks so: whoever asks for them vouches for them")]
+#![expect(
+    unsafe_code,
+    reason = "wgpu marks shaders without its checks so: whoever asks for them vouches for them"
+)]
 
 /// A shader without the checks that wgpu adds: of indices, of loops, of divisions.
 pub(super) fn shader(device: &wgpu::Device, text: String) -> wgpu::ShaderModule {

@@ -11,7 +11,7 @@ use scanbox_model::record::Status;
 use super::call::BoundCall;
 use super::memory::{BoundMemory, report_words};
 use super::submissions::WebGpuSession;
-use super::work::{WORD_BYTES, DeviceWork};
+use super::work::{DeviceWork, WORD_BYTES};
 use crate::backend::Failure;
 
 /// Elements that are watched beside twice as many as a call has: an index that is off is off by little.

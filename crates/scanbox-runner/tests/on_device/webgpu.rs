@@ -11,11 +11,11 @@ use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::{Code, Module, Pass, Plan};
 use scanbox_model::api::Api;
 use scanbox_model::config::Config;
-use scanbox_model::device_api::Timer;
 use scanbox_model::parameters::Parameter;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::record::{Cache, Status};
 use scanbox_model::safe_devices::{Guarantee, SafeDevices};
+use scanbox_model::timer::Timer;
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::measure::duration_ns;
 use scanbox_runner::twin::{self, Length};
@@ -77,7 +77,9 @@ impl WebGpuBench {
         let config: Config = label.parse().unwrap_or_else(|error| panic!("{label}: {error}"));
         let plan = catalog::plan(&config, problem, n, self.device.profile());
         let plan = plan.map_err(|rejection| eprintln!("not tested: {label}: {rejection}")).ok()?;
-        plan.passes.iter().for_each(|pass| self.make(pass, &change).unwrap_or_else(|error| panic!("{label}: {error}")));
+        plan.passes
+            .iter()
+            .for_each(|pass| self.make(pass, &change).unwrap_or_else(|error| panic!("{label}: {error}")));
         Some(plan)
     }
 
@@ -152,7 +154,10 @@ fn every_kernel_is_right_in_every_circumstance() {
         assert_eq!(verdict.failed, None, "{}", verdict.config);
         let least = sizes().unwrap().len() as u64;
         // One size alone is one workgroup's.
-        assert!(verdict.tally.cases >= least.min(3) && verdict.tally.calls > verdict.tally.cases, "{verdict:?}");
+        assert!(
+            verdict.tally.cases >= least.min(3) && verdict.tally.calls > verdict.tally.cases,
+            "{verdict:?}"
+        );
     }
 }
 
@@ -168,7 +173,11 @@ fn every_problem_is_solved() {
         of_type(Element::F32, Operator::Add),
         problem(Mode::Exclusive, Element::F32, Operator::Max, Placement::OutOfPlace),
     ] {
-        let labels = ["b4.vec4.fallback.sub.striped.split.wg64", "rts.b2.vec4.none.sub.wg64", "b4.vec4.par.rake.split.wg64"];
+        let labels = [
+            "b4.vec4.fallback.sub.striped.split.wg64",
+            "rts.b2.vec4.none.sub.wg64",
+            "b4.vec4.par.rake.split.wg64",
+        ];
         let verdicts = bench.verdicts(&labels, &problem, Some(vec![3, 1025, 20_001]));
         assert!(!verdicts.is_empty(), "{problem}");
         for verdict in verdicts {
@@ -214,7 +223,10 @@ fn samples_take_time_and_their_calls_are_right() {
             let intervals = bench.device.time(&plan, cache, 2, 3).unwrap();
             assert_eq!(intervals.len(), 3, "{label}");
             for interval in intervals {
-                assert!(duration_ns(interval, bench.device.profile()).is_some_and(|ns| ns > 1000.0), "{interval:?}");
+                assert!(
+                    duration_ns(interval, bench.device.profile()).is_some_and(|ns| ns > 1000.0),
+                    "{interval:?}"
+                );
             }
             let length = Length { calls: 9, per_submission: 4 };
             let twin = twin::run(&mut bench.device, &plan, cache, length).unwrap();
@@ -292,7 +304,8 @@ fn what_is_wrong_with_a_shader_is_said_in_words_of_wgpu() {
     let Some(mut bench) = bench() else { return };
     let n = 5000;
     let plan = bench.copy(n, |text| text);
-    let refused = bench.make(&plan.passes[0], &|text| text.replace("fn main(", "fn main(nonsense ")).unwrap_err();
+    let refused =
+        bench.make(&plan.passes[0], &|text| text.replace("fn main(", "fn main(nonsense ")).unwrap_err();
     assert_eq!(refused.status, Status::CompileError);
     assert!(refused.reason.contains("wgpu") && refused.reason.contains("nonsense"), "{refused}");
     // What the layout has not is found when the pipeline is made; more workgroups than there may be, by the submission.

@@ -11,7 +11,9 @@ use scanbox_runner::vulkan::{FORCED_FAMILY, Loader, VulkanError};
 use super::bytes_label;
 use super::drivers::why_hidden;
 use super::host::available_memory_bytes;
-use scanbox_report::devices::{arguments_told, findings_told, guarantees_told, subgroups_told, tile_states, api_told};
+use scanbox_report::devices::{
+    api_told, arguments_told, findings_told, guarantees_told, subgroups_told, tile_states,
+};
 use scanbox_report::doctor::{CheckResult, Finding};
 use scanbox_session::device::{backends, inform_of_guarantees, known_issues};
 use scanbox_session::probe;
