@@ -224,7 +224,7 @@ impl WorkerCommand {
             None => std::env::current_exe().context("the path of this program")?,
         };
         let mut command = Command::new(program);
-        let Tools { kernels, cache, assume, api, unchecked } = &self.tools;
+        let Tools { kernels, cache, assume, .. } = &self.tools;
         for (flag, folder) in [("--kernels", kernels), ("--cache", cache)] {
             if let Some(folder) = folder {
                 command.arg(flag).arg(folder);
@@ -233,10 +233,8 @@ impl WorkerCommand {
         for guarantee in assume {
             command.arg("--assume").arg(guarantee.to_string());
         }
-        command.arg("--api").arg(api.word());
-        if *unchecked {
-            command.args(["--robustness", "off"]);
-        }
+        // Whatever the environment of this process says.
+        command.env("SCANBOX_API", self.tools.api.word()).args(self.tools.flags_of_api());
         command.arg("worker").arg("--device").arg(&self.device);
         command.arg("--supervisor").arg(std::process::id().to_string());
         // What it prints goes through its supervisor: a worker that nothing can end must not keep a pipe of the

@@ -41,6 +41,13 @@ impl Tools {
         Ok(Compiler::new(self.kernels.as_deref(), spirv)?)
     }
 
+    /// The arguments that choose the API, where it is not the one of who says nothing.
+    pub fn flags_of_api(&self) -> Vec<String> {
+        let api = (self.api != Api::default()).then(|| ["--api".to_owned(), self.api.to_string()]);
+        let robustness = self.unchecked.then(|| ["--robustness".to_owned(), "off".to_owned()]);
+        [api, robustness].into_iter().flatten().flatten().collect()
+    }
+
     /// The folder of pipelines.
     pub fn pipelines(&self) -> Option<PathBuf> {
         self.cache.as_ref().map(|folder| folder.join("pipelines"))

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
+use clap::{ArgAction, ArgMatches, CommandFactory, Parser, Subcommand};
 use scanbox_model::api::Api;
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_session::tools::Tools;
@@ -40,7 +40,7 @@ pub struct Cli {
 
     /// Whether WebGPU keeps accesses of kernels within bounds and clears the memory of their workgroups, as it does
     /// everywhere unless it is told not to; rows say which
-    #[arg(help_heading = FOR_ALL, long, global = true, value_name = "on|off", value_parser = words(SWITCH), default_value = "on")]
+    #[arg(help_heading = FOR_ALL, long, global = true, value_name = "on|off", value_parser = words(SWITCH), default_value = "on", action = ArgAction::Set)]
     pub robustness: bool,
 
     /// What to do
