@@ -20,7 +20,7 @@ use super::work::{
     BINDING_ALIGNMENT, BoundDispatch, BufferKey, ByteRange, DeviceDriver, DeviceWork, Graveyard, HeldBuffer,
     PipelineKey, SLOT_BYTES, SLOT_WORDS, VECTOR_BYTES, WORD_BYTES, WorkDone, WorkStep,
 };
-use crate::backend::{Failure, TickInterval};
+use crate::backend::Failure;
 
 /// Timestamps of a set: the most that WebGPU allows.
 const QUERIES: u32 = 4096;
