@@ -66,7 +66,7 @@ pub struct Greeting {
     #[serde(flatten)]
     pub device_api: DeviceApi,
     /// The steps in nanoseconds in which its times come; 0: not known, and no matter.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub timer_resolution_ns: u64,
     /// Whether it can be asked for the twin of what it has timed; programs from before there was one cannot.
     #[serde(default)]
@@ -75,9 +75,9 @@ pub struct Greeting {
     pub subjects: Vec<BaselineSubject>,
 }
 
-/// Whether nothing need be said.
-fn is_zero(number: &u64) -> bool {
-    *number == 0
+/// Whether a field need not be written.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Greeting {

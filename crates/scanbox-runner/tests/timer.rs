@@ -100,7 +100,7 @@ fn a_timer_without_known_steps_changes_nothing() {
     assert_eq!(measured("noise_ratio = 0.01\ntimer_resolution_ns = 0.0", 1 << 16, None).unwrap(), plain);
     assert!(plain.calls <= 1000, "{}", plain.calls);
     // Nor do steps that are nothing beside a sample, but in what they round.
-    let fine = measured(&with_steps("noise_ratio = 0.01", 10.0), 1 << 16, Some(2500.0)).unwrap();
+    let fine = measured(&with_steps("noise_ratio = 0.001", 10.0), 1 << 16, Some(2500.0)).unwrap();
     assert!(fine.calls.abs_diff(plain.calls) <= plain.calls / 50, "{} {}", fine.calls, plain.calls);
 }
 
