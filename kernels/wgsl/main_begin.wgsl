@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The beginning of main of kernels that know subgroups: workgroup is the position of the workgroup.
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(

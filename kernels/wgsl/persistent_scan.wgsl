@@ -27,11 +27,13 @@ var<private> private_done_prefix: Element;
 fn find_prefix_onward(tile: u32) -> Element {
     var share = identity();
     var next = private_done + rank;
-    while (next < tile) {
-        let seen = load_state(next);
-        if (seen.state != INVALID) {
-            share = combine(share, seen.value);
-            next += WORKGROUP_SIZE;
+    while (any_of_subgroup(next < tile)) {
+        if (next < tile) {
+            let seen = load_state(next);
+            if (seen.state != INVALID) {
+                share = combine(share, seen.value);
+                next += WORKGROUP_SIZE;
+            }
         }
     }
     let prefix = combine(private_done_prefix, shares_combined(share));

@@ -10,6 +10,9 @@ enable subgroups;
 diagnostic(off, subgroup_uniformity);
 #endif
 
+// So few that each invocation combines what they have one after the other, and not by a subgroup operation.
+const FEW_SUBGROUPS = 8u;
+
 // Position in the workgroup; subgroup s has the s-th part of it.
 var<private> rank: u32;
 var<private> lane: u32;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Scan-then-propagate, first passes: each workgroup scans one tile of a level on its own. As kernels/glsl/scan_tiles.comp.
+// Scan-then-propagate, first passes: each workgroup scans one tile of a level on its own. As
+// kernels/glsl/scan_tiles.comp.
 #define HAS_STATES 0
 #include "place.wgsl"
 #include "params.wgsl"

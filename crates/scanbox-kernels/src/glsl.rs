@@ -25,6 +25,8 @@ pub use probes::{ProbeShader, compile_probe, held_by, probe_hash};
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../kernels/glsl");
 
+/// What names of sources end in.
+const ENDINGS: [&str; 3] = ["glsl", "comp", "wgsl"];
 /// The first word of every SPIR-V module.
 const SPIRV_MAGIC: u32 = 0x0723_0203;
 /// Goes into the key of the cache: change it when the options below change.
@@ -64,7 +66,8 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// A compiler of the embedded sources, or of those in a folder; SPIR-V is kept in the folder `cache`, if given.
+    /// A compiler of the embedded sources, or of those in a folder (in WGSL the embedded ones, if it has none); SPIR-V is
+    /// kept in the folder `cache`, if given.
     ///
     /// # Errors
     /// When the folder of sources cannot be read.
@@ -74,8 +77,11 @@ impl Compiler {
             Some(folder) => read_folder(folder, folder, &mut all)?,
             None => read_embedded(&EMBEDDED, &mut all),
         }
-        all.insert(config_source::NAME.to_owned(), Cow::Owned(config_source::text()));
-        Ok(Self { sources: all, wgsl: WgslSources::embedded(), cache, operator: None })
+        let (wgsl, mut glsl): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            all.into_iter().partition(|(path, _)| path.ends_with(".wgsl"));
+        glsl.insert(config_source::NAME.to_owned(), Cow::Owned(config_source::text()));
+        let wgsl = if wgsl.is_empty() { WgslSources::embedded() } else { WgslSources::new(wgsl) };
+        Ok(Self { sources: glsl, wgsl, cache, operator: None })
     }
 
     /// The same compiler, which also compiles shaders of this operator.
@@ -270,7 +276,7 @@ fn read_folder(
         let path = entry.map_err(failed(folder))?.path();
         if path.is_dir() {
             read_folder(root, &path, all)?;
-        } else if path.extension().is_some_and(|extension| extension == "glsl" || extension == "comp") {
+        } else if path.extension().is_some_and(|extension| ENDINGS.iter().any(|known| extension == *known)) {
             let text = fs::read_to_string(&path).map_err(failed(&path))?;
             let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
             all.insert(name, Cow::Owned(text));

@@ -43,8 +43,8 @@ impl WgslSources {
 
     /// Others.
     #[must_use]
-    pub fn new(texts: BTreeMap<String, String>) -> Self {
-        Self { texts: texts.into_iter().map(|(path, text)| (path, Cow::Owned(text))).collect() }
+    pub fn new(texts: BTreeMap<String, Cow<'static, str>>) -> Self {
+        Self { texts }
     }
 
     /// The paths of all.

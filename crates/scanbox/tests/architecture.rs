@@ -153,6 +153,8 @@ fn atomics_live_where_workgroups_or_subgroups_meet() {
             allowed.iter().any(|allowed| name.ends_with(allowed))
         });
     }
+    let in_wgsl = ["/state/tile_state.wgsl", "/compare.wgsl", "/compare_sums.wgsl", "/read.wgsl"];
+    check("kernels/wgsl", "wgsl", &["atomic"], |name| in_wgsl.iter().any(|allowed| name.ends_with(allowed)));
     // Those within a workgroup see shared memory alone.
     for stage in ["rendezvous_flags.glsl", "back_off.glsl", "gather_fallback.glsl", "onward_fallback.glsl"] {
         check("kernels/glsl/stages", "glsl", &["gl_ScopeDevice", "buffer_reference"], |name| {

@@ -87,7 +87,7 @@ fn files_are_short() {
 fn lines_are_narrow() {
     let is_wide = |line: &&str| line.chars().count() > COLUMNS;
     let mut wide = BTreeMap::new();
-    for (name, text) in files(&["crates", "kernels"], &["rs", "glsl", "comp"]) {
+    for (name, text) in files(&["crates", "kernels"], &["rs", "glsl", "comp", "wgsl"]) {
         // rustfmt sees to code, and leaves a text in quotes as it is.
         let is_of_rust = name.ends_with(".rs");
         let lines = text.lines().filter(|line| !is_of_rust || line.trim_start().starts_with("//"));
@@ -109,7 +109,7 @@ fn lines_are_narrow() {
 /// Kernels are shipped without the rest of the repository.
 #[test]
 fn kernels_say_their_licence() {
-    for (name, text) in files(&["kernels/glsl"], &["glsl", "comp"]) {
+    for (name, text) in files(&["kernels/glsl", "kernels/wgsl"], &["glsl", "comp", "wgsl"]) {
         let first = text.lines().find(|line| !line.starts_with("#version"));
         assert_eq!(first, Some("// SPDX-License-Identifier: MIT OR Apache-2.0"), "{name}");
     }

@@ -9,6 +9,19 @@ fn combine_totals(total: Element) -> Block {
     if (lane == 0u) { shared_totals[own_subgroup] = total; }
     workgroupBarrier();
     var block = Block(identity(), identity());
+#if SUBGROUPS
+    if (MOST_SUBGROUPS > FEW_SUBGROUPS) {
+        for (var first = 0u; first < subgroups; first += subgroup_length) {
+            let other = first + lane;
+            var theirs = identity();
+            if (other < subgroups) { theirs = shared_totals[other]; }
+            block.total = combine(block.total, row_reduce(theirs));
+            let earlier = select(identity(), theirs, other < own_subgroup);
+            block.before = combine(block.before, row_reduce(earlier));
+        }
+        return block;
+    }
+#endif
     for (var other = 0u; other < subgroups; other++) {
         if (other == own_subgroup) { block.before = block.total; }
         block.total = combine(block.total, shared_totals[other]);

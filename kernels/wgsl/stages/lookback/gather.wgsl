@@ -10,11 +10,13 @@ fn others_need_lookback(tile: u32) -> bool { return false; }
 fn lookback(tile: u32, total: Element) -> Element {
     var share = identity();
     var next = rank;
-    while (next < tile) {
-        let seen = load_state(next);
-        if (seen.state != INVALID) {
-            share = combine(share, seen.value);
-            next += WORKGROUP_SIZE;
+    while (any_of_subgroup(next < tile)) {
+        if (next < tile) {
+            let seen = load_state(next);
+            if (seen.state != INVALID) {
+                share = combine(share, seen.value);
+                next += WORKGROUP_SIZE;
+            }
         }
     }
     return shares_combined(share);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: subgroup scan. What the invocations of a subgroup have, combined; without subgroups, those of the workgroup,
-// through shared memory. Called by all invocations of the workgroup together.
+// through shared memory. Called by all invocations of the workgroup together; with subgroups, by whole ones.
 //
 // row_reduce(x): the x of all, in all of them. row_scan(x): what comes before each, and that.
 // subgroup_scan(items): turns the items of a subgroup into their scan; returns their total, in all its invocations.
@@ -67,6 +67,14 @@ fn row_reduce(x: Element) -> Element {
     return row_scan(x).total;
 }
 
+#endif
+
+// Whether it holds for any invocation of the subgroup, so that all of them go round a loop together, and are together
+// behind it; without subgroups, whether it holds for this one. Called in any place.
+#if SUBGROUPS
+fn any_of_subgroup(holds: bool) -> bool { return subgroupAny(holds); }
+#else
+fn any_of_subgroup(holds: bool) -> bool { return holds; }
 #endif
 
 fn subgroup_scan(items: ptr<function, array<Vector, BATCH_SIZE>>) -> Element {

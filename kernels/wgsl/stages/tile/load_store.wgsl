@@ -4,8 +4,8 @@
 //
 // direct: an invocation owns a run of BATCH_SIZE successive vectors, and loads it itself.
 // transposed: the same runs, but the workgroup loads successive vectors together and exchanges them through shared
-//   memory, in TRANSPOSE_ROUNDS rounds of as many rows. Shared bytes: those of a round's vectors, and of one in 32 words for
-//   padding. Barriers: 2 per round. Nothing is exchanged for a batch of 1.
+//   memory, in TRANSPOSE_ROUNDS rounds of as many rows. Shared bytes: those of a round's vectors, and of one in 32
+//   words for padding. Barriers: 2 per round. Nothing is exchanged for a batch of 1.
 // striped: a subgroup owns BATCH_SIZE rows of as many successive vectors as it has invocations.
 // Only the vector in which the input ends goes element by element; buffers hold whole vectors. The one of the output in
 // which it ends is written by one invocation.
