@@ -22,6 +22,8 @@ use crate::protocol::{MARK, Message, Order};
 use crate::signals::stop_on_signals;
 use crate::tools::Tools;
 
+/// The variable that turns off the layer of Mesa which sorts devices.
+const DEVICE_LAYER_OFF: &str = "NODEVICE_SELECT";
 /// How often the supervisor looks whether somebody wants it to stop.
 const TICK: Duration = Duration::from_millis(50);
 /// What is no config may take so long without a word: compiling a part of the shaders, uploading the input.
@@ -232,6 +234,10 @@ impl WorkerCommand {
         }
         for guarantee in assume {
             command.arg("--assume").arg(guarantee.to_string());
+        }
+        // A layer of Mesa looks for a display where a program can draw, as wgpu can, and prints that there is none.
+        if std::env::var_os(DEVICE_LAYER_OFF).is_none() {
+            command.env(DEVICE_LAYER_OFF, "1");
         }
         // Whatever the environment of this process says.
         command.env("SCANBOX_API", self.tools.api.word()).args(self.tools.flags_of_api());
