@@ -105,7 +105,14 @@ impl Plan {
     /// Where the tile states begin in the scratch memory, in bytes, of kernels whose workgroups pass totals on.
     #[must_use]
     pub fn states_offset(&self) -> u64 {
-        let bindings = self.passes.first().map_or(&[][..], |pass| &pass.bindings);
+        let Some(Pass { shader, bindings, words, .. }) = self.passes.first() else { return 0 };
+        let has_states = self.build().is_some_and(|build| build.tile_state.is_some());
+        if let Some(PushWord::Value(word)) =
+            words.last().filter(|_| has_states && shader.api() == Api::WebGpu)
+        {
+            // All scratch memory is bound at once, and the last word says where states begin.
+            return u64::from(*word) * 4;
+        }
         let offset = |binding: &Binding| if let Binding::Scratch(at) = binding { Some(*at) } else { None };
         bindings.iter().filter_map(offset).next_back().unwrap_or(0)
     }

@@ -3,6 +3,7 @@
 use scanbox_kernels::cases::{CaseRequest, CaseSelection, Circumstance, Garbage, Pattern, boundary_sizes};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::plan::{STATES_OFFSET, TICKET_BYTES};
+use scanbox_model::api::Api;
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
@@ -238,7 +239,8 @@ fn words_of_inputs_parse() {
 #[test]
 fn calls_of_any_size_are_tried_of_configs_that_have_them() {
     let sum = |mode| Problem::new(mode, Element::U32, Operator::Add, None, Placement::OutOfPlace).unwrap();
-    let varied = |label, mode| Circumstance::varied(&config(label), &sum(mode), 5000);
+    let vulkan = device(32, true);
+    let varied = |label, mode| Circumstance::varied(&config(label), &sum(mode), 5000, &vulkan);
     let all = Variant::up_to(5000).at_any_element();
     assert_eq!(
         varied("b1.vec4.par.rake.block.wg64", Mode::Exclusive),
@@ -255,6 +257,10 @@ fn calls_of_any_size_are_tried_of_configs_that_have_them() {
     {
         assert_eq!(varied(without, Mode::Inclusive), None, "{without}");
     }
+    let webgpu = DeviceProfile { api: Api::WebGpu, ..vulkan.clone() };
+    let none =
+        Circumstance::varied(&config("one.b1.vec4.none.rake.wg64"), &Problem::default(), 5000, &webgpu);
+    assert_eq!(none, None);
     let told = |n| Circumstance::VARIED.map(|circumstance| circumstance.told(n, 5000));
     assert_eq!(told(17), [Some(0), Some(17), None]);
     assert_eq!(told(5000), [Some(0), Some(5000), Some(u32::MAX.into())]);

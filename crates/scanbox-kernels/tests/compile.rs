@@ -103,7 +103,7 @@ fn every_pair_of_values_compiles_for_every_subgroup_size() {
         all_shaders.extend(shaders(&config, n, &device));
         // With all that verifications ask of kernels beside.
         let problem = Problem::default();
-        if let Some(variant) = Circumstance::varied(&config, &problem, n) {
+        if let Some(variant) = Circumstance::varied(&config, &problem, n, &device) {
             let plan = catalog::plan_variant(&config, variant, &problem, n, &device).unwrap();
             all_shaders.extend(plan.passes.into_iter().map(|pass| pass.shader));
             varied += 1;

@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 
 use scanbox_kernels::catalog::{self, ASSUMED_UNITS};
+use scanbox_model::api::Api;
 use scanbox_model::config::{Config, TileState};
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::guarantee_probe::{GuaranteeFinding, ProbeVerdict};
 use scanbox_model::units::size_label;
-use scanbox_runner::vulkan::Listed;
+use scanbox_runner::select::Listed;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -65,6 +66,15 @@ fn write_table(devices: &[Listed], width: Option<usize>, out: &mut dyn Write) ->
 
 /// Where facts begin, below the index and the labels.
 const INDENT: usize = 13;
+
+/// Through what the device is driven, with the version of that.
+#[must_use]
+pub fn api_told(profile: &DeviceProfile) -> String {
+    match profile.api {
+        Api::Vulkan => format!("Vulkan {}", profile.api_version),
+        Api::WebGpu => format!("WebGPU by {}", profile.implementation),
+    }
+}
 
 /// What tile states kernels have on this device where their label leaves it open, and what that means.
 pub fn tile_states(profile: &DeviceProfile) -> &'static str {
@@ -158,7 +168,7 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
         if problems.is_empty() { "yes".to_owned() } else { format!("no: it {}", problems.join("; it ")) };
     let mut facts = vec![
         ("kind", kind.to_owned()),
-        ("driver", format!("{}, Vulkan {}", profile.driver, profile.api_version)),
+        ("driver", format!("{}, {}", profile.driver, api_told(profile))),
         (
             "kernels",
             format!(

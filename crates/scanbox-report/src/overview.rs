@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use scanbox_model::device::DeviceKind;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::units::plural;
-use scanbox_runner::vulkan::Listed;
+use scanbox_runner::select::Listed;
 
 use crate::document::{Document, Format};
 use crate::paste;

@@ -41,6 +41,7 @@ use std::time::{Duration, Instant};
 use scanbox_kernels::input::Input;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Status};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

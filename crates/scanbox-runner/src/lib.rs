@@ -5,11 +5,13 @@
 //! [`mod@bench`] measures few subjects against each other in alternating blocks, among them other implementations
 //! ([`baseline`]). [`session`] is what these three do alike before they run: prepare, load, plan. [`mod@serve`]
 //! answers another version of scanbox as a baseline does. [`packed`] tries what is in a pack. [`backend`] is what
-//! all need from a device, and [`replay`] and [`vulkan`] are the two devices there are.
+//! all need from a device; [`replay`], [`vulkan`] and `webgpu` are the devices there are, and [`mod@select`] tells which of
+//! them a user names.
 
 pub mod backend;
 pub mod prepare;
 pub mod row;
+pub mod select;
 pub mod session;
 pub mod subject;
 pub mod twin;
@@ -25,3 +27,5 @@ pub mod packed;
 pub mod replay;
 #[expect(unsafe_code, reason = "Vulkan is a C API: the only module that may call it")]
 pub mod vulkan;
+#[cfg(feature = "webgpu")]
+pub mod webgpu;

@@ -282,7 +282,8 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
     fn varied(&self, item: &Item) -> Option<Variant> {
         let max_n = item.sizes.iter().copied().max()?;
         let is_plain = self.job.variant == Variant::default();
-        is_plain.then(|| Circumstance::varied(&item.config, &self.job.problem, max_n)).flatten()
+        let device = self.session.backend.profile();
+        is_plain.then(|| Circumstance::varied(&item.config, &self.job.problem, max_n, device)).flatten()
     }
 
     /// The items by their input, because making one anew for each config would cost more than the calls. Inputs are

@@ -1,6 +1,7 @@
 //! The only way to a device and to its profile: with what is known of it beside what its driver reports, and what was
 //! found out there.
 
+pub mod backends;
 pub mod compiler;
 pub(crate) mod findings;
 pub mod known_issues;
@@ -9,15 +10,16 @@ mod safe_devices;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use anyhow::bail;
 use scanbox_kernels::glsl::Compiler;
+use scanbox_model::api::Api;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_runner::backend::Backend;
 use scanbox_runner::replay::{Replay, Script};
-use scanbox_runner::vulkan::{self, FORCED_FAMILY};
+use scanbox_runner::select::place_of;
+use scanbox_runner::vulkan::FORCED_FAMILY;
 
 use crate::tools::Tools;
 
@@ -34,7 +36,10 @@ pub fn replay_script(selector: &str) -> Option<&Path> {
 /// # Errors
 /// When the lists of known issues or safe devices cannot be read.
 pub fn inform(profile: &mut DeviceProfile, assume: &[Guarantee]) -> anyhow::Result<()> {
-    profile.forced = known_issues::of(profile)?.forced();
+    // What is forced are values of kernels in GLSL.
+    if profile.api == Api::Vulkan {
+        profile.forced = known_issues::of(profile)?.forced();
+    }
     safe_devices::all(assume)?.apply(profile);
     Ok(())
 }
@@ -57,7 +62,10 @@ pub fn inform_of_guarantees(profile: &mut DeviceProfile, tools: &Tools) -> anyho
 pub fn profile(selector: &str, tools: &Tools) -> anyhow::Result<DeviceProfile> {
     let mut profile = match replay_script(selector) {
         Some(path) => Replay::new(Script::read(path)?).profile().as_ref().clone(),
-        None => vulkan::select(selector)?.profile,
+        None => {
+            let mut devices = backends::devices(tools)?;
+            devices.swap_remove(place_of(&devices, selector)?).profile
+        }
     };
     inform(&mut profile, &tools.assume)?;
     remembered::remember(&mut profile, tools);
@@ -76,16 +84,7 @@ pub fn open(selector: &str, compiler: &Compiler, tools: &Tools) -> anyhow::Resul
             inform(replay.profile_mut(), &tools.assume)?;
             Box::new(replay)
         }
-        None => {
-            let options = vulkan::Options {
-                timeout: Duration::MAX,
-                pipeline_cache: tools.pipelines(),
-                known_issues: known_issues::all()?,
-                safe_devices: safe_devices::all(&tools.assume)?,
-                ..vulkan::Options::default()
-            };
-            Box::new(vulkan::open(selector, compiler, options)?)
-        }
+        None => backends::open(selector, compiler, tools)?,
     };
     if let Some(found) = remembered::kept(backend.profile(), tools) {
         backend.learn(found);
@@ -123,13 +122,13 @@ pub fn check_forced_family(asking: &mut Command) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// When there is no such device.
-pub fn unit_of(selector: &str) -> anyhow::Result<usize> {
+pub fn unit_of(selector: &str, tools: &Tools) -> anyhow::Result<usize> {
     if replay_script(selector).is_some() {
         return Ok(0);
     }
-    let devices = vulkan::devices()?;
+    let devices = backends::devices(tools)?;
     let names: Vec<&str> = devices.iter().map(|listed| listed.profile.name.as_str()).collect();
-    Ok(same_names_before(&names, vulkan::place_of(&devices, selector)?))
+    Ok(same_names_before(&names, place_of(&devices, selector)?))
 }
 
 fn same_names_before(names: &[&str], place: usize) -> usize {

@@ -4,8 +4,11 @@ use std::io;
 
 use scanbox_model::record::Status;
 use scanbox_runner::backend::Failure;
+use scanbox_runner::select::SelectError;
 use scanbox_runner::session::End;
 use scanbox_runner::vulkan::VulkanError;
+#[cfg(feature = "webgpu")]
+use scanbox_runner::webgpu::WebGpuError;
 use serde::{Deserialize, Serialize};
 
 /// What kind of thing is to blame.
@@ -35,15 +38,25 @@ impl Cause {
         if let Some(WorkerError::Operator(_)) = error.downcast_ref() {
             return Self::Operator;
         }
+        #[cfg(feature = "webgpu")]
+        match error.downcast_ref::<WebGpuError>() {
+            Some(WebGpuError::Select(error)) => return Self::of_selector(error),
+            Some(webgpu) if webgpu.is_no_device() => return Self::NoDevice,
+            _ => {}
+        }
         match error.downcast_ref::<VulkanError>() {
-            Some(VulkanError::NotFound { .. } | VulkanError::NoneGiven { .. }) => Self::NoDevice,
-            Some(
-                VulkanError::Ambiguous { .. }
-                | VulkanError::NoSelector { .. }
-                | VulkanError::NotOneGiven { .. },
-            ) => Self::Selector,
+            Some(VulkanError::Select(error)) => Self::of_selector(error),
             Some(vulkan) if vulkan.is_no_device() => Self::NoDevice,
-            _ => Self::Other,
+            _ => error.downcast_ref().map_or(Self::Other, Self::of_selector),
+        }
+    }
+
+    fn of_selector(error: &SelectError) -> Self {
+        match error {
+            SelectError::NotFound { .. } | SelectError::NoneGiven { .. } => Self::NoDevice,
+            SelectError::Ambiguous { .. }
+            | SelectError::NoSelector { .. }
+            | SelectError::NotOneGiven { .. } => Self::Selector,
         }
     }
 }
@@ -105,13 +118,14 @@ mod tests {
     fn a_device_that_is_not_named_well_is_told_from_one_that_is_not_there() {
         let text = || String::from("x");
         for (error, cause) in [
-            (VulkanError::NotFound { selector: text(), devices: text() }, Cause::NoDevice),
-            (VulkanError::Ambiguous { selector: text(), devices: text() }, Cause::Selector),
-            (VulkanError::NoSelector { devices: text() }, Cause::Selector),
-            (VulkanError::NoneGiven { reason: text() }, Cause::NoDevice),
-            (VulkanError::NotOneGiven { reason: text() }, Cause::Selector),
+            (SelectError::NotFound { selector: text(), devices: text() }, Cause::NoDevice),
+            (SelectError::Ambiguous { selector: text(), devices: text() }, Cause::Selector),
+            (SelectError::NoSelector { devices: text() }, Cause::Selector),
+            (SelectError::NoneGiven { reason: text() }, Cause::NoDevice),
+            (SelectError::NotOneGiven { reason: text() }, Cause::Selector),
         ] {
-            assert_eq!(Cause::of(&error.into()), cause);
+            assert_eq!(Cause::of_selector(&error), cause);
+            assert_eq!(Cause::of(&VulkanError::Select(error).into()), cause);
             // Also where a worker has found it out.
             assert_eq!(Cause::of(&SessionError::Worker { reason: text(), cause }.into()), cause);
         }

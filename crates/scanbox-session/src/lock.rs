@@ -392,7 +392,11 @@ impl Paths {
                 let path = fs::canonicalize(script).unwrap_or_else(|_| script.to_owned());
                 format!("replay {}", path.display())
             }
-            None => format!("{} {}", device.uuid, device.pci_address.as_deref().unwrap_or("")),
+            // APIs have UUIDs of their own for a device, which stands in one place.
+            None => match &device.pci_address {
+                Some(pci_address) => format!("pci {pci_address}"),
+                None => device.uuid.clone(),
+            },
         };
         let name: String = name
             .trim()

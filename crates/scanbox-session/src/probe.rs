@@ -13,6 +13,7 @@ mod kept;
 
 use std::time::Duration;
 
+use scanbox_model::api::Api;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::probe::ArgumentsProbe;
 
@@ -44,7 +45,7 @@ impl Findings for ArgumentsProbe {
 /// Whether a device is probed at all.
 #[must_use]
 pub fn is_probed(device: &DeviceProfile) -> bool {
-    device.kind == DeviceKind::Hardware
+    device.kind == DeviceKind::Hardware && device.api == Api::Vulkan
 }
 
 /// What an earlier probe of this device found. A file that cannot be read, or says that it is of something else, is
@@ -144,6 +145,7 @@ pub fn tell(device: &DeviceProfile) {
     let why = match &device.arguments_probe {
         Some(_) => "as measured on this device",
         None if is_probed(device) => "since nothing is known of this device yet",
+        None if device.api == Api::WebGpu => "as everywhere through WebGPU",
         None => "as on every software device",
     };
     note(&format!("auto of arguments is {}, {why}", device.arguments()));

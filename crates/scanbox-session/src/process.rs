@@ -12,8 +12,8 @@ use anyhow::{Context, bail};
 use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::guarantee_probe::GuaranteesProbe;
+use scanbox_runner::select::AUTO;
 use scanbox_runner::session::End;
-use scanbox_runner::vulkan::AUTO;
 
 use crate::device::known_issues;
 use crate::failure::SessionError;
@@ -23,6 +23,8 @@ use crate::protocol::{MARK, Message, Order};
 use crate::signals::stop_on_signals;
 use crate::tools::Tools;
 
+/// The variable that turns off the layer of Mesa which sorts devices.
+const DEVICE_LAYER_OFF: &str = "NODEVICE_SELECT";
 /// How often the supervisor looks whether somebody wants it to stop.
 const TICK: Duration = Duration::from_millis(50);
 /// What is no config may take so long without a word: compiling a part of the shaders, uploading the input.
@@ -231,7 +233,7 @@ impl WorkerCommand {
             None => std::env::current_exe().context("the path of this program")?,
         };
         let mut command = Command::new(program);
-        let Tools { kernels, cache, assume } = &self.tools;
+        let Tools { kernels, cache, assume, .. } = &self.tools;
         for (flag, folder) in [("--kernels", kernels), ("--cache", cache)] {
             if let Some(folder) = folder {
                 command.arg(flag).arg(folder);
@@ -240,6 +242,12 @@ impl WorkerCommand {
         for guarantee in assume {
             command.arg("--assume").arg(guarantee.to_string());
         }
+        // A layer of Mesa looks for a display where a program can draw, as wgpu can, and prints that there is none.
+        if std::env::var_os(DEVICE_LAYER_OFF).is_none() {
+            command.env(DEVICE_LAYER_OFF, "1");
+        }
+        // Whatever the environment of this process says.
+        command.env("SCANBOX_API", self.tools.api.word()).args(self.tools.flags_of_api());
         command.arg("worker").arg("--device").arg(&self.device);
         command.arg("--supervisor").arg(std::process::id().to_string());
         // What it prints goes through its supervisor: a worker that nothing can end must not keep a pipe of the

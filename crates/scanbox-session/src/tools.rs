@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::{CompileError, Compiler};
 use scanbox_kernels::operator_file::OperatorFile;
+use scanbox_model::api::Api;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::safe_devices::Guarantee;
@@ -21,6 +22,10 @@ pub struct Tools {
     pub cache: Option<PathBuf>,
     /// What is assumed of every device.
     pub assume: Vec<Guarantee>,
+    /// Through what devices are driven.
+    pub api: Api,
+    /// Whether kernels go without the checks that WebGPU adds to them.
+    pub unchecked: bool,
 }
 
 impl Tools {
@@ -35,6 +40,13 @@ impl Tools {
         tracing::debug!(kernels = ?self.kernels, cache = ?self.cache, assumed = ?self.assume, "the tools");
         let spirv = self.cache.as_ref().map(|folder| folder.join("spirv"));
         Ok(Compiler::new(self.kernels.as_deref(), spirv)?)
+    }
+
+    /// The arguments that choose the API, where it is not the one of who says nothing.
+    pub fn flags_of_api(&self) -> Vec<String> {
+        let api = (self.api != Api::default()).then(|| ["--api".to_owned(), self.api.to_string()]);
+        let robustness = self.unchecked.then(|| ["--robustness".to_owned(), "off".to_owned()]);
+        [api, robustness].into_iter().flatten().flatten().collect()
     }
 
     /// The folder of pipelines.
@@ -72,12 +84,12 @@ impl Tools {
 
 /// Whether a folder is one of kernel sources: what has no shader at all is named before every config fails of it.
 fn check_kernels(folder: &Path) -> anyhow::Result<()> {
-    let is_shader = |path: &Path| path.extension().is_some_and(|ending| ending == "comp");
+    let is_shader = |path: &Path| path.extension().is_some_and(|ending| ending == "comp" || ending == "wgsl");
     let place = || format!("kernel sources {}; choose another folder with --kernels", folder.display());
     let mut entries = std::fs::read_dir(folder).with_context(place)?.flatten();
     if !entries.any(|entry| is_shader(&entry.path())) {
         bail!(
-            "kernel sources {}: no shader (.comp) is there; choose another folder with --kernels",
+            "kernel sources {}: no shader (.comp, .wgsl) is there; choose another folder with --kernels",
             folder.display()
         );
     }

@@ -75,7 +75,7 @@ fn work(selector: &str, tools: &Tools) -> anyhow::Result<()> {
     let mut compiler = tools.compiler()?;
     let mut backend = device::open(selector, &compiler, tools)?;
     let profile = Box::new(backend.profile().as_ref().clone());
-    send(&Message::Ready { profile, unit: device::unit_of(selector)? })?;
+    send(&Message::Ready { profile, unit: device::unit_of(selector, tools)? })?;
     let Some(Order::Work { work, operator, guarantees, device_lock }) = receive()? else { return Ok(()) };
     if let Some(found) = guarantees {
         backend.learn(*found);

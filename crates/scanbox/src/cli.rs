@@ -4,14 +4,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
+use clap::{ArgAction, ArgMatches, CommandFactory, Parser, Subcommand};
+use scanbox_model::api::Api;
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_session::tools::Tools;
 
 use crate::args::FOR_ALL;
 use crate::args::sharing::is_wait;
 use crate::args::speech::SpeechArgs;
+use crate::args::words::{HelpWord, words};
 use crate::commands;
+use crate::exit::UsageError;
 
 /// Finds the fastest prefix scan for a GPU at every input size, proves it right, and hands it over.
 ///
@@ -33,6 +36,15 @@ pub struct Cli {
     #[arg(help_heading = FOR_ALL, long, global = true, value_name = "GUARANTEE", value_delimiter = ',', env = "SCANBOX_ASSUME")]
     pub assume: Vec<Guarantee>,
 
+    /// The interface through which devices are driven
+    #[arg(help_heading = FOR_ALL, long, global = true, value_name = "API", env = "SCANBOX_API", value_parser = words(APIS), default_value = "vulkan")]
+    pub api: Api,
+
+    /// Whether WebGPU keeps accesses of kernels within bounds and clears the memory of their workgroups, as it does
+    /// everywhere unless it is told not to; rows say which
+    #[arg(help_heading = FOR_ALL, long, global = true, value_name = "on|off", value_parser = words(SWITCH), default_value = "on", action = ArgAction::Set)]
+    pub robustness: bool,
+
     /// How it speaks.
     #[command(flatten)]
     pub speech: SpeechArgs,
@@ -48,9 +60,43 @@ impl Cli {
         let cache = self.cache.clone().or_else(|| {
             directories::ProjectDirs::from("", "", "scanbox").map(|folders| folders.cache_dir().to_owned())
         });
-        Tools { kernels: self.kernels.clone(), cache, assume: self.assume.clone() }
+        Tools {
+            kernels: self.kernels.clone(),
+            cache,
+            assume: self.assume.clone(),
+            api: self.api,
+            unchecked: !self.robustness,
+        }
+    }
+
+    /// Whether the command knows the API that the user chose.
+    ///
+    /// # Errors
+    /// What stands in the way.
+    pub fn check_api(&self) -> Result<(), UsageError> {
+        let only_vulkan = match &self.command {
+            Some(Command::Pack(_)) => "what programs ship are packs for Vulkan",
+            Some(Command::Tune(_)) => "tune makes a pack for Vulkan; sweep measures through WebGPU",
+            Some(Command::Rerun(_)) => "rerun measures through Vulkan alone",
+            Some(Command::Space(args)) if args.compiles() => "space --compile asks a driver of Vulkan",
+            _ => "",
+        };
+        match self.api {
+            Api::WebGpu if !only_vulkan.is_empty() => Err(UsageError(format!("--api webgpu: {only_vulkan}"))),
+            Api::Vulkan if !self.robustness => {
+                let message = "--robustness off is for --api webgpu: kernels in Vulkan have no such checks";
+                Err(UsageError(message.to_owned()))
+            }
+            _ => Ok(()),
+        }
     }
 }
+
+const APIS: &[HelpWord<Api>] = &[
+    ("vulkan", "", Api::Vulkan),
+    ("webgpu", "through wgpu, which stands on Vulkan, Metal or D3D12", Api::WebGpu),
+];
+const SWITCH: &[HelpWord<bool>] = &[("on", "", true), ("off", "", false)];
 
 /// The commands.
 #[derive(Debug, Subcommand)]

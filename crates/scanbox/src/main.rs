@@ -42,6 +42,7 @@ fn main() -> ExitCode {
 
 /// Runs the command. `given` are its arguments but for `--device`.
 fn run(cli: &Cli, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<ExitCode> {
+    cli.check_api()?;
     let tools = &cli.tools();
     let Some(command) = &cli.command else { return Ok(overview::run()?.into()) };
     check_forced_family(command)?;

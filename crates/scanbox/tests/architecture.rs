@@ -51,7 +51,22 @@ fn only_code_for_vulkan_is_unsafe_or_names_ash() {
     let folders = ["crates/scanbox-runner/src/vulkan/", "crates/scanbox-vk/", "crates/scanbox-vk-c/"];
     let vulkan = |name: &str| folders.iter().any(|folder| name.starts_with(folder));
     check("crates", "rs", &["unsafe {", "unsafe fn", "unsafe impl", "ash::"], |name| {
-        vulkan(name) || name.contains("/tests/architecture")
+        // wgpu has one call that it calls so.
+        let unchecked = name == "crates/scanbox-runner/src/webgpu/unchecked.rs";
+        vulkan(name) || unchecked || name.contains("/tests/architecture")
+    });
+}
+
+#[test]
+fn only_the_backend_for_webgpu_names_wgpu() {
+    let webgpu = |name: &str| name.starts_with("crates/scanbox-runner/src/webgpu/");
+    check("crates", "rs", &["wgpu::", "use wgpu", "pollster::"], |name| {
+        webgpu(name) || name.contains("/tests/architecture")
+    });
+    // What a session does is data: who drives a device elsewhere needs no wgpu for it.
+    let drives = ["/adapter.rs", "/gpu.rs", "/layouts.rs", "/readback.rs", "/shader.rs", "/unchecked.rs"];
+    check("crates/scanbox-runner/src/webgpu", "rs", &["wgpu::"], |name| {
+        drives.iter().any(|file| name.ends_with(file))
     });
 }
 
@@ -61,8 +76,17 @@ fn the_loops_name_no_backend_and_no_parameter_of_a_kernel() {
         ["/sweep.rs", "/verify.rs", "/session.rs"].iter().any(|file| name.ends_with(file))
             || name.contains("/src/bench")
     };
-    let backends =
-        ["vulkan", "Vulkan", "replay", "Replay", "chained_scan", "ChainedScan", "create_pipelines"];
+    let backends = [
+        "vulkan",
+        "Vulkan",
+        "webgpu",
+        "WebGpu",
+        "replay",
+        "Replay",
+        "chained_scan",
+        "ChainedScan",
+        "create_pipelines",
+    ];
     // As fields and as types: `tile_state` and `TileState::`.
     let types = PARAMETER_NAMES.iter().map(|name| {
         let words = name.split('_').map(|word| word[..1].to_uppercase() + &word[1..]);

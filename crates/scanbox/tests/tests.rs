@@ -56,3 +56,5 @@ mod terminal;
 mod tidy;
 mod units;
 mod verify;
+#[cfg(feature = "webgpu")]
+mod webgpu;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use scanbox_model::api::Api;
 use scanbox_model::config::{Config, TileState};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Mode, Problem};
@@ -47,9 +48,13 @@ impl Circumstance {
     /// left it.
     pub const VARIED: [Self; 3] = [Self::NoElements, Self::AnyElement, Self::BeyondMaximum];
 
-    /// The build that takes them, for as many elements as this, of a config that has it.
+    /// The build that takes them, for as many elements as this, of a config that has it on a device.
     #[must_use]
-    pub fn varied(config: &Config, problem: &Problem, max_n: u64) -> Option<Variant> {
+    pub fn varied(config: &Config, problem: &Problem, max_n: u64, device: &DeviceProfile) -> Option<Variant> {
+        // What is bound begins where vectors may, and no kernel in WGSL finds n in memory.
+        if device.api != Api::Vulkan {
+            return None;
+        }
         let variant = Variant::up_to(max_n).at_any_element();
         let variant = if problem.mode() == Mode::Reduce { variant } else { variant.with_total() };
         let variant = if problem.init().is_some() { variant.with_init_in_memory() } else { variant };

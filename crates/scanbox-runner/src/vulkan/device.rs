@@ -16,8 +16,9 @@ use scanbox_vk::driver::{driver_build, driver_name};
 use scanbox_vk::features::{Features, OptionalFeatures};
 use scanbox_vk::shape::{ShapeLimits, subgroup_problems};
 
+use super::VulkanError;
 use super::instance::Instance;
-use super::{Listed, VulkanError};
+use crate::select::Listed;
 
 /// The variable that has RADV make pipelines for a chip that is not there.
 pub const FORCED_FAMILY: &str = "RADV_FORCE_FAMILY";

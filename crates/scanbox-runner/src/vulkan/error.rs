@@ -4,6 +4,7 @@ use ash::vk;
 use scanbox_kernels::glsl::CompileError;
 
 use crate::backend::Failure;
+use crate::select::SelectError;
 
 /// Why there is no session with a device.
 #[derive(Debug, thiserror::Error)]
@@ -27,46 +28,15 @@ pub enum VulkanError {
     /// The validation layer was asked for.
     #[error("the Vulkan validation layer is not installed (Debian, Ubuntu: vulkan-validationlayers)")]
     NoValidationLayer,
-    /// The selector says nothing.
-    #[error("no device is named; there is {devices}")]
-    NoSelector {
-        /// Index, name, UUID and PCI address of every device.
-        devices: String,
-    },
-    /// No device has this index, name, UUID or PCI address.
-    #[error("there is no device `{selector}`; there is {devices}")]
-    NotFound {
-        /// What was asked for.
-        selector: String,
-        /// Index, name and UUID of every device.
-        devices: String,
-    },
-    /// Several devices have it.
-    #[error("`{selector}` stands for several devices: use the index or the PCI address; there is {devices}")]
-    Ambiguous {
-        /// What was asked for.
-        selector: String,
-        /// Index, name and UUID of those that match.
-        devices: String,
-    },
-    /// A batch system gave this process no device that is there.
-    #[error("--device auto: {reason}")]
-    NoneGiven {
-        /// Which variable says so, and what is wrong with that.
-        reason: String,
-    },
-    /// What a batch system says does not name one device.
-    #[error("--device auto: {reason}")]
-    NotOneGiven {
-        /// Which variable says so, and what is wrong with that.
-        reason: String,
-    },
+    /// The selector names no single device.
+    #[error(transparent)]
+    Select(#[from] SelectError),
     /// The device misses what kernels need.
     #[error("{device} cannot be used: it {}", problems.join("; it "))]
     Unusable {
         /// Its name.
         device: String,
-        /// See [`super::Listed::problems`].
+        /// See [`crate::select::Listed::problems`].
         problems: Vec<String>,
     },
     /// A call failed that has no reason to.

@@ -23,7 +23,6 @@ mod options;
 mod packed;
 mod pipeline;
 mod pipeline_maker;
-mod select;
 mod statistics;
 #[cfg(feature = "testing")]
 mod testing;
@@ -57,9 +56,6 @@ use self::memory::Memory;
 pub use self::options::Options;
 use self::pipeline::Pipelines;
 pub use self::pipeline_maker::{MadePipeline, PipelineMaker};
-use self::select::find;
-pub use self::select::given::AUTO;
-pub use self::select::{place_of, select};
 pub use self::statistics::PipelineStatistics;
 #[cfg(feature = "testing")]
 pub use self::testing::Tamper;
@@ -68,6 +64,7 @@ use self::timing::VulkanSession;
 use crate::backend::{
     Backend, ElementComparison, Failure, PackedKernel, PipelineInfo, ProbeAnswer, ProbeCall, TickInterval,
 };
+use crate::select::{Listed, find, place_of};
 use crate::twin::{Checked, Course};
 use scanbox_kernels::cases::Garbage;
 use scanbox_kernels::ledger::Ledger;
@@ -106,23 +103,6 @@ pub fn loader() -> Result<Loader, VulkanError> {
     instance::loader(None)
 }
 
-/// A device that is there.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
-    /// What it is and can do; numbers are 0 where a device is too old to tell.
-    pub profile: DeviceProfile,
-    /// Why it cannot be used, one sentence without subject each; empty: it can be.
-    pub problems: Vec<String>,
-}
-
-impl Listed {
-    /// Whether [`open`] takes it.
-    #[must_use]
-    pub fn is_usable(&self) -> bool {
-        self.problems.is_empty()
-    }
-}
-
 /// Every device, hardware first, then software, each in the loader's order: the index of a device is its place here.
 ///
 /// # Errors
@@ -154,7 +134,17 @@ fn candidates(instance: &Instance, options: &Options) -> Result<Vec<Candidate>, 
     Ok(candidates)
 }
 
-/// Opens the device that `selector` names, as in [`select`].
+/// The device that `selector` names, as in [`place_of`].
+///
+/// # Errors
+/// When there is no such device, and when there are several.
+pub fn select(selector: &str) -> Result<Listed, VulkanError> {
+    let mut devices = devices()?;
+    let index = place_of(&devices, selector)?;
+    Ok(devices.swap_remove(index))
+}
+
+/// Opens the device that `selector` names, as in [`place_of`].
 ///
 /// # Errors
 /// When there is no such device, when there are several, and when it cannot be used.

@@ -12,10 +12,10 @@ use scanbox_model::record::Status;
 use super::device::Gpu;
 use super::instance::Instance;
 use super::pipeline::Pipelines;
-use super::select::find;
 use super::statistics::PipelineStatistics;
 use super::{NO_HARDWARE, Options, VulkanError, candidates, failed};
 use crate::backend::Failure;
+use crate::select::find;
 
 /// A device whose compiler is asked.
 pub struct PipelineMaker {

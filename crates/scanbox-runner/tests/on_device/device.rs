@@ -15,6 +15,7 @@ use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::record::{Cache, Status};
 use scanbox_runner::backend::{Backend, cold_slots};
 use scanbox_runner::measure::duration_ns;
+use scanbox_runner::select::SelectError;
 use scanbox_runner::vulkan::{self, Options, Tamper, VulkanError};
 
 #[test]
@@ -443,13 +444,19 @@ fn the_list_shows_what_can_be_opened() {
     for selector in ["0", &first.profile.uuid, &first.profile.uuid.to_uppercase(), &first.profile.name] {
         match vulkan::open(selector, &compiler, options()) {
             Ok(device) => assert_eq!(**device.profile(), first.profile),
-            Err(error) => assert!(matches!(error, VulkanError::Ambiguous { .. }), "{selector}: {error}"),
+            Err(error) => assert!(
+                matches!(error, VulkanError::Select(SelectError::Ambiguous { .. })),
+                "{selector}: {error}"
+            ),
         }
     }
-    assert!(matches!(vulkan::open(" ", &compiler, options()).err(), Some(VulkanError::NoSelector { .. })));
+    assert!(matches!(
+        vulkan::open(" ", &compiler, options()).err(),
+        Some(VulkanError::Select(SelectError::NoSelector { .. }))
+    ));
     for selector in ["99", "no such name", "00000000-0000-0000-0000-000000000001"] {
         let error = vulkan::open(selector, &compiler, options()).err().unwrap();
-        assert!(matches!(error, VulkanError::NotFound { .. }) && !error.is_no_device());
+        assert!(matches!(error, VulkanError::Select(SelectError::NotFound { .. })) && !error.is_no_device());
         assert!(error.to_string().contains(&first.profile.uuid), "{error}");
     }
 }

@@ -19,3 +19,5 @@ mod scan;
 mod stages;
 mod twin;
 mod varied;
+#[cfg(feature = "webgpu")]
+mod webgpu;

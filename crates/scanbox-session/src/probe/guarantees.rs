@@ -10,6 +10,7 @@
 use std::time::Duration;
 
 use scanbox_kernels::catalog;
+use scanbox_model::api::Api;
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::guarantee_probe::{GuaranteesProbe, ProbeVerdict};
@@ -89,7 +90,9 @@ pub fn inform(
     limits: &RunLimits<'_>,
     anew: bool,
 ) -> anyhow::Result<Worker> {
-    if open(&worker.profile, anew).is_empty() || !can_be_asked(&command.device) {
+    // The probes are GLSL.
+    let can_be_asked = worker.profile.api == Api::Vulkan && can_be_asked(&command.device);
+    if open(&worker.profile, anew).is_empty() || !can_be_asked {
         return Ok(worker);
     }
     // Workers of this run have no part in that: the run takes the device for itself, later.

@@ -235,7 +235,6 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let real = args.input.real(&problem)?;
     let pack = args.library.read()?;
     let compiler = tools.compiler()?;
-    let kernel_hash = compiler.kernel_hash();
     let limits = RunLimits::of_run(args.budget)?;
     tools.warn_of_cache();
     let mut command = WorkerCommand::new(&args.device, operator.as_ref(), tools);
@@ -243,6 +242,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     if args.dispatch.is_asked_for() {
         worker = probe::inform(worker, &command, &args.sharing.sharing(), &limits)?;
     }
+    let kernel_hash = compiler.kernel_hash_of(worker.profile.api);
     try_operator(compiler, operator.as_ref(), &problem, &worker.profile).map_err(UsageError)?;
     let read = |path: &PathBuf| Tuned::read(path, &problem, &worker.profile, args.kernel);
     let tuned = args.from.as_ref().map(read).transpose()?;

@@ -1,7 +1,6 @@
 //! `scanbox devices`: what is there, what each can do, why one cannot be used.
 
 use clap::Args;
-use scanbox_runner::vulkan;
 
 use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
@@ -10,7 +9,7 @@ use crate::exit::Exit;
 use scanbox_model::guarantee_probe::GuaranteesProbe;
 use scanbox_report::devices::DeviceList;
 use scanbox_report::document::Format;
-use scanbox_session::device::inform_of_guarantees;
+use scanbox_session::device::{backends, inform_of_guarantees};
 use scanbox_session::lock::Sharing;
 use scanbox_session::probe::{self, guarantees};
 use scanbox_session::process::{RunLimits, WorkerCommand};
@@ -31,7 +30,7 @@ pub struct DevicesArgs {
 
 /// Lists the devices.
 pub fn run(args: &DevicesArgs, tools: &Tools) -> anyhow::Result<Exit> {
-    let mut devices = vulkan::devices()?;
+    let mut devices = backends::devices(tools)?;
     for (index, listed) in devices.iter_mut().enumerate() {
         listed.profile.arguments_probe = probe::kept(&listed.profile, tools);
         inform_of_guarantees(&mut listed.profile, tools)?;

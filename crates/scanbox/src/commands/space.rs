@@ -58,6 +58,11 @@ pub struct SpaceArgs {
 }
 
 impl SpaceArgs {
+    /// Whether it has a driver make pipelines.
+    pub fn compiles(&self) -> bool {
+        self.compile.is_some()
+    }
+
     /// Whether it looks for a device.
     pub fn asks_a_device(&self) -> bool {
         !self.template && self.profile.is_none()

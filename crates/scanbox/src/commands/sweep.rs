@@ -146,7 +146,7 @@ pub struct SweepArgs {
 /// Sweeps. `given` are the arguments but for the devices.
 pub fn run(args: &SweepArgs, tools: &Tools, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<Exit> {
     let all = args.device.iter().any(|device| device == many::ALL);
-    let devices = if all { many::all_devices()? } else { args.device.clone() };
+    let devices = if all { many::all_devices(tools)? } else { args.device.clone() };
     match devices.as_slice() {
         [device] => sweep_one(device, args, tools),
         // Without any usable device, opening the first one says why.
@@ -159,7 +159,7 @@ pub fn run(args: &SweepArgs, tools: &Tools, given: &dyn Fn() -> Vec<OsString>) -
             Err(UsageError(message).into())
         }
         several if args.split => {
-            many::check_distinct(several)?;
+            many::check_distinct(several, tools)?;
             split::run(several, args, &given(), tools)
         }
         several if is_file(&args.out) => {
@@ -171,7 +171,7 @@ pub fn run(args: &SweepArgs, tools: &Tools, given: &dyn Fn() -> Vec<OsString>) -
             Err(UsageError(message).into())
         }
         several => {
-            many::check_distinct(several)?;
+            many::check_distinct(several, tools)?;
             let given = given();
             let sweep = |device: &String| DeviceSweep { device: device.clone(), arguments: given.clone() };
             many::run(&several.iter().map(sweep).collect::<Vec<_>>(), None, args.format)
@@ -299,7 +299,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
         prove: args.prove,
         accept_space: args.accept_space,
     };
-    let kernel_hash = compiler.kernel_hash();
+    let kernel_hash = compiler.kernel_hash_of(device.api);
     try_operator(compiler, operator.as_ref(), &problem, &device).map_err(UsageError)?;
     let subject = FileSubject {
         device: &device,

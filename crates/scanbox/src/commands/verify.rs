@@ -293,7 +293,8 @@ fn introduce(device: &DeviceProfile, problem: &Problem, selection: &CaseSelectio
         (all, more) if varied => format!("{all} to {}", all + more),
         (all, _) => all.to_string(),
     };
-    let varied = selection.configs().iter().any(|config| Circumstance::varied(config, problem, 1).is_some());
+    let varied =
+        selection.configs().iter().any(|config| Circumstance::varied(config, problem, 1, device).is_some());
     note(&format!(
         "{}, {} cases in {} circumstances each",
         plural(selection.configs().len(), "config"),
@@ -337,6 +338,7 @@ fn repeat(verdict: &ItemVerdict, n: u64, problem: &Problem, args: &VerifyArgs, t
     for guarantee in &tools.assume {
         words.extend(["--assume".to_owned(), guarantee.to_string()]);
     }
+    words.extend(tools.flags_of_api());
     words.extend(["--device".to_owned(), args.device.clone(), verdict.config.clone()]);
     words.extend(args.problem.flags(problem));
     let input = Pattern::of(&verdict.input).to_string();

@@ -16,7 +16,7 @@ pub(super) const CRATES: &[(&str, &[&str], &[&str])] = &[
         &["scanbox-pack", "scanbox-vk"],
         &["shaderc", "clap", "toml", "csv", "serde", "gpu-allocator"],
     ),
-    ("scanbox-kernels", &["scanbox-pack", "scanbox-model"], &["ash", "gpu-allocator", "clap"]),
+    ("scanbox-kernels", &["scanbox-pack", "scanbox-model"], &["ash", "gpu-allocator", "wgpu", "clap"]),
     ("scanbox-analysis", &["scanbox-model"], &["ash", "shaderc", "clap"]),
     (
         "scanbox-runner",
@@ -26,12 +26,12 @@ pub(super) const CRATES: &[(&str, &[&str], &[&str])] = &[
     (
         "scanbox-report",
         &["scanbox-pack", "scanbox-model", "scanbox-kernels", "scanbox-analysis", "scanbox-runner"],
-        &["ash", "shaderc", "clap", "signal-hook", "indicatif"],
+        &["ash", "shaderc", "wgpu", "clap", "signal-hook", "indicatif"],
     ),
     (
         "scanbox-session",
         &["scanbox-pack", "scanbox-model", "scanbox-kernels", "scanbox-analysis", "scanbox-runner"],
-        &["ash", "shaderc", "clap", "comfy-table", "askama"],
+        &["ash", "shaderc", "wgpu", "clap", "comfy-table", "askama"],
     ),
     (
         "scanbox",
@@ -44,7 +44,7 @@ pub(super) const CRATES: &[(&str, &[&str], &[&str])] = &[
             "scanbox-report",
             "scanbox-session",
         ],
-        &["ash", "shaderc", "gpu-allocator"],
+        &["ash", "shaderc", "wgpu", "gpu-allocator"],
     ),
 ];
 

@@ -5,14 +5,17 @@ use scanbox_model::config::Config;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::problem::Problem;
 use scanbox_model::units::size_label;
-use scanbox_runner::vulkan::{self, FORCED_FAMILY, Listed, Loader, VulkanError};
+use scanbox_runner::select::{Listed, place_of};
+use scanbox_runner::vulkan::{FORCED_FAMILY, Loader, VulkanError};
 
 use super::bytes_label;
 use super::drivers::why_hidden;
 use super::host::available_memory_bytes;
-use scanbox_report::devices::{arguments_told, findings_told, guarantees_told, subgroups_told, tile_states};
+use scanbox_report::devices::{
+    api_told, arguments_told, findings_told, guarantees_told, subgroups_told, tile_states,
+};
 use scanbox_report::doctor::{CheckResult, Finding};
-use scanbox_session::device::{inform_of_guarantees, known_issues};
+use scanbox_session::device::{backends, inform_of_guarantees, known_issues};
 use scanbox_session::probe;
 use scanbox_session::tools::Tools;
 
@@ -24,7 +27,7 @@ pub(super) struct Devices {
     /// With the index of each.
     found: Vec<(usize, Listed)>,
     /// Why there are none.
-    error: Option<VulkanError>,
+    error: Option<anyhow::Error>,
     /// Why the list of safe devices cannot be read, if it cannot.
     unreadable: Option<String>,
     /// Whether the user asked for this one.
@@ -46,8 +49,8 @@ impl Devices {
         if loader.is_err() {
             return devices;
         }
-        let found = vulkan::devices().and_then(|all| {
-            let selected = selector.map(|selector| vulkan::place_of(&all, selector)).transpose()?;
+        let found = backends::devices(tools).and_then(|all| {
+            let selected = selector.map(|selector| place_of(&all, selector)).transpose()?;
             let wanted = |(place, _): &(usize, Listed)| selected.is_none_or(|selected| selected == *place);
             Ok(all.into_iter().enumerate().filter(wanted).collect())
         });
@@ -85,7 +88,7 @@ impl Devices {
     pub fn check(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         match &self.error {
-            Some(VulkanError::NoDevice) => {
+            Some(error) if matches!(error.downcast_ref(), Some(VulkanError::NoDevice)) => {
                 findings.push(Finding::problem("devices", "the loader finds no device", why_hidden()));
             }
             Some(error) => {
@@ -106,7 +109,7 @@ impl Devices {
 
     fn check_device(&self, index: usize, Listed { profile, problems }: &Listed) -> Vec<Finding> {
         let check = format!("device {index}");
-        let who = format!("{}, {}, Vulkan {}", profile.title(), profile.driver, profile.api_version);
+        let who = format!("{}, {}, {}", profile.title(), profile.driver, api_told(profile));
         if !problems.is_empty() {
             // Another device can be used instead.
             let verdict =

@@ -10,24 +10,25 @@ use std::time::Duration;
 
 use anyhow::Context;
 use scanbox_model::device::DeviceKind;
-use scanbox_runner::vulkan::{self, Listed};
+use scanbox_runner::select::{Listed, place_of};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::exit::{Exit, UsageError};
 use scanbox_report::document::{Format, write_json};
 use scanbox_report::paint;
-use scanbox_session::device::replay_script;
+use scanbox_session::device::{backends, replay_script};
 use scanbox_session::notes::{note, pass_on_of};
 use scanbox_session::signals::stop_on_signals;
+use scanbox_session::tools::Tools;
 
 /// The selector that means every device.
 pub const ALL: &str = "all";
 
 /// The devices that `all` stands for, by index: all hardware that can be used, or all software where there is none.
-pub fn all_devices() -> anyhow::Result<Vec<String>> {
+pub fn all_devices(tools: &Tools) -> anyhow::Result<Vec<String>> {
     let usable: Vec<(usize, Listed)> =
-        vulkan::devices()?.into_iter().enumerate().filter(|(_, listed)| listed.is_usable()).collect();
+        backends::devices(tools)?.into_iter().enumerate().filter(|(_, listed)| listed.is_usable()).collect();
     let of_kind = |kind| {
         let of_kind = usable.iter().filter(move |(_, listed)| listed.profile.kind == kind);
         of_kind.map(|(index, _)| index.to_string()).collect::<Vec<_>>()
@@ -40,15 +41,15 @@ pub fn all_devices() -> anyhow::Result<Vec<String>> {
 ///
 /// # Errors
 /// When one names none, and when two name the same.
-pub fn check_distinct(selectors: &[String]) -> anyhow::Result<()> {
+pub fn check_distinct(selectors: &[String], tools: &Tools) -> anyhow::Result<()> {
     let devices = if selectors.iter().all(|selector| replay_script(selector).is_some()) {
         Vec::new()
     } else {
-        vulkan::devices()?
+        backends::devices(tools)?
     };
     let mut places: Vec<(usize, &String)> = Vec::new();
     for selector in selectors.iter().filter(|selector| replay_script(selector).is_none()) {
-        let place = vulkan::place_of(&devices, selector)?;
+        let place = place_of(&devices, selector)?;
         if let Some((_, other)) = places.iter().find(|(other, _)| *other == place) {
             let message = format!("--device {other} and --device {selector} are one device, {place}");
             return Err(UsageError(message).into());

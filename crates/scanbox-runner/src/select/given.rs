@@ -2,7 +2,7 @@
 
 use scanbox_model::device::DeviceKind;
 
-use super::super::{Listed, VulkanError};
+use super::{Listed, SelectError};
 
 /// The selector that means it.
 pub const AUTO: &str = "auto";
@@ -38,20 +38,20 @@ impl Said {
         self.text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect()
     }
 
-    fn none(&self, why: &str) -> VulkanError {
-        VulkanError::NoneGiven { reason: format!("{}={} {why}", self.name, self.text) }
+    fn none(&self, why: &str) -> SelectError {
+        SelectError::NoneGiven { reason: format!("{}={} {why}", self.name, self.text) }
     }
 
     /// Another node would say the same: it is the job that has none.
-    fn no_gpu(&self) -> VulkanError {
+    fn no_gpu(&self) -> SelectError {
         self.unclear(
             "says that this process was given no GPU; ask the batch system for one (of Slurm: --gres=gpu:1), or name the \
              device with --device",
         )
     }
 
-    fn unclear(&self, why: &str) -> VulkanError {
-        VulkanError::NotOneGiven { reason: format!("{}={} {why}", self.name, self.text) }
+    fn unclear(&self, why: &str) -> SelectError {
+        SelectError::NotOneGiven { reason: format!("{}={} {why}", self.name, self.text) }
     }
 }
 
@@ -63,7 +63,7 @@ impl Said {
 pub(super) fn given(
     devices: &[&Listed],
     variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<usize, VulkanError> {
+) -> Result<usize, SelectError> {
     let usable = |kind| {
         let places = (0..devices.len()).filter(move |&place| devices[place].profile.kind == kind);
         places.filter(|&place| devices[place].is_usable()).collect::<Vec<_>>()
@@ -96,11 +96,13 @@ pub(super) fn given(
 }
 
 /// The one that is there.
-fn only(places: &[usize]) -> Result<usize, VulkanError> {
+fn only(places: &[usize]) -> Result<usize, SelectError> {
     match places {
-        [] => Err(VulkanError::NoDevice),
+        [] => Err(SelectError::NoneGiven {
+            reason: "there is no device that can be used; `scanbox doctor` says why".to_owned(),
+        }),
         [place] => Ok(*place),
-        several => Err(VulkanError::NotOneGiven {
+        several => Err(SelectError::NotOneGiven {
             reason: format!(
                 "{} devices can be used here, and nothing says which of them is this process's: no {}; ask the batch \
                  system for one, or name it with --device",
@@ -123,7 +125,7 @@ fn contradict(vendor: &Said, node: &Said, seen: usize) -> bool {
 }
 
 /// The device that a variable names.
-fn place_of_word(devices: &[&Listed], hardware: &[usize], said: &Said) -> Result<usize, VulkanError> {
+fn place_of_word(devices: &[&Listed], hardware: &[usize], said: &Said) -> Result<usize, SelectError> {
     let words = said.words();
     let word = match words[..] {
         [] => return Err(said.no_gpu()),
@@ -215,7 +217,7 @@ mod tests {
             match (&found, expected) {
                 (Ok(place), Ok(expected)) => assert_eq!(*place, expected, "{variables}"),
                 (Err(error), Err((is_none, part))) => {
-                    let none = matches!(error, VulkanError::NoneGiven { .. } | VulkanError::NoDevice);
+                    let none = matches!(error, SelectError::NoneGiven { .. });
                     let told = error.to_string();
                     assert!(none == is_none && told.contains(part), "{variables}: {none} {told}");
                 }

@@ -1,34 +1,80 @@
-//! Which device a word of the user names.
+//! Devices that are there, whatever API they were found by, and which one a word of the user names.
 
-pub(super) mod given;
+mod given;
 
 use scanbox_model::device::DeviceProfile;
 
-use super::{Listed, VulkanError, devices};
+pub use self::given::AUTO;
 
-/// The device that `selector` names: its index in [`devices`] (digits alone are nothing else), its whole UUID, its
-/// PCI address, its name, or a part of its name; a name, or part of one, that no other device has. `auto` is the one
-/// that a batch system gave to this process.
+/// A device that is there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// What it is and can do; numbers are 0 where a device is too old to tell.
+    pub profile: DeviceProfile,
+    /// Why it cannot be used, one sentence without subject each; empty: it can be.
+    pub problems: Vec<String>,
+}
+
+impl Listed {
+    /// Whether a session can be opened with it.
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
+        self.problems.is_empty()
+    }
+}
+
+/// Why a word names no single device.
+#[derive(Debug, thiserror::Error)]
+pub enum SelectError {
+    /// The selector says nothing.
+    #[error("no device is named; there is {devices}")]
+    NoSelector {
+        /// Index, name, UUID and PCI address of every device.
+        devices: String,
+    },
+    /// No device has this index, name, UUID or PCI address.
+    #[error("there is no device `{selector}`; there is {devices}")]
+    NotFound {
+        /// What was asked for.
+        selector: String,
+        /// Index, name and UUID of every device.
+        devices: String,
+    },
+    /// Several devices have it.
+    #[error("`{selector}` stands for several devices: use the index or the PCI address; there is {devices}")]
+    Ambiguous {
+        /// What was asked for.
+        selector: String,
+        /// Index, name and UUID of those that match.
+        devices: String,
+    },
+    /// A batch system gave this process no device that is there.
+    #[error("--device auto: {reason}")]
+    NoneGiven {
+        /// Which variable says so, and what is wrong with that.
+        reason: String,
+    },
+    /// What a batch system says does not name one device.
+    #[error("--device auto: {reason}")]
+    NotOneGiven {
+        /// Which variable says so, and what is wrong with that.
+        reason: String,
+    },
+}
+
+/// The index among these devices of the one that `selector` names: that index itself (digits alone are nothing else),
+/// its whole UUID, its PCI address, its name, or a part of its name; a name, or part of one, that no other device has.
+/// `auto` is the one that a batch system gave to this process.
 ///
 /// # Errors
 /// When there is no such device, and when there are several.
-pub fn select(selector: &str) -> Result<Listed, VulkanError> {
-    let mut devices = devices()?;
-    let index = place_of(&devices, selector)?;
-    Ok(devices.swap_remove(index))
-}
-
-/// The index among these devices of the one that `selector` names, as in [`select`].
-///
-/// # Errors
-/// As [`select`].
-pub fn place_of(devices: &[Listed], selector: &str) -> Result<usize, VulkanError> {
+pub fn place_of(devices: &[Listed], selector: &str) -> Result<usize, SelectError> {
     find(&devices.iter().collect::<Vec<_>>(), selector)
 }
 
 /// The place of the device that `selector` names. Digits are an index and nothing else: a device that has fallen off
 /// the bus must not be another one whose name has that digit.
-pub(super) fn find(devices: &[&Listed], selector: &str) -> Result<usize, VulkanError> {
+pub(crate) fn find(devices: &[&Listed], selector: &str) -> Result<usize, SelectError> {
     let selector = selector.trim();
     let describe = |indices: &[usize]| {
         let one = |&index: &usize| {
@@ -43,11 +89,11 @@ pub(super) fn find(devices: &[&Listed], selector: &str) -> Result<usize, VulkanE
         }
     };
     let all: Vec<usize> = (0..devices.len()).collect();
-    let not_found = || VulkanError::NotFound { selector: selector.to_owned(), devices: describe(&all) };
+    let not_found = || SelectError::NotFound { selector: selector.to_owned(), devices: describe(&all) };
     if selector.is_empty() {
-        return Err(VulkanError::NoSelector { devices: describe(&all) });
+        return Err(SelectError::NoSelector { devices: describe(&all) });
     }
-    if selector == given::AUTO {
+    if selector == AUTO {
         return given::given(devices, &|name| std::env::var(name).ok());
     }
     if selector.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -66,7 +112,7 @@ pub(super) fn find(devices: &[&Listed], selector: &str) -> Result<usize, VulkanE
     match attempts.iter().find(|found| !found.is_empty()).map(Vec::as_slice) {
         Some([index]) => Ok(*index),
         Some(several) => {
-            Err(VulkanError::Ambiguous { selector: selector.to_owned(), devices: describe(several) })
+            Err(SelectError::Ambiguous { selector: selector.to_owned(), devices: describe(several) })
         }
         None => Err(not_found()),
     }

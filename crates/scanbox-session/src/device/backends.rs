@@ -1,0 +1,82 @@
+//! The backends: who lists the devices of an API, and opens one.
+
+use std::time::Duration;
+
+use scanbox_kernels::glsl::Compiler;
+use scanbox_model::api::Api;
+use scanbox_runner::backend::Backend;
+use scanbox_runner::select::{Listed, place_of};
+use scanbox_runner::vulkan;
+#[cfg(feature = "webgpu")]
+use scanbox_runner::webgpu;
+
+use super::{known_issues, safe_devices};
+use crate::tools::Tools;
+
+/// Every device of the API that the user chose: the index of a device is its place here.
+///
+/// # Errors
+/// When there is none, or this program was built without the API.
+pub fn devices(tools: &Tools) -> anyhow::Result<Vec<Listed>> {
+    match tools.api {
+        Api::Vulkan => Ok(vulkan::devices()?),
+        Api::WebGpu => webgpu_devices(tools),
+    }
+}
+
+/// The place among the devices of the API of the one that `selector` names.
+///
+/// # Errors
+/// As [`devices`]; when it names none, or several.
+pub fn place(selector: &str, tools: &Tools) -> anyhow::Result<usize> {
+    Ok(place_of(&devices(tools)?, selector)?)
+}
+
+/// Opens the device of the API that `selector` names.
+///
+/// # Errors
+/// As [`place`], and when it cannot be opened.
+pub(super) fn open(selector: &str, compiler: &Compiler, tools: &Tools) -> anyhow::Result<Box<dyn Backend>> {
+    match tools.api {
+        Api::Vulkan => {
+            let options = vulkan::Options {
+                timeout: Duration::MAX,
+                pipeline_cache: tools.pipelines(),
+                known_issues: known_issues::all()?,
+                safe_devices: safe_devices::all(&tools.assume)?,
+                ..vulkan::Options::default()
+            };
+            Ok(Box::new(vulkan::open(selector, compiler, options)?))
+        }
+        Api::WebGpu => open_webgpu(selector, compiler, tools),
+    }
+}
+
+#[cfg(feature = "webgpu")]
+fn options(tools: &Tools) -> anyhow::Result<webgpu::WebGpuOptions> {
+    Ok(webgpu::WebGpuOptions {
+        timeout: Duration::MAX,
+        robustness: !tools.unchecked,
+        safe_devices: safe_devices::all(&tools.assume)?,
+    })
+}
+
+#[cfg(feature = "webgpu")]
+fn webgpu_devices(tools: &Tools) -> anyhow::Result<Vec<Listed>> {
+    Ok(webgpu::devices(&options(tools)?)?)
+}
+
+#[cfg(feature = "webgpu")]
+fn open_webgpu(selector: &str, compiler: &Compiler, tools: &Tools) -> anyhow::Result<Box<dyn Backend>> {
+    Ok(Box::new(webgpu::open(selector, compiler, &options(tools)?)?))
+}
+
+#[cfg(not(feature = "webgpu"))]
+fn webgpu_devices(_: &Tools) -> anyhow::Result<Vec<Listed>> {
+    anyhow::bail!("this scanbox was built without WebGPU: cargo's feature webgpu puts it in")
+}
+
+#[cfg(not(feature = "webgpu"))]
+fn open_webgpu(_: &str, _: &Compiler, tools: &Tools) -> anyhow::Result<Box<dyn Backend>> {
+    webgpu_devices(tools).map(|_| unreachable!("it is an error"))
+}
