@@ -66,8 +66,8 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// A compiler of the embedded sources, or of those in a folder (in WGSL the embedded ones, if it has none); SPIR-V is
-    /// kept in the folder `cache`, if given.
+    /// A compiler of the embedded sources, or of those in a folder (in WGSL the embedded ones, if it has none); SPIR-V
+    /// is kept in the folder `cache`, if given.
     ///
     /// # Errors
     /// When the folder of sources cannot be read.
@@ -90,7 +90,8 @@ impl Compiler {
         Self { operator: Some(operator), ..self }
     }
 
-    /// Hash of all kernel sources in GLSL: the `kernel_hash` of records. That of a user's operator is a column of its own.
+    /// Hash of all kernel sources in GLSL: the `kernel_hash` of records. That of a user's operator is a column of its
+    /// own.
     #[must_use]
     pub fn kernel_hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();

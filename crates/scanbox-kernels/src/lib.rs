@@ -1,10 +1,10 @@
 //! Config in, executable plan out.
 //!
 //! [`catalog`] knows every kernel: its rules, its shader and defines, its memory. [`glsl`] compiles shaders from
-//! sources embedded in the binary, [`wgsl`] makes those of WebGPU, [`packing`] puts recipes into packs. [`input`] makes inputs, [`mod@reference`] the
-//! CPU's answer, [`operator_file`] reads users' operators, and [`rounding`] says how far from it sums of floats may
-//! be. [`cases`] are the sizes, inputs and circumstances in which scans go wrong; [`ledger`] is what scratch memory has
-//! seen. Needs shaderc, unless feature `compile` is off, and not Vulkan.
+//! sources embedded in the binary, [`wgsl`] makes those of WebGPU, [`packing`] puts recipes into packs. [`input`]
+//! makes inputs, [`mod@reference`] the CPU's answer, [`operator_file`] reads users' operators, and [`rounding`] says
+//! how far from it sums of floats may be. [`cases`] are the sizes, inputs and circumstances in which scans go wrong;
+//! [`ledger`] is what scratch memory has seen. Needs shaderc, unless feature `compile` is off, and not Vulkan.
 //! Neighbours: `scanbox-model` below, `scanbox-runner` above.
 
 pub mod plan;

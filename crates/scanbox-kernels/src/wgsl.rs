@@ -3,7 +3,7 @@
 //! | line | means |
 //! | --- | --- |
 //! | `#include "FILE"` | the text of that file, named from the folder of the kernels |
-//! | `#if A == B && C \|\| D > 4`, `#elif`, `#else`, `#endif` | one of these parts; names are defines of the shader and numbers of words, as in GLSL |
+//! | `#if A == B && C \|\| D > 4`, `#elif`, `#else`, `#endif` | one of these parts; names are defines and words |
 //! | `#define NAME 1` | one more define, for the conditions of this shader |
 //!
 //! Each name that the text has left becomes a constant of WGSL.
