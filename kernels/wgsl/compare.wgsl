@@ -46,6 +46,13 @@ var<workgroup> shared_error: atomic<u32>;
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) workgroup_id: vec3<u32>, @builtin(local_invocation_index) index: u32) {
     let workgroup = workgroup_id.y * params.row_workgroups + workgroup_id.x;
+    // Who drives the device may leave out that this memory begins with zeros.
+    if (index == 0u) {
+        atomicStore(&shared_mismatches, 0u);
+        atomicStore(&shared_later, 0u);
+        atomicStore(&shared_error, 0u);
+    }
+    workgroupBarrier();
     for (var k = 0u; k < BATCH_SIZE * LANES; k++) {
         let at = workgroup * WORDS + k * WORKGROUP_SIZE + index;
         if (at < params.guarded_n) {
@@ -53,7 +60,7 @@ fn main(@builtin(workgroup_id) workgroup_id: vec3<u32>, @builtin(local_invocatio
             if (at < params.n) { outcome = verdict(expected[at], words[at]); }
             if (!outcome.right) {
                 atomicAdd(&shared_mismatches, 1u);
-                // The first one is the largest complement: workgroup memory begins with zeros.
+                // The first one is the largest complement.
                 atomicMax(&shared_later, ~at);
             } else if (outcome.error != 0u) {
                 atomicMax(&shared_error, outcome.error);

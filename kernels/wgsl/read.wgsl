@@ -27,6 +27,9 @@ fn main(
 #endif
 ) {
     let workgroup = workgroup_id.y * params.row_workgroups + workgroup_id.x;
+    // Who drives the device may leave out that this memory begins with zeros.
+    if (index == 0u) { atomicStore(&shared_sum, 0u); }
+    workgroupBarrier();
     var sum = 0u;
     for (var k = 0u; k < BATCH_SIZE; k++) {
         let at = workgroup * RUN_VECTORS + k * WORKGROUP_SIZE + index;
