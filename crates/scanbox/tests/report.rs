@@ -237,9 +237,9 @@ fn pictures_for_papers_come_as_pdf_too() {
     assert!(count >= 5);
     // The same again replaces what is there.
     page(folder.path(), &["rows.csv", "--plots", "plots", "--style", "paper"]);
-    fs::write(folder.path().join("plots/throughput.pdf"), "%PDF-1.7 of somebody else").unwrap();
+    fs::write(folder.path().join("plots/devices.pdf"), "%PDF-1.7 of somebody else").unwrap();
     let refused = report(folder.path(), &["rows.csv", "--plots", "plots", "--style", "paper"]);
-    assert!(!refused.status.success() && text(&refused.stderr).contains("throughput.pdf"));
+    assert!(!refused.status.success() && text(&refused.stderr).contains("devices.pdf"));
     assert_eq!(report(folder.path(), &["rows.csv", "--style", "paper"]).status.code(), Some(2));
 }
 

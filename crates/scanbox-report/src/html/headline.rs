@@ -50,7 +50,7 @@ pub fn section(sources: &Sources<'_>) -> Section {
         cards.push(card(sources, index, chart));
     }
     let figure = (!panels.is_empty()).then(|| Figure {
-        name: "throughput".into(),
+        name: "devices".into(),
         title: "Throughput of each device".into(),
         caption: CAPTION.into(),
         plot: Plot::Multiples(Multiples::alike(panels)),
