@@ -8,7 +8,9 @@ use crate::units::slug;
 
 /// Through what a device is driven. One chip has other times, other kernels and other limits through each, so rows
 /// that differ in it are of different devices.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct DeviceApi {
     /// The interface.
     #[serde(default, skip_serializing_if = "is_default")]

@@ -7,7 +7,8 @@ use std::time::SystemTime;
 use scanbox_model::metadata::Metadata;
 use scanbox_report::document::Format;
 use scanbox_report::overview::{FoundFile, Overview};
-use scanbox_runner::vulkan;
+use scanbox_session::device::backends;
+use scanbox_session::tools::Tools;
 
 use crate::answer::{answered, print};
 use crate::exit::Exit;
@@ -16,8 +17,8 @@ use crate::exit::Exit;
 const FOLDERS: [&str; 2] = ["results", "."];
 
 /// Looks around.
-pub fn run() -> anyhow::Result<Exit> {
-    let devices = vulkan::devices().map_err(|error| error.to_string());
+pub fn run(tools: &Tools) -> anyhow::Result<Exit> {
+    let devices = backends::devices(tools).map_err(|error| error.to_string());
     let mut files: Vec<(SystemTime, FoundFile)> =
         FOLDERS.iter().flat_map(|folder| files_in(folder)).collect();
     files.sort_by(|(one, file), (other, another)| other.cmp(one).then_with(|| file.path.cmp(&another.path)));
