@@ -44,7 +44,7 @@ fn main() -> ExitCode {
 fn run(cli: &Cli, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<ExitCode> {
     cli.check_api()?;
     let tools = &cli.tools();
-    let Some(command) = &cli.command else { return Ok(overview::run(&cli.tools())?.into()) };
+    let Some(command) = &cli.command else { return Ok(overview::run(tools)?.into()) };
     check_forced_family(command)?;
     match command {
         Command::Devices(args) => Ok(devices::run(args, tools)?.into()),
