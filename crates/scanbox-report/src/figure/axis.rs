@@ -180,7 +180,7 @@ impl Range {
             (first..=high).step_by(step as usize).map(|tick| (place(tick), label(tick))).collect();
         if ticks.is_empty() {
             // One size that is no power of two.
-            let n = self.x.0.midpoint(self.x.1).exp2().round() as u64;
+            let n = 2f64.powf(self.x.0.midpoint(self.x.1)).round() as u64;
             return if x == XAxis::Sizes { vec![(n, size_label(n))] } else { Vec::new() };
         }
         ticks

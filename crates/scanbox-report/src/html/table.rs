@@ -116,18 +116,15 @@ impl Table {
 
     /// What the style sheet knows it by: where the screen is narrower than it needs, rows become blocks.
     pub fn class(&self) -> &'static str {
-        let is_long = |column: &usize| {
-            self.rows.iter().any(|row| row.get(*column).is_some_and(|cell| cell.text.chars().count() > LONG))
+        // What is long takes several lines. A letter is 8 pixels wide, and so is half the room between columns.
+        let letters = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.text.chars().count().min(LONG)).max().unwrap_or(0).max(4)
         };
-        // Columns of long texts want more room.
-        let room = match (0..self.columns.len()).filter(is_long).count() {
-            0 => 0,
-            long => long + 2,
-        };
-        match self.columns.len() + room {
-            0..=4 => "slim",
-            5..=7 => "middle",
-            8..=14 => "wide",
+        match (0..self.columns.len()).map(|column| 8 * (letters(column) + 2)).sum() {
+            0..=440_usize => "slim",
+            441..=800 => "middle",
+            801..=1200 => "wide",
             _ => "blocks",
         }
     }
