@@ -1,5 +1,6 @@
 //! One measured row, and the table of its columns: the only place where a column has a name.
 
+mod cache;
 mod cell;
 #[macro_use]
 mod documented;
@@ -12,6 +13,7 @@ use std::sync::{Arc, LazyLock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::cache::Cache;
 use self::cell::CsvCell;
 pub use self::selection::{Selection, Selections};
 pub use self::status::Status;
@@ -25,33 +27,6 @@ use crate::user_operator::OperatorName;
 
 /// The version of the columns. Within a version columns are only appended.
 pub const SCHEMA: u32 = 1;
-
-/// Whether the calls of a benchmark find their data in a cache.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Cache {
-    /// Every call works on the same buffers.
-    #[default]
-    Hot,
-    /// Successive calls work on other buffers, which together exceed any cache.
-    Cold,
-}
-
-impl Cache {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Hot, Self::Cold];
-
-    /// The word in CSV and on the command line.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Hot => "hot",
-            Self::Cold => "cold",
-        }
-    }
-}
 
 documented! {
     /// The distribution of the time of one call, in nanoseconds.

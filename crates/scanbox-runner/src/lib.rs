@@ -5,8 +5,8 @@
 //! [`mod@bench`] measures few subjects against each other in alternating blocks, among them other implementations
 //! ([`baseline`]). [`session`] is what these three do alike before they run: prepare, load, plan. [`mod@serve`]
 //! answers another version of scanbox as a baseline does. [`packed`] tries what is in a pack. [`backend`] is what
-//! all need from a device; [`replay`], [`vulkan`] and `webgpu` are the devices there are, and [`mod@select`] tells which of
-//! them a user names.
+//! all need from a device; [`replay`], [`vulkan`] and `webgpu` are the devices there are, and [`mod@select`] tells
+//! which of them a user names.
 
 pub mod backend;
 pub mod prepare;

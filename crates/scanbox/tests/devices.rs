@@ -96,7 +96,7 @@ fn what_needs_no_device_needs_no_loader() {
         write_rows(&folder.path().join("a.csv"));
         check(&run(folder.path(), Machine::WithoutLoader, arguments), 0, parts);
     };
-    check_without(&["--help"], &["scanbox devices"]);
+    check_without(&["--help"], &["scanbox sweep --device 0"]);
     check_without(&["--version"], &["scanbox "]);
     check_without(&["sweep", "--help"], &["--budget"]);
     check_without(&["analyze", "a.csv"], &["b1.vec4.par.rake.wg64.g16"]);

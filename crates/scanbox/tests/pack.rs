@@ -258,8 +258,11 @@ fn what_cannot_be_shipped_is_refused_with_the_reason() {
         csv_file::replace(&place.folder().join(name), &records).unwrap();
         let beside = |name: &str| place.folder().join(name).with_extension("meta.json");
         let metadata = fs::read_to_string(beside("rows.csv")).unwrap();
-        fs::write(beside(name), metadata.replace("\"Replay\"", &format!("\"{}\"", records[0].device)))
-            .unwrap();
+        let own = csv_file::read(&place.folder().join("rows.csv")).unwrap().records;
+        let metadata = metadata
+            .replace("\"Replay\"", &format!("\"{}\"", records[0].device))
+            .replace(&own[0].kernel_hash, &records[0].kernel_hash);
+        fs::write(beside(name), metadata).unwrap();
     };
     change("hash.csv", &|row| row.kernel_hash = "0123456789abcdef".into());
     refused(

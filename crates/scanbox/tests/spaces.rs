@@ -47,7 +47,7 @@ fn a_space_is_the_same_point_for_point() {
         check("nightly", element, 964, 0xadc9_ed4d_3134_dadf);
     }
     for element in [Element::U64, Element::F64] {
-        check("full", element, 2946, 0x49e9_a6eb_b857_9fde);
+        check("full", element, 3782, 0x248d_6fa5_4d95_cdf4);
     }
     check("nightly", Element::U64, 941, 0x41cc_fc7a_1002_c55d);
     check("nightly", Element::F64, 941, 0xcc73_8dec_ac19_043b);
@@ -76,7 +76,7 @@ fn one_name_has_the_shapes_for_every_size_of_an_element() {
         }
     }
     assert_eq!(counts(&["--space", "full"])["configs"], 10_313);
-    assert_eq!(counts(&["--space", "full", "--type", "u64"])["configs"], 2946);
+    assert_eq!(counts(&["--space", "full", "--type", "u64"])["configs"], 3782);
     // What does not commute has several shapes at every size, too.
     for operator in ["matrix2x2", "affine", "argmax"] {
         let file = format!("kernels/operators/{operator}.glsl");

@@ -167,7 +167,7 @@ fn what_cannot_be_done_by_webgpu_is_said() {
     check(SWEEP, 3, &["wgpu finds no adapter"]);
     check(&["devices", "--api", "metal"], 2, &["metal", "vulkan, webgpu"]);
     check(&["devices", "--robustness", "off"], 2, &["--robustness off is for --api webgpu"]);
-    check(&["tune", "--api", "webgpu", "-o", "x.pack"], 2, &["tune makes a pack for Vulkan"]);
+    check(&["tune", "--api", "webgpu"], 2, &["tune makes a pack for Vulkan"]);
     let compile = ["space", "--api", "webgpu", "--space", "space.toml", "--compile", "x.csv"];
     check(&compile, 2, &["space --compile asks a driver of Vulkan"]);
 }

@@ -25,6 +25,8 @@ inline uvec2 operator+(uvec2 a, uvec2 b) { return {a.x + b.x, a.y + b.y}; }
 inline uint findMSB(uint value) { return static_cast<uint>(std::bit_width(value)) - 1; }
 inline float uintBitsToFloat(uint bits) { return std::bit_cast<float>(bits); }
 inline uint max(uint a, uint b) { return a > b ? a : b; }
+inline uint mix(uint otherwise, uint then, bool condition) { return condition ? then : otherwise; }
+inline float mix(float otherwise, float then, bool condition) { return condition ? then : otherwise; }
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"

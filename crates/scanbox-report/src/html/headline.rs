@@ -138,10 +138,17 @@ fn card(sources: &Sources<'_>, index: usize, chart: Option<usize>) -> Card {
         // As the table of a benchmark has it: what is shown as 1.00 does not lose.
         let behind = ratios.iter().filter(|(_, ratio)| shown(*ratio) < 1.0).count();
         let place = |(n, ratio): &(u64, f64)| format!("{ratio:.2} (at {})", size_label(*n));
+        let compared = || points.iter().filter(|point| point.baseline_gbps.is_some());
+        let beside = compared().filter(|point| point.baseline_own_gbps.is_some()).count();
+        let how = match compared().count() - beside {
+            0 => "measured beside it in one run, scratch memory kept".to_owned(),
+            others if beside == 0 => format!("measured in another run at {}", count(others, "size")),
+            others => format!("measured beside it at {}, in another run at {others}", count(beside, "size")),
+        };
         card.facts.push((
             "Against others",
             format!(
-                "{} to {} times as fast as {}; slower at {behind} of {}",
+                "{} to {} times as fast as {}; slower at {behind} of {}; {how}",
                 place(least),
                 place(most),
                 other_name(sources, device),

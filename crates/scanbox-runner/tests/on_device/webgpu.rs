@@ -261,8 +261,8 @@ fn states_of_an_older_epoch_are_none() {
         assert_eq!(text.matches(from).count(), 1, "{from}");
         text.replace(from, to)
     };
-    // Every second tile says nothing for good: where workgroups run one after the other, nobody meets a state of another
-    // call otherwise.
+    // Every second tile says nothing for good: where workgroups run one after the other, nobody meets a state of
+    // another call otherwise.
     let silent = |text: String| {
         let publish = "fn publish(tile: u32, state: u32, value: Element) {";
         replaced(text, publish, &format!("{publish}\n    if (tile % 2u == 1u) {{ return; }}"))
