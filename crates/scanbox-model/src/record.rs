@@ -10,9 +10,6 @@ mod status;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 pub use self::cache::Cache;
 use self::cell::CsvCell;
 pub use self::selection::{Selection, Selections};
