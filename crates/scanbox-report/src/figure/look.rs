@@ -30,7 +30,7 @@ pub const SHADES: [(&str, &str); 6] = [
 /// How a line is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
-    /// Its place in [`COLORS`].
+    /// Its place in `COLORS`.
     pub color: usize,
     /// Its dashes.
     pub dash: Stroke,
