@@ -304,7 +304,7 @@ mod tests {
             assert!(first.contains("size") && says.iter().all(|says| *says), "{width}:\n{text}");
         }
         let drawn = grid.drawn(Style::Text { width: Some(60) });
-        assert_eq!(drawn.gone, ["five", "six"]);
+        assert_eq!(drawn.gone, ["six"]);
         assert!(drawn.has("two") && !drawn.has("six"));
     }
 

@@ -240,14 +240,12 @@ fn blame_outlives_nodes() {
     let fleet = Fleet::new(&fault("hang"));
     for (run, node) in (1..).zip(["a", "b"]) {
         let child = in_flight(&fleet, node, run);
-        let before = fleet.published(".journal").len();
         assert!(signal(*children(child.id()).first().unwrap(), Signal::KILL));
         wait_until("what is published of that", || {
             let texts = fleet.published(".journal").into_iter().map(|path| fs::read_to_string(path).unwrap());
             texts.filter(|text| text.contains("killed by signal 9")).count() > usize::from(node == "b")
                 || fleet.points().get(&faulty()) == Some(&Status::Quarantined)
         });
-        assert!(before < 2);
         kill(child);
         fleet.lose(node);
     }

@@ -227,7 +227,7 @@ mod tests {
         let none = |part| Err((true, part));
         let unclear = |part| Err((false, part));
         // Nothing says which.
-        check(&[], "", none("no Vulkan device"));
+        check(&[], "", none("no device that can be used"));
         check(&software, "", Ok(0));
         check(&one, "", Ok(1));
         check(&with_broken, "", Ok(1));
