@@ -194,7 +194,7 @@ pub fn wait(child: Child) -> Ended {
 
 /// Waits for something that has to happen soon.
 pub fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !happened() {
         assert!(Instant::now() < deadline, "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(2));
