@@ -32,8 +32,8 @@
 #include "stages/block/rendezvous.glsl"
 #include "stages/state/leave.glsl"
 
-// Whether tiles are scanned before their totals are published. Where the order of elements matters, a total takes as many
-// shuffles as the scan, which has it as well.
+// Whether tiles are scanned before their totals are published. Where the order of elements matters, a total takes as
+// many shuffles as the scan, which has it as well.
 #define SCANS_AHEAD (IN_ORDER && LOAD_LAYOUT == LOAD_LAYOUT_STRIPED && BATCH_SIZE > 1 && !FALLS_BACK)
 
 // What a subgroup adds to the total of a tile that others may have to add up.

@@ -1,8 +1,8 @@
-// Affine maps x -> scale * x + offset of 32-bit floats: their composition, the earlier map first. A first-order recursive filter,
-// or any linear recurrence of reals.
+// Affine maps x -> scale * x + offset of 32-bit floats: their composition, the earlier map first. A first-order
+// recursive filter, or any linear recurrence of reals.
 //
-// Floats are rounded, so that the result depends on the order of combining: a field is right that is off by no more than the
-// tolerance, as a share of its magnitude or of 1, whichever is more.
+// Floats are rounded, so that the result depends on the order of combining: a field is right that is off by no more
+// than the tolerance, as a share of its magnitude or of 1, whichever is more.
 #pragma scanbox operator(commutative = no, tolerance = 1e-5)
 
 struct Element {

@@ -1,7 +1,7 @@
 // The largest value and where it stands; of equal ones, the first.
 //
-// Element i of the inclusive scan is the maximum so far; a reduction is the argmax of all. Commutative, because of two elements
-// the one that wins does not depend on their order: kernels that combine totals as they come can run it.
+// Element i of the inclusive scan is the maximum so far; a reduction is the argmax of all. Commutative, because of two
+// elements the one that wins does not depend on their order: kernels that combine totals as they come can run it.
 #pragma scanbox operator(commutative = yes, exact = yes)
 
 struct Element {

@@ -1,7 +1,7 @@
 // 2x2 matrices modulo 2^32, row by row: the later matrix times the earlier one, as linear maps follow each other.
 //
-// Scans of matrices are linear recurrences of second order, x[i] = a x[i - 1] + b x[i - 2]: powers of (1 1; 1 0) are the Fibonacci
-// numbers. Not commutative. 16 bytes, the largest element there is.
+// Scans of matrices are linear recurrences of second order, x[i] = a x[i - 1] + b x[i - 2]: powers of (1 1; 1 0) are
+// the Fibonacci numbers. Not commutative. 16 bytes, the largest element there is.
 #pragma scanbox operator(commutative = no, exact = yes)
 
 struct Element {

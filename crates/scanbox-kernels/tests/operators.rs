@@ -330,7 +330,7 @@ fn rules_say_which_kernels_can_run_an_operator() {
         scan("pers.b2.vec4.gather.sub.early.wg64.u2", file, "");
         scan("pers.b2.vec4.two.sub.shuffle.striped.early.wg64.u2", file, "");
     }
-    scan("b4.vec4.gatherfall.rake.wg64", &affine, "needs-commutative");
+    scan("b4.vec4.gatherfall.rake.wg64", &affine, "");
     scan("b4.vec4.gatherfall.rake.wg64", &argmax, "");
     scan("b4.vec4.par.rake.packed.wg64", &argmax, "packed-needs-u32-sum");
     scan("b4.vec4.par.rake.word64.wg64", &affine, "");

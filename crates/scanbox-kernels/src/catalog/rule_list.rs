@@ -35,11 +35,6 @@ const OF_SPACES: &[RuleText] = &[
 const OF_KERNELS: &[RuleText] = &[
     ("element-needs-64-bit", "The device has no 64-bit integers, or no 64-bit floats, in shaders.", ""),
     (
-        "needs-commutative",
-        "The kernel combines totals in the order in which they come, so it needs an operator that commutes.",
-        "Use another lookback; if the operator commutes, say so in its file.",
-    ),
-    (
         "shuffle-is-operation",
         "A user's operator has no subgroup operation, so both subgroup scans are the same kernel where a tile has \
          one row.",

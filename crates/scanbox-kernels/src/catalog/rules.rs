@@ -108,11 +108,6 @@ fn computes(resolved: &Resolved<'_>) -> Legality {
     if missing {
         return reject("element-needs-64-bit", format!("the device has no type {element} in shaders"));
     }
-    // An invocation that has come to the end of its run takes the first total of the next run for its own.
-    if !problem.commutes() && kernel.lookback == Lookback::GatherFallback {
-        let detail = format!("{problem} by lookback {}: it adds totals up as they come", kernel.lookback);
-        return reject("needs-commutative", detail);
-    }
     let rows = if kernel.load_layout == LoadLayout::Striped { kernel.batch_size } else { 1 };
     if problem.user().is_some() && kernel.subgroup_scan == SubgroupScan::Shuffle && rows == 1 {
         let detail = format!(

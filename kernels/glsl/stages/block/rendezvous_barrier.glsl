@@ -146,7 +146,8 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
     uint blocking = tile_waited_for(round, end, next);
     while (blocking != NO_TILE) {
         const Element total = add_up(round, blocking);
-        if (next == blocking) {
+        // Behind its end stands the run of another invocation.
+        if (next < end && next == blocking) {
             share = combine(share, total);
             next += RUN_STEP(WORKGROUP_SIZE);
         }

@@ -96,7 +96,8 @@ void lookback(const uint tile) {
             insert_state(blocking, AGGREGATE, total);
             shared_fallback_tile = NO_TILE;
         }
-        if (next == blocking) {
+        // Behind its end stands the run of another invocation.
+        if (next < end && next == blocking) {
             share = combine(share, total);
             next += RUN_STEP(WORKGROUP_SIZE);
         }

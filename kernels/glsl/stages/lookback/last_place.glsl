@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Lookback, part of: the last of the places that the invocations of a subgroup name. The places of a window are numbered
-// from 1, row after row of as many as the subgroup has invocations; each invocation names one in its own column, or 0.
+// Lookback, part of: the last of the places that the invocations of a subgroup name. The places of a window are
+// numbered from 1, row after row of as many as the subgroup has invocations; each invocation names one in its own
+// column, or 0.
 //
 // last_place(own): the largest, in all invocations. Called by whole subgroups.
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Stage: operator. The associative operator and its subgroup forms; the left operand is always the earlier one.
 // Offers: identity(), combine(a, b), subgroup_reduce(x), subgroup_exclusive_scan(x), exclusive_of(inclusive, x),
+// reduce_places(x, places): the total of as many invocations side by side, a power of two, in each of them;
 // subgroup_exclusive_scan(x, total), SHUFFLED_UP(x, distance), from_last(x): the x of the invocation so many places
 //   before, of the last one;
 // VALUE_IF(exists, x): x, or the identity where there is none;
@@ -8,7 +9,9 @@
 // ANY_ORDER: whether any order and grouping of elements has the same total, bit for bit;
 // FEW_SUBGROUPS: whether the workgroup has so few subgroups that each invocation had better combine their totals
 // itself, one after the other, than by a subgroup operation (on an NVIDIA H200 up to 8: 0.1 us at 2^14, 0.7 us at 2^18;
-// with 16 it loses 0.3 us).
+// with 16 it loses 0.3 us);
+// REDUCES_BY_SHUFFLES: whether a subgroup operation is a row of shuffles anyway, so that fewer places take fewer. Where
+// devices have an instruction for it, which is for 32-bit integers, it is not.
 //
 // An operator is one entry here: its identity for every type, how it combines, and its subgroup operations. min and max
 // of infinities are infinities; with a NaN among the elements results are undefined, as in GLSL.
@@ -22,6 +25,12 @@
 #define ANY_ORDER 1
 #else
 #define ANY_ORDER 0
+#endif
+
+#if (ELEMENT == ELEMENT_U32 || ELEMENT == ELEMENT_I32) && OPERATOR != OPERATOR_USER && OPERATOR != OPERATOR_MUL
+#define REDUCES_BY_SHUFFLES 0
+#else
+#define REDUCES_BY_SHUFFLES 1
 #endif
 
 #if OPERATOR == OPERATOR_USER && !OPERATOR_COMMUTATIVE
@@ -93,19 +102,21 @@ Element combine(const Element earlier, const Element later) {
     return COMBINED(earlier, later);
 }
 
-#if defined(PERSISTENT) && FALLS_BACK && NVIDIA_REDUCTIONS_BESIDE_SHUFFLES
-Element subgroup_reduce(const Element x) {
+Element reduce_places(const Element x, const uint places) {
     Element total = x;
-    [[unroll]] for (uint distance = 1u; distance < SUBGROUP_SIZE; distance *= 2u) {
+    [[unroll]] for (uint distance = 1u; distance < places; distance *= 2u) {
         total = combine(total, subgroupShuffleXor(total, distance));
     }
     return total;
 }
-#else
+
 Element subgroup_reduce(const Element x) {
+#if defined(PERSISTENT) && FALLS_BACK && NVIDIA_REDUCTIONS_BESIDE_SHUFFLES
+    return reduce_places(x, SUBGROUP_SIZE);
+#else
     return SUBGROUP_REDUCE(x);
-}
 #endif
+}
 
 Element subgroup_exclusive_scan(const Element x) {
     return SUBGROUP_EXCLUSIVE(x);

@@ -29,15 +29,19 @@ Element subgroup_inclusive_scan(const Element x) {
 }
 
 // Neighbours, then neighbours of twos: each invocation has the total of the run of invocations that it is in.
-Element subgroup_reduce(const Element x) {
+Element reduce_places(const Element x, const uint places) {
     Element total = x;
-    [[unroll]] for (uint distance = 1u; distance < SUBGROUP_SIZE; distance *= 2u) {
+    [[unroll]] for (uint distance = 1u; distance < places; distance *= 2u) {
         const ElementWords own = element_words(total);
         const ElementWords other = subgroupShuffleXor(own, distance);
         const bool is_later = (own_lane & distance) != 0u;
         total = combine(element_of_words(is_later ? other : own), element_of_words(is_later ? own : other));
     }
     return total;
+}
+
+Element subgroup_reduce(const Element x) {
+    return reduce_places(x, SUBGROUP_SIZE);
 }
 
 // What comes before an invocation in its subgroup, from the inclusive scan of x and x.
