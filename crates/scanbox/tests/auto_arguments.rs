@@ -88,6 +88,32 @@ fn a_sweep_measures_what_auto_stands_for_once() {
     }
 }
 
+/// A device that nothing is known of is also asked what it guarantees, by a worker that takes the place of the one that
+/// was told about arguments.
+#[test]
+fn what_was_found_outlives_the_probe_of_guarantees() {
+    let asking = "asking it what it keeps beyond what Vulkan promises";
+    let told = "auto of arguments is block, as measured on this device";
+    for command in ["sweep", "verify"] {
+        let place = place(&format!("{BLOCK}[probe]\n"));
+        // By workgroup id: a promise that only the device can give.
+        let by_id = space("[\"auto\"]") + "tile_order = [\"workgroup-id\"]\n";
+        fs::write(place.folder().join("space.toml"), by_id).unwrap();
+        let mut first = place.scanbox(&[command, "--device", "replay:replay.toml", "--space", "space.toml"]);
+        if command == "sweep" {
+            first.args(["--out", "out/test.csv"]);
+        }
+        let first = own_cache(&place, first);
+        assert_eq!(first.code, Some(0), "{command}: {first:?}");
+        for said in [MEASURING, asking, told] {
+            assert!(first.stderr.contains(said), "{command}: {said}: {first:?}");
+        }
+        if command == "sweep" {
+            assert_eq!(tags(&place), BTreeSet::from(["block".to_owned()]));
+        }
+    }
+}
+
 /// The file of the run decides, whatever is found meanwhile: its points keep their names.
 #[test]
 fn a_sweep_goes_on_with_what_it_began_with() {

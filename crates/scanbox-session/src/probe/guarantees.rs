@@ -95,12 +95,14 @@ pub fn inform(
     if open(&worker.profile, anew).is_empty() || !can_be_asked {
         return Ok(worker);
     }
+    let arguments = worker.profile.arguments_probe.clone();
     // Workers of this run have no part in that: the run takes the device for itself, later.
     let mut alone = command.clone();
-    let (worker, occupied) = sharing.occupy(worker, &mut alone, limits)?;
+    let (mut worker, occupied) = sharing.occupy(worker, &mut alone, limits)?;
     let left = open(&worker.profile, anew);
     if left.is_empty() {
         // Whoever had the device before has asked it.
+        worker.profile.arguments_probe = arguments;
         return Ok(worker);
     }
     note(&format!("{}: asking it what it keeps beyond what Vulkan promises", worker.profile.title()));
@@ -115,6 +117,8 @@ pub fn inform(
     }
     kept::tell(sharing, is_kept);
     let mut worker = command.start_again(limits)?;
+    // The worker before knew it, and this one has to be told.
+    worker.profile.arguments_probe = arguments;
     if found.is_sound() {
         tell(&mut worker, command, found);
     } else {
