@@ -99,7 +99,7 @@ impl FromStr for CallForm {
             "library-length" => Ok(Self::LibraryLength),
             _ => text.strip_prefix("max-").and_then(factor).map(Self::Max).ok_or_else(|| {
                 let shown: String = text.chars().take(40).collect();
-                format!("`{shown}` is no form of calls: {}", Self::WORDS)
+                format!("`{shown}` is not a form of calls: {}", Self::WORDS)
             }),
         }
     }

@@ -31,7 +31,7 @@ fn each_guarantee_is_refuted_by_what_refutes_it() {
         (
             CoResidency,
             "together",
-            "as many as were there at the same time before, waited 500 ms for each other in vain",
+            "as many as were there at the same time before, waited 500 ms for each other without success",
         ),
     ];
     for (refuted, key, told) in of {

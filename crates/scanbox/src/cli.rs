@@ -41,7 +41,7 @@ pub struct Cli {
     pub api: Api,
 
     /// Whether WebGPU keeps accesses of kernels within bounds and clears the memory of their workgroups, as it does
-    /// everywhere unless it is told not to; rows say which
+    /// by default; rows say which
     #[arg(help_heading = FOR_ALL, long, global = true, value_name = "on|off", value_parser = words(SWITCH), default_value = "on", action = ArgAction::Set)]
     pub robustness: bool,
 

@@ -395,5 +395,5 @@ fn deterministic_kernels_repeat_their_bits() {
     filter("deterministic=yes").code(2).complains("the filter accepts none");
     filter("deterministic=maybe")
         .code(2)
-        .complains("`maybe` is no value of deterministic; it is one of yes, no");
+        .complains("`maybe` is not a value of deterministic; it is one of yes, no");
 }

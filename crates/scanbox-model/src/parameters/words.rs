@@ -31,7 +31,11 @@ pub trait Parameter: Copy + PartialEq + Sized + 'static {
     /// The message about a word that no value has: it lists the words of the values that `listed` lets through.
     fn unknown(word: &str, listed: impl Fn(Self) -> bool) -> String {
         let words = Self::VALUES.iter().filter(|value| listed(**value)).map(|value| value.word());
-        format!("`{word}` is no {}; it is one of {}", Self::NAME, words.collect::<Vec<_>>().join(", "))
+        format!(
+            "`{word}` is not a value of {}; it is one of {}",
+            Self::NAME,
+            words.collect::<Vec<_>>().join(", ")
+        )
     }
 }
 

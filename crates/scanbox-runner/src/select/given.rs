@@ -162,7 +162,7 @@ fn place_of_word(devices: &[&Listed], hardware: &[usize], said: &Said) -> Result
         .collect();
     match found[..] {
         [place] => Ok(place),
-        [] => Err(said.none("is none of the devices that Vulkan sees: their UUIDs are others")),
+        [] => Err(said.none("is not one of the devices that Vulkan sees: their UUIDs are others")),
         _ => Err(said.unclear("stands for several devices; name one with --device")),
     }
 }

@@ -144,7 +144,7 @@ impl AnalysisRequest {
         let mut labels = vec![String::new(); paths.len()];
         for (name, file) in &self.name {
             let Some(at) = paths.iter().position(|path| place(path) == place(file)) else {
-                let message = format!("--name {name}={}: that is none of the files", file.display());
+                let message = format!("--name {name}={}: it is not one of the files", file.display());
                 return Err(UsageError(message).into());
             };
             if !labels[at].is_empty() {
@@ -183,7 +183,7 @@ fn listed_weights(path: &Path) -> anyhow::Result<Weights> {
     let mut reader = ::csv::ReaderBuilder::new().trim(::csv::Trim::All).from_path(path)?;
     let header = reader.headers()?.clone();
     if header.iter().ne(["n_elements", "weight"]) {
-        bail!("the first line has to be `n_elements,weight`");
+        bail!("the first line must be `n_elements,weight`");
     }
     let mut weights = BTreeMap::new();
     for row in reader.records() {
@@ -191,11 +191,11 @@ fn listed_weights(path: &Path) -> anyhow::Result<Weights> {
         let line = row.position().map_or(0, ::csv::Position::line);
         let size = row[0].parse::<Sizes>().ok().filter(|sizes| sizes.iter().count() == 1);
         let Some(n) = size.map(|size| size.largest()) else {
-            bail!("line {line}: `{}` is no size (1024, 2^20)", &row[0]);
+            bail!("line {line}: `{}` is not a size (1024, 2^20)", &row[0]);
         };
         let weight = row[1].parse().ok().filter(|weight: &f64| *weight >= 0.0 && weight.is_finite());
         let Some(weight) = weight else {
-            bail!("line {line}: `{}` is no weight: a number, 0 or above", &row[1]);
+            bail!("line {line}: `{}` is not a weight: a number, 0 or above", &row[1]);
         };
         if weights.insert(n, weight).is_some() {
             bail!("line {line}: {n} elements are there twice");
@@ -240,7 +240,7 @@ fn nothing_usable(request: &AnalysisRequest, tables: &Tables, anchors: u64) -> S
     }
     counts.extend(tables.other_subjects.iter().map(|(subject, rows)| format!("{rows} of {subject}")));
     if anchors > 0 {
-        counts.push(format!("{anchors} of anchors, which say how units differ and are no points"));
+        counts.push(format!("{anchors} of anchors, which say how units differ and are not points"));
     }
     let found = if counts.is_empty() { "no rows".to_owned() } else { counts.join(", ") };
     let hint = match tables.devices.is_empty() && !tables.other_subjects.is_empty() {

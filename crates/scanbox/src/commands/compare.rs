@@ -30,7 +30,7 @@ pub struct CompareArgs {
     #[arg(value_name = "NEW")]
     pub new: PathBuf,
 
-    /// The smallest loss that matters, in percent; what noise can do is never told, however small this is
+    /// The smallest loss that matters, in percent; a loss that noise explains is never reported, however small this is
     #[arg(long, default_value = "3", value_name = "PERCENT", value_parser = threshold)]
     pub threshold: f64,
 

@@ -32,8 +32,8 @@ use crate::output::{Kind, Output, OutputContent, Outputs};
 #[command(
     after_help = "A pack has, for each set of promises, the fastest kernels that need no more than that of a device: \
 nothing beyond Vulkan (none), that workgroups which have started make progress (progress), or more: workgroup-order, \
-subgroup-progress, co-residency; + joins them. Its checksum finds damage, and says nothing of who made it: whoever loads a \
-pack runs what is in it."
+subgroup-progress, co-residency; + joins them. Its checksum finds damage, but does not say who made it: a program \
+that loads a pack runs what is in it."
 )]
 pub struct PackArgs {
     /// CSV files of `scanbox sweep`, of one device, with the metadata beside each (x.csv: x.meta.json)

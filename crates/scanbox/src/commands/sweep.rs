@@ -137,13 +137,13 @@ pub struct SweepArgs {
     #[arg(long)]
     dry_run: bool,
 
-    /// How the end is told on stdout: as a table, or as one JSON object with rows by status, points left, wrong
+    /// How the summary is printed on stdout: as a table, or as one JSON object with rows by status, points left, wrong
     /// results, exit code and files
     #[arg(long, value_parser = words(TABLE_OR_JSON), default_value = "table", conflicts_with = "dry_run")]
     format: Format,
 }
 
-/// Sweeps. `given` are the arguments but for the devices.
+/// Sweeps. `given` are the arguments without the devices.
 pub fn run(args: &SweepArgs, tools: &Tools, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<Exit> {
     let all = args.device.iter().any(|device| device == many::ALL);
     let devices = if all { many::all_devices(tools)? } else { args.device.clone() };

@@ -46,7 +46,7 @@ these cases in six circumstances: on memory as it is, again, with garbage in the
 garbage, with more workgroups than tiles, and up to 128 times in a row, as calls are timed, on two inputs that alternate, \
 with three of the calls compared. Configs by arguments block also run with an n that the device has written: none, on arrays \
 that begin at any element, and beyond the maximum, with the total. Every element is compared on the device. On inputs that round, the bits of \
-deterministic kernels have to be the same each time."
+deterministic kernels must be the same each time."
 )]
 pub struct VerifyArgs {
     /// Only these configs, for example b4.vec4.par.rake.wg256; a workgroup count (.g1024) adds its size to those tried
@@ -95,8 +95,8 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "60s")]
     timeout: Duration,
 
-    /// With simulated blocking: 1 in 2^K tiles never publishes its total, the first one among them. Only lookback
-    /// fallback comes to its end then
+    /// With simulated blocking: 1 in 2^K tiles never publishes its total, the first one among them. Only
+    /// lookback fallback finishes then
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=i64::from(catalog::MAX_BLOCKING)))]
     blocking: Option<u32>,
 

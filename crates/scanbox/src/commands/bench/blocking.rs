@@ -73,7 +73,7 @@ struct Rates(BTreeSet<u32>);
 fn rates(text: &str) -> Result<Rates, String> {
     let rate = |word: &str| {
         let rate = word.trim().parse().ok().filter(|k| (1..=catalog::MAX_BLOCKING).contains(k));
-        rate.ok_or_else(|| format!("`{word}` is no exponent from 1 to {}", catalog::MAX_BLOCKING))
+        rate.ok_or_else(|| format!("`{word}` is not an exponent from 1 to {}", catalog::MAX_BLOCKING))
     };
     text.split(',').map(rate).collect::<Result<_, _>>().map(Rates)
 }

@@ -66,7 +66,7 @@ impl CallFormArgs {
                 let Subject::Config { config, .. } = subject else { return None };
                 has_calls(config, Variant::of_form(form, n), problem, n, device).err()
             });
-            let why = rejections.next().unwrap_or_else(|| "there is none in this benchmark".to_owned());
+            let why = rejections.next().unwrap_or_else(|| "this benchmark has no such config".to_owned());
             return Err(UsageError(format!("--call-forms {form}: no config has such calls: {why}")));
         }
         Ok(())

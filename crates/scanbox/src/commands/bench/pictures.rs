@@ -27,6 +27,12 @@ pub(super) struct PictureArgs {
     style: PictureStyle,
 }
 
+impl PictureArgs {
+    pub fn is_asked_for(&self) -> bool {
+        self.plot.is_some()
+    }
+}
+
 /// Where the pictures go, which is settled before anything runs.
 pub(super) struct Pictures {
     pub outputs: Outputs,
@@ -36,9 +42,9 @@ pub(super) struct Pictures {
 
 impl Pictures {
     pub fn claim(args: &BenchArgs) -> anyhow::Result<Self> {
-        let read = [args.from.as_deref(), args.show.as_deref(), args.problem.input(), args.library.input()];
-        let read =
-            read.into_iter().flatten().chain(args.with.iter().chain(&args.baseline).map(PathBuf::as_path));
+        let read = [args.from.as_deref(), args.problem.input(), args.library.input()];
+        let files = args.show.iter().chain(&args.with).chain(&args.baseline);
+        let read = read.into_iter().flatten().chain(files.map(PathBuf::as_path));
         let mut outputs = Outputs::beside(read);
         let plot = args
             .pictures
