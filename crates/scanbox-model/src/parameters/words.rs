@@ -173,7 +173,7 @@ parameter! {
         Ticket = "ticket" / "",
         /// The one with the number of the workgroup; persistent: the first one, the others by ticket.
         WorkgroupId = "workgroup-id" / "wgid",
-        /// Every so-manieth one, where all workgroups run at the same time.
+        /// Every n-th one, where all workgroups run at the same time.
         RoundRobin = "round-robin" / "robin",
     }
 }

@@ -257,7 +257,7 @@ fn tell_unexpected_passes(
     }
 }
 
-/// Leaves the cases of every so-manieth config: neighbours have much in common, and cost about the same.
+/// Leaves the cases of every n-th config: neighbours have much in common, and cost about the same.
 fn take_shard(selection: &mut CaseSelection, shard: Shard) -> Result<(), UsageError> {
     let configs = selection.configs();
     let own = shard.in_turns(configs.len()).map_err(|most| {
