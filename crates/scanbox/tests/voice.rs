@@ -187,7 +187,9 @@ fn without_placeholders(text: &str) -> String {
 #[test]
 fn documents_are_in_plain_english() {
     let mut refused = Vec::new();
-    for (name, text) in documents() {
+    // Notes of a day stay as they were written.
+    let lasting = |name: &str| !name.starts_with("results/runs/");
+    for (name, text) in documents().into_iter().filter(|(name, _)| lasting(name)) {
         refused.extend(found(&words_of(&text)).into_iter().map(|why| format!("{name}: {why}")));
     }
     assert!(refused.is_empty(), "{refused:#?}");

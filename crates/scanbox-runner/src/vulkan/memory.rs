@@ -174,10 +174,9 @@ impl Memory {
                 (&large()?.reference, plan.n.saturating_sub(1) * plan.problem.element_bytes())
             }
             (Binding::Reference, _) | (Binding::Expected, Expected::Scan) => (&large()?.reference, 0),
-            (Binding::Output, _) => (
-                self.output.as_ref().ok_or_else(|| missing("an output, and the problem has no output"))?,
-                0,
-            ),
+            (Binding::Output, _) => {
+                (self.output.as_ref().ok_or_else(|| missing("an output, and has none"))?, 0)
+            }
             (Binding::Report, _) => (&self.report, 0),
             (Binding::Kept, _) => {
                 let bytes = plan.output_words() * WORD_BYTES;

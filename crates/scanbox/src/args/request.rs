@@ -27,11 +27,11 @@ use crate::inputs::{KnownPlans, SweepInput, once};
 /// What is asked of which files.
 #[derive(Debug, Clone, clap::Args)]
 pub struct AnalysisRequest {
-    /// CSV files of `scanbox sweep`; the metadata beside each (x.csv: x.meta.json) says which space was swept
+    /// CSV files of `scanbox sweep`; the metadata beside each (x.csv: x.meta.json) describes the space
     #[arg(required = true, value_name = "FILES")]
     pub files: Vec<PathBuf>,
 
-    /// What the unit that a file is about is called: two machines with the same GPU, one of before and one of after a
+    /// A name for the unit of a file, for example for two machines with the same GPU, or for one before and after a
     /// change
     #[arg(long, value_name = "NAME=FILE", value_parser = named_file)]
     pub name: Vec<(String, PathBuf)>,
@@ -45,7 +45,7 @@ pub struct AnalysisRequest {
     #[arg(long, default_value = "squared", value_name = "METRIC")]
     pub shared_metric: SharedMetric,
 
-    /// Over which sizes kernels are compared: common (to all kernels), all, widest (those of the kernels with the
+    /// The sizes over which kernels are compared: common (to all kernels), all, widest (those of the kernels with the
     /// most), a share of the kernels (0.8), or sizes (2^19..2^29) [default: common where that is at least half, else
     /// widest]
     #[arg(long, value_name = "COVERAGE")]
@@ -77,17 +77,17 @@ pub struct AnalysisRequest {
     #[arg(long, value_parser = PossibleValuesParser::new(["thesis"]))]
     pub preset: Option<String>,
 
-    /// What to take of a device that was swept with several drivers or versions
+    /// Which rows to use of a device that was swept with several drivers or versions
     #[arg(long, default_value = "latest", value_parser = PossibleValuesParser::new(["latest", "all"]).map(runs))]
     pub runs: Runs,
 
-    /// What becomes of units of one model with the same driver, version and kernels: pool (a point's time is the median
+    /// How to treat units of one model with the same driver, version and kernels: pool (a point's time is the median
     /// over them) or each [default: pool where they complement each other, that is, none has nine tenths of the points
     /// that they have together; else each]
     #[arg(long, value_parser = PossibleValuesParser::new(["pool", "each"]).map(units))]
     pub units: Option<Units>,
 
-    /// Let software devices enter the answers across devices beside hardware
+    /// Include software devices in the answers across devices
     #[arg(long)]
     pub include_software: bool,
 }

@@ -14,7 +14,7 @@ pub struct SharingArgs {
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "forever", value_parser = parse_wait)]
     wait: Option<Duration>,
 
-    /// Run beside others on the device: their times and these disturb each other, and rows say so
+    /// Run beside other runs on the device: they disturb each other's times, and rows are marked
     #[arg(long)]
     share_device: bool,
 }

@@ -32,11 +32,11 @@ pub const ALL_USES: &str =
 /// Where the operator of rows is, and whether rows may be of other kernels.
 #[derive(Debug, Clone, clap::Args)]
 pub struct RowArgs {
-    /// The GLSL file of the operator that the rows name, where that is one of your own
+    /// The GLSL file of the operator that the rows name, if it is your own
     #[arg(long, value_name = "FILE")]
     pub operator: Option<PathBuf>,
 
-    /// Take rows of other kernel sources: they choose kernels, and their times and losses are left out
+    /// Accept rows of other kernel sources: they choose kernels, and their times and losses are left out
     #[arg(long)]
     pub other_sources: bool,
 }

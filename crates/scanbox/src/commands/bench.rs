@@ -143,7 +143,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "INPUT", value_enum, default_value_t = Elements::Random)]
     input: Elements,
 
-    /// Hot: every call works on the same buffers; cold: on other ones than before, together larger than any cache
+    /// Hot: every call works on the same buffers; cold: each call uses other buffers than the one before, together
+    /// larger than any cache
     #[arg(long, value_name = "STATES", value_enum, value_delimiter = ',', default_value = "hot")]
     buffers: Vec<Buffers>,
 
@@ -155,11 +156,11 @@ pub struct BenchArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
 
-    /// Work of the same subject right before the first sample of a block, at least
+    /// Minimum time for which the same subject runs right before the first sample of a block
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "8ms")]
     warm_up: Duration,
 
-    /// Samples per block at least; more are taken while their spread is large
+    /// Minimum number of samples per block; more are taken while their spread is large
     #[arg(long, value_name = "NUMBER", default_value_t = Protocol::default().samples_min, value_parser = clap::value_parser!(u32).range(3..=1000))]
     samples: u32,
 
@@ -182,7 +183,7 @@ pub struct BenchArgs {
     #[command(flatten)]
     sharing: SharingArgs,
 
-    /// Stop after this time, also in a set-up that takes too long; the rows of finished sizes are kept
+    /// Stop after this time, also during a long set-up; the rows of finished sizes are kept
     #[arg(long, value_name = "TIME", value_parser = parse_budget)]
     budget: Option<Duration>,
 

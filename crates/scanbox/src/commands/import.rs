@@ -56,11 +56,11 @@ pub struct ImportArgs {
     #[arg(long, value_name = "DRIVER", default_value = "")]
     driver: String,
 
-    /// It copies, and does not scan
+    /// The subject copies, and does not scan
     #[arg(long)]
     copy: bool,
 
-    /// The times of a CSV are of cold buffers
+    /// The times of the CSV file are of cold buffers
     #[arg(long)]
     cold: bool,
 

@@ -56,7 +56,7 @@ pub struct MergeArgs {
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     accept: Vec<Acceptable>,
 
-    /// Keep the rows of units that are off by the anchors of their shards, and of shards whose anchors drifted
+    /// Keep the rows of units that are off at the anchors of their shards, and of shards whose anchors drifted
     #[arg(long)]
     keep_units: bool,
 

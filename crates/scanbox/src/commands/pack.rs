@@ -86,16 +86,16 @@ pub struct PackArgs {
     #[command(flatten)]
     rows: RowArgs,
 
-    /// Show what is in a pack, and that its code is what it says
+    /// Show what is in a pack, and check its code
     #[arg(long, value_name = "PACK", conflicts_with_all = ["files", "operator", "other_sources"])]
     show: Option<PathBuf>,
 
-    /// Try every kernel of a pack in every use on --device, through the library that programs have, and compare all
-    /// that it writes
+    /// Run every kernel of a pack in every use on --device, through the library that programs have, and compare
+    /// everything that it writes
     #[arg(long, value_name = "PACK", conflicts_with_all = ["files", "show", "any_device", "output", "other_sources"])]
     check: Option<PathBuf>,
 
-    /// The device to try it on: index (see `scanbox devices`), name, UUID or PCI address
+    /// The device for --check: index (see `scanbox devices`), name, UUID or PCI address
     #[arg(long, default_value = "0", value_name = "DEVICE", requires = "check")]
     device: String,
 

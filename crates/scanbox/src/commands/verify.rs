@@ -63,7 +63,7 @@ pub struct VerifyArgs {
     space: String,
 
     /// Only these configs, for example `lookback=parallel,workgroup_size=256|512`; deterministic=yes keeps those whose
-    /// results have the same bits on every run, arguments=auto those with what was found to be best on the device
+    /// results have the same bits on every run, arguments=auto those with the arguments that are best on the device
     #[arg(long, value_name = "FILTER")]
     filter: Option<Filter>,
 
@@ -75,7 +75,7 @@ pub struct VerifyArgs {
     #[arg(long, conflicts_with = "sizes")]
     thorough: bool,
 
-    /// Only this one of N shards of the configs, which are counted from 0: 0/16 to 15/16 are all
+    /// Only shard I of N of the configs, counted from 0: 0/16 to 15/16 are all
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 

@@ -56,8 +56,8 @@ pub struct BlockingArgs {
     )]
     blocking: Option<Rates>,
 
-    /// Show at the end that blocking blocks: configs without fallback run with half of the tiles blocked, at the
-    /// smallest size, and must not come to a right result
+    /// Prove at the end that blocking blocks: configs without fallback run with half of the tiles blocked, at the
+    /// smallest size, and must not give a right result
     #[arg(long, requires = "blocking")]
     prove: bool,
 

@@ -17,8 +17,8 @@ use crate::output::figures::FigurePlaces;
 /// The options of pictures.
 #[derive(Debug, Args)]
 pub(super) struct PictureArgs {
-    /// Draw throughput, and how many times as fast as the fastest baseline, against size into this file; with --style
-    /// paper as PDF beside it too
+    /// Draw throughput and times as fast as the fastest baseline, against size, into this file; with --style paper also
+    /// as PDF
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
 
