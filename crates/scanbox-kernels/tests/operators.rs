@@ -74,7 +74,11 @@ fn what_is_wrong_with_a_file_is_said() {
         "x.glsl:8: a second `#pragma scanbox`; the first is in line 1",
     );
     check("x.glsl", good().replace("operator(", "monoid("), "x.glsl:1: `#pragma scanbox monoid(");
-    check("x.glsl", good().replace("yes)", "yes"), "is no operator; for example `#pragma scanbox operator(");
+    check(
+        "x.glsl",
+        good().replace("yes)", "yes"),
+        "is not an operator; for example `#pragma scanbox operator(",
+    );
     check("x.glsl", facts("commutative, exact = yes"), "x.glsl:1: `commutative` is not a fact with a value");
     check("x.glsl", facts("commutative = maybe, exact = yes"), "`commutative = maybe`: it is yes or no");
     check("x.glsl", facts("commutative = no, exact = yes, bytes = 8"), "`bytes` is not a fact");

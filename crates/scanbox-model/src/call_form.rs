@@ -133,7 +133,7 @@ mod tests {
         }
         for text in ["", "max", "max-", "max-0", "max--4", "max-4.5", "max-99999999", "unchanged", "Total"] {
             let error = text.parse::<CallForm>().unwrap_err();
-            assert!(error.contains("is no form of calls: unchanged-line, "), "{error}");
+            assert!(error.contains("is not a form of calls: unchanged-line, "), "{error}");
         }
     }
 }

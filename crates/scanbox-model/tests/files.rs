@@ -247,7 +247,7 @@ fn bad_files_say_file_line_and_column() {
     check(|file| file.replacen("n_elements", "colour", 1), &["line 1", "`n_elements` is missing"]);
     check(|file| file.replacen("n_elements", "", 1), &["line 1", "no name"]);
     check(|file| with_column(&with_column(&file, "q"), "q"), &["line 1", "`q`", "twice"]);
-    check(|_| "name,value\n1,2\n".to_owned(), &["line 1", "no header"]);
+    check(|_| "name,value\n1,2\n".to_owned(), &["line 1", "not the header"]);
     // Numbers that are none for their column.
     for column in ["n_elements", "steady_ns_median", "samples", "order_index", "confirmed_ns", "registers"] {
         for (cell, what) in [
@@ -257,9 +257,9 @@ fn bad_files_say_file_line_and_column() {
             ("99999999999999999999", "is too large; it is at most"),
             ("18446744073709551616", "is too large; it is at most"),
             ("1e3", "`1e3` must be written in digits alone"),
-            ("NaN", "is no number"),
-            ("inf", "is no number"),
-            ("twelve", "is no number"),
+            ("NaN", "is not a number"),
+            ("inf", "is not a number"),
+            ("twelve", "is not a number"),
         ] {
             check(|file| with_cell(&file, column, cell), &["line 2", &format!("`{column}`"), what]);
         }

@@ -150,10 +150,10 @@ fn rows_of_operators_that_make_no_sense_are_refused() {
     };
     check(
         row("affine", Element::Struct8, "", ""),
-        "none of scanbox's own operators, and there is no operator_hash",
+        "not one of scanbox's own operators, and there is no operator_hash",
     );
     for hash in ["0123", "0123456789ABCDEF", "+123456789abcdef", "0123456789abcdef0"] {
-        check(row("affine", Element::Struct8, hash, "ordered+exact"), "is no hash");
+        check(row("affine", Element::Struct8, hash, "ordered+exact"), "is not a hash");
     }
     for facts in ["", "ordered", "exact+ordered", "ordered+tolerance=2", "ordered+tolerance=x", "maybe+exact"]
     {

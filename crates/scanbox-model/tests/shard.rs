@@ -19,11 +19,11 @@ fn shards_are_read_from_text_and_written_again() {
         ("3/", &["I/N"]),
         ("/16", &["I/N"]),
         ("-1/16", &["`-1/16` is not a shard"]),
-        ("+1/16", &["is no shard"]),
-        ("1.5/16", &["is no shard"]),
-        ("1/2/3", &["is no shard"]),
-        (" 1/2", &["is no shard"]),
-        ("4294967296/4294967297", &["is no shard"]),
+        ("+1/16", &["is not a shard"]),
+        ("1.5/16", &["is not a shard"]),
+        ("1/2/3", &["is not a shard"]),
+        (" 1/2", &["is not a shard"]),
+        ("4294967296/4294967297", &["is not a shard"]),
     ] {
         let error = text.parse::<Shard>().unwrap_err();
         parts.iter().for_each(|part| assert!(error.contains(part), "no `{part}` in {error}"));

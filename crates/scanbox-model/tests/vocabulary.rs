@@ -162,7 +162,7 @@ fn sizes() {
     check("0", Err("at least one element"));
     check("2^41", Err("above 2^40"));
     check("9999999999999999", Err("above 2^40"));
-    check("", Err("no number"));
+    check("", Err("not a number"));
     check("2^5..2^3", Err("no power of two"));
     check("5..7", Err("no power of two"));
     check("ten", Err("`ten` is not a number"));

@@ -39,8 +39,8 @@ const RIGHT: &[(&str, &str)] = &[("not have to be", "have to be")];
 
 /// Every refused phrase in a text, with what stands around it.
 fn found(text: &str) -> Vec<String> {
-    let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let lower = text.to_lowercase();
+    let text = format!(" {} ", text.split_whitespace().collect::<Vec<_>>().join(" "));
+    let lower = text.to_ascii_lowercase();
     let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
     let around = |at: usize| {
         let from = lower[..at].char_indices().rev().nth(40).map_or(0, |(index, _)| index);
@@ -72,10 +72,11 @@ fn found(text: &str) -> Vec<String> {
     }
     // `Who writes nothing is found out`, but not `Who uses it?`.
     for (at, _) in text.match_indices("Who ") {
-        let begins = at == 0
-            || text[..at].ends_with([' ', '(', '*']) && text[..at].trim_end().ends_with(['.', ':', '|', '*']);
+        let before = text[..at].trim_end();
+        let begins = before.is_empty()
+            || text[..at].ends_with([' ', '(', '*']) && before.ends_with(['.', ':', '|', '*']);
         let sentence = text[at..].split_inclusive(['.', '?', '!']).next().unwrap_or_default();
-        if (begins || at == 0) && !sentence.ends_with('?') {
+        if begins && !sentence.ends_with('?') {
             found.push(format!("`Who ... is` (name the person or the program): ...{}...", around(at)));
         }
     }

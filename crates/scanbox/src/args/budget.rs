@@ -87,9 +87,9 @@ mod tests {
         check("until-1970-01-01T03:00:00Z", "", "", Ok(740));
         check("until-9000", "", "", Ok(0));
         check("until-10000", "", "", Ok(0));
-        check("until-", "", "", Err("is no moment"));
-        check("until-noon", "", "", Err("is no moment"));
-        check("until-99999999999999999", "", "", Err("is no moment"));
+        check("until-", "", "", Err("is not a moment"));
+        check("until-noon", "", "", Err("is not a moment"));
+        check("until-99999999999999999", "", "", Err("is not a moment"));
         check("until-job-end", "", "", Err("squeue"));
         check("until-job-end", "never", "", Err("SLURM_JOB_END_TIME=never"));
         check("until-job-end", "10600", "later", Err("SLURM_JOB_START_TIME=later"));

@@ -43,6 +43,6 @@ mod tests {
     fn a_wait_is_a_time_or_has_no_end() {
         assert_eq!(parse_wait("90s"), Ok(Duration::from_secs(90)));
         assert_eq!(parse_wait("forever"), Ok(Duration::MAX));
-        assert!(parse_wait("soon").unwrap_err().contains("is no time"));
+        assert!(parse_wait("soon").unwrap_err().contains("is not a time"));
     }
 }
