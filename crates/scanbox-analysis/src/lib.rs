@@ -12,9 +12,9 @@
 //! [`density`] shows how the configs of a size are distributed, [`trends`] which parameters matter where, [`transfer`]
 //! what the ICS of one device is worth on another, [`portability`] what a kernel is worth on all, [`speed`] which
 //! device is faster. [`answers`] runs all of it. [`mod@bench`] sets the subjects of a benchmark against each
-//! other, [`versus`] scanbox against the fastest of the others, [`mod@blocking`] lookbacks with more and
-//! more tiles blocked, [`mod@compare`] two sweeps. No answer mixes rows of two [`problem`]s. Every answer comes with
-//! its [`warning`]s. Neighbours: `scanbox-model` below, the binary `scanbox` above.
+//! other, [`versus`] scanbox against the fastest of the others, [`device_lines`] that of several devices,
+//! [`mod@blocking`] lookbacks with more and more tiles blocked, [`mod@compare`] two sweeps. No answer mixes rows of two
+//! [`problem`]s. Every answer comes with its [`warning`]s. Neighbours: `scanbox-model` below, the binary `scanbox` above.
 //!
 //! Throughput is in GB/s (10^9 bytes per second) everywhere, times are in nanoseconds, sizes in elements.
 
@@ -51,6 +51,7 @@ pub mod answers;
 pub mod bench;
 mod verdict;
 pub mod versus;
+pub mod device_lines;
 pub mod library;
 pub mod blocking;
 pub mod compare;
@@ -63,7 +64,7 @@ pub mod warning;
 pub enum AnalysisError {
     /// The text names no metric.
     #[error(
-        "`{text}` is no metric: {reason}; the metrics are sum, absolute, squared, chebyshev, cosine, power:P"
+        "`{text}` is not a metric: {reason}; the metrics are sum, absolute, squared, chebyshev, cosine, power:P"
     )]
     Metric {
         /// The text.
@@ -73,7 +74,7 @@ pub enum AnalysisError {
     },
     /// The text names no metric of shared configs.
     #[error(
-        "`{text}` is no metric of shared configs: {reason}; the metrics are mean, max, mean-std, min, rank-sum, \
+        "`{text}` is not a metric of shared configs: {reason}; the metrics are mean, max, mean-std, min, rank-sum, \
          rank-product, distance, squared, power:P"
     )]
     SharedMetric {
@@ -83,13 +84,15 @@ pub enum AnalysisError {
         reason: &'static str,
     },
     /// The text names no coverage.
-    #[error("`{text}` is no coverage; it is auto, common, all, widest, a share (0.5), or sizes (2^19..2^29)")]
+    #[error(
+        "`{text}` does not name a coverage: write auto, common, all, widest, a share (0.5), or sizes (2^19..2^29)"
+    )]
     Coverage {
         /// The text.
         text: String,
     },
     /// The text is no bandwidth.
-    #[error("`{text}` is no bandwidth; it is GBPS or NAME=GBPS, above 0 (4800, H200=4800)")]
+    #[error("`{text}` is not a bandwidth; it is GBPS or NAME=GBPS, above 0 (4800, H200=4800)")]
     Peak {
         /// The text.
         text: String,
@@ -105,7 +108,7 @@ pub enum AnalysisError {
         devices: String,
     },
     /// The text names no normalisation.
-    #[error("`{text}` is no normalisation; it is one of size-best, device-peak, minmax, ceiling, none")]
+    #[error("`{text}` is not a normalisation; it is one of size-best, device-peak, minmax, ceiling, none")]
     Normalization {
         /// The text.
         text: String,

@@ -132,11 +132,11 @@ impl FromStr for Metric {
             "cosine" => Ok(Self::Cosine),
             _ => {
                 let exponent =
-                    text.strip_prefix("power:").ok_or_else(|| error("there is none of this name"))?;
-                let exponent = exponent.parse().map_err(|_| error("the exponent is no number"))?;
+                    text.strip_prefix("power:").ok_or_else(|| error("there is no metric of this name"))?;
+                let exponent = exponent.parse().map_err(|_| error("the exponent is not a number"))?;
                 Exponent::new(exponent)
                     .map(Self::Power)
-                    .ok_or_else(|| error("the exponent has to be above 0 and finite"))
+                    .ok_or_else(|| error("the exponent must be above 0 and finite"))
             }
         }
     }

@@ -140,10 +140,10 @@ impl FromStr for SharedMetric {
             return Ok(metric);
         }
         let error = |reason| AnalysisError::SharedMetric { text: text.chars().take(40).collect(), reason };
-        let exponent = text.strip_prefix("power:").ok_or_else(|| error("there is none of this name"))?;
-        let exponent = exponent.parse().map_err(|_| error("the exponent is no number"))?;
+        let exponent = text.strip_prefix("power:").ok_or_else(|| error("there is no metric of this name"))?;
+        let exponent = exponent.parse().map_err(|_| error("the exponent is not a number"))?;
         let exponent = Exponent::new(exponent);
-        exponent.map(Self::Power).ok_or_else(|| error("the exponent has to be above 0 and finite"))
+        exponent.map(Self::Power).ok_or_else(|| error("the exponent must be above 0 and finite"))
     }
 }
 

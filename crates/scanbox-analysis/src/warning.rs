@@ -276,7 +276,7 @@ impl fmt::Display for Warning {
             ),
             Self::TooManyTransfers { devices, shown } => write!(
                 f,
-                "what the best configs of one device are worth on another is told between {shown} of {devices} devices, \
+                "what the best configs of one device are worth on another is compared between {shown} of {devices} devices, \
                  one of each model first: each against each would be {} pairs",
                 devices * devices
             ),

@@ -247,7 +247,7 @@ fn integer(element: Element, value: i64) -> ElementValue {
 
 /// Elements of a user's operator are made on the device, by its file.
 fn no_number(element: Element) -> ! {
-    unreachable!("{element} is no number: it is drawn on the device")
+    unreachable!("{element} is not a number: it is drawn on the device")
 }
 
 /// An integer with these bits; of 32-bit ones the upper half, which is the better one.

@@ -235,13 +235,13 @@ impl Facts {
         let list = text
             .strip_prefix("operator")
             .and_then(|rest| rest.trim().strip_prefix('(')?.strip_suffix(')'))
-            .ok_or_else(|| wrong(format!("`#pragma scanbox {text}` is no operator; {EXAMPLE}")))?;
+            .ok_or_else(|| wrong(format!("`#pragma scanbox {text}` is not an operator; {EXAMPLE}")))?;
         let (mut commutative, mut exact, mut tolerance) = (None, None, None);
         for fact in list.split(',') {
             let (key, value) = fact
                 .split_once('=')
                 .map(|(key, value)| (key.trim(), value.trim()))
-                .ok_or_else(|| wrong(format!("`{}` is no fact with a value; {EXAMPLE}", fact.trim())))?;
+                .ok_or_else(|| wrong(format!("`{}` is not a fact with a value; {EXAMPLE}", fact.trim())))?;
             let yes_or_no = || match value {
                 "yes" => Ok(true),
                 "no" => Ok(false),
@@ -257,7 +257,7 @@ impl Facts {
                     tolerance.replace(share).is_some()
                 }
                 _ => {
-                    let reason = format!("`{key}` is no fact: there are commutative, exact and tolerance");
+                    let reason = format!("`{key}` is not a fact: there are commutative, exact and tolerance");
                     return Err(wrong(reason));
                 }
             };
@@ -307,7 +307,7 @@ fn fields(tokens: &[Token<'_>]) -> Result<Vec<Field>, WrongLine> {
             TYPES.iter().find(|(name, ..)| *name == token.text).ok_or_else(|| {
                 let names: Vec<_> = TYPES.iter().map(|(name, ..)| *name).collect();
                 let reason =
-                    format!("`{}` is no type of a field: there are {}", token.text, names.join(", "));
+                    format!("`{}` is not a type of a field: there are {}", token.text, names.join(", "));
                 (Some(token.line), reason)
             })?;
         loop {

@@ -74,10 +74,14 @@ fn what_is_wrong_with_a_file_is_said() {
         "x.glsl:8: a second `#pragma scanbox`; the first is in line 1",
     );
     check("x.glsl", good().replace("operator(", "monoid("), "x.glsl:1: `#pragma scanbox monoid(");
-    check("x.glsl", good().replace("yes)", "yes"), "is no operator; for example `#pragma scanbox operator(");
-    check("x.glsl", facts("commutative, exact = yes"), "x.glsl:1: `commutative` is no fact with a value");
+    check(
+        "x.glsl",
+        good().replace("yes)", "yes"),
+        "is not an operator; for example `#pragma scanbox operator(",
+    );
+    check("x.glsl", facts("commutative, exact = yes"), "x.glsl:1: `commutative` is not a fact with a value");
     check("x.glsl", facts("commutative = maybe, exact = yes"), "`commutative = maybe`: it is yes or no");
-    check("x.glsl", facts("commutative = no, exact = yes, bytes = 8"), "`bytes` is no fact");
+    check("x.glsl", facts("commutative = no, exact = yes, bytes = 8"), "`bytes` is not a fact");
     check("x.glsl", facts("exact = yes, exact = yes"), "`exact` is there twice");
     check("x.glsl", facts("exact = yes"), "whether the order of two elements matters");
     check("x.glsl", facts("commutative = no"), "what counts as right");
@@ -98,7 +102,7 @@ fn what_is_wrong_with_a_file_is_said() {
     check(
         "x.glsl",
         fields("uint a;\ndouble b;"),
-        "x.glsl:4: `double` is no type of a field: there are uint, uvec2",
+        "x.glsl:4: `double` is not a type of a field: there are uint, uvec2",
     );
     check("x.glsl", fields("uint a[2];"), "x.glsl:3: `uint a[`: a field is a type and a name");
     check(

@@ -99,7 +99,7 @@ impl FromStr for CallForm {
             "library-length" => Ok(Self::LibraryLength),
             _ => text.strip_prefix("max-").and_then(factor).map(Self::Max).ok_or_else(|| {
                 let shown: String = text.chars().take(40).collect();
-                format!("`{shown}` is no form of calls: {}", Self::WORDS)
+                format!("`{shown}` is not a form of calls: {}", Self::WORDS)
             }),
         }
     }
@@ -133,7 +133,7 @@ mod tests {
         }
         for text in ["", "max", "max-", "max-0", "max--4", "max-4.5", "max-99999999", "unchanged", "Total"] {
             let error = text.parse::<CallForm>().unwrap_err();
-            assert!(error.contains("is no form of calls: unchanged-line, "), "{error}");
+            assert!(error.contains("is not a form of calls: unchanged-line, "), "{error}");
         }
     }
 }

@@ -31,7 +31,7 @@ pub enum CsvError {
         path: PathBuf,
     },
     /// There is no header line.
-    #[error("{path}: line 1: this is no header of a file of scanbox")]
+    #[error("{path}: line 1: this is not the header of a scanbox file")]
     NoHeader {
         /// The file.
         path: PathBuf,

@@ -100,7 +100,7 @@ pub struct DeviceProfile {
     /// Through what it is driven; files of older versions know Vulkan alone.
     #[serde(default, skip_serializing_if = "is_default")]
     pub api: Api,
-    /// Who implements that, with its version and the API below: `wgpu 30.0.1 (Vulkan)`. Empty of Vulkan.
+    /// What implements that API, with its version and the API below: `wgpu 30.0.1 (Vulkan)`. Empty of Vulkan.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub implementation: String,
     /// Whether accesses of kernels are kept within bounds; `None` where nobody asks.

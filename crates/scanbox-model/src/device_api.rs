@@ -15,7 +15,7 @@ pub struct DeviceApi {
     /// The interface.
     #[serde(default, skip_serializing_if = "is_default")]
     pub api: Api,
-    /// Who implements it, with its version and the API below: `wgpu 30.0.1 (Vulkan)`. Empty of Vulkan: that is the
+    /// What implements it, with its version and the API below: `wgpu 30.0.1 (Vulkan)`. Empty of Vulkan: that is the
     /// driver.
     #[serde(default, skip_serializing_if = "is_default")]
     pub implementation: String,

@@ -31,7 +31,7 @@ struct Condition {
 
 /// Why a text is no filter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no filter: {reason} (for example lookback=parallel,workgroup_size=256|512)")]
+#[error("`{text}` is not a filter: {reason} (for example lookback=parallel,workgroup_size=256|512)")]
 pub struct FilterError {
     text: String,
     reason: String,
@@ -163,7 +163,8 @@ impl FromStr for Filter {
             }
             for value in &values {
                 let checked = key.check(value);
-                checked.map_err(|what| failed(format!("`{value}` is no value of {}; {what}", key.name())))?;
+                checked
+                    .map_err(|what| failed(format!("`{value}` is not a value of {}; {what}", key.name())))?;
             }
             conditions.push(Condition { key: key.name(), values });
         }

@@ -265,7 +265,7 @@ impl Issue {
                 return refuse("expect", "the list of statuses is empty");
             }
             Some(expect) if expect.status.contains(&Status::Ok) => {
-                return refuse("expect", "`ok` is no failure");
+                return refuse("expect", "`ok` is not a failure");
             }
             _ => {}
         }
@@ -322,7 +322,7 @@ impl TryFrom<String> for Version {
 
     fn try_from(text: String) -> Result<Self, String> {
         let usage =
-            |_| format!("`{text}` is no version: write numbers with dots between them, such as 22.3.6");
+            |_| format!("`{text}` is not a version: write numbers with dots between them, such as 22.3.6");
         let mut numbers: Vec<u32> =
             text.split('.').map(str::parse).collect::<Result<_, _>>().map_err(usage)?;
         while numbers.last() == Some(&0) {

@@ -115,7 +115,7 @@ documented! {
         pub shared_bytes: Option<u32>,
         /// Hot or cold, in a benchmark; empty in a sweep.
         pub cache: Option<Cache>,
-        /// Why the subject takes part in a benchmark, joined by `+`; empty in a sweep, but for anchors.
+        /// Why the subject takes part in a benchmark, joined by `+`; empty in a sweep, except for anchors.
         pub selection: Selections,
         /// Blocks of samples, one per round: behind the times of a benchmark, or behind `confirmed_ns` of a sweep.
         pub rounds: Option<u32>,
@@ -143,7 +143,7 @@ documented! {
         /// What the calls are that no ordinary build of the config takes, or whose line of arguments is not written as
         /// ordinary ones write it; empty for those.
         pub call_form: Option<CallForm>,
-        /// Looks in vain, of all workgroups of a call that counted them.
+        /// Looks that found nothing, of all workgroups of a call that counted them.
         pub spins_sum: Option<u64>,
         /// Tiles that lookbacks were made of, likewise.
         pub lookback_length_sum: Option<u64>,
@@ -165,7 +165,7 @@ documented! {
         pub proved_calls: Option<u32>,
         /// Through what the device was driven, `vulkan` or `webgpu`; empty in older files, which are of Vulkan.
         pub api: Api,
-        /// Who implements that, with its version and the API below; empty of Vulkan, where that is the driver.
+        /// What implements that API, with its version and the API below; empty of Vulkan, where that is the driver.
         pub implementation: String,
         /// Whether accesses of kernels were kept within bounds: `on` or `off`; empty where nobody asks.
         pub robustness: Option<bool>,

@@ -302,7 +302,7 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        name: "rounds are at least one, and their spread is no less than zero",
+        name: "rounds are at least one, and their spread is not negative",
         columns: &["rounds", "round_spread_pct"],
         check: |row| {
             let record = row.record;
@@ -375,7 +375,7 @@ pub const RULES: &[Rule] = &[
             let max = row.record.max_error.map(|error| error.0);
             for (column, value) in [("max_error", max), ("error_bound", bound)] {
                 holds(value.is_none_or(|value| value >= 0.0), column, || {
-                    "an error is no less than zero".to_owned()
+                    "an error is not negative".to_owned()
                 })?;
             }
             match (max, bound) {
@@ -392,7 +392,7 @@ pub const RULES: &[Rule] = &[
         check: |row| {
             let size = row.record.subgroup_size.unwrap_or(1);
             holds(size.is_power_of_two() && size <= MAX_SUBGROUP_SIZE, "subgroup_size", || {
-                format!("{size} is no power of two up to {MAX_SUBGROUP_SIZE}")
+                format!("{size} is not a power of two up to {MAX_SUBGROUP_SIZE}")
             })
         },
     },
@@ -417,7 +417,7 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        name: "who implements an interface is told of WebGPU, and of nothing else",
+        name: "only rows of WebGPU name an implementation",
         columns: &["implementation", "robustness", "api"],
         check: |row| {
             let record = row.record;
@@ -452,7 +452,7 @@ pub const RULES: &[Rule] = &[
             let text = &row.record.timestamp_utc;
             holds(text.is_empty() || is_utc(text), "timestamp_utc", || {
                 let text: String = text.chars().take(40).collect();
-                format!("`{text}` is no time in UTC (2026-11-22T15:36:08Z)")
+                format!("`{text}` is not a time in UTC (2026-11-22T15:36:08Z)")
             })
         },
     },

@@ -214,7 +214,9 @@ impl FromStr for Shard {
         let number = |word: &str| word.parse::<u32>().ok().filter(|_| !word.starts_with('+'));
         let numbers = text.split_once('/').and_then(|(index, count)| number(index).zip(number(count)));
         let Some((index, count)) = numbers else {
-            return Err(format!("`{text}` is no shard: write I/N, for example 0/16 for the first one of 16"));
+            return Err(format!(
+                "`{text}` is not a shard: write I/N, for example 0/16 for the first one of 16"
+            ));
         };
         match Self::new(index, count) {
             Some(shard) => Ok(shard),

@@ -24,7 +24,7 @@ pub struct Sizes(BTreeSet<u64>);
 
 /// Why a text is no set of sizes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no set of sizes: {reason} (for example 2^10..2^29, or 1000,2^20)")]
+#[error("`{text}` is not a set of sizes: {reason} (for example 2^10..2^29, or 1000,2^20)")]
 pub struct SizesError {
     text: String,
     reason: String,
@@ -66,7 +66,7 @@ fn number(text: &str) -> Result<u64, String> {
             }
             1 << exponent
         }
-        None => text.parse().map_err(|_| format!("`{text}` is no number"))?,
+        None => text.parse().map_err(|_| format!("`{text}` is not a number"))?,
     };
     match n {
         0 => Err("a scan has at least one element".to_owned()),
@@ -97,7 +97,7 @@ fn sizes(text: &str) -> Result<BTreeSet<u64>, String> {
 fn range(from: u64, to: u64, steps: &str) -> Result<Vec<u64>, String> {
     let steps: u32 =
         steps.trim().parse().ok().filter(|steps| (1..=MAX_STEPS).contains(steps)).ok_or_else(|| {
-            format!("`{steps}` is no number of steps per octave, which is from 1 to {MAX_STEPS}")
+            format!("`{steps}` is not a number of steps per octave, which is from 1 to {MAX_STEPS}")
         })?;
     let at = |step: u32| (f64::from(step) / f64::from(steps)).exp2().round() as u64;
     let sizes: Vec<u64> = (0..=MAX_EXPONENT * steps).map(at).filter(|n| (from..=to).contains(n)).collect();

@@ -57,7 +57,7 @@ impl Numbers {
             Self::Range(text) => {
                 let usage = || {
                     format!(
-                        "`{text}` is no range: write FROM..TO with FROM a number or `subgroup`, TO a number or `device`"
+                        "`{text}` is not a range: write FROM..TO with FROM a number or `subgroup`, TO a number or `device`"
                     )
                 };
                 let (from, to) = text.split_once("..").ok_or_else(usage)?;
@@ -176,7 +176,7 @@ impl Space {
         })?;
         if space.name.is_empty() || space.name != crate::units::slug(&space.name) {
             let reason =
-                format!("`name`: `{}` is no word of lower-case letters, digits and dashes", space.name);
+                format!("`name`: `{}` is not a word of lower-case letters, digits and dashes", space.name);
             return Err(SpaceError::Syntax { path: path.to_owned(), reason });
         }
         for (index, product) in space.products.iter().enumerate() {

@@ -53,7 +53,7 @@ impl FromStr for OperatorName {
         let begins = text.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
         if !begins || text.len() > MOST_CHARACTERS || !text.bytes().all(legal) {
             return Err(format!(
-                "`{}` is no name of an operator: lower-case letters, digits and dashes, {MOST_CHARACTERS} at most, a letter \
+                "`{}` is not a name of an operator: lower-case letters, digits and dashes, {MOST_CHARACTERS} at most, a letter \
                  first",
                 text.chars().take(40).collect::<String>()
             ));
@@ -151,7 +151,7 @@ impl UserOperator {
             return Err(format!("`{name}` is an operator of scanbox's own: give the file another name"));
         }
         if !element.is_struct() {
-            return Err(format!("operator {name} of type {element}, which is no structure"));
+            return Err(format!("operator {name} of type {element}, which is not a structure"));
         }
         let (commutative, tolerance) = facts;
         Ok(Self { name, hash, element, commutative, tolerance })
@@ -183,11 +183,11 @@ impl UserOperator {
         let hash =
             u64::from_str_radix(hash, 16).ok().filter(|_| digits).ok_or_else(|| match hash.is_empty() {
                 true => {
-                    format!("`{name}` is none of scanbox's own operators, and there is no operator_hash")
+                    format!("`{name}` is not one of scanbox's own operators, and there is no operator_hash")
                 }
-                false => format!("operator_hash `{}` is no hash", excerpt(hash)),
+                false => format!("operator_hash `{}` is not a hash", excerpt(hash)),
             })?;
-        let no_facts = || format!("operator_facts `{}` are no facts of an operator", excerpt(facts));
+        let no_facts = || format!("operator_facts `{}` are not facts of an operator", excerpt(facts));
         let (order, exactness) = facts.split_once('+').ok_or_else(no_facts)?;
         let commutative = match order {
             "commutative" => true,

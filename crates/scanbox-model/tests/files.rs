@@ -111,7 +111,7 @@ fn a_file_cut_anywhere_loses_at_most_its_last_line() {
 fn a_file_says_what_its_bytes_say() {
     let records: Vec<Record> = (1..=300).map(|n| record("quoted, \"cell\"", n)).collect();
     let whole = text(&records);
-    assert!(whole.len() > 1 << 16, "it has to be read in several pieces");
+    assert!(whole.len() > 1 << 16, "it must be read in several pieces");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.csv");
     let step = whole.len() / 23;
@@ -155,7 +155,7 @@ fn what_a_row_says_does_not_depend_on_the_row_before() {
 #[test]
 fn a_file_of_something_else_is_no_torn_header() {
     for bytes in [&b"notes"[..], b"\x00\xff", b"schema,run_id,other"] {
-        assert!(read(bytes).unwrap_err().contains("x.csv: line 1: this is no header"), "{bytes:?}");
+        assert!(read(bytes).unwrap_err().contains("x.csv: line 1: this is not the header"), "{bytes:?}");
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.csv");
         std::fs::write(&path, bytes).unwrap();
@@ -247,19 +247,19 @@ fn bad_files_say_file_line_and_column() {
     check(|file| file.replacen("n_elements", "colour", 1), &["line 1", "`n_elements` is missing"]);
     check(|file| file.replacen("n_elements", "", 1), &["line 1", "no name"]);
     check(|file| with_column(&with_column(&file, "q"), "q"), &["line 1", "`q`", "twice"]);
-    check(|_| "name,value\n1,2\n".to_owned(), &["line 1", "no header"]);
+    check(|_| "name,value\n1,2\n".to_owned(), &["line 1", "not the header"]);
     // Numbers that are none for their column.
     for column in ["n_elements", "steady_ns_median", "samples", "order_index", "confirmed_ns", "registers"] {
         for (cell, what) in [
-            ("7731.64", "`7731.64` has a fraction; it has to be a whole number"),
+            ("7731.64", "`7731.64` has a fraction; it must be a whole number"),
             ("-5", "`-5` is negative"),
             ("-0.5", "is negative"),
             ("99999999999999999999", "is too large; it is at most"),
             ("18446744073709551616", "is too large; it is at most"),
-            ("1e3", "`1e3` has to be written in digits alone"),
-            ("NaN", "is no number"),
-            ("inf", "is no number"),
-            ("twelve", "is no number"),
+            ("1e3", "`1e3` must be written in digits alone"),
+            ("NaN", "is not a number"),
+            ("inf", "is not a number"),
+            ("twelve", "is not a number"),
         ] {
             check(|file| with_cell(&file, column, cell), &["line 2", &format!("`{column}`"), what]);
         }
@@ -268,7 +268,7 @@ fn bad_files_say_file_line_and_column() {
     check(|file| file.replacen("n_elements", "status", 1), &["line 1", "`status`", "twice"]);
     check(
         |file| file.replacen(",2000,", ",two,", 1),
-        &["line 2", "`steady_ns_median`", "`two` is no number"],
+        &["line 2", "`steady_ns_median`", "`two` is not a number"],
     );
     check(|file| file.replacen(",ok,", ",fine,", 1), &["line 2", "`status`", "`fine`"]);
     check(|file| file.replacen("\n1,", "\n7,", 1), &["line 2", "`schema`", "7"]);

@@ -185,7 +185,7 @@ fn a_wrong_file_gets_an_answer() {
     check(&example("match.driver_version = { from = \"v1\" }"), &["line 6"]);
     check(
         &issue("example", r#"{ driver_version = { from = "v1" } }"#, ""),
-        &["line 3", "`v1` is no version"],
+        &["line 3", "`v1` is not a version"],
     );
     check("[[issue]]\nid = \"example\"", &["line 1", "missing field"]);
 
@@ -198,7 +198,7 @@ fn a_wrong_file_gets_an_answer() {
     value("force = { reset = \"turn\" }", "force", "of pushed arguments alone");
     value("skip = \"arguments=auto\"", "skip", "name those that it stands for");
     value("expect = { status = [] }", "expect", "empty");
-    value("expect = { status = [\"ok\"] }", "expect", "`ok` is no failure");
+    value("expect = { status = [\"ok\"] }", "expect", "`ok` is not a failure");
     value("environment = { \"A=\" = \"1\" }", "environment", "no `=`");
     let force = "force = { reset = \"fill\" }";
     check(&issue("example", "{}", force), &["`match`", "every device"]);

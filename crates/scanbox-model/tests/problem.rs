@@ -150,16 +150,16 @@ fn rows_of_operators_that_make_no_sense_are_refused() {
     };
     check(
         row("affine", Element::Struct8, "", ""),
-        "none of scanbox's own operators, and there is no operator_hash",
+        "not one of scanbox's own operators, and there is no operator_hash",
     );
     for hash in ["0123", "0123456789ABCDEF", "+123456789abcdef", "0123456789abcdef0"] {
-        check(row("affine", Element::Struct8, hash, "ordered+exact"), "is no hash");
+        check(row("affine", Element::Struct8, hash, "ordered+exact"), "is not a hash");
     }
     for facts in ["", "ordered", "exact+ordered", "ordered+tolerance=2", "ordered+tolerance=x", "maybe+exact"]
     {
         check(row("affine", Element::Struct8, "0123456789abcdef", facts), "no facts of an operator");
     }
-    check(row("affine", Element::U32, "0123456789abcdef", "ordered+exact"), "which is no structure");
+    check(row("affine", Element::U32, "0123456789abcdef", "ordered+exact"), "which is not a structure");
     check(row("add", Element::Struct8, "", ""), "--operator FILE");
     check(row("user", Element::Struct8, "0123456789abcdef", "ordered+exact"), "an operator of scanbox's own");
     for name in ["", "A", "1a", "-a", "a_b", "a b", "a234567890123456789012345678901234"] {

@@ -229,7 +229,7 @@ fn every_rule_refuses_a_row_and_blames_its_column() {
     check(confirmed, "confirmed_ns", Record { confirmed_ns: Some(1), ..failed(Status::WrongResult) }, "");
     check(confirmed, "confirmed_ns", Record { confirmed_ns: Some(1), ..of_benchmark() }, "");
     check(confirmed, "confirmed_ns", with(&|row| row.confirmed_ns = Some(0)), "");
-    let rounds = "rounds are at least one, and their spread is no less than zero";
+    let rounds = "rounds are at least one, and their spread is not negative";
     check(rounds, "rounds", with(&|row| row.rounds = Some(0)), "");
     check(rounds, "round_spread_pct", with(&|row| row.round_spread_pct = Some(-1.0)), "");
     let selected = "a reason to take part is one of a benchmark";
@@ -254,7 +254,7 @@ fn every_rule_refuses_a_row_and_blames_its_column() {
         with(&|row| row.drift_pct = Some(-100.0)),
         "",
     );
-    let interface = "who implements an interface is told of WebGPU, and of nothing else";
+    let interface = "only rows of WebGPU name an implementation";
     check(interface, "implementation", with(&|row| row.api = Api::WebGpu), "");
     check(interface, "implementation", with(&|row| row.implementation = "wgpu 30.0.1".into()), "");
     check(interface, "robustness", with(&|row| row.robustness = Some(true)), "");

@@ -157,15 +157,15 @@ fn sizes() {
     check("1025..1026/2", Err("no step from 1025 to 1026"));
     check("2^10..2^11/0", Err("from 1 to 64"));
     check("2^10..2^11/65", Err("from 1 to 64"));
-    check("2^10..2^11/", Err("`` is no number of steps"));
+    check("2^10..2^11/", Err("`` is not a number of steps"));
     check("2^10/2..2^11", Err("no exponent"));
     check("0", Err("at least one element"));
     check("2^41", Err("above 2^40"));
     check("9999999999999999", Err("above 2^40"));
-    check("", Err("no number"));
+    check("", Err("not a number"));
     check("2^5..2^3", Err("no power of two"));
     check("5..7", Err("no power of two"));
-    check("ten", Err("`ten` is no number"));
+    check("ten", Err("`ten` is not a number"));
     check("random:2:5..9:1,8", Ok(&[7, 8, 9]));
     check("random:0:5..9:1", Err("at least one size"));
     check("random:3:5..9:1", Err("not 3 sizes from 5 to 9"));
@@ -248,14 +248,14 @@ fn filters() {
         ("colour=red", "there is no parameter `colour`"),
         ("reset=", "empty value"),
         ("deterministic=1", "it is one of yes, no"),
-        ("lookback=foo", "`foo` is no value of lookback; it is one of sequential, parallel"),
-        ("lookback=parallel|secuential", "`secuential` is no value of lookback"),
-        ("arguments=pushed", "`pushed` is no value of arguments; it is one of push, block, baked, auto"),
-        ("workgroup_size=256|5000", "`5000` is no value of workgroup_size; it is a number from 1 to 4096"),
+        ("lookback=foo", "`foo` is not a value of lookback; it is one of sequential, parallel"),
+        ("lookback=parallel|secuential", "`secuential` is not a value of lookback"),
+        ("arguments=pushed", "`pushed` is not a value of arguments; it is one of push, block, baked, auto"),
+        ("workgroup_size=256|5000", "`5000` is not a value of workgroup_size; it is a number from 1 to 4096"),
         ("workgroup_size=0256", "it is a number from 1 to"),
         ("batch_size=-1", "it is a number from 1 to 64"),
         ("config=b4.vex4", "it is the beginning of a label"),
-        ("config=b4.vec2|bb", "`bb` is no value of config"),
+        ("config=b4.vec2|bb", "`bb` is not a value of config"),
         ("config=B4", "it is the beginning of a label"),
     ] {
         let error = bad.parse::<Filter>().unwrap_err().to_string();
@@ -291,7 +291,7 @@ fn filters() {
         for wrong in ["perhaps", "1.5", "-1", "99999999999"] {
             for text in [format!("{name}={wrong}"), format!("reset=auto,{name}={wrong}")] {
                 let error = text.parse::<Filter>().unwrap_err().to_string();
-                assert!(error.contains(&format!("`{wrong}` is no value of {name}")), "{error}");
+                assert!(error.contains(&format!("`{wrong}` is not a value of {name}")), "{error}");
             }
         }
     }
@@ -365,26 +365,26 @@ fn bad_spaces_say_where_and_why() {
     Space::from_toml(SPACE, "my.toml").unwrap();
     check("lookback", "lookbak", &["line 9", "unknown field `lookbak`"]);
     check("[\"parallel\"]", "[\"diagonal\"]", &["line 9", "diagonal", "sequential"]);
-    check("[\"parallel\"]", "[\"auto\"]", &["`auto` is no lookback", "sequential"]);
-    check("[1]", "[\"auto\"]", &["`auto` is no batch_size", "a number from 1 to 64"]);
+    check("[\"parallel\"]", "[\"auto\"]", &["`auto` is not a value of lookback", "sequential"]);
+    check("[1]", "[\"auto\"]", &["`auto` is not a value of batch_size", "a number from 1 to 64"]);
     check("[1]", "[\"one\"]", &["line 6", "one"]);
     check("[1]", "[-1]", &["line 6", "-1"]);
     check("[1]", "[]", &["block 1", "`batch_size`", "the list is empty"]);
-    check("[1]", "[0]", &["`batch_size`", "0 is no number from 1 to 64, so no device can do it"]);
-    check("[1]", "[3, 65]", &["`batch_size`", "65 is no number"]);
+    check("[1]", "[0]", &["`batch_size`", "0 is not a number from 1 to 64, so no device can do it"]);
+    check("[1]", "[3, 65]", &["`batch_size`", "65 is not a number"]);
     let for_elements = |list: &str| format!("[1]\nelement_bytes = {list}");
     check("[1]", &for_elements("[]"), &["`element_bytes`", "the list is empty"]);
     check("[1]", &for_elements("[4, 12]"), &["`element_bytes`", "4, 8, 16 bytes, and none has 12"]);
     check("[64]", "[65536]", &["`workgroup_size`", "65536", "no device can do it"]);
     let also = |line: &str, parts: &[&str]| check("batch_size", &format!("{line}\nbatch_size"), parts);
-    also("lookback_width = [1, 9]", &["`lookback_width`", "9 is no number from 1 to 8"]);
-    also("state_stride = [32]", &["`state_stride`", "32 is no number from 1 to 16"]);
+    also("lookback_width = [1, 9]", &["`lookback_width`", "9 is not a number from 1 to 8"]);
+    also("state_stride = [32]", &["`state_stride`", "32 is not a number from 1 to 16"]);
     also("state_stride = []", &["`state_stride`", "the list is empty"]);
-    also("max_spins = [0, 65537]", &["`max_spins`", "65537 is no number from 0 to 65536"]);
+    also("max_spins = [0, 65537]", &["`max_spins`", "65537 is not a number from 0 to 65536"]);
     also("max_spins = []", &["`max_spins`", "the list is empty"]);
     also("publish = []", &["`publish`", "the list is empty"]);
     also("tile_order = [\"robin\"]", &["robin", "round-robin"]);
-    also("workgroups_per_unit = [65]", &["`workgroups_per_unit`", "65 is no number from 1 to 64"]);
+    also("workgroups_per_unit = [65]", &["`workgroups_per_unit`", "65 is not a number from 1 to 64"]);
     also(
         "workgroups_per_unit = [4]\nworkgroups = [16]",
         &["`workgroups_per_unit`", "a block has one of them"],

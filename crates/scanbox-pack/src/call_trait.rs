@@ -77,7 +77,7 @@ impl FromStr for CallTrait {
         found.map(|(_, found)| *found).ok_or_else(|| {
             let words = Self::WORDS.map(|(word, _)| word).join(", ");
             let text: String = text.chars().take(40).collect();
-            format!("`{text}` is no use: {words}")
+            format!("`{text}` is not a use: {words}")
         })
     }
 }

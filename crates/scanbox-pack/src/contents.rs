@@ -227,6 +227,6 @@ impl TryFrom<String> for ModuleHash {
             digits.map(|digits| digits.chunks(2).map(|pair| pair[0] << 4 | pair[pair.len() - 1]).collect());
         let bytes: Option<Vec<u8>> = bytes.filter(|_| text.len() == 64);
         let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
-        bytes.map(Self).ok_or_else(|| format!("{text:?} is no hash of a module: 64 hexadecimal digits"))
+        bytes.map(Self).ok_or_else(|| format!("{text:?} is not a hash of a module: 64 hexadecimal digits"))
     }
 }

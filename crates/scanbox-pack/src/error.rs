@@ -58,7 +58,7 @@ impl fmt::Display for PackError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAPack => f.write_str(
-                "this is no pack: it does not begin as a .scanpack file does; was another file meant, or was this one \
+                "this is not a pack: it does not begin as a .scanpack file does; was another file meant, or was this one \
                  compressed or changed as text on its way?",
             ),
             Self::Newer { major, minor } => write!(

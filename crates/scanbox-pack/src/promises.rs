@@ -86,7 +86,7 @@ macro_rules! bit_set {
             fn try_from(words: Vec<String>) -> Result<Self, String> {
                 words.iter().try_fold(Self::NONE, |set, word| {
                     let known = Self::WORDS.iter().find(|(_, known)| known == word);
-                    let (bit, _) = known.ok_or_else(|| format!("{word:?} is no {} that this version knows", $what))?;
+                    let (bit, _) = known.ok_or_else(|| format!("{word:?} is not a {} that this version knows", $what))?;
                     Ok(set.with(*bit))
                 })
             }

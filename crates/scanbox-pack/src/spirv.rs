@@ -159,7 +159,7 @@ pub fn facts(words: &[u32]) -> Result<ModuleFacts, String> {
                     .ok_or_else(|| format!("capability {capability}, which no kernel has"))?;
                 found.features = found.features.with(features);
             }
-            (OP_CAPABILITY, _) => return Err(format!("word {place} is no capability")),
+            (OP_CAPABILITY, _) => return Err(format!("word {place} is not a capability")),
             (OP_ENTRY_POINT, [GL_COMPUTE, _, name @ ..]) if name.starts_with(&main_name()) && !has_entry => {
                 has_entry = true;
             }

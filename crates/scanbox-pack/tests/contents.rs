@@ -217,7 +217,7 @@ fn code_is_spirv_whose_features_are_declared() {
     wrong(code(&[], 64), "its code has workgroups of 64, and the table says 128");
     wrong([code(&[], 128), vec![17]].concat(), "the instruction at word 18 has 0 words, and 1 are left");
     wrong([code(&[], 128), vec![u32::MAX]].concat(), "has 65535 words, and 1 are left");
-    wrong([code(&[], 128), vec![1 << 16 | 17]].concat(), "word 18 is no capability");
+    wrong([code(&[], 128), vec![1 << 16 | 17]].concat(), "word 18 is not a capability");
     wrong([code(&[], 128), code(&[], 128)[7..12].to_vec()].concat(), "another entry point");
     wrong([code(&[], 128), vec![6 << 16 | 16, 4, 17, 128, 1, 1]].concat(), "two workgroup sizes");
     // The last instruction is the size: as a number, or by constants that come behind.

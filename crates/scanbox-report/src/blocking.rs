@@ -151,9 +151,9 @@ impl<'a> BlockingReport<'a> {
         writeln!(out, "\nSimulated blocking: some tiles never publish their total")?;
         writeln!(out, "{}", self.grid().draw(Style::Text { width }))?;
         let legend = "us: median of a call among many back to back; x free: its time as a multiple of that without \
-                      blocking; copy %: of the fastest copy; per workgroup, counted in another build of the kernel: looks in \
-                      vain, tiles that the lookback was made of, tiles that were added up for others, and those of them that \
-                      nobody had published";
+                      blocking; copy %: of the fastest copy; per workgroup, counted in another build of the kernel: failed \
+                      looks, tiles in the lookback, tiles that were summed for others, and those of them that nobody had \
+                      published";
         writeln!(out, "{}", fold("", legend, 2, width))?;
         let points = self.sizes.iter().flat_map(|size| &size.lines).flat_map(|line| &line.points);
         let failed = points.map(|point| point.record).filter(|record| record.steady.is_none());

@@ -48,7 +48,7 @@ pub struct CompiledPipeline {
     pub reason: String,
     /// What the driver took to make it, in milliseconds.
     pub made_in_ms: f64,
-    /// What the driver tells of it; its subgroup size is `made_for`.
+    /// What the driver reports of it; its subgroup size is `made_for`.
     #[serde(flatten)]
     pub told: PipelineStatistics,
 }

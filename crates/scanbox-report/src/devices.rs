@@ -147,7 +147,7 @@ pub fn subgroups_told(profile: &DeviceProfile) -> String {
     let others: Vec<String> = others.map(|size| size.to_string()).collect();
     match (others.is_empty(), min == max) {
         (true, true) => own.to_string(),
-        (true, false) => format!("{own} (the driver may choose {min} to {max}, and cannot be told)"),
+        (true, false) => format!("{own} (the driver may choose {min} to {max}, and a program cannot choose)"),
         (false, _) => format!("{own} (or {})", others.join(", ")),
     }
 }

@@ -27,6 +27,7 @@ use crate::space::SpaceCounts;
 use crate::sweep::EndingJson;
 use crate::verify::VerifyEnding;
 use crate::versus::VersusRow;
+use crate::versus::devices::DeviceVersus;
 
 /// A schema.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +60,7 @@ pub fn schemas() -> Vec<NamedSchema> {
         made("analyze", "`analyze --format json`.", written::<AnalysisJson<'_>>()),
         made("bench", "`bench --format json`.", written::<BenchJson<'_>>()),
         made("bench-summary", "`bench --summary --format json`.", written::<Vec<VersusRow<'_>>>()),
+        made("bench-devices", "`bench --summary devices --format json`.", written::<Vec<DeviceVersus<'_>>>()),
         made("bench-blocking", "`bench --blocking --format json`.", written::<BlockingJson<'_>>()),
         made("bench-dispatch", "`bench --dispatch --format json`.", written::<DispatchJson<'_>>()),
         made("compare", "`compare --format json`.", written::<CompareJson<'_>>()),

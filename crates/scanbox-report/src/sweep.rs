@@ -167,7 +167,7 @@ fn write_facts(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Wri
     }
     if let Some(pct) = metadata.shard.as_ref().and_then(ShardOf::drifted_pct) {
         let text = format!(
-            "{pct:+.1} % from the start of the shard to its end: the device did not keep its speed, so these times do not \
+            "{pct:+.1} % from the start of the shard to the last one: the device did not keep its speed, so these times do not \
              count; the same command measures them again"
         );
         writeln!(out, "{}", fold("anchors    ", &text, 11, width))?;

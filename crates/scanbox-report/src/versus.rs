@@ -1,6 +1,8 @@
 //! What a benchmark says of scanbox against the fastest of other implementations: the table of the README, the other
 //! views, and where it loses, all from the same lines ([`scanbox_analysis::versus`]).
 
+pub mod devices;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
@@ -12,6 +14,7 @@ use scanbox_model::units::size_label;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::analysis::csv::quoted;
 use super::document::{Document, Format, write_json};
 use super::grid::{Grid, GridColumn, Style};
 use super::terminal::fold;
@@ -28,6 +31,8 @@ pub enum VersusView {
     Views,
     /// Only how many times as fast it is, and where it loses
     Loses,
+    /// A line per size with two columns for each device: time, and times as fast as the fastest baseline
+    Devices,
 }
 
 /// A line for machines.
@@ -81,7 +86,7 @@ impl Document for VersusReport<'_> {
         match format {
             Format::Table | Format::Markdown => write(*view, heats, problem, format.style(width), &mut out),
             Format::Json => write_json(out, &machine(heats)),
-            Format::Csv => write_csv(heats, &mut out),
+            Format::Csv => write_csv_lines([("", &lines(heats)[..])].into_iter(), &mut out),
             other => other.missing("a summary"),
         }
     }
@@ -89,8 +94,12 @@ impl Document for VersusReport<'_> {
 
 /// Every line, for machines.
 pub fn machine<'a>(heats: &[Heat<'a>]) -> Vec<VersusRow<'a>> {
+    lines(heats).iter().map(machine_line).collect()
+}
+
+fn machine_line<'a>(line: &Versus<'a>) -> VersusRow<'a> {
     let subject = |side: &Option<RatedSubject<'a>>| side.as_ref().map(SubjectJson::new);
-    let line = |line: Versus<'a>| VersusRow {
+    VersusRow {
         n_elements: line.n,
         cache: line.cache,
         baseline: subject(&line.baseline),
@@ -98,29 +107,45 @@ pub fn machine<'a>(heats: &[Heat<'a>]) -> Vec<VersusRow<'a>> {
         same_contract: subject(&line.same_contract),
         one_kernel: subject(&line.one_kernel),
         one_kernel_same_contract: subject(&line.one_kernel_same_contract),
-    };
-    lines(heats).into_iter().map(line).collect()
+    }
 }
 
-/// The same as CSV: a row per size and cache state, the columns of a subject behind each other.
+/// The same as CSV: a row per size and cache state, the columns of a subject behind each other; in front of them the
+/// device, where its lines have a title.
 ///
 /// # Errors
 /// When the writer fails.
-fn write_csv(heats: &[Heat<'_>], out: &mut impl Write) -> io::Result<()> {
+fn write_csv_lines<'a, 'b: 'a>(
+    devices: impl Iterator<Item = (&'a str, &'a [Versus<'b>])>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let names = ["baseline", "kept", "same_contract", "one_kernel", "one_kernel_same_contract"];
     let columns = names.map(|name| format!("{name},{name}_version,{name}_ns,{name}_ratio,{name}_copy_pct"));
-    writeln!(out, "n_elements,cache,{}", columns.join(","))?;
-    for line in machine(heats) {
-        let sides =
-            [line.baseline, line.kept, line.same_contract, line.one_kernel, line.one_kernel_same_contract];
-        let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-        let cells = sides.map(|side| match side {
-            None => ",,,,".to_owned(),
-            Some(SubjectJson { subject, version, median_ns, ratio, copy_pct }) => {
-                format!("{subject},{version},{median_ns},{},{}", number(ratio), number(copy_pct))
+    for (index, (title, lines)) in devices.enumerate() {
+        if index == 0 {
+            let device = if title.is_empty() { "" } else { "device," };
+            writeln!(out, "{device}n_elements,cache,{}", columns.join(","))?;
+        }
+        for line in lines.iter().map(machine_line) {
+            let sides = [
+                line.baseline,
+                line.kept,
+                line.same_contract,
+                line.one_kernel,
+                line.one_kernel_same_contract,
+            ];
+            let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+            let cells = sides.map(|side| match side {
+                None => ",,,,".to_owned(),
+                Some(SubjectJson { subject, version, median_ns, ratio, copy_pct }) => {
+                    format!("{subject},{version},{median_ns},{},{}", number(ratio), number(copy_pct))
+                }
+            });
+            if !title.is_empty() {
+                write!(out, "{},", quoted(title))?;
             }
-        });
-        writeln!(out, "{},{},{}", line.n_elements, line.cache.word(), cells.join(","))?;
+            writeln!(out, "{},{},{}", line.n_elements, line.cache.word(), cells.join(","))?;
+        }
     }
     Ok(())
 }
@@ -147,7 +172,8 @@ fn write(
         match view {
             VersusView::Table => writeln!(out, "{}", ratios(&all, &tool, problem).draw(style))?,
             VersusView::Ratios => writeln!(out, "{}\n", ratios(&all, &tool, problem).draw(style))?,
-            VersusView::Loses => {}
+            // Of several devices: `devices::DevicesReport`.
+            VersusView::Loses | VersusView::Devices => {}
             VersusView::Views => {
                 if Some(cache) != first {
                     writeln!(out)?;
@@ -193,8 +219,12 @@ fn heading(cache: Cache) -> &'static str {
 
 /// What the other implementations are called together: the tool, where it is one.
 fn tool(heats: &[Heat<'_>]) -> String {
-    let tools: BTreeSet<&str> =
-        heats.iter().filter_map(|heat| heat.baseline?.subject_version.split(' ').next()).collect();
+    tool_of(heats.iter().filter_map(|heat| Some(heat.baseline?.subject_version.as_str())))
+}
+
+/// The tool of these versions (`CUB` of `CUB 3.5.0`), where they have one, or a word for all of them.
+fn tool_of<'a>(versions: impl Iterator<Item = &'a str>) -> String {
+    let tools: BTreeSet<&str> = versions.filter_map(|version| version.split(' ').next()).collect();
     match tools.iter().next() {
         Some(tool) if tools.len() == 1 && !tool.is_empty() => (*tool).to_owned(),
         _ => "baseline".to_owned(),

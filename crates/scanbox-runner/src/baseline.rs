@@ -364,7 +364,7 @@ impl BaselineProcess {
             return Err(failed(error));
         }
         let greeting: Greeting = serde_json::from_str(&line).map_err(|error| {
-            failed(format!("it began with `{}`, which is no greeting: {error}", excerpt(&line)))
+            failed(format!("it began with `{}`, which is not a greeting: {error}", excerpt(&line)))
         })?;
         greeting.check().map_err(failed)?;
         Ok((running, greeting))

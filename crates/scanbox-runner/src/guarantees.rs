@@ -272,7 +272,7 @@ impl<'a> Asking<'a> {
         self.calls += 1;
         let (ended, workgroups) = (answer.words[ENDED], call.workgroups());
         if ended != workgroups {
-            let reason = format!("{ended} of {workgroups} workgroups came to their end");
+            let reason = format!("{ended} of {workgroups} workgroups finished");
             return Err(Failure::new(Status::WrongResult, reason));
         }
         Ok(answer)
@@ -292,8 +292,9 @@ impl<'a> Asking<'a> {
     fn in_vain(&self, answer: &ProbeAnswer, what: &str) -> Option<String> {
         let words = &answer.words;
         let (who, awaited) = (words[WHO].wrapping_sub(1), words[AWAITED].wrapping_sub(1));
-        (words[GAVE_UP] > 0)
-            .then(|| format!("{what} {who} waited {:.0} ms in vain for {what} {awaited}", self.give_up_ms()))
+        (words[GAVE_UP] > 0).then(|| {
+            format!("{what} {who} waited {:.0} ms without success for {what} {awaited}", self.give_up_ms())
+        })
     }
 
     /// How long a wait takes that is in vain.

@@ -190,7 +190,7 @@ fn attempt(
         return Err(unsupported(format!("it needs {missing}, which the device is not known to give")));
     }
     let config: Config =
-        label.parse().map_err(|_| unsupported(format!("{label} is no label of this version")))?;
+        label.parse().map_err(|_| unsupported(format!("{label} is not a label of this version")))?;
     let sizes = sizes(recipe, item.call_use.total || scan.mode == ScanMode::Reduce);
     let max_n =
         sizes.last().copied().ok_or_else(|| unsupported("it takes no size that is tried".to_owned()))?;

@@ -23,15 +23,15 @@ fn found(script: &str) -> GuaranteesProbe {
 fn each_guarantee_is_refuted_by_what_refutes_it() {
     use Guarantee::{CoResidency, Progress, SubgroupProgress, WorkgroupOrder};
     let of = [
-        (Progress, "progress", "ticket 7 waited 500 ms in vain for ticket 6, which had started"),
+        (Progress, "progress", "ticket 7 waited 500 ms without success for ticket 6, which had started"),
         (WorkgroupOrder, "order", "a workgroup began before 32768 with lower numbers"),
-        (WorkgroupOrder, "order_of_rows", "workgroup 32 waited 500 ms in vain for workgroup 31"),
-        (WorkgroupOrder, "order_of_waits", "workgroup 2 waited 500 ms in vain for workgroup 1"),
-        (SubgroupProgress, "subgroups", "subgroup 1 waited 500 ms in vain for subgroup 0"),
+        (WorkgroupOrder, "order_of_rows", "workgroup 32 waited 500 ms without success for workgroup 31"),
+        (WorkgroupOrder, "order_of_waits", "workgroup 2 waited 500 ms without success for workgroup 1"),
+        (SubgroupProgress, "subgroups", "subgroup 1 waited 500 ms without success for subgroup 0"),
         (
             CoResidency,
             "together",
-            "as many as were there at the same time before, waited 500 ms for each other in vain",
+            "as many as were there at the same time before, waited 500 ms for each other without success",
         ),
     ];
     for (refuted, key, told) in of {

@@ -342,7 +342,7 @@ fn a_compile_error_is_a_row() {
     let kernels = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/glsl");
     copy_folder(kernels.as_ref(), folder.path());
     let broken = folder.path().join("stages/lookback/parallel.glsl");
-    std::fs::write(&broken, "this is no GLSL\n").unwrap();
+    std::fs::write(&broken, "this is not GLSL\n").unwrap();
     let mut replay = Replay::new(Script::default());
     let job = job(points(&replay));
     let compiler = Compiler::new(Some(folder.path()), None).unwrap();

@@ -68,7 +68,7 @@ impl AttemptFolders {
                 bail!("{}: there is no such folder; make it, or name another one", told());
             }
             if !folder.is_dir() {
-                bail!("{}: that is no folder", told());
+                bail!("{}: that is not a folder", told());
             }
             try_to_write_in(folder).with_context(|| format!("{}: nothing can be written there", told()))?;
             places.push(folder.canonicalize().with_context(told)?);

@@ -247,7 +247,7 @@ impl RunningProgram {
         if self.program.is_none() {
             self.starts += 1;
             if self.starts > STARTS_MAX {
-                let reason = format!("it had to be started {STARTS_MAX} times in one round");
+                let reason = format!("it was started {STARTS_MAX} times in one round");
                 return Err(Failure::new(Status::RuntimeError, reason));
             }
             let mut program = (job.start)(self.side)?;

@@ -80,7 +80,7 @@ pub fn inform(
         return Ok(worker);
     }
     let device = worker.profile.clone();
-    note(&format!("{}: measuring how kernels are best told their arguments", device.title()));
+    note(&format!("{}: measuring how kernels best get their arguments", device.title()));
     let probed = hear(&mut worker, Work::Probe, LIMIT, limits, &mut |message| match message {
         Message::Probed(probed) => Heard::All(probed),
         _ => Heard::Nothing,

@@ -120,7 +120,7 @@ unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str, Refusa
     }
     // SAFETY: the caller sees to it.
     let text = unsafe { CStr::from_ptr(pointer) };
-    text.to_str().map_err(|_| Refusal::argument(format_args!("{name} is no UTF-8")))
+    text.to_str().map_err(|_| Refusal::argument(format_args!("{name} is not UTF-8")))
 }
 
 /// Copies a text into a structure, cut where it does not fit.

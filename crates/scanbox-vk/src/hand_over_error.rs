@@ -145,11 +145,11 @@ impl fmt::Display for HandOverError {
             ),
             Self::Misaligned { what: what @ (Operand::Input | Operand::Output), address, needed } => write!(
                 f,
-                "{what} begins at {address:#x}, which is no multiple of {needed} bytes: begin there, or make the scan \
+                "{what} begins at {address:#x}, which is not a multiple of {needed} bytes: begin there, or make the scan \
                  for arrays at any element (`CallUse::any_element`), which begin at multiples of an element",
             ),
             Self::Misaligned { what, address, needed } => {
-                write!(f, "{what} begins at {address:#x}, which is no multiple of {needed} bytes: move it there")
+                write!(f, "{what} begins at {address:#x}, which is not a multiple of {needed} bytes: move it there")
             }
             Self::TooSmall { what: Operand::Scratch, bytes, needed } => write!(
                 f,
@@ -180,7 +180,7 @@ impl fmt::Display for HandOverError {
                  it (`CallUse`)",
             ),
             Self::OtherArguments { arguments: ArgumentKind::Pushed } => f.write_str(
-                "calls of the scan are told their arguments as they are recorded: record it by `Scan::cmd_scan`, or \
+                "calls of the scan get their arguments as they are recorded: record it by `Scan::cmd_scan`, or \
                  make it for arguments in lines or constants (`CallUse::arguments`) to bind it",
             ),
             Self::OtherArguments { .. } => f.write_str(

@@ -184,7 +184,7 @@ impl fmt::Display for WrongShape {
                 write!(formatter, "the device only has subgroups of {only} invocations")
             }
             Self::PartialSubgroups { size, multiple } => {
-                write!(formatter, "{size} invocations per workgroup are no multiple of {multiple}")
+                write!(formatter, "{size} invocations per workgroup are not a multiple of {multiple}")
             }
         }
     }

@@ -48,7 +48,7 @@ fn a_shape_fits_or_says_why_not() {
     check(one, [1024, 32], None);
     check(one, [1056, 32], Some("1056 invocations per workgroup, and the device allows 1024"));
     check(one, [64, 16], Some("the device only has subgroups of 32 invocations"));
-    check(one, [48, 32], Some("48 invocations per workgroup are no multiple of 32"));
+    check(one, [48, 32], Some("48 invocations per workgroup are not a multiple of 32"));
     let several = limits(32, [8, 32], 32);
     check(several, [1024, 32], None);
     check(several, [256, 8], None);
@@ -56,7 +56,7 @@ fn a_shape_fits_or_says_why_not() {
     check(several, [512, 8], Some("64 subgroups per workgroup, and the device allows 32"));
     check(several, [64, 64], Some("the device has no subgroups of 64 invocations"));
     check(several, [64, 4], Some("the device has no subgroups of 4 invocations"));
-    check(several, [40, 16], Some("40 invocations per workgroup are no multiple of 16"));
+    check(several, [40, 16], Some("40 invocations per workgroup are not a multiple of 16"));
     assert_eq!(
         several.check(WorkgroupShape { workgroup_size: 4096, subgroup_size: 32 }),
         Err(WrongShape::Workgroup { size: 4096, limit: 1024 })

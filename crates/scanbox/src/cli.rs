@@ -16,10 +16,10 @@ use crate::args::words::{HelpWord, words};
 use crate::commands;
 use crate::exit::UsageError;
 
-/// Finds the fastest prefix scan for a GPU at every input size, proves it right, and hands it over.
+/// Finds the fastest prefix scan for a GPU at every input size, verifies it, and hands it to programs.
 ///
-/// A first look: `scanbox` alone, then `scanbox sweep --device 0`, then
-/// `scanbox analyze results/*.csv --metric squared`.
+/// A first look: `scanbox` alone, then `scanbox sweep --device 0`, then `scanbox analyze results/*.csv --metric
+/// squared`.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100, after_help = crate::exit::help())]
 pub struct Cli {
@@ -31,8 +31,8 @@ pub struct Cli {
     #[arg(help_heading = FOR_ALL, long, global = true, value_name = "DIR", env = "SCANBOX_CACHE")]
     pub cache: Option<PathBuf>,
 
-    /// Take the device to give this, whatever a probe found: progress, workgroup-order, subgroup-progress or
-    /// co-residency, so that kernels which need it run; what hangs costs its row
+    /// Assume that the device gives this, whatever a probe found: progress, workgroup-order, subgroup-progress or
+    /// co-residency. Kernels that need it then run; a config that hangs costs its row
     #[arg(help_heading = FOR_ALL, long, global = true, value_name = "GUARANTEE", value_delimiter = ',', env = "SCANBOX_ASSUME")]
     pub assume: Vec<Guarantee>,
 
@@ -41,7 +41,7 @@ pub struct Cli {
     pub api: Api,
 
     /// Whether WebGPU keeps accesses of kernels within bounds and clears the memory of their workgroups, as it does
-    /// everywhere unless it is told not to; rows say which
+    /// by default; rows say which
     #[arg(help_heading = FOR_ALL, long, global = true, value_name = "on|off", value_parser = words(SWITCH), default_value = "on", action = ArgAction::Set)]
     pub robustness: bool,
 
@@ -105,35 +105,35 @@ pub enum Command {
     Devices(commands::devices::DevicesArgs),
     /// Count a space on a device: configs, kernels and pipelines per size, and every rejection with its rule
     Space(commands::space::SpaceArgs),
-    /// Measure and verify every config of a space; goes on where the last run ended
+    /// Measure and verify every config of a space; continue where the last run ended
     Sweep(commands::sweep::SweepArgs),
     /// Check that scans are right, without timing: sizes around every boundary, many inputs, garbage in memory
     Verify(commands::verify::VerifyArgs),
     /// Measure few subjects against each other in alternating blocks: configs, winners of a sweep, copies, baselines
     Bench(Box<commands::bench::BenchArgs>),
-    /// Take in times of another implementation that were measured elsewhere
+    /// Read times of another implementation that were measured elsewhere
     Import(commands::import::ImportArgs),
-    /// Unite the sweeps of shards and of attempts in one file, and name what is missing
+    /// Merge the sweeps of shards and attempts into one file, and name what is missing
     Merge(commands::merge::MergeArgs),
-    /// Answer from sweeps: the best config per size, the best kernel, the portable kernel
+    /// Answer questions from sweeps: the best config per size, the best kernel, the portable kernel
     Analyze(commands::analyze::AnalyzeArgs),
     /// Show the answers as one HTML page with plots
     Report(commands::report::ReportArgs),
-    /// Say whether a sweep became slower than the one before, also by the exit code: the gate of a nightly job
+    /// Report whether a sweep is slower than the one before, also by the exit code: the gate of a nightly job
     Compare(commands::compare::CompareArgs),
     /// Measure a base again in turns with this version, by the program that made it: for `compare --pairs`
     Rerun(commands::rerun::RerunArgs),
     /// Write the rows of sweeps for other programs: the T4 format of autotuners, JSON, one CSV
     Export(commands::export::ExportArgs),
-    /// Make of sweeps what programs ship: a pack of kernels for every size, and show what is in one
+    /// Make a pack of sweeps, a file of kernels for every size that programs ship; show or check one
     Pack(Box<commands::pack::PackArgs>),
-    /// Find the fastest kernels of a device for programs, and pack them: one command for who does not care how
+    /// Find the fastest kernels of a device for programs, and pack them, in one command
     Tune(Box<commands::tune::TuneArgs>),
-    /// Say what a word means: a label part by part, a metric, parameter, column, rule, status, guarantee or space
+    /// Explain a word: a label part by part, a metric, parameter, column, rule, status, guarantee or space
     Explain(commands::explain::ExplainArgs),
-    /// Look for what keeps scanbox from working here, and say what to do about it; changes nothing
+    /// Check what keeps scanbox from working here, and name a fix for each finding; change nothing
     Doctor(commands::doctor::DoctorArgs),
-    /// Write what a shell needs to complete command lines
+    /// Write completions of command lines for a shell
     Completions(commands::help_files::CompletionsArgs),
     /// Write a page of the manual, for `man -l -`
     Man(commands::help_files::ManArgs),

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use scanbox_model::record::Status;
 use scanbox_session::failure::Cause;
 
-/// One table: the enum, `--help` and (by a test) the README are made of it.
+/// One table: the enum, `--help` and (by a test) docs/commands.md are made of it.
 macro_rules! exits {
     ($($name:ident = $code:literal, $word:literal, $meaning:literal;)*) => {
         /// How the process ends.
@@ -21,15 +21,15 @@ macro_rules! exits {
 }
 
 exits! {
-    Done = 0, "done", "everything that was asked for is done";
-    Operational = 1, "failed", "something failed: a file, the device; also a run in which nothing became ok, or no scan of a baseline that was asked for";
+    Done = 0, "done", "everything that you asked for is done";
+    Operational = 1, "failed", "something failed: a file, the device, a run in which nothing became ok, or every scan of a baseline that you asked for";
     Usage = 2, "usage", "the command line makes no sense";
-    NoDevice = 3, "no device", "there is no usable device";
-    Incomplete = 4, "incomplete", "not everything is done, or device or file are in use: run the same command again; of a sweep also with wrong results among its rows";
-    WrongResult = 5, "wrong result", "a result was wrong, also that of a copy (a sweep is complete then), or the operator of the user breaks a law";
+    NoDevice = 3, "no device", "no device can be used";
+    Incomplete = 4, "incomplete", "something is left, or the device or the file is in use: run the same command again; a sweep may also have wrong results among its rows";
+    WrongResult = 5, "wrong result", "a result was wrong, also that of a copy (the sweep is then complete), or your operator breaks a law";
     Regression = 6, "regression", "a comparison found a regression";
     Inconclusive = 7, "cannot tell", "a comparison found no regression and could not exclude one";
-    InterruptedTwice = 130, "interrupted", "a second Ctrl-C ended the process at once; the same command goes on";
+    InterruptedTwice = 130, "interrupted", "a second Ctrl-C ended the process at once; the same command continues";
 }
 
 impl Exit {
@@ -140,11 +140,11 @@ mod tests {
         assert_eq!(Exit::of_code(None), None);
     }
 
-    /// Row by row: the README has this table and no other row.
+    /// Row by row: the manual has this table and no other row.
     #[test]
-    fn the_readme_has_the_table() {
-        let readme = include_str!("../../../README.md");
-        let rows = readme.lines().skip_while(|line| !line.starts_with("| exit code |")).skip(2);
+    fn the_manual_has_the_table() {
+        let manual = include_str!("../../../docs/commands.md");
+        let rows = manual.lines().skip_while(|line| !line.starts_with("| exit code |")).skip(2);
         let rows: Vec<&str> = rows.take_while(|line| line.starts_with('|')).collect();
         let expected =
             EXITS.iter().map(|(exit, word, meaning)| format!("| {} | {word} | {meaning} |", *exit as u8));

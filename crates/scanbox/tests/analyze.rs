@@ -287,7 +287,7 @@ fn bad_input() {
         &row(3, ",4,", ",four,"),
         bad,
         1,
-        &["bad.csv", "line 3", "column `", "`four` is no number"],
+        &["bad.csv", "line 3", "column `", "`four` is not a number"],
     );
     check_refused(&row(2, "1,run", "2,run"), bad, 1, &["bad.csv", "line 2", "`schema`", "2"]);
     check_refused(&row(4, ",ok,", ",fine,"), bad, 1, &["bad.csv", "line 4", "`status`", "`fine`"]);
@@ -344,9 +344,9 @@ fn weights_from_a_file() {
         }
     };
     check("n_elements,weight\n2^12, 2\n65536,1\n", None);
-    check("n_elements,weight\n2^12,x\n", Some("line 2: `x` is no weight"));
-    check("n_elements,weight\n2^12,-1\n", Some("line 2: `-1` is no weight"));
-    check("n_elements,weight\nmany,1\n", Some("line 2: `many` is no size"));
+    check("n_elements,weight\n2^12,x\n", Some("line 2: `x` is not a weight"));
+    check("n_elements,weight\n2^12,-1\n", Some("line 2: `-1` is not a weight"));
+    check("n_elements,weight\nmany,1\n", Some("line 2: `many` is not a size"));
     check("n_elements,weight\n1024,1\n2^10,1\n", Some("line 3: 1024 elements are there twice"));
     check("n_elements,weight\n1024\n", Some("line"));
     check("size,weight\n1024,1\n", Some("n_elements,weight"));

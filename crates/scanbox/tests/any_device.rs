@@ -63,7 +63,7 @@ fn a_pack_is_made_without_rows_and_without_a_device() {
 
 /// Programs ship these: they are what they say, and what the guide and the examples need is in them.
 #[test]
-#[allow(clippy::print_stderr, reason = "a pack that is stale is no fault until a release")]
+#[allow(clippy::print_stderr, reason = "a pack that is stale is not a fault until a release")]
 fn packs_of_the_repository_are_whole() {
     let mut packs = 0;
     for file in fs::read_dir(root().join("packs")).unwrap() {

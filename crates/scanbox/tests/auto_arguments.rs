@@ -17,7 +17,7 @@ const BLOCK: &str = "hardware = true\narguments_ns = [450.0, 190.0, 0.0]\n";
 /// Where it is not.
 const PUSH: &str = "hardware = true\narguments_ns = [10.0, 190.0, 0.0]\n";
 /// What is said when something is measured.
-const MEASURING: &str = "measuring how kernels are best told their arguments";
+const MEASURING: &str = "measuring how kernels best get their arguments";
 
 /// One kernel at seven sizes, and others beside it.
 fn space(arguments: &str) -> String {

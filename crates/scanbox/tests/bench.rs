@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 mod baselines;
+mod devices;
 mod dispatch;
 mod forms;
 mod library;
@@ -452,7 +453,7 @@ fn what_makes_no_sense_is_refused() {
     check("", &["--baseline", "./missing", "--sizes", "4096"], 1, &["--baseline ./missing"]);
     check("", &["--baseline", "./mute", "--sizes", "4096"], 1, &["`hello`", "no greeting"]);
     check("", &["--baseline", "./refuses", "--sizes", "4096"], 1, &["no CUDA device"]);
-    check("", &["nonsense"], 2, &["`nonsense` is no label"]);
+    check("", &["nonsense"], 2, &["`nonsense` is not a label"]);
     check("", &[CONFIG, "--timeout", "0s"], 2, &["a limit is above 0"]);
     let place = Place::new("");
     place.sweep(&[]);

@@ -152,8 +152,8 @@ fn a_wrong_space_file_is_an_error_with_its_place() {
     check_space("lookback =", "look_back =", &["line 10", "unknown field `look_back`"]);
     check_space("[\"raking\"]", "[\"fast\"]", &["line 11", "`fast`"]);
     check_space("[1]", "[]", &["block 1", "`batch_size`", "the list is empty"]);
-    check_space("[64]", "[8192]", &["block 1", "`workgroup_size`", "8192 is no number from 1 to 4096"]);
-    check_space("\"16..device\"", "\"16..\"", &["block 1", "`workgroups`", "`16..` is no range"]);
+    check_space("[64]", "[8192]", &["block 1", "`workgroup_size`", "8192 is not a number from 1 to 4096"]);
+    check_space("\"16..device\"", "\"16..\"", &["block 1", "`workgroups`", "`16..` is not a range"]);
     check_space("2^12..2^14", "2^12..2^99", &["line 2", "`2^99` is above 2^40"]);
     check_space("\"example\"", "\"An example\"", &["`name`", "lower-case letters"]);
     let answer = run_once(Machine::WithoutLoader, &["space", "--space", "gone.toml"]);

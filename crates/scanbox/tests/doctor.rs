@@ -104,8 +104,8 @@ fn a_file_in_place_of_a_folder_is_a_problem() {
         fs::write(folder.join("results"), "").unwrap();
     };
     let found = findings(lavapipe, in_the_way, &[], 1);
-    check(&found, "cache folder", "problem", "cache is no folder");
-    check(&found, "results folder", "problem", "results is no folder");
+    check(&found, "cache folder", "problem", "cache is not a folder");
+    check(&found, "results folder", "problem", "results is not a folder");
     let found = findings(Machine::lavapipe().unwrap(), nothing, &["--kernels", "nowhere"], 1);
     check(&found, "kernel sources", "problem", "kernel sources nowhere: No such file");
 }

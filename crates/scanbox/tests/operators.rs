@@ -164,7 +164,7 @@ fn what_is_wrong_with_a_file_is_told_before_anything_runs() {
     };
     let good = fs::read_to_string(examples().join("affine.glsl")).unwrap();
     check("Affine.glsl", &good, &[], &["Affine.glsl: the name of the file is that of the operator"]);
-    check("two.glsl", &good.replace("exact = yes", ""), &[], &["two.glsl:7: `` is no fact with a value"]);
+    check("two.glsl", &good.replace("exact = yes", ""), &[], &["two.glsl:7: `` is not a fact with a value"]);
     let broken = good.replace("Element(1u, 0u)", "Element(1u, zero)");
     check(
         "broken.glsl",

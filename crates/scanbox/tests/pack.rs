@@ -218,10 +218,10 @@ fn promises_and_portfolios_bound_what_is_in_it() {
         &place,
         &["pack", "rows.csv", "-o", "y", "--promises", "luck"],
         2,
-        "`luck` is no promise: none, or any of progress",
+        "`luck` is not a promise: none, or any of progress",
     );
-    refused(&place, &["pack", "rows.csv", "-o", "y", "--uses", "all"], 2, "`all` is no use: pushed, line");
-    refused(&place, &["pack", "rows.csv", "-o", "y", "--portable", "7"], 2, "`7` is no subgroup size");
+    refused(&place, &["pack", "rows.csv", "-o", "y", "--uses", "all"], 2, "`all` is not a use: pushed, line");
+    refused(&place, &["pack", "rows.csv", "-o", "y", "--portable", "7"], 2, "`7` is not a subgroup size");
     assert!(!place.folder().join("y").exists());
 }
 
@@ -319,7 +319,7 @@ fn damaged_packs_are_told() {
     put(&Pack::new(data).unwrap().write());
     refused(&place, &show, 1, "the code of module 0 is not what its hash says");
     put(b"my notes\n");
-    refused(&place, &show, 1, "this is no pack");
+    refused(&place, &show, 1, "this is not a pack");
     refused(&place, &["pack", "rows.csv", "--show", "y.scanpack"], 2, "cannot be used with");
 }
 
@@ -410,7 +410,7 @@ fn tuning_is_one_command() {
         &place,
         &[&line[..], &["--problem", "u32:add"]].concat(),
         2,
-        "`u32:add` is no TYPE:OPERATOR:MODE",
+        "`u32:add` is not of the form TYPE:OPERATOR:MODE",
     );
     let both = ["--problem", "u32:add:exclusive", "--op", "max"];
     refused(&place, &[&line[..], &both].concat(), 2, "cannot be used with");

@@ -143,15 +143,15 @@ fn what_does_not_go_together_is_refused() {
         }
     };
     check(&["--op", "and", "--type", "f32"], &["--op and with --type f32: it is for integers"]);
-    check(&["--op", "plus"], &["`plus` is no op; it is one of add, min"]);
+    check(&["--op", "plus"], &["`plus` is not a value of op; it is one of add, min"]);
     check(
         &["--type", "u16"],
-        &["`u16` is no element", "u32, i32, f32, u64, i64, f64, or comes with --operator FILE"],
+        &["`u16` is not a value of element", "u32, i32, f32, u64, i64, f64, or comes with --operator FILE"],
     );
     check(&["--init", "1"], &["--init with --mode inclusive: only an exclusive scan"]);
-    check(&["--mode", "exclusive", "--init", "x"], &["--init: `x` is no value of type u32"]);
-    check(&["--mode", "exclusive", "--init", "-1"], &["`-1` is no value of type u32"]);
-    check(&["--mode", "exclusive", "--type", "f32", "--init", "nan"], &["`nan` is no value of type f32"]);
+    check(&["--mode", "exclusive", "--init", "x"], &["--init: `x` is not a value of type u32"]);
+    check(&["--mode", "exclusive", "--init", "-1"], &["`-1` is not a value of type u32"]);
+    check(&["--mode", "exclusive", "--type", "f32", "--init", "nan"], &["`nan` is not a value of type f32"]);
     let factor = ["--mode", "exclusive", "--type", "f32", "--op", "mul", "--init", "1e30"];
     check(&factor, &["from 2^-20 to 2^20"]);
     let subnormal = ["--mode", "exclusive", "--type", "f32", "--init", "1e-40"];

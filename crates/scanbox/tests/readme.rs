@@ -1,6 +1,6 @@
 //! What README.md and the pages in docs/ show is what the commands print.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -25,23 +25,40 @@ fn the_example_is_the_analysis_of_the_published_file() {
         .output()
         .unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
-    let usage = fs::read_to_string(root().join("docs/usage.md")).unwrap();
-    assert!(usage.contains(printed.trim_end()), "docs/usage.md does not show:\n{printed}");
+    let page = fs::read_to_string(root().join("docs/answers.md")).unwrap();
+    assert!(page.contains(printed.trim_end()), "docs/answers.md does not show:\n{printed}");
 }
 
 #[test]
 fn what_the_readme_names_is_there() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let files = ["scripts/quickstart", "scripts/test", "scripts/setup", "kernels/README.md", "docs/usage.md"];
+    let files =
+        ["scripts/quickstart", "scripts/test", "scripts/setup", "kernels/README.md", "docs/commands.md"];
     for file in files {
         assert!(readme.contains(file) && root().join(file).exists(), "{file}");
     }
+}
+
+/// The table of commands has every command of `--help`, and no other.
+#[test]
+fn the_manual_lists_every_command() {
+    let manual = fs::read_to_string(root().join("docs/commands.md")).unwrap();
     let help = Command::cargo_bin("scanbox").unwrap().arg("--help").output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
-    for line in readme.lines().filter_map(|line| line.strip_prefix("| `scanbox ")) {
-        let command = line.split('`').next().unwrap();
-        assert!(help.lines().any(|line| line.trim_start().starts_with(&format!("{command} "))), "{command}");
-    }
+    let (_, list) = help.split_once("Commands:\n").unwrap();
+    let shown = list.lines().take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    let shown: BTreeSet<&str> = shown.filter_map(|line| line.split_whitespace().next()).collect();
+    let (_, table) = manual.split_once("| command | what it does |").unwrap();
+    let rows = table.lines().take_while(|line| !line.starts_with('#'));
+    let rows = rows.filter_map(|line| line.strip_prefix("| `")?.split_once(" | ").map(|(names, _)| names));
+    let named: BTreeSet<&str> = rows
+        .flat_map(|names| names.split('`'))
+        .flat_map(|name| name.split(", "))
+        .map(|name| name.trim_start_matches("scanbox ").trim())
+        .filter(|name| !name.is_empty())
+        .collect();
+    let shown: BTreeSet<&str> = shown.into_iter().filter(|command| *command != "help").collect();
+    assert_eq!(named, shown);
 }
 
 fn printed(arguments: &str) -> String {
@@ -137,20 +154,26 @@ fn ratios_are_against_the_fastest_cub_of_the_run() {
     }
 }
 
-/// README.md is a door: what scanbox is for, how what it finds runs in a program, how to get it and its two main
-/// commands stand on the first screen.
+/// README.md is a door: what scanbox is for, a picture, a small table, where it loses, how to get it and its two main
+/// commands are on the first screen. Its sentences are short.
 #[test]
 fn the_readme_is_short() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    assert!(readme.lines().count() <= 150);
-    let first: Vec<&str> = readme.lines().take(50).collect();
+    assert!(readme.lines().count() <= 130);
+    let first: Vec<&str> = readme.lines().take(40).collect();
     for command in [
-        "let scan = scanner.scan(",
-        "scripts/quickstart",
-        "scripts/test",
-        "scanbox sweep --device 0",
-        "scanbox analyze results/*.csv --metric squared",
+        "![",
+        "| 2^28 |",
+        "- H200: ",
+        "scripts/setup && cargo install",
+        "scanbox sweep --device 0 ",
+        "scanbox analyze results/*.csv --metric squared ",
     ] {
         assert!(first.iter().any(|line| line.starts_with(command)), "{command}");
     }
+    for command in ["scripts/quickstart ", "scripts/test "] {
+        assert!(readme.lines().any(|line| line.starts_with(command)), "{command}");
+    }
+    let (words, sentences) = crate::voice::length(&readme);
+    assert!(words < 22 * sentences, "{words} words in {sentences} sentences");
 }

@@ -85,7 +85,7 @@ fn a_dry_run_refuses_what_the_run_refuses_and_writes_nothing() {
             &["space `test`", "sweeps `other`", "--accept-space"],
         ),
         row(nothing, &["--filter", "lookback=fallback"], 2, &["--filter accepts none of its 28"]),
-        row(nothing, &["--filter", "lookback=foo"], 2, &["`foo` is no value of lookback"]),
+        row(nothing, &["--filter", "lookback=foo"], 2, &["`foo` is not a value of lookback"]),
         row(nothing, &["--input", "real"], 2, &["--input real"]),
         row(
             |place| fs::create_dir(place.folder().join("empty")).unwrap(),

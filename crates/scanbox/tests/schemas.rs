@@ -164,6 +164,8 @@ fn every_published_file_is_valid() {
     let bench = published("results/runs/2026-11-23-nvidia-h200/bench.csv");
     checker.check_answer("bench", &["bench", "--show", &bench, "--format", "json"]);
     checker.check_answer("bench-summary", &["bench", "--show", &bench, "--summary", "--format", "json"]);
+    let devices = ["bench", "--show", &bench, "--summary", "devices", "--format", "json"];
+    checker.check_answer("bench-devices", &devices);
 }
 
 /// What the program says and writes of runs on the replay device, some of which failed.

@@ -170,9 +170,9 @@ fn what_is_no_shard_is_refused() {
     for (args, parts) in [
         (&["--shard", "0/0"][..], &["--shard", "0 shards", "0/1"][..]),
         (&["--shard", "3/3"], &["--shard", "counted from 0", "the last one of 3 is 2/3"]),
-        (&["--shard", "a/3"], &["--shard", "`a/3` is no shard", "I/N", "0/16"]),
+        (&["--shard", "a/3"], &["--shard", "`a/3` is not a shard", "I/N", "0/16"]),
         (&["--shard", "3"], &["--shard", "I/N"]),
-        (&["--shard=-1/3"], &["`-1/3` is no shard"]),
+        (&["--shard=-1/3"], &["`-1/3` is not a shard"]),
         (&["--shard", "0/8"], &["--shard 0/8", "8 shards of 7 sizes", "never split", "at most 7"]),
         (&["--shard", "1/2", "--sizes", "4096"], &["2 shards of 1 size:", "at most 1"]),
         (&["--shard", "0/2", "--filter", "lookback=fallback"], &["--filter accepts none"]),

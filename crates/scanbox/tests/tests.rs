@@ -14,6 +14,8 @@ mod blocking;
 mod confirm;
 mod devices;
 mod doctor;
+#[cfg(unix)]
+mod documents;
 mod exit_codes;
 mod explain;
 mod export;
@@ -56,5 +58,6 @@ mod terminal;
 mod tidy;
 mod units;
 mod verify;
+mod voice;
 #[cfg(feature = "webgpu")]
 mod webgpu;

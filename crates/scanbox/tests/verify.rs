@@ -304,7 +304,7 @@ fn what_the_rules_leave_out_is_said() {
 fn senseless_requests_are_refused() {
     let bench = Bench::new("");
     bench.run(&[LABEL, "--sizes", "0"]).code(2).complains("a scan has at least one element");
-    bench.run(&["b4.vec5.par"]).code(2).complains("is no label");
+    bench.run(&["b4.vec5.par"]).code(2).complains("is not a label");
     bench.run(&[LABEL, "--inputs", "zeros"]).code(2).complains("random, real, ones, ramp, maximum, spike");
     bench.run(&[LABEL, "--space", "thesis"]).code(2).complains("cannot be used with");
     bench.space(&["--filter", "batch_size=3"]).code(2).complains("the filter accepts none");
@@ -395,5 +395,5 @@ fn deterministic_kernels_repeat_their_bits() {
     filter("deterministic=yes").code(2).complains("the filter accepts none");
     filter("deterministic=maybe")
         .code(2)
-        .complains("`maybe` is no value of deterministic; it is one of yes, no");
+        .complains("`maybe` is not a value of deterministic; it is one of yes, no");
 }

@@ -108,7 +108,7 @@ impl FromStr for Pattern {
     fn from_str(word: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|pattern| pattern.word() == word).ok_or_else(|| {
             let words: Vec<_> = Self::ALL.iter().map(|pattern| pattern.word()).collect();
-            format!("`{word}` is no input; it is one of {}", words.join(", "))
+            format!("`{word}` is not an input; it is one of {}", words.join(", "))
         })
     }
 }

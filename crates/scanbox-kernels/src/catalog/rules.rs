@@ -240,7 +240,7 @@ fn shape(resolved: &Resolved<'_>) -> Legality {
     }
     if workgroup_size == 0 || !workgroup_size.is_multiple_of(subgroup_size) {
         let detail =
-            format!("a workgroup of {workgroup_size} is no multiple of the subgroup size {subgroup_size}");
+            format!("a workgroup of {workgroup_size} is not a multiple of the subgroup size {subgroup_size}");
         return reject("full-subgroups", detail);
     }
     let subgroups = workgroup_size / subgroup_size;

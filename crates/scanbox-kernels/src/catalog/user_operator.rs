@@ -36,17 +36,17 @@ pub struct OperatorLaw {
 pub const OPERATOR_LAWS: [OperatorLaw; 4] = [
     OperatorLaw {
         bit: 4,
-        text: "identity() is not the identity of combine: combine(identity(), x) and combine(x, identity()) have to be x",
+        text: "identity() is not the identity of combine: combine(identity(), x) and combine(x, identity()) must be x",
         elements: &[("x", false, 0)],
     },
     OperatorLaw {
         bit: 2,
-        text: "combine is not associative: combine(combine(a, b), c) and combine(a, combine(b, c)) have to be the same",
+        text: "combine is not associative: combine(combine(a, b), c) and combine(a, combine(b, c)) must be the same",
         elements: &[("a", true, 2), ("b", false, 1), ("c", false, 0)],
     },
     OperatorLaw {
         bit: 8,
-        text: "combine is not commutative, as the file says it is: combine(a, b) and combine(b, a) have to be the same",
+        text: "combine is not commutative, as the file says it is: combine(a, b) and combine(b, a) must be the same",
         elements: &[("a", true, 1), ("b", false, 0)],
     },
     OperatorLaw {

@@ -129,7 +129,7 @@ fn for_each_complete<E: From<CsvError>>(
     let row_error = |line, reason: String| CsvError::Row { path: path.to_owned(), line, reason };
     let failed = |line, error: csv::Error| match error.into_kind() {
         csv::ErrorKind::Io(error) => io_error(path)(error),
-        _ => row_error(line, "the line is no UTF-8 text".to_owned()),
+        _ => row_error(line, "the line is not UTF-8 text".to_owned()),
     };
     let header = match reader.headers() {
         Ok(header) => header,

@@ -15,7 +15,7 @@ use super::{Config, Declaration, KERNEL_PARAMETERS, Kernel, PARAMETERS, Value, V
 
 /// Why a text is no label.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{label}` is no label: {reason} (a complete one is b4.vec4.par.rake.wg256.g1024)")]
+#[error("`{label}` is not a label: {reason} (a complete one is b4.vec4.par.rake.wg256.g1024)")]
 pub struct LabelError {
     /// The text.
     pub label: String,

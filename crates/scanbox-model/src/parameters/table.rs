@@ -163,7 +163,7 @@ macro_rules! with_parameters {
                     always_listed: true,
                     define: Some(Define::states("TILE_STATE")),
                 }
-                /// How stale tile states are told apart.
+                /// How stale tile states are recognized.
                 reset: Reset {
                     column: Some(26),
                     always_listed: true,

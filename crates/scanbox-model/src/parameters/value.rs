@@ -45,7 +45,7 @@ impl Values {
     #[must_use]
     pub fn unknown(self, name: &str, word: &str) -> String {
         let listed = self.check("").err().unwrap_or_default();
-        format!("`{word}` is no {name}; {listed}")
+        format!("`{word}` is not a value of {name}; {listed}")
     }
 
     /// The value with this word; `None` of numbers, and where no value has it.

@@ -31,7 +31,11 @@ pub trait Parameter: Copy + PartialEq + Sized + 'static {
     /// The message about a word that no value has: it lists the words of the values that `listed` lets through.
     fn unknown(word: &str, listed: impl Fn(Self) -> bool) -> String {
         let words = Self::VALUES.iter().filter(|value| listed(**value)).map(|value| value.word());
-        format!("`{word}` is no {}; it is one of {}", Self::NAME, words.collect::<Vec<_>>().join(", "))
+        format!(
+            "`{word}` is not a value of {}; it is one of {}",
+            Self::NAME,
+            words.collect::<Vec<_>>().join(", ")
+        )
     }
 }
 
@@ -169,7 +173,7 @@ parameter! {
         Ticket = "ticket" / "",
         /// The one with the number of the workgroup; persistent: the first one, the others by ticket.
         WorkgroupId = "workgroup-id" / "wgid",
-        /// Every so-manieth one, where all workgroups run at the same time.
+        /// Every n-th one, where all workgroups run at the same time.
         RoundRobin = "round-robin" / "robin",
     }
 }

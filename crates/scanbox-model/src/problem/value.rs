@@ -69,7 +69,7 @@ impl ElementValue {
             Element::Struct4 | Element::Struct8 | Element::Struct16 => None,
         };
         value.ok_or_else(|| {
-            format!("`{}` is no value of type {element}", text.chars().take(40).collect::<String>())
+            format!("`{}` is not a value of type {element}", text.chars().take(40).collect::<String>())
         })
     }
 

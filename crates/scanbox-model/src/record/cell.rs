@@ -37,17 +37,17 @@ number_cell!(u32, u64);
 fn no_whole_number(text: &str, most: u64) -> String {
     let shown = excerpt(text);
     match text.trim().parse::<f64>() {
-        Ok(number) if !number.is_finite() => format!("`{shown}` is no number"),
-        Ok(number) if number < 0.0 => format!("`{shown}` is negative; it has to be a whole number from 0"),
+        Ok(number) if !number.is_finite() => format!("`{shown}` is not a number"),
+        Ok(number) if number < 0.0 => format!("`{shown}` is negative; it must be a whole number from 0"),
         Ok(number) if number > most as f64 => format!("`{shown}` is too large; it is at most {most}"),
         Ok(number) if number.fract() != 0.0 => {
-            format!("`{shown}` has a fraction; it has to be a whole number")
+            format!("`{shown}` has a fraction; it must be a whole number")
         }
         Ok(_) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
             format!("`{shown}` is too large; it is at most {most}")
         }
-        Ok(_) => format!("`{shown}` has to be written in digits alone"),
-        Err(_) => format!("`{shown}` is no number"),
+        Ok(_) => format!("`{shown}` must be written in digits alone"),
+        Err(_) => format!("`{shown}` is not a number"),
     }
 }
 
@@ -64,7 +64,7 @@ impl CsvCell for f64 {
         text.parse::<Self>()
             .ok()
             .filter(|value| value.is_finite())
-            .ok_or_else(|| format!("`{}` is no number", excerpt(text)))
+            .ok_or_else(|| format!("`{}` is not a number", excerpt(text)))
     }
 }
 
@@ -112,7 +112,7 @@ impl CsvCell for Status {
         Self::ALL
             .into_iter()
             .find(|status| status.word() == text)
-            .ok_or_else(|| format!("`{}` is no status", excerpt(text)))
+            .ok_or_else(|| format!("`{}` is not a status", excerpt(text)))
     }
 }
 
@@ -133,7 +133,7 @@ impl CsvCell for Selections {
     fn read(text: &str) -> Result<Self, String> {
         let word = |word: &str| Selection::ALL.into_iter().find(|selection| selection.word() == word);
         let words = text.split('+').filter(|_| !text.is_empty()).map(word);
-        words.collect::<Option<_>>().ok_or_else(|| format!("`{}` is no selection", excerpt(text)))
+        words.collect::<Option<_>>().ok_or_else(|| format!("`{}` is not a selection", excerpt(text)))
     }
 }
 

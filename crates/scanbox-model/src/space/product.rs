@@ -131,8 +131,9 @@ fn upto(key: &'static str, values: &[u32], least: u32, most: u32) -> Result<(), 
     }
     let wrong = values.iter().find(|&value| !(least..=most).contains(value));
     let no_device = if least == 1 { ", so no device can do it" } else { "" };
-    wrong
-        .map_or(Ok(()), |value| Err((key, format!("{value} is no number from {least} to {most}{no_device}"))))
+    wrong.map_or(Ok(()), |value| {
+        Err((key, format!("{value} is not a number from {least} to {most}{no_device}")))
+    })
 }
 
 fn numbers(key: &'static str, values: &Numbers, most: u32) -> Result<(), WrongList> {

@@ -133,7 +133,7 @@ fn optional(value: Option<f64>) -> String {
 }
 
 /// A cell in quotes where it needs them (RFC 4180).
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

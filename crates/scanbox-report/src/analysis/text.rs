@@ -122,8 +122,7 @@ impl TextPage<'_> {
         );
         self.heading(3, &heading, out)?;
         let table = self.ideal_table(device, out)?;
-        let ties =
-            if table.has("ties") { "; ties: configs that cannot be told from the best one" } else { "" };
+        let ties = if table.has("ties") { "; ties: configs within noise of the best one" } else { "" };
         let units = match device.ideal.points.iter().any(|point| point.unit_spread_pct.is_some()) {
             true => {
                 "; units: how far they differ in that lead (half of them lie within it), below which it is a tie"
@@ -244,7 +243,7 @@ impl TextPage<'_> {
     fn doubts(&self, choice: &Choice, out: &mut impl Write) -> io::Result<()> {
         if !choice.ties.is_empty() {
             let names: Vec<String> = choice.ties.iter().map(|&kernel| self.kernel(kernel)).collect();
-            let text = format!("Cannot be told from it at any size: {}.", names.join(", "));
+            let text = format!("Within noise of it at every size: {}.", names.join(", "));
             self.say(&text, out)?;
         }
         match self.other_normalizations(choice) {

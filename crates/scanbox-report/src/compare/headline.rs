@@ -149,7 +149,7 @@ fn unmeasured_headline(comparison: &Comparison, sizes: &str) -> String {
             let (config, size, side) = (&failed.config, size_label(failed.n), failed.side.word());
             format!(" ({config} at {size}, {side}: {})", failed.status)
         }
-        None => "; let `scanbox rerun` come to its end".to_owned(),
+        None => "; let `scanbox rerun` finish".to_owned(),
     };
     format!("UNMEASURED: what led the base at {sizes} was not measured again{why}")
 }

@@ -90,8 +90,8 @@ impl DeviceView<'_> {
         };
         let mut table = Table {
             caption: format!(
-                "Ideal configuration set: the best config of each size. lead: over the runner-up; {units}ties: configs that cannot \
-                 be told from the best; spread: interquartile range over median; x baseline: times as fast as the fastest scan of \
+                "Ideal configuration set: the best config of each size. lead: over the runner-up; {units}ties: configs within \
+                 noise of the best; spread: interquartile range over median; x baseline: times as fast as the fastest scan of \
                  another implementation, by scanbox's own rows of that run where it has some; one kernel: the best for all sizes, \
                  and what it loses."
             ),

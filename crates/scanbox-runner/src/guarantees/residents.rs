@@ -131,7 +131,7 @@ impl Asking<'_> {
                     if answer.words[GAVE_UP] > 0 {
                         let detail = format!(
                             "{}: {workgroups} workgroups of {workgroup_size}, as many as were there at the same time \
-                             before, waited {:.0} ms for each other in vain",
+                             before, waited {:.0} ms for each other without success",
                             round.told(),
                             self.give_up_ms()
                         );

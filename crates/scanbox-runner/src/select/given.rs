@@ -152,7 +152,7 @@ fn place_of_word(devices: &[&Listed], hardware: &[usize], said: &Said) -> Result
         });
     }
     let Some(uuid) = lower.strip_prefix("gpu-").filter(|uuid| is_uuid(uuid)) else {
-        return Err(said.unclear("is no index and no UUID of a GPU; name the device with --device"));
+        return Err(said.unclear("is neither an index nor a UUID of a GPU; name the device with --device"));
     };
     // A UUID may be cut short as long as one device has it.
     let found: Vec<usize> = hardware
@@ -162,7 +162,7 @@ fn place_of_word(devices: &[&Listed], hardware: &[usize], said: &Said) -> Result
         .collect();
     match found[..] {
         [place] => Ok(place),
-        [] => Err(said.none("is none of the devices that Vulkan sees: their UUIDs are others")),
+        [] => Err(said.none("is not one of the devices that Vulkan sees: their UUIDs are others")),
         _ => Err(said.unclear("stands for several devices; name one with --device")),
     }
 }
@@ -251,7 +251,7 @@ mod tests {
         // UUIDs, whole or cut short.
         check(&node, "CUDA_VISIBLE_DEVICES=GPU-cccccccc-0000", Ok(0));
         check(&node, "CUDA_VISIBLE_DEVICES=GPU-AABB SLURM_JOB_GPUS=0", Ok(3));
-        check(&node, "CUDA_VISIBLE_DEVICES=GPU-aa", unclear("is no index and no UUID"));
+        check(&node, "CUDA_VISIBLE_DEVICES=GPU-aa", unclear("is neither an index nor a UUID"));
         check(&of_amd, "ROCR_VISIBLE_DEVICES=GPU-0000", unclear("several devices"));
         check(&node, "CUDA_VISIBLE_DEVICES=GPU-dddddddd", none("none of the devices that Vulkan sees"));
         // What is no single GPU.
@@ -263,9 +263,9 @@ mod tests {
         check(&node, "CUDA_VISIBLE_DEVICES=MIG-aaaaaaaa-0000", none("part of a GPU (MIG)"));
         check(&one, "CUDA_VISIBLE_DEVICES=MIG-GPU-aaaa/1/0", none("take a whole GPU"));
         check(&one, "CUDA_VISIBLE_DEVICES=0:1", none("part of a GPU"));
-        check(&node, "CUDA_VISIBLE_DEVICES=h200", unclear("is no index and no UUID"));
-        check(&node, "CUDA_VISIBLE_DEVICES=1.5", unclear("is no index"));
-        check(&node, "SLURM_JOB_GPUS=99999999999999999999999", unclear("is no index"));
+        check(&node, "CUDA_VISIBLE_DEVICES=h200", unclear("is neither an index nor a UUID"));
+        check(&node, "CUDA_VISIBLE_DEVICES=1.5", unclear("is neither an index"));
+        check(&node, "SLURM_JOB_GPUS=99999999999999999999999", unclear("is neither an index"));
         // A GPU was given, and only software is there.
         check(&software, "CUDA_VISIBLE_DEVICES=0", none("Vulkan finds none here"));
         check(&software, "SLURM_JOB_GPUS=0", none("Vulkan finds none here"));

@@ -175,7 +175,7 @@ impl Memory {
             }
             (Binding::Reference, _) | (Binding::Expected, Expected::Scan) => (&large()?.reference, 0),
             (Binding::Output, _) => {
-                (self.output.as_ref().ok_or_else(|| missing("an output, and there is none"))?, 0)
+                (self.output.as_ref().ok_or_else(|| missing("an output, and has none"))?, 0)
             }
             (Binding::Report, _) => (&self.report, 0),
             (Binding::Kept, _) => {

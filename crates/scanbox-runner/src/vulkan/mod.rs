@@ -71,7 +71,7 @@ use scanbox_kernels::ledger::Ledger;
 
 /// What is wrong with a driver without a device.
 const NO_HARDWARE: &str = "has no hardware behind its driver, which makes pipelines and runs none (`scanbox space \
-                           --compile` shows what it tells of them)";
+                           --compile` shows what it reports of them)";
 
 /// Timestamps to start with; more are made when a submission needs them.
 const TIMESTAMPS: u32 = 64;

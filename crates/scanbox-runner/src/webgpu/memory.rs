@@ -202,7 +202,7 @@ impl BoundMemory {
     fn resolve_on(&self, other: bool, binding: Binding, plan: &Plan) -> Result<ByteRange, Failure> {
         let missing = |what| Failure::new(Status::RuntimeError, format!("the plan needs {what}"));
         let large = || self.large_or_other(other).ok_or_else(|| missing("an input, and none is loaded"));
-        let output = || self.output.as_ref().ok_or_else(|| missing("an output, and there is none"));
+        let output = || self.output.as_ref().ok_or_else(|| missing("an output, and has none"));
         Ok(match (binding, plan.result) {
             // The sums of a read are expected nowhere: their complements are poison enough.
             (Binding::Input, _) | (Binding::Expected, Expected::Copy | Expected::Sums { .. }) => {

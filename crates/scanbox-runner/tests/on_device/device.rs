@@ -395,7 +395,7 @@ fn impossible_workgroups_are_unsupported() {
 }
 
 #[test]
-#[allow(clippy::print_stderr, reason = "what was not tested has to be said")]
+#[allow(clippy::print_stderr, reason = "what was not tested must be said")]
 fn a_submission_that_takes_too_long_ends_the_session() {
     let Some(mut bench) = device_with(Options { timeout: std::time::Duration::ZERO, ..options() }) else {
         return;

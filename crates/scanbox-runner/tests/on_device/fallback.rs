@@ -31,7 +31,7 @@ fn problem(mode: Mode, element: Element, operator: Operator) -> Problem {
 }
 
 /// One call of a config, compared. None where a rule says that the device cannot run it, which is said.
-#[allow(clippy::print_stderr, reason = "what was not tested has to be said")]
+#[allow(clippy::print_stderr, reason = "what was not tested must be said")]
 fn call(
     session: &mut Session,
     label: &str,

@@ -202,7 +202,7 @@ impl Bench {
 
     /// Checks a config at a size on an input. A config that the rules reject on this device is no failure, and said.
     /// Random words are bounded where the tile state cannot carry the total of full-range ones.
-    #[allow(clippy::print_stderr, reason = "what was not tested has to be said")]
+    #[allow(clippy::print_stderr, reason = "what was not tested must be said")]
     pub fn check(&mut self, label: &str, n: u64, input: &Input) {
         let config: Config = label.parse().unwrap();
         let profile = self.device().profile();

@@ -96,7 +96,7 @@ fn items(row: usize, config: Config, device: &DeviceProfile) -> Vec<Item> {
 }
 
 /// Verifies items in sessions of their own: another one goes on where a time-out has ended one.
-#[allow(clippy::print_stderr, reason = "what has not run to its end has to be said")]
+#[allow(clippy::print_stderr, reason = "what has not run to its end must be said")]
 fn check(problem: Problem, mut items: Vec<Item>) {
     let start = Instant::now();
     let (mut tally, mut configs) = (Tally::default(), BTreeSet::new());

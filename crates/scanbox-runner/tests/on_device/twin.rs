@@ -49,7 +49,7 @@ const U32: Element = Element::U32;
 const LARGE: u64 = 3_000_001;
 
 #[test]
-#[allow(clippy::print_stderr, reason = "what was not tested has to be said")]
+#[allow(clippy::print_stderr, reason = "what was not tested must be said")]
 fn right_kernels_are_right() {
     let Some(mut bench) = Bench::new(compiler) else { return };
     use Mode::{Exclusive, Inclusive, Reduce};

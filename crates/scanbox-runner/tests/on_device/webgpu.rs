@@ -67,7 +67,7 @@ fn bench_with(options: &WebGpuOptions) -> Option<WebGpuBench> {
 impl WebGpuBench {
     /// The plan of a config, with its pipelines, of shaders that `change` has had its way with; none where a rule says
     /// no.
-    #[allow(clippy::print_stderr, reason = "what was not tested has to be said")]
+    #[allow(clippy::print_stderr, reason = "what was not tested must be said")]
     fn changed(
         &mut self,
         label: &str,

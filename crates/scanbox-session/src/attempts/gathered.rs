@@ -163,7 +163,7 @@ impl PublishedAttempt {
         let there = rows.iter().filter(|row| is_of_point(row)).count() as u64;
         if told > there {
             note(&format!(
-                "warning: {}: its metadata tells of {}, and {there} are there; what is lost is measured again",
+                "warning: {}: its metadata names {}, and the file has {there}; what is lost is measured again",
                 csv.display(),
                 plural(told as usize, "row")
             ));

@@ -22,7 +22,7 @@ pub fn chosen(
     let wish = Wish { scan: &scan, call_use, promised };
     let chosen = pack.choose(&wish, &seen(device), n).map_err(|why| why.to_string())?;
     let label = &pack.data().recipes[usize::from(chosen.recipe)].label;
-    let config = label.parse().map_err(|_| format!("{label} is no label of this version"))?;
+    let config = label.parse().map_err(|_| format!("{label} is not a label of this version"))?;
     Ok((config, chosen.reason))
 }
 

@@ -11,7 +11,7 @@ use super::replayed::{check, fill, submissions, sum};
 const N: u64 = 40_003;
 const LABEL: &str = "b1.vec4.fallback.sub.striped.early.split.turn.wg64";
 
-#[allow(clippy::print_stderr, reason = "what was not tested has to be said")]
+#[allow(clippy::print_stderr, reason = "what was not tested must be said")]
 fn scan(gpu: &TestGpu) -> Scan {
     if !gpu.has_two_queues() {
         eprintln!("the device has one queue, which plays both");

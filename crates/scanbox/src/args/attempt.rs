@@ -15,8 +15,8 @@ pub struct AttemptArgs {
     #[arg(long, value_name = "DIR", requires = "publish", conflicts_with_all = ["out", "retry_failed", "accept_space"])]
     scratch: Option<PathBuf>,
 
-    /// Publish rows, metadata and what is held against configs in this folder, which all nodes share, in files of this
-    /// attempt's own; begin with what earlier attempts at the same sweep have published there. No locks are needed
+    /// Publish rows, metadata and journal in this folder, which all nodes share, in files of this attempt; begin with
+    /// the rows that earlier attempts at the same sweep have published there. No locks are needed
     #[arg(long, value_name = "DIR", requires = "scratch")]
     publish: Option<PathBuf>,
 

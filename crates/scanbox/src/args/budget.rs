@@ -26,7 +26,7 @@ fn budget(text: &str, variable: &dyn Fn(&str) -> Option<String>, now: Timestamp)
     };
     let left = if moment == JOB_END {
         let end = job_time(variable, "SLURM_JOB_END_TIME")?.ok_or(
-            "SLURM_JOB_END_TIME is not set: this is no job of Slurm, or an old version of it; there, \
+            "SLURM_JOB_END_TIME is not set: this is not a job of Slurm, or an old version of it; there, \
              SLURM_JOB_END_TIME=$(date -d \"$(squeue -h -j $SLURM_JOB_ID -o %e)\" +%s) sets it",
         )?;
         let limit = job_time(variable, "SLURM_JOB_START_TIME")?.map(|start| end.duration_since(start));
@@ -40,7 +40,7 @@ fn budget(text: &str, variable: &dyn Fn(&str) -> Option<String>, now: Timestamp)
     } else {
         let end = moment_of(moment).ok_or_else(|| {
             format!(
-                "`{moment}` is no moment: write until-job-end, until-2026-12-01T08:00:00Z or until-1796112000"
+                "`{moment}` is not a moment: write until-job-end, until-2026-12-01T08:00:00Z or until-1796112000"
             )
         })?;
         end.duration_since(now)
@@ -51,7 +51,7 @@ fn budget(text: &str, variable: &dyn Fn(&str) -> Option<String>, now: Timestamp)
 
 fn job_time(variable: &dyn Fn(&str) -> Option<String>, name: &str) -> Result<Option<Timestamp>, String> {
     let Some(text) = variable(name).filter(|text| !text.is_empty()) else { return Ok(None) };
-    moment_of(&text).map(Some).ok_or_else(|| format!("{name}={text} is no moment"))
+    moment_of(&text).map(Some).ok_or_else(|| format!("{name}={text} is not a moment"))
 }
 
 fn moment_of(text: &str) -> Option<Timestamp> {
@@ -87,9 +87,9 @@ mod tests {
         check("until-1970-01-01T03:00:00Z", "", "", Ok(740));
         check("until-9000", "", "", Ok(0));
         check("until-10000", "", "", Ok(0));
-        check("until-", "", "", Err("is no moment"));
-        check("until-noon", "", "", Err("is no moment"));
-        check("until-99999999999999999", "", "", Err("is no moment"));
+        check("until-", "", "", Err("is not a moment"));
+        check("until-noon", "", "", Err("is not a moment"));
+        check("until-99999999999999999", "", "", Err("is not a moment"));
         check("until-job-end", "", "", Err("squeue"));
         check("until-job-end", "never", "", Err("SLURM_JOB_END_TIME=never"));
         check("until-job-end", "10600", "later", Err("SLURM_JOB_START_TIME=later"));

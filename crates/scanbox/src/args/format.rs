@@ -41,7 +41,7 @@ pub const ROWS: &[HelpWord<Format>] = &[
 
 /// Of pictures.
 pub const PICTURE_STYLES: &[HelpWord<PictureStyle>] = &[
-    ("screen", "Light or dark as the reader has it", PictureStyle::Screen),
+    ("screen", "Light or dark, as the reader has chosen", PictureStyle::Screen),
     (
         "paper",
         "For a column of a paper: letters of 8 points, no title; as PDF too, which carries its font",

@@ -44,7 +44,7 @@ pub struct ProblemArgs {
     #[arg(help_heading = HEADING, long, value_name = "FILE", conflicts_with_all = ["op", "element", "init"])]
     operator: Option<PathBuf>,
 
-    /// Which prefixes are written: inclusive, exclusive, or reduce: the total alone
+    /// Which prefixes are written: inclusive, exclusive, or reduce: only the total
     #[arg(help_heading = HEADING, long, value_name = "MODE", default_value = "inclusive", value_parser = Mode::from_word)]
     mode: Mode,
 
@@ -90,9 +90,9 @@ impl ProblemArgs {
 /// The elements that are measured on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Elements {
-    /// Random ones whose sums have one right value: of floats, small integers
+    /// Random elements whose sums have one right value; as floats, small integers
     Random,
-    /// Random reals, of sums of floats: results are off by rounding, and rows say how far
+    /// Random reals for sums of floats: results are off by rounding, and rows have the error
     Real,
 }
 

@@ -27,11 +27,11 @@ use crate::inputs::{KnownPlans, SweepInput, once};
 /// What is asked of which files.
 #[derive(Debug, Clone, clap::Args)]
 pub struct AnalysisRequest {
-    /// CSV files of `scanbox sweep`; the metadata beside each (x.csv: x.meta.json) says which space was swept
+    /// CSV files of `scanbox sweep`; the metadata beside each (x.csv: x.meta.json) describes the space
     #[arg(required = true, value_name = "FILES")]
     pub files: Vec<PathBuf>,
 
-    /// What the unit that a file is about is called: two machines with the same GPU, one of before and one of after a
+    /// A name for the unit of a file, for example for two machines with the same GPU, or for one before and after a
     /// change
     #[arg(long, value_name = "NAME=FILE", value_parser = named_file)]
     pub name: Vec<(String, PathBuf)>,
@@ -45,7 +45,7 @@ pub struct AnalysisRequest {
     #[arg(long, default_value = "squared", value_name = "METRIC")]
     pub shared_metric: SharedMetric,
 
-    /// Over which sizes kernels are compared: common (to all kernels), all, widest (those of the kernels with the
+    /// The sizes over which kernels are compared: common (to all kernels), all, widest (those of the kernels with the
     /// most), a share of the kernels (0.8), or sizes (2^19..2^29) [default: common where that is at least half, else
     /// widest]
     #[arg(long, value_name = "COVERAGE")]
@@ -77,17 +77,17 @@ pub struct AnalysisRequest {
     #[arg(long, value_parser = PossibleValuesParser::new(["thesis"]))]
     pub preset: Option<String>,
 
-    /// What to take of a device that was swept with several drivers or versions
+    /// Which rows to use of a device that was swept with several drivers or versions
     #[arg(long, default_value = "latest", value_parser = PossibleValuesParser::new(["latest", "all"]).map(runs))]
     pub runs: Runs,
 
-    /// What becomes of units of one model with the same driver, version and kernels: pool (a point's time is the median
+    /// How to treat units of one model with the same driver, version and kernels: pool (a point's time is the median
     /// over them) or each [default: pool where they complement each other, that is, none has nine tenths of the points
     /// that they have together; else each]
     #[arg(long, value_parser = PossibleValuesParser::new(["pool", "each"]).map(units))]
     pub units: Option<Units>,
 
-    /// Let software devices enter the answers across devices beside hardware
+    /// Include software devices in the answers across devices
     #[arg(long)]
     pub include_software: bool,
 }
@@ -144,7 +144,7 @@ impl AnalysisRequest {
         let mut labels = vec![String::new(); paths.len()];
         for (name, file) in &self.name {
             let Some(at) = paths.iter().position(|path| place(path) == place(file)) else {
-                let message = format!("--name {name}={}: that is none of the files", file.display());
+                let message = format!("--name {name}={}: it is not one of the files", file.display());
                 return Err(UsageError(message).into());
             };
             if !labels[at].is_empty() {
@@ -183,7 +183,7 @@ fn listed_weights(path: &Path) -> anyhow::Result<Weights> {
     let mut reader = ::csv::ReaderBuilder::new().trim(::csv::Trim::All).from_path(path)?;
     let header = reader.headers()?.clone();
     if header.iter().ne(["n_elements", "weight"]) {
-        bail!("the first line has to be `n_elements,weight`");
+        bail!("the first line must be `n_elements,weight`");
     }
     let mut weights = BTreeMap::new();
     for row in reader.records() {
@@ -191,11 +191,11 @@ fn listed_weights(path: &Path) -> anyhow::Result<Weights> {
         let line = row.position().map_or(0, ::csv::Position::line);
         let size = row[0].parse::<Sizes>().ok().filter(|sizes| sizes.iter().count() == 1);
         let Some(n) = size.map(|size| size.largest()) else {
-            bail!("line {line}: `{}` is no size (1024, 2^20)", &row[0]);
+            bail!("line {line}: `{}` is not a size (1024, 2^20)", &row[0]);
         };
         let weight = row[1].parse().ok().filter(|weight: &f64| *weight >= 0.0 && weight.is_finite());
         let Some(weight) = weight else {
-            bail!("line {line}: `{}` is no weight: a number, 0 or above", &row[1]);
+            bail!("line {line}: `{}` is not a weight: a number, 0 or above", &row[1]);
         };
         if weights.insert(n, weight).is_some() {
             bail!("line {line}: {n} elements are there twice");
@@ -240,7 +240,7 @@ fn nothing_usable(request: &AnalysisRequest, tables: &Tables, anchors: u64) -> S
     }
     counts.extend(tables.other_subjects.iter().map(|(subject, rows)| format!("{rows} of {subject}")));
     if anchors > 0 {
-        counts.push(format!("{anchors} of anchors, which say how units differ and are no points"));
+        counts.push(format!("{anchors} of anchors, which say how units differ and are not points"));
     }
     let found = if counts.is_empty() { "no rows".to_owned() } else { counts.join(", ") };
     let hint = match tables.devices.is_empty() && !tables.other_subjects.is_empty() {

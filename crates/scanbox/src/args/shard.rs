@@ -13,8 +13,8 @@ use crate::exit::UsageError;
 /// Which shard.
 #[derive(Debug, Args)]
 pub struct ShardArgs {
-    /// Only this one of N shards, which are counted from 0: 0/16 to 15/16 are the whole. All shards cost about the
-    /// same, and machines that enumerate the same points find the same ones
+    /// Only shard I of N, counted from 0: 0/16 to 15/16 are the whole space. All shards cost about the same, and
+    /// machines that enumerate the same points find the same ones
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 

@@ -14,7 +14,7 @@ pub struct SharingArgs {
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "forever", value_parser = parse_wait)]
     wait: Option<Duration>,
 
-    /// Run beside others on the device: their times and these disturb each other, and rows say so
+    /// Run beside other runs on the device: they disturb each other's times, and rows are marked
     #[arg(long)]
     share_device: bool,
 }
@@ -43,6 +43,6 @@ mod tests {
     fn a_wait_is_a_time_or_has_no_end() {
         assert_eq!(parse_wait("90s"), Ok(Duration::from_secs(90)));
         assert_eq!(parse_wait("forever"), Ok(Duration::MAX));
-        assert!(parse_wait("soon").unwrap_err().contains("is no time"));
+        assert!(parse_wait("soon").unwrap_err().contains("is not a time"));
     }
 }

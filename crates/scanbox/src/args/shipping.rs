@@ -32,11 +32,11 @@ pub const ALL_USES: &str =
 /// Where the operator of rows is, and whether rows may be of other kernels.
 #[derive(Debug, Clone, clap::Args)]
 pub struct RowArgs {
-    /// The GLSL file of the operator that the rows name, where that is one of your own
+    /// The GLSL file of the operator that the rows name, if it is your own
     #[arg(long, value_name = "FILE")]
     pub operator: Option<PathBuf>,
 
-    /// Take rows of other kernel sources: they choose kernels, and their times and losses are left out
+    /// Accept rows of other kernel sources: they choose kernels, and their times and losses are left out
     #[arg(long)]
     pub other_sources: bool,
 }
@@ -48,7 +48,7 @@ pub fn promises(text: &str) -> Result<Promises, String> {
         let one = Promises::try_from(vec![word.to_owned()]);
         one.map(|one| set.with(one)).map_err(|_| {
             let word: String = word.chars().take(40).collect();
-            format!("`{word}` is no promise: none, or any of {}, joined by +", words())
+            format!("`{word}` is not a promise: none, or any of {}, joined by +", words())
         })
     })
 }
@@ -59,7 +59,7 @@ pub fn subgroup_size(text: &str) -> Result<Option<u32>, String> {
         return Ok(None);
     }
     let size = text.parse().ok().filter(|size: &u32| size.is_power_of_two() && (4..=128).contains(size));
-    size.map(Some).ok_or_else(|| format!("`{text}` is no subgroup size: 4, 8, 16, 32, 64, 128, or none"))
+    size.map(Some).ok_or_else(|| format!("`{text}` is not a subgroup size: 4, 8, 16, 32, 64, 128, or none"))
 }
 
 /// A problem in one word: `u32:add:exclusive`, `f32:max:inclusive:in-place`.
@@ -70,7 +70,7 @@ pub fn problem(text: &str) -> Result<Problem, String> {
         parts => (parts, Placement::OutOfPlace),
     };
     let &[element, operator, mode] = parts else {
-        return Err(format!("`{text}` is no TYPE:OPERATOR:MODE, as u32:add:exclusive"));
+        return Err(format!("`{text}` is not of the form TYPE:OPERATOR:MODE, as u32:add:exclusive"));
     };
     let (element, operator) = (Element::from_word(element)?, Operator::from_word(operator)?);
     Problem::new(Mode::from_word(mode)?, element, operator, None, placement)

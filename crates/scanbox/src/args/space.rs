@@ -34,7 +34,7 @@ pub struct SpaceSelection {
     pub sizes: Option<Sizes>,
 
     /// Only these configs, for example `lookback=parallel,workgroup_size=256|512`; deterministic=yes keeps those whose
-    /// results have the same bits on every run, arguments=auto those with what was found to be best on the device
+    /// results have the same bits on every run, arguments=auto those with the arguments that are best on the device
     #[arg(long, value_name = "FILTER")]
     pub filter: Option<Filter>,
 

@@ -11,7 +11,7 @@ use scanbox_session::notes::{Voice, note};
 
 use super::words::{HelpWord, words};
 
-/// When there are colours.
+/// When to use colours.
 const COLOUR: &[HelpWord<ColorChoice>] = &[
     (
         "auto",
@@ -38,7 +38,7 @@ const PROGRESS: &[HelpWord<ProgressForm>] = &[
 /// How the program speaks.
 #[derive(Debug, Clone, Args)]
 pub struct SpeechArgs {
-    /// When there are colours
+    /// When to use colours
     #[arg(help_heading = super::FOR_ALL, long, global = true, value_name = "WHEN", value_parser = words(COLOUR), default_value = "auto")]
     color: ColorChoice,
 
@@ -46,12 +46,12 @@ pub struct SpeechArgs {
     #[arg(help_heading = super::FOR_ALL, long, global = true, value_name = "FORM", value_parser = words(PROGRESS), default_value = "auto")]
     progress: ProgressForm,
 
-    /// Say nothing but errors and the answer
+    /// Print only errors and the answer
     #[arg(help_heading = super::FOR_ALL, short, long, global = true)]
     quiet: bool,
 
-    /// Log what happens inside: once what is done, twice also with which values, three times everything; `RUST_LOG`
-    /// chooses by part (`RUST_LOG=scanbox_session=debug`)
+    /// Log what the program does; twice: also with its values; three times: everything; `RUST_LOG` chooses by part
+    /// (`RUST_LOG=scanbox_session=debug`)
     #[arg(help_heading = super::FOR_ALL, short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// A time such as `90s` or `10m`.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let span: jiff::SignedDuration =
-        text.parse().map_err(|_| format!("`{text}` is no time: write 90s, 10m or 2h"))?;
+        text.parse().map_err(|_| format!("`{text}` is not a time: write 90s, 10m or 2h"))?;
     Duration::try_from(span).map_err(|_| "a time is not negative".to_owned())
 }
 

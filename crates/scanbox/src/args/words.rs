@@ -15,7 +15,7 @@ pub fn clock(word: String) -> Clock {
 /// A share from a number of percent.
 pub fn threshold(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').trim_end();
-    let percent: f64 = number.parse().map_err(|_| format!("`{text}` is no number of percent"))?;
+    let percent: f64 = number.parse().map_err(|_| format!("`{text}` is not a percentage"))?;
     if percent > 0.0 && percent < 100.0 {
         Ok(percent / 100.0)
     } else {

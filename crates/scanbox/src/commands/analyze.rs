@@ -19,7 +19,7 @@ pub struct AnalyzeArgs {
     #[command(flatten)]
     pub request: AnalysisRequest,
 
-    /// Show what every metric chooses, what that loses, and where
+    /// Show the choice of every metric, its loss, and where it loses
     #[arg(long)]
     pub all_metrics: bool,
 

@@ -8,6 +8,7 @@ mod forms;
 mod library;
 mod pictures;
 mod select;
+mod show;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +20,6 @@ use clap::Args;
 use scanbox_analysis::bench::{heats, timed_forms};
 use scanbox_analysis::library::library_differences;
 use scanbox_model::config::{Config, Kernel};
-use scanbox_model::csv_file;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
@@ -40,6 +40,7 @@ use self::forms::CallFormArgs;
 use self::library::{LibraryArgs, PackTakingPart};
 use self::pictures::{PictureArgs, Pictures, draw};
 use self::select::{ScratchUse, Tuned, configs_of, selected};
+use self::show::{print_device, show};
 use crate::answer::{answered, print};
 use crate::args::budget::parse_budget;
 use crate::args::format::ANSWERS;
@@ -48,8 +49,7 @@ use crate::args::sharing::SharingArgs;
 use crate::args::time::{parse_duration, parse_limit};
 use crate::args::words::{HelpWord, words};
 use crate::exit::{Exit, UsageError};
-use crate::inputs::expect;
-use crate::output::{Kind, OutputContent};
+use crate::output::OutputContent;
 use scanbox_report::bench::BenchReport;
 use scanbox_report::document::Format;
 use scanbox_report::paste;
@@ -76,7 +76,16 @@ const VIEWS: &[HelpWord<VersusView>] = &[
     ),
     ("views", "Every ratio and every time by its own name, on hot and on cold buffers", VersusView::Views),
     ("table", "The table of `ratios` alone", VersusView::Table),
-    ("loses", "Only how many times as fast it is, and where it loses", VersusView::Loses),
+    (
+        "loses",
+        "Only how many times as fast it is, and where it loses; of each device in --show",
+        VersusView::Loses,
+    ),
+    (
+        "devices",
+        "A line per size, with time and times as fast as the fastest baseline for each device in --show",
+        VersusView::Devices,
+    ),
 ];
 
 /// Whether a word behind `--summary` is its value.
@@ -134,7 +143,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "INPUT", value_enum, default_value_t = Elements::Random)]
     input: Elements,
 
-    /// Hot: every call works on the same buffers; cold: on other ones than before, together larger than any cache
+    /// Hot: every call works on the same buffers; cold: each call uses other buffers than the one before, together
+    /// larger than any cache
     #[arg(long, value_name = "STATES", value_enum, value_delimiter = ',', default_value = "hot")]
     buffers: Vec<Buffers>,
 
@@ -146,11 +156,11 @@ pub struct BenchArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
 
-    /// Work of the same subject right before the first sample of a block, at least
+    /// Minimum time for which the same subject runs right before the first sample of a block
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "8ms")]
     warm_up: Duration,
 
-    /// Samples per block at least; more are taken while their spread is large
+    /// Minimum number of samples per block; more are taken while their spread is large
     #[arg(long, value_name = "NUMBER", default_value_t = Protocol::default().samples_min, value_parser = clap::value_parser!(u32).range(3..=1000))]
     samples: u32,
 
@@ -173,7 +183,7 @@ pub struct BenchArgs {
     #[command(flatten)]
     sharing: SharingArgs,
 
-    /// Stop after this time, also in a set-up that takes too long; the rows of finished sizes are kept
+    /// Stop after this time, also during a long set-up; the rows of finished sizes are kept
     #[arg(long, value_name = "TIME", value_parser = parse_budget)]
     budget: Option<Duration>,
 
@@ -185,9 +195,10 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE.csv")]
     with: Vec<PathBuf>,
 
-    /// Measure nothing: show the rows of this benchmark again, with --format, --with, --plot; those of --sizes alone
-    #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["configs", "from", "baseline", "out", "blocking"])]
-    show: Option<PathBuf>,
+    /// Measure nothing: show the rows of this benchmark again, with --format, --with, --plot; those of --sizes alone.
+    /// Several files go with --summary devices and loses
+    #[arg(long, value_name = "FILE.csv", num_args = 1.., conflicts_with_all = ["configs", "from", "baseline", "out", "blocking"])]
+    show: Vec<PathBuf>,
 
     #[command(flatten)]
     pictures: PictureArgs,
@@ -218,8 +229,8 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
         let message = "--format csv and md are of --summary and --dispatch; `scanbox export FILE --format csv` writes the rows";
         return Err(UsageError(message.to_owned()).into());
     }
-    if let Some(path) = &args.show {
-        return show(args, path);
+    if !args.show.is_empty() {
+        return show(args, &args.show);
     }
     let mut places = Pictures::claim(args)?;
     let nobody = args.configs.is_empty()
@@ -333,36 +344,6 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// What a run has measured, from the file that it wrote.
-fn show(args: &BenchArgs, path: &Path) -> anyhow::Result<Exit> {
-    let places = Pictures::claim(args)?;
-    expect(path, "--show", &[Kind::Benchmark], "it shows what `scanbox bench` has measured")?;
-    let metadata = Metadata::read(&Metadata::path_beside(path))?;
-    let found = csv_file::read(path)?;
-    for warning in found.warnings(&path.display().to_string()) {
-        note(&format!("warning: {warning}"));
-    }
-    let mut records = found.records;
-    let (sizes, api) = (&metadata.space.sizes, metadata.device.device_api());
-    records.extend(others(&args.with, sizes, &args.caches(), &metadata.problem, &api)?);
-    if let Some(sizes) = &args.sizes {
-        records.retain(|record| sizes.contains(record.n_elements));
-        if records.is_empty() {
-            let measured = &metadata.space.sizes;
-            return Err(
-                UsageError(format!("{} has none of these sizes; it has {measured}", path.display())).into()
-            );
-        }
-    }
-    let settings = metadata.runs.iter().map(|run| &run.settings["baselines"]);
-    let baselines: Vec<Greeting> = settings
-        .filter_map(|all| serde_json::from_value::<Vec<Greeting>>(all.clone()).ok())
-        .flatten()
-        .collect();
-    conclude(args, &records, &[], &metadata, &baselines, End::Complete, path, &places)?;
-    Ok(Exit::Done)
-}
-
 impl BenchArgs {
     /// The file to write.
     fn path(&self, problem: &Problem, device: &DeviceProfile) -> PathBuf {
@@ -471,6 +452,8 @@ fn conclude(
         print(&args.blocking.report(records, proof, metadata, end, &places.plots)?, args.format)
     } else if args.dispatch.is_asked_for() {
         print(&dispatch::report(metadata, records, end)?, args.format)
+    } else if args.summary == Some(VersusView::Devices) {
+        print_device(place, metadata, records, heats.clone(), args.format)?
     } else if let Some(view) = args.summary {
         print(&VersusReport { view, heats: &heats, problem: &metadata.problem }, args.format)
     } else {

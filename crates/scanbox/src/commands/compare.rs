@@ -30,11 +30,11 @@ pub struct CompareArgs {
     #[arg(value_name = "NEW")]
     pub new: PathBuf,
 
-    /// The smallest loss that matters, in percent; what noise can do is never told, however small this is
+    /// The smallest loss that matters, in percent; a loss that noise explains is never reported, however small this is
     #[arg(long, default_value = "3", value_name = "PERCENT", value_parser = threshold)]
     pub threshold: f64,
 
-    /// Chooses the kernel of BASE whose line is watched beside the ideal line, as in `scanbox analyze`
+    /// Choose the kernel of BASE to watch beside the ideal line, as in `scanbox analyze`
     #[arg(long, default_value = "squared", value_name = "METRIC")]
     pub metric: Metric,
 
@@ -42,11 +42,11 @@ pub struct CompareArgs {
     #[arg(long, default_value = "steady", value_parser = PossibleValuesParser::new(["steady", "span"]).map(clock))]
     pub time: Clock,
 
-    /// Compare two models of devices all the same
+    /// Compare two models of devices anyway
     #[arg(long)]
     pub accept_device: bool,
 
-    /// What both versions measured tonight in turns (`scanbox rerun`): then that decides, and not the two nights
+    /// What both versions measured tonight in turns (`scanbox rerun`); it then decides, and not the two sweeps
     #[arg(long, value_name = "FILE")]
     pub pairs: Option<PathBuf>,
 

@@ -28,7 +28,7 @@ pub struct ExplainArgs {
     #[arg(value_name = "WORD")]
     subject: Option<String>,
 
-    /// Of a label: what it comes to on this device: index, name, UUID or PCI address
+    /// For a label: what it needs on this device: index, name, UUID or PCI address
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
 

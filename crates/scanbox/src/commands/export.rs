@@ -21,7 +21,7 @@ use scanbox_session::tools::Tools;
 /// Arguments of `scanbox export`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ExportArgs {
-    /// CSV files of scanbox; the metadata beside each (x.csv: x.meta.json) says where it was measured
+    /// CSV files of scanbox; the metadata beside each (x.csv: x.meta.json) describes the device
     #[arg(required = true, value_name = "FILES")]
     files: Vec<PathBuf>,
 

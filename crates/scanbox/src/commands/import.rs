@@ -56,11 +56,11 @@ pub struct ImportArgs {
     #[arg(long, value_name = "DRIVER", default_value = "")]
     driver: String,
 
-    /// It copies, and does not scan
+    /// The subject copies, and does not scan
     #[arg(long)]
     copy: bool,
 
-    /// The times of a CSV are of cold buffers
+    /// The times of the CSV file are of cold buffers
     #[arg(long)]
     cold: bool,
 
@@ -162,7 +162,8 @@ fn table(args: &ImportArgs, path: &Path) -> anyhow::Result<Vec<Record>> {
             let Some(text) = cell(column) else { return Ok(None) };
             // A time in nanoseconds may have a fraction; a row has none.
             let value = text.parse::<f64>().ok().filter(|value| (0.0..1e18).contains(value));
-            let value = value.with_context(|| format!("line {number}: `{column}`: `{text}` is no number"))?;
+            let value =
+                value.with_context(|| format!("line {number}: `{column}`: `{text}` is not a number"))?;
             Ok(Some(value.round() as u64))
         };
         let needed = |column: &str| {

@@ -38,7 +38,7 @@ use crate::output::{Output, OutputContent, Outputs};
 #[derive(Debug, Args)]
 #[command(
     after_help = "The same row twice is one. Of different rows of one point of one unit the latest ok row stays, and every \
-wrong one; a failure stays where nothing else does. Rows of different units all stay. The order of the files is no matter, \
+wrong one; a failure stays where nothing else does. Rows of different units all stay. The order of the files does not matter, \
 and a merged file can be merged again with further ones. Exit code 4: something is missing, and stdout says which arguments \
 of `scanbox sweep` measure it; 5: everything is there, and some of it was wrong; 1: everything is there, \
 and a file was left out that cannot be read."
@@ -56,11 +56,11 @@ pub struct MergeArgs {
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     accept: Vec<Acceptable>,
 
-    /// Keep the rows of units that are off by the anchors of their shards, and of shards whose anchors drifted
+    /// Keep the rows of units that are off at the anchors of their shards, and of shards whose anchors drifted
     #[arg(long)]
     keep_units: bool,
 
-    /// How the result is told on stdout
+    /// How the result is printed on stdout
     #[arg(long, value_parser = words(TABLE_OR_JSON), default_value = "table")]
     format: Format,
 }

@@ -32,8 +32,8 @@ use crate::output::{Kind, Output, OutputContent, Outputs};
 #[command(
     after_help = "A pack has, for each set of promises, the fastest kernels that need no more than that of a device: \
 nothing beyond Vulkan (none), that workgroups which have started make progress (progress), or more: workgroup-order, \
-subgroup-progress, co-residency; + joins them. Its checksum finds damage, and says nothing of who made it: whoever loads a \
-pack runs what is in it."
+subgroup-progress, co-residency; + joins them. Its checksum finds damage, but does not say who made it: a program \
+that loads a pack runs what is in it."
 )]
 pub struct PackArgs {
     /// CSV files of `scanbox sweep`, of one device, with the metadata beside each (x.csv: x.meta.json)
@@ -86,16 +86,16 @@ pub struct PackArgs {
     #[command(flatten)]
     rows: RowArgs,
 
-    /// Show what is in a pack, and that its code is what it says
+    /// Show what is in a pack, and check its code
     #[arg(long, value_name = "PACK", conflicts_with_all = ["files", "operator", "other_sources"])]
     show: Option<PathBuf>,
 
-    /// Try every kernel of a pack in every use on --device, through the library that programs have, and compare all
-    /// that it writes
+    /// Run every kernel of a pack in every use on --device, through the library that programs have, and compare
+    /// everything that it writes
     #[arg(long, value_name = "PACK", conflicts_with_all = ["files", "show", "any_device", "output", "other_sources"])]
     check: Option<PathBuf>,
 
-    /// The device to try it on: index (see `scanbox devices`), name, UUID or PCI address
+    /// The device for --check: index (see `scanbox devices`), name, UUID or PCI address
     #[arg(long, default_value = "0", value_name = "DEVICE", requires = "check")]
     device: String,
 

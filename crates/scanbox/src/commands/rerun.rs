@@ -57,11 +57,11 @@ pub struct RerunArgs {
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: String,
 
-    /// The file of pairs to write; there must be none
+    /// The file of pairs to write; it must not exist
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 
-    /// What a config that decides alone may be slower by before it is measured again: that of `scanbox compare`
+    /// How much slower a config that decides alone may be before it is measured again, as in `scanbox compare`
     #[arg(long, default_value = "3", value_name = "PERCENT", value_parser = threshold)]
     threshold: f64,
 
@@ -69,11 +69,11 @@ pub struct RerunArgs {
     #[arg(long, default_value = "squared", value_name = "METRIC")]
     metric: Metric,
 
-    /// Stop after this time; what there is by then is kept
+    /// Stop after this time; the pairs so far are kept
     #[arg(long, value_name = "TIME", value_parser = parse_budget)]
     budget: Option<Duration>,
 
-    /// Give up on an answer that takes longer: the program is ended and started again
+    /// Give up on an answer that takes longer: scanbox ends the program and starts it again
     #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "60s")]
     timeout: Duration,
 

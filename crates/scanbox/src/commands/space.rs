@@ -34,12 +34,12 @@ pub struct SpaceArgs {
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: String,
 
-    /// Count for the device of this metadata file (results/*.meta.json) instead: it need not be here
+    /// Count for the device of this metadata file (results/*.meta.json), which this machine need not have
     #[arg(long, value_name = "FILE", conflicts_with = "device")]
     profile: Option<PathBuf>,
 
-    /// Have the device's driver make every pipeline of the space, run none, and write what it tells of each to this CSV
-    /// file: registers, spills, shared memory, occupancy, size of the program. It works without hardware where the
+    /// Have the device's driver make every pipeline of the space, run none, and write what it reports of each to this
+    /// CSV file: registers, spills, shared memory, occupancy, size of the program. It works without hardware if the
     /// driver does: RADV, with the name of a chip in a variable (docs/amd-compiler.md)
     #[arg(long, value_name = "FILE", conflicts_with = "profile")]
     compile: Option<PathBuf>,
@@ -48,8 +48,8 @@ pub struct SpaceArgs {
     #[arg(long, value_name = "SIZES", value_delimiter = ',', requires = "compile")]
     subgroup_sizes: Vec<u32>,
 
-    /// Print a space file to start from, with a comment on everything that one may have
-    #[arg(long, exclusive = true)]
+    /// Print a space file to start from, with a comment on everything that a space file may have
+    #[arg(long, conflicts_with_all = ["space", "sizes", "filter", "device", "profile", "compile", "subgroup_sizes", "format"])]
     template: bool,
 
     /// Output format

@@ -62,8 +62,8 @@ pub struct SweepArgs {
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: Vec<String>,
 
-    /// Share the space among several equal devices: each sweeps a shard of it (whole sizes), all at the same time, and
-    /// the rows are merged at the end
+    /// Share the space among several equal devices: each sweeps a shard (whole sizes) at the same time, and the rows
+    /// are merged at the end
     #[arg(long, conflicts_with_all = ["shard", "shard_by"])]
     split: bool,
 
@@ -83,16 +83,17 @@ pub struct SweepArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "30s")]
     timeout: Duration,
 
-    /// Work of the same kernel right before its first sample, at least: clocks fall when a device idles
+    /// Minimum time for which the same kernel runs right before its first sample: clocks fall when a device idles
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "8ms")]
     warm_up: Duration,
 
-    /// Samples per config at least; more are taken while their spread is large
+    /// Minimum number of samples per config; more are taken while their spread is large
     #[arg(long, value_name = "NUMBER", default_value_t = Protocol::default().samples_min, value_parser = clap::value_parser!(u32).range(3..=1000))]
     samples: u32,
 
     /// After the sweep, measure this many of the fastest configs of each size again, in alternating blocks, and with
-    /// them what the answers name (runner-up, best kernel, portfolios): the winner of a size is then the winner of that
+    /// them what the answers name (runner-up, best kernel, portfolios). The winner of a size is then the fastest of
+    /// these
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(2..=1000))]
     confirm: Option<u32>,
 
@@ -108,22 +109,22 @@ pub struct SweepArgs {
     #[arg(long, default_value_t = 1, value_name = "NUMBER")]
     seed: u64,
 
-    /// Go on with another unit of the same model and driver
+    /// Continue on another unit of the same model and driver
     #[arg(long)]
     accept_device: bool,
 
-    /// Go on with another space, or another definition of it, than the rows of the file are of: the file becomes one
-    /// of the space of this run
+    /// Continue with another space, or another definition of it, than that of the rows in the file: the file then
+    /// belongs to the space of this run
     #[arg(long)]
     accept_space: bool,
 
-    /// Measure again what is in the file but not ok; a wrong row stays in the file, and no ok row outweighs it but
-    /// with --prove
+    /// Measure the rows of the file again that are not ok; a wrong row stays in the file, and only an ok row with
+    /// --prove outweighs it
     #[arg(long)]
     retry_failed: bool,
 
-    /// With --retry-failed: measure what was wrong again with 1,000 calls of the timed path, each of 1,000 more
-    /// compared, and in every circumstance of `verify`; only then its ok row counts. It may take 20 times --timeout
+    /// With --retry-failed: measure a wrong config again with 1,000 calls of the timed path, compare each of 1,000 more
+    /// calls, and verify every circumstance of `verify`. Only then its ok row counts. It may take 20 times --timeout
     #[arg(long, requires = "retry_failed")]
     prove: bool,
 
@@ -133,17 +134,17 @@ pub struct SweepArgs {
     #[command(flatten)]
     attempt: AttemptArgs,
 
-    /// Say what would be done, and do nothing
+    /// Print what the command would do, and do nothing
     #[arg(long)]
     dry_run: bool,
 
-    /// How the end is told on stdout: as a table, or as one JSON object with rows by status, points left, wrong
+    /// How the summary is printed on stdout: as a table, or as one JSON object with rows by status, points left, wrong
     /// results, exit code and files
     #[arg(long, value_parser = words(TABLE_OR_JSON), default_value = "table", conflicts_with = "dry_run")]
     format: Format,
 }
 
-/// Sweeps. `given` are the arguments but for the devices.
+/// Sweeps. `given` are the arguments without the devices.
 pub fn run(args: &SweepArgs, tools: &Tools, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<Exit> {
     let all = args.device.iter().any(|device| device == many::ALL);
     let devices = if all { many::all_devices(tools)? } else { args.device.clone() };

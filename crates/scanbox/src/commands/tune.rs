@@ -53,11 +53,11 @@ pub struct TuneArgs {
     #[command(flatten)]
     parts: ProblemArgs,
 
-    /// Stop measuring after this time, and pack what there is; the same command goes on later
+    /// Stop measuring after this time, and pack the rows so far; the same command continues later
     #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "2m")]
     budget: Duration,
 
-    /// The kernels that are tried: a space as of `scanbox sweep`
+    /// The kernels to try: a space, as in `scanbox sweep`
     #[arg(long, default_value = "handover", value_name = "NAME|FILE")]
     space: String,
 
@@ -65,11 +65,11 @@ pub struct TuneArgs {
     #[arg(long, value_name = "SIZES")]
     sizes: Option<Sizes>,
 
-    /// Sets of promises that programs may make, as of `scanbox pack`
+    /// Sets of promises that programs may make, as in `scanbox pack`
     #[arg(long, value_name = "SETS", value_delimiter = ',', value_parser = promises, default_value = "none,progress")]
     promises: Vec<Promises>,
 
-    /// Uses, as of `scanbox pack`
+    /// Uses, as in `scanbox pack`
     #[arg(long, value_name = "WORDS", value_delimiter = ',', default_value = ALL_USES)]
     uses: Vec<CallTrait>,
 

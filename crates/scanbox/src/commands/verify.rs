@@ -46,7 +46,7 @@ these cases in six circumstances: on memory as it is, again, with garbage in the
 garbage, with more workgroups than tiles, and up to 128 times in a row, as calls are timed, on two inputs that alternate, \
 with three of the calls compared. Configs by arguments block also run with an n that the device has written: none, on arrays \
 that begin at any element, and beyond the maximum, with the total. Every element is compared on the device. On inputs that round, the bits of \
-deterministic kernels have to be the same each time."
+deterministic kernels must be the same each time."
 )]
 pub struct VerifyArgs {
     /// Only these configs, for example b4.vec4.par.rake.wg256; a workgroup count (.g1024) adds its size to those tried
@@ -63,7 +63,7 @@ pub struct VerifyArgs {
     space: String,
 
     /// Only these configs, for example `lookback=parallel,workgroup_size=256|512`; deterministic=yes keeps those whose
-    /// results have the same bits on every run, arguments=auto those with what was found to be best on the device
+    /// results have the same bits on every run, arguments=auto those with the arguments that are best on the device
     #[arg(long, value_name = "FILTER")]
     filter: Option<Filter>,
 
@@ -75,7 +75,7 @@ pub struct VerifyArgs {
     #[arg(long, conflicts_with = "sizes")]
     thorough: bool,
 
-    /// Only this one of N shards of the configs, which are counted from 0: 0/16 to 15/16 are all
+    /// Only shard I of N of the configs, counted from 0: 0/16 to 15/16 are all
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 
@@ -95,8 +95,8 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "60s")]
     timeout: Duration,
 
-    /// With simulated blocking: 1 in 2^K tiles never publishes its total, the first one among them. Only lookback
-    /// fallback comes to its end then
+    /// With simulated blocking: 1 in 2^K tiles never publishes its total, the first one among them. Only
+    /// lookback fallback finishes then
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=i64::from(catalog::MAX_BLOCKING)))]
     blocking: Option<u32>,
 
@@ -257,7 +257,7 @@ fn tell_unexpected_passes(
     }
 }
 
-/// Leaves the cases of every so-manieth config: neighbours have much in common, and cost about the same.
+/// Leaves the cases of every n-th config: neighbours have much in common, and cost about the same.
 fn take_shard(selection: &mut CaseSelection, shard: Shard) -> Result<(), UsageError> {
     let configs = selection.configs();
     let own = shard.in_turns(configs.len()).map_err(|most| {

@@ -26,8 +26,8 @@ fn folders_that_cannot_be_used_are_refused_before_anything_happens() {
     let both = |scratch: &'static str, publish: &'static str| ["--scratch", scratch, "--publish", publish];
     check(&both("gone", "share"), 1, "--scratch gone: there is no such folder");
     check(&both("scratch", "gone/deeper"), 1, "--publish gone/deeper: there is no such folder");
-    check(&both("file", "share"), 1, "--scratch file: that is no folder");
-    check(&both("scratch", "file"), 1, "--publish file: that is no folder");
+    check(&both("file", "share"), 1, "--scratch file: that is not a folder");
+    check(&both("scratch", "file"), 1, "--publish file: that is not a folder");
     check(&both("", "share"), 2, "--scratch");
     // Where nobody can write, not even root.
     check(&both("/proc", "share"), 1, "--scratch /proc: nothing can be written there");

@@ -154,8 +154,8 @@ fn a_form_that_nobody_has_is_refused() {
         &[BAKED, "--call-forms", "total", "--sizes", "1000"],
         &["baked.wg256 is baked: what such calls leave"],
     );
-    check(&with("max-0"), &["`max-0` is no form of calls: unchanged-line"]);
-    check(&with("often"), &["`often` is no form of calls"]);
+    check(&with("max-0"), &["`max-0` is not a form of calls: unchanged-line"]);
+    check(&with("often"), &["`often` is not a form of calls"]);
     let largest = [BLOCK, "--call-forms", "max-1048576", "--sizes", "2^20"];
     check(&largest, &["--call-forms max-1048576: no config has such calls: "]);
     check(&["--blocking", "--call-forms", "total"], &["cannot be used with"]);

@@ -198,7 +198,7 @@ fn a_greeting_says_which_problems_there_are() {
     check("\"protocol\":2", "\"protocol\":0", "it speaks protocol 0");
     check("\"problems\":", "\"answers\":", "does not say which `problems` it has");
     check("\"modes\":[\"inclusive\",\"exclusive\",\"reduce\"],", "", "missing field `modes`");
-    check("\"elements\":[\"u32\",\"f64\"]", "\"elements\":\"u32\"", "is no greeting");
+    check("\"elements\":[\"u32\",\"f64\"]", "\"elements\":\"u32\"", "is not a greeting");
 }
 
 /// A scanbox that is asked by another one has the problem that it was started for.

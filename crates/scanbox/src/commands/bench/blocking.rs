@@ -56,8 +56,8 @@ pub struct BlockingArgs {
     )]
     blocking: Option<Rates>,
 
-    /// Show at the end that blocking blocks: configs without fallback run with half of the tiles blocked, at the
-    /// smallest size, and must not come to a right result
+    /// Prove at the end that blocking blocks: configs without fallback run with half of the tiles blocked, at the
+    /// smallest size, and must not give a right result
     #[arg(long, requires = "blocking")]
     prove: bool,
 
@@ -73,7 +73,7 @@ struct Rates(BTreeSet<u32>);
 fn rates(text: &str) -> Result<Rates, String> {
     let rate = |word: &str| {
         let rate = word.trim().parse().ok().filter(|k| (1..=catalog::MAX_BLOCKING).contains(k));
-        rate.ok_or_else(|| format!("`{word}` is no exponent from 1 to {}", catalog::MAX_BLOCKING))
+        rate.ok_or_else(|| format!("`{word}` is not an exponent from 1 to {}", catalog::MAX_BLOCKING))
     };
     text.split(',').map(rate).collect::<Result<_, _>>().map(Rates)
 }

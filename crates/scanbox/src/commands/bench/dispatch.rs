@@ -18,8 +18,8 @@ pub const DEFAULT_SIZES: &str = "2^10,2^12,2^14,2^16,2^18,2^20,2^22";
 /// What `scanbox bench` is asked about dispatches.
 #[derive(Debug, Args)]
 pub struct DispatchArgs {
-    /// What a dependent dispatch costs: a kernel that does nothing, and a copy whose arguments are push constants,
-    /// stand in memory, or are baked into its pipeline; in every --format [default sizes: 2^10 to 2^22 in steps of 4
+    /// Measure what a dependent dispatch costs: a kernel that does nothing, and a copy whose arguments are push
+    /// constants, in memory, or baked into its pipeline; in every --format [default sizes: 2^10 to 2^22 in steps of 4
     /// times]
     #[arg(
         long,

@@ -15,9 +15,9 @@ use crate::exit::UsageError;
 /// What `scanbox bench` is asked about forms of calls.
 #[derive(Debug, Args)]
 pub struct CallFormArgs {
-    /// Time these calls of each config too, where it has them: max-4 (n stands in memory, and the call is laid out for
-    /// 4 times as many), any-element (arrays may begin anywhere), total (it is stored beside the scan), unchanged-line
-    /// and updated-line (arguments in memory that stay, or that a copy writes before each call)
+    /// Also time these calls of each config that has them: max-4 (n is in memory, and the call is laid out for 4 times
+    /// as many), any-element (arrays may begin anywhere), total (it is stored beside the scan), unchanged-line and
+    /// updated-line (arguments in memory that stay, or that a copy writes before each call)
     #[arg(
         long,
         value_name = "FORM,FORM,...",
@@ -66,7 +66,7 @@ impl CallFormArgs {
                 let Subject::Config { config, .. } = subject else { return None };
                 has_calls(config, Variant::of_form(form, n), problem, n, device).err()
             });
-            let why = rejections.next().unwrap_or_else(|| "there is none in this benchmark".to_owned());
+            let why = rejections.next().unwrap_or_else(|| "this benchmark has no such config".to_owned());
             return Err(UsageError(format!("--call-forms {form}: no config has such calls: {why}")));
         }
         Ok(())

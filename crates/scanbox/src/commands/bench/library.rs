@@ -26,7 +26,8 @@ use crate::exit::UsageError;
 /// What `scanbox bench` is asked about the library.
 #[derive(Debug, Args)]
 pub struct LibraryArgs {
-    /// Time what the library runs out of this pack, and beside it the same configs recorded by scanbox itself
+    /// Time the kernels that the library takes from this pack, and beside them the same configs recorded by scanbox
+    /// itself
     #[arg(long, value_name = "PACK", conflicts_with_all = ["blocking", "dispatch", "show"])]
     pack: Option<PathBuf>,
 

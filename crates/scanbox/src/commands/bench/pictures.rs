@@ -17,14 +17,20 @@ use crate::output::figures::FigurePlaces;
 /// The options of pictures.
 #[derive(Debug, Args)]
 pub(super) struct PictureArgs {
-    /// Draw throughput, and how many times as fast as the fastest baseline, against size into this file; with --style
-    /// paper as PDF beside it too
+    /// Draw throughput and times as fast as the fastest baseline, against size, into this file; with --style paper also
+    /// as PDF
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
 
     /// How pictures of --plot and --plots look
     #[arg(long, value_parser = words(PICTURE_STYLES), value_name = "STYLE", default_value = "screen")]
     style: PictureStyle,
+}
+
+impl PictureArgs {
+    pub fn is_asked_for(&self) -> bool {
+        self.plot.is_some()
+    }
 }
 
 /// Where the pictures go, which is settled before anything runs.
@@ -36,9 +42,9 @@ pub(super) struct Pictures {
 
 impl Pictures {
     pub fn claim(args: &BenchArgs) -> anyhow::Result<Self> {
-        let read = [args.from.as_deref(), args.show.as_deref(), args.problem.input(), args.library.input()];
-        let read =
-            read.into_iter().flatten().chain(args.with.iter().chain(&args.baseline).map(PathBuf::as_path));
+        let read = [args.from.as_deref(), args.problem.input(), args.library.input()];
+        let files = args.show.iter().chain(&args.with).chain(&args.baseline);
+        let read = read.into_iter().flatten().chain(files.map(PathBuf::as_path));
         let mut outputs = Outputs::beside(read);
         let plot = args
             .pictures

@@ -25,9 +25,9 @@ use scanbox_session::probe::guarantees::with_all;
 /// How a kernel comes by clean tile states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum ScratchUse {
-    /// As the config says: by default its scratch memory is kept from call to call and never cleared
+    /// As in the config: by default its scratch memory is kept from call to call and never cleared
     Kept,
-    /// Every call clears what it needs first, as a library call without state has to
+    /// Every call first clears what it needs, as a library call without state must
     Stateless,
 }
 

@@ -48,7 +48,7 @@ fn check_folder(check: &str, folder: &Path, fix: &str) -> Finding {
         return Finding::problem(check, format!("{path}: nothing of it exists"), fix);
     };
     if !existing.is_dir() {
-        return Finding::problem(check, format!("{path}: {} is no folder", existing.display()), fix);
+        return Finding::problem(check, format!("{path}: {} is not a folder", existing.display()), fix);
     }
     if let Err(reason) = may_write_in(&existing) {
         return Finding::problem(
@@ -115,13 +115,13 @@ mod tests {
         fs::write(root.path().join("file"), "").expect("a file");
         check("full", CheckResult::Ok, "2.9 KiB");
         check("new/below", CheckResult::Ok, "not there yet, will be made");
-        check("file", CheckResult::Problem, "file is no folder");
-        check("file/below", CheckResult::Problem, "file is no folder");
+        check("file", CheckResult::Problem, "file is not a folder");
+        check("file/below", CheckResult::Problem, "file is not a folder");
         assert!(!root.path().join("new").exists());
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink("/nonexistent", root.path().join("link")).expect("a link");
-            check("link", CheckResult::Problem, "link is no folder");
+            check("link", CheckResult::Problem, "link is not a folder");
         }
     }
 }

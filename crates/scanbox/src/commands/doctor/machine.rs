@@ -155,7 +155,7 @@ fn nvidia_clocks(line: &str) -> Finding {
         SLOWED_BY.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, name)| *name).collect();
     if !slowed.is_empty() {
         let found = format!("{found}; slowed down by {}", slowed.join(", "));
-        return Finding::warning(check, found, "see to cooling and power; times drift until then");
+        return Finding::warning(check, found, "check cooling and power; times drift until then");
     }
     if persistence == "Disabled" {
         return Finding::warning(

@@ -63,7 +63,7 @@ const KINDS: &[WordKind] = &[
     WordKind {
         one: "selection",
         all: "selections",
-        text: "Why a row is there that is no point of a sweep, but of a benchmark or an anchor: the column `selection`.",
+        text: "Why a row is there that is not a point of a sweep, but of a benchmark or an anchor: the column `selection`.",
         headings: ["selection", "", "meaning"],
         words: || {
             Selection::ALL.iter().map(|selection| plain(selection.word(), selection.meaning())).collect()

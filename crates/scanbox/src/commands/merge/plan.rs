@@ -59,7 +59,7 @@ impl MergePlan {
                 Some(((points, parts), of)) => (plan.points, plan.parts, filter) = (points, parts, of),
                 None => {
                     plan.doubt = Some(format!(
-                        "its shards are of {} (hash {}), and the space in the metadata has {} here: what is missing is told by \
+                        "its shards are of {} (hash {}), and the space in the metadata has {} here: what is missing follows from \
                          the latter",
                         plural(shard.of_points as usize, "point"),
                         shard.points,

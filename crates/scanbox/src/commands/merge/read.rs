@@ -86,7 +86,7 @@ fn source(path: &Path, warnings: &mut Vec<String>) -> anyhow::Result<MergeSource
         let (told, there) = (metadata.counts.values().sum::<u64>(), found.records.len() as u64);
         if told > there {
             let told = plural(told as usize, "row");
-            warnings.push(format!("{shown}: its metadata tells of {told}, and {there} are there"));
+            warnings.push(format!("{shown}: its metadata names {told}, and the file has {there}"));
         }
     }
     Ok(MergeSource { name, records: found.records, metadata })

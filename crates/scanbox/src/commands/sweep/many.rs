@@ -86,7 +86,7 @@ struct DeviceSweepJson {
     device: String,
     /// How its process ended.
     exit_code: u8,
-    /// As of one device; `null` where it did not come to its end.
+    /// As of one device; `null` where it did not finish.
     sweep: serde_json::Value,
 }
 

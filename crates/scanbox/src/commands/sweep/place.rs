@@ -145,7 +145,7 @@ pub fn check_folder(path: &Path) -> anyhow::Result<()> {
             .with_context(|| format!("output folder {}; choose another with --out", existing.display()));
     }
     anyhow::bail!(
-        "output folder {}: {} is no folder; choose another with --out",
+        "output folder {}: {} is not a folder; choose another with --out",
         folder.display(),
         existing.display()
     )
