@@ -161,7 +161,7 @@ fn every_published_file_is_valid() {
     let two = ["analyze", &sweep, &other, "--include-software", "--portfolio", "2", "--format", "json"];
     checker.check_answer("analyze", &two);
     checker.check_answer("compare", &["compare", &sweep, &sweep, "--format", "json"]);
-    let bench = published("results/runs/2026-11-23-nvidia-h200/bench.csv");
+    let bench = published("results/runs/2026-11-24-nvidia-h200/bench.csv");
     checker.check_answer("bench", &["bench", "--show", &bench, "--format", "json"]);
     checker.check_answer("bench-summary", &["bench", "--show", &bench, "--summary", "--format", "json"]);
     let devices = ["bench", "--show", &bench, "--summary", "devices", "--format", "json"];

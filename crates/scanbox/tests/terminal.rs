@@ -22,7 +22,7 @@ fn scanbox(args: &[&str]) -> Command {
 fn no_row_is_broken_at_80_100_and_120_columns() {
     let h200 = "results/nvidia-h200.full.csv";
     let thesis = "results/nvidia-h200.thesis.csv";
-    let bench = "results/runs/2026-11-23-nvidia-h200/bench.csv";
+    let bench = "results/runs/2026-11-24-nvidia-h200/bench.csv";
     let commands: [(&[&str], &str); 11] = [
         (&["analyze", h200, "--portfolio", "3", "--explain"], "left out for lack of room: "),
         (&["analyze", thesis, "results/llvmpipe.quick.csv", "--include-software"], ""),

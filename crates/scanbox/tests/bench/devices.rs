@@ -22,7 +22,7 @@ fn files() -> [(&'static str, Vec<PathBuf>); 2] {
         "2026-11-23-nvidia-h100/middle.csv",
         "2026-11-23-nvidia-h100/large.csv",
     ];
-    [("H200", of(&["2026-11-23-nvidia-h200/bench.csv"])), ("H100", of(&h100))]
+    [("H200", of(&["2026-11-24-nvidia-h200/bench.csv"])), ("H100", of(&h100))]
 }
 
 #[track_caller]
