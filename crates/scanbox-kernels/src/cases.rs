@@ -3,7 +3,9 @@
 //! Everything here is a function of configs, device and request, so that two processes agree on it.
 
 mod circumstance;
+pub mod covering;
 mod pattern;
+pub mod problem_pairs;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -102,6 +102,20 @@ impl Ledger {
         }
     }
 
+    /// Takes the next `count` turns, of calls in a row that take so many tickets each. At most the first of them asks
+    /// for cleared memory, so that it can be cleared outside of the measured time.
+    pub fn turns(&mut self, count: u32, scratch: &Scratch, tickets: u32) -> Vec<Turn> {
+        let take =
+            |ledger: &mut Self| -> Vec<Turn> { (0..count).map(|_| ledger.turn(scratch, tickets)).collect() };
+        let turns = take(self);
+        if turns.iter().skip(1).any(|turn| turn.adopt) {
+            // The epochs ended amid the calls: start with new ones. Turns that are not used do no harm.
+            self.forget();
+            return take(self);
+        }
+        turns
+    }
+
     /// Forgets everything: the memory is new, or a call did not run to its end.
     pub fn forget(&mut self) {
         *self = Self::default();

@@ -10,6 +10,8 @@ use scanbox_model::space::Rejection;
 use scanbox_pack::Levels;
 
 use crate::catalog::resolve::Resolved;
+use crate::input::Input;
+use crate::plan::Plan;
 
 /// The largest error of an element of the output that counts as right on an input whose sums round, as a share of the
 /// sum of the magnitudes that make it up; 0 where nothing is rounded. Of a user's operator, the tolerance of its file.
@@ -32,6 +34,14 @@ pub fn error_bound(resolved: &Resolved<'_>) -> f64 {
     let gamma = if depth < 0.5 { depth / (1.0 - depth) } else { 1.0 };
     // The reference is rounded as well, and at its end to the type.
     gamma + *n as f64 * reference_unit + unit
+}
+
+/// What counts as right of a plan on an input, where that is known. One whose elements have one right answer is compared
+/// exactly, whatever rounds on others.
+#[must_use]
+pub fn bound_on(plan: &Plan, input: Option<Input>) -> f64 {
+    let is_exact = input.is_some_and(|input| input.is_exact(&plan.problem, plan.n));
+    if is_exact { 0.0 } else { plan.error_bound }
 }
 
 /// Whether a bound leaves something of the sums of `n` reals to be wrong: at half of the elements, an answer without

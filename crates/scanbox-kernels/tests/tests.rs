@@ -10,6 +10,7 @@ mod needs;
 mod operators;
 mod packing;
 mod packs;
+mod problem_pairs;
 mod problems;
 mod profiles;
 mod recipes;

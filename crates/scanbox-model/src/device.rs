@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::api::Api;
 use crate::config::{Arguments, Kernel, Reset, SubgroupSize, TileState};
-use crate::device_api::DeviceApi;
+use crate::device_api::{DeviceApi, is_default};
 use crate::guarantee_probe::{GuaranteeFacts, ProbeVerdict};
 use crate::parameters::{Declaration, Parameter, Typed, Value};
 use crate::probe::ArgumentsProbe;
@@ -127,11 +127,6 @@ pub struct DeviceProfile {
     /// What a probe found out, where one was asked for: what `auto` of arguments stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments_probe: Option<ArgumentsProbe>,
-}
-
-/// Whether a field need not be written.
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 /// Values that parameters with the value `auto` get on a device, whatever it can do

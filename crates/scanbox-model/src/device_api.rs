@@ -24,8 +24,9 @@ pub struct DeviceApi {
     pub robustness: Option<bool>,
 }
 
-/// Whether a field need not be written.
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+/// Whether a field need not be written: what serde asks of several structures.
+#[must_use]
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 

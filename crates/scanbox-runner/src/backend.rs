@@ -128,11 +128,7 @@ pub trait Backend {
     /// wrong.
     fn verify_at(&mut self, plan: &Plan, _begin: [u64; 2]) -> Result<u64, Failure> {
         // Who plays a device has no addresses.
-        let comparison = self.verify(plan)?;
-        match comparison.mismatches {
-            0 => Ok(comparison.compared),
-            wrong => Err(Failure::new(Status::WrongResult, format!("{wrong} words are wrong"))),
-        }
+        self.verify(plan)?.all_right()
     }
 
     /// Runs a kernel of a pack through the library that programs have, on what is loaded, at these elements of its
@@ -272,6 +268,19 @@ pub struct ElementComparison {
     pub call: TickInterval,
     /// What its lookbacks did, of a plan whose workgroups count it.
     pub counts: Option<LookbackCounts>,
+}
+
+impl ElementComparison {
+    /// How many elements were compared, all of which are right.
+    ///
+    /// # Errors
+    /// `wrong_result`, where one is not.
+    pub fn all_right(&self) -> Result<u64, Failure> {
+        match self.mismatches {
+            0 => Ok(self.compared),
+            wrong => Err(Failure::new(Status::WrongResult, format!("{wrong} words are wrong"))),
+        }
+    }
 }
 
 /// What the lookbacks of one call did, added up over its workgroups (stages/lookback/counts.glsl).

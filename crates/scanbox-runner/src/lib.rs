@@ -9,6 +9,7 @@
 //! which of them a user names.
 
 pub mod backend;
+mod comparison_report;
 pub mod prepare;
 pub mod row;
 pub mod select;

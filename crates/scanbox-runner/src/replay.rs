@@ -342,9 +342,7 @@ impl Backend for Replay {
 
     /// There is no memory to put it into, but an account of it.
     fn scribble_scratch(&mut self, garbage: Garbage) -> Result<(), Failure> {
-        if matches!(garbage, Garbage::InNewMemory(_)) {
-            self.ledger.forget();
-        }
+        garbage.tell(&mut self.ledger);
         self.alive()
     }
 

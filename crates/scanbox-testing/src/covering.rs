@@ -1,8 +1,8 @@
 //! Few configs that have every pair of parameter values between them, for tests that compile or run kernels.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::BTreeSet;
 
+pub use scanbox_kernels::cases::covering::{covering, pairs};
 use scanbox_kernels::catalog;
 use scanbox_model::config::{
     Arguments, BackOff, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Parameter, Publish,
@@ -175,34 +175,6 @@ fn place_values(mut number: usize, counts: &Combination) -> Combination {
         number /= count;
         digit
     })
-}
-
-/// The pairs of values that some values have: two parameters and a value of each.
-pub fn pairs<const N: usize>(values: &[usize; N]) -> impl Iterator<Item = (usize, usize, usize, usize)> + '_ {
-    (0..N).flat_map(move |a| (0..a).map(move |b| (a, values[a], b, values[b])))
-}
-
-/// Few rows that have every pair which any of `all` has: the one with the most new pairs, again and again.
-pub fn covering<const N: usize>(all: &[[usize; N]]) -> Vec<[usize; N]> {
-    let base = all.iter().flatten().max().map_or(0, |largest| largest + 1);
-    let index = |(a, x, b, y): (usize, usize, usize, usize)| ((a * N + b) * base + x) * base + y;
-    let mut covered = vec![false; N * N * base * base];
-    let new = |row: &[usize; N], covered: &[bool]| pairs(row).filter(|&pair| !covered[index(pair)]).count();
-    // Counts only ever fall, so that one which is still the largest when it is made anew is the largest of all.
-    let mut heap: BinaryHeap<_> =
-        all.iter().enumerate().map(|(place, row)| (new(row, &covered), Reverse(place))).collect();
-    let mut rows = Vec::new();
-    while let Some((counted, Reverse(place))) = heap.pop() {
-        let row = all[place];
-        let count = new(&row, &covered);
-        if count < counted {
-            heap.push((count, Reverse(place)));
-        } else if count > 0 {
-            pairs(&row).for_each(|pair| covered[index(pair)] = true);
-            rows.push(row);
-        }
-    }
-    rows
 }
 
 /// Few rows for each of several passes, of those that each of them can run. The pass is one more parameter: each

@@ -397,3 +397,31 @@ fn deterministic_kernels_repeat_their_bits() {
         .code(2)
         .complains("`maybe` is not a value of deterministic; it is one of yes, no");
 }
+
+/// Lines of flags and configs, each of which is a verification; of operators of files too.
+#[test]
+fn the_list_of_pairs_is_what_to_verify() {
+    let bench = Bench::new("");
+    let affine = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/operators/affine.glsl");
+    let listed = bench.space(&["--list-pairs", affine]);
+    listed.code(0);
+    let lines: Vec<Vec<&str>> = listed.out.lines().map(|line| line.split(' ').collect()).collect();
+    let of_affine = |line: &&Vec<&str>| line.contains(&affine);
+    let (own, others): (Vec<_>, Vec<_>) = lines.iter().partition(|line| of_affine(line));
+    assert!(own.len() >= 2 && others.len() > 30, "{} and {} problems", own.len(), others.len());
+    for line in &lines {
+        assert!(line.iter().any(|word| word.contains(".wg")), "{line:?}");
+    }
+    for word in ["--op", "--type", "f64", "reduce", "exclusive", "--in-place", "'--init=3'"] {
+        assert!(others.iter().any(|line| line.contains(&word)), "{word} is in no line");
+    }
+    for line in [own[0], others[0]] {
+        bench.run(&[line, &["--sizes", "100"][..]].concat()).code(0);
+    }
+    assert_eq!(bench.space(&["--list-pairs", affine]).out, listed.out);
+    bench.space(&["--list-pairs", "nowhere.glsl"]).code(2).complains("nowhere.glsl");
+    bench.space(&["--list-pairs", "--filter", "vector_width=scalar"]).code(2).complains("no config is left");
+    for unused in [["--sizes", "100"], ["--seed", "2"], ["--op", "max"], ["--mode", "reduce"]] {
+        bench.space(&[&["--list-pairs"], &unused[..]].concat()).code(2).complains("cannot be used with");
+    }
+}

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{self, Variant};
+use crate::ledger::Ledger;
 use crate::plan::{Plan, ScratchContent};
 
 /// What is special about one of the calls of a case. They follow each other in this order.
@@ -165,4 +166,26 @@ pub enum Garbage {
         /// Where the states begin, in bytes.
         from: u64,
     },
+}
+
+impl Garbage {
+    /// Tells the bookkeeping of the memory what it may know of this.
+    pub fn tell(self, ledger: &mut Ledger) {
+        if matches!(self, Self::InNewMemory(_)) {
+            ledger.forget();
+        }
+    }
+
+    /// The word.
+    #[must_use]
+    pub fn word(self) -> u32 {
+        let (Self::InNewMemory(word) | Self::Unnoticed(word) | Self::InTileStates { word, .. }) = self;
+        word
+    }
+
+    /// The first byte of the scratch memory that has it; those behind it have it too.
+    #[must_use]
+    pub fn from(self) -> u64 {
+        if let Self::InTileStates { from, .. } = self { from } else { 0 }
+    }
 }

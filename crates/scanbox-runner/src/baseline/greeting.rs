@@ -1,7 +1,7 @@
 //! What a baseline says first: what it is, what it can run, and which problems it has.
 
 use scanbox_kernels::input::Input;
-use scanbox_model::device_api::DeviceApi;
+use scanbox_model::device_api::{DeviceApi, is_default};
 use scanbox_model::problem::{Mode, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,11 +45,6 @@ pub struct Greeting {
     pub problems: Vec<ProblemKind>,
     /// What it can run.
     pub subjects: Vec<BaselineSubject>,
-}
-
-/// Whether a field need not be written.
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 impl Greeting {

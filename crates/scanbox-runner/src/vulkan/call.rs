@@ -183,19 +183,9 @@ impl Call {
         self.library.as_ref().map_or(self.passes.len(), |library| library.dispatches)
     }
 
-    /// The turns of `count` calls in a row. At most the first of them asks for cleared memory, so that it can be
-    /// cleared outside of the measured time.
+    /// The turns of `count` calls in a row (see [`Ledger::turns`]).
     pub fn turns(&self, count: u32, ledger: &mut Ledger) -> Vec<Turn> {
-        let take = |ledger: &mut Ledger| -> Vec<Turn> {
-            (0..count).map(|_| ledger.turn(&self.scratch, self.tickets)).collect()
-        };
-        let turns = take(ledger);
-        if turns.iter().skip(1).any(|turn| turn.adopt) {
-            // The epochs ended amid the calls: start with new ones. Turns that are not used do no harm.
-            ledger.forget();
-            return take(ledger);
-        }
-        turns
+        ledger.turns(count, &self.scratch, self.tickets)
     }
 
     /// Makes the calls that are recorded from now on find this binding here: input, output, what is expected, or the

@@ -296,13 +296,9 @@ impl Backend for Vulkan {
     }
 
     fn scribble_scratch(&mut self, garbage: Garbage) -> Result<(), Failure> {
-        self.with(|session| match garbage {
-            Garbage::InNewMemory(word) => {
-                session.ledger.forget();
-                session.fill_scratch(0, word)
-            }
-            Garbage::Unnoticed(word) => session.fill_scratch(0, word),
-            Garbage::InTileStates { word, from } => session.fill_scratch(from, word),
+        self.with(|session| {
+            garbage.tell(&mut session.ledger);
+            session.fill_scratch(garbage.from(), garbage.word())
         })
     }
 

@@ -10,8 +10,9 @@ use scanbox_model::user_operator::UserOperator;
 use scanbox_vk::Access;
 
 use super::buffer::{Buffer, WORD_BYTES};
-use super::timing::{NO_MISMATCH, VulkanSession, fetch_report};
+use super::timing::{VulkanSession, fetch_report};
 use crate::backend::{Failure, Mismatch};
+use crate::comparison_report::NO_MISMATCH;
 use scanbox_kernels::ledger::Turn;
 
 /// The check that each element of the answer is the one before it combined with an element of the input.

@@ -15,9 +15,10 @@ use super::buffer::{Buffer, WORD_BYTES};
 use super::device::Gpu;
 use super::library::{ALIGNMENT, bound, refused, scanner};
 use super::memory::{GUARD_BYTES, INITIAL_OFFSET, Memory, N_OFFSET};
-use super::timing::{NO_MISMATCH, VulkanSession, fetch_report};
+use super::timing::{VulkanSession, fetch_report};
 use super::varied::{elsewhere, tell_of_none};
 use crate::backend::{Failure, PackedKernel};
+use crate::comparison_report::NO_MISMATCH;
 
 /// Memory with a guard behind it, of as many bytes as ranges begin at multiples of.
 struct Guarded {

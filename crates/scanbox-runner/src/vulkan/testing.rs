@@ -17,9 +17,10 @@ use super::buffer::Buffer;
 use super::buffer::WORD_BYTES;
 use super::commands::Commands;
 use super::memory::{ELEMENT_WORDS, GUARD_BYTES, Memory, N_OFFSET};
-use super::timing::{NO_MISMATCH, VulkanSession, adopt, fetch_report};
+use super::timing::{VulkanSession, adopt, fetch_report};
 use super::varied::tell_of_none;
 use crate::backend::{ElementComparison, Failure};
+use crate::comparison_report::NO_MISMATCH;
 use scanbox_kernels::ledger::{Ledger, Turn};
 
 /// What a line is told at each call: source, target and n.

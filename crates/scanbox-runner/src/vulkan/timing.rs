@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gpu_allocator::MemoryLocation;
-use scanbox_kernels::catalog::{self, GUARD_WORD, LineUse, REPORT_WORDS};
+use scanbox_kernels::catalog::{self, LineUse, REPORT_WORDS};
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{
-    Binding, Expected, FIRST_TURN, GUARD_WORDS, Plan, ScratchContent, Shader, TICKET_BYTES, TURN_WORD,
+    Binding, Expected, FIRST_TURN, Plan, ScratchContent, Shader, TICKET_BYTES, TURN_WORD,
 };
-use scanbox_model::problem::{Element, Problem};
+use scanbox_kernels::rounding;
+use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Status};
 use scanbox_vk::Access;
 
@@ -26,7 +27,8 @@ use super::pipeline::Pipelines;
 use super::timestamps::Timestamps;
 use super::twin::make_ready;
 use super::watch::fetch_reports;
-use crate::backend::{ElementComparison, Failure, LookbackCounts, Mismatch, RoundingError, TickInterval};
+use crate::backend::{ElementComparison, Failure, LookbackCounts, Mismatch, TickInterval};
+use crate::comparison_report::{ComparisonReport, NO_MISMATCH, WrongPlace};
 use scanbox_kernels::ledger::{Ledger, Turn};
 
 /// Dispatches per submission at most, where samples can be divided among several: it bounds the memory of the command
@@ -34,8 +36,6 @@ use scanbox_kernels::ledger::{Ledger, Turn};
 pub(super) const MAX_DISPATCHES: usize = 20_000;
 /// Words of one update of a buffer: what it allows (65,536 bytes).
 const WORDS_PER_UPDATE: usize = 1 << 14;
-/// The words of the report before a comparison (see [`REPORT_WORDS`]).
-pub(super) const NO_MISMATCH: [u32; REPORT_WORDS as usize] = [0, u32::MAX, 0];
 
 /// What a session works with. Its submissions are synchronous.
 pub(super) struct VulkanSession {
@@ -130,17 +130,15 @@ impl VulkanSession {
         let Self { memory, timestamps, .. } = self;
         let counts = counted.map(|tiles| LookbackCounts::of_words(memory.read_counts(tiles))).transpose()?;
         let call = timestamps.intervals(2)?[0];
-        let (comparison, max_error) = self.read_report(plan, Binding::Expected)?;
-        let error = plan.problem.rounds().then_some(RoundingError { max: max_error, bound: error_bound });
+        let report = ComparisonReport::of_words(&self.memory.read_back());
+        let comparison = self.read_report(plan, Binding::Expected, report)?;
+        let error = report.rounding(plan, error_bound);
         Ok(ElementComparison { error, call, counts, ..comparison })
     }
 
-    /// What counts as right on the input that is loaded. One whose elements have one right answer is compared
-    /// exactly, whatever rounds on others.
+    /// What counts as right on the input that is loaded.
     pub(super) fn error_bound(&self, plan: &Plan) -> f64 {
-        let exact =
-            self.memory.input_of(&plan.problem).is_some_and(|input| input.is_exact(&plan.problem, plan.n));
-        if exact { 0.0 } else { plan.error_bound }
+        rounding::bound_on(plan, self.memory.input_of(&plan.problem))
     }
 
     /// Keeps the output of the last call, which was one of `plan`.
@@ -168,29 +166,24 @@ impl VulkanSession {
         fetch_report(&mut recorder, memory);
         recorder.submit()?;
         commands.wait(*limit)?;
-        Ok(self.read_report(plan, Binding::Kept)?.0)
+        let report = ComparisonReport::of_words(&self.memory.read_back());
+        self.read_report(plan, Binding::Kept, report)
     }
 
-    /// What a comparison with `expected` has reported, and the largest error. Every comparison of a session ends
-    /// here: after a mismatch nobody knows which tickets were taken and what stands in the scratch memory.
-    fn read_report(&mut self, plan: &Plan, expected: Binding) -> Result<(ElementComparison, f64), Failure> {
-        let [mismatches, first, max_error, ..] = self.memory.read_back();
-        if mismatches > 0 {
+    /// What a comparison with `expected` has reported. Every comparison of a session ends here: after a mismatch nobody
+    /// knows which tickets were taken and what stands in the scratch memory.
+    fn read_report(
+        &mut self,
+        plan: &Plan,
+        expected: Binding,
+        report: ComparisonReport,
+    ) -> Result<ElementComparison, Failure> {
+        if report.mismatches > 0 {
             self.ledger.forget();
         }
-        let first = match mismatches {
-            0 => None,
-            // What belongs there stands nowhere.
-            _ if matches!(plan.result, Expected::Sums { .. }) => None,
-            _ => Some(self.look_up(u64::from(first), plan, expected)?),
-        };
-        let comparison = ElementComparison {
-            compared: plan.outputs() + GUARD_WORDS,
-            mismatches: u64::from(mismatches),
-            first,
-            ..ElementComparison::default()
-        };
-        Ok((comparison, f64::from(f32::from_bits(max_error))))
+        let place = report.wrong_place(plan);
+        let first = place.map(|place| self.look_up(place, plan, expected)).transpose()?;
+        Ok(report.comparison(plan, first))
     }
 
     /// Takes samples of `calls` calls each, in as few submissions as is good.
@@ -388,45 +381,24 @@ impl VulkanSession {
         )
     }
 
-    /// Reads the element that belongs where word `word` is wrong, out of `expected`, and the one that is there;
-    /// behind the output, words.
-    fn look_up(&mut self, word: u64, plan: &Plan, expected: Binding) -> Result<Mismatch, Failure> {
+    /// Reads the element that belongs to a place, out of `expected`, and the one that is there.
+    fn look_up(&mut self, wrong: WrongPlace, plan: &Plan, expected: Binding) -> Result<Mismatch, Failure> {
         let Self { commands, memory, limit, .. } = self;
-        let behind = word.checked_sub(plan.output_words());
-        let (element, index, offset) = match behind {
-            Some(past_end) => (Element::U32, plan.outputs() + past_end, word * WORD_BYTES),
-            None => {
-                let bytes = plan.problem.element_bytes();
-                let index = word * WORD_BYTES / bytes;
-                (plan.problem.element(), index, index * bytes)
-            }
-        };
-        let bytes = u64::from(element.bytes());
+        let (offset, bytes) = (wrong.offset, wrong.bytes());
         let mut recorder = commands.begin()?;
         let places = memory
             .expected_and_output(expected, plan)?
             .into_iter()
             .zip([REPORT_WORDS, REPORT_WORDS + ELEMENT_WORDS]);
-        // Behind the last element only the output has something to say.
-        for ((buffer, start), place) in places.skip(usize::from(behind.is_some())) {
+        for ((buffer, start), place) in places.skip(usize::from(wrong.is_behind)) {
             recorder.copy((buffer, start + offset), (memory.readback(), place * WORD_BYTES), bytes);
         }
         recorder.barrier(Access::TRANSFER, Access::HOST);
         recorder.submit()?;
         commands.wait(*limit)?;
         let words = memory.read_back();
-        // Of the words of an element those that it has, two in one.
-        let bits = |place: u64| {
-            let word = |at: u64| match at < bytes / WORD_BYTES {
-                true => u64::from(words[(place + at) as usize]),
-                false => 0,
-            };
-            [word(0) | word(1) << 32, word(2) | word(3) << 32]
-        };
-        let [got, got_rest] = bits(REPORT_WORDS + ELEMENT_WORDS);
-        let [expected, expected_rest] =
-            if behind.is_some() { [GUARD_WORD.into(), 0] } else { bits(REPORT_WORDS) };
-        Ok(Mismatch { index, element, expected, got, expected_rest, got_rest })
+        let element = |place: u64| &words[place as usize..][..(bytes / WORD_BYTES) as usize];
+        Ok(wrong.mismatch(element(REPORT_WORDS + ELEMENT_WORDS), element(REPORT_WORDS)))
     }
 
     /// Sets every word of the scratch memory from byte `offset`.

@@ -9,9 +9,10 @@ use super::call::Call;
 use super::commands::Recorder;
 use super::line::Chain;
 use super::memory::{Memory, REPORT_BYTES};
-use super::timing::{MAX_DISPATCHES, NO_MISMATCH, VulkanSession, adopt};
+use super::timing::{MAX_DISPATCHES, VulkanSession, adopt};
 use super::watch::fetch_reports;
 use crate::backend::Failure;
+use crate::comparison_report::{ComparisonReport, NO_MISMATCH};
 use crate::twin::{Checked, Course, TwinStep};
 use scanbox_kernels::ledger::{Ledger, Turn};
 
@@ -123,7 +124,7 @@ impl VulkanSession {
             .read_reports(count)
             .chunks_exact(REPORT_WORDS as usize)
             .zip(compared)
-            .map(|(report, call)| outcome(report, call, plan))
+            .map(|(report, call)| ComparisonReport::of_words(report).checked(call, plan))
             .collect();
         if checked.iter().any(|one| one.mismatches > 0) {
             ledger.forget();
@@ -218,20 +219,4 @@ pub(super) fn make_ready(recorder: &mut Recorder<'_>, memory: &Memory, count: u6
         recorder.update(reports, first * REPORT_BYTES, &words);
     }
     recorder.barrier(Access::TRANSFER, Access::COMPUTE);
-}
-
-/// What a report says about a call.
-fn outcome(report: &[u32], call: u64, plan: &Plan) -> Checked {
-    let (mismatches, word) = (u64::from(report[0]), u64::from(report[1]));
-    let words_per_element = (plan.output_words() / plan.outputs()).max(1);
-    let first = match word.checked_sub(plan.output_words()) {
-        Some(behind) => plan.outputs() + behind,
-        None => word / words_per_element,
-    };
-    Checked {
-        call,
-        mismatches,
-        first: (mismatches > 0).then_some(first),
-        max_error: f64::from(f32::from_bits(report[2])),
-    }
 }

@@ -12,8 +12,9 @@ use super::buffer::{BufferOffset, WORD_BYTES};
 use super::call::Call;
 use super::commands::Recorder;
 use super::memory::{GUARD_BYTES, Memory, N_OFFSET, OF_NONE_OFFSET};
-use super::timing::{NO_MISMATCH, VulkanSession, adopt, fetch_report};
+use super::timing::{VulkanSession, adopt, fetch_report};
 use crate::backend::Failure;
+use crate::comparison_report::NO_MISMATCH;
 use crate::session::unsupported;
 use scanbox_kernels::ledger::Turn;
 

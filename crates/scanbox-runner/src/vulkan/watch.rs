@@ -19,9 +19,10 @@ use super::buffer::WORD_BYTES;
 use super::call::Call;
 use super::commands::Recorder;
 use super::memory::{Memory, REPORT_BYTES};
-use super::timing::{NO_MISMATCH, VulkanSession, fetch_report};
+use super::timing::{VulkanSession, fetch_report};
 use super::twin::make_ready;
 use crate::backend::Failure;
+use crate::comparison_report::{ComparisonReport, NO_MISMATCH};
 use scanbox_kernels::ledger::Turn;
 
 /// Elements that are watched beside twice as many as a call has: an index that is off is off by little, and to read
@@ -185,15 +186,7 @@ impl VulkanSession {
         fetch_report(&mut recorder, memory);
         recorder.submit()?;
         commands.wait(self.limit)?;
-        let [found, first, ..] = memory.read_back();
-        // Of elements that are compared word by word, each word counts.
-        if u64::from(found) <= plan.outputs() || first != 0 {
-            let wrong = plan.outputs() + 1;
-            let reason = format!(
-                "comparisons cannot be trusted here: of {wrong} wrong elements this one finds {found}"
-            );
-            return Err(Failure::new(Status::RuntimeError, reason));
-        }
+        ComparisonReport::of_words(&memory.read_back()).trust(plan)?;
         self.tried_comparisons.insert(tried);
         Ok(())
     }

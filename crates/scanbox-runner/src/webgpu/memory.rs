@@ -13,6 +13,7 @@ use super::work::{
     BINDING_ALIGNMENT, ByteRange, DeviceDriver, DeviceWork, HeldBuffer, VECTOR_BYTES, WORD_BYTES, WorkStep,
 };
 use crate::backend::{Failure, cold_slots};
+use crate::comparison_report::{ComparisonReport, NO_MISMATCH};
 
 /// Room for as many states as small inputs have.
 const LEAST_SCRATCH_BYTES: u64 = 1 << 21;
@@ -24,8 +25,6 @@ const COUNTS_WORDS: u64 = 4;
 pub(super) const GUARD_BYTES: u64 = GUARD_WORDS * WORD_BYTES;
 /// From one report to the next.
 pub(super) const REPORT_STRIDE: u64 = BINDING_ALIGNMENT;
-/// The words of a report before a comparison (see [`REPORT_WORDS`]).
-pub(super) const NO_MISMATCH: [u32; REPORT_WORDS as usize] = [0, u32::MAX, 0];
 
 /// An input and its answer.
 struct LoadedArrays {
@@ -468,6 +467,11 @@ impl BoundMemory {
 pub(super) fn report_words(fetched: &[u32], place: u64) -> [u32; REPORT_WORDS as usize] {
     let first = (place * REPORT_STRIDE / WORD_BYTES) as usize;
     std::array::from_fn(|word| fetched[first + word])
+}
+
+/// The same of a comparison of outputs.
+pub(super) fn report_at(fetched: &[u32], place: u64) -> ComparisonReport {
+    ComparisonReport::of_words(&report_words(fetched, place))
 }
 
 /// What a binding shows of a range: whole vectors, no more than the device allows.

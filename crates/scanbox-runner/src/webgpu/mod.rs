@@ -202,11 +202,7 @@ impl Backend for WebGpu {
             let reason = format!("{}: what WebGPU binds begins at multiples of 256 bytes", plan.label);
             return Err(Failure::new(Status::Unsupported, reason));
         }
-        let comparison = self.verify(plan)?;
-        match comparison.mismatches {
-            0 => Ok(comparison.compared),
-            wrong => Err(Failure::new(Status::WrongResult, format!("{wrong} words are wrong"))),
-        }
+        self.verify(plan)?.all_right()
     }
 
     fn keep(&mut self, plan: &Plan) -> Result<(), Failure> {
@@ -218,13 +214,9 @@ impl Backend for WebGpu {
     }
 
     fn scribble_scratch(&mut self, garbage: Garbage) -> Result<(), Failure> {
-        self.with(|session, _| match garbage {
-            Garbage::InNewMemory(word) => {
-                session.ledger.forget();
-                session.fill_scratch(0, word)
-            }
-            Garbage::Unnoticed(word) => session.fill_scratch(0, word),
-            Garbage::InTileStates { word, from } => session.fill_scratch(from, word),
+        self.with(|session, _| {
+            garbage.tell(&mut session.ledger);
+            session.fill_scratch(garbage.from(), garbage.word())
         })
     }
 

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use scanbox_kernels::catalog::{self, GUARD_WORD};
+use scanbox_kernels::catalog;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::ledger::{Ledger, Turn};
-use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Module, Plan, ScratchContent, Shader};
+use scanbox_kernels::plan::{Binding, Expected, Module, Plan, ScratchContent, Shader};
+use scanbox_kernels::rounding;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::{Element, Problem};
+use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Status};
 
 use super::call::{BoundCall, CallMeans, PipelineKeys};
-use super::memory::{BoundMemory, report_words};
+use super::memory::{BoundMemory, report_at};
 use super::work::{ByteRange, DeviceDriver, DeviceWork, WORD_BYTES};
-use crate::backend::{
-    ElementComparison, Failure, LookbackCounts, Mismatch, PipelineInfo, RoundingError, TickInterval,
-};
+use crate::backend::{ElementComparison, Failure, LookbackCounts, Mismatch, PipelineInfo, TickInterval};
+use crate::comparison_report::{ComparisonReport, WrongPlace};
 
 /// Dispatches per submission at most, where samples can be divided among several: it bounds the memory of the commands.
 pub(super) const MAX_DISPATCHES: usize = 20_000;
@@ -118,18 +118,15 @@ impl WebGpuSession {
         self.judge_input(profile, &watch, &done.fetched[0], 1)?;
         let counts = done.fetched.get(1).map(|words| LookbackCounts::of_words(words)).transpose()?;
         let call = done.spans.first().copied().unwrap_or_default();
-        let (comparison, max_error) =
-            self.read_report(plan, Binding::Expected, report_words(&done.fetched[0], 0))?;
-        let error = plan.problem.rounds().then_some(RoundingError { max: max_error, bound: error_bound });
+        let report = report_at(&done.fetched[0], 0);
+        let comparison = self.read_report(plan, Binding::Expected, report)?;
+        let error = report.rounding(plan, error_bound);
         Ok(ElementComparison { error, call, counts, ..comparison })
     }
 
-    /// What counts as right on the input that is loaded. One whose elements have one right answer is compared
-    /// exactly, whatever rounds on others.
+    /// What counts as right on the input that is loaded.
     pub fn error_bound(&self, plan: &Plan) -> f64 {
-        let exact =
-            self.memory.input_of(&plan.problem).is_some_and(|input| input.is_exact(&plan.problem, plan.n));
-        if exact { 0.0 } else { plan.error_bound }
+        rounding::bound_on(plan, self.memory.input_of(&plan.problem))
     }
 
     /// Keeps the output of the last call, which was one of `plan`.
@@ -150,34 +147,23 @@ impl WebGpuSession {
         work.dispatch(compare.at(&Turn::NONE));
         self.memory.fetch_reports(&mut work, 1);
         let done = self.driver.run(&work)?;
-        Ok(self.read_report(plan, Binding::Kept, report_words(&done.fetched[0], 0))?.0)
+        self.read_report(plan, Binding::Kept, report_at(&done.fetched[0], 0))
     }
 
-    /// What a comparison with `expected` has reported, and the largest error. After a mismatch nobody knows which
-    /// tickets were taken and what stands in the scratch memory.
+    /// What a comparison with `expected` has reported. After a mismatch nobody knows which tickets were taken and what
+    /// stands in the scratch memory.
     fn read_report(
         &mut self,
         plan: &Plan,
         expected: Binding,
-        report: [u32; 3],
-    ) -> Result<(ElementComparison, f64), Failure> {
-        let [mismatches, first, max_error] = report;
-        if mismatches > 0 {
+        report: ComparisonReport,
+    ) -> Result<ElementComparison, Failure> {
+        if report.mismatches > 0 {
             self.ledger.forget();
         }
-        let first = match mismatches {
-            0 => None,
-            // What belongs there stands nowhere.
-            _ if matches!(plan.result, Expected::Sums { .. }) => None,
-            _ => Some(self.look_up(u64::from(first), plan, expected)?),
-        };
-        let comparison = ElementComparison {
-            compared: plan.outputs() + GUARD_WORDS,
-            mismatches: u64::from(mismatches),
-            first,
-            ..ElementComparison::default()
-        };
-        Ok((comparison, f64::from(f32::from_bits(max_error))))
+        let place = report.wrong_place(plan);
+        let first = place.map(|place| self.look_up(place, plan, expected)).transpose()?;
+        Ok(report.comparison(plan, first))
     }
 
     /// Takes samples of `calls` calls each, in as few submissions as is good.
@@ -280,33 +266,16 @@ impl WebGpuSession {
         CallMeans { memory, pipelines, profile, binding_bytes: driver.binding_bytes() }
     }
 
-    /// Reads the element that belongs where word `word` is wrong, out of `expected`, and the one that is there;
-    /// behind the output, words.
-    fn look_up(&mut self, word: u64, plan: &Plan, expected: Binding) -> Result<Mismatch, Failure> {
-        let behind = word.checked_sub(plan.output_words());
-        let (element, index, offset) = match behind {
-            Some(past_end) => (Element::U32, plan.outputs() + past_end, word * WORD_BYTES),
-            None => {
-                let bytes = plan.problem.element_bytes();
-                let index = word * WORD_BYTES / bytes;
-                (plan.problem.element(), index, index * bytes)
-            }
-        };
-        let bytes = u64::from(element.bytes());
+    /// Reads the element that belongs to a place, out of `expected`, and the one that is there.
+    fn look_up(&mut self, place: WrongPlace, plan: &Plan, expected: Binding) -> Result<Mismatch, Failure> {
+        let (offset, bytes) = (place.offset, place.bytes());
         let mut work = DeviceWork::default();
         work.fetch(self.memory.expected_at(Binding::Output, plan, offset, bytes)?);
-        // Behind the last element only the output has something to say.
-        if behind.is_none() {
+        if !place.is_behind {
             work.fetch(self.memory.expected_at(expected, plan, offset, bytes)?);
         }
         let fetched = self.driver.run(&work)?.fetched;
-        let bits = |words: &[u32]| {
-            let word = |at: usize| u64::from(words.get(at).copied().unwrap_or(0));
-            [word(0) | word(1) << 32, word(2) | word(3) << 32]
-        };
-        let [got, got_rest] = bits(&fetched[0]);
-        let [expected, expected_rest] = fetched.get(1).map_or([GUARD_WORD.into(), 0], |words| bits(words));
-        Ok(Mismatch { index, element, expected, got, expected_rest, got_rest })
+        Ok(place.mismatch(&fetched[0], fetched.get(1).map_or(&[], Vec::as_slice)))
     }
 
     /// Sets every word of the scratch memory from byte `offset`.

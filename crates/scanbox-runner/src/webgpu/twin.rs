@@ -7,7 +7,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::Cache;
 
 use super::call::BoundCall;
-use super::memory::{BoundMemory, report_words};
+use super::memory::{BoundMemory, report_at};
 use super::submissions::{MAX_DISPATCHES, WebGpuSession};
 use super::work::{ByteRange, DeviceWork};
 use crate::backend::Failure;
@@ -94,7 +94,7 @@ impl WebGpuSession {
             memory.use_slots(steps.iter().filter(|step| matches!(step, TwinStep::Call(_))).count() as u64);
         }
         let Some(reports) = fetched.first() else { return Ok(Vec::new()) };
-        let outcome = |(place, call)| outcome(report_words(reports, place), call, plan);
+        let outcome = |(place, call)| report_at(reports, place).checked(call, plan);
         let checked: Vec<Checked> = (0..).zip(compared).map(outcome).collect();
         if checked.iter().any(|one| one.mismatches > 0) {
             ledger.forget();
@@ -152,21 +152,5 @@ impl TwinParts<'_> {
             }
         }
         Ok(recorded.dispatches())
-    }
-}
-
-/// What a report says about a call.
-fn outcome(report: [u32; 3], call: u64, plan: &Plan) -> Checked {
-    let (mismatches, word) = (u64::from(report[0]), u64::from(report[1]));
-    let words_per_element = (plan.output_words() / plan.outputs()).max(1);
-    let first = match word.checked_sub(plan.output_words()) {
-        Some(behind) => plan.outputs() + behind,
-        None => word / words_per_element,
-    };
-    Checked {
-        call,
-        mismatches,
-        first: (mismatches > 0).then_some(first),
-        max_error: f64::from(f32::from_bits(report[2])),
     }
 }

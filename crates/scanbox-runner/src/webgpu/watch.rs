@@ -9,7 +9,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::Status;
 
 use super::call::BoundCall;
-use super::memory::{BoundMemory, report_words};
+use super::memory::{BoundMemory, report_at, report_words};
 use super::submissions::WebGpuSession;
 use super::work::{DeviceWork, WORD_BYTES};
 use crate::backend::Failure;
@@ -178,15 +178,7 @@ impl WebGpuSession {
         work.dispatch(call.at(&Turn::NONE));
         self.memory.fetch_reports(&mut work, 1);
         let done = self.driver.run(&work)?;
-        let [found, first, _] = report_words(&done.fetched[0], 0);
-        // Of elements that are compared word by word, each word counts.
-        if u64::from(found) <= plan.outputs() || first != 0 {
-            let wrong = plan.outputs() + 1;
-            let reason = format!(
-                "comparisons cannot be trusted here: of {wrong} wrong elements this one finds {found}"
-            );
-            return Err(Failure::new(Status::RuntimeError, reason));
-        }
+        report_at(&done.fetched[0], 0).trust(plan)?;
         self.tried_comparisons.insert(tried);
         Ok(())
     }

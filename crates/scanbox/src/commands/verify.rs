@@ -1,6 +1,9 @@
 //! `scanbox verify`: whether kernels are right, without a word about how fast they are.
 
+mod pairs;
+
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -79,6 +82,17 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 
+    /// Verify nothing, but list what to verify of all problems, and of these files of operators, so that every pair of
+    /// values which go together is tried once: one line per problem, with its flags and configs
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 0..,
+        conflicts_with_all = ["configs", "sizes", "thorough", "shard", "op", "element", "operator", "mode", "init",
+            "in_place", "inputs", "seed", "timeout", "blocking", "budget", "fail_fast", "format"]
+    )]
+    list_pairs: Option<Vec<PathBuf>>,
+
     #[command(flatten)]
     problem: ProblemArgs,
 
@@ -118,6 +132,9 @@ pub struct VerifyArgs {
 
 /// Verifies.
 pub fn run(args: &VerifyArgs, tools: &Tools) -> anyhow::Result<Exit> {
+    if let Some(files) = &args.list_pairs {
+        return pairs::list(args, files, tools);
+    }
     let (problem, operator) = args.problem.problem()?;
     let limits = RunLimits::of_run(args.budget)?;
     tools.warn_of_cache();
