@@ -41,8 +41,8 @@ use scanbox_kernels::input::Input;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Status};
 use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 pub use self::greeting::{BaselineResult, BaselineSubject, Greeting, PROTOCOL};
 pub use self::problems::{AskedProblem, ProblemKind};

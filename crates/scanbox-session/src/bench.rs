@@ -98,8 +98,7 @@ impl<'a> BenchTask<'a> {
         for &n in self.left.keys() {
             for subject in greeting.taking_part(&computation.problem, input) {
                 let row = external_row(&greeting, subject, n, &self.work.job, device);
-                let row =
-                    Record { status, reason: reason.to_owned(), timestamp_utc: now_utc(), ..row };
+                let row = Record { status, reason: reason.to_owned(), timestamp_utc: now_utc(), ..row };
                 rows.extend(caches.iter().map(|&cache| Record { cache: Some(cache), ..row.clone() }));
             }
         }

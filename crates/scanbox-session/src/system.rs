@@ -151,3 +151,27 @@ pub fn has_no_locks(error: &io::Error) -> bool {
     }
     error.kind() == io::ErrorKind::Unsupported
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::process::Command;
+
+    use rustix::process::{Pid, Signal, kill_process};
+
+    use super::*;
+
+    #[test]
+    fn a_process_runs_unless_it_is_stopped_or_gone() {
+        assert!(is_running(std::process::id()));
+        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+        kill_process(Pid::from_child(&child), Signal::STOP).unwrap();
+        let begun = std::time::Instant::now();
+        while is_running(child.id()) && begun.elapsed().as_secs() < 60 {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        assert!(!is_running(child.id()));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!is_running(child.id()));
+    }
+}

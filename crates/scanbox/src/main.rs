@@ -87,7 +87,8 @@ fn begin_without_layer(tools: &Tools) {
         use std::os::unix::process::CommandExt;
         let mut words = std::env::args_os();
         if let (Ok(program), Some(name)) = (std::env::current_exe(), words.next()) {
-            let _ = std::process::Command::new(program).arg0(name).args(words).env(DEVICE_LAYER_OFF, "1").exec();
+            let _ =
+                std::process::Command::new(program).arg0(name).args(words).env(DEVICE_LAYER_OFF, "1").exec();
         }
     }
     #[cfg(not(unix))]

@@ -137,7 +137,8 @@ impl Greeting {
         }
         let subjects = self.subjects.iter().map(|subject| ("a subject", &subject.name));
         let others = [("`tool`", &self.tool), ("`version`", &self.version), ("`device`", &self.device)];
-        let others = others.into_iter().chain([("`device_uuid`", &self.device_uuid), ("`driver`", &self.driver)]);
+        let others =
+            others.into_iter().chain([("`device_uuid`", &self.device_uuid), ("`driver`", &self.driver)]);
         for (what, name) in subjects.clone().chain(others) {
             if name.chars().any(char::is_control) || name.chars().count() > NAME_MAX {
                 let shown: String = name.chars().take(40).flat_map(char::escape_debug).collect();

@@ -83,7 +83,8 @@ impl BaselineProcess {
         loop {
             // A program that never falls silent has answered nothing all the same.
             let left = deadline.saturating_duration_since(Instant::now());
-            let line = if left.is_zero() { Err(RecvTimeoutError::Timeout) } else { self.replies.recv_timeout(left) };
+            let line =
+                if left.is_zero() { Err(RecvTimeoutError::Timeout) } else { self.replies.recv_timeout(left) };
             match line {
                 // An empty line is no answer.
                 Ok(Ok(line)) if line.trim().is_empty() => {}
@@ -121,7 +122,6 @@ impl Drop for BaselineProcess {
         let _ = self.child.wait();
     }
 }
-
 
 /// The next line, or what is wrong with it; nothing at the end.
 fn read_line(output: &mut impl BufRead) -> io::Result<Option<Result<String, String>>> {

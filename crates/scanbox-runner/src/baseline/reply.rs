@@ -56,7 +56,10 @@ impl BaselineComparison {
         if bound < 0.0 || error < 0.0 {
             return Err(format!("an error of {error:e} and a bound of {bound:e}: neither is below zero"));
         }
-        if bound > 0.0 && !(problem.rounds() && problem.operator() == Operator::Add) && problem.user().is_none() {
+        if bound > 0.0
+            && !(problem.rounds() && problem.operator() == Operator::Add)
+            && problem.user().is_none()
+        {
             return Err(format!("`error_bound` {bound:e}: {problem} is not rounded"));
         }
         if bound > 0.0 {
@@ -142,14 +145,20 @@ mod tests {
             let checked = found.check(&problem(element, Operator::Add), 4096);
             match wrong {
                 None => assert_eq!(checked, Ok(()), "{json}"),
-                Some(part) => assert!(checked.as_ref().is_err_and(|text| text.contains(part)), "{json}: {checked:?}"),
+                Some(part) => {
+                    assert!(checked.as_ref().is_err_and(|text| text.contains(part)), "{json}: {checked:?}")
+                }
             }
         };
         check(Element::U32, r#"{"compared":4096,"mismatches":0,"first":null}"#, None);
         check(Element::U32, r#"{"compared":4096,"mismatches":4096}"#, None);
         check(Element::F64, r#"{"compared":4097,"mismatches":8193}"#, None);
         check(Element::U32, r#"{"compared":4096,"mismatches":4097}"#, Some("4097 of 4096"));
-        check(Element::F64, r#"{"compared":4096,"mismatches":9223372036854775808}"#, Some("9223372036854775808 of"));
+        check(
+            Element::F64,
+            r#"{"compared":4096,"mismatches":9223372036854775808}"#,
+            Some("9223372036854775808 of"),
+        );
         let first = r#"{"compared":4096,"mismatches":0,"first":{"index":3,"expected":1,"got":2}}"#;
         check(Element::U32, first, Some("the first of them is element 3"));
         let errors = |error: &str, bound: &str| {

@@ -50,7 +50,8 @@ pub(super) fn possible(record: Record) -> Record {
     let mut line = Vec::new();
     let written = csv_file::write(&mut line, false, [&record]).map_err(|error| error.to_string());
     let text = String::from_utf8_lossy(&line);
-    let Err(wrong) = written.and_then(|()| csv_file::read_row(&text).map_err(|error| error.to_string())) else {
+    let Err(wrong) = written.and_then(|()| csv_file::read_row(&text).map_err(|error| error.to_string()))
+    else {
         return record;
     };
     Record {

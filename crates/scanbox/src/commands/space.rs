@@ -49,7 +49,8 @@ pub struct SpaceArgs {
     subgroup_sizes: Vec<u32>,
 
     /// Print a space file to start from, with a comment on everything that one may have
-    #[arg(long, exclusive = true)]
+    // Not `exclusive`: options for all commands, and variables that stand for them, are nobody's business here.
+    #[arg(long, conflicts_with_all = ["space", "sizes", "filter", "device", "profile", "compile", "shard", "format"])]
     template: bool,
 
     /// Output format
