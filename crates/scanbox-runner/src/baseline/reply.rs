@@ -146,7 +146,7 @@ mod tests {
             match wrong {
                 None => assert_eq!(checked, Ok(()), "{json}"),
                 Some(part) => {
-                    assert!(checked.as_ref().is_err_and(|text| text.contains(part)), "{json}: {checked:?}")
+                    assert!(checked.as_ref().is_err_and(|text| text.contains(part)), "{json}: {checked:?}");
                 }
             }
         };
